@@ -144,6 +144,21 @@ describe.each([
     expect(upstream.calls.filter(isTurn)).toHaveLength(2);
   });
 
+  it('is counted once, whatever its passes, where an item changes its settings', async () => {
+    upstream.replies = [counted(1040), said('SUMMARY'), said('ok')];
+    // What is kept has more bytes than the window has tokens, so that the second pass counts as well.
+    const api = await start({ dialect }, 1300);
+    const update = { type: 'configuration_update', reasoning: { effort: 'low' } };
+    const old = [
+      { role: 'user', content: words('old', 1500) },
+      { role: 'assistant', content: 'ok' },
+    ];
+    const managed = { truncation: 'disabled', context_management: [{ type: 'compaction', compact_threshold: 1000 }] };
+    const { body } = await create(api, { input: [update, ...old, ...INPUT], ...managed });
+    expect(body).toMatchObject({ output: [{ type: 'compaction' }, { type: 'message' }] });
+    expect(counts()).toHaveLength(1);
+  });
+
   it('is not compacted where it only seems to be longer', async () => {
     upstream.replies = [counted(1100), said('ok')];
     const api = await start({ dialect }, 100_000);

@@ -23,8 +23,8 @@ const PATIENCE_MS = 5000;
  */
 @Injectable()
 export class TokenScale {
-  /** By the settings of a turn, which all its passes share: tokens of the model per estimated token. */
-  private readonly scales = new WeakMap<Turn['settings'], Promise<number>>();
+  /** By the parameters of a turn, which all its passes share, unlike its settings: tokens of the model per estimated token. */
+  private readonly scales = new WeakMap<Turn['parameters'], Promise<number>>();
 
   constructor(private readonly meter: TokenMeter) {}
 
@@ -36,18 +36,18 @@ export class TokenScale {
 
   /** Tokens of some items alone, in the same way if the input of their turn was counted before; otherwise estimated. */
   async countItems(turn: Turn, route: ModelRoute, items: readonly Item[], { signal, limit }: Limits): Promise<number> {
-    const scale = (await this.scales.get(turn.settings)) ?? 1;
+    const scale = (await this.scales.get(turn.parameters)) ?? 1;
     return Math.ceil(scale * (await route.provider.countContextTokens(items, { signal, limit: limit / scale })));
   }
 
   private scaleOf(turn: Turn, route: ModelRoute, limits: Limits): Promise<number> {
-    const { settings } = turn;
-    const known = this.scales.get(settings);
+    const { parameters } = turn;
+    const known = this.scales.get(parameters);
     if (known !== undefined) return known;
     const scale = this.ask(turn, route, limits);
-    this.scales.set(settings, scale);
+    this.scales.set(parameters, scale);
     // Only what was asked before is aborted when a turn is steered.
-    scale.catch(() => this.scales.delete(settings));
+    scale.catch(() => this.scales.delete(parameters));
     return scale;
   }
 
