@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Clock } from '../../src/index.js';
 import { FakeClock } from '../../src/testing/index.js';
 import { ApiClient } from '../support/api-client.js';
+import { TRIGGER } from '../support/compaction.js';
 import { CountingUpstream, type CountCall, type CountReply } from '../support/counting-upstream.js';
 import { type Service, startService } from '../support/service.js';
 
@@ -157,6 +158,18 @@ describe.each([
     const { body } = await create(api, { input: [update, ...old, ...INPUT], ...managed });
     expect(body).toMatchObject({ output: [{ type: 'compaction' }, { type: 'message' }] });
     expect(counts()).toHaveLength(1);
+  });
+
+  it('is summarised in parts that its model can read, by the same count', async () => {
+    const input = [...ROUNDS, ...ROUNDS, ...ROUNDS, { role: 'user', content: 'end' }, TRIGGER];
+    // Twice the estimate, by which all of it would fit.
+    upstream.replies = [counted(1400), said('SUMMARY')];
+    const { body } = await create(await start({ dialect }, 1200), { input, truncation: 'disabled' });
+    expect(body).toMatchObject({ output: [{ type: 'compaction' }] });
+    expect(counts()).toHaveLength(1);
+    const sizes = upstream.calls.filter(isTurn).map(({ body }) => JSON.stringify(body['messages']).split(' ').length);
+    expect(sizes.length).toBeGreaterThan(1);
+    expect(Math.max(...sizes) * 2).toBeLessThan(1200);
   });
 
   it('is not compacted where it only seems to be longer', async () => {

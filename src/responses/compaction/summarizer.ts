@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import { Environment } from '../../config/index.js';
+import { mayExceed } from '../../context/index.js';
 import { ApiError, CONTEXT_TOO_LONG, IdGenerator, type Item } from '../../protocol/index.js';
 import {
   askProvider,
@@ -12,7 +13,7 @@ import {
   type Turn,
 } from '../../providers/index.js';
 import { ResponseAssembler } from '../assembler/index.js';
-import { TokenMeter } from '../turn/index.js';
+import { TokenMeter, TokenScale } from '../turn/index.js';
 import { askForSummary, toSummaryMessage } from './prompt.js';
 import { divideIntoParts } from './summary-parts.js';
 import { toSummaryQuestion } from './summary-question.js';
@@ -41,6 +42,7 @@ const TOLERANCE = 1.5;
 export class Summarizer {
   constructor(
     private readonly meter: TokenMeter,
+    private readonly scale: TokenScale,
     private readonly ids: IdGenerator,
     private readonly environment: Environment,
   ) {}
@@ -70,13 +72,18 @@ export class Summarizer {
     const mostTokens = mostTokensOf(task);
     // Counts are estimates.
     const limit = window - mostTokens - Math.ceil(window / 16);
-    const count = (context: readonly Item[]): Promise<number> =>
-      this.meter.countInput(route.provider, toSummaryQuestion(question, context, mostTokens), { signal, limit });
-    if ((await count([...settings, ...history, prompt])) <= limit) return [history];
+    const count = (context: readonly Item[]): Promise<number> => {
+      const asked = toSummaryQuestion(question, context, mostTokens);
+      return this.scale.countInput(asked, route, { signal, limit }, question);
+    };
+    const whole = [...settings, ...history, prompt];
+    const { instructions, tools } = question.settings;
+    // The upstream is asked only where the count decides.
+    if (!mayExceed(limit, [instructions, tools, ...whole]) || (await count(whole)) <= limit) return [history];
     const room = limit - mostTokens - (await count([...settings, prompt]));
     if (room < LEAST_ROOM) throw ApiError.of('context_length_exceeded', CONTEXT_TOO_LONG, { param: 'input' });
     const countItems = (items: readonly Item[], most: number): Promise<number> =>
-      route.provider.countContextTokens(items, { signal, limit: most });
+      this.scale.countItems(question, route, items, { signal, limit: most });
     return divideIntoParts(history, { room, count: countItems, ids: this.ids });
   }
 

@@ -28,9 +28,12 @@ export class TokenScale {
 
   constructor(private readonly meter: TokenMeter) {}
 
-  /** Input tokens of a turn; beyond `limit`, some number above it. Rejects only when the signal aborts. */
-  async countInput(turn: Turn, route: ModelRoute, { signal, limit }: Limits): Promise<number> {
-    const scale = await this.scaleOf(turn, route, { signal, limit });
+  /**
+   * Input tokens of a turn, or of another question about its context, to the scale of the turn; beyond `limit`, some number above it.
+   * Rejects only when the signal aborts.
+   */
+  async countInput(turn: Turn, route: ModelRoute, { signal, limit }: Limits, scaled: Turn = turn): Promise<number> {
+    const scale = await this.scaleOf(scaled, route, { signal, limit });
     return Math.ceil(scale * (await this.meter.countInput(route.provider, turn, { signal, limit: limit / scale })));
   }
 
