@@ -53,6 +53,21 @@ describe('a context that is compacted', () => {
     );
   });
 
+  it('keeps calls that still run with the reasoning and the calls of their answer', () => {
+    const thought = (id: string): Item => ({ id, type: 'reasoning', summary: [] });
+    const call = (id: string, over: object = {}): Item => ({ id, type: 'function_call', call_id: id, ...over });
+    const output = (id: string): Item => ({ id: `of_${id}`, type: 'function_call_output', call_id: id, output: '' });
+    const [first, last] = [message('user', 'one'), message('assistant', 'two')];
+    const running = [thought('r1'), thought('r2'), call('a', { async: true }), call('b')];
+    const items = [first, ...running, output('b'), thought('r3'), call('c'), output('c'), thought('r4'), last];
+    const { history, tail } = divideContext(items, null);
+    expect(tail).toEqual([...running, output('b')]);
+    expect(history).toEqual(items.filter((item) => !tail.includes(item)));
+    const done = [first, ...running, thought('r3'), last, output('a'), output('b')];
+    expect(divideContext(done, null)).toMatchObject({ history: done, tail: [] });
+    expect(divideContext([...running.slice(0, 3), thought('r3'), last], null).history).toEqual([thought('r3'), last]);
+  });
+
   it('is read in parts without seals', async () => {
     const reasoning: Item = { id: 'rs_1', type: 'reasoning', summary: [], encrypted_content: 'sealed'.repeat(100) };
     const count = async (some: readonly Item[]): Promise<number> => JSON.stringify(some).length;

@@ -8,7 +8,7 @@ export interface DividedContext {
   readonly settings: readonly Item[];
   /** What is summarised; user messages among it may be kept as well. */
   readonly history: readonly Item[];
-  /** What the model has to answer, with the calls that its outputs belong to, and asynchronous calls that still run: it stays as it is. */
+  /** What the model has to answer, with the calls that its outputs belong to, and answers with asynchronous calls that still run: it stays as it is. */
   readonly tail: readonly Item[];
 }
 
@@ -29,12 +29,40 @@ export function divideContext(context: readonly Item[], added: NewItems): Divide
   };
 }
 
-/** The asynchronous calls without an output, which is still to come (protocol §3.4). */
+/**
+ * The asynchronous calls whose output is still to come (protocol §3.4), with the reasoning that they followed from, and the calls beside
+ * them with their outputs: an upstream may demand back what it gave with the first of them.
+ */
 function runningCalls(context: readonly Item[]): ReadonlySet<Item> {
   const calls = context.filter((item) => item['async'] === true);
   if (calls.length === 0) return new Set();
-  const answered = new Set(context.filter(({ type }) => type.endsWith('_output')).map(callIdOf));
-  return new Set(calls.filter((call) => !answered.has(callIdOf(call))));
+  const answered = new Set(context.filter(isOutput).map(callIdOf));
+  const running = new Set(calls.filter((call) => !answered.has(callIdOf(call))));
+  const found = new Set<Item>();
+  let run: Item[] = [];
+  const endRun = (): void => {
+    if (run.some((item) => running.has(item))) {
+      // Reasoning behind the last call led to what follows.
+      for (const item of run.slice(0, run.findLastIndex(isCall) + 1)) found.add(item);
+    }
+    run = [];
+  };
+  for (const item of context) {
+    if (isCall(item) || item.type === 'reasoning') run.push(item);
+    else endRun();
+  }
+  endRun();
+  const callIds = new Set([...found].map(callIdOf).filter((id) => id !== undefined));
+  for (const item of context) if (isOutput(item) && callIds.has(callIdOf(item) ?? '')) found.add(item);
+  return found;
+}
+
+function isCall(item: Item): boolean {
+  return callIdOf(item) !== undefined && !isOutput(item);
+}
+
+function isOutput({ type }: Item): boolean {
+  return type.endsWith('_output');
 }
 
 /** Where what the model has to answer begins: after its last output, but not before the new items. */
