@@ -200,7 +200,8 @@ export class Transcript {
   private asyncCallsAfter(items: readonly Item[]): ReadonlyMap<string, number> {
     const { asyncCalls } = this;
     // The common case: no asynchronous calls, and no outputs of earlier ones.
-    if (!items.some(isAsyncCall) && (asyncCalls.size === 0 || !items.some(isOutput))) return asyncCalls;
+    const isAnswer = (item: Item): boolean => isOutput(item) && asyncCalls.has(callIdOf(item) ?? '');
+    if (!items.some(isAsyncCall) && (asyncCalls.size === 0 || !items.some(isAnswer))) return asyncCalls;
     const calls = new Map(asyncCalls);
     for (const item of items.filter(isAsyncCall)) {
       const callId = callIdOf(item);
