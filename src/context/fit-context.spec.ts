@@ -175,6 +175,32 @@ describe(dropOldest.name, () => {
     );
   });
 
+  it('drops an asynchronous call whose output came late, which is a message then', async () => {
+    const call: Item = { ...toItem({ kind: 'call', words: 9, place: 0 }, 0), async: true };
+    const users = Array.from({ length: 20 }, (_, index) => toItem({ kind: 'user', words: 97, place: 0 }, index + 1));
+    const late = toOutput({ kind: 'call', words: 1, place: 0 }, 0);
+    const fit = (items: readonly Item[]): Promise<readonly Item[] | undefined> =>
+      dropOldest({ items, window: 1000, maxOutputTokens: null, ...countWith(0) });
+    const left = (await fit([call, ...users, late])) ?? [];
+    expect(left.length).toBeLessThan(8);
+    expect(left.slice(0, -1)).toEqual(users.slice(1 - left.length));
+    expect(left.at(-1)).toEqual({
+      id: late.id,
+      type: 'message',
+      role: 'user',
+      status: 'completed',
+      content: [
+        { type: 'input_text', text: 'Output of look, call call_0:' },
+        { type: 'input_text', text: 'output ' },
+      ],
+    });
+    // One that followed at once stays with its call, and so does a late one whose call is left.
+    const recent = [...users, call, late, toItem({ kind: 'user', words: 1, place: 0 }, 30)];
+    expect((await fit(recent))?.slice(-3)).toEqual(recent.slice(-3));
+    const between = [...users, call, toItem({ kind: 'user', words: 1, place: 0 }, 30), late];
+    expect((await fit(between))?.slice(-3)).toEqual(between.slice(-3));
+  });
+
   it('leaves as much room as the request asks for, but no more than half of the window', async () => {
     const items = Array.from({ length: 100 }, (_, index) => toItem({ kind: 'user', words: 97, place: 0 }, index));
     const roomFor = async (maxOutputTokens: number | null): Promise<number> => {

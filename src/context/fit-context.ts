@@ -1,4 +1,4 @@
-import { callIdOf, type Item, jsonLength } from '../protocol/index.js';
+import { callIdOf, type Item, jsonLength, lateOutputs, toOutputMessage } from '../protocol/index.js';
 import { isConfigurationUpdate } from './configuration.js';
 
 /** Tokens reserved for the answer when the request sets no limit. */
@@ -61,7 +61,7 @@ export function holdsMedia(items: readonly Item[]): boolean {
 /**
  * Drops the oldest items, so that the rest fits a model's window with room for an answer. Always retained: leading
  * system and developer messages, added tools, calls together with their outputs, and reasoning together with the items
- * that follow from it. Undefined when not even the last item fits. Counts from the end, and no more than fits.
+ * that follow from it. The late output of an asynchronous call that is dropped becomes a message. Undefined when not even the last item fits. Counts from the end, and no more than fits.
  */
 export async function dropOldest(context: UnfittedContext): Promise<readonly Item[] | undefined> {
   const { items, window, countInput, count } = context;
@@ -85,7 +85,19 @@ export async function dropOldest(context: UnfittedContext): Promise<readonly Ite
   if (start === items.length) return undefined;
   if (start === head) return items;
   start = skipAnswer(items, start);
-  return [...items.slice(0, head), ...items.slice(head, start).filter(isSetting), ...items.slice(start)];
+  const rest = items.slice(start);
+  const late = lateOutputs(items);
+  const left = late.size === 0 ? rest : withoutOrphans(rest, late);
+  return [...items.slice(0, head), ...items.slice(head, start).filter(isSetting), ...left];
+}
+
+/** Items with the late outputs whose call is not among them as messages: upstreams refuse an output without its call. */
+function withoutOrphans(items: readonly Item[], late: ReadonlyMap<Item, Item>): readonly Item[] {
+  const left = new Set(items);
+  return items.map((item) => {
+    const call = late.get(item);
+    return call === undefined || left.has(call) ? item : toOutputMessage(item, call);
+  });
 }
 
 /** Many models require a user message first: skips the rest of an answer if it contains no calls. */
@@ -105,14 +117,19 @@ function roomForAnswer({ window, maxOutputTokens }: UnfittedContext): number {
   return Math.min(Math.max(maxOutputTokens ?? USUAL_ANSWER_TOKENS, Math.ceil(window / 16)), Math.floor(window / 2));
 }
 
-/** Where a transcript may be cut, oldest first: from an index on, but not between a call and its output, or after reasoning. */
+/**
+ * Where a transcript may be cut, oldest first: from an index on, but not between a call and its output, unless that came late, or after
+ * reasoning.
+ */
 export function validCuts(items: readonly Item[], from: number): readonly number[] {
-  const last = new Map(items.map((item, index) => [callIdOf(item), index]));
+  const late = lateOutputs(items);
+  const pairOf = (item: Item): string | undefined => (late.has(item) ? undefined : callIdOf(item));
+  const last = new Map(items.map((item, index) => [pairOf(item), index]));
   const cuts: number[] = [];
   let reach = from;
   for (const [index, item] of items.entries()) {
     if (index < from) continue;
-    const callId = callIdOf(item);
+    const callId = pairOf(item);
     if (callId !== undefined) reach = Math.max(reach, last.get(callId) ?? index);
     const isLast = index === items.length - 1;
     if (reach <= index && item.type !== 'reasoning' && !isLast) cuts.push(index + 1);

@@ -10,6 +10,7 @@ export * from './ids.js';
 export * from './image-errors.js';
 export * from './item-events.js';
 export * from './json-length.js';
+export * from './late-outputs.js';
 export * from './list-object.js';
 export * from './origin.js';
 export * from './output-text.js';

@@ -68,6 +68,20 @@ describe('a context that is compacted', () => {
     expect(divideContext([...running.slice(0, 3), thought('r3'), last], null).history).toEqual([thought('r3'), last]);
   });
 
+  it('is summarised although a call in it has its output late, or gets it now', async () => {
+    const call: Item = { id: 'fc', type: 'function_call', call_id: 'c', name: 'f', arguments: '{}', async: true };
+    const late: Item = { id: 'fco', type: 'function_call_output', call_id: 'c', output: 'built' };
+    const [first, next] = [message('user', 'one'), message('assistant', 'two')];
+    const divided = divideContext([first, call, next, late], [late]);
+    expect(divided).toEqual({ settings: [], history: [first, next], tail: [call, late] });
+    const question = message('user', 'three');
+    const later = divideContext([first, call, next, late, question], [question]);
+    expect(later).toEqual({ settings: [], history: [first, call, next, late], tail: [question] });
+    const parts = await divideIntoParts(later.history, { room: 1, count: async (some) => some.length, ids });
+    expect(parts.slice(0, 3)).toEqual([[first], [call], [next]]);
+    expect(parts.slice(3)).toEqual([[expect.objectContaining({ type: 'message', role: 'user' })]]);
+  });
+
   it('is read in parts without seals', async () => {
     const reasoning: Item = { id: 'rs_1', type: 'reasoning', summary: [], encrypted_content: 'sealed'.repeat(100) };
     const count = async (some: readonly Item[]): Promise<number> => JSON.stringify(some).length;

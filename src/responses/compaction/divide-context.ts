@@ -18,7 +18,7 @@ export type NewItems = readonly Item[] | null;
 /** Divides a context. A call, its output and the reasoning before it are never divided. */
 export function divideContext(context: readonly Item[], added: NewItems): DividedContext {
   const start = added === null ? context.length : startOfTail(context, added);
-  const running = runningCalls(context);
+  const running = runningCalls(context, start);
   const head = context.slice(0, start).filter((item) => !running.has(item));
   const instructions = head.findIndex((item) => !isInstruction(item));
   const leading = instructions === -1 ? head.length : instructions;
@@ -30,13 +30,13 @@ export function divideContext(context: readonly Item[], added: NewItems): Divide
 }
 
 /**
- * The asynchronous calls whose output is still to come (protocol §3.4), with the reasoning that they followed from, and the calls beside
+ * The asynchronous calls whose output is still to come, or in the tail from `start` on (protocol §3.4), with the reasoning that they followed from, and the calls beside
  * them with their outputs: an upstream may demand back what it gave with the first of them.
  */
-function runningCalls(context: readonly Item[]): ReadonlySet<Item> {
+function runningCalls(context: readonly Item[], start: number): ReadonlySet<Item> {
   const calls = context.filter((item) => item['async'] === true);
   if (calls.length === 0) return new Set();
-  const answered = new Set(context.filter(isOutput).map(callIdOf));
+  const answered = new Set(context.slice(0, start).filter(isOutput).map(callIdOf));
   const running = new Set(calls.filter((call) => !answered.has(callIdOf(call))));
   const found = new Set<Item>();
   let run: Item[] = [];

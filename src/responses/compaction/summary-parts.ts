@@ -1,5 +1,13 @@
 import { isMedia, validCuts } from '../../context/index.js';
-import { type ContentPart, type IdGenerator, isSealedReasoning, type Item, withoutSeal } from '../../protocol/index.js';
+import {
+  type ContentPart,
+  type IdGenerator,
+  isSealedReasoning,
+  type Item,
+  lateOutputs,
+  toOutputMessage,
+  withoutSeal,
+} from '../../protocol/index.js';
 import type { CountItems } from './kept-messages.js';
 
 /** How a history is divided into parts. */
@@ -50,7 +58,13 @@ export async function divideIntoParts(
 }
 
 /** Items that belong together. */
-function groupsOf(items: readonly Item[]): readonly (readonly Item[])[] {
+function groupsOf(history: readonly Item[]): readonly (readonly Item[])[] {
+  const late = lateOutputs(history);
+  // The call of a late output may be in an earlier part.
+  const items = history.map((item) => {
+    const call = late.get(item);
+    return call === undefined ? item : toOutputMessage(item, call);
+  });
   const cuts = [0, ...validCuts(items, 0), items.length];
   return cuts.slice(1).map((end, index) => items.slice(cuts[index], end));
 }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 
-import type { Item } from '../../../protocol/index.js';
+import { type Item, lateOutputs } from '../../../protocol/index.js';
 import { objectsIn } from '../../../validation/index.js';
 import type { Capabilities } from '../capabilities.js';
 import { type Maker, type OpaqueCall, type OwnData, ownDataOf } from '../opaque/index.js';
@@ -185,28 +185,17 @@ class MessageWriter {
   }
 }
 
-/** The outputs of asynchronous calls that do not stand right behind the calls of their answer. */
+/** The late outputs, each with its call. */
 function findLate(entries: readonly Entry[]): ReadonlyMap<HistoryOutput, HistoryCall> {
-  const late = new Map<HistoryOutput, HistoryCall>();
-  const running = new Map<string, HistoryCall>();
-  /** The calls of the latest answer, as long as nothing but outputs has followed it. */
-  let latest = new Set<string | undefined>();
-  let isAnswered = false;
-  for (const { item, call, output } of entries) {
-    if (call !== undefined) {
-      if (isAnswered) latest = new Set();
-      isAnswered = false;
-      latest.add(call.callId);
-      if (call.isAsync) running.set(call.callId, call);
-    } else if (output !== undefined) {
-      isAnswered = true;
-      const called = running.get(output.callId ?? '');
-      if (called !== undefined && !latest.has(output.callId)) late.set(output, called);
-    } else if (item.type !== 'reasoning') {
-      latest = new Set();
-    }
+  const late = lateOutputs(entries.map(({ item }) => item));
+  const calls = new Map(entries.map(({ item, call }) => [item, call]));
+  const found = new Map<HistoryOutput, HistoryCall>();
+  for (const { item, output } of entries) {
+    const called = late.get(item);
+    const call = called && calls.get(called);
+    if (output !== undefined && call !== undefined) found.set(output, call);
   }
-  return late;
+  return found;
 }
 
 /** One output per call; surplus outputs are appended to the last. */
