@@ -1,4 +1,4 @@
-import { ApiError, callIdOf, type Item } from '../protocol/index.js';
+import { ApiError, callIdOf, isCompaction, type Item } from '../protocol/index.js';
 import type { OpenedSeal } from '../seals/index.js';
 import { addMarks, type Marks, NO_MARKS } from './marks.js';
 
@@ -110,20 +110,37 @@ export class Transcript {
 
   /**
    * Adds the input of a client. Throws ApiError 400 for a duplicate item, an output without its call, a second output of
-   * an asynchronous call, and any other call that still has no output, here or earlier.
+   * an asynchronous call, and any other call that still has no output, here or earlier. With a compaction, outputs without
+   * their call are left to `refuseStrayOutputs`.
    */
   accept(input: readonly Item[]): Transcript {
     const base = this.owned();
     base.refuseDuplicates(input);
-    base.refuseOutputsWithoutCall(input);
-    base.refuseSecondOutputs(input);
-    for (const [callId, type] of base.strayOutputs) {
-      if (!input.some((item) => isCall(item) && callIdOf(item) === callId)) throw noCallFor(type, callId);
+    if (base.marks.compaction === -1 && !input.some(isCompaction)) {
+      base.refuseOutputsWithoutCall(input);
+      for (const [callId, type] of base.strayOutputs) {
+        if (!input.some((item) => isCall(item) && callIdOf(item) === callId)) throw noCallFor(type, callId);
+      }
     }
+    base.refuseSecondOutputs(input);
     for (const [callId, type] of base.openCallsAfter(input)) {
       throw ApiError.badRequest(`No tool output found for ${type.replaceAll('_', ' ')} ${callId}.`, 'input');
     }
     return base.append(input);
+  }
+
+  /**
+   * Throws ApiError 400 for an output from a position on whose call is neither among the items nor among those that the
+   * compaction at this position stands for.
+   */
+  refuseStrayOutputs(from: number, compacted: readonly Item[]): void {
+    if (this.strayOutputs.size === 0) return;
+    const calls = new Set(compacted.filter(isCall).map(callIdOf));
+    for (const item of this.itemsFrom(from)) {
+      const callId = callIdOf(item);
+      if (callId === undefined || !isOutput(item) || !this.strayOutputs.has(callId)) continue;
+      if (!calls.has(callId)) throw noCallFor(item.type, callId);
+    }
   }
 
   /**

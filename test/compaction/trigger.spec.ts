@@ -19,6 +19,9 @@ const INPUT = [
   { role: 'user', content: 'second question' },
 ];
 
+/** A call of an asynchronous tool, without its output. */
+const RUNNING = { type: 'function_call', call_id: 'call_1', name: 'build', arguments: '{}', async: true };
+
 describe.each([...TRANSPORTS, BACKGROUND_TRANSPORT])('protocol §6.11: a compaction_trigger over $name', (transport) => {
   it('is answered with one compaction item, and nothing else', async () => {
     service.provider.reply(...say('SUMMARY', 70, 7));
@@ -81,6 +84,34 @@ describe('a compaction_trigger', () => {
     await service.api.create({ input: [output], previous_response_id: compacted.id });
     const last = service.provider.turns.at(-1);
     expect(last && seenIn(last).slice(-2)).toEqual(['function_call call_1', 'function_call_output call_1']);
+  });
+
+  it.each([
+    ['a trigger', 'responses', { input: [...INPUT, RUNNING, TRIGGER], store: false }],
+    ['a call', 'responses/compact', { input: [...INPUT, RUNNING] }],
+  ])('of a client that stores nothing keeps them in its seal: %s', async (_, path, request) => {
+    service.provider.reply(...say('SUMMARY'));
+    const { body } = await service.api.post(path, { model: 'm', ...request });
+    const window = body['output'] as readonly object[];
+    const question = { role: 'user', content: 'third' };
+    const output = { type: 'function_call_output', call_id: 'call_1', output: 'built' };
+    const answered = await service.api.create({ input: [...window, question, output] });
+    const seen = service.provider.turns.at(-1);
+    expect(seen && seenIn(seen).slice(-3)).toEqual([
+      'function_call call_1',
+      'user third',
+      'function_call_output call_1',
+    ]);
+    await service.api.create({ input: 'fourth', previous_response_id: answered.id });
+    const last = service.provider.turns.length;
+    const unknown = { ...output, call_id: 'call_2' };
+    expect(await service.api.post('responses', { model: 'm', input: [...window, unknown] })).toMatchObject({
+      status: 400,
+      body: {
+        error: { param: 'input', message: 'No tool call found for function call output with call_id call_2.' },
+      },
+    });
+    expect(service.provider.turns).toHaveLength(last);
   });
 
   it.each([
