@@ -1,12 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import type { ErrorFrame, Nonsense } from '../support/chat-upstream/breaks.js';
-import type { Quirks } from '../support/chat-upstream/quirks.js';
+import { chunk, openStreamOf, type StreamData, streamOf } from '../support/chat-upstream/chunk-stream.js';
 import { runTurn, sendTurn } from '../support/chat-upstream/run-turn.js';
 import { saidIn } from '../support/chat-upstream/said.js';
-import { startChatService } from '../support/chat-upstream/start-chat-service.js';
+import { MODEL, startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { CollectedLog } from '../support/collected-log.js';
 import { useFreshService } from '../support/describe-service.js';
+import { SSE_TRANSPORT } from '../support/transports.js';
 
 const ANSWER = { text: ['One', ' two', ' three'] };
 
@@ -95,11 +96,20 @@ describe('errors of an upstream', () => {
       },
     );
 
-    it.each<[end: string, Quirks]>([
-      ['the end of the body', { breaks: { after: 3, by: { nonsense: 'text' } } }],
-      ['[DONE]', { breaks: { after: 3, by: { nonsense: 'text' }, goesOn: true }, finish: false }],
-    ])('are such words if no finish reason follows them before %s', async (_, quirks) => {
-      const { response } = await runTurn(service, ANSWER, quirks);
+    it.each([0, 1, 3])('are not such words if no finish reason follows them, but chunk %i does', async (after) => {
+      const breaks = { after, by: { nonsense: 'text' }, goesOn: true } as const;
+      const { response } = await runTurn(service, ANSWER, { breaks, finish: false });
+      expect(response.status).toBe('completed');
+      expect(saidIn(response)).toEqual([{ text: 'One two three' }]);
+      expect(log.complaints).toEqual([]);
+    });
+
+    it.each<[end: string, end: (data: readonly StreamData[]) => string]>([
+      ['the end of the body', openStreamOf],
+      ['[DONE]', streamOf],
+    ])('are such words if nothing follows them before %s', async (_, toBody) => {
+      service.upstream.replay(toBody([chunk({ content: 'One' }), 'Service temporarily unavailable']));
+      const { response } = await SSE_TRANSPORT.run(service, { model: MODEL, input: 'Go on.' });
       expect(response).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
       expect(log.complaints).toEqual([expect.stringContaining('Service temporarily unavailable')]);
     });

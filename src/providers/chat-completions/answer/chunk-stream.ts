@@ -17,7 +17,7 @@ const LONGEST_WORDS = 200;
 export class ChunkStream {
   private readonly events = new EventStreamReader((event) => this.readEvent(event));
   private isDone = false;
-  /** The last data that held no part of the answer. */
+  /** Data that held no part of the answer, if nothing but the end follows it. */
   private words: string | null = null;
 
   constructor(
@@ -73,6 +73,8 @@ export class ChunkStream {
       this.words = data;
     } else {
       this.reader.read(parseChunk(data, this.secrets));
+      // The answer goes on: they were a heartbeat.
+      this.words = null;
     }
   }
 
