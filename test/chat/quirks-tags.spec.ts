@@ -65,6 +65,21 @@ describe('reasoning between tags', () => {
       service.upstream.replay(streamOf([...pieces, completion({ content }, { finish_reason: 'stop' })]));
       expect(await say()).toEqual(said);
     });
+
+    it.each(CASES)('is read once where the whole message is beside each delta: %s', async (_, content, said) => {
+      const pieces = Array.from(content, (letter, index) =>
+        chunk({ content: letter }, { message: { role: 'assistant', content: content.slice(0, index + 1) } }),
+      );
+      service.upstream.replay(streamOf([...pieces, chunk({}, { message: { content }, finish_reason: 'stop' })]));
+      expect(await say()).toEqual(said);
+    });
+
+    it('goes on in a message beside a delta that lacks the rest', async () => {
+      const message = { content: '<think>Two.</think>Four <' };
+      const last = chunk({}, { message, finish_reason: 'stop' });
+      service.upstream.replay(streamOf([chunk({ content: '<think>Tw' }), last]));
+      expect(await say()).toEqual([{ reasoning: 'Two.' }, { text: 'Four <' }]);
+    });
   });
 
   it.each([

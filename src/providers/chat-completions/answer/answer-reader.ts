@@ -69,13 +69,15 @@ export class AnswerReader {
   private usage: Usage | undefined;
   /** Finds reasoning in the text; null if there is none. */
   private readonly splitter: TagSplitter | null;
+  /** What it was given: text and reasoning with their tags. */
+  private tagged = '';
   private finish: FinishReason | 'error' | undefined;
 
   constructor(
     private readonly calls: CallCollector,
     private readonly opaque: OpaqueCollector,
     /** The names of tags between which content is reasoning. */
-    private readonly tags: readonly string[] = [],
+    tags: readonly string[] = [],
   ) {
     this.splitter = tags.length === 0 ? null : new TagSplitter(tags);
   }
@@ -180,7 +182,7 @@ export class AnswerReader {
     const { reasoning, text } = textsIn(delta);
     this.think(reasoning);
     if (this.splitter === null) this.say(text);
-    else this.sayPieces(this.splitter.split(text));
+    else this.sayTagged(text, this.splitter);
     this.showIn(delta.content);
     for (const [member, read] of this.others) {
       const value = delta[member];
@@ -192,6 +194,8 @@ export class AnswerReader {
   private readMessage(message: ChatDelta, isBesideDelta: boolean): void {
     if (isBesideDelta || (this.hasSpoken && !this.hasMessagesForDeltas)) {
       this.complete(message);
+      // Beside a delta it need not be the last: a tag may go on in the next one.
+      if (!isBesideDelta) this.endTags();
       return;
     }
     this.hasMessagesForDeltas = true;
@@ -202,10 +206,10 @@ export class AnswerReader {
   private complete(message: ChatDelta): void {
     this.opaque.complete(message);
     this.noteSources(message);
-    this.endTags();
-    const { reasoning, text } = this.withoutTags(textsIn(message));
+    const { reasoning, text } = textsIn(message);
     this.think(restOf(this.allReasoning, reasoning));
-    this.say(restOf(this.text, text));
+    if (this.splitter === null) this.say(restOf(this.text, text));
+    else this.sayTagged(restOf(this.tagged, text), this.splitter);
     this.refuse(restOf(this.refusal, textOrEmpty(message.refusal)));
     this.annotate(message.annotations);
     this.showIn(message.content);
@@ -251,6 +255,12 @@ export class AnswerReader {
     return length >= SHORTEST_REPETITION && length === this.text.length && this.textPieces > 1 && text === this.text;
   }
 
+  /** Says text with tags, as far as it is certain. */
+  private sayTagged(text: string, splitter: TagSplitter): void {
+    this.tagged += text;
+    this.sayPieces(splitter.split(text));
+  }
+
   private sayPieces(pieces: readonly TaggedPiece[]): void {
     for (const { isReasoning, text } of pieces) {
       if (isReasoning) this.think(text);
@@ -261,17 +271,6 @@ export class AnswerReader {
   /** Says what might have become a tag. */
   private endTags(): void {
     if (this.splitter !== null) this.sayPieces(this.splitter.end());
-  }
-
-  /** The texts of a whole message, without reasoning in tags. */
-  private withoutTags({ reasoning, text }: PartTexts): PartTexts {
-    if (this.splitter === null) return { reasoning, text };
-    const splitter = new TagSplitter(this.tags);
-    const pieces = [...splitter.split(text), ...splitter.end()];
-    const [thoughts, words] = [true, false].map((wanted) =>
-      pieces.flatMap((piece) => (piece.isReasoning === wanted ? [piece.text] : [])).join(''),
-    );
-    return { reasoning: reasoning + (thoughts ?? ''), text: words ?? '' };
   }
 
   private refuse(delta: string): void {
