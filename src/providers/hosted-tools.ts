@@ -43,7 +43,9 @@ export class HostedTools {
       const type = hostedTypeOf(tool);
       return type === undefined || hostedTools.includes(type) ? undefined : type.slice(0, LONGEST_TYPE);
     };
-    const forPrograms = hostedTools.includes(PROGRAMS) ? undefined : whyOnlyPrograms(turn);
+    const forPrograms = hostedTools.includes(PROGRAMS)
+      ? undefined
+      : whyOnlyPrograms(turn, (tool) => isMissing(tool) !== undefined);
     if (forPrograms !== undefined) throw ApiError.of('unsupported_value', forPrograms, { param: 'tool_choice' });
     const missing = tools.map(isMissing);
     const placeOf = (index: number, member = ''): string => (index < own.length ? `tools[${index}]${member}` : 'input');

@@ -7,6 +7,7 @@ import { functionTool, user } from '../support/translation/user-items.js';
 const LOOK = functionTool('look');
 const HIDDEN = { ...functionTool('count'), allowed_callers: ['programmatic'] };
 const BOTH = { ...functionTool('sum'), allowed_callers: ['direct', 'programmatic'] };
+const PROGRAMS = { type: 'programmatic_tool_calling' };
 const SPACE = { type: 'namespace', name: 'shop', description: '', tools: [HIDDEN, LOOK] };
 
 const DEMANDS: readonly (readonly [string, object])[] = [
@@ -19,6 +20,15 @@ const DEMANDS: readonly (readonly [string, object])[] = [
     },
   ],
   ['a call is required and there is no other', { tools: [HIDDEN], tool_choice: 'required' }],
+  ['a call is required and else there are only programs', { tools: [HIDDEN, PROGRAMS], tool_choice: 'required' }],
+  [
+    'a call is required and else there is only a tool that nobody runs',
+    { tools: [{ type: 'web_search' }, HIDDEN], tool_choice: 'required' },
+  ],
+  [
+    'a call is required and its namespace has no other',
+    { tools: [{ ...SPACE, tools: [HIDDEN] }], tool_choice: 'required' },
+  ],
 ];
 const REFUSED = { code: 'unsupported_value', param: 'tool_choice' };
 
@@ -53,8 +63,8 @@ describe('a tool that only programs may call', () => {
     expect(await simulated.api.post('responses', body)).toMatchObject({ status: 400, body: { error: REFUSED } });
   });
 
-  it('is not refused where another one can be called', async () => {
-    const { tool_choice: choice } = await translation.sent({ tools: [HIDDEN, LOOK], tool_choice: 'required' });
+  it.each([[[HIDDEN, LOOK]], [[PROGRAMS, SPACE]]])('is not refused where another one can be called', async (tools) => {
+    const { tool_choice: choice } = await translation.sent({ tools, tool_choice: 'required' });
     expect(choice).toBe('required');
   });
 
