@@ -7,6 +7,7 @@ import { useFreshService } from '../support/describe-service.js';
 import { RecordingObserver } from '../support/recording-observer.js';
 import { startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
+import { openStream } from '../support/sse.js';
 import { TRANSPORTS, WS_TRANSPORT } from '../support/transports.js';
 
 const odd = (number: number): ModelEvent => ({
@@ -14,6 +15,10 @@ const odd = (number: number): ModelEvent => ({
   event: { type: 'codex.odd', number, sequence_number: 41, stream_id: 'theirs' },
 });
 const say = (delta: string): ModelEvent => ({ type: 'text', delta });
+const LIMITS: ModelEvent = {
+  type: 'event',
+  event: { type: 'codex.rate_limits', rate_limits: { primary: { used_percent: 42 }, secondary: null } },
+};
 const EVENTS = [odd(1), say('one '), odd(2), say('two'), odd(3)];
 
 describe('events that are not part of the protocol', () => {
@@ -59,5 +64,40 @@ describe('events that are not part of the protocol', () => {
     const { id } = await createInBackground(service);
     expect(await whenEnded(service, id)).toMatchObject({ status: 'completed', output: [{ type: 'message' }] });
     expect(await observer.whenSettled(1)).toMatchObject([{ droppedEvents: 3 }]);
+  });
+
+  it('of rate limits are headers of a stream', async () => {
+    service.provider.reply(LIMITS, say('one'));
+    const answer = await openStream(`${service.baseURL}/responses`, { model: 'scripted', input: 'Hi' });
+    expect(answer.headers.get('x-codex-primary-used-percent')).toBe('42');
+    if (answer.streams) await Array.fromAsync(answer.events);
+    expect(await observer.whenSettled(1)).toMatchObject([{ droppedEvents: 0 }]);
+  });
+
+  it('of rate limits are dropped and counted once a stream has begun', async () => {
+    const begun = Promise.withResolvers<null>();
+    service.provider.play(async function* () {
+      yield say('one');
+      await begun.promise;
+      yield [LIMITS, { type: 'finish', reason: 'stop' }];
+    });
+    const answer = await openStream(`${service.baseURL}/responses`, { model: 'scripted', input: 'Hi' });
+    begun.resolve(null);
+    if (answer.streams) await Array.fromAsync(answer.events);
+    expect(await observer.whenSettled(1)).toMatchObject([{ droppedEvents: 1 }]);
+  });
+
+  it('of rate limits are headers of a JSON document, whenever they come', async () => {
+    service.provider.reply(say('one'), LIMITS);
+    const { headers } = await service.api.post('responses', { model: 'scripted', input: 'Hi' });
+    expect(headers.get('x-codex-primary-used-percent')).toBe('42');
+    expect(await observer.whenSettled(1)).toMatchObject([{ droppedEvents: 0 }]);
+  });
+
+  it('of rate limits are counted as dropped in the background', async () => {
+    service.provider.reply(LIMITS, say('one'));
+    const { id } = await createInBackground(service);
+    await whenEnded(service, id);
+    expect(await observer.whenSettled(1)).toMatchObject([{ droppedEvents: 1 }]);
   });
 });

@@ -28,11 +28,12 @@ export function activate(
   return turn;
 }
 
-/** Sets a provider's vendor headers on the reply; headers of the service take precedence. */
-export function forwardHeaders(reply: FastifyReply, headers: Readonly<Record<string, string>>): void {
-  if (reply.raw.headersSent) return;
+/** Sets a provider's vendor headers on the reply; headers of the service take precedence. False if the reply has begun. */
+export function forwardHeaders(reply: FastifyReply, headers: Readonly<Record<string, string>>): boolean {
+  if (reply.raw.headersSent) return false;
   const picked = pickVendorHeaders(headers);
   for (const name in picked) if (!reply.hasHeader(name)) void reply.header(name, picked[name]);
+  return true;
 }
 
 /**

@@ -170,7 +170,10 @@ export class SocketTurn implements LaneTask, EventSink, SteerableTurn {
       transport: 'websocket',
       breakConnection: () => this.handler.connection.cut(),
       continuations: this.handler.cache.lane(this.lane),
-      onHeaders: (headers) => this.headers.add(pickVendorHeaders(headers)),
+      onHeaders: (headers) => {
+        this.headers.add(pickVendorHeaders(headers));
+        return true;
+      },
       onEvent: (event) => this.sendForeign(event),
       ...(this.handler.sendsNotices ? { onNotice: (notice) => this.sendNotice(notice) } : {}),
     });

@@ -14,8 +14,8 @@ import type { BegunTurn, Transport, TurnRecord } from './turn-observer.js';
 export interface TurnClient {
   /** The transport of the answer; `json` by default. */
   readonly transport?: Transport;
-  /** Receives headers for the client, before the first events or not at all. */
-  readonly onHeaders?: (headers: Readonly<Record<string, string>>) => void;
+  /** Receives headers for the client, before the first events or not at all. Returns whether the client can still get them. */
+  readonly onHeaders?: (headers: Readonly<Record<string, string>>) => boolean;
   /** Receives events that are not part of the protocol, in their place; without it they are dropped and counted. */
   readonly onEvent?: (event: ForeignEvent) => void;
   /** Receives what providers do about failures, at once; absent for clients that are not told. */

@@ -226,10 +226,9 @@ export class Pass implements ModelSink {
   private passOn(event: ForeignEvent): void {
     const { turn, assembler, delivery } = this.dependencies;
     const characters = requireForeign(event);
-    const { onEvent } = turn.client;
+    const { onEvent, onHeaders } = turn.client;
     const isForClient = !isForeignLimit(event, turn);
-    if (isForClient && onEvent === undefined && isLimits(event)) {
-      turn.client.onHeaders?.(toRateLimitHeaders(event));
+    if (isForClient && onEvent === undefined && isLimits(event) && onHeaders?.(toRateLimitHeaders(event)) === true) {
       return;
     }
     if (!isForClient || onEvent === undefined || !assembler.admit(characters)) {
