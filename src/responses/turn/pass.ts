@@ -68,8 +68,8 @@ export class Pass implements ModelSink {
   private catchingUp: Promise<void> | null = null;
   /** What the provider has told the client before its output. */
   private beginning: { readonly events: readonly ModelEvent[]; readonly isWhole: boolean } = NOTHING_TOLD;
-  /** What of it was passed on. */
-  private told: ReadonlySet<ModelEvent> = new Set();
+  /** The events of it that were passed on. */
+  private told: readonly ModelEvent[] = NOTHING_TOLD.events;
   /** Whether the stream waits only for the head of the upstream's answer. */
   private isOverdue = false;
   /** Whether the usage counts the reasoning of earlier turns. */
@@ -314,9 +314,9 @@ export class Pass implements ModelSink {
   /** Passes on what the provider has told, each event once. */
   private tell(): void {
     const { events } = this.beginning;
-    if (events.length === 0) return;
-    const { told } = this;
-    this.told = new Set(events);
+    if (events === this.told) return;
+    const told = new Set(this.told);
+    this.told = events;
     for (const event of events) if (!told.has(event)) this.look(event, 0);
   }
 
