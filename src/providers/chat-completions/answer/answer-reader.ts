@@ -1,7 +1,7 @@
 import type { Logprob } from '../../../protocol/index.js';
 import { isObject, objectsIn } from '../../../validation/index.js';
 import type { FinishReason, ModelEvent } from '../../model-event.js';
-import { isOnlyOpaque, type OpaqueCollector } from '../opaque/index.js';
+import { isOnlyOpaque, type OpaqueCollector, THOUGHTS } from '../opaque/index.js';
 import { Attachments, isImage } from './attachments.js';
 import type { CallCollector } from './call-collector.js';
 import type { ChatChoice, ChatChunk, ChatDelta } from './chat-chunk.js';
@@ -13,15 +13,6 @@ import { type TaggedPiece, TagSplitter } from './tag-splitter.js';
 
 /** Characters of an upstream id. It is stored with each response, so longer ids are ignored. */
 const LONGEST_ID = 256;
-
-/** The members that contain reasoning. Some upstreams repeat the same text in several of them: the first one counts. */
-const THOUGHTS: readonly (readonly [member: keyof ChatDelta, read: (value: unknown) => string])[] = [
-  ['reasoning_content', textOrEmpty],
-  ['reasoning', textOrEmpty],
-  ['reasoning_details', textOfDetails],
-  ['reasoning_text', textOrEmpty],
-  ['thinking', textOrEmpty],
-];
 
 /**
  * Characters from which a text that equals all that was said before is its repetition. Shorter ones may be what the model says:
@@ -369,9 +360,9 @@ function oldCallIn(value: unknown): readonly Readonly<Record<string, unknown>>[]
 }
 
 function thoughtOf(delta: ChatDelta): string {
-  for (const [member, read] of THOUGHTS) {
+  for (const member of THOUGHTS) {
     const value = delta[member];
-    const thought = value == null ? '' : read(value);
+    const thought = member === 'reasoning_details' ? textOfDetails(value) : textOrEmpty(value);
     if (thought !== '') return thought;
   }
   return '';

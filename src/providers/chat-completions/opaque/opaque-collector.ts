@@ -3,14 +3,18 @@ import { isDeepStrictEqual } from 'node:util';
 import type { OpaqueData } from '../../../protocol/index.js';
 import { objectsIn } from '../../../validation/index.js';
 import { serverError } from '../../upstream-errors/index.js';
-import { joinMembers, needsThoughts, type OpaqueCall, type OpaqueMembers, readMembers } from './opaque-members.js';
+import {
+  joinMembers,
+  needsThoughts,
+  type OpaqueCall,
+  type OpaqueMembers,
+  readMembers,
+  THOUGHTS,
+} from './opaque-members.js';
 import type { Maker } from './own-data.js';
 
 /** Characters of an answer that are demanded back, which are buffered. */
 const MOST_CHARACTERS = 32 * 1024 * 1024;
-
-/** Members of deltas that hold reasoning and nothing else. */
-const THOUGHTS: ReadonlySet<string> = new Set(['reasoning_content', 'reasoning', 'reasoning_text', 'thinking']);
 
 const NOTHING: OpaqueMembers = {};
 
@@ -28,10 +32,9 @@ export class OpaqueCollector {
 
   /** Reads a delta. Throws ModelError if all of it exceeds the limit. */
   read(delta: object): void {
-    for (const [name, value] of Object.entries(delta)) {
-      if (THOUGHTS.has(name) && typeof value === 'string') this.thoughts ??= name;
-    }
-    const members = readMembers(delta as Readonly<Record<string, unknown>>);
+    const all = delta as Readonly<Record<string, unknown>>;
+    this.thoughts ??= THOUGHTS.find((name) => typeof all[name] === 'string');
+    const members = readMembers(all);
     if (members === undefined || this.isRepetition(members)) return;
     this.add(members);
   }
