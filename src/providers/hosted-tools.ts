@@ -2,7 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 
 import { Environment } from '../config/index.js';
 import { quote } from '../logging/index.js';
-import { addsTools, ApiError } from '../protocol/index.js';
+import { addsTools, ApiError, type Item } from '../protocol/index.js';
 import { isObject, objectsIn } from '../validation/index.js';
 import { hostedTypeOf, isToolType, TOOL_TYPES } from './hosted-type.js';
 import type { ModelRoute } from './model-route.js';
@@ -32,9 +32,9 @@ export class HostedTools {
 
   /**
    * Throws ApiError 400 `unsupported_value` that names the tool, for a turn that must not go on without it, and `invalid_value` for a tool
-   * of a type that nobody knows.
+   * of a type that nobody knows. `input` is that of the request, of which the turn may have only a part.
    */
-  check({ provider: { hostedTools }, model }: ModelRoute, turn: Turn): void {
+  check({ provider: { hostedTools }, model }: ModelRoute, turn: Turn, input: readonly Item[]): void {
     if (hostedTools === 'all') return;
     const { tools: own, tool_choice: choice } = turn.settings;
     const tools = [...own, ...addedTools(turn)];
@@ -48,7 +48,8 @@ export class HostedTools {
       : whyOnlyPrograms(turn, (tool) => isMissing(tool) !== undefined);
     if (forPrograms !== undefined) throw ApiError.of('unsupported_value', forPrograms, { param: 'tool_choice' });
     const missing = tools.map(isMissing);
-    const placeOf = (index: number, member = ''): string => (index < own.length ? `tools[${index}]${member}` : 'input');
+    const placeOf = (index: number, member = ''): string =>
+      index < own.length ? `tools[${index}]${member}` : placeOfAdded(turn, index - own.length, { input, member });
     const unknown = missing.findIndex((type) => type !== undefined && !isToolType(type));
     if (unknown !== -1) throw unknownType(missing[unknown] ?? '', placeOf(unknown, '.type'));
     const first = missing.findIndex((type) => type !== undefined);
@@ -78,6 +79,19 @@ export class HostedTools {
 /** The tools that items of the input add (protocol §3.1), as some clients send all of theirs. */
 function addedTools({ input }: Turn): readonly object[] {
   return input.filter(({ type }) => addsTools(type)).flatMap(({ tools }) => objectsIn(tools));
+}
+
+/** The path of one of the tools that items of the input add, or of the input if the request has the item in another form. */
+function placeOfAdded(
+  turn: Turn,
+  position: number,
+  { input, member }: { input: readonly Item[]; member: string },
+): string {
+  const adding = turn.input.filter(({ type }) => addsTools(type));
+  const places = adding.flatMap((item) => objectsIn(item.tools).map((_, place) => ({ item, place })));
+  const found = places[position];
+  const index = found === undefined ? -1 : input.indexOf(found.item);
+  return index === -1 ? 'input' : `input[${index}].tools[${found?.place}]${member}`;
 }
 
 /** The missing tool that a choice names, or the first one if it allows only missing ones. */

@@ -135,10 +135,14 @@ describe('hosted tools', () => {
     const tools = [LOOK, { type: 'made_up' }];
     expect(await ask(service, { tools }, transport)).toMatchObject({ ...unknown, param: 'tools[1].type', message });
     const input = [
-      { type: 'additional_tools', role: 'developer', tools },
+      // A model without Responses API sees none of it.
+      { type: 'reasoning', summary: [], encrypted_content: 'foreign' },
+      { type: 'additional_tools', role: 'developer', tools: [LOOK, SEARCH] },
       { role: 'user', content: 'Hi' },
+      { type: 'additional_tools', role: 'developer', tools },
     ];
-    expect(await ask(service, { input }, transport)).toMatchObject({ ...unknown, param: 'input', message });
+    const param = 'input[3].tools[1].type';
+    expect(await ask(service, { tools: [LOOK], input }, transport)).toMatchObject({ ...unknown, param, message });
     expect(service.upstream.requests).toEqual([]);
     expect(await ask(service, { model: 'open', tools }, transport)).toMatchObject({ status: 'completed', tools });
     expect(await ask(service, { model: 'taking', tools }, transport)).toMatchObject({ status: 'completed', tools });

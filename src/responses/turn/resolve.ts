@@ -147,7 +147,7 @@ export class TurnResolver {
       const effort = question.settings.reasoning?.effort ?? null;
       refuseUnsupportedEffort(effort, route.model, placeOfEffort(context, effort, admitted.settings));
       refuseImageCompression(admitted.settings, route);
-      this.hostedTools.check(route, question);
+      this.hostedTools.check(route, question, input);
       return { route, question, input, transcript, parent, conversation, sessionId, mayCompact };
     };
     const question = this.questions.make(admitted, route, sessionId, context);
