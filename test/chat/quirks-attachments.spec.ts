@@ -57,6 +57,22 @@ const CASES: readonly (readonly [what: string, data: readonly StreamData[], outp
     [...PIECES, completion({ content: TEXT, images: [IMAGE] })],
     [message(), SHOWN],
   ],
+  [
+    'pages that come one by one',
+    [
+      { ...PIECES[0], citations: [CITED.url], search_results: [{ url: CITED.url, title: 'One' }] },
+      { ...PIECES[1], citations: [OTHER.url], search_results: [] },
+    ],
+    [message(CITED, OTHER)],
+  ],
+  [
+    'pages that come one by one, each alone',
+    [
+      { ...PIECES[0], search_results: [{ url: CITED.url, title: 'One' }] },
+      { ...PIECES[1], search_results: [{ url: OTHER.url }] },
+    ],
+    [message(CITED, OTHER)],
+  ],
   ['a citation', [...PIECES, chunk({ annotations: [CITATION] })], [message(CITED)]],
   ['a citation in the form of the Responses API', [...PIECES, chunk({ annotations: [CITED] })], [message(CITED)]],
   [

@@ -20,6 +20,8 @@ export class Attachments {
   private images = 0;
   /** Titles of cited pages, by their addresses in the order of the numbers that the text has for them. */
   private readonly sources = new Map<string, string>();
+  /** The numbers of pages that were noted last, and the last ones. */
+  private extent = '';
   private readonly cited = new Set<string>();
   /** Whether there was an image that no item can show. */
   hasHidden = false;
@@ -49,7 +51,12 @@ export class Attachments {
 
   /** Notes the pages that `citations` and `search_results` of a chunk or a delta name, as Perplexity does. */
   noteSources({ citations, search_results: results }: SourceLists): void {
-    for (const source of [...listIn(citations), ...listIn(results)]) {
+    const lists = [listIn(citations), listIn(results)];
+    // Most chunks repeat the lists of the one before, which only grow.
+    const extent = lists.map((list) => `${list.length} ${addressOf(list.at(-1))}`).join(' ');
+    if (extent === this.extent) return;
+    this.extent = extent;
+    for (const source of lists.flat()) {
       const { url, title } = isObject(source) ? source : { url: source };
       if (typeof url !== 'string' || url === '') continue;
       this.sources.set(url, this.sources.get(url) || textOrEmpty(title));
@@ -102,6 +109,10 @@ function toAnnotation(annotation: Members): Annotation | undefined {
 function urlOf({ image_url: image, url, b64_json: data }: Members): string {
   if (typeof data === 'string') return `data:image/png;base64,${data}`;
   return textOrEmpty(isObject(image) ? image.url : (image ?? url));
+}
+
+function addressOf(source: unknown): string {
+  return textOrEmpty(isObject(source) ? source.url : source);
 }
 
 function listIn(value: unknown): readonly unknown[] {
