@@ -41,6 +41,12 @@ describe('tools', () => {
       "Invalid type for 'tools[2].parameters': expected an object, but got an array instead.",
     ],
     [
+      [lookup, lookup, { ...lookup, async: 'no', allowed_callers: 'all', parameters: [] }],
+      'invalid_type',
+      'tools[2].parameters',
+      "Invalid type for 'tools[2].parameters': expected an object, but got an array instead.",
+    ],
+    [
       [{ ...lookup, strict: 'yes' }],
       'invalid_type',
       'tools[0].strict',

@@ -27,8 +27,20 @@ import { strictParameters } from './strict-schema.js';
 
 const CALLERS = ['direct', 'programmatic'];
 
+/** Members of tools that clients run, after their own (protocol §3.4). */
+class CallableToolMembers {
+  @IsOptional()
+  @IsBoolean()
+  readonly async?: boolean | null;
+
+  @IsOptional()
+  @IsArray()
+  @IsIn(CALLERS, { each: true })
+  readonly allowed_callers?: readonly string[] | null;
+}
+
 /** `function`: flat, not nested under a `function` member as in Chat Completions (protocol §3.4). */
-export class FunctionToolBody {
+export class FunctionToolBody extends CallableToolMembers {
   @IsString()
   @MinLength(1)
   @MaxLength(128)
@@ -46,19 +58,10 @@ export class FunctionToolBody {
   @IsOptional()
   @IsBoolean()
   readonly strict?: boolean | null;
-
-  @IsOptional()
-  @IsBoolean()
-  readonly async?: boolean | null;
-
-  @IsOptional()
-  @IsArray()
-  @IsIn(CALLERS, { each: true })
-  readonly allowed_callers?: readonly string[] | null;
 }
 
 /** `custom`: a tool that takes free text (protocol §3.4). */
-export class CustomToolBody {
+export class CustomToolBody extends CallableToolMembers {
   @IsString()
   @MinLength(1)
   @MaxLength(128)
@@ -71,15 +74,6 @@ export class CustomToolBody {
   @IsOptional()
   @IsObject()
   readonly format?: object | null;
-
-  @IsOptional()
-  @IsBoolean()
-  readonly async?: boolean | null;
-
-  @IsOptional()
-  @IsArray()
-  @IsIn(CALLERS, { each: true })
-  readonly allowed_callers?: readonly string[] | null;
 }
 
 /** `namespace`: tools under a common name (protocol §3.4). */
