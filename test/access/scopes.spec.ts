@@ -38,6 +38,8 @@ const ROUTES: readonly (readonly [method: string, path: string, scope: string])[
   ['GET', 'usage', 'responses:read'],
   ['GET', 'models', 'any'],
   ['GET', 'models/:id', 'any'],
+  ['GET', 'prompts', 'any'],
+  ['GET', 'prompts/:id', 'any'],
 ];
 
 /** Routes that answer 405 or the like, whatever the scope. */
