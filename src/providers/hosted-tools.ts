@@ -32,7 +32,7 @@ export class HostedTools {
 
   /**
    * Throws ApiError 400 `unsupported_value` that names the tool, for a turn that must not go on without it, and `invalid_value` for a tool
-   * of a type that nobody knows. `input` is that of the request, of which the turn may have only a part.
+   * of an unknown type. `input` is the input of the request; a truncated turn may have only part of it.
    */
   check({ provider: { hostedTools }, model }: ModelRoute, turn: Turn, input: readonly Item[]): void {
     if (hostedTools === 'all') return;

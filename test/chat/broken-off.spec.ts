@@ -68,7 +68,7 @@ describe('an answer that its upstream breaks off', () => {
     expect(service.upstream.requests).toHaveLength(3);
   });
 
-  it('is an HTTP error that SDKs retry for a client of JSON of which nothing is stored', async () => {
+  it('a client of JSON gets an HTTP error that SDKs retry when nothing is stored', async () => {
     for (let time = 0; time < 3; time += 1) service.upstream.answer(HALF, { breaks: { after: 3, by: 'cut' } });
     service.upstream.answer(WHOLE);
     const asked = { model: MODEL, input: 'Go on.', store: false };

@@ -114,7 +114,7 @@ describe('opaque data of an upstream', () => {
     return { ...started, close, [Symbol.asyncDispose]: close };
   });
 
-  it('is kept by a socket for a client that stores nothing', async () => {
+  it('opaque data is kept by a socket for a client that stores nothing', async () => {
     service.upstream.replay(CALLING);
     await using socket = await SocketClient.open(service);
     const { response } = await socket.turn({ ...ASKING, store: false });

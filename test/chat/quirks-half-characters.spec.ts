@@ -57,7 +57,7 @@ describe('half a character', () => {
     });
   });
 
-  it('is not in a whole answer either', async () => {
+  it('half a character is not in a whole answer either', async () => {
     service.upstream.replay(JSON.stringify(completion({ content: 'Moon \ud83c' }, { finish_reason: 'stop' })));
     const { response } = (await TRANSPORTS[0]?.run(service, { model: MODEL, input: 'Go on.' })) ?? {};
     expect(JSON.stringify(response)).toContain('Moon \ufffd');

@@ -92,7 +92,7 @@ describe('reasoning between tags', () => {
     expect(saidIn(response)).toEqual([...said, { call: 'look', arguments: '{}' }]);
   });
 
-  it('is complete in a stream that ends without a finish reason', async () => {
+  it('reasoning between tags is complete in a stream that ends without a finish reason', async () => {
     service.upstream.replay(streamOf([chunk({ content: '<' })]));
     const { response } = await SSE_TRANSPORT.run(service, { model: MODEL, input: 'Go on.' });
     expect(saidIn(response)).toEqual([{ text: '<' }]);

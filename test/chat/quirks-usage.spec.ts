@@ -170,7 +170,7 @@ describeService(
       expect(response['usage']).toEqual(usage(40, 3, 30));
     });
 
-    it('is found in the choice of a JSON document', async () => {
+    it('usage is found in the choice of a JSON document', async () => {
       service.upstream.replay(
         JSON.stringify(completion({ content: 'Hi.' }, { finish_reason: 'stop', usage: COUNTED })),
       );

@@ -98,7 +98,7 @@ describe.each(STATES)('the stream of a background response in $state', ({ open }
     }
   });
 
-  it('is given to who asks for it in a JSON body, as openai-go does', async () => {
+  it('a stored response is streamed to a client that asks in a JSON body, as openai-go does', async () => {
     const { id, text } = await createAndRead();
     const frames = framesOf(text);
     const client = new RawClient(service.port);

@@ -119,7 +119,7 @@ describe.each(STATES)('protocol §3.1: configuration updates in $state', ({ open
     expect(await service.api.post('responses', body)).toMatchObject({ status: 400, body: { error } });
   });
 
-  it('that an earlier response brought are refused where a model cannot follow them', async () => {
+  it('configuration updates of an earlier response are refused where a model cannot follow them', async () => {
     const update = { type: 'configuration_update', reasoning: { effort: 'minimal' } };
     const { body } = await service.api.post('conversations', { items: [update] });
     const answer = await service.api.post('responses', { model: 'm', input: 'Hi', conversation: body['id'] });

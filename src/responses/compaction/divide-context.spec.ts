@@ -68,7 +68,7 @@ describe('a context that is compacted', () => {
     expect(divideContext([...running.slice(0, 3), thought('r3'), last], null).history).toEqual([thought('r3'), last]);
   });
 
-  it('is summarised although a call in it has its output late, or gets it now', async () => {
+  it('a history is summarised although a call in it has its output late, or gets it now', async () => {
     const call: Item = { id: 'fc', type: 'function_call', call_id: 'c', name: 'f', arguments: '{}', async: true };
     const late: Item = { id: 'fco', type: 'function_call_output', call_id: 'c', output: 'built' };
     const [first, next] = [message('user', 'one'), message('assistant', 'two')];

@@ -2,7 +2,7 @@ import type { Item } from '../../../protocol/index.js';
 import { isObject } from '../../../validation/index.js';
 import { type OpaqueCall, type OpaqueMembers, ofKnownMembers, readCallMembers } from './opaque-members.js';
 
-/** Who has made opaque data: nobody else can read it, and most refuse what they have not made. */
+/** The provider and the model that made opaque data. Others cannot read it, and most refuse it. */
 export interface Maker {
   /** The name of the provider. */
   readonly provider: string;

@@ -24,7 +24,7 @@ export interface HistoryOutput {
 /** Readers of calls, by item type. They return undefined for calls that a provider ran. */
 const READ_CALL = new Map<string, (item: Item) => HistoryCall | undefined>(
   Object.entries({
-    function_call: (item) => call(item, named('function', item), toObjectJson(text(item.arguments))),
+    function_call: (item) => call(item, named('function', item), toObjectJson(toWords(item.arguments))),
     custom_tool_call: (item) => call(item, named('custom', item), JSON.stringify({ [INPUT]: item.input })),
     shell_call: (item) => call(item, nameless('shell'), JSON.stringify(withoutNulls(item.action))),
     local_shell_call: (item) => call(item, nameless('local_shell'), JSON.stringify(withoutType(item.action))),
@@ -35,7 +35,7 @@ const READ_CALL = new Map<string, (item: Item) => HistoryCall | undefined>(
     mcp_call: (item) => ({
       callId: item.id,
       address: named('function', item),
-      arguments: toObjectJson(text(item.arguments)),
+      arguments: toObjectJson(toWords(item.arguments)),
       isAsync: false,
     }),
   } satisfies Record<string, (item: Item) => HistoryCall | undefined>),
@@ -51,7 +51,7 @@ const READ_OUTPUT = new Map<string, (item: Item, tools: ToolTable) => HistoryOut
       output(item, JSON.stringify(words == null ? { status } : { status, output: words })),
     tool_search_output: (item, tools) =>
       item.call_id == null ? undefined : output(item, JSON.stringify({ tools: namesIn(item.tools, tools) })),
-    mcp_call: (item) => ({ callId: item.id, output: text(item.output ?? item.error) }),
+    mcp_call: (item) => ({ callId: item.id, output: toWords(item.output ?? item.error) }),
   } satisfies Record<string, (item: Item, tools: ToolTable) => HistoryOutput | undefined>),
 );
 
@@ -75,11 +75,11 @@ function call(item: Item, address: ToolAddress, json: string): HistoryCall {
 }
 
 function output(item: Item, value: unknown): HistoryOutput {
-  return { callId: callIdOf(item), output: Array.isArray(value) ? (value as readonly unknown[]) : text(value) };
+  return { callId: callIdOf(item), output: Array.isArray(value) ? (value as readonly unknown[]) : toWords(value) };
 }
 
 function named(kind: ToolKind, { name, namespace }: Item): ToolAddress {
-  return { kind, name: text(name), ...(typeof namespace === 'string' ? { namespace } : {}) };
+  return { kind, name: toWords(name), ...(typeof namespace === 'string' ? { namespace } : {}) };
 }
 
 function nameless(kind: ToolKind): ToolAddress {
@@ -95,7 +95,8 @@ function toObjectJson(json: string): string {
   return isObject(parseJson(json)) ? json : JSON.stringify({ [INPUT]: json });
 }
 
-function text(value: unknown): string {
+/** A value as text: a text as it is, nothing as an empty one, anything else as JSON. */
+export function toWords(value: unknown): string {
   if (typeof value === 'string') return value;
   return value === undefined || value === null ? '' : JSON.stringify(value);
 }

@@ -1,7 +1,10 @@
+import { isObject, parseJson } from '../../../validation/index.js';
 import { beginsJson, EventStreamReader, TextCollector } from '../../upstream-http/index.js';
 import { broken } from './broken.js';
 import type { AnswerTaker } from './exchange.js';
-import { toEvent } from './whole-answer.js';
+
+/** The statuses of a Response that has ended. */
+const ENDS: ReadonlySet<unknown> = new Set(['completed', 'incomplete', 'failed']);
 
 /** Bytes of a whole answer. */
 const LONGEST_DOCUMENT = 64 * 1024 * 1024;
@@ -59,4 +62,18 @@ export class EventFeed {
     this.hasTaken = true;
     this.isTerminal = this.taker.take(data);
   }
+}
+
+/**
+ * The event that says the same as a JSON document which a server sent in place of a stream: a Response that has ended, an error, or an
+ * event. Null for any other document.
+ */
+function toEvent(document: string): object | null {
+  const body = parseJson(document);
+  if (!isObject(body)) return null;
+  if (typeof body.type === 'string') return body;
+  const { status, error, output } = body;
+  if (ENDS.has(status)) return { type: `response.${String(status)}`, response: body };
+  if (error !== undefined && error !== null) return { type: 'response.failed', response: body };
+  return status === undefined && Array.isArray(output) ? { type: 'response.completed', response: body } : null;
 }
