@@ -3,6 +3,7 @@
  * `--report <file>` to show an earlier run. Figures are compared with a floor.
  */
 import { availableParallelism, cpus, platform, release } from 'node:os';
+import { inspect } from 'node:util';
 
 import { CASES } from './cases/index.ts';
 import { runCase } from './harness/bench.ts';
@@ -46,8 +47,7 @@ try {
   process.stdout.write(toTable(report));
   if (earlier !== undefined) process.stdout.write(`\n${toMovementText(earlier, report)}`);
 } catch (error) {
-  const { message, stack } = error instanceof Error ? error : new Error(String(error));
   const isOurs = error instanceof OptionError || error instanceof ReportError;
-  process.stderr.write(`${isOurs ? message : (stack ?? message)}\n`);
+  process.stderr.write(`${isOurs ? error.message : inspect(error)}\n`);
   process.exitCode = 1;
 }

@@ -27,6 +27,8 @@ const SIZES = {
   /** Turns per round one after the other, or in the background. */
   countedTurns: [500, 100, 16],
   idleSockets: [5000, 2000, 20],
+  /** Bodies of the hostile case, at most. */
+  hostileBodies: [100, 100, 4],
   /** Rounds per side, if each one starts a program. */
   starts: [5, 1, 1],
   /** Rounds per side. */

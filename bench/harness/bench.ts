@@ -107,7 +107,8 @@ export async function runCase(one: Case, sizes: Sizes): Promise<readonly Compari
     try {
       comparisons.push({ name: row.name, figures: await runRow(one, row, bench), goals: row.goals ?? [] });
     } catch (error) {
-      if (!(error instanceof Missing)) throw error;
+      // The error of a connection does not say whose it was.
+      if (!(error instanceof Missing)) throw new Error(`${row.name} has failed`, { cause: error });
       missing.add(error.message);
     }
   }

@@ -7,8 +7,12 @@ import type { WebSocket } from 'ws';
 
 import type { FloorEvent } from './answer.ts';
 
-/** Listens on HOST and PORT, and writes the line that the benchmark waits for. */
+/**
+ * Listens on HOST and PORT, and writes the line that the benchmark waits for. Keeps idle connections: a program that stood still for
+ * longer than Node keeps them would close one while the next request arrives on it.
+ */
 export function listen(server: Server): void {
+  server.keepAliveTimeout = 0;
   server.listen(Number(process.env.PORT), process.env.HOST, () => {
     const { address, port } = server.address() as AddressInfo;
     process.stdout.write(`The program listens on http://${address}:${port}\n`);

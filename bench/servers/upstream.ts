@@ -118,6 +118,4 @@ const sockets = new WebSocketServer({
 sockets.on('connection', (socket, { socket: tcp }) => {
   socket.on('message', (data: Buffer) => answer(data.toString(), (events) => writeFrames(socket, tcp, events)));
 });
-// Keeps idle connections open, because closing one during a request would fail the run.
-server.keepAliveTimeout = 0;
 listen(server);
