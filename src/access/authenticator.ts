@@ -9,7 +9,6 @@ import { ApiKeys } from './api-keys.js';
 import { type Grant, JWT_KEY_ID, SCOPES } from './grant.js';
 import { JwtVerifier } from './jwt-verifier.js';
 import { asTenant, type Tenant } from './tenant.js';
-import { refuseWebPages, type WebPageRules } from './web-page-guard.js';
 
 /** Whoever reaches a service without keys: the single tenant, and the operator. */
 const ANYBODY: Grant = { tenant: asTenant('anybody'), scopes: SCOPES };
@@ -78,4 +77,40 @@ export class EnvironmentAuthenticator extends Authenticator {
 
 function unauthorized(code: string | null, message: string): ApiError {
   return new ApiError(401, 'invalid_request_error', code, null, message, { 'www-authenticate': 'Bearer' });
+}
+
+/** What a service without API keys accepts from browsers. */
+interface WebPageRules {
+  /** Accepts only local names in `Host`: a public name that resolves to 127.0.0.1 indicates DNS rebinding. */
+  readonly loopbackHostOnly: boolean;
+  readonly allowedOrigins: readonly string[];
+}
+
+/**
+ * Refuses web pages of other origins in a service without API keys: a browser sends `Origin` with every cross-origin
+ * call, and its `Host` is the name the page was loaded from. Throws ApiError 403.
+ */
+function refuseWebPages(headers: IncomingHttpHeaders, rules: WebPageRules): void {
+  const host = headers.host ?? '';
+  if (rules.loopbackHostOnly && !isLoopback(hostName(host))) {
+    throw ApiError.of(
+      'forbidden_host',
+      'Without API keys this service accepts only local host names, such as localhost.',
+    );
+  }
+  const { origin } = headers;
+  if (origin === undefined || rules.allowedOrigins.includes(origin) || isSameOrigin(origin, host)) return;
+  throw ApiError.of(
+    'forbidden_origin',
+    'Without API keys this service refuses requests from web pages of other origins.',
+  );
+}
+
+/** The host of a `Host` header without its port or the brackets of IPv6. */
+function hostName(host: string): string {
+  return host.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
+}
+
+function isSameOrigin(origin: string, host: string): boolean {
+  return host !== '' && URL.canParse(origin) && new URL(origin).host === host.toLowerCase();
 }

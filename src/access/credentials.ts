@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import type { BlockList } from 'node:net';
+import { type BlockList, isIP } from 'node:net';
 
 import { Injectable, Logger } from '@nestjs/common';
 
@@ -9,7 +9,6 @@ import { ApiError } from '../protocol/index.js';
 import { Clock, isPromise, type MaybePromise } from '../time/index.js';
 import { authenticate } from './authenticate.js';
 import { Authenticator } from './authenticator.js';
-import { clientAddress, isTrusted, peerAddress } from './client-address.js';
 import type { Grant } from './grant.js';
 
 const WINDOW_MS = 60_000;
@@ -121,4 +120,35 @@ export class Credentials {
 
 function digestOf({ authorization = '' }: IncomingHttpHeaders): string {
   return createHash('sha256').update(authorization).digest('base64');
+}
+
+/** The address of a client: that of its connection or, behind trusted proxies, the last one that is none of theirs. */
+function clientAddress(request: IncomingMessage, proxies: BlockList): string {
+  const nearest = peerAddress(request);
+  if (!isTrusted(nearest, proxies)) return nearest;
+  const forwarded = String(request.headers['x-forwarded-for'] ?? '').split(',');
+  let address = nearest;
+  for (const hop of forwarded.reverse()) {
+    const before = plain(hop.trim());
+    if (isIP(before) === 0) break;
+    address = before;
+    if (!isTrusted(before, proxies)) break;
+  }
+  return address;
+}
+
+/** Where a connection comes from. */
+function peerAddress({ socket }: IncomingMessage): string {
+  return plain(socket.remoteAddress ?? '');
+}
+
+/** Whether an address is one of the proxies. */
+function isTrusted(address: string, proxies: BlockList): boolean {
+  const family = isIP(address);
+  return family !== 0 && proxies.check(address, family === 6 ? 'ipv6' : 'ipv4');
+}
+
+/** An IPv4 address in the form of IPv6 as IPv4. */
+function plain(address: string): string {
+  return address.replace(/^::ffff:(?=\d+\.)/i, '');
 }

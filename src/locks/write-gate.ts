@@ -5,7 +5,6 @@ import { OutageLog } from '../logging/index.js';
 import type { ApiError } from '../protocol/index.js';
 import type { WriteLease } from '../state/index.js';
 import { Clock, isPromise } from '../time/index.js';
-import { NamedQueue, type Place } from './named-queue.js';
 
 /** Pauses between attempts to take a lock that another replica holds, ms. */
 const FIRST_PAUSE_MS = 10;
@@ -155,5 +154,39 @@ export class WriteGate {
     } catch (error) {
       this.outages.warn('a lock was not released and stays until it expires', String(error));
     }
+  }
+}
+
+/** A place in a queue. */
+interface Place {
+  /** Whether it was the first when it was taken. */
+  readonly isFirst: boolean;
+  /** Resolves when it is first in the queue. */
+  readonly turn: Promise<unknown>;
+
+  /** Leaves the queue, at any position. */
+  leave(): void;
+}
+
+/** Queues by name, first in, first out. */
+class NamedQueue {
+  private readonly queues = new Map<string, PromiseWithResolvers<undefined>[]>();
+
+  join(name: string): Place {
+    const queue = this.queues.get(name) ?? [];
+    const place = Promise.withResolvers<undefined>();
+    queue.push(place);
+    this.queues.set(name, queue);
+    queue[0]?.resolve(undefined);
+    return {
+      isFirst: queue[0] === place,
+      turn: place.promise,
+      leave: () => {
+        const index = queue.indexOf(place);
+        if (index >= 0) queue.splice(index, 1);
+        queue[0]?.resolve(undefined);
+        if (queue.length === 0 && this.queues.get(name) === queue) this.queues.delete(name);
+      },
+    };
   }
 }

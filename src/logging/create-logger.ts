@@ -3,11 +3,10 @@ import { inspect } from 'node:util';
 
 import { ConsoleLogger, type ConsoleLoggerOptions, type LogLevel } from '@nestjs/common';
 
-import type { Environment } from '../config/index.js';
+import { type Environment, LEVELS } from '../config/index.js';
 import { escapeJson, escapeLine, escapeLines } from './escape.js';
 import { LogLine } from './log-line.js';
 import { countLost, surviveErrors } from './lost-lines.js';
-import { PartLevels } from './part-levels.js';
 
 /** Nest's reports of modules and routes: about a hundred lines per start. */
 const ASSEMBLY: ReadonlySet<unknown> = new Set([
@@ -108,4 +107,23 @@ export function createLogger({ LOG_LEVEL, LOG_LEVELS, LOG_FORMAT }: Environment,
     colors: LOG_FORMAT === 'text' && isatty(process[stream ?? 'stdout'].fd),
   };
   return new ServiceLogger(options, new PartLevels(LOG_LEVEL, LOG_LEVELS), stream);
+}
+
+/** What is logged of each part of the service: LOG_LEVEL, and LOG_LEVELS for some of them. */
+class PartLevels {
+  /** All that some part logs. */
+  readonly most: readonly LogLevel[];
+  private readonly ranks: ReadonlyMap<unknown, number>;
+  private readonly rank: number;
+
+  constructor(level: LogLevel, ofParts: Readonly<Record<string, LogLevel>>) {
+    this.rank = LEVELS.indexOf(level);
+    this.ranks = new Map(Object.entries(ofParts).map(([part, own]) => [part, LEVELS.indexOf(own)]));
+    this.most = LEVELS.slice(0, Math.max(this.rank, ...this.ranks.values()) + 1);
+  }
+
+  /** Whether a part logs lines of a level. */
+  permits(part: unknown, level: LogLevel): boolean {
+    return LEVELS.indexOf(level) <= (this.ranks.get(part) ?? this.rank);
+  }
 }

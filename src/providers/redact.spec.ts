@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { ModelEvent } from './model-event.js';
 import { DISGUISES } from '../../test/support/disguises.js';
 import { findSecrets, quotesKnownSecret, quotesSecret, redact } from './redact.js';
-import { redactSteps } from './recording/redact-steps.js';
+import { redactSteps } from './recording/recorder.js';
 import { scrub } from './scrub.js';
 
 const REDACTED = '[redacted]';

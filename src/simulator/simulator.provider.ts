@@ -4,14 +4,21 @@ import { Inject, Logger, type OnModuleInit } from '@nestjs/common';
 
 import { type ModelInfo, ModelProvider, type ModelSink, PushingProvider, type Turn } from '../providers/index.js';
 import { Clock } from '../time/index.js';
-import { identify, type RandomFor, sumParts } from './answer/plan-answer.js';
-import { RememberedAnswers } from './answer/remembered-answers.js';
+import { LongText } from './answer/long-text.js';
+import {
+  type Answer,
+  type AnswerOptions,
+  identify,
+  planAnswer,
+  type RandomFor,
+  sumParts,
+} from './answer/plan-answer.js';
 import { toSteps } from './answer/to-steps.js';
 import type { Wording } from './answer/write-text.js';
-import { CONTROL_HEADER, type Control, readControl, refuseControl } from './control.js';
+import { BoundedCache } from './bounded-cache.js';
+import { type Control, CONTROL_HEADER, readControl, refuseControl } from './control.js';
 import { drawByRates, drawFault, type Fault, withFault } from './faults.js';
 import { type Latency, withLatency } from './latency.js';
-import { limitOf } from './limits.js';
 import { describeModel, isListed, latencyOf, listModels } from './model-catalogue.js';
 import { type Performance, play } from './play.js';
 import { PromptCache } from './prompt-cache.js';
@@ -23,6 +30,11 @@ import { SIMULATOR } from './simulator-name.js';
 import { SimulatorOptions } from './simulator-options.js';
 import type { Plan, Step } from './step.js';
 import { Tally } from './tally.js';
+
+/** Characters of the texts of all remembered answers. */
+const MOST_CHARACTERS = 512 * 1024;
+
+const LONGEST_KEPT = 16 * 1024;
 
 /** Input for planning a turn. */
 interface Cue {
@@ -168,4 +180,56 @@ export class SimulatorProvider extends PushingProvider implements OnModuleInit {
   private scriptOf(model: string): Script | undefined {
     return this.scripts.find((script) => script.model === model) ?? this.scripts.find((script) => script.serves(model));
   }
+}
+
+/** Plans answers, and remembers recent ones: seed and request determine them. */
+class RememberedAnswers {
+  private readonly answers = new BoundedCache<Answer>(MOST_CHARACTERS);
+
+  /** The answer to a turn. `identity` is that of the request and its seed. Throws like `planAnswer`. */
+  async plan(turn: Turn, identity: string, options: AnswerOptions, randomFor: RandomFor): Promise<Answer> {
+    const { generator, text } = options.wording;
+    // The next text of a sequence is another one.
+    if (generator === 'sequence') return planAnswer(turn, options, randomFor);
+    const { reasoning, parallel_tool_calls: isParallel } = turn.settings;
+    const { limit, eagerness } = options;
+    const { length } = options.wording;
+    const key = JSON.stringify([
+      identity,
+      turn.purpose,
+      limit,
+      reasoning,
+      isParallel,
+      eagerness,
+      generator,
+      text,
+      length,
+    ]);
+    const known = this.answers.get(key);
+    if (known !== undefined) return known;
+    const answer = await planAnswer(turn, options, randomFor);
+    const characters = lengthOf(answer);
+    // Another turn may have planned the same meanwhile.
+    const isNew = this.answers.get(key) === undefined;
+    if (isNew && characters <= LONGEST_KEPT && !options.sink.isClosed) {
+      this.answers.add(key, answer, characters);
+    }
+    return answer;
+  }
+}
+
+function lengthOf({ parts, reasoning }: Answer): number {
+  let length = reasoning?.encrypted.length ?? 0;
+  for (const { text } of reasoning?.summary ?? []) length += text.length;
+  for (const { pieces } of parts) {
+    // Written while it is read, so that there is nothing to remember.
+    if (pieces instanceof LongText) return Infinity;
+    for (const { text } of pieces) length += text.length;
+  }
+  return length;
+}
+
+/** Maximum output tokens of a turn, by the request and the model. */
+function limitOf({ settings }: Turn): number {
+  return Math.min(settings.max_output_tokens ?? Infinity, describeModel(settings.model).maxOutputTokens);
 }

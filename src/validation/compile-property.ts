@@ -1,12 +1,34 @@
 import type { getMetadataStorage } from 'class-validator';
+
 import type { Check } from './check.js';
 import { every } from './combine.js';
-import { CONSTRAINT_SCHEMAS } from './constraint-schemas.js';
 import { CONSTRAINT_COMPILERS } from './constraints.js';
 import { isNotNull, SATISFIES } from './decorators.js';
 import { described, type JsonSchema } from './json-schema.js';
 import { listOf } from './list-of.js';
 import { missing } from './violations.js';
+
+/** Patterns with other flags mean something else without them. */
+const UNICODE_OR_NONE = /^u?$/;
+
+/** What CONSTRAINT_COMPILERS checks, as keywords of JSON Schema. `Min` and `Max` stand beside a decorator with the type. */
+export const CONSTRAINT_SCHEMAS: ReadonlyMap<string, ConstraintSchema> = new Map<string, ConstraintSchema>([
+  ['isDefined', () => ({ not: { type: 'null' } })],
+  ['isString', () => ({ type: 'string' })],
+  ['isBoolean', () => ({ type: 'boolean' })],
+  ['isInt', () => ({ type: 'integer' })],
+  ['isNumber', () => ({ type: 'number' })],
+  ['isObject', () => ({ type: 'object' })],
+  ['isArray', () => ({ type: 'array' })],
+  ['isIn', schemaOfIsIn],
+  ['matches', schemaOfMatches],
+  ['min', (minimum) => ({ minimum })],
+  ['max', (maximum) => ({ maximum })],
+  ['minLength', (minLength) => ({ type: 'string', minLength })],
+  ['maxLength', (maxLength) => ({ type: 'string', maxLength })],
+  ['arrayNotEmpty', () => ({ type: 'array', minItems: 1 })],
+  ['arrayMaxSize', (maxItems) => ({ type: 'array', maxItems })],
+]);
 
 /** One decorator on one property, as class-validator stores it. */
 export type Metadata = ReturnType<ReturnType<typeof getMetadataStorage>['getTargetValidationMetadatas']>[number];
@@ -79,4 +101,18 @@ export function compileProperty(className: string, name: string, all: readonly M
   } catch (cause) {
     throw new Error(`${className}.${name}: ${(cause as Error).message}`, { cause });
   }
+}
+
+/** The JSON Schema of a decorator of class-validator, from its argument. */
+type ConstraintSchema = (argument: unknown) => JsonSchema;
+
+function schemaOfMatches(argument: unknown): JsonSchema {
+  const { flags, source } = argument as RegExp;
+  if (!UNICODE_OR_NONE.test(flags)) throw new Error(`JSON Schema has no flags as those of /${source}/${flags}.`);
+  return { type: 'string', pattern: source };
+}
+
+function schemaOfIsIn(argument: unknown): JsonSchema {
+  const values = argument as readonly unknown[];
+  return values.every((value) => typeof value === 'string') ? { type: 'string', enum: values } : { enum: values };
 }

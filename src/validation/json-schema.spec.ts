@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { IsInt, IsOptional, IsString, Matches, Max, MaxLength, Min, MinLength } from 'class-validator';
 
-import { CONSTRAINT_SCHEMAS } from './constraint-schemas.js';
+import { CONSTRAINT_SCHEMAS } from './compile-property.js';
 import { CONSTRAINT_COMPILERS } from './constraints.js';
 import {
   Definitions,

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 
 import { Clock, ModelError, ModelProvider, type ModelEvent } from '../../src/index.js';
-import { RunningClock } from '../../src/testing/contract/running-clock.js';
+import { RunningClock } from '../../src/testing/contract/contract-service.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { createInBackground, framesOf, IN_BACKGROUND, replay, whenEnded } from '../support/background.js';

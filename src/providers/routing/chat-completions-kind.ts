@@ -1,11 +1,25 @@
 import type { IdGenerator } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
-import { ChatCompletionsProvider, DIALECTS, RESERVED_NAMES } from '../chat-completions/index.js';
+import {
+  type Capabilities,
+  capabilitiesOf,
+  type ChatCompletionsOptions,
+  ChatCompletionsProvider,
+  DIALECTS,
+  omittedBy,
+  RESERVED_NAMES,
+} from '../chat-completions/index.js';
 import { type ProviderEntry, ProviderKind } from '../provider-kind.js';
-import { CAPABILITY_SCHEMAS, type ChatCompletionsEntry, REASONING_TAGS } from './chat-completions-entry.js';
+import {
+  CAPABILITY_NAMES,
+  CAPABILITY_SCHEMAS,
+  type ChatCompletionsEntry,
+  REASONING_TAGS,
+} from './chat-completions-entry.js';
 import { milliseconds, object } from './schema-parts.js';
-import { checkServer, secretsOfServer, SERVER_MEMBERS } from './server-entry.js';
-import { toProviderOptions } from './to-provider-options.js';
+import { checkServer, secretsOfServer, SERVER_MEMBERS, toAddress } from './server-entry.js';
+
+const DEFAULT_TIMEOUTS = { connectMs: 10_000, firstByteMs: 180_000, idleMs: 120_000, wholeMs: 600_000 };
 
 const NAMES = { vital: new Set(['model', 'messages', 'stream']), reserved: RESERVED_NAMES };
 
@@ -43,4 +57,35 @@ export class ChatCompletionsKind extends ProviderKind {
   override secretsOf(entry: ProviderEntry): readonly string[] {
     return secretsOfServer(entry as ChatCompletionsEntry);
   }
+}
+
+/** Translates an entry of the file, with defaults. `secrets` are redacted from error messages. */
+function toProviderOptions(
+  name: string,
+  entry: ChatCompletionsEntry,
+  secrets: readonly string[],
+): ChatCompletionsOptions {
+  const { dialect = 'generic', timeouts = {} } = entry;
+  const known = toCapabilities(entry.capabilities ?? {});
+  return {
+    name,
+    address: toAddress(entry, {
+      connectMs: timeouts.connect_ms ?? DEFAULT_TIMEOUTS.connectMs,
+      firstByteMs: timeouts.first_byte_ms ?? DEFAULT_TIMEOUTS.firstByteMs,
+      idleMs: timeouts.idle_ms ?? DEFAULT_TIMEOUTS.idleMs,
+    }),
+    wholeMs: timeouts.whole_ms ?? DEFAULT_TIMEOUTS.wholeMs,
+    capabilities: capabilitiesOf(dialect, known),
+    configured: new Set(Object.keys(known) as (keyof Capabilities)[]),
+    reasoningTags: entry.reasoning_tags ?? [],
+    discover: entry.discover ?? true,
+    forward: entry.forward ?? [],
+    omit: new Set([...omittedBy(dialect), ...(entry.omit ?? [])]),
+    secrets,
+  };
+}
+
+function toCapabilities(entry: Readonly<Record<string, unknown>>): Partial<Capabilities> {
+  const names: Readonly<Record<string, string>> = CAPABILITY_NAMES;
+  return Object.fromEntries(Object.entries(entry).map(([name, value]) => [names[name] ?? name, value]));
 }

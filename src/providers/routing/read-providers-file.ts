@@ -3,8 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { EnvironmentError, firstLineOf, parseDataFile, requireSchema } from '../../config/index.js';
 import type { ProviderEntry, ProviderKind } from '../provider-kind.js';
 import { redact, SHORTEST_SECRET } from '../redact.js';
-import { resolveReferences } from './environment-references.js';
 import { DEFAULT_KIND, type ProvidersFile, providersSchema } from './providers-file.js';
+
+const REFERENCE = /\$\$|\$\{(?<name>[A-Za-z_]\w*)\}/g;
 
 /** A valid file, and its values to redact. */
 export interface ReadFile {
@@ -87,4 +88,34 @@ function checkModels({ models = [] }: ProvidersFile): void {
 /** Shorter texts are parts of many others. */
 function isSecret({ length }: string): boolean {
   return length >= SHORTEST_SECRET;
+}
+
+/** A value with resolved references, and the substituted values. */
+interface Resolved {
+  readonly value: unknown;
+  readonly substitutes: readonly string[];
+}
+
+/**
+ * Replaces `${NAME}` in all strings of a value with environment variables; `$$` is a dollar sign. Throws an Error that names the
+ * location of a reference to an unset variable.
+ */
+function resolveReferences(value: unknown, variables: Readonly<Record<string, string | undefined>>): Resolved {
+  const substitutes: string[] = [];
+  const resolve = (part: unknown, place: string): unknown => {
+    if (typeof part === 'string') {
+      return part.replaceAll(REFERENCE, (match, name: string | undefined) => {
+        if (name === undefined) return '$';
+        const substitute = variables[name] ?? '';
+        if (substitute === '') throw new Error(`${place} refers to ${name}, which is not set`);
+        substitutes.push(substitute);
+        return substitute;
+      });
+    }
+    if (Array.isArray(part)) return part.map((entry, index) => resolve(entry, `${place}[${index}]`));
+    if (typeof part !== 'object' || part === null) return part;
+    const under = place === '' ? '' : `${place}.`;
+    return Object.fromEntries(Object.entries(part).map(([name, entry]) => [name, resolve(entry, under + name)]));
+  };
+  return { value: resolve(value, ''), substitutes };
 }

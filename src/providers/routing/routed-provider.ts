@@ -1,3 +1,5 @@
+import { hash } from 'node:crypto';
+
 import type { Item } from '../../protocol/index.js';
 import { askProvider } from '../ask-provider.js';
 import { ModelError } from '../model-error.js';
@@ -7,10 +9,12 @@ import { PushingProvider } from '../pushing-provider.js';
 import type { CountOptions } from '../tokens/index.js';
 import type { ToleratedRule } from '../tolerated-rules.js';
 import type { Turn } from '../turn.js';
-import { orderTargets } from './order-targets.js';
-import { answerByTargets } from './answer-by-targets.js';
+import { Attempts, waitOf } from './attempts.js';
+import { Opening } from './opening.js';
+import type { Random } from './random.js';
 import { RoutedTurn } from './routed-turn.js';
 import type { RoutingDependencies } from './routing-dependencies.js';
+import type { TargetHealth } from './target-health.js';
 import type { Destination, Target } from './target.js';
 import { viewOf } from './view-of-target.js';
 
@@ -115,4 +119,102 @@ function hostedToolsOf(targets: readonly Target[]): ModelProviderBase['hostedToo
     for (const type of provider.hostedTools) types.add(type);
   }
   return [...types];
+}
+
+/** Parameters of answerByTargets. */
+interface AnswerOptions extends RoutingDependencies {
+  /** In order of preference. */
+  readonly targets: readonly Target[];
+  readonly ask: (target: Target, sink: ModelSink, hasOthers: boolean) => Promise<void>;
+  /** The requested model name. */
+  readonly model: string;
+}
+
+/**
+ * Writes the answer of the first target that begins to answer. A failure before its first output leads to the next attempt; later
+ * failures are final. Rejects with the most useful error of the attempts.
+ */
+async function answerByTargets(options: AnswerOptions, sink: ModelSink): Promise<void> {
+  const { targets, ask, model, health, clock } = options;
+  const attempts = new Attempts(targets, options);
+  let before: Target | null = null;
+  for (let attempt = attempts.next(); attempt !== undefined; attempt = attempts.next()) {
+    const { target, pauseMs } = attempt;
+    if (pauseMs > 0) await clock.sleep(pauseMs, sink.signal);
+    if (sink.isClosed) return;
+    const kind = before === null ? 'first' : before === target ? 'retry' : 'fallback';
+    before = target;
+    const opening = new Opening(sink, { target, model, kind, health, clock });
+    try {
+      await ask(target, opening, attempts.hasOthers);
+      if (!opening.hasBegun && !isClosed(sink)) throw ModelError.endedEarly();
+      opening.over(null);
+      return;
+    } catch (error) {
+      opening.over(isClosed(sink) ? null : error);
+      if (opening.hasBegun || isClosed(sink)) throw error;
+      opening.giveUp();
+      attempts.failed(target, error);
+      if (isTargetFailure(error)) health.failed(target, waitOf(error));
+    }
+  }
+  throw attempts.error;
+}
+
+/** Whether an error counts against the health of a target. Statuses 400 and 413 are the request's. */
+function isTargetFailure(error: unknown): boolean {
+  return !(error instanceof ModelError) || ![400, 413].includes(error.options.status ?? 500);
+}
+
+/** Defeats TypeScript's narrowing: the sink may close during an await. */
+function isClosed(sink: ModelSink): boolean {
+  return sink.isClosed;
+}
+
+/**
+ * Orders the targets of a turn: first the target that answered the parent, whose prompt cache is likely to hold the transcript;
+ * then by `prompt_cache_key`, or else at random, both by weight; last those that failed recently.
+ */
+function orderTargets(
+  targets: readonly Target[],
+  { parent, settings }: Turn,
+  health: TargetHealth,
+  random: Random,
+): readonly Target[] {
+  if (targets.length === 1) return targets;
+  const { provider, model } = parent?.origin ?? {};
+  const there = targets.filter(({ providerName }) => providerName === provider);
+  const known = there.find(({ toModel }) => toModel(settings.model) === model) ?? there[0];
+  const { prompt_cache_key: key } = settings;
+  const left = targets.filter((target) => target !== known);
+  const others = key === null ? shuffle(left, random) : rank(left, key);
+  const ordered = known === undefined ? others : [known, ...others];
+  const isResting = (target: Target): boolean => health.isResting(target);
+  return [...ordered.filter((target) => !isResting(target)), ...ordered.filter(isResting)];
+}
+
+/** Weighted rendezvous hashing: the same order for the same key, with turns distributed by weight over many keys. */
+function rank(targets: readonly Target[], key: string): readonly Target[] {
+  const scores = new Map(
+    targets.map((target, index) => [target, -Math.log(drawn(key, target, index)) / target.weight]),
+  );
+  return targets.toSorted((one, other) => (scores.get(one) ?? 0) - (scores.get(other) ?? 0));
+}
+
+/** A number above 0, up to 1. */
+function drawn(key: string, { providerName }: Target, index: number): number {
+  const digest = hash('sha256', `${index} ${providerName} ${key}`).slice(0, 12);
+  return (Number.parseInt(digest, 16) + 1) / 0x1_0000_0000_0000;
+}
+
+/** A random order in which each position is drawn by weight. */
+function shuffle(targets: readonly Target[], random: Random): readonly Target[] {
+  const left = [...targets];
+  const drawn: Target[] = [];
+  while (left.length > 0) {
+    let point = random.next() * left.reduce((sum, { weight }) => sum + weight, 0);
+    const index = left.findIndex(({ weight }) => (point -= weight) < 0);
+    drawn.push(...left.splice(index === -1 ? left.length - 1 : index, 1));
+  }
+  return drawn;
 }

@@ -1,6 +1,8 @@
-import type { Item } from '../../protocol/index.js';
+import type { ContentPart, Item } from '../../protocol/index.js';
 import { isModelItem, isUserMessage } from '../../providers/transcripts/index.js';
-import { cutMessage } from './cut-message.js';
+
+/** Fewer characters of a text are of no use. */
+const SHORTEST = 64;
 
 /** Tokens of some items. A count beyond `limit` may stop. */
 export type CountItems = (items: readonly Item[], limit: number) => Promise<number>;
@@ -53,4 +55,27 @@ function latestQuestion(history: readonly Item[]): readonly Item[] {
   const end = history.findLastIndex(isUserMessage) + 1;
   const before = history.slice(0, end).findLastIndex(isModelItem) + 1;
   return history.slice(before, end).filter(isUserMessage);
+}
+
+/** A message without the middle of its longest text, which says so; undefined if it does not fit even then. */
+async function cutMessage(message: Item, fits: (item: Item) => Promise<boolean>): Promise<Item | undefined> {
+  const content = message.content as readonly ContentPart[];
+  const longest = content.reduce((most, part) => (lengthOf(part) > lengthOf(most) ? part : most));
+  for (let length = Math.floor(lengthOf(longest) / 2); length >= SHORTEST; length = Math.floor(length / 2)) {
+    const text = withoutMiddle(longest.text as string, length);
+    const cut = { ...message, content: content.map((part) => (part === longest ? { ...part, text } : part)) };
+    if (await fits(cut)) return cut;
+  }
+  return undefined;
+}
+
+function lengthOf({ text }: ContentPart): number {
+  return typeof text === 'string' ? text.length : 0;
+}
+
+function withoutMiddle(text: string, length: number): string {
+  // Not within surrogate pairs.
+  const head = text.slice(0, Math.ceil(length / 2)).replace(/[\ud800-\udbff]$/, '');
+  const tail = text.slice(-Math.floor(length / 2)).replace(/^[\udc00-\udfff]/, '');
+  return `${head}\n[… ${text.length - head.length - tail.length} characters are left out here …]\n${tail}`;
 }

@@ -11,8 +11,8 @@ import {
   MaxLength,
   Min,
 } from 'class-validator';
-import { listOf, nested, Satisfies } from '../../validation/index.js';
-import { contextManagement } from './context-management.js';
+
+import { Closed, described, every, listOf, nested, Satisfies, tooManyElements } from '../../validation/index.js';
 import { conversation } from './conversation.js';
 import { INCLUDABLES } from './includable.js';
 import { input } from './input-item.js';
@@ -23,7 +23,44 @@ import { TextConfig } from './text-config.js';
 import { toolChoice } from './tool-choice.js';
 import { tool } from './tools.js';
 import { AccessPrograms, ImageConfig, PromptCacheOptions, ReasoningConfig, StreamOptions } from './tuning.js';
-import { Moderation, MultiAgent } from './unbuilt-features.js';
+
+/** `moderation` (protocol §2). */
+class Moderation {
+  @IsString()
+  readonly model!: string;
+}
+
+/** `multi_agent` (protocol §2). */
+class MultiAgent {
+  @IsOptional()
+  @IsBoolean()
+  readonly enabled?: boolean | null;
+}
+
+/** An element of `context_management` (protocol §2). */
+@Closed()
+class ContextManagement {
+  @IsString()
+  @IsIn(['compaction'])
+  readonly type!: string;
+
+  @IsOptional()
+  @IsInt()
+  @Min(1000)
+  readonly compact_threshold?: number | null;
+}
+
+/** There is only one kind of entry, and two would leave open which threshold counts. */
+const atMostOne = described(
+  (value) => {
+    const { length } = value as readonly unknown[];
+    return length > 1 ? tooManyElements(1, length) : null;
+  },
+  { maxItems: 1 },
+);
+
+/** `context_management` (protocol §2): a list of at most one entry. */
+const contextManagement = every([listOf(nested(ContextManagement)), atMostOne]);
 
 /** The only required member. A separate class, because its violations are reported first. */
 export class ModelMember {

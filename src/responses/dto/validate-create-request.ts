@@ -1,4 +1,4 @@
-import { refuseMisplacedTrigger, type CreateResponseRequest } from '../../protocol/index.js';
+import { ApiError, type CreateResponseRequest, refuseMisplacedTrigger } from '../../protocol/index.js';
 import {
   type CheckOptions,
   compile,
@@ -8,7 +8,6 @@ import {
   requireObject,
   type Validate,
 } from '../../validation/index.js';
-import { refuseChatCompletions } from './chat-completions-members.js';
 import { CreateEventBody } from './create-event-body.js';
 import { CreateRequestBody } from './create-request-body.js';
 import {
@@ -21,6 +20,27 @@ import {
 import { COUNTED_MEMBERS, InputTokensBody } from './input-tokens-body.js';
 import { refuseUnbuiltFeatures } from './refuse-unbuilt-features.js';
 import { requireModel } from './require-model.js';
+
+/** Members of a Chat Completions request, with their names in the Responses API; null for those without one. */
+const CHAT_MEMBERS: readonly (readonly [name: string, replacement: string | null])[] = [
+  ['messages', 'input'],
+  ['max_tokens', 'max_output_tokens'],
+  ['max_completion_tokens', 'max_output_tokens'],
+  ['response_format', 'text.format'],
+  ['functions', 'tools'],
+  ['function_call', 'tool_choice'],
+  ['reasoning_effort', 'reasoning.effort'],
+  ['verbosity', 'text.verbosity'],
+  ['stop', null],
+  ['n', null],
+  ['seed', null],
+  ['logprobs', null],
+  ['logit_bias', null],
+  ['modalities', null],
+  ['audio', null],
+  ['prediction', null],
+  ['web_search_options', null],
+];
 
 const HTTP_BODY = { check: compile(CreateRequestBody), members: membersOf(CreateRequestBody) };
 const COUNT_BODY = { check: compile(InputTokensBody), members: COUNTED_MEMBERS };
@@ -119,4 +139,27 @@ function validate(
 /** Whether a `response.create` asks for a warm-up, by `generate` or by `prewarm` (protocol §6.4); it need not be validated. */
 export function isWarmUp({ generate, prompt_cache_options: cache }: Readonly<Record<string, unknown>>): boolean {
   return generate === false || (isObject(cache) && cache.prewarm === true);
+}
+
+/**
+ * Refuses members of Chat Completions, those that have moved first: in a request that was written for the other API
+ * they say most. A member that a provider takes is its own.
+ *
+ * @throws ApiError 400 `unsupported_parameter` or `unknown_parameter`, in OpenAI's words
+ */
+function refuseChatCompletions(
+  body: object,
+  { unknownParameters }: CheckOptions,
+  forwarded?: ReadonlySet<string>,
+): void {
+  if (unknownParameters === 'ignore') return;
+  for (const [name, replacement] of CHAT_MEMBERS) {
+    if (!Object.hasOwn(body, name) || forwarded?.has(name) === true) continue;
+    if (replacement === null) {
+      const message = `Unknown parameter: '${name}'. It belongs to Chat Completions, and the Responses API has no counterpart.`;
+      throw ApiError.of('unknown_parameter', message, { param: name });
+    }
+    const message = `Unsupported parameter: '${name}'. In the Responses API, this parameter has moved to '${replacement}'.`;
+    throw ApiError.of('unsupported_parameter', message);
+  }
 }

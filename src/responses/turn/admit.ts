@@ -8,18 +8,20 @@ import {
   IdGenerator,
   type Includable,
   type Item,
+  readTraceContext,
   type RequestParameters,
   type ResponseObject,
   type ResponseSettings,
-  readTraceContext,
   type TraceContext,
 } from '../../protocol/index.js';
 import { mayUseModel, pickTurnHeaders, ProviderRegistry, type TurnHeaders } from '../../providers/index.js';
 import { readSessionId } from '../../sessions/index.js';
 import { Clock } from '../../time/index.js';
+import { aboveMaximum, belowMinimum, wrongType } from '../../validation/index.js';
 import { resolveSettings } from './resolve-settings.js';
-import { readTimeToLive, type RequestHeaders } from './time-to-live.js';
 import { toItems } from './to-items.js';
+
+const HEADER = 'x-response-ttl';
 
 /** A session that a turn names. */
 export interface NamedSession {
@@ -126,4 +128,23 @@ function toParameters({ input: _, ...parameters }: CreateResponseRequest): Reque
   // eslint-disable-next-line @typescript-eslint/no-deprecated -- clients still send it
   const { generate_summary: older, ...present } = reasoning;
   return { ...parameters, reasoning: { ...present, summary: present.summary ?? older ?? null } };
+}
+
+/** Request headers, by their names in lower case. */
+type RequestHeaders = Readonly<Record<string, unknown>>;
+
+/** The lifetime of a response, seconds. Throws ApiError 400 for a value that is not an integer or out of bounds. */
+function readTimeToLive(
+  headers: RequestHeaders,
+  limits: Pick<Environment, 'RESPONSE_TTL' | 'RESPONSE_TTL_MAX'>,
+): number {
+  const value = headers[HEADER];
+  if (value === undefined) return limits.RESPONSE_TTL;
+  if (typeof value !== 'string' || !/^-?\d+$/.test(value)) throw wrongType('an integer', value).under(HEADER).toError();
+  const seconds = Number(value);
+  if (seconds < 1) throw belowMinimum('integer', 1, seconds).under(HEADER).toError();
+  if (seconds > limits.RESPONSE_TTL_MAX) {
+    throw aboveMaximum('integer', limits.RESPONSE_TTL_MAX, seconds).under(HEADER).toError();
+  }
+  return seconds;
 }

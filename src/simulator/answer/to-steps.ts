@@ -1,9 +1,14 @@
+import type { Logprob } from '../../protocol/index.js';
 import type { Turn } from '../../providers/index.js';
+import type { SeededRandom } from '../seeded-random.js';
 import type { Step } from '../step.js';
-import { makeLogprob } from './logprobs.js';
 import type { Answer, CalledTool, RandomFor } from './plan-answer.js';
 import type { Reasoning } from './plan-reasoning.js';
 import { sumTokens, type TokenPiece } from './token-pieces.js';
+import { shuffleWords } from './words.js';
+
+/** Minimum probability of the chosen token. */
+const LEAST_CHOSEN = 0.3;
 
 /** Converts an answer into steps: the reasoning first, then the text or the calls. */
 export function* toSteps({ reasoning, parts, cut }: Answer, turn: Turn, randomFor: RandomFor): Generator<Step> {
@@ -41,4 +46,28 @@ function* toCallSteps({ type, name, namespace }: CalledTool, pieces: Iterable<To
   yield { type: type === 'function' ? 'function_call' : 'custom_tool_call', name, ...place };
   const input = type === 'function' ? 'function_call_arguments' : 'custom_tool_call_input';
   for (const { text: delta } of pieces) yield { type: input, delta };
+}
+
+/** Synthetic log probabilities of a token and its alternatives, the likeliest first. */
+function makeLogprob(token: string, alternatives: number, random: SeededRandom): Logprob {
+  const probability = LEAST_CHOSEN + (1 - LEAST_CHOSEN) * random.pickFraction();
+  const chosen = describe(token, probability);
+  if (alternatives === 0) return { ...chosen, top_logprobs: [] };
+  const words = shuffleWords(random)
+    .map((word) => ` ${word}`)
+    .filter((word) => word !== token);
+  const top = [chosen];
+  let most = probability;
+  let left = 1 - probability;
+  for (const word of words.slice(0, alternatives - 1)) {
+    // A share of the remaining probability, no greater than that of earlier tokens.
+    most = Math.min(most, left * (0.3 + 0.4 * random.pickFraction()));
+    left -= most;
+    top.push(describe(word, most));
+  }
+  return { ...chosen, top_logprobs: top };
+}
+
+function describe(token: string, probability: number): Omit<Logprob, 'top_logprobs'> {
+  return { token, bytes: [...Buffer.from(token)], logprob: Math.log(probability) };
 }

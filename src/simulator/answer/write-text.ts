@@ -5,12 +5,17 @@ import { isUserMessage } from '../../providers/transcripts/index.js';
 import type { GeneratorName } from '../generators.js';
 import type { LengthSetting } from '../length.js';
 import type { SeededRandom } from '../seeded-random.js';
-import { listPartTypes, readText } from './read-items.js';
-import { makeData } from './make-data.js';
 import { LongText } from './long-text.js';
+import { makeData } from './make-data.js';
 import { writeProse, writeSentences } from './prose.js';
+import { listPartTypes, readText } from './read-items.js';
 import { pickWord } from './words.js';
-import { writeSummary } from './write-summary.js';
+
+/** Characters that are quoted of a message. */
+const QUOTE_LENGTH = 40;
+
+/** A line of a summary has up to so many tokens; reasoning needs some, too. */
+const TOKENS_PER_LINE = 64;
 
 /** How texts are generated. */
 export interface Wording {
@@ -118,4 +123,16 @@ async function writeStructured(name: string, schema: unknown, random: SeededRand
     status: 400,
     param: 'text.format.schema',
   });
+}
+
+/** The summary of a context: how many items it has, and the beginnings of the latest, as far as `max_output_tokens` permits. */
+function writeSummary({ context, settings }: Turn): string {
+  // The question for it comes last.
+  const items = context.slice(0, -1);
+  const lines = Math.min(20, Math.floor((settings.max_output_tokens ?? Infinity) / TOKENS_PER_LINE));
+  const quoted = items.slice(Math.max(0, items.length - lines)).map((item) => {
+    const who = typeof item.role === 'string' ? item.role : item.type;
+    return `- ${who}: ${Array.from(readText(item)).slice(0, QUOTE_LENGTH).join('').replaceAll('\n', ' ')}`;
+  });
+  return [`Summary of ${items.length} items.`, ...quoted].join('\n');
 }

@@ -1,4 +1,16 @@
-import { findSamples } from './find-samples.js';
+const LETTERS = toCodes('abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789');
+
+const SIGNS = toCodes(' _-.,:/@+=#!?%&*()[]{}<>|;~^$"\'`\\\t\n\r');
+
+const FOREIGN = toCodes('éßñçŁΩλяאعअกあア中한€£°½–…→✓🙂\u00a0\u0300');
+
+/** A character in the source of a class: as it is, or an escape. */
+const WRITTEN = /\\u\{([\da-fA-F]{1,5})\}|\\u([\da-fA-F]{4})|\\x([\da-fA-F]{2})|[^]/gu;
+
+const MOST_WRITTEN = 64;
+
+/** Characters after a written one, which may begin a range. */
+const FOLLOWING = 16;
 
 /** Flags that decide which characters a part of a pattern means. */
 export interface CharacterFlags {
@@ -71,4 +83,27 @@ export function setOfCharacter(code: number, flags: CharacterFlags): CharacterSe
   if (!flags.ignoreCase) return { has: (other) => other === code, samples: [code] };
   const hex = code.toString(16);
   return setOfSource(flags.unicode ? `\\u{${hex}}` : `\\u${hex.padStart(4, '0')}`, flags);
+}
+
+/** Some characters of a set: letters and digits, which mean nothing to any program, or else signs, or else others. */
+function findSamples(source: string, has: (code: number) => boolean): readonly number[] {
+  for (const list of [() => LETTERS, () => SIGNS, () => listWritten(source), () => FOREIGN]) {
+    const found = list().filter(has);
+    if (found.length > 0) return found;
+  }
+  return [];
+}
+
+function listWritten(source: string): readonly number[] {
+  return [...source.slice(0, 8 * MOST_WRITTEN).matchAll(WRITTEN)]
+    .slice(0, MOST_WRITTEN)
+    .map(([written, ...codes]) => {
+      const code = codes.join('');
+      return code === '' ? (written.codePointAt(0) ?? 0) : parseInt(code, 16);
+    })
+    .flatMap((code) => Array.from({ length: FOLLOWING }, (_, after) => code + after));
+}
+
+function toCodes(characters: string): readonly number[] {
+  return Array.from(characters, (character) => character.codePointAt(0) ?? 0);
 }

@@ -3,13 +3,22 @@ import { SeededRandom } from '../seeded-random.js';
 import { boundWork, spend, TooMuchWork } from '../work.js';
 import { WorkCounter } from './count-work.js';
 import { drawValue, REQUIRED_ONLY } from './draw-value.js';
-import { hidePrototype } from './hide-prototype.js';
 import { SchemaNarrower } from './narrow-schema.js';
-import { MOST_ITEMS, toPlainDocument } from './plain-schema.js';
 import type { PlainDocument } from './plain-document.js';
-import { requireShallow } from './require-shallow.js';
-import { isSchemaObject, NestsTooDeeply, NoValue } from './schema-parts.js';
+import { MOST_ITEMS, toPlainDocument } from './plain-schema.js';
+import { isSchemaObject, NestsTooDeeply, NoValue, toEntries } from './schema-parts.js';
 import { compileSchema } from './schema-validator.js';
+
+/** Schemas within schemas, references included: Ajv has room for 320 at least. */
+const MOST_LEVELS = 250;
+
+const MAPS = ['properties', 'dependentSchemas', 'dependencies'];
+
+/** A property of this name is lost: json-schema-faker sets the prototype instead, and Ajv leaves its schema out. */
+const PROTOTYPE = '__proto__';
+
+/** Of the same length and characters, so that the lengths and patterns of a schema mean the same. */
+const STAND_INS = ['__protx__', '__proty__', '__protz__'];
 
 /** Probability of optional properties in each attempt. */
 const DRAWS = [0.7, 0.7, 0.4, 0, 0, 0] as const;
@@ -114,4 +123,45 @@ function listAttempts(document: PlainDocument, counter: WorkCounter, seed: numbe
     return drawValue(schema, document, REQUIRED_ONLY, random);
   });
   return [...draws, ...narrowed];
+}
+
+/** A schema without the name `__proto__`, and how to give values for it their names back. */
+interface HiddenPrototype {
+  readonly schema: unknown;
+  restore(value: unknown): unknown;
+}
+
+/** Replaces the name `__proto__` in a schema, given as JSON; null when it does not have it. */
+function hidePrototype(text: string): HiddenPrototype | null {
+  if (!text.includes(PROTOTYPE)) return null;
+  const standIn = STAND_INS.find((name) => !text.includes(name));
+  if (standIn === undefined) return null;
+  return {
+    schema: JSON.parse(text.replaceAll(PROTOTYPE, standIn)),
+    // JSON.parse makes `__proto__` a property like any other.
+    restore: (value) => JSON.parse(JSON.stringify(value).replaceAll(standIn, PROTOTYPE)) as unknown,
+  };
+}
+
+/**
+ * Throws NestsTooDeeply for a schema that may be too deep for Ajv. It calls itself for each level. For how many there is room is
+ * not the same in every run, because V8 makes the stack smaller of functions that have been called often.
+ */
+function requireShallow({ root, definitions, patterns }: PlainDocument): void {
+  const seen = new Set<unknown>();
+
+  function visit(schema: unknown, level: number): void {
+    if (!isSchemaObject(schema) || seen.has(schema)) return;
+    seen.add(schema);
+    if (level > MOST_LEVELS) throw new NestsTooDeeply();
+    const { $ref, enum: _listed, const: _single, pattern: _pattern, ...others } = schema;
+    for (const [keyword, value] of Object.entries(others)) {
+      const inner = MAPS.includes(keyword) ? toEntries(value).map(([, part]) => part) : [value].flat();
+      for (const part of inner) visit(part, level + 1);
+    }
+    for (const [, part] of patterns.get(schema) ?? []) visit(part, level + 1);
+    if (typeof $ref === 'string') visit(definitions.get($ref), level + 1);
+  }
+
+  visit(root, 1);
 }

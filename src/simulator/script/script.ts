@@ -8,14 +8,13 @@ import {
   type TranscriptPlace,
 } from '../../providers/transcripts/index.js';
 import { readText } from '../answer/read-items.js';
-import { Tally } from '../tally.js';
 import { refuseControl } from '../control.js';
+import { Tally } from '../tally.js';
 import { type Approval, findApproval, findAskingStep, withoutApprovals } from './approvals.js';
-import { listSteps } from './plan-script.js';
 import { compileConditions, type Condition, findByMessage } from './conditions.js';
+import { listSteps } from './plan-script.js';
 import type { NamedScript } from './read-script.js';
 import type { ScriptTurn } from './script-file.js';
-import { fails, indexAfter } from './script-progress.js';
 
 /** The turns that a request can select, and its position in them. */
 interface Track {
@@ -127,4 +126,23 @@ export class Script {
   private refuse(reason: string): ModelError {
     return new ModelError('script_exhausted', `The script '${this.model}' ${reason}.`, { status: 400 });
   }
+}
+
+/**
+ * The index of the turn after a number of answers, from 0, and past the last turn when the script repeats. Turns that fail add no
+ * answer to the transcript, so the caller must count failures since the last answer.
+ */
+function indexAfter(turns: readonly ScriptTurn[], answers: number): number {
+  const answering = [...turns.keys()].filter((index) => !fails(turns[index] ?? {}));
+  if (answers === 0 || answering.length === 0) return 0;
+  const cycles = Math.floor((answers - 1) / answering.length);
+  return cycles * turns.length + (answering[(answers - 1) % answering.length] ?? 0) + 1;
+}
+
+/** Whether a turn fails, so that it adds no answer to the transcript. */
+function fails({ error, cut, steps = [] }: ScriptTurn): boolean {
+  if (error !== undefined || cut === true) return true;
+  return steps.some(
+    (step) => step.error !== undefined || step.cut === true || step.end === true || step.stall === true,
+  );
 }

@@ -1,11 +1,23 @@
-import type { Job as BossJob, PgBoss } from 'pg-boss';
+import type { Job as BossJob, JobAttempt, PgBoss, UpdateQueueOptions } from 'pg-boss';
 
 import type { Clock } from '../../time/index.js';
 import type { Job, QueueName, QueueOptions, QueueWorker } from '../job-queue.js';
 import { JobSlots } from '../job-slots.js';
-import { type HeldJob, HeldJobs } from './held-jobs.js';
-import type { JobEngine } from './job-engine.js';
-import { SHORTEST_HEARTBEAT, toBossOptions } from './queue-options.js';
+import { type JobEngine, TAKEOVER_SECONDS } from './job-engine.js';
+
+/** The least that pg-boss allows, seconds. */
+const SHORTEST_HEARTBEAT = 10;
+
+/** The most that pg-boss allows, seconds. */
+const LONGEST_RUN = 86_400;
+
+/** How long a job may wait, seconds: longer than any turn. */
+const LONGEST_WAIT = 365 * 86_400;
+
+/** How long a job is stored that failed for the last time, seconds. */
+const FAILED_SECONDS = 3600;
+
+const MOST_RETRIES = 2 ** 31 - 1;
 
 /**
  * How often a process shows that it is alive, ms: by the shortest time after which it can count as dead, because jobs keep
@@ -88,4 +100,66 @@ export class PostgresQueueWorker implements QueueWorker {
     const settle = (): Promise<unknown> => (isDone ? boss.deleteJob(queue, held.claim) : boss.fail(queue, held.claim));
     void this.slots.settle(settle).then(() => this.held.remove(held));
   }
+}
+
+/** pg-boss's answer to `touch`, of which it declares nothing. */
+interface Touched {
+  /** The ids of the jobs that are still held. */
+  readonly settled: readonly string[];
+}
+
+/** A job that this process holds. */
+interface HeldJob {
+  readonly claim: JobAttempt;
+  /** Aborted when this process holds it no longer. */
+  readonly lost: AbortController;
+}
+
+/** The jobs of a queue that this process holds. */
+class HeldJobs {
+  private readonly jobs = new Map<string, HeldJob>();
+
+  constructor(private readonly queue: QueueName) {}
+
+  /** A new delivery of a job ends an earlier one. */
+  add({ id, retryCount }: JobAttempt): HeldJob {
+    this.jobs.get(id)?.lost.abort();
+    const held = { claim: { id, retryCount }, lost: new AbortController() };
+    this.jobs.set(id, held);
+    return held;
+  }
+
+  remove(held: HeldJob): void {
+    if (this.jobs.get(held.claim.id) === held) this.jobs.delete(held.claim.id);
+  }
+
+  /** Shows that this process is alive, and aborts the jobs that belong to it no longer. */
+  async touch(boss: PgBoss): Promise<void> {
+    const touched = [...this.jobs.values()];
+    if (touched.length === 0) return;
+    const claims = touched.map(({ claim }) => claim);
+    const { settled } = (await boss.touch(this.queue, claims)) as Touched;
+    const kept = new Set(settled);
+    for (const held of touched) if (!kept.has(held.claim.id)) held.lost.abort();
+  }
+}
+
+/** After how many seconds without a sign of life a process counts as dead. */
+function heartbeatOf({ leaseSeconds }: QueueOptions): number {
+  return Math.max(SHORTEST_HEARTBEAT, Math.floor(leaseSeconds) - TAKEOVER_SECONDS);
+}
+
+/** The options of a queue in pg-boss's terms. */
+function toBossOptions(options: QueueOptions): UpdateQueueOptions {
+  const { maxRunSeconds, retryDelaySeconds, longestRetryDelaySeconds, maxAttempts } = options;
+  return {
+    heartbeatSeconds: heartbeatOf(options),
+    expireInSeconds: Math.min(Math.max(1, Math.ceil(maxRunSeconds)), LONGEST_RUN),
+    retryLimit: Math.min(maxAttempts - 1, MOST_RETRIES),
+    retryDelay: Math.ceil(retryDelaySeconds),
+    retryBackoff: longestRetryDelaySeconds !== undefined,
+    retryDelayMax: longestRetryDelaySeconds === undefined ? null : Math.ceil(longestRetryDelaySeconds),
+    retentionSeconds: LONGEST_WAIT,
+    deleteAfterSeconds: FAILED_SECONDS,
+  };
 }

@@ -1,25 +1,24 @@
 import { Logger } from '@nestjs/common';
 
 import { OutageLog } from '../../logging/index.js';
-import type { Clock } from '../../time/index.js';
+import type { Clock, Timer } from '../../time/index.js';
 import { DeletionNotices } from '../deletion-notices.js';
 import { StateStartError, StoreUnavailableError } from '../errors.js';
 import { keepOpening } from '../repeat.js';
 import { RunNotices } from '../run-notices.js';
+import { SharedTime } from '../shared-time.js';
 import { StateBackend } from '../state-backend.js';
-import { ConversationIndex } from './conversation-index.js';
 import type { RedisSettings } from './connection-options.js';
+import { ConversationIndex } from './conversation-index.js';
 import { DanglingEntries } from './dangling-entries.js';
-import { EvictionWatch } from './eviction-watch.js';
+import { GoneResponses } from './gone-responses.js';
 import { RedisKeys } from './keys.js';
 import { KnownVersions } from './known-versions.js';
-import { GoneResponses } from './gone-responses.js';
 import { ListedResponses } from './listed-responses.js';
 import { Locators } from './locators.js';
+import { reasonOf } from './reason.js';
 import { RedisConversationStore } from './redis-conversation-store.js';
 import { RedisConversationTurns } from './redis-conversation-turns.js';
-import { Redis } from './redis.js';
-import { reasonOf } from './reason.js';
 import { isPassing } from './redis-errors.js';
 import { RedisEventLog } from './redis-event-log.js';
 import { RedisJobQueue } from './redis-job-queue.js';
@@ -29,18 +28,21 @@ import { RedisResponseGraph } from './redis-response-graph.js';
 import { RedisResponseStore } from './redis-response-store.js';
 import { RedisRuns } from './redis-runs.js';
 import { RedisSecretStore } from './redis-secret-store.js';
+import { RedisSessionStore } from './redis-session-store.js';
 import { RedisTransfer } from './redis-transfer.js';
 import { RedisUsageStore } from './redis-usage-store.js';
-import { RedisSessionStore } from './redis-session-store.js';
 import { RedisWriteLock } from './redis-write-lock.js';
-import { SharedTime } from '../shared-time.js';
-import { startFaultOf } from './requirements.js';
+import { Redis } from './redis.js';
+import { evictionOf, startFaultOf } from './requirements.js';
 import { RunEnds } from './run-ends.js';
 import { RunIndex } from './run-index.js';
 import { RunSweep } from './run-sweep.js';
 import { SessionMembers } from './session-members.js';
 import { StoredItems } from './stored-items.js';
 import { Tombstones } from './tombstones.js';
+
+/** How often Redis is asked, ms. */
+const INTERVAL_MS = 60_000;
 
 /** State in Redis, shared by all replicas. */
 export class RedisBackend extends StateBackend {
@@ -162,5 +164,43 @@ export class RedisBackend extends StateBackend {
       else this.logger.error('Redis cannot be used', error);
     };
     return keepOpening(() => this.tryToOpen(), { clock: this.clock, signal: this.stopping.signal, onFailure });
+  }
+}
+
+/** Warns once when Redis is told while it runs to delete keys when its memory is full. The service goes on. */
+class EvictionWatch {
+  private readonly logger = new Logger('Redis');
+  private timer: Timer | undefined;
+  private warned: string | undefined;
+
+  constructor(
+    private readonly redis: Redis,
+    private readonly clock: Clock,
+  ) {}
+
+  start(): void {
+    this.timer = this.clock.schedule(INTERVAL_MS, () => void this.look());
+  }
+
+  stop(): void {
+    this.timer?.cancel();
+    this.timer = undefined;
+  }
+
+  /** Never rejects: what cannot be asked now is asked the next time. */
+  private async look(): Promise<void> {
+    try {
+      const policies = (await this.redis.infos('memory')).map(evictionOf);
+      const policy = policies.find((one) => one !== undefined);
+      if (policy !== undefined && policy !== this.warned) {
+        this.logger.warn(
+          `maxmemory-policy is ${policy}: Redis deletes responses when its memory is full. Set it to noeviction.`,
+        );
+      }
+      this.warned = policy;
+    } catch {
+      // Requests say that Redis is away.
+    }
+    this.timer?.refresh();
   }
 }

@@ -18,18 +18,82 @@ import type { ConversationIndex } from './conversation-index.js';
 import { conversationName, toEntries, toItemId } from './conversation-items.js';
 import type { PlaceKeys, RedisKeys } from './keys.js';
 import type { KnownVersions } from './known-versions.js';
-import type { Redis } from './redis.js';
 import type { RedisWriteLock } from './redis-write-lock.js';
-import { run } from './script.js';
-import { APPEND_ITEMS, type Appended } from './scripts/append-items.js';
+import type { Redis } from './redis.js';
+import { FREES_MEMORY, run, type Script } from './script.js';
 import { CONVERSATION_ITEM, type ConversationItem } from './scripts/conversation-item.js';
 import { CONVERSATION_ITEMS, type ConversationItems } from './scripts/conversation-items.js';
-import { CREATE_CONVERSATION } from './scripts/create-conversation.js';
-import { DELETE_CONVERSATION } from './scripts/delete-conversation.js';
+import { CONVERSATIONS } from './scripts/conversations.js';
 import { DELETE_ITEM, type ItemDeleted } from './scripts/delete-item.js';
+import { LOCKS } from './scripts/locks.js';
 import { OPEN_CONVERSATION, type Opened } from './scripts/open-conversation.js';
 import { type ConversationRead, READ_CONVERSATION } from './scripts/read-conversation.js';
-import { UPDATE_CONVERSATION } from './scripts/update-conversation.js';
+
+/**
+ * Replaces the metadata of a conversation.
+ *
+ * KEYS[1]: its place. ARGV[1]: the metadata, JSON. Returns when it was created, Unix seconds; nil when it is not found.
+ */
+const UPDATE_CONVERSATION: Script = {
+  name: 'update-conversation',
+  text: `${CONVERSATIONS}
+local base = KEYS[1]
+if not findConversation(base) then return nil end
+redis.call('HSET', base .. ':conversation', 'metadata', ARGV[1])
+return redis.call('HGET', base .. ':conversation', 'created')`,
+};
+
+/**
+ * Hides a conversation; nothing is appended to it any more. It is freed at once, or with the last response that was made in it.
+ *
+ * KEYS[1]: its place. ARGV[1]: now, ms since the epoch. Returns the ids of its items, JSON; nil when it is not found.
+ */
+const DELETE_CONVERSATION: Script = {
+  name: 'delete-conversation',
+  text: `${FREES_MEMORY}${CONVERSATIONS}
+local base = KEYS[1]
+if not findConversation(base) then return nil end
+local ids = redis.call('HKEYS', base .. ':item-ids')
+hideConversation(base, tonumber(ARGV[1]))
+return ids`,
+};
+
+/**
+ * Stores a conversation, once.
+ *
+ * KEYS[1]: its place. ARGV[1]: when it was created, Unix seconds; ARGV[2]: its metadata, JSON; ARGV[3]: its name (`conversationName`);
+ * from ARGV[4] on: its items.
+ */
+const CREATE_CONVERSATION: Script = {
+  name: 'create-conversation',
+  text: `${CONVERSATIONS}
+local base = KEYS[1]
+if redis.call('EXISTS', base .. ':conversation') == 1 then return end
+redis.call('HSET', base .. ':conversation', 'created', ARGV[1], 'metadata', ARGV[2], 'name', ARGV[3])
+addEntries(base, entriesFrom(4))`,
+};
+
+/**
+ * Adds items of a client to a conversation. A turn whose lease has expired is not saved any more.
+ *
+ * KEYS[1]: its place. ARGV[1]: names the call, so that its repetition does nothing; from ARGV[2] on: the items. Returns `Appended`.
+ */
+const APPEND_ITEMS: Script = {
+  name: 'append-items',
+  text: `${LOCKS}${CONVERSATIONS}
+local base = KEYS[1]
+if not findConversation(base) then return {'not_found'} end
+if redis.call('HGET', base .. ':conversation', 'change') == ARGV[1] then return {'appended'} end
+if is_locked(base) then return {'locked'} end
+local entries = entriesFrom(2)
+for _, entry in ipairs(entries) do
+  if redis.call('HEXISTS', base .. ':item-ids', entry.id) == 1 then return {'duplicate_item', entry.id} end
+end
+addEntries(base, entries)
+redis.call('HSET', base .. ':conversation', 'change', ARGV[1])
+void_lock(base)
+return {'appended'}`,
+};
 
 /** Conversations in Redis, for all replicas. Each lies in the slot of its lock, with the responses that were made in it. */
 export class RedisConversationStore extends ConversationStore {
@@ -181,3 +245,7 @@ function readItems(texts: string): readonly Item[] {
 function toRecord(id: string, created: string, metadata: string): ConversationRecord {
   return { id, createdAt: Number(created), metadata: JSON.parse(metadata) as ConversationRecord['metadata'] };
 }
+
+/** What became of an addition; with the id of an item, JSON, that is there already. */
+type Appended =
+  readonly [outcome: 'appended' | 'not_found' | 'locked'] | readonly [outcome: 'duplicate_item', id: string];

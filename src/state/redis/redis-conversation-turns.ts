@@ -11,11 +11,33 @@ import { insertionArgs, toInsertion } from './insertion.js';
 import type { RedisKeys } from './keys.js';
 import type { KnownVersions } from './known-versions.js';
 import type { Locators } from './locators.js';
-import type { Redis } from './redis.js';
 import type { RedisUsageStore } from './redis-usage-store.js';
-import { run } from './script.js';
-import { SAVE_TURN } from './scripts/save-turn.js';
+import type { Redis } from './redis.js';
+import { run, type Script } from './script.js';
+import { LOCKS } from './scripts/locks.js';
+import { RESPONSES } from './scripts/responses.js';
 import { toTurnError, type TurnRefusal } from './turn-refusal.js';
+
+/**
+ * Stores a response that was made in a conversation in the place of that, appends its turn and releases the lock; nothing, if
+ * the turn is refused. A response that is stored already stays as it is: the script may be repeated.
+ *
+ * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the fence of the conversation's lock, empty when there is none to check; ARGV[3]: the
+ * version that the turn has read; from ARGV[4] on: the insertion, then the entries. Returns a `TurnRefusal`, or nil.
+ */
+const SAVE_TURN: Script = {
+  name: 'save-turn',
+  text: `${LOCKS}${RESPONSES}
+local r, next = insertionAt(4)
+if exists(r.id) then return nil end
+local refusal = turnRefusal(base, ARGV[2], ARGV[3])
+if refusal then return refusal end
+insert(r)
+redis.call('HSET', at(r.id), addTurn(base, r.id, entriesFrom(next)))
+keepConversation(base, tonumber(redis.call('HGET', at(r.id), 'until')), now)
+release_lock(base, ARGV[2])
+return nil`,
+};
 
 /** Saves the turns of conversations. Each response lies in the place of its conversation, and is its first there: it has no parent. */
 export class RedisConversationTurns {

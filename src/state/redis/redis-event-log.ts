@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 
 import type { Tenant } from '../../access/index.js';
 import { OutageLog } from '../../logging/index.js';
-import { type Item, isTerminalEvent, type StreamEvent } from '../../protocol/index.js';
+import { isTerminalEvent, type Item, type StreamEvent } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import { inOneLine, RunLostError } from '../errors.js';
 import { begins, EventLog, type LogBatch, type LogPage, type Run } from '../event-log.js';
@@ -13,12 +13,31 @@ import type { RedisKeys } from './keys.js';
 import type { Locators } from './locators.js';
 import { batchArgs, eventsOf, type StoredBatch, toLog } from './log-entries.js';
 import { withinOf } from './membership.js';
-import type { Redis } from './redis.js';
 import type { RedisNotices } from './redis-notices.js';
+import type { Redis } from './redis.js';
 import type { RunIndex } from './run-index.js';
-import { run } from './script.js';
-import { APPEND } from './scripts/append.js';
+import { run, type Script } from './script.js';
 import { FORGET_LOG, ITEMS_OF_LOG, type LogPageReply, READ_LOG } from './scripts/read-log.js';
+import { RESPONSES } from './scripts/responses.js';
+import { RUNS } from './scripts/runs.js';
+
+/**
+ * Appends a batch if the attempt is the latest and the response has not ended. One that begins leaves the queue.
+ *
+ * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the response; ARGV[3]: the attempt; ARGV[4] to ARGV[7]: the batch;
+ * ARGV[8]: 1 when it begins. Returns whether the run may write.
+ */
+const APPEND: Script = {
+  name: 'append',
+  text: `${RESPONSES}${RUNS}
+local id = ARGV[2]
+if not isOpen(id, ARGV[3]) then return 0 end
+addBatch(id, 4)
+if ARGV[8] == '1' and redis.call('HGET', at(id), 'status') == 'queued' then
+  redis.call('HSET', at(id), 'status', 'in_progress')
+end
+return 1`,
+};
 
 /** Other replicas are notified of all new events of this time with one notice, ms. */
 const NOTICE_INTERVAL_MS = 10;

@@ -2,10 +2,9 @@ import { randomUUID } from 'node:crypto';
 
 import type { RedisQueueBackend } from 'bullmq';
 
-import type { Clock } from '../../time/index.js';
+import type { Clock, Timer } from '../../time/index.js';
 import { type Job, pauseAfter, type QueueName, type QueueOptions, type QueueWorker } from '../job-queue.js';
 import { JobSlots } from '../job-slots.js';
-import { type HeldJob, HeldJobs } from './held-jobs.js';
 import { DONE_SECONDS, type JobData, type JobEngine, locksOf, PRIORITY } from './job-engine.js';
 
 /** How often a process shows that it is alive while a lock lasts. */
@@ -150,4 +149,44 @@ export class RedisQueueWorker implements QueueWorker {
 /** Whether a job was not moved because it is another delivery's, or gone. */
 function isNotHeld(error: unknown): boolean {
   return error instanceof Error && typeof (error as { readonly code?: unknown }).code === 'number';
+}
+
+/** A job that this process holds. */
+interface HeldJob {
+  readonly id: string;
+  /** Names this delivery. */
+  readonly token: string;
+  /** Deliveries so far, this one included. */
+  readonly attempt: number;
+  /** Aborted when this process holds it no longer. */
+  readonly lost: AbortController;
+  /** Ends the delivery when it takes too long. */
+  limit?: Timer;
+}
+
+/** The jobs of a queue that this process holds. */
+class HeldJobs {
+  private readonly jobs = new Map<string, HeldJob>();
+
+  constructor(private readonly lockMs: number) {}
+
+  /** A new delivery of a job ends an earlier one. */
+  add(held: HeldJob): void {
+    this.jobs.get(held.id)?.lost.abort();
+    this.jobs.set(held.id, held);
+  }
+
+  remove(held: HeldJob): void {
+    held.limit?.cancel();
+    if (this.jobs.get(held.id) === held) this.jobs.delete(held.id);
+  }
+
+  /** Shows that this process is alive, and aborts the jobs that belong to it no longer. */
+  async touch(mover: RedisQueueBackend): Promise<void> {
+    const touched = [...this.jobs.values()];
+    if (touched.length === 0) return;
+    const [ids, tokens] = [touched.map(({ id }) => id), touched.map(({ token }) => token)];
+    const lost = new Set(await mover.extendLocks(ids, tokens, this.lockMs));
+    for (const held of touched) if (lost.has(held.id)) held.lost.abort();
+  }
 }

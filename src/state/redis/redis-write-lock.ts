@@ -4,10 +4,44 @@ import type { Tenant } from '../../access/index.js';
 import { type WriteLease, WriteLock } from '../write-lock.js';
 import type { PlaceKeys, RedisKeys } from './keys.js';
 import type { Redis } from './redis.js';
-import { type Command, run } from './script.js';
-import { ACQUIRE_LOCK } from './scripts/acquire-lock.js';
-import { KEEP_LOCK } from './scripts/keep-lock.js';
-import { RELEASE_LOCK } from './scripts/release-lock.js';
+import { type Command, FREES_MEMORY, run, type Script } from './script.js';
+import { LOCKS } from './scripts/locks.js';
+
+/**
+ * Gives a lock back.
+ *
+ * KEYS: 1 lease, 2 fence. ARGV: 1 place, 2 fence of the lease.
+ */
+const RELEASE_LOCK: Script = {
+  name: 'release-lock',
+  text: `${FREES_MEMORY}${LOCKS}
+release_lock(ARGV[1], ARGV[2])`,
+};
+
+/**
+ * Prolongs a lease, which may have expired, unless somebody else has acquired the lock. It renews a lease, and it pins one:
+ * nobody acquires the lock while something is saved under it in another slot.
+ *
+ * KEYS: 1 lease, 2 fence. ARGV: 1 place, 2 fence of the lease, 3 how long it lasts at least, ms.
+ * Returns whether it is not lost.
+ */
+const KEEP_LOCK: Script = {
+  name: 'keep-lock',
+  text: `${LOCKS}
+return keep_lock(ARGV[1], ARGV[2], ARGV[3]) and 1 or 0`,
+};
+
+/**
+ * Acquires a lock that is free or whose lease has expired.
+ *
+ * KEYS: 1 lease, 2 fence. ARGV: 1 place, 2 holder, 3 duration of the lease, ms.
+ * Returns the fence, or nil while somebody else has the lock.
+ */
+const ACQUIRE_LOCK: Script = {
+  name: 'acquire-lock',
+  text: `${LOCKS}
+return acquire_lock(ARGV[1], ARGV[2], ARGV[3])`,
+};
 
 /** Locks across replicas: a key that expires, by the clock of Redis, and the fence of the latest lease. */
 export class RedisWriteLock extends WriteLock {

@@ -1,5 +1,5 @@
-import { stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 
 import { Logger } from '@nestjs/common';
 
@@ -17,18 +17,17 @@ import type { SessionStore } from '../session-store.js';
 import { StateBackend } from '../state-backend.js';
 import { DatabaseThread } from './database-thread.js';
 import { explainStart } from './explain-error.js';
-import { makeDirectory } from './make-directory.js';
 import { FILE_NAME } from './open-database.js';
-import { SqliteResponseGraph } from './sqlite-response-graph.js';
-import { SqliteResponseStore } from './sqlite-response-store.js';
-import { SqliteSecretStore } from './sqlite-secret-store.js';
-import { SqliteSessionStore } from './sqlite-session-store.js';
-import { SqliteTombstones } from './sqlite-tombstones.js';
 import { RunGate } from './run-gate.js';
 import { SqliteConversationStore } from './sqlite-conversation-store.js';
 import { SqliteEventLog } from './sqlite-event-log.js';
 import { SqliteJobJournal } from './sqlite-job-journal.js';
+import { SqliteResponseGraph } from './sqlite-response-graph.js';
+import { SqliteResponseStore } from './sqlite-response-store.js';
 import { SqliteRuns } from './sqlite-runs.js';
+import { SqliteSecretStore } from './sqlite-secret-store.js';
+import { SqliteSessionStore } from './sqlite-session-store.js';
+import { SqliteTombstones } from './sqlite-tombstones.js';
 import { SqliteTransfer } from './sqlite-transfer.js';
 import { SqliteUsageStore } from './sqlite-usage-store.js';
 
@@ -108,4 +107,27 @@ export class SqliteBackend extends StateBackend {
   override async stop(): Promise<void> {
     await this.thread.stop();
   }
+}
+
+/**
+ * Makes a directory for its owner alone, with those above it, if it does not exist. Throws the errors of mkdir. Not the recursive mkdir of Node: that
+ * never ends where the directory above exists and nothing can be made in it, as in /proc.
+ */
+async function makeDirectory(path: string): Promise<void> {
+  try {
+    await mkdir(path, { mode: 0o700 });
+  } catch (error) {
+    if (await isDirectory(path)) return;
+    const above = dirname(path);
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || (await isDirectory(above))) throw error;
+    await makeDirectory(above);
+    await makeDirectory(path);
+  }
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
 }

@@ -1,10 +1,14 @@
+import { StringDecoder } from 'node:string_decoder';
+
 import type { Tenant } from '../../access/index.js';
 import type { SecretStore } from '../secret-store.js';
 import type { StateBackend } from '../state-backend.js';
 import { type MovedJob, type MovedRecord, type StateTransfer, StateTransferError } from '../state-transfer.js';
 import { readLine, requireHeader, type SecretLine, type StateLine } from './format.js';
-import { linesOf } from './lines.js';
 import { type Moved, Tally } from './moved.js';
+
+/** Some editors and shells begin a file with this mark. */
+const BYTE_ORDER_MARK = '\uFEFF';
 
 /** Who is told how far an import is. */
 export interface ImportOptions {
@@ -126,4 +130,40 @@ class Importing {
       `Line ${number} has another secret ${name} than this state: what is sealed with it could not be read. Import into an empty state, or export with --no-secrets.`,
     );
   }
+}
+
+/** A text in lines, numbered from 1, without their ends and without a byte order mark. Throws StateTransferError for a line of more than `limit` characters. */
+async function* linesOf(
+  source: AsyncIterable<Uint8Array | string>,
+  limit: number,
+): AsyncGenerator<readonly [number: number, line: string]> {
+  const decoder = new StringDecoder('utf8');
+  let number = 1;
+  let parts: string[] = [];
+  let length = 0;
+  const add = (part: string): void => {
+    length += part.length;
+    if (length > limit) throw new StateTransferError(`Line ${number} is longer than ${limit} characters.`);
+    parts.push(part);
+  };
+  const end = (): readonly [number, string] => {
+    const text = parts.join('');
+    const line = [number, number === 1 && text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text] as const;
+    number += 1;
+    parts = [];
+    length = 0;
+    return line;
+  };
+  for await (const chunk of source) {
+    const text = typeof chunk === 'string' ? chunk : decoder.write(chunk);
+    let start = 0;
+    for (let next = text.indexOf('\n'); next >= 0; next = text.indexOf('\n', start)) {
+      add(text.slice(start, next));
+      yield end();
+      start = next + 1;
+    }
+    add(text.slice(start));
+  }
+  add(decoder.end());
+  if (length > 0) yield end();
 }

@@ -8,11 +8,13 @@ import type { ResponseObject } from '../../protocol/index.js';
 import { type ModelProviderBase, ProviderRegistry } from '../../providers/index.js';
 import { Clock } from '../../time/index.js';
 import { requireRule } from '../events/rule.js';
+import { FakeClock } from '../fake-clock.js';
 import type { Answer } from './answer.js';
 import type { ProviderSubject, TurnRequest } from './provider-subject.js';
 import { ProviderTap } from './provider-tap.js';
-import { RunningClock } from './running-clock.js';
 import { type Transport, TRANSPORTS } from './transports.js';
+
+const TICK_MS = 10;
 
 /** MODEL_IDLE_TIMEOUT_MS of the suite's services. */
 export const IDLE_MS = 60_000;
@@ -133,5 +135,27 @@ export class ContractService {
   requireUnseen(secrets: readonly string[]): void {
     for (const secret of secrets)
       requireRule(!this.seen.includes(secret), 'a client received a secret of the provider');
+  }
+}
+
+/** A clock that follows real time and can be advanced in addition. */
+export class RunningClock extends FakeClock {
+  private readonly startedAt = performance.now();
+  private passedMs = 0;
+  private readonly ticker = setInterval(() => this.tick(), TICK_MS).unref();
+
+  constructor() {
+    super(Date.now());
+  }
+
+  /** Stops following real time. */
+  stop(): void {
+    clearInterval(this.ticker);
+  }
+
+  private tick(): void {
+    const passedMs = Math.floor(performance.now() - this.startedAt);
+    this.advance(passedMs - this.passedMs);
+    this.passedMs = passedMs;
   }
 }
