@@ -8,7 +8,7 @@ import { BACKGROUND_PAUSE_MS } from './listings.js';
 import { FORWARDED_HEADERS, type ModelInfo, ModelProvider, ModelProviderBase, PROVIDERS } from './model-provider.js';
 import type { ModelRoute } from './model-route.js';
 import type { ProviderCondition } from './provider-condition.js';
-import { Recorder } from './recording/index.js';
+import { Recorder } from './recording/recorder.js';
 import { findSecrets } from './redact.js';
 import { type Configuration, ConfiguredProviders, Random } from './routing/index.js';
 import { ProviderTable, type TableDependencies } from './provider-table.js';

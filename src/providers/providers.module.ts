@@ -3,7 +3,7 @@ import { DiscoveryModule } from '@nestjs/core';
 
 import { HostedTools } from './hosted-tools.js';
 import { ProviderRegistry } from './provider-registry.js';
-import { Recorder } from './recording/index.js';
+import { Recorder } from './recording/recorder.js';
 import { ConfiguredProviders, Random, SystemRandom } from './routing/index.js';
 
 /** Provides the registry of providers, which discovers them in all modules. */

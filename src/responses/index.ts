@@ -1,4 +1,4 @@
-export { BackgroundWorker } from './background/index.js';
+export { BackgroundWorker } from './background/background-worker.js';
 export {
   IncludeParameters,
   inputItem,
@@ -11,32 +11,30 @@ export {
 export * from './responses.module.js';
 export * from './responses.service.js';
 export * from './stored-responses.service.js';
+export { ActiveTurn, type TurnClient } from './turn/active-turn.js';
+export { ClientTraces, UpstreamTraces } from './turn/upstream-traces.js';
+export { Admission, type Lease, type QueuedTurn } from './turn/admission.js';
+export type { AdmittedTurn } from './turn/admit.js';
 export {
-  ActiveTurn,
-  ClientTraces,
-  Admission,
-  type AdmittedTurn,
   type AnsweringTurn,
   type BegunTurn,
-  type EndedTurn,
-  type EventSink,
-  type FinishedPass,
-  type Lease,
-  type NextPass,
   OBSERVERS,
+  type Transport,
+  TurnObserver,
+  type TurnRecord,
+} from './turn/turn-observer.js';
+export type { EndedTurn } from './turn/save.js';
+export type { EventSink } from './turn/event-sink.js';
+export {
+  type FinishedPass,
+  type NextPass,
   type OwnPass,
   PASS_POLICIES,
   PassPolicy,
-  type QueuedTurn,
-  RunningTurns,
-  type StopReason,
-  toItems,
-  type Transport,
-  type TurnClient,
-  TurnEstimate,
-  TurnObserver,
   type TurnPolicy,
-  type TurnRecord,
-  UpstreamTraces,
-  UsageRecords,
-} from './turn/index.js';
+} from './turn/pass-policy.js';
+export { RunningTurns } from './turn/running-turns.js';
+export type { StopReason } from './turn/stop-reason.js';
+export { toItems } from './turn/to-items.js';
+export { TurnEstimate } from './turn/turn-estimate.js';
+export { UsageRecords } from './turn/usage-records.js';

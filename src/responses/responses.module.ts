@@ -10,8 +10,14 @@ import { SessionsModule } from '../sessions/index.js';
 import { SocketTokensModule } from '../socket-tokens/index.js';
 import { StateModule } from '../state/index.js';
 import { WebhooksModule } from '../webhooks/index.js';
-import { BackgroundEndings, BackgroundResponses, BackgroundWorker, EventStreams } from './background/index.js';
-import { CompactionPlanner, CompactionPolicy, Compactor, Summarizer } from './compaction/index.js';
+import { BackgroundEndings } from './background/background-endings.js';
+import { BackgroundResponses } from './background/background-responses.js';
+import { BackgroundWorker } from './background/background-worker.js';
+import { EventStreams } from './background/event-streams.js';
+import { CompactionPlanner } from './compaction/plan.js';
+import { CompactionPolicy } from './compaction/compaction.policy.js';
+import { Compactor } from './compaction/compactor.js';
+import { Summarizer } from './compaction/summarizer.js';
 import { RequestValidator } from './dto/index.js';
 import { CompactController } from './http/compact.controller.js';
 import { InputTokensController } from './http/input-tokens.controller.js';
@@ -21,7 +27,7 @@ import { HalfClosedClients } from './http/half-closed-clients.js';
 import { ResponsesController } from './http/responses.controller.js';
 import { SseTransport } from './http/sse-transport.js';
 import { StalledClients } from './http/stalled-clients.js';
-import { Prompts } from './prompts/index.js';
+import { Prompts } from './prompts/prompts.js';
 import { ResponsesService } from './responses.service.js';
 import { QueueBudget } from './socket/queue-budget.js';
 import { ResponsesGateway } from './socket/responses.gateway.js';
@@ -29,26 +35,24 @@ import { SocketHandshake } from './socket/socket-handshake.js';
 import { ConnectionHandlers } from './socket/connection-handlers.js';
 import { TurnGuard } from './socket/turn.guard.js';
 import { StoredResponsesService } from './stored-responses.service.js';
-import {
-  Assemblers,
-  ContextWindow,
-  CountedReasoning,
-  Entrance,
-  InputTokens,
-  Passes,
-  PassPolicies,
-  Questions,
-  RunningTurns,
-  TokenMeter,
-  TokenScale,
-  TurnAdmitter,
-  TurnFailures,
-  TurnObservers,
-  TurnResolver,
-  TurnRunner,
-  TurnSaver,
-  UsageRecords,
-} from './turn/index.js';
+import { Assemblers } from './turn/assemblers.js';
+import { ContextWindow } from './turn/context-window.js';
+import { CountedReasoning } from './turn/counted-reasoning.js';
+import { Entrance } from './turn/entrance.js';
+import { InputTokens } from './turn/input-tokens.js';
+import { Passes } from './turn/passes.js';
+import { PassPolicies } from './turn/pass-policy.js';
+import { Questions } from './turn/questions.js';
+import { RunningTurns } from './turn/running-turns.js';
+import { TokenMeter } from './turn/token-meter.js';
+import { TokenScale } from './turn/token-scale.js';
+import { TurnAdmitter } from './turn/admit.js';
+import { TurnFailures } from './turn/failures.js';
+import { TurnObservers } from './turn/turn-observer.js';
+import { TurnResolver } from './turn/resolve.js';
+import { TurnRunner } from './turn/run-turn.js';
+import { TurnSaver } from './turn/save.js';
+import { UsageRecords } from './turn/usage-records.js';
 
 /** Turns from request to response, and their transports. */
 @Module({

@@ -2,16 +2,12 @@ import { Injectable } from '@nestjs/common';
 
 import type { Caller } from '../access/index.js';
 import type { CreateResponseRequest } from '../protocol/index.js';
-import {
-  type ActiveTurn,
-  type AdmitOptions,
-  type AdmittedTurn,
-  type EndedTurn,
-  type EventSink,
-  InputTokens,
-  TurnAdmitter,
-  TurnRunner,
-} from './turn/index.js';
+import type { ActiveTurn } from './turn/active-turn.js';
+import { type AdmitOptions, type AdmittedTurn, TurnAdmitter } from './turn/admit.js';
+import type { EndedTurn } from './turn/save.js';
+import type { EventSink } from './turn/event-sink.js';
+import { InputTokens } from './turn/input-tokens.js';
+import { TurnRunner } from './turn/run-turn.js';
 
 /** Admits and executes turns, for every transport; `turn/` implements both. */
 @Injectable()

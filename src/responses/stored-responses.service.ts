@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { Tenant } from '../access/index.js';
 import { ApiError, type Item, type ListObject, type ResponseObject, toListObject } from '../protocol/index.js';
 import { type DeleteOptions, type PageRequest, ResponseStore } from '../state/index.js';
-import { BackgroundResponses } from './background/index.js';
+import { BackgroundResponses } from './background/background-responses.js';
 
 /**
  * Operations on stored responses. Responses of other tenants return 404, and so do responses outside of the session

@@ -1,5 +1,6 @@
 /** Test support for programs that extend Antiphon: `antiphon/testing`. */
-export * from './contract/index.js';
+export * from './contract/provider-contract.js';
+export * from './contract/provider-subject.js';
 export * from './events/index.js';
 export * from './fake-clock.js';
 export * from './scripted-provider.js';

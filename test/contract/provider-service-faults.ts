@@ -1,5 +1,5 @@
 import { ApiError, Environment, ProviderRegistry, StoredResponsesService } from '../../src/index.js';
-import { TurnFailures } from '../../src/responses/turn/index.js';
+import { TurnFailures } from '../../src/responses/turn/failures.js';
 import { sabotage } from '../support/sabotage.js';
 import { broken, type ProviderFault } from './provider-fault.js';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 
 import type { Item } from '../../src/protocol/index.js';
-import { baselineAfter } from '../../src/providers/responses/request/index.js';
+import { baselineAfter } from '../../src/providers/responses/request/baseline.js';
 import { ANSWER, assemble, type Event } from '../support/assembled-answer.js';
 import { readUpstreamAnswer } from '../support/read-upstream-answer.js';
 import { FIRST, frame, request, say, TODAY } from '../support/upstream-frames.js';

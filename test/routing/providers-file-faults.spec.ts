@@ -6,7 +6,7 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-import { RESERVED_NAMES } from '../../src/providers/chat-completions/index.js';
+import { RESERVED_NAMES } from '../../src/providers/chat-completions/request/reserved-names.js';
 import { faultOfFile, failedStart } from '../support/routing/start-fault.js';
 import { WholeLog } from '../support/routing/whole-log.js';
 

@@ -1,5 +1,5 @@
 import { isPlainReasoning } from '../../src/providers/index.js';
-import { type OutputEvent, ResponseAssembler } from '../../src/responses/assembler/index.js';
+import { type OutputEvent, ResponseAssembler } from '../../src/responses/assembler/response-assembler.js';
 import { resolveSettings } from '../../src/responses/turn/resolve-settings.js';
 import { SequentialIdGenerator } from '../../src/testing/index.js';
 import type { ReadAnswer } from './read-upstream-answer.js';

@@ -1,15 +1,14 @@
 import type { Caller } from '../../src/access/index.js';
 import type { CreateResponseRequest, Item, ResponseObject, StreamEvent } from '../../src/protocol/index.js';
-import { type AssemblerNote, foldEvents, ResponseAssembler } from '../../src/responses/assembler/index.js';
+import type { AssemblerNote } from '../../src/responses/assembler/state.js';
+import { foldEvents } from '../../src/responses/assembler/fold-events.js';
+import { ResponseAssembler } from '../../src/responses/assembler/response-assembler.js';
 import { ResponsesService } from '../../src/responses/index.js';
-import {
-  ActiveTurn,
-  type AdmittedTurn,
-  type BackgroundRun,
-  type EventSink,
-  Passes,
-  TurnResolver,
-} from '../../src/responses/turn/index.js';
+import { ActiveTurn, type BackgroundRun } from '../../src/responses/turn/active-turn.js';
+import type { AdmittedTurn } from '../../src/responses/turn/admit.js';
+import type { EventSink } from '../../src/responses/turn/event-sink.js';
+import { Passes } from '../../src/responses/turn/passes.js';
+import { TurnResolver } from '../../src/responses/turn/resolve.js';
 import { SequentialIdGenerator } from '../../src/testing/index.js';
 import type { Service } from './service.js';
 

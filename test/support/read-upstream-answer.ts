@@ -1,4 +1,4 @@
-import { AnswerReader } from '../../src/providers/responses/answer/index.js';
+import { AnswerReader } from '../../src/providers/responses/answer/answer-reader.js';
 import { type Profile, PROFILES } from '../../src/providers/responses/profile.js';
 import { Statistics } from '../../src/providers/responses/statistics.js';
 import type { ModelEvent } from '../../src/providers/index.js';

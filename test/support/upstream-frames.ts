@@ -1,13 +1,10 @@
 import type { ForeignItem, Item } from '../../src/protocol/index.js';
 import { type Profile, PROFILES } from '../../src/providers/responses/profile.js';
-import {
-  type Baseline,
-  baselineAfter,
-  conversationOf,
-  toFrame,
-  toRequest,
-  type UpstreamRequest,
-} from '../../src/providers/responses/request/index.js';
+import { type Baseline, baselineAfter } from '../../src/providers/responses/request/baseline.js';
+import { conversationOf } from '../../src/providers/responses/request/conversation.js';
+import { toFrame } from '../../src/providers/responses/request/to-frame.js';
+import { toRequest } from '../../src/providers/responses/request/to-request.js';
+import type { UpstreamRequest } from '../../src/providers/responses/request/upstream-request.js';
 import { type TurnTraits, upstreamOptions, upstreamTurn } from './upstream-turn.js';
 
 /** A frame that was read. */

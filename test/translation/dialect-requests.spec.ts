@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-import { DIALECTS } from '../../src/providers/chat-completions/index.js';
+import { DIALECTS } from '../../src/providers/chat-completions/capabilities.js';
 import type { ChatBody } from '../support/chat-upstream/upstream-request.js';
 import { type Members, Translation } from '../support/translation/translation.js';
 import { assistant, functionCall, functionOutput, functionTool, user } from '../support/translation/user-items.js';

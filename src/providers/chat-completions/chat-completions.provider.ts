@@ -10,30 +10,27 @@ import { PushingProvider } from '../pushing-provider.js';
 import { reasonOf } from '../scrub.js';
 import { countItemTokens, type CountOptions } from '../tokens/index.js';
 import type { Turn } from '../turn.js';
-import {
-  CountRefusedError,
-  readText,
-  type UpstreamAddress,
-  type UpstreamAnswer,
-  UpstreamClient,
-  UpstreamTimeoutError,
-} from '../upstream-http/index.js';
-import { AnswerReader, CallCollector, readAnswer } from './answer/index.js';
+import { CountRefusedError } from '../upstream-http/count-route.js';
+import { readText } from '../upstream-http/read-text.js';
+import { type UpstreamAddress, UpstreamClient } from '../upstream-http/upstream-client.js';
+import type { UpstreamAnswer } from '../upstream-http/upstream-answer.js';
+import { UpstreamTimeoutError } from '../upstream-http/exchange-timer.js';
+import { AnswerReader } from './answer/answer-reader.js';
+import { CallCollector } from './answer/call-collector.js';
+import { readAnswer } from './answer/read-answer.js';
 import type { Capabilities } from './capabilities.js';
-import { TokenRoute } from './counts/index.js';
-import {
-  isUnreachable,
-  readFailure,
-  readRetryAfter,
-  serverError,
-  toModelError,
-  unreachable,
-} from '../upstream-errors/index.js';
+import { TokenRoute } from './counts/token-route.js';
+import { isUnreachable, unreachable } from '../upstream-errors/unreachable.js';
+import { readFailure } from '../upstream-errors/error-body.js';
+import { readRetryAfter } from '../upstream-errors/retry-after.js';
+import { serverError, toModelError } from '../upstream-errors/to-model-error.js';
 import { traceHeaders } from '../trace-headers.js';
-import { ModelLister } from './models/index.js';
-import { OpaqueCollector } from './opaque/index.js';
-import { type AnswerForm, reasoningOf, toChatRequest } from './request/index.js';
-import { callIdOfCall, ToolTable } from './tools/index.js';
+import { ModelLister } from './models/model-lister.js';
+import { OpaqueCollector } from './opaque/opaque-collector.js';
+import { type AnswerForm, toChatRequest } from './request/to-chat-request.js';
+import { reasoningOf } from './request/to-messages.js';
+import { callIdOfCall } from './tools/history-calls.js';
+import { ToolTable } from './tools/tool-table.js';
 
 /** Between two signs of life while a whole answer is waited for, ms. */
 const SIGN_OF_LIFE_MS = 1000;

@@ -3,32 +3,25 @@ import type { ModelEvent } from '../model-event.js';
 import type { ModelSink } from '../model-sink.js';
 import { traceHeaders } from '../trace-headers.js';
 import type { Turn } from '../turn.js';
-import { AnswerBeginning, AnswerReader, readSafeHeaders } from './answer/index.js';
-import { classifyHandshake, classifyHttp, NO_RETRIES, type Repetition, Retries } from './errors/index.js';
-import {
-  baselineAfter,
-  connectionHeaders,
-  type Conversation,
-  conversationOf,
-  forwardedHeaders,
-  toFrame,
-  toHttpBody,
-  readTurnState,
-  toRequest,
-  TURN_STATE,
-  turnStateOf,
-  type UpstreamRequest,
-} from './request/index.js';
+import { AnswerBeginning } from './answer/answer-beginning.js';
+import { AnswerReader } from './answer/answer-reader.js';
+import { readSafeHeaders } from './answer/header-events.js';
+import { classifyHandshake, classifyHttp } from './errors/classify.js';
+import { NO_RETRIES, type Repetition, Retries } from './errors/retries.js';
+import { baselineAfter } from './request/baseline.js';
+import { connectionHeaders, forwardedHeaders } from './request/connection-headers.js';
+import { type Conversation, conversationOf, turnStateOf } from './request/conversation.js';
+import { toFrame } from './request/to-frame.js';
+import { toHttpBody, toRequest } from './request/to-request.js';
+import { readTurnState, TURN_STATE } from './turn-state.js';
+import type { UpstreamRequest } from './request/upstream-request.js';
 import { FailureReport } from './failure-report.js';
 import type { Session } from './sessions.js';
-import {
-  AnswerRefusedError,
-  type Exchange,
-  openFixture,
-  openSse,
-  type UpstreamHeaders,
-  type UpstreamSocket,
-} from './transport/index.js';
+import { AnswerRefusedError } from './transport/answer-refused-error.js';
+import type { Exchange, UpstreamHeaders } from './transport/exchange.js';
+import { openFixture } from './transport/open-fixture.js';
+import { openSse } from './transport/open-sse.js';
+import type { UpstreamSocket } from './transport/upstream-socket.js';
 import type { Upstream } from './upstream.js';
 import { type Remedy, UpstreamError } from './upstream-error.js';
 

@@ -1,16 +1,14 @@
 import { scrub } from '../scrub.js';
 import type { Turn } from '../turn.js';
-import { CountRefusedError } from '../upstream-http/index.js';
-import { classifyHttp, toClientError } from './errors/index.js';
-import {
-  connectionHeaders,
-  conversationOf,
-  forwardedHeaders,
-  toCountRequest,
-  toHttpBody,
-  type UpstreamRequest,
-} from './request/index.js';
-import { AnswerRefusedError, isNetworkError, unanswered } from './transport/index.js';
+import { CountRefusedError } from '../upstream-http/count-route.js';
+import { classifyHttp } from './errors/classify.js';
+import { toClientError } from './errors/to-client-error.js';
+import { connectionHeaders, forwardedHeaders } from './request/connection-headers.js';
+import { conversationOf } from './request/conversation.js';
+import { toCountRequest, toHttpBody } from './request/to-request.js';
+import type { UpstreamRequest } from './request/upstream-request.js';
+import { AnswerRefusedError } from './transport/answer-refused-error.js';
+import { isNetworkError, unanswered } from './transport/broken.js';
 import type { Upstream } from './upstream.js';
 import { UpstreamError } from './upstream-error.js';
 

@@ -1,7 +1,8 @@
 import type { ModelError } from '../model-error.js';
 import type { ModelSink } from '../model-sink.js';
 import { scrub } from '../scrub.js';
-import { type ClientErrorContext, type Repetition, toClientError } from './errors/index.js';
+import { type ClientErrorContext, toClientError } from './errors/to-client-error.js';
+import type { Repetition } from './errors/retries.js';
 import type { Upstream } from './upstream.js';
 import type { UpstreamError } from './upstream-error.js';
 

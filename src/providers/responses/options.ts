@@ -1,4 +1,4 @@
-import type { UpstreamAddress } from '../upstream-http/index.js';
+import type { UpstreamAddress } from '../upstream-http/upstream-client.js';
 import type { Profile } from './profile.js';
 
 /** A server with the Responses API. */

@@ -8,15 +8,17 @@ import { PushingProvider } from '../pushing-provider.js';
 import type { Random } from '../routing/random.js';
 import type { CountOptions } from '../tokens/index.js';
 import type { Turn } from '../turn.js';
-import { CountRoute, UpstreamClient } from '../upstream-http/index.js';
-import { ModelList, readModels } from '../upstream-models/index.js';
+import { CountRoute } from '../upstream-http/count-route.js';
+import { UpstreamClient } from '../upstream-http/upstream-client.js';
+import { ModelList } from '../upstream-models/model-list.js';
+import { readModels } from '../upstream-models/read-models.js';
 import { askUpstream } from './ask-upstream.js';
 import { countAtUpstream } from './count-at-upstream.js';
 import type { ResponsesOptions } from './options.js';
-import { CONVERSATION_HEADERS } from './request/index.js';
+import { CONVERSATION_HEADERS } from './request/conversation.js';
 import { Sessions } from './sessions.js';
 import { Statistics } from './statistics.js';
-import { SocketPool } from './transport/index.js';
+import { SocketPool } from './transport/socket-pool.js';
 import type { Upstream } from './upstream.js';
 
 /** Dependencies of ResponsesProvider. */

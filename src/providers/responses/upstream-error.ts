@@ -1,4 +1,4 @@
-import type { UpstreamFailure } from '../upstream-errors/index.js';
+import type { UpstreamFailure } from '../upstream-errors/error-body.js';
 
 /** What may follow a failed request to an upstream. */
 export type Remedy =

@@ -3,11 +3,12 @@ import type { Logger } from '@nestjs/common';
 import type { OutageLog } from '../../logging/index.js';
 import type { Clock } from '../../time/index.js';
 import type { Random } from '../routing/random.js';
-import type { CountRoute, UpstreamClient } from '../upstream-http/index.js';
+import type { CountRoute } from '../upstream-http/count-route.js';
+import type { UpstreamClient } from '../upstream-http/upstream-client.js';
 import type { ResponsesOptions } from './options.js';
 import type { Sessions } from './sessions.js';
 import type { Statistics } from './statistics.js';
-import type { SocketPool } from './transport/index.js';
+import type { SocketPool } from './transport/socket-pool.js';
 
 /** A server with the Responses API, and what is kept for it between turns. */
 export interface Upstream {

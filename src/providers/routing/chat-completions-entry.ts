@@ -1,4 +1,4 @@
-import type { Capabilities, Dialect } from '../chat-completions/index.js';
+import type { Capabilities, Dialect } from '../chat-completions/capabilities.js';
 import { flag, oneOf } from './schema-parts.js';
 import type { ServerEntry } from './server-entry.js';
 

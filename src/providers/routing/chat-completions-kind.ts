@@ -1,14 +1,8 @@
 import type { IdGenerator } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
-import {
-  type Capabilities,
-  capabilitiesOf,
-  type ChatCompletionsOptions,
-  ChatCompletionsProvider,
-  DIALECTS,
-  omittedBy,
-  RESERVED_NAMES,
-} from '../chat-completions/index.js';
+import { type Capabilities, capabilitiesOf, DIALECTS, omittedBy } from '../chat-completions/capabilities.js';
+import { type ChatCompletionsOptions, ChatCompletionsProvider } from '../chat-completions/chat-completions.provider.js';
+import { RESERVED_NAMES } from '../chat-completions/request/reserved-names.js';
 import { type ProviderEntry, ProviderKind } from '../provider-kind.js';
 import {
   CAPABILITY_NAMES,

@@ -1,7 +1,7 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 
 import type { ProviderEntry } from '../provider-kind.js';
-import type { UpstreamAddress } from '../upstream-http/index.js';
+import type { UpstreamAddress } from '../upstream-http/upstream-client.js';
 import { member, text, texts } from './schema-parts.js';
 
 /** What an entry of PROVIDERS_FILE says of any HTTP server. */

@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 
 import type { Clock } from '../../time/index.js';
 import { reasonOf } from '../scrub.js';
-import { NoDocumentError, type UpstreamClient } from '../upstream-http/index.js';
+import { NoDocumentError, type UpstreamClient } from '../upstream-http/upstream-client.js';
 import { readModels } from './read-models.js';
 
 /** Timeout of `GET /models`, ms. */

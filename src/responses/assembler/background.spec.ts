@@ -5,7 +5,9 @@ import type { StreamEvent } from '../../protocol/index.js';
 import { checkEventOrder, SequentialIdGenerator } from '../../testing/index.js';
 import { resolveSettings } from '../turn/resolve-settings.js';
 import { finishedItems } from '../../state/index.js';
-import { type AssemblerNote, foldEvents, type OutputEvent, ResponseAssembler } from './index.js';
+import type { AssemblerNote } from './state.js';
+import { foldEvents } from './fold-events.js';
+import { type OutputEvent, ResponseAssembler } from './response-assembler.js';
 
 const SETTINGS = { ...resolveSettings({ model: 'm' }, null), background: true };
 

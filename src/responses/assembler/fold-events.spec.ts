@@ -4,18 +4,19 @@ import fc from 'fast-check';
 import { type StreamEvent, toUsage } from '../../protocol/index.js';
 import { checkEventOrder, SequentialIdGenerator } from '../../testing/index.js';
 import { resolveSettings } from '../turn/resolve-settings.js';
-import { type AssemblerNote, type AssemblerState, foldEvents, type OutputEvent, ResponseAssembler } from './index.js';
+import type { AssemblerNote, AssemblerState } from './state.js';
+import { foldEvents } from './fold-events.js';
+import { type OutputEvent, ResponseAssembler } from './response-assembler.js';
 
 const SETTINGS = { ...resolveSettings({ model: 'm' }, null), background: true };
 
 /** One thing that happens to a response on its way. */
 type Step =
-  | { readonly type: 'queue' | 'start' }
+  | { readonly type: 'queue' | 'start' | 'end' }
   | { readonly type: 'push'; readonly event: OutputEvent }
   | { readonly type: 'origin'; readonly upstreamId: string }
   /** What ends a pass, what the model is given then, what begins the next one, what it keeps, and what a takeover leaves out. */
-  | { readonly type: 'close' | 'give' | 'pass' | 'keep' | 'drop' }
-  | { readonly type: 'end' };
+  | { readonly type: 'close' | 'give' | 'pass' | 'keep' | 'drop' };
 
 /** What was written, with the step that wrote it. */
 interface Entry {
@@ -56,10 +57,8 @@ const upstreamEvent: fc.Arbitrary<object> = fc.oneof(
   fc
     .tuple(fc.constantFrom('text', 'refusal'), same, part)
     .map(([type, delta, index]) => ({ type, delta, part: index, key: 'm' })),
-  fc.constantFrom(
-    { type: 'annotation', annotation: source, key: 'm' },
-    { type: 'text', delta: 'a', logprobs: [likely], key: 'm' },
-  ),
+  fc.constant({ type: 'annotation', annotation: source, key: 'm' }),
+  fc.constant({ type: 'text', delta: 'a', logprobs: [likely], key: 'm' }),
   fc
     .tuple(fc.constantFrom('reasoning', 'reasoning_summary'), same, part)
     .map(([type, delta, index]) => ({ type, delta, part: index, key: 'r' })),

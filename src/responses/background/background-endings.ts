@@ -13,16 +13,15 @@ import {
 import { estimateItemTokens, loadTokenizer } from '../../providers/index.js';
 import { Clock } from '../../time/index.js';
 import { Webhooks } from '../../webhooks/index.js';
-import { foldEvents, type Outcome, type ResponseAssembler } from '../assembler/index.js';
-import {
-  Admission,
-  type AdmittedTurn,
-  Assemblers,
-  type BackgroundEnding,
-  type TurnRecord,
-  TurnObservers,
-  UsageRecords,
-} from '../turn/index.js';
+import { foldEvents } from '../assembler/fold-events.js';
+import type { Outcome } from '../assembler/response-snapshot.js';
+import type { ResponseAssembler } from '../assembler/response-assembler.js';
+import { Admission } from '../turn/admission.js';
+import type { AdmittedTurn } from '../turn/admit.js';
+import { Assemblers } from '../turn/assemblers.js';
+import type { BackgroundEnding } from '../turn/active-turn.js';
+import { type TurnRecord, TurnObservers } from '../turn/turn-observer.js';
+import { UsageRecords } from '../turn/usage-records.js';
 import { readTurn, referTo } from './background-turn.js';
 
 /** How long a background response with `store: false` is stored after its end, ms (protocol §9). */

@@ -9,18 +9,15 @@ import type { Turn } from '../../providers/index.js';
 import { SessionGate } from '../../sessions/index.js';
 import { ResponseStore } from '../../state/index.js';
 import { Clock } from '../../time/index.js';
-import {
-  ActiveTurn,
-  Admission,
-  type AdmittedTurn,
-  Assemblers,
-  RunningTurns,
-  TurnObservers,
-  TurnEstimate,
-  TurnFailures,
-  TurnResolver,
-  type TurnClient,
-} from '../turn/index.js';
+import { ActiveTurn, type TurnClient } from '../turn/active-turn.js';
+import { Admission } from '../turn/admission.js';
+import type { AdmittedTurn } from '../turn/admit.js';
+import { Assemblers } from '../turn/assemblers.js';
+import { RunningTurns } from '../turn/running-turns.js';
+import { TurnObservers } from '../turn/turn-observer.js';
+import { TurnEstimate } from '../turn/turn-estimate.js';
+import { TurnFailures } from '../turn/failures.js';
+import { TurnResolver } from '../turn/resolve.js';
 import { BackgroundEndings } from './background-endings.js';
 import { toJob, writeTurn } from './background-turn.js';
 import { BackgroundWorker } from './background-worker.js';

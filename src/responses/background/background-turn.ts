@@ -1,6 +1,7 @@
 import type { Tenant } from '../../access/index.js';
 import type { JobReference, NewJob } from '../../state/index.js';
-import type { AdmittedTurn, Transport } from '../turn/index.js';
+import type { AdmittedTurn } from '../turn/admit.js';
+import type { Transport } from '../turn/turn-observer.js';
 
 /** A background turn as it is stored until its end. */
 export interface BackgroundTurn {

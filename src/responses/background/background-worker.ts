@@ -20,7 +20,10 @@ import {
   type StartedRun,
 } from '../../state/index.js';
 import { Clock, type Timer } from '../../time/index.js';
-import { ActiveTurn, toErrorBody, TurnRunner, TurnStoppedError } from '../turn/index.js';
+import { ActiveTurn } from '../turn/active-turn.js';
+import { toErrorBody } from '../turn/failures.js';
+import { TurnRunner } from '../turn/run-turn.js';
+import { TurnStoppedError } from '../turn/stop-reason.js';
 import { BackgroundEndings } from './background-endings.js';
 import { type BackgroundTurn, readTurn, type TurnJob } from './background-turn.js';
 import { RunLog } from './run-log.js';

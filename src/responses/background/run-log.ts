@@ -11,14 +11,11 @@ import {
   StoreUnavailableError,
 } from '../../state/index.js';
 import { Backoff, type Clock, type Pauses } from '../../time/index.js';
-import { type AssemblerNote, type AssemblerState, foldEvents } from '../assembler/index.js';
-import {
-  type ActiveTurn,
-  type BackgroundEnding,
-  type BackgroundRun,
-  type EventSink,
-  isUnanswered,
-} from '../turn/index.js';
+import type { AssemblerNote, AssemblerState } from '../assembler/state.js';
+import { foldEvents } from '../assembler/fold-events.js';
+import type { ActiveTurn, BackgroundEnding, BackgroundRun } from '../turn/active-turn.js';
+import type { EventSink } from '../turn/event-sink.js';
+import { isUnanswered } from '../turn/stop-reason.js';
 
 /** Events of this time are appended together, where appending costs a round trip, ms. */
 const BATCH_MS = 5;

@@ -1,4 +1,5 @@
-import type { ActiveTurn, StopReason } from '../turn/index.js';
+import type { ActiveTurn } from '../turn/active-turn.js';
+import type { StopReason } from '../turn/stop-reason.js';
 
 /** A place of this process for a background turn, from the delivery of its job to its end. */
 export class RunSlot {

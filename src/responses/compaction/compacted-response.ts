@@ -11,7 +11,7 @@ import {
 } from '../../protocol/index.js';
 import { isUserMessage } from '../../providers/transcripts/index.js';
 import type { CompactRequest } from '../dto/index.js';
-import type { EndedTurn } from '../turn/index.js';
+import type { EndedTurn } from '../turn/save.js';
 
 /** The body of `POST /responses/compact` (protocol §1.1). */
 export interface CompactedResponse {

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 
 import type { Turn } from '../../providers/index.js';
-import { compactionOf, PassPolicy, type TurnPolicy } from '../turn/index.js';
+import { compactionOf } from '../turn/compaction-request.js';
+import { PassPolicy, type TurnPolicy } from '../turn/pass-policy.js';
 import { Compactor } from './compactor.js';
 
 /** Compacts the contexts of turns that ask for it, unless the upstream of their model does (protocol §6.11). */

@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 
 import { Environment } from '../../config/index.js';
 import type { Item } from '../../protocol/index.js';
-import { type NextPass, TokenScale } from '../turn/index.js';
+import type { NextPass } from '../turn/pass-policy.js';
+import { TokenScale } from '../turn/token-scale.js';
 import type { DividedContext } from './divide-context.js';
 import { bytesOf, type CountItems, keepLatest } from './kept-messages.js';
 import { bytesOfSeal } from './seal-size.js';

@@ -12,8 +12,9 @@ import {
   readPushed,
   type Turn,
 } from '../../providers/index.js';
-import { ResponseAssembler } from '../assembler/index.js';
-import { TokenMeter, TokenScale } from '../turn/index.js';
+import { ResponseAssembler } from '../assembler/response-assembler.js';
+import { TokenMeter } from '../turn/token-meter.js';
+import { TokenScale } from '../turn/token-scale.js';
 import { askForSummary, toSummaryMessage } from './prompt.js';
 import { divideIntoParts } from './summary-parts.js';
 import { toSummaryQuestion } from './summary-question.js';

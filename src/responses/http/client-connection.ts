@@ -3,7 +3,9 @@ import type { Socket } from 'node:net';
 
 import type { FastifyReply } from 'fastify';
 
-import { ActiveTurn, type AdmittedTurn, type Transport } from '../turn/index.js';
+import { ActiveTurn } from '../turn/active-turn.js';
+import type { AdmittedTurn } from '../turn/admit.js';
+import type { Transport } from '../turn/turn-observer.js';
 import { pickVendorHeaders } from '../vendor-headers.js';
 import type { HalfClosedClients } from './half-closed-clients.js';
 

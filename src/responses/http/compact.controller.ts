@@ -4,7 +4,7 @@ import type { FastifyReply } from 'fastify';
 import { ApiKeyGuard, type Caller, CurrentCaller } from '../../access/index.js';
 import { Describe } from '../../api-description/index.js';
 import { apiPaths } from '../../http/index.js';
-import { type CompactedResponse, toCompactedResponse, toCompactionRequest } from '../compaction/index.js';
+import { type CompactedResponse, toCompactedResponse, toCompactionRequest } from '../compaction/compacted-response.js';
 import { CompactRequestBody, RequestValidator } from '../dto/index.js';
 import { ResponsesService } from '../responses.service.js';
 import { activate } from './client-connection.js';

@@ -4,7 +4,8 @@ import { ApiKeyGuard, type Caller, CurrentCaller, RequireScope } from '../../acc
 import { Describe } from '../../api-description/index.js';
 import { apiPaths } from '../../http/index.js';
 import { ApiError } from '../../protocol/index.js';
-import { type Prompt, Prompts, type PromptVersion } from '../prompts/index.js';
+import type { Prompt, PromptVersion } from '../prompts/prompts-file.js';
+import { Prompts } from '../prompts/prompts.js';
 
 /** A prompt as `GET /prompts` shows it. */
 export interface PromptObject {

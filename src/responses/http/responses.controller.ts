@@ -28,7 +28,8 @@ import {
   withOutputTextJson,
 } from '../../protocol/index.js';
 import { readSessionId } from '../../sessions/index.js';
-import { BackgroundResponses, BEFORE_ALL, EventStreams } from '../background/index.js';
+import { BackgroundResponses } from '../background/background-responses.js';
+import { BEFORE_ALL, EventStreams } from '../background/event-streams.js';
 import {
   CreateRequestBody,
   DeleteParameters,

@@ -21,7 +21,7 @@ import {
 import { ApiError, IdGenerator, REASONING_INCLUDED } from '../../protocol/index.js';
 import { andThen, isPromise, type MaybePromise } from '../../time/index.js';
 import { SocketTokens, SUBPROTOCOL, TOKEN_PREFIX } from '../../socket-tokens/index.js';
-import { CountedReasoning } from '../turn/index.js';
+import { CountedReasoning } from '../turn/counted-reasoning.js';
 import { ConnectionHandlers } from './connection-handlers.js';
 
 /** Fragments of a message: each takes memory besides its bytes. */

@@ -1,5 +1,6 @@
 import type { Item } from '../../protocol/index.js';
-import type { ActiveTurn, EarlyEnd } from '../turn/index.js';
+import type { ActiveTurn } from '../turn/active-turn.js';
+import type { EarlyEnd } from '../turn/stop-reason.js';
 
 /** The response of a running turn, as its steering needs it. */
 export class SteerableResponse {

@@ -4,7 +4,7 @@ import type { ForeignEvent, UpstreamAttempt, UpstreamNotice } from '../../provid
 import { type HeldLock, NO_LOCK } from '../../locks/index.js';
 import type { Ending, StartedRun } from '../../state/index.js';
 import type { Timer } from '../../time/index.js';
-import type { AssemblerNote, AssemblerState } from '../assembler/index.js';
+import type { AssemblerNote, AssemblerState } from '../assembler/state.js';
 import type { Lease } from './admission.js';
 import type { AdmittedTurn } from './admit.js';
 import { type EarlyEnd, type StopReason, TurnStoppedError } from './stop-reason.js';

@@ -4,7 +4,9 @@ import { Environment } from '../../config/index.js';
 import type { Transcript } from '../../context/index.js';
 import { IdGenerator } from '../../protocol/index.js';
 import { type CalledTool, callsAsync } from '../../providers/index.js';
-import { type AssemblerState, ResponseAssembler, type Writing } from '../assembler/index.js';
+import type { AssemblerState } from '../assembler/state.js';
+import { ResponseAssembler } from '../assembler/response-assembler.js';
+import type { Writing } from '../assembler/event-writer.js';
 import type { AdmittedTurn } from './admit.js';
 
 /** Makes the assemblers of turns. */

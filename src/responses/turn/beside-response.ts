@@ -1,6 +1,6 @@
 import { isProtocolEvent, isRateLimitHeader, RATE_LIMITS_EVENT } from '../../protocol/index.js';
 import type { ForeignEvent } from '../../providers/index.js';
-import { ProviderContractError, requireText } from '../assembler/index.js';
+import { ProviderContractError, requireText } from '../assembler/output-item.js';
 import type { ActiveTurn } from './active-turn.js';
 
 type Headers = Readonly<Record<string, string>>;

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 
 import type { StreamEvent } from '../../protocol/index.js';
 import { SequentialIdGenerator } from '../../testing/index.js';
-import { ResponseAssembler } from '../assembler/index.js';
+import { ResponseAssembler } from '../assembler/response-assembler.js';
 import { ActiveTurn } from './active-turn.js';
 import type { AdmittedTurn } from './admit.js';
 import { Delivery } from './delivery.js';

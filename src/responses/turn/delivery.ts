@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 
 import type { Item } from '../../protocol/index.js';
-import type { ResponseAssembler } from '../assembler/index.js';
+import type { ResponseAssembler } from '../assembler/response-assembler.js';
 import type { ActiveTurn, Outlet } from './active-turn.js';
 import type { EventSink } from './event-sink.js';
 

@@ -1,5 +1,5 @@
 import type { StreamEvent } from '../../protocol/index.js';
-import type { AssemblerNote } from '../assembler/index.js';
+import type { AssemblerNote } from '../assembler/state.js';
 
 /** Receives the events of a turn. Without a sink no events are made: that is the JSON transport. */
 export interface EventSink {

@@ -12,7 +12,8 @@ import {
   StoreUnavailableError,
   WriteLockLostError,
 } from '../../state/index.js';
-import type { Outcome, ResponseAssembler } from '../assembler/index.js';
+import type { Outcome } from '../assembler/response-snapshot.js';
+import type { ResponseAssembler } from '../assembler/response-assembler.js';
 import type { ActiveTurn } from './active-turn.js';
 import type { AdmittedTurn } from './admit.js';
 import { type StopReason, TurnStoppedError } from './stop-reason.js';

@@ -5,7 +5,7 @@ import { Environment } from '../../config/index.js';
 import { type ForeignItem, IdGenerator, type Item, itemIdPrefix } from '../../protocol/index.js';
 import type { ModelEvent, ModelRoute, Turn } from '../../providers/index.js';
 import type { MaybePromise } from '../../time/index.js';
-import type { ResponseAssembler } from '../assembler/index.js';
+import type { ResponseAssembler } from '../assembler/response-assembler.js';
 import type { ActiveTurn } from './active-turn.js';
 import { findInstances } from './find-instances.js';
 

@@ -19,7 +19,9 @@ import {
   type UpstreamAttempt,
 } from '../../providers/index.js';
 import type { Clock, Timer } from '../../time/index.js';
-import { ProviderContractError, requireText, type ResponseAssembler, toFinish } from '../assembler/index.js';
+import { ProviderContractError, requireText } from '../assembler/output-item.js';
+import type { ResponseAssembler } from '../assembler/response-assembler.js';
+import { toFinish } from '../assembler/state.js';
 import type { ActiveTurn } from './active-turn.js';
 import { isForeignLimit, isLimits, requireForeign, withoutForeignLimits } from './beside-response.js';
 import type { CountedReasoning } from './counted-reasoning.js';
@@ -347,7 +349,6 @@ export class Pass implements ModelSink {
     if (this.isAccepted) return;
     this.isAccepted = true;
     this.acceptance?.cancel();
-    this.acceptance = null;
   }
 
   /** Steering cuts only text and reasoning: calls, and what a policy writes, come to their end first. */
@@ -374,7 +375,6 @@ export class Pass implements ModelSink {
     this.idle?.cancel();
     this.idle = null;
     this.acceptance?.cancel();
-    this.acceptance = null;
   }
 }
 

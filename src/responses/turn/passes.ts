@@ -7,7 +7,8 @@ import type { Finish, FinishReason, ModelRoute, Turn } from '../../providers/ind
 import { Seals } from '../../seals/index.js';
 import { ConversationChangedError } from '../../state/index.js';
 import { Clock } from '../../time/index.js';
-import type { Outcome, ResponseAssembler } from '../assembler/index.js';
+import type { Outcome } from '../assembler/response-snapshot.js';
+import type { ResponseAssembler } from '../assembler/response-assembler.js';
 import type { ActiveTurn } from './active-turn.js';
 import { Assemblers } from './assemblers.js';
 import { CountedReasoning } from './counted-reasoning.js';

@@ -4,7 +4,8 @@ import type { PlainReasoning } from '../../providers/index.js';
 import type { KeyRing, Seals } from '../../seals/index.js';
 import { StoreUnavailableError } from '../../state/index.js';
 import { isPromise } from '../../time/index.js';
-import { type OutputEvent, requireText } from '../assembler/index.js';
+import type { OutputEvent } from '../assembler/response-assembler.js';
+import { requireText } from '../assembler/output-item.js';
 import type { AdmittedTurn } from './admit.js';
 
 /** Seals the reasoning of a turn, which clients give back in a later one. */

@@ -10,7 +10,7 @@ import {
 import { SessionGate } from '../../sessions/index.js';
 import { type ResponseRecord, ResponseStore, type UsageRecord, WriteLockLostError } from '../../state/index.js';
 import { andThen, Clock, isPromise, type MaybePromise } from '../../time/index.js';
-import type { FinalResponse } from '../assembler/index.js';
+import type { FinalResponse } from '../assembler/response-snapshot.js';
 import type { ActiveTurn, BackgroundRun } from './active-turn.js';
 import { TurnFailures } from './failures.js';
 import type { Answer } from './passes.js';

@@ -1,7 +1,8 @@
 import type { Transcript } from '../../context/index.js';
 import { type Item, type Origin, withoutUpstream } from '../../protocol/index.js';
 import type { Finish, Turn } from '../../providers/index.js';
-import type { AssemblerState, ResponseAssembler } from '../assembler/index.js';
+import type { AssemblerState } from '../assembler/state.js';
+import type { ResponseAssembler } from '../assembler/response-assembler.js';
 import type { ResolvedTurn } from './resolve.js';
 
 /** Where the passes of a turn go on. */

@@ -2,7 +2,9 @@ import type { Socket } from 'node:net';
 
 import type { WebSocket } from 'ws';
 
-import { type Exchange, SocketPool, type UpstreamSocket } from '../../../src/providers/responses/transport/index.js';
+import type { Exchange } from '../../../src/providers/responses/transport/exchange.js';
+import { SocketPool } from '../../../src/providers/responses/transport/socket-pool.js';
+import type { UpstreamSocket } from '../../../src/providers/responses/transport/upstream-socket.js';
 import { FakeClock } from '../../../src/testing/index.js';
 import { addressOf, type StartedServer, startServer } from './start-server.js';
 

@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 
 import { type WebSocket, WebSocketServer } from 'ws';
 
-import type { UpstreamAddress } from '../../../src/providers/upstream-http/index.js';
+import type { UpstreamAddress } from '../../../src/providers/upstream-http/upstream-client.js';
 
 /** What a server of a test does. */
 export interface ServerScript {

@@ -1,4 +1,4 @@
-import type { AnswerTaker } from '../../../src/providers/responses/transport/index.js';
+import type { AnswerTaker } from '../../../src/providers/responses/transport/exchange.js';
 
 /** Keeps the events of an answer. A test says when it can take no more. */
 export class TestTaker implements AnswerTaker {

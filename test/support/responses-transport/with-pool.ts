@@ -2,11 +2,9 @@ import { setImmediate as nextLoopTurn } from 'node:timers/promises';
 
 import { expect } from '@jest/globals';
 
-import {
-  SocketPool,
-  type UpstreamSocket,
-  type WantedSocket,
-} from '../../../src/providers/responses/transport/index.js';
+import { SocketPool } from '../../../src/providers/responses/transport/socket-pool.js';
+import type { UpstreamSocket } from '../../../src/providers/responses/transport/upstream-socket.js';
+import type { WantedSocket } from '../../../src/providers/responses/transport/pool-options.js';
 import { FakeClock } from '../../../src/testing/index.js';
 import { whenStill } from '../chat-upstream/when-still.js';
 import { addressOf, type ServerScript, type StartedServer, startServer } from './start-server.js';

@@ -1,7 +1,8 @@
 import type { Logprob } from '../../../protocol/index.js';
 import { isObject, objectsIn } from '../../../validation/index.js';
 import type { FinishReason, ModelEvent } from '../../model-event.js';
-import { isOnlyOpaque, type OpaqueCollector, THOUGHTS } from '../opaque/index.js';
+import { isOnlyOpaque, THOUGHTS } from '../opaque/opaque-members.js';
+import type { OpaqueCollector } from '../opaque/opaque-collector.js';
 import { Attachments, isImage } from './attachments.js';
 import type { CallCollector } from './call-collector.js';
 import type { ChatChoice, ChatChunk, ChatDelta } from './chat-chunk.js';

@@ -1,8 +1,8 @@
 import { isObject } from '../../../validation/index.js';
 import type { ModelEvent } from '../../model-event.js';
-import { serverError } from '../../upstream-errors/index.js';
-import { type OpaqueCall, readCallMembers } from '../opaque/index.js';
-import type { ToolTable } from '../tools/index.js';
+import { serverError } from '../../upstream-errors/to-model-error.js';
+import { type OpaqueCall, readCallMembers } from '../opaque/opaque-members.js';
+import type { ToolTable } from '../tools/tool-table.js';
 import { GrowingCall } from './growing-call.js';
 
 /** Longest call id that requests accept, in characters (protocol §2). */

@@ -1,7 +1,8 @@
 import { parseJson } from '../../../validation/index.js';
 import type { ModelSink } from '../../model-sink.js';
-import { serverError } from '../../upstream-errors/index.js';
-import { EventStreamReader, type StreamedEvent, type UpstreamAnswer } from '../../upstream-http/index.js';
+import { serverError } from '../../upstream-errors/to-model-error.js';
+import { EventStreamReader, type StreamedEvent } from '../../upstream-http/event-stream.js';
+import type { UpstreamAnswer } from '../../upstream-http/upstream-answer.js';
 import type { AnswerReader } from './answer-reader.js';
 import { isIdle, parseChunk, parseError, UNREADABLE } from './parse-chunk.js';
 

@@ -1,7 +1,8 @@
 import type { ModelEvent } from '../../model-event.js';
 import { parseJson } from '../../../validation/index.js';
-import { joinCallMembers, type OpaqueCall } from '../opaque/index.js';
-import { type CallWriter, hasNoArguments, type ToolTable, writeCall } from '../tools/index.js';
+import { joinCallMembers, type OpaqueCall } from '../opaque/opaque-members.js';
+import { type CallWriter, hasNoArguments, writeCall } from '../tools/call-writer.js';
+import type { ToolTable } from '../tools/tool-table.js';
 
 /** What other arguments may replace, and its beginnings: blanks, an empty object, `null`. */
 const PLACEHOLDER = /^\s*(?:\{\s*\}?|n(?:u(?:ll?)?)?)?\s*$/;

@@ -1,12 +1,6 @@
 import { isObject } from '../../../validation/index.js';
-import {
-  describeFailure,
-  isFailure,
-  readFailure,
-  serverError,
-  toModelError,
-  type UpstreamFailure,
-} from '../../upstream-errors/index.js';
+import { describeFailure, isFailure, readFailure, type UpstreamFailure } from '../../upstream-errors/error-body.js';
+import { serverError, toModelError } from '../../upstream-errors/to-model-error.js';
 import type { ChatChunk } from './chat-chunk.js';
 
 /** The client's message for an answer that cannot be parsed. */

@@ -1,6 +1,8 @@
 import type { ModelSink } from '../../model-sink.js';
-import { beginsJson, TextCollector, type UpstreamAnswer } from '../../upstream-http/index.js';
-import { serverError } from '../../upstream-errors/index.js';
+import { beginsJson } from '../../upstream-http/begins-json.js';
+import { TextCollector } from '../../upstream-http/read-text.js';
+import type { UpstreamAnswer } from '../../upstream-http/upstream-answer.js';
+import { serverError } from '../../upstream-errors/to-model-error.js';
 import type { AnswerReader } from './answer-reader.js';
 import { ChunkStream } from './chunk-stream.js';
 import { parseChunk, UNREADABLE } from './parse-chunk.js';

@@ -1,7 +1,8 @@
 import type { Clock } from '../../../time/index.js';
 import type { ModelInfo } from '../../model-provider.js';
-import type { UpstreamClient } from '../../upstream-http/index.js';
-import { ModelList, readModels } from '../../upstream-models/index.js';
+import type { UpstreamClient } from '../../upstream-http/upstream-client.js';
+import { ModelList } from '../../upstream-models/model-list.js';
+import { readModels } from '../../upstream-models/read-models.js';
 import type { Capabilities } from '../capabilities.js';
 import { readLacking, readTextOnly, type Lacking } from './read-lacking.js';
 

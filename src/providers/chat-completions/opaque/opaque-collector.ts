@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 
 import type { OpaqueData } from '../../../protocol/index.js';
 import { objectsIn } from '../../../validation/index.js';
-import { serverError } from '../../upstream-errors/index.js';
+import { serverError } from '../../upstream-errors/to-model-error.js';
 import {
   joinMembers,
   needsThoughts,

@@ -1,6 +1,7 @@
 import type { Capabilities } from '../capabilities.js';
-import { joinMembers, type OpaqueCall, type OpaqueMembers } from '../opaque/index.js';
-import type { HistoryCall, ToolTable } from '../tools/index.js';
+import { joinMembers, type OpaqueCall, type OpaqueMembers } from '../opaque/opaque-members.js';
+import type { HistoryCall } from '../tools/history-calls.js';
+import type { ToolTable } from '../tools/tool-table.js';
 import type { ChatMessage, ChatPart, ChatToolCall } from './chat-message.js';
 import { toContent } from './chat-message.js';
 

@@ -1,7 +1,8 @@
 import type { Turn } from '../../turn.js';
 import { isObject } from '../../../validation/index.js';
 import type { Capabilities } from '../capabilities.js';
-import { addressOf, type CarriedTool, NAMELESS_KINDS, type ToolTable } from '../tools/index.js';
+import { addressOf, type CarriedTool, type ToolTable } from '../tools/tool-table.js';
+import { NAMELESS_KINDS } from '../tools/tool-address.js';
 import { refuse } from './refuse.js';
 
 type Members = Readonly<Record<string, unknown>>;

@@ -2,7 +2,7 @@ import type { ResponseSettings } from '../../../protocol/index.js';
 import { isObject } from '../../../validation/index.js';
 import type { Turn } from '../../turn.js';
 import type { Capabilities } from '../capabilities.js';
-import { ToolTable } from '../tools/index.js';
+import { ToolTable } from '../tools/tool-table.js';
 import { type ChatMessage, type ChatPart, textOf, toContent } from './chat-message.js';
 import { chooseTools } from './choose-tools.js';
 import { toMessages } from './to-messages.js';

@@ -3,16 +3,11 @@ import { hash } from 'node:crypto';
 import { type Item, lateOutputs } from '../../../protocol/index.js';
 import { objectsIn } from '../../../validation/index.js';
 import type { Capabilities } from '../capabilities.js';
-import { type Maker, type OpaqueCall, type OwnData, ownDataOf } from '../opaque/index.js';
-import {
-  type HistoryCall,
-  type HistoryNote,
-  type HistoryOutput,
-  readCall,
-  readNote,
-  readOutput,
-  type ToolTable,
-} from '../tools/index.js';
+import { type Maker, type OwnData, ownDataOf } from '../opaque/own-data.js';
+import type { OpaqueCall } from '../opaque/opaque-members.js';
+import { type HistoryCall, type HistoryOutput, readCall, readOutput } from '../tools/history-calls.js';
+import { type HistoryNote, readNote } from '../tools/history-notes.js';
+import type { ToolTable } from '../tools/tool-table.js';
 import { AssistantDraft } from './assistant-draft.js';
 import { type ChatMessage, type ChatPart, textOf, toContent } from './chat-message.js';
 import { refuseCompaction } from './refuse.js';

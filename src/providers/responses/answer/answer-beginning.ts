@@ -1,7 +1,7 @@
 import { RATE_LIMITS_EVENT } from '../../../protocol/index.js';
 import type { ModelEvent } from '../../model-event.js';
 import type { ModelSink } from '../../model-sink.js';
-import type { Exchange } from '../transport/index.js';
+import type { Exchange } from '../transport/exchange.js';
 import type { AnswerReader } from './answer-reader.js';
 
 /** The events of an answer up to its first output. Its head, headers and limits for the client, does not wait for that. */

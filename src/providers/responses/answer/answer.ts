@@ -1,6 +1,6 @@
 import { type ForeignItem, jsonLength } from '../../../protocol/index.js';
 import type { Finish, ForeignEvent, ModelEvent } from '../../model-event.js';
-import type { FailureContext } from '../errors/index.js';
+import type { FailureContext } from '../errors/delays.js';
 import type { Profile } from '../profile.js';
 import type { Statistics } from '../statistics.js';
 import { UpstreamError } from '../upstream-error.js';

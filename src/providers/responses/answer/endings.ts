@@ -1,7 +1,7 @@
 import { isObject } from '../../../validation/index.js';
 import type { Finish, ForeignEvent } from '../../model-event.js';
 import { quotesSecret } from '../../redact.js';
-import { classifyFailed, classifyFrame } from '../errors/index.js';
+import { classifyFailed, classifyFrame } from '../errors/classify.js';
 import { UpstreamError } from '../upstream-error.js';
 import type { Answer, Handler } from './answer.js';
 import { isFinalItem, isUselessCall } from './foreign-items.js';

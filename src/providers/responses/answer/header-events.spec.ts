@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { readHeaderEvents, toMetadata } from './index.js';
+import { readHeaderEvents, toMetadata } from './header-events.js';
 
 const HEADERS = {
   'content-type': 'text/event-stream',

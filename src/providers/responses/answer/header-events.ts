@@ -1,7 +1,7 @@
 import { MODELS_ETAG, rateLimitFamilyOf, REASONING_INCLUDED } from '../../../protocol/index.js';
 import type { ModelEvent } from '../../model-event.js';
 import { quotesSecret } from '../../redact.js';
-import { firstValue } from '../../upstream-errors/index.js';
+import { firstValue } from '../../upstream-errors/retry-after.js';
 import type { UpstreamHeaders } from '../transport/exchange.js';
 
 /**

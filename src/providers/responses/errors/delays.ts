@@ -1,6 +1,6 @@
-import { readAdvice, readRetryAfter } from '../../upstream-errors/index.js';
+import { readAdvice, readRetryAfter } from '../../upstream-errors/retry-after.js';
 import type { Profile } from '../profile.js';
-import type { UpstreamHeaders } from '../transport/index.js';
+import type { UpstreamHeaders } from '../transport/exchange.js';
 
 /** What the class of a failure depends on besides the failure. */
 export interface FailureContext {

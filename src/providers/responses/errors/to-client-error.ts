@@ -1,7 +1,8 @@
 import { ModelError, type RetryHint } from '../../model-error.js';
 import { scrub } from '../../scrub.js';
-import { ERROR_CODE, isQuotaCode, serverError, toModelError, unreachable } from '../../upstream-errors/index.js';
-import { UpstreamTimeoutError } from '../../upstream-http/index.js';
+import { ERROR_CODE, isQuotaCode, serverError, toModelError } from '../../upstream-errors/to-model-error.js';
+import { unreachable } from '../../upstream-errors/unreachable.js';
+import { UpstreamTimeoutError } from '../../upstream-http/exchange-timer.js';
 import type { UpstreamError } from '../upstream-error.js';
 
 /** What the client's error depends on besides the upstream's. */

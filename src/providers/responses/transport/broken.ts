@@ -1,5 +1,5 @@
-import { isUnreachable } from '../../upstream-errors/index.js';
-import { UpstreamTimeoutError } from '../../upstream-http/index.js';
+import { isUnreachable } from '../../upstream-errors/unreachable.js';
+import { UpstreamTimeoutError } from '../../upstream-http/exchange-timer.js';
 import { UpstreamError } from '../upstream-error.js';
 
 /** The body or the socket ended in order, but too early. */

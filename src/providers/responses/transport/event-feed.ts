@@ -1,5 +1,7 @@
 import { isObject, parseJson } from '../../../validation/index.js';
-import { beginsJson, EventStreamReader, TextCollector } from '../../upstream-http/index.js';
+import { beginsJson } from '../../upstream-http/begins-json.js';
+import { EventStreamReader } from '../../upstream-http/event-stream.js';
+import { TextCollector } from '../../upstream-http/read-text.js';
 import { broken } from './broken.js';
 import type { AnswerTaker } from './exchange.js';
 

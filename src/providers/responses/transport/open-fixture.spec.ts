@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 
 import { TestTaker } from '../../../../test/support/responses-transport/test-taker.js';
-import { openFixture } from './index.js';
+import { openFixture } from './open-fixture.js';
 
 async function readFixture(content: string, taker: TestTaker): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'fixture-'));

@@ -3,8 +3,10 @@ import type { IncomingMessage } from 'node:http';
 import { type ClientOptions, WebSocket } from 'ws';
 
 import type { Clock } from '../../../time/index.js';
-import { isUnreachable } from '../../upstream-errors/index.js';
-import { TextCollector, toUrl, type UpstreamAddress } from '../../upstream-http/index.js';
+import { isUnreachable } from '../../upstream-errors/unreachable.js';
+import { TextCollector } from '../../upstream-http/read-text.js';
+import { toUrl } from '../../upstream-http/to-url.js';
+import type { UpstreamAddress } from '../../upstream-http/upstream-client.js';
 import type { WebsocketOptions } from '../options.js';
 import { UpstreamError } from '../upstream-error.js';
 import { AnswerRefusedError } from './answer-refused-error.js';

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../time/index.js';
-import type { UpstreamAddress } from '../../upstream-http/index.js';
+import type { UpstreamAddress } from '../../upstream-http/upstream-client.js';
 import type { WebsocketOptions } from '../options.js';
 
 /** The server, and how WebSockets to it are kept. */

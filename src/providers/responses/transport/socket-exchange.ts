@@ -1,7 +1,7 @@
 import type { WebSocket } from 'ws';
 
 import type { Clock } from '../../../time/index.js';
-import { type RunningStream, runningStreams } from '../../upstream-http/index.js';
+import { type RunningStream, runningStreams } from '../../upstream-http/running-streams.js';
 import { broken } from './broken.js';
 import type { AnswerTaker, Exchange, UpstreamHeaders } from './exchange.js';
 import { IdleTimer } from './idle-timer.js';

@@ -10,7 +10,7 @@ import {
   useOnce,
   withPool,
 } from '../../../../test/support/responses-transport/with-pool.js';
-import type { Baseline } from '../request/index.js';
+import type { Baseline } from '../request/baseline.js';
 
 function baselineOf(responseId: string): Baseline {
   return { responseId, members: '', count: 0, items: '', returned: { count: 0, items: '' } };

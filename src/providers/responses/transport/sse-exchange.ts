@@ -1,5 +1,5 @@
 import type { Clock } from '../../../time/index.js';
-import type { UpstreamAnswer } from '../../upstream-http/index.js';
+import type { UpstreamAnswer } from '../../upstream-http/upstream-answer.js';
 import { broken, CLOSED_EARLY, isNetworkError, wordsOf } from './broken.js';
 import { EventFeed } from './event-feed.js';
 import type { AnswerTaker, Exchange, UpstreamHeaders } from './exchange.js';

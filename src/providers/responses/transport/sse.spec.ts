@@ -14,9 +14,11 @@ import {
 } from '../../../../test/support/responses-transport/start-server.js';
 import { TestTaker } from '../../../../test/support/responses-transport/test-taker.js';
 import { FakeClock } from '../../../testing/index.js';
-import { UpstreamClient } from '../../upstream-http/index.js';
+import { UpstreamClient } from '../../upstream-http/upstream-client.js';
 import type { UpstreamError } from '../upstream-error.js';
-import { AnswerRefusedError, type Exchange, openSse, type SseRequest } from './index.js';
+import { AnswerRefusedError } from './answer-refused-error.js';
+import type { Exchange } from './exchange.js';
+import { openSse, type SseRequest } from './open-sse.js';
 
 const CREATED = '{"type":"response.created"}';
 const DELTA = '{"type":"response.output_text.delta"}';

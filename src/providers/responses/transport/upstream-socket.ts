@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { WebSocket } from 'ws';
 
 import type { Clock } from '../../../time/index.js';
-import type { Baseline } from '../request/index.js';
+import type { Baseline } from '../request/baseline.js';
 import { broken, CLOSED_EARLY, wordsOf } from './broken.js';
 import type { Exchange, UpstreamHeaders } from './exchange.js';
 import { SocketExchange } from './socket-exchange.js';

@@ -1,3 +1,0 @@
-export * from './answer-beginning.js';
-export * from './answer-reader.js';
-export * from './header-events.js';

@@ -1,2 +1,0 @@
-export * from './model-list.js';
-export * from './read-models.js';

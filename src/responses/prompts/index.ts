@@ -1,2 +1,0 @@
-export * from './prompts.js';
-export type { Prompt, PromptVersion } from './prompts-file.js';

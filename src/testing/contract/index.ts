@@ -1,2 +1,0 @@
-export { type ContractCase, providerContract } from './provider-contract.js';
-export type { HangingTurn, ProviderSubject, TurnRequest } from './provider-subject.js';
