@@ -58,10 +58,10 @@ describe('two replicas with one database', () => {
     const [victim, survivor] = await startTwo(environment);
     await using balancer = await balanceAtRandom([victim, survivor]);
 
-    const conversations = await loseReplica({ balancer, victim, count: 150 });
+    const conversations = await loseReplica({ balancer, victim, count: 60 });
     expect({ signal: (await victim.exited).signal }).toEqual({ signal: 'SIGKILL' });
     const replacement = await startReplica({ ...LOCKS, ...environment }, victim.port);
-    const later = makeConversations('later', 50);
+    const later = makeConversations('later', 20);
     await converse(balancer, later);
     await converse(balancer, conversations, { turns: 1 });
 
@@ -74,7 +74,7 @@ describe('two replicas with one database', () => {
     await using database = await createTestDatabase();
     const [victim, survivor] = await startTwo({ DATABASE_URL: database.url });
     await using nginx = await startNginx(program, [victim.port, survivor.port]);
-    const conversations = await loseReplica({ balancer: nginx, victim, count: 60 });
+    const conversations = await loseReplica({ balancer: nginx, victim, count: 30 });
     await expectKept(nginx.origin, conversations);
   });
 
@@ -115,7 +115,7 @@ describe('two replicas with one database', () => {
     const environment = { DATABASE_URL: pooler.url, DATABASE_DIRECT_URL: database.url };
     const [victim, survivor] = await startTwo(environment);
     await using balancer = await balanceAtRandom([victim, survivor]);
-    const conversations = await loseReplica({ balancer, victim, count: 60 });
+    const conversations = await loseReplica({ balancer, victim, count: 30 });
     await expectKept(survivor.origin, conversations);
   });
 });

@@ -18,8 +18,8 @@ const KEY = 'the-right-key';
 const AUTHORIZED = { authorization: `Bearer ${KEY}` };
 const TURN = JSON.stringify({ model: 'gpt-5', input: 'Hi', store: false });
 
-/** Ten thousand, as far as this machine lets one process have files; some are for the service itself. */
-const SOCKETS = Math.min(10_000, openFiles() - 1000);
+/** Five thousand, as far as this machine lets one process have files; some are for the service itself. */
+const SOCKETS = Math.min(5000, openFiles() - 1000);
 /** What may be left of thousands of connections: less than half a kilobyte for each, and what the compiler has added. */
 const MOST_LEFT = 4 * MEGABYTE;
 

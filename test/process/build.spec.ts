@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const COPIED = ['scripts/build', 'nest-cli.json', 'package.json', 'package-lock.json', 'tsconfig.build.json'];
@@ -64,8 +64,11 @@ describe('a build', () => {
   const built = (path = 'main.js'): Promise<string> => readFile(join(folder, 'dist', path), 'utf8');
   const builtAt = async (): Promise<number> => (await stat(join(folder, 'dist/main.js'))).mtimeMs;
 
-  beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'antiphon-build-'));
+  /** A small project that was built once. */
+  let template: string;
+
+  beforeAll(async () => {
+    folder = template = await mkdtemp(join(tmpdir(), 'antiphon-build-'));
     for (const path of COPIED) await cp(join(ROOT, path), join(folder, path), { recursive: true });
     await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
     const settings = { compilerOptions: { ...SETTINGS, strict: true } };
@@ -80,6 +83,13 @@ describe('a build', () => {
     await write('simulator/schema/schema-thread.ts', 'export {};\n');
     await write('state/postgres/migrations/1.sql', 'SELECT 1;');
     expect(await build()).toBe(0);
+  });
+
+  afterAll(() => rm(template, { recursive: true }));
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'antiphon-build-'));
+    await cp(template, folder, { recursive: true, verbatimSymlinks: true });
   });
 
   afterEach(() => rm(folder, { recursive: true }));
