@@ -18,6 +18,27 @@ export interface Course {
   readonly followsOwn: boolean;
 }
 
+/** The course after a pass, with its output and the items that were given. Its question is that of the pass. */
+export function advance(course: Course, assembler: ResponseAssembler, given: readonly Item[]): Course {
+  const answered = course.transcript.append(assembler.transcriptFrom(course.included));
+  return {
+    question: course.question,
+    transcript: given.length === 0 ? answered : give(answered, given),
+    included: assembler.state.items.length,
+    ended: null,
+    followsOwn: false,
+  };
+}
+
+/** Throws an Error instead of ApiError for items that do not fit: the client cannot correct them. */
+function give(transcript: Transcript, items: readonly Item[]): Transcript {
+  try {
+    return transcript.give(items);
+  } catch (cause) {
+    throw new Error('a pass policy returned items that do not fit the transcript', { cause });
+  }
+}
+
 /** The question of a further pass. */
 type NextQuestion = (given: readonly Item[], transcript: Transcript, origin: Origin | null) => Promise<Turn>;
 
