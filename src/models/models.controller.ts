@@ -44,7 +44,7 @@ export class ModelsController {
   @Get('*')
   retrieve(@Param('*') id: string, @CurrentCaller() caller: Caller): Model {
     if (!mayUseModel(caller, id)) throw modelNotFound(id);
-    return toModel(this.providers.route(id).model);
+    return toModel(this.providers.route(id, caller).model);
   }
 }
 

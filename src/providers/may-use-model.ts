@@ -1,6 +1,11 @@
 import { matchesGlob } from './routing/index.js';
 
-/** Whether a caller that is limited to models, given as globs, may use one; without a limit it may use all. */
-export function mayUseModel({ models }: { readonly models?: readonly string[] }, model: string): boolean {
+/** The models that a caller may use, as globs; without a limit it may use all. */
+export interface ModelLimit {
+  readonly models?: readonly string[];
+}
+
+/** Whether a caller may use a model. */
+export function mayUseModel({ models }: ModelLimit, model: string): boolean {
   return models === undefined || models.some((glob) => matchesGlob(glob, model));
 }

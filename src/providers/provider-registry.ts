@@ -4,7 +4,9 @@ import { DiscoveryService } from '@nestjs/core';
 import { Environment, EnvironmentError, firstLineOf } from '../config/index.js';
 import { ApiError } from '../protocol/index.js';
 import { Clock } from '../time/index.js';
+import { didYouMean, isNearMiss } from '../validation/index.js';
 import { BACKGROUND_PAUSE_MS } from './listings.js';
+import { type ModelLimit, mayUseModel } from './may-use-model.js';
 import { FORWARDED_HEADERS, type ModelInfo, ModelProvider, ModelProviderBase, PROVIDERS } from './model-provider.js';
 import type { ModelRoute } from './model-route.js';
 import type { ProviderCondition } from './provider-condition.js';
@@ -84,6 +86,11 @@ export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationSh
     return this.table.list();
   }
 
+  /** The models that providers have listed so far and a caller may use; asks no provider. */
+  listed(caller: ModelLimit): readonly ModelInfo[] {
+    return this.table.list().filter(({ id }) => mayUseModel(caller, id));
+  }
+
   /** The conditions of all providers, from requests that are a few seconds old at most. */
   conditions(): Promise<readonly ProviderCondition[]> {
     return this.table.describe();
@@ -91,14 +98,14 @@ export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationSh
 
   /**
    * The route of a model. Throws ApiError 404 `model_not_found` if no provider has it, and 503 `model_unavailable` as long as this
-   * is not known, because a provider has not listed its models.
+   * is not known, because a provider has not listed its models. The 404 suggests a listed model that the caller may use and may have meant.
    */
-  route(model: string): ModelRoute {
+  route(model: string, caller: ModelLimit = {}): ModelRoute {
     const route = this.table.find(model);
     // Recorded once per turn, even if routing tries several upstreams.
     if (route !== undefined) return { ...route, provider: this.recorder.around(route.providerName, route.provider) };
     if (!this.table.isComplete) throw notKnownYet(model);
-    throw modelNotFound(model);
+    throw modelNotFound(model, findMeant(model, this.listed(caller)));
   }
 
   /** Reloads the file, after a reload that is under way. If it is invalid, the previous configuration stays. Never rejects. */
@@ -217,9 +224,20 @@ function toHeaderNames(names: readonly string[]): readonly string[] {
   return lowerCase;
 }
 
-/** The answer for a model that does not exist, or of which the caller is not to know. */
-export function modelNotFound(model: string): ApiError {
-  return ApiError.of('model_not_found', `The model '${model}' does not exist or you do not have access to it.`, {
-    param: 'model',
-  });
+/** The answer for a model that does not exist, or of which the caller is not to know; `meant` is one that it may know. */
+export function modelNotFound(model: string, meant?: string): ApiError {
+  const suggestion = meant === undefined ? '' : ` Did you mean '${meant}'?`;
+  return ApiError.of(
+    'model_not_found',
+    `The model '${model}' does not exist or you do not have access to it.${suggestion}`,
+    { param: 'model' },
+  );
+}
+
+/** The name that another one must be a slip of, if there is one. */
+function findMeant(model: string, listed: readonly ModelInfo[]): string | undefined {
+  const names = listed.map(({ id }) => id);
+  const plain = (name: string): string => name.trim().toLowerCase();
+  const same = names.find((name) => plain(name) === plain(model));
+  return same ?? didYouMean(model, names).find((name) => isNearMiss(model, [name]));
 }

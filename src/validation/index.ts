@@ -15,6 +15,7 @@ export { Definitions, described, type JsonSchema, orNull, schemaOf } from './jso
 export { Violation } from './violation.js';
 export { aboveMaximum, belowMinimum, tooLong, tooManyElements, unknownValue, wrongType } from './violations.js';
 export { IgnoredMembers } from './ignored-members.js';
+export { didYouMean, isNearMiss } from './did-you-mean.js';
 export { refuseUnknown } from './refuse-unknown.js';
 export { TypoSearch } from './typo-search.js';
 export { listOf } from './list-of.js';

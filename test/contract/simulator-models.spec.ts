@@ -34,7 +34,14 @@ const SNAPSHOTS: typeof CATALOGUE = [
 ];
 const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 const GENERIC = ['simulator', 'my-own-model'];
-const UNKNOWN = ['my-own-model', 'acme/gpt-5', 'gpt-5-2025', 'gpt-99', 'GPT-5', ' gpt-5'];
+/** Names that would be slips of others, where only those are served. */
+const MEANT: ReadonlyMap<string, string> = new Map([
+  ['GPT-5', 'gpt-5'],
+  [' gpt-5', 'gpt-5'],
+  ['gpt-5-nimi', 'gpt-5-mini'],
+  ['gpt5', 'gpt-5'],
+]);
+const UNKNOWN = ['my-own-model', 'acme/gpt-5', 'gpt-5-2025', 'gpt-99', ...MEANT.keys()];
 
 const run = (service: Service, transport: Transport, body: object): Promise<unknown> =>
   transport.run(service, { input: 'Hello!', ...body }).then(
@@ -47,7 +54,9 @@ class ClosedModule {}
 
 /** What a turn, and the look at the model, come to where it is not served. */
 function notFound(model: string): object {
-  const message = `The model '${model}' does not exist or you do not have access to it.`;
+  const meant = MEANT.get(model);
+  const suggestion = meant === undefined ? '' : ` Did you mean '${meant}'?`;
+  const message = `The model '${model}' does not exist or you do not have access to it.${suggestion}`;
   return {
     status: 404,
     body: { error: { message, type: 'invalid_request_error', param: 'model', code: 'model_not_found' } },

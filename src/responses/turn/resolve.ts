@@ -55,7 +55,7 @@ export class TurnResolver {
    */
   resolve(turn: ActiveTurn): MaybePromise<ResolvedTurn> {
     const { admitted } = turn;
-    const route = this.providers.route(admitted.settings.model);
+    const route = this.providers.route(admitted.settings.model, admitted.caller);
     turn.chose(route.providerName);
     turn.isSteerable = route.model.steerable ?? route.provider.isSteerable;
     const mustBeSaved = admitted.settings.store || admitted.settings.background === true;
@@ -70,7 +70,7 @@ export class TurnResolver {
    */
   async resolveToCount(turn: ActiveTurn): Promise<Pick<ResolvedTurn, 'route' | 'question'>> {
     const { admitted, signal } = turn;
-    const route = this.providers.route(admitted.settings.model);
+    const route = this.providers.route(admitted.settings.model, admitted.caller);
     const { question } = await this.resolveContext(turn, route);
     const isTruncated = admitted.settings.truncation === 'auto';
     return { route, question: isTruncated ? await this.questions.truncate(question, route, signal) : question };
