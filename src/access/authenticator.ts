@@ -59,7 +59,7 @@ export class EnvironmentAuthenticator extends Authenticator {
       return ANYBODY;
     }
     const key = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1];
-    if (key === undefined) throw unauthorized(null, 'Missing bearer authentication in header.');
+    if (key === undefined) throw unauthorized(null, describeMissing(headers.authorization ?? ''));
     if (this.tokens.takes(key)) return this.tokens.verify(key);
     const grant = this.keys.grantOf(key);
     if (grant === undefined) throw unauthorized('invalid_api_key', 'Incorrect API key provided.');
@@ -73,6 +73,13 @@ export class EnvironmentAuthenticator extends Authenticator {
     if (now === undefined) throw unauthorized('invalid_api_key', 'The API key behind this token is no longer valid.');
     return now;
   }
+}
+
+/** Never quotes the header: it may be a key. */
+function describeMissing(authorization: string): string {
+  const message = 'Missing bearer authentication in header.';
+  if (/^(?:Bearer\b.*)?$/is.test(authorization)) return message;
+  return `${message} The header 'authorization' must be 'Bearer', a space and the key, but does not begin with 'Bearer'.`;
 }
 
 function unauthorized(code: string | null, message: string): ApiError {

@@ -76,8 +76,14 @@ describe.each([false, true])('errors with stream: %s', (stream) => {
 
   it.each([
     ['no key', {}, null, /^Missing bearer/],
-    ['an empty key', { authorization: 'Bearer ' }, null, /^Missing bearer/],
-    ['another scheme', { authorization: 'Basic c2stcGxhaW4=' }, null, /^Missing bearer/],
+    ['an empty key', { authorization: 'Bearer ' }, null, /^Missing bearer authentication in header\.$/],
+    ['a key alone', { authorization: 'sk-plain' }, null, /^Missing bearer .* does not begin with 'Bearer'\.$/],
+    [
+      'another scheme',
+      { authorization: 'Basic c2stcGxhaW4=' },
+      null,
+      /^Missing bearer .* does not begin with 'Bearer'\.$/,
+    ],
     ['a wrong key', { authorization: 'Bearer sk-wrong' }, 'invalid_api_key', /^Incorrect API key/],
     ['the tenant as key', { authorization: 'Bearer one' }, 'invalid_api_key', /^Incorrect API key/],
     [
