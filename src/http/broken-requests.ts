@@ -15,6 +15,12 @@ const REFUSALS: ReadonlyMap<string, ApiError> = new Map([
 
 const MALFORMED = ApiError.badRequest('The request is not valid HTTP.', null);
 
+/** What Node tells of a request that it cannot read; `rawPacket` is what arrived last. */
+type ClientError = NodeJS.ErrnoException & { readonly rawPacket?: Buffer };
+
+/** The first bytes of a TLS connection: a handshake record of any version. */
+const TLS_HANDSHAKE = [0x16, 0x03];
+
 /**
  * Limits the time for receiving a request, and answers incomplete and malformed requests with an OpenAI error body.
  * Requests with an unknown `Expect` are handed on: checkHead() refuses them like any other.
@@ -25,7 +31,7 @@ export function answerBrokenRequests(server: Server, requestTimeoutMs: number, i
   trackAnswers(server);
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   server.removeAllListeners('clientError');
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+  server.on('clientError', (error: ClientError, socket: Socket) => {
     if (isAnswering(socket) || !socket.writable || error.code === 'ECONNRESET') {
       socket.destroy();
       return;
@@ -33,7 +39,13 @@ export function answerBrokenRequests(server: Server, requestTimeoutMs: number, i
     const refusal = REFUSALS.get(error.code ?? '') ?? MALFORMED;
     const requestId = ids.next('req');
     // A client that leaves in the middle of a request was not refused anything.
-    if (error.code !== 'HPE_INVALID_EOF_STATE') logRefusal(() => 'an unreadable request', refusal, requestId);
+    if (error.code !== 'HPE_INVALID_EOF_STATE') logRefusal(() => describeBroken(error), refusal, requestId);
     answerRaw(socket, refusal, openAiHeaders(requestId));
   });
+}
+
+/** What was refused, for the log: a client that was given https:// for this port is told nothing that it can read. */
+function describeBroken({ rawPacket }: ClientError): string {
+  const isTls = TLS_HANDSHAKE.every((byte, index) => rawPacket?.[index] === byte);
+  return isTls ? 'a TLS handshake, but this port speaks plain HTTP (http:// and ws://):' : 'an unreadable request';
 }

@@ -86,6 +86,16 @@ describe('a refusal', () => {
     ]);
   });
 
+  it('of TLS on the plain port names it', async () => {
+    const socket = await openSocket(service.port);
+    // The beginning of a ClientHello.
+    socket.write(Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xfc, 0x03, 0x03]));
+    await receiveAll(socket);
+    expect(log.notes).toEqual([
+      expect.stringMatching(/^a TLS handshake, but this port speaks plain HTTP .*: 400 - request=req_\w+ Refused$/),
+    ]);
+  });
+
   it('of an upgrade is one line', async () => {
     await SocketClient.refused(service, { headers: ID });
     await SocketClient.refused(service, { headers: ID }, '/v1/nothing?key=secret');
