@@ -19,15 +19,29 @@ const READY_LIMIT_MS = 1000;
 /** What follows where the state is. */
 const AWAY = 'It cannot be reached yet: requests that need it are refused until it can';
 
+/** What is announced beside the address. */
+export interface Announcement {
+  /** The latency of the simulator. */
+  readonly latency: string;
+  /** About variables that have no effect. */
+  readonly warnings: readonly string[];
+}
+
 /**
- * Writes where the service listens, which provider answers, where state is and whether it is there, and what to try. `latency` is that of
- * the simulator. When this process exits in order, one more line says so.
+ * Writes where the service listens, which provider answers, where state is and whether it is there, and what to try. When this process
+ * exits in order, one more line says so.
  */
-export async function announce(url: string, environment: Environment, latency: string): Promise<void> {
+export async function announce(
+  url: string,
+  environment: Environment,
+  { latency, warnings }: Announcement,
+): Promise<void> {
   // Workers are silent: they do not announce anything.
   process.once('exit', (code) => {
     if (code === 0) write(['Antiphon has stopped. Goodbye.'], environment);
   });
+  const logger = new Logger('Antiphon');
+  for (const warning of warnings) logger.warn(warning);
   const isLocal = environment.STATE === 'memory' || environment.STATE === 'sqlite';
   const hasState = isLocal || (await isReady(url));
   write(describeStart(url, environment, { hasState, latency }), environment);

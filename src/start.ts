@@ -12,10 +12,19 @@ import {
   nameOptions,
   readArguments,
 } from './command-line/index.js';
-import { loadEnvironment, unsetOf, type Variables } from './config/index.js';
+import {
+  describeUnread,
+  Environment,
+  EnvironmentError,
+  loadEnvironment,
+  namesInFile,
+  namesReferredTo,
+  unsetOf,
+  type Variables,
+} from './config/index.js';
 import { createLogger } from './logging/index.js';
 import { readVersion } from './read-version.js';
-import { describeLatency, readSimulatorVariables } from './simulator/simulator-variables.js';
+import { describeLatency, readSimulatorVariables, SimulatorVariables } from './simulator/simulator-variables.js';
 import { describeStartFailure } from './start-failure.js';
 import { loadWorker } from './state/sqlite/workers.js';
 
@@ -51,10 +60,13 @@ async function start(given: Variables): Promise<void> {
   try {
     const variables = { ...unsetOf(DEFAULTS), ...given };
     const environment = loadEnvironment(variables, readSimulatorVariables);
-    const latency = describeLatency(readSimulatorVariables({ ...process.env, ...variables }));
+    const simulator = readSimulatorVariables({ ...process.env, ...variables });
+    const latency = describeLatency(simulator);
+    const announceAt = (url: string): Promise<void> =>
+      announce(url, environment, { latency, warnings: findUnread(environment) });
     if (environment.WORKERS === 1) {
       if (environment.STATE === 'sqlite') loadWorker();
-      await announce(await serve(variables), environment, latency);
+      await announceAt(await serve(variables));
       return;
     }
     const { serveAsWorker, superviseWorkers } = await import('./workers/index.js');
@@ -63,11 +75,21 @@ async function start(given: Variables): Promise<void> {
       return;
     }
     Logger.overrideLogger(createLogger(environment));
-    process.exitCode = await superviseWorkers(environment, (url) => announce(url, environment, latency));
+    process.exitCode = await superviseWorkers(environment, announceAt);
   } catch (error) {
-    process.stderr.write(`${describe(error)}\n`);
+    const isOfVariables = error instanceof EnvironmentError;
+    // What is missing may be there under a misspelt name.
+    const lines = [describe(error), ...(isOfVariables ? findUnread() : [])];
+    process.stderr.write(`${lines.join('\n')}\n`);
     process.exit(1);
   }
+}
+
+/** Lines about variables that nothing reads. Without an environment, because it is not valid, PROVIDERS_FILE is that of the process. */
+function findUnread({ PROVIDERS_FILE }: Partial<Environment> = process.env): readonly string[] {
+  const own = [Environment, SimulatorVariables].flatMap((type) => Object.keys(new type()));
+  const known = new Set([...own, ...namesReferredTo(PROVIDERS_FILE ?? '')]);
+  return describeUnread(known, { process: process.env, inFile: namesInFile() });
 }
 
 /** Writes the state to the standard output, or reads it from the standard input. Loads only the backend. */

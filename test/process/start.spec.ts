@@ -76,7 +76,7 @@ describe('a start that cannot be', () => {
   it('says in one clear line that the port is taken', async () => {
     const { port } = await startProcess();
     const exit = await runToEnd({ PORT: String(port) });
-    expectRefusal(exit, [new RegExp(`${port}.*in use|in use.*${port}`, 'i')]);
+    expectRefusal(exit, [new RegExp(`in use.*${port}\\. Choose another port with --port \\(PORT\\)`)]);
     expect(exit.stdout).toBe('');
   });
 
@@ -106,6 +106,24 @@ describe('a start that cannot be', () => {
     expectRefusal(await runToEnd({ PORT: '0', HOST: '0.0.0.0' }), [
       /^HOST: '0\.0\.0\.0' is public.*API_KEYS.*ALLOW_OPEN/,
     ]);
+  });
+});
+
+describe('a variable that nothing reads', () => {
+  it('is named with what is meant, never with its value', async () => {
+    const { exited, kill } = await startProcess({ LOG_LEVL: 'secret-level', API_KEY: 'secret-key' });
+    kill('SIGTERM');
+    const { stdout, stderr } = await exited;
+    const output = stdout + stderr;
+    expect(output).toContain('LOG_LEVL has no effect: there is no such variable. Did you mean LOG_LEVEL?');
+    expect(output).toContain('API_KEY has no effect: there is no such variable. Did you mean API_KEYS?');
+    expect(output).not.toContain('secret-');
+  });
+
+  it('is named where the start fails for want of it', async () => {
+    const exit = await runToEnd({ PORT: '0', HOST: '0.0.0.0', API_KEY: 'tenant:secret-key' });
+    expectRefusal(exit, [/^HOST: /, /^API_KEY has no effect: .* Did you mean API_KEYS\?$/]);
+    expect(exit.stderr).not.toContain('secret-');
   });
 });
 

@@ -1,11 +1,9 @@
 import { readFile } from 'node:fs/promises';
 
-import { EnvironmentError, firstLineOf, parseDataFile, requireSchema } from '../../config/index.js';
+import { EnvironmentError, firstLineOf, parseDataFile, REFERENCE, requireSchema } from '../../config/index.js';
 import type { ProviderEntry, ProviderKind } from '../provider-kind.js';
 import { redact, SHORTEST_SECRET } from '../redact.js';
 import { DEFAULT_KIND, type ProvidersFile, providersSchema } from './providers-file.js';
-
-const REFERENCE = /\$\$|\$\{(?<name>[A-Za-z_]\w*)\}/g;
 
 /** A valid file, and its values to redact. */
 export interface ReadFile {

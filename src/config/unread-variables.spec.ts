@@ -1,0 +1,51 @@
+import { describe, expect, it } from '@jest/globals';
+
+import { Environment } from './environment.js';
+import { describeUnread } from './unread-variables.js';
+
+const KNOWN = new Set([...Object.keys(new Environment()), 'SIMULATOR_SEED', 'VENDOR_KEY']);
+
+function describeProcess(process: Readonly<Record<string, string>>): readonly string[] {
+  return describeUnread(KNOWN, { process, inFile: new Set() });
+}
+
+describe('a variable of the process', () => {
+  it.each([
+    ['API_KEY', 'API_KEYS'],
+    ['PROVIDER_FILE', 'PROVIDERS_FILE'],
+    ['LOG_LEVL', 'LOG_LEVEL'],
+    ['ANTIPHON_PORT', 'PORT'],
+    ['ANTIPHON_LOG_LEVL', 'LOG_LEVEL'],
+    ['SIMULATOR_SEEDS', 'SIMULATOR_SEED'],
+  ])('that must be a slip is named with what is meant: %s', (name, meant) => {
+    expect(describeProcess({ [name]: 'secret' })).toEqual([
+      `${name} has no effect: there is no such variable. Did you mean ${meant}?`,
+    ]);
+  });
+
+  it('that only we can mean is named', () => {
+    expect(describeProcess({ WS_SOMETHING_ELSE: '1' })).toEqual([
+      'WS_SOMETHING_ELSE has no effect: there is no such variable',
+    ]);
+  });
+
+  it.each<Readonly<Record<string, string>>>([
+    { HOME: '/root', PWD: '/', SESSION_MANAGER: 'local', REDIS_HOST: 'other', OPENAI_API_KEY: 'k', VENDOR_KEY: 'k' },
+    { API_KEY: 'for curl', API_KEYS: 'tenant:key' },
+    { ANTIPHON_PORT: 'tcp://10.0.0.1:8080', ANTIPHON_PORT_8080_TCP_ADDR: '10.0.0.1', WS_SERVICE_HOST: '10.0.0.2' },
+    { PORT: '1', LOG_LEVEL: '' },
+  ])('of somebody else is not: %j', (process) => {
+    expect(describeProcess(process)).toEqual([]);
+  });
+});
+
+describe('a variable in .env', () => {
+  it('is named unless the service, its files, Node or a library reads it', () => {
+    const names = ['PORT', 'VENDOR_KEY', 'OTEL_LOG_LEVEL', 'NODE_ENV', 'HTTPS_PROXY', 'REDIS_HOST', 'api_keys'];
+    const process = Object.fromEntries(names.map((name) => [name, 'secret']));
+    expect(describeUnread(KNOWN, { process, inFile: new Set(names) })).toEqual([
+      'REDIS_HOST in .env has no effect: there is no such variable',
+      'api_keys in .env has no effect: there is no such variable. Did you mean API_KEYS?',
+    ]);
+  });
+});
