@@ -10,3 +10,12 @@ export function longestShutdownMs({ SHUTDOWN_DELAY_MS, DRAIN_TIMEOUT_MS, SHUTDOW
 
 /** Leaves a second for the limit that a supervisor adds. */
 const LONGEST_MS = 2_147_483_647 - 1000;
+
+/** The exit code of a process that a second Ctrl+C has ended, as shells count signals. */
+export const INTERRUPTED = 130;
+
+/** What a first Ctrl+C is answered with. */
+export function describeShutdown({ SHUTDOWN_DELAY_MS, DRAIN_TIMEOUT_MS }: ShutdownTimes): string {
+  const seconds = Math.ceil((SHUTDOWN_DELAY_MS + DRAIN_TIMEOUT_MS) / 1000);
+  return `stopping: running turns may take up to ${seconds} s to end; Ctrl+C again stops now`;
+}

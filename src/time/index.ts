@@ -1,4 +1,5 @@
 export * from './backoff.js';
 export * from './clock.js';
+export * from './interrupts.js';
 export * from './maybe-promise.js';
 export * from './shared-clock.js';

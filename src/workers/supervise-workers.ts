@@ -1,5 +1,7 @@
-import { type Environment, longestShutdownMs } from '../config/index.js';
-import { SystemClock } from '../time/index.js';
+import { Logger } from '@nestjs/common';
+
+import { describeShutdown, type Environment, INTERRUPTED, longestShutdownMs } from '../config/index.js';
+import { Interrupts, SystemClock } from '../time/index.js';
 import { forkWorker } from './fork-worker.js';
 import { Supervisor } from './supervisor.js';
 import { WorkerStartError } from './worker-process.js';
@@ -12,7 +14,7 @@ const FOR_EVER_MS = 2_147_483_647;
 
 /**
  * Runs WORKERS copies of this program until they are stopped, and passes signals on to them. Calls `announce` with
- * their URL when all listen; writes the reason to stderr when they cannot. Resolves with the exit code.
+ * their URL when all listen; writes the reason to stderr when they cannot. A second Ctrl+C kills them. Resolves with the exit code.
  */
 export async function superviseWorkers(
   environment: Environment,
@@ -20,9 +22,23 @@ export async function superviseWorkers(
 ): Promise<number> {
   const { WORKERS, PROVIDERS_FILE, KEYS_FILE, LIMITS_FILE } = environment;
   const stopLimitMs = longestShutdownMs(environment) + KILL_AFTER_MS;
-  const supervisor = new Supervisor(WORKERS, { fork: forkWorker, clock: new SystemClock(), stopLimitMs });
+  const clock = new SystemClock();
+  const supervisor = new Supervisor(WORKERS, { fork: forkWorker, clock, stopLimitMs });
+  const logger = new Logger('Shutdown');
+  let isInterrupted = false;
+  const interrupts = new Interrupts(clock, {
+    first: () => {
+      logger.log(describeShutdown(environment));
+      supervisor.stop('SIGINT');
+    },
+    again: () => {
+      logger.warn('stopping now: running turns are cut off');
+      isInterrupted = true;
+      supervisor.kill();
+    },
+  });
   process.on('SIGTERM', (signal) => supervisor.stop(signal));
-  process.on('SIGINT', (signal) => supervisor.stop(signal));
+  process.on('SIGINT', () => interrupts.arrived());
   const readsFiles = [PROVIDERS_FILE, KEYS_FILE, LIMITS_FILE].some((path) => path !== '');
   // Without a file, SIGHUP ends the process as usual.
   if (readsFiles) process.on('SIGHUP', () => supervisor.reload());
@@ -37,5 +53,6 @@ export async function superviseWorkers(
   }
   const isOrderly = await supervisor.ended();
   clearInterval(alive);
+  if (isInterrupted) return INTERRUPTED;
   return isOrderly ? 0 : 1;
 }

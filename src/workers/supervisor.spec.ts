@@ -291,6 +291,19 @@ describe('a worker that hangs at the end', () => {
   });
 });
 
+describe('an end that may not wait', () => {
+  it('kills the workers that are left', async () => {
+    const supervisor = supervise(2);
+    await startAll(supervisor);
+    supervisor.stop('SIGINT');
+    supervisor.kill();
+    expect(workers.map(({ signals }) => signals)).toEqual([
+      ['SIGINT', 'SIGKILL'],
+      ['SIGINT', 'SIGKILL'],
+    ]);
+  });
+});
+
 describe('SIGHUP', () => {
   it('waits for workers that do not listen yet', async () => {
     const supervisor = supervise(2);

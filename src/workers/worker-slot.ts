@@ -64,6 +64,11 @@ export class WorkerSlot {
     void worker.exited.then(() => limit.cancel());
   }
 
+  /** Ends the worker at once, after `stop`. */
+  kill(): void {
+    this.worker.kill('SIGKILL');
+  }
+
   /**
    * Passes SIGHUP on, which makes the worker read its files again. Deferred until the worker listens, because it would
    * end the process before.

@@ -72,6 +72,22 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
   });
 });
 
+describe('Ctrl+C', () => {
+  it('stops at once when it is pressed again, as its line says', async () => {
+    const { client, exited, kill, written } = await startProcess({ ...STUCK, DRAIN_TIMEOUT_MS: FOR_EVER });
+    const stream = await client.stream({});
+    await stream.until('response.created');
+    kill('SIGINT');
+    await written(/stopping: running turns may take up to 600 s to end; Ctrl\+C again stops now/);
+    // Presses within a moment count once, however long this machine takes for them.
+    const pressing = setInterval(() => kill('SIGINT'), 100);
+    const { code, stdout, stderr } = await exited.finally(() => clearInterval(pressing));
+    expect(code).toBe(130);
+    expect(stdout + stderr).toContain('stopping now: running turns are cut off');
+    expect(stdout.match(/stopping: /g)).toHaveLength(1);
+  });
+});
+
 describe('a shutdown while a stream is running', () => {
   it('fails the stream when it outlives DRAIN_TIMEOUT_MS', async () => {
     const { client, exited, kill } = await startProcess({ ...STUCK, DRAIN_TIMEOUT_MS: '300' });
