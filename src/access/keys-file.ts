@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 
-import { EnvironmentError, firstLineOf, parseDataFile, requireSchema } from '../config/index.js';
+import { EnvironmentError, faultsOf, parseSecretFile, requireSchema } from '../config/index.js';
 import { type Grant, JWT_KEY_ID, SCOPES } from './grant.js';
 import { asTenant } from './tenant.js';
 
@@ -74,20 +74,11 @@ const SCHEMA = {
  */
 export async function readKeysFile(path: string): Promise<readonly KeyEntry[]> {
   try {
-    const value = await parse(path, await readFile(path, 'utf8'));
+    const value = await parseSecretFile(path, await readFile(path, 'utf8'));
     const { keys } = await requireSchema<KeysFile>(value ?? {}, SCHEMA, { isSecret: true });
     return toEntries(keys);
   } catch (error) {
-    throw new EnvironmentError([`KEYS_FILE: ${path}: ${firstLineOf(error)}.`]);
-  }
-}
-
-/** The parser's message quotes the file. */
-async function parse(path: string, content: string): Promise<unknown> {
-  try {
-    return await parseDataFile(path, content);
-  } catch {
-    throw new Error('the file is neither YAML nor JSON');
+    throw new EnvironmentError(faultsOf(error).map((fault) => `KEYS_FILE: ${path}: ${fault}.`));
   }
 }
 

@@ -22,14 +22,57 @@ export async function parseDataFile(path: string, content: string): Promise<unkn
   return parseJson(path, content) ?? parse(content, { logLevel: 'error', merge: true });
 }
 
+/** The same for a file with keys: the Error has the parser's reason and the place of the fault, but quotes nothing. */
+export async function parseSecretFile(path: string, content: string): Promise<unknown> {
+  try {
+    return await parseDataFile(path, content);
+  } catch (error) {
+    const { linePos, message } = error as ParseFault;
+    const [start] = linePos ?? [];
+    const place = start === undefined ? '' : `, at line ${start.line}, column ${start.col}`;
+    // What is quoted follows a colon or is an escape sequence.
+    const [reason = ''] = message.split(/ at line |:? \\|: |\n/);
+    throw new Error(`the file is neither YAML nor JSON${place}: ${reason}`);
+  }
+}
+
+/** An error of the YAML parser. */
+interface ParseFault {
+  readonly message: string;
+  readonly linePos?: readonly { readonly line: number; readonly col: number }[];
+}
+
+/** What is wrong at one place of a value. */
+export interface SchemaViolation {
+  /** The names and indices that lead to the place. */
+  readonly path: readonly string[];
+  /** With the place in front: `turns[2] must be …`. */
+  readonly text: string;
+}
+
+/** A value does not match its schema. The message is the most specific violation. */
+export class SchemaError extends Error {
+  override readonly name = 'SchemaError';
+
+  /** `violations`: the most specific first; at least one. */
+  constructor(readonly violations: readonly SchemaViolation[]) {
+    super(violations[0]?.text ?? 'the file is not valid');
+  }
+}
+
 /**
- * Returns the value if it matches a JSON Schema. Throws an Error that names the place of the violation: `turns[2] must
- * be …`. With `isSecret`, the message quotes an unknown member only if it looks like a name.
+ * Returns the value if it matches a JSON Schema. Throws SchemaError. With `isSecret`, it quotes an unknown member only if it looks like a
+ * name.
  */
 export async function requireSchema<T>(value: unknown, schema: object, { isSecret = false } = {}): Promise<T> {
   const validate = compiled.get(schema) ?? (await compile(schema));
-  if (!validate(value)) throw new Error(describeViolations(validate.errors ?? [], isSecret));
+  if (!validate(value)) throw new SchemaError(describeViolations(validate.errors ?? [], isSecret));
   return value as T;
+}
+
+/** All that an error says is wrong with a file, in a line each, without a trailing period or colon. */
+export function faultsOf(error: unknown): readonly string[] {
+  return error instanceof SchemaError ? error.violations.map(({ text }) => text) : [firstLineOf(error)];
 }
 
 async function compile(schema: object): Promise<ValidateFunction> {
@@ -64,15 +107,39 @@ function parseJson(path: string, content: string): unknown {
   }
 }
 
-/** The most specific violation of a file, with its place: `turns[2].steps[0] must be …`. */
-function describeViolations(errors: readonly ErrorObject[], isSecret: boolean): string {
-  const [worst] = errors.toSorted((a, b) => depthOf(b) - depthOf(a) || rankOf(a) - rankOf(b));
-  if (worst === undefined) return 'the file is not valid';
-  const place = worst.instancePath
+/** One violation per place, and one per unknown member, the most specific first. */
+function describeViolations(errors: readonly ErrorObject[], isSecret: boolean): readonly SchemaViolation[] {
+  const sorted = errors.toSorted((a, b) => depthOf(b) - depthOf(a) || rankOf(a) - rankOf(b));
+  const told: ErrorObject[] = [];
+  for (const error of sorted) {
+    const first = told.find(({ instancePath }) => instancePath === error.instancePath);
+    const isAnotherMember = error.keyword === 'additionalProperties' && first?.keyword === error.keyword;
+    if (first === undefined ? !followsFrom(error, told) : isAnotherMember) told.push(error);
+  }
+  const violations = told.map((error) => ({
+    path: error.instancePath.split('/').slice(1).map(unescapePointer),
+    text: `${placeOf(error)} ${wordsOf(error, isSecret)}`,
+  }));
+  return violations.filter(({ text }, index) => violations.findIndex((other) => other.text === text) === index);
+}
+
+/** Whether a rule about a whole value fails only because something within it does. */
+function followsFrom({ keyword, instancePath }: ErrorObject, told: readonly ErrorObject[]): boolean {
+  const isOfWhole = ['oneOf', 'anyOf', 'not', 'if', 'propertyNames'].includes(keyword);
+  return isOfWhole && told.some((other) => other.instancePath.startsWith(`${instancePath}/`));
+}
+
+function placeOf({ instancePath }: ErrorObject): string {
+  const place = instancePath
     .slice(1)
     .replaceAll(/\/(\d+)/g, '[$1]')
     .replaceAll('/', '.');
-  return `${place === '' ? 'the file' : place} ${wordsOf(worst, isSecret)}`;
+  return place === '' ? 'the file' : place;
+}
+
+/** A part of a JSON Pointer as the name that it stands for. */
+function unescapePointer(part: string): string {
+  return part.replaceAll('~1', '/').replaceAll('~0', '~');
 }
 
 function depthOf({ instancePath }: ErrorObject): number {

@@ -1,4 +1,12 @@
-export { firstLineOf, parseDataFile, requireSchema } from './data-file.js';
+export {
+  faultsOf,
+  firstLineOf,
+  parseDataFile,
+  parseSecretFile,
+  requireSchema,
+  SchemaError,
+  type SchemaViolation,
+} from './data-file.js';
 export * from './config.module.js';
 export * from './digest-of-key.js';
 export * from './environment.js';

@@ -6,6 +6,7 @@ import type { Tenant } from '../access/index.js';
 import {
   Environment,
   EnvironmentError,
+  faultsOf,
   firstLineOf,
   parseDataFile,
   requireSchema,
@@ -81,6 +82,6 @@ async function readLimitsFile(path: string): Promise<readonly LimitRule[]> {
     if (wrong >= 0) throw new Error(`limits[${wrong}].sockets must stand in a rule without model`);
     return limits;
   } catch (error) {
-    throw new EnvironmentError([`LIMITS_FILE: ${path}: ${firstLineOf(error)}.`]);
+    throw new EnvironmentError(faultsOf(error).map((fault) => `LIMITS_FILE: ${path}: ${fault}.`));
   }
 }

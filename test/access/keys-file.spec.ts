@@ -139,7 +139,7 @@ describe('a KEYS_FILE that cannot be used', () => {
   const keys = (...entries: readonly object[]): string => JSON.stringify({ keys: entries });
 
   it.each([
-    ['no JSON', '{', 'the file is neither YAML nor JSON'],
+    ['no JSON', '{', 'the file is neither YAML nor JSON, at line 1, column 2: Flow map must end with a }'],
     ['no keys', '{}', "must have required property 'keys'"],
     [
       'a plain key',

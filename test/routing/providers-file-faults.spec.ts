@@ -210,9 +210,25 @@ describe('an entry of the models that cannot be', () => {
     expect(await lineOf({ providers: { gpu }, models: { first: { name: SECRET, ...x } } })).toContain('models');
   });
 
-  it('however often it is wrong, in one line', async () => {
+  it('with every fault in a line of its own', async () => {
     const entry = { name: 7, prefix: SECRET, [SECRET]: true };
-    await lineOf({ providers: { gpu: { kind: SECRET } }, models: [entry, entry] });
+    const { message } = await faultOfFile({
+      content: { providers: { gpu: { kind: SECRET } }, models: [entry, entry] },
+    });
+    expect(message).not.toContain(SECRET);
+    for (const place of ['providers.gpu', 'models[0].name', 'models[1].name', 'models[1]']) {
+      expect(message).toMatch(new RegExp(`^PROVIDERS_FILE: .*: ${RegExp.escape(place)} must .*\\.$`, 'm'));
+    }
+  });
+
+  it('with every reference to the environment that is not set', async () => {
+    const { message } = await faultOfFile({
+      content: provider({ api_key: '${ROUTING_TEST_UNSET}', headers: { 'x-a': '${ROUTING_TEST_OTHER}' } }),
+    });
+    expect(message.split('\n')).toEqual([
+      expect.stringMatching(/providers\.gpu\.api_key refers to ROUTING_TEST_UNSET, which is not set\.$/),
+      expect.stringMatching(/providers\.gpu\.headers\.x-a refers to ROUTING_TEST_OTHER, which is not set\.$/),
+    ]);
   });
 });
 
@@ -285,7 +301,9 @@ describe('a file that cannot be read', () => {
   });
 
   it('for what is wrong with its YAML, with line and column', async () => {
-    expect(await lineOf(`providers:\n  gpu:\n    api_key: "${SECRET}\n`)).toMatch(/line \d+, column \d+/);
+    expect(await lineOf(`providers:\n  gpu:\n    api_key: "${SECRET}\n`)).toMatch(
+      /at line \d+, column \d+: Missing closing "quote\.$/,
+    );
   });
 
   it.each([

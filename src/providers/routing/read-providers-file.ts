@@ -1,6 +1,13 @@
 import { readFile } from 'node:fs/promises';
 
-import { EnvironmentError, firstLineOf, parseDataFile, REFERENCE, requireSchema } from '../../config/index.js';
+import {
+  EnvironmentError,
+  faultsOf,
+  firstLineOf,
+  parseSecretFile,
+  REFERENCE,
+  requireSchema,
+} from '../../config/index.js';
 import type { ProviderEntry, ProviderKind } from '../provider-kind.js';
 import { redact, SHORTEST_SECRET } from '../redact.js';
 import { DEFAULT_KIND, type ProvidersFile, providersSchema } from './providers-file.js';
@@ -15,21 +22,26 @@ export interface ReadFile {
 
 /** Reads and validates the file. Throws EnvironmentError without quoting the file, which contains keys. */
 export async function readProvidersFile(path: string, kinds: ReadonlyMap<string, ProviderKind>): Promise<ReadFile> {
+  const refuse = (faults: readonly string[]): EnvironmentError =>
+    new EnvironmentError(faults.map((fault) => `PROVIDERS_FILE: ${path}: ${fault}.`));
   try {
-    const { value, substitutes } = resolveReferences(await parse(path, await readFile(path, 'utf8')), process.env);
+    const content = await parseSecretFile(path, await readFile(path, 'utf8'));
+    const { value, substitutes, unset } = resolveReferences(content, process.env);
+    if (unset.length > 0) throw refuse(unset);
     const schema = providersSchema(value, kinds);
     const file = await requireSchema<ProvidersFile>(value ?? {}, schema, { isSecret: true });
-    const own: string[] = [];
-    for (const [name, entry] of Object.entries(file.providers ?? {})) {
-      const kind = kindOf(entry, kinds);
-      checkEntry(name, entry, kind, substitutes);
-      own.push(...(kind.secretsOf?.(entry) ?? []));
-    }
-    checkModels(file);
-    const secrets = [...substitutes, ...own].filter(isSecret);
-    return { file, isBlank: value == null, secrets };
+    const entries = Object.entries(file.providers ?? {}).map(
+      ([name, entry]) => [name, entry, kindOf(entry, kinds)] as const,
+    );
+    const faults = [
+      ...entries.flatMap(([name, entry, kind]) => faultOfEntry(name, entry, kind, substitutes) ?? []),
+      ...faultsOfModels(file),
+    ];
+    if (faults.length > 0) throw refuse(faults);
+    const own = entries.flatMap(([, entry, kind]) => kind.secretsOf?.(entry) ?? []);
+    return { file, isBlank: value == null, secrets: [...substitutes, ...own].filter(isSecret) };
   } catch (error) {
-    throw new EnvironmentError([`PROVIDERS_FILE: ${path}: ${firstLineOf(error)}.`]);
+    throw error instanceof EnvironmentError ? error : refuse(faultsOf(error));
   }
 }
 
@@ -40,24 +52,18 @@ export function kindOf({ kind = DEFAULT_KIND }: ProviderEntry, kinds: ReadonlyMa
   return found;
 }
 
-async function parse(path: string, content: string): Promise<unknown> {
-  try {
-    return await parseDataFile(path, content);
-  } catch (error) {
-    // The parser's message quotes the file.
-    const [start] =
-      (error as { readonly linePos?: readonly { readonly line: number; readonly col: number }[] }).linePos ?? [];
-    const place = start === undefined ? '' : `, at line ${start.line}, column ${start.col}`;
-    throw new Error(`the file is neither YAML nor JSON${place}`);
-  }
-}
-
-function checkEntry(name: string, entry: ProviderEntry, kind: ProviderKind, substitutes: readonly string[]): void {
+function faultOfEntry(
+  name: string,
+  entry: ProviderEntry,
+  kind: ProviderKind,
+  substitutes: readonly string[],
+): string | undefined {
   try {
     kind.check?.(entry);
+    return undefined;
   } catch (error) {
     const secrets = [...substitutes, ...secretsOfInvalid(entry, kind)].filter(isSecret);
-    throw new Error(`providers.${name}.${redact(firstLineOf(error), secrets)}`);
+    return `providers.${name}.${redact(firstLineOf(error), secrets)}`;
   }
 }
 
@@ -70,17 +76,18 @@ function secretsOfInvalid(entry: ProviderEntry, kind: ProviderKind): readonly st
   }
 }
 
-function checkModels({ models = [] }: ProvidersFile): void {
+function faultsOfModels({ models = [] }: ProvidersFile): readonly string[] {
   const names = models.map(({ name }) => name);
-  for (const [index, { name, alias }] of models.entries()) {
+  const faults = models.flatMap(({ name, alias }, index) => {
     const place = `models[${index}]`;
-    if (name !== undefined && names.indexOf(name) !== index) throw new Error(`${place}.name is a duplicate`);
-    if (alias === undefined) continue;
+    if (name !== undefined && names.indexOf(name) !== index) return `${place}.name is a duplicate`;
+    if (alias === undefined) return [];
     const target = models.find((entry) => entry.name === alias);
-    if (target === undefined) throw new Error(`${place}.alias must be the name of another entry`);
-    if (target.alias !== undefined) throw new Error(`${place}.alias must not be an alias itself`);
-  }
-  if (models.filter((entry) => entry.default === true).length > 1) throw new Error('models has more than one default');
+    if (target === undefined) return `${place}.alias must be the name of another entry`;
+    return target.alias === undefined ? [] : `${place}.alias must not be an alias itself`;
+  });
+  const defaults = models.filter((entry) => entry.default === true);
+  return defaults.length > 1 ? [...faults, 'models has more than one default'] : faults;
 }
 
 /** Shorter texts are parts of many others. */
@@ -88,25 +95,26 @@ function isSecret({ length }: string): boolean {
   return length >= SHORTEST_SECRET;
 }
 
-/** A value with resolved references, and the substituted values. */
+/** A value with resolved references. */
 interface Resolved {
   readonly value: unknown;
+  /** The values that were put in. */
   readonly substitutes: readonly string[];
+  /** References to variables that are not set: a line each, with its place. */
+  readonly unset: readonly string[];
 }
 
-/**
- * Replaces `${NAME}` in all strings of a value with environment variables; `$$` is a dollar sign. Throws an Error that names the
- * location of a reference to an unset variable.
- */
+/** Replaces `${NAME}` in all strings of a value with environment variables; `$$` is a dollar sign. */
 function resolveReferences(value: unknown, variables: Readonly<Record<string, string | undefined>>): Resolved {
   const substitutes: string[] = [];
+  const unset: string[] = [];
   const resolve = (part: unknown, place: string): unknown => {
     if (typeof part === 'string') {
       return part.replaceAll(REFERENCE, (match, name: string | undefined) => {
         if (name === undefined) return '$';
         const substitute = variables[name] ?? '';
-        if (substitute === '') throw new Error(`${place} refers to ${name}, which is not set`);
-        substitutes.push(substitute);
+        if (substitute === '') unset.push(`${place} refers to ${name}, which is not set`);
+        else substitutes.push(substitute);
         return substitute;
       });
     }
@@ -115,5 +123,5 @@ function resolveReferences(value: unknown, variables: Readonly<Record<string, st
     const under = place === '' ? '' : `${place}.`;
     return Object.fromEntries(Object.entries(part).map(([name, entry]) => [name, resolve(entry, under + name)]));
   };
-  return { value: resolve(value, ''), substitutes };
+  return { value: resolve(value, ''), substitutes, unset };
 }
