@@ -16,10 +16,39 @@ const ASSETS: ReadonlyMap<string, string> = new Map([
   ['favicon-32x32.png', 'image/png'],
 ]);
 
-/** A file, because the policy allows no code in the page. Its own address tells where the document is. */
+/**
+ * A file, because the policy allows no code in the page. Its own address tells where the documents are. Swagger UI knows no AsyncAPI:
+ * the socket is shown as one operation, with the schemas of its messages.
+ */
 const START = `const { src } = document.currentScript;
-window.addEventListener('load', () => {
-  SwaggerUIBundle({ url: new URL('../openapi.json', src).href, dom_id: '#page', deepLinking: true, validatorUrl: null });
+
+function toOpenApi({ info, channels, operations, components }) {
+  const { address, description, bindings } = channels.responses;
+  const typesOf = ({ messages }) => messages.map(({ $ref }) => '\`' + components.messages[$ref.split('/').pop()].name + '\`').join(', ');
+  const paragraphs = [info.description, description, 'Clients send ' + typesOf(operations.receive) + '.', 'The service sends ' + typesOf(operations.send) + '.'];
+  const headers = Object.entries(bindings.ws.headers.properties);
+  const open = {
+    tags: ['WebSocket'],
+    summary: 'Opens a socket for many turns.',
+    description: paragraphs.join('\\n\\n'),
+    parameters: headers.map(([name, { description, ...schema }]) => ({ name, in: 'header', description, schema })),
+    responses: { 101: { description: 'The socket is open.' } },
+  };
+  const frames = Object.entries(components.messages).map(([name, { payload }]) => [name, payload]).filter(([name, payload]) => payload.$ref !== '#/components/schemas/' + name);
+  return {
+    openapi: '3.1.0',
+    info: { title: info.title + ' over WebSocket', version: info.version },
+    paths: { [address]: { get: open } },
+    components: { schemas: { ...Object.fromEntries(frames), ...components.schemas } },
+  };
+}
+
+window.addEventListener('load', async () => {
+  const all = { deepLinking: true, validatorUrl: null };
+  SwaggerUIBundle({ ...all, url: new URL('../openapi.json', src).href, dom_id: '#page' });
+  const answer = await fetch(new URL('../asyncapi.json', src));
+  const spec = toOpenApi(await answer.json());
+  SwaggerUIBundle({ ...all, spec, dom_id: '#socket', supportedSubmitMethods: [], defaultModelsExpandDepth: 0 });
 });
 `;
 
@@ -51,6 +80,7 @@ export function writePage(files: string): string {
 <link rel="stylesheet" href="${files}/index.css">
 <body>
 <div id="page"></div>
+<div id="socket"></div>
 <script src="${files}/swagger-ui-bundle.js"></script>
 <script src="${files}/start.js"></script>
 </body>

@@ -13,6 +13,9 @@ members, such as that a request has an \`input\` or a history, are not in these 
 
 WebSockets are on the path of \`POST /responses\`: \`/asyncapi.json\` describes them.`;
 
+/** The group that readers come for; the others follow by name. */
+const FIRST_GROUP = 'Responses';
+
 /**
  * The OpenAPI 3.1 document of an API.
  *
@@ -35,7 +38,7 @@ export function writeOpenApi(operations: readonly ApiOperation[], servers: reado
     },
     servers: servers.map((url) => ({ url })),
     security: [{ bearer: [] }],
-    tags: [...new Set(operations.map(({ group }) => group))].sort().map((name) => ({ name })),
+    tags: [...new Set([FIRST_GROUP, ...operations.map(({ group }) => group).sort()])].map((name) => ({ name })),
     paths,
     components: {
       securitySchemes: {

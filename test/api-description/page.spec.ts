@@ -1,3 +1,5 @@
+import { runInNewContext } from 'node:vm';
+
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Module, RequestMethod } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -6,7 +8,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AntiphonModule, ApiDocsModule, configureApp, createAdapter } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { describeService } from '../support/describe-service.js';
-import { DESCRIBED, readDocument } from './documents.js';
+import { DESCRIBED, type Json, type OpenApi, readDocument } from './documents.js';
 
 const KEYS = { API_KEYS: 'tenant:key' };
 
@@ -26,6 +28,37 @@ describeService('the page of the API', { ...DESCRIBED, environment: KEYS }, (ser
       const answer = await fetch(file);
       expect([file, answer.status, (await answer.arrayBuffer()).byteLength > 100]).toEqual([file, 200, true]);
     }
+  });
+
+  it('shows the socket beside the API', async () => {
+    const load: (() => Promise<void>)[] = [];
+    const shown: Json[] = [];
+    const script = await (await fetch(`${service.origin}/docs/start.js`)).text();
+    runInNewContext(script, {
+      URL,
+      fetch,
+      document: { currentScript: { src: `${service.origin}/docs/start.js` } },
+      window: { addEventListener: (_: string, listener: () => Promise<void>) => load.push(listener) },
+      SwaggerUIBundle: (options: Json) => shown.push(JSON.parse(JSON.stringify(options)) as Json),
+    });
+    for (const listener of load) await listener();
+    expect(shown).toMatchObject([
+      { url: `${service.origin}/openapi.json`, dom_id: '#page' },
+      { spec: { paths: { '/v1/responses': { get: { tags: ['WebSocket'] } } } }, dom_id: '#socket' },
+    ]);
+    const socket = JSON.stringify(shown[1]);
+    for (const part of ['WebSocket mode of the Responses API', '`response.create`', '`response.output_text.delta`']) {
+      expect(socket).toContain(part);
+    }
+    const { schemas } = (shown[1]?.spec as OpenApi).components;
+    for (const [, name = ''] of socket.matchAll(/"#\/components\/schemas\/([^"]+)"/g))
+      expect(schemas).toHaveProperty(name);
+  });
+
+  it('lists responses first', async () => {
+    const { tags } = await readDocument<{ readonly tags: readonly { readonly name: string }[] }>(service.origin);
+    const names = tags.map(({ name }) => name);
+    expect(names).toEqual(['Responses', ...names.slice(1).toSorted()]);
   });
 
   it.each(['/docs/none.js', '/docs/..%2fpackage.json', '/docs/index.html'])('has no %s', async (path) => {

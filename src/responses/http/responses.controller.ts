@@ -83,7 +83,7 @@ export class ResponsesController {
   @Describe(() => ({
     id: 'createResponse',
     group: 'Responses',
-    summary: 'Runs a turn: returns its Response, or a stream of its events with `stream: true`.',
+    summary: 'Runs a turn: returns its Response, or a stream of its events.',
     body: { of: CreateRequestBody, examples: CREATE_EXAMPLES },
     headers: ['x-session-id', 'x-response-ttl'],
     answer: 'Response',
@@ -164,7 +164,7 @@ export class ResponsesController {
   @Describe(() => ({
     id: 'deleteResponse',
     group: 'Responses',
-    summary: 'Deletes a stored response; with `cascade`, its descendants too.',
+    summary: 'Deletes a stored response, and its descendants if that is asked for.',
     query: DeleteParameters,
     headers: ['x-session-id'],
     answer: 'DeletedResponse',
