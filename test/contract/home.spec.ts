@@ -1,7 +1,10 @@
+import { createHash } from 'node:crypto';
+
 import { expect, it } from '@jest/globals';
 
 import { HomeModule } from '../../src/home/index.js';
 import { describeService } from '../support/describe-service.js';
+import { RawClient } from '../support/raw-client.js';
 import { startService } from '../support/service.js';
 
 describeService(
@@ -47,6 +50,28 @@ describeService(
     });
   },
 );
+
+it('shows a browser a request that works as it is, and only its own code', async () => {
+  await using service = await startService({ imports: [HomeModule], environment: { API_KEYS: '' } });
+  const answer = await fetch(service.origin, { headers: { accept: 'text/html' } });
+  const page = await answer.text();
+  const [, url = '', body = ''] = /<pre>curl (\S+) .*-d '(.*)'<\/pre>/s.exec(page) ?? [];
+  const asked = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+  expect([url, asked.status]).toEqual([`${service.origin}/v1/responses`, 200]);
+  await asked.body?.cancel();
+  const [, script = ''] = /<script>(.*)<\/script>/s.exec(page) ?? [];
+  const digest = createHash('sha256').update(script).digest('base64');
+  expect(answer.headers.get('content-security-policy')).toContain(`script-src 'sha256-${digest}'`);
+  expect(page).toMatch(/<link rel="icon" href="data:image\/svg\+xml,/);
+});
+
+it('does not let a Host header into the page', async () => {
+  await using service = await startService({ imports: [HomeModule], environment: { API_KEYS: 'tenant:key' } });
+  const client = new RawClient(service.port);
+  const { text } = await client.send({ path: '/', headers: { accept: 'text/html', host: '<b>x' } });
+  client.close();
+  expect(text).not.toContain('<b>');
+});
 
 it('does not name the description of the API where there is none', async () => {
   await using service = await startService({ imports: [HomeModule], environment: { API_DOCS: 'false' } });
