@@ -25,7 +25,7 @@ export async function superviseWorkers(
   const clock = new SystemClock();
   const supervisor = new Supervisor(WORKERS, { fork: forkWorker, clock, stopLimitMs });
   const logger = new Logger('Shutdown');
-  let isInterrupted = false;
+  const cutOff = new AbortController();
   const interrupts = new Interrupts(clock, {
     first: () => {
       logger.log(describeShutdown(environment));
@@ -33,7 +33,7 @@ export async function superviseWorkers(
     },
     again: () => {
       logger.warn('stopping now: running turns are cut off');
-      isInterrupted = true;
+      cutOff.abort();
       supervisor.kill();
     },
   });
@@ -53,6 +53,6 @@ export async function superviseWorkers(
   }
   const isOrderly = await supervisor.ended();
   clearInterval(alive);
-  if (isInterrupted) return INTERRUPTED;
+  if (cutOff.signal.aborted) return INTERRUPTED;
   return isOrderly ? 0 : 1;
 }

@@ -77,6 +77,22 @@ describe('an end', () => {
     expectNoOthers(service);
   });
 
+  it('comes at once when Ctrl+C is pressed again', async () => {
+    const service = await startWorkers(database.url, { ...STUCK, DRAIN_TIMEOUT_MS: FOR_EVER });
+    const clients = await beginOnAll(service);
+    service.kill('SIGINT');
+    await service.written(/Ctrl\+C again stops now/);
+    // Presses within a moment count once, however long this machine takes for them.
+    const pressing = setInterval(() => service.kill('SIGINT'), 100);
+    const { code, signal, stdout, stderr } = await service.exited.finally(() => clearInterval(pressing));
+    // The last press may come when the process no longer handles it.
+    expect([130, 'SIGINT']).toContain(signal ?? code);
+    expect(stdout + stderr).toContain('stopping now: running turns are cut off');
+    expect((stdout + stderr).match(/stopping: /g)).toHaveLength(1);
+    for (const client of clients) expect(await client.closed).toMatchObject({ code: 1006 });
+    expectNoOthers(service);
+  });
+
   it('fails what outlives DRAIN_TIMEOUT_MS', async () => {
     const service = await startWorkers(database.url, { ...STUCK, DRAIN_TIMEOUT_MS: '0' });
     const clients = await beginOnAll(service);

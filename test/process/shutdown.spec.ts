@@ -81,8 +81,9 @@ describe('Ctrl+C', () => {
     await written(/stopping: running turns may take up to 600 s to end; Ctrl\+C again stops now/);
     // Presses within a moment count once, however long this machine takes for them.
     const pressing = setInterval(() => kill('SIGINT'), 100);
-    const { code, stdout, stderr } = await exited.finally(() => clearInterval(pressing));
-    expect(code).toBe(130);
+    const { code, signal, stdout, stderr } = await exited.finally(() => clearInterval(pressing));
+    // The last press may come when the process no longer handles it.
+    expect([130, 'SIGINT']).toContain(signal ?? code);
     expect(stdout + stderr).toContain('stopping now: running turns are cut off');
     expect(stdout.match(/stopping: /g)).toHaveLength(1);
   });
