@@ -1,14 +1,16 @@
 import { createApp } from './bootstrap.js';
 import { Environment, listenAddress, type Variables } from './config/index.js';
 import { HomeModule } from './home/index.js';
-import { SimulatorModule } from './simulator/index.js';
+import { introductionFor, SimulatorModule } from './simulator/index.js';
 
 /**
  * Starts the service in this process, with the simulator when PROVIDERS_FILE lists no upstreams. Returns its URL.
  * `variables` override those of the environment.
  */
 export async function serve(variables: Variables): Promise<string> {
-  const app = await createApp({ environment: variables, imports: [SimulatorModule.asFallback(), HomeModule] });
+  const introduction = introductionFor({ ...process.env, ...variables });
+  const simulator = SimulatorModule.asFallback({ introduction });
+  const app = await createApp({ environment: variables, imports: [simulator, HomeModule] });
   const environment = app.get(Environment);
   await app.listen(environment.PORT, listenAddress(environment));
   return app.getUrl();

@@ -19,6 +19,8 @@ export class SimulatorOptions {
   readonly speed: number = 1;
   /** Generator of texts. */
   readonly generator: GeneratorName = 'random';
+  /** The first answer in free text of the process, to a request that chooses nothing of the simulator; null: one like all others. */
+  readonly introduction: string | null = null;
   /** The text of `fixed`; the texts of `sequence`, separated by `|`. */
   readonly text: string = '';
   /** Tokens of generated texts; null: by `text.verbosity`. */

@@ -140,3 +140,16 @@ export function describeLatency(variables: SimulatorVariables): string {
   const hint = latency === 'instant' ? ' (no waiting: measures the service, not a model)' : '';
   return `${latency}${hint}; background turns: ${background}${speed === 1 ? '' : `; speed: ${speed}`}`;
 }
+
+const INTRODUCTION =
+  'Hello! I am the simulator of Antiphon: this answer is made up, and no model was asked. To connect real models, list their servers ' +
+  'in a file and name it with --providers (PROVIDERS_FILE); docs/providers.md shows how. I say this once. From now on my answers are ' +
+  'random text; SIMULATOR_GENERATOR chooses another kind, and any setting of the simulator leaves this introduction out.';
+
+/** The first answer of a program that was started without a setting of the simulator; null where there is one: tests count on their seed. */
+export function introductionFor(variables: Variables): string | null {
+  const isSet = Object.entries(variables).some(
+    ([name, value]) => name.startsWith('SIMULATOR_') && (value ?? '') !== '',
+  );
+  return isSet ? null : INTRODUCTION;
+}

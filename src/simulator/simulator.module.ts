@@ -27,9 +27,9 @@ import { readSimulatorVariables, SimulatorVariables } from './simulator-variable
 })
 export class SimulatorModule {
   /** With a PROVIDERS_FILE, serves only the model names that the file routes to `simulator`. */
-  static asFallback(): DynamicModule {
+  static asFallback({ introduction = null }: Partial<Pick<SimulatorOptions, 'introduction'>> = {}): DynamicModule {
     // The last provider of a token takes precedence.
-    return { module: SimulatorModule, providers: [provideOptions({ isFallback: true })] };
+    return { module: SimulatorModule, providers: [provideOptions({ isFallback: true, introduction })] };
   }
 }
 

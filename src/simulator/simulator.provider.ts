@@ -66,6 +66,7 @@ export class SimulatorProvider extends PushingProvider implements OnModuleInit {
   private readonly prompts = new PromptCache();
   private readonly logger = new Logger('Simulator');
   private isWarned = false;
+  private isIntroduced = false;
 
   constructor(
     @Inject(SimulatorOptions) private readonly options: SimulatorOptions,
@@ -131,7 +132,7 @@ export class SimulatorProvider extends PushingProvider implements OnModuleInit {
   private async planAnswer(cue: Cue, random: SeededRandom): Promise<Plan> {
     const { turn, control, limit, identity, randomFor, sink } = cue;
     const eagerness = { rounds: control.rounds ?? this.options.toolRounds, calls: control.calls ?? null };
-    const wording = this.chooseWording(control);
+    const wording = this.introduce(cue) ?? this.chooseWording(control);
     const answer = await this.answers.plan(turn, identity, { wording, eagerness, limit, sink }, randomFor);
     const reasoning = answer.reasoning?.tokens ?? 0;
     return {
@@ -150,6 +151,16 @@ export class SimulatorProvider extends PushingProvider implements OnModuleInit {
     const setting = control.latency ?? (background === true ? backgroundLatency : latency);
     if (setting === 'instant') return null;
     return setting === 'realistic' ? latencyOf(model) : setting;
+  }
+
+  /** The wording of the first answer in free text, if it says what answers; undefined afterwards. */
+  private introduce({ turn, control }: Cue): Wording | undefined {
+    const { introduction: text } = this.options;
+    const { tools, text: wanted } = turn.settings;
+    const isFree = tools.length === 0 && (wanted.format?.type ?? 'text') === 'text' && turn.purpose !== 'summary';
+    if (text === null || this.isIntroduced || !isFree || Object.keys(control).length > 0) return undefined;
+    this.isIntroduced = true;
+    return { generator: 'fixed', text, length: null, nextPosition: () => 0 };
   }
 
   private chooseWording(control: Control): Wording {
