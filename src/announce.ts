@@ -23,6 +23,8 @@ const AWAY = 'It cannot be reached yet: requests that need it are refused until 
 export interface Announcement {
   /** The latency of the simulator. */
   readonly latency: string;
+  /** The scripted models of the simulator, each with a message that it answers if there is a known one. */
+  readonly scripted: readonly { readonly model: string; readonly input: string | undefined }[];
   /** About variables that have no effect. */
   readonly warnings: readonly string[];
 }
@@ -34,7 +36,7 @@ export interface Announcement {
 export async function announce(
   url: string,
   environment: Environment,
-  { latency, warnings }: Announcement,
+  { latency, scripted, warnings }: Announcement,
 ): Promise<void> {
   // Workers are silent: they do not announce anything.
   process.once('exit', (code) => {
@@ -44,7 +46,7 @@ export async function announce(
   for (const warning of warnings) logger.warn(warning);
   const isLocal = environment.STATE === 'memory' || environment.STATE === 'sqlite';
   const hasState = isLocal || (await isReady(url));
-  write(describeStart(url, environment, { hasState, latency }), environment);
+  write(describeStart(url, environment, { hasState, latency, scripted }), environment);
 }
 
 /** Whether `/readyz` answers 200: asked over HTTP, as the process that announces may only supervise those that serve. */
@@ -67,20 +69,44 @@ function write(lines: readonly string[], { LOG_FORMAT }: Environment): void {
 function describeStart(
   url: string,
   environment: Environment,
-  { hasState, latency }: { readonly hasState: boolean; readonly latency: string },
+  { hasState, latency, scripted }: Omit<Announcement, 'warnings'> & { readonly hasState: boolean },
 ): readonly string[] {
   const { WORKERS, PROVIDERS_FILE, STATE } = environment;
   const key = !hasCredentials(environment) ? '' : ' -H "authorization: Bearer $API_KEY"';
   // Upstreams have models of their own names; the list is the first thing to ask for.
+  const example = exampleOf(scripted);
   const request =
-    PROVIDERS_FILE === ''
-      ? `/v1/responses${key} -H 'content-type: application/json' -d '{"model": "gpt-5", "input": "Hello!"}'`
+    PROVIDERS_FILE === '' && example !== undefined
+      ? `/v1/responses${key} -H 'content-type: application/json' -d ${quoteForShell(example)}`
       : `/v1/models${key}`;
   return [
     `Antiphon listens on ${url}${WORKERS > 1 ? ` with ${WORKERS} workers` : ''}`,
-    `Models: ${PROVIDERS_FILE === '' ? 'the simulator (output is synthetic)' : `the servers of ${PROVIDERS_FILE}`}`,
+    `Models: ${PROVIDERS_FILE === '' ? `the simulator (output is synthetic)${describeScripts(scripted)}` : `the servers of ${PROVIDERS_FILE}`}`,
     ...(PROVIDERS_FILE === '' ? [`Latency: ${latency}`] : []),
     `State: ${STATES.get(STATE)?.(environment) ?? STATE}${hasState ? '' : `. ${AWAY}`}`,
     `Try: curl ${url}${request}`,
   ];
+}
+
+/** The most scripted models that are named. */
+const MOST_NAMED = 12;
+
+function describeScripts(scripted: Announcement['scripted']): string {
+  if (scripted.length === 0) return '';
+  const names = scripted.slice(0, MOST_NAMED).map(({ model }) => (model === '*' ? 'any model' : model));
+  const others = scripted.length > MOST_NAMED ? ` and ${scripted.length - MOST_NAMED} more` : '';
+  return `, with scripts for ${names.join(', ')}${others}`;
+}
+
+/** A request that is answered; undefined if no script has a known one. */
+function exampleOf(scripted: Announcement['scripted']): string | undefined {
+  if (scripted.length === 0) return '{"model": "gpt-5", "input": "Hello!"}';
+  const known = scripted.find(({ input }) => input !== undefined);
+  if (known === undefined) return undefined;
+  const model = known.model === '*' ? 'gpt-5' : known.model;
+  return `{"model": ${JSON.stringify(model)}, "input": ${JSON.stringify(known.input)}}`;
+}
+
+function quoteForShell(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -5,6 +5,7 @@ import { Logger } from '@nestjs/common';
 import { announce } from './announce.js';
 import {
   ArgumentError,
+  type CheckCommand,
   type Command,
   type ExportCommand,
   HELP,
@@ -24,6 +25,7 @@ import {
 } from './config/index.js';
 import { createLogger } from './logging/index.js';
 import { readVersion } from './read-version.js';
+import { exampleOf, type ScriptExample } from './simulator/script/script-example.js';
 import { describeLatency, readSimulatorVariables, SimulatorVariables } from './simulator/simulator-variables.js';
 import { describeStartFailure } from './start-failure.js';
 import { loadWorker } from './state/sqlite/workers.js';
@@ -38,6 +40,7 @@ const command = readCommand();
 if (command?.action === 'help') process.stdout.write(HELP);
 if (command?.action === 'version') process.stdout.write(`${readVersion()}\n`);
 if (command?.action === 'start') await start(command.variables);
+if (command?.action === 'check') await check(command);
 if (command?.action === 'export' || command?.action === 'import') await move(command);
 
 function readCommand(): Command | undefined {
@@ -63,7 +66,9 @@ async function start(given: Variables): Promise<void> {
     const simulator = readSimulatorVariables({ ...process.env, ...variables });
     const latency = describeLatency(simulator);
     const announceAt = (url: string): Promise<void> =>
-      announce(url, environment, { latency, warnings: findUnread(environment) });
+      listExamples(simulator).then((scripted) =>
+        announce(url, environment, { latency, scripted, warnings: findUnread(environment) }),
+      );
     if (environment.WORKERS === 1) {
       if (environment.STATE === 'sqlite') loadWorker();
       await announceAt(await serve(variables));
@@ -85,11 +90,36 @@ async function start(given: Variables): Promise<void> {
   }
 }
 
+/** The scripted models; the service has started with their files, so that they are valid. */
+async function listExamples({ SIMULATOR_SCRIPTS: paths }: SimulatorVariables): Promise<readonly ScriptExample[]> {
+  if (paths.length === 0) return [];
+  const { readScripts } = await import('./simulator/script/read-script.js');
+  return (await readScripts(paths)).map(exampleOf);
+}
+
 /** Lines about variables that nothing reads. Without an environment, because it is not valid, PROVIDERS_FILE is that of the process. */
 function findUnread({ PROVIDERS_FILE }: Partial<Environment> = process.env): readonly string[] {
   const own = [Environment, SimulatorVariables].flatMap((type) => Object.keys(new type()));
   const known = new Set([...own, ...namesReferredTo(PROVIDERS_FILE ?? '')]);
   return describeUnread(known, { process: process.env, inFile: namesInFile() });
+}
+
+/** Looks at what a start needs, or at scripts and recordings. Starts nothing. */
+async function check({ files, variables: given }: CheckCommand): Promise<void> {
+  const { checkFixtures, checkSetup, reportInvalid } = await import('./check-setup.js');
+  const variables = { ...unsetOf(DEFAULTS), ...given };
+  const isSound = async (): Promise<boolean> => {
+    if (files.length > 0) return checkFixtures(files);
+    try {
+      const environment = loadEnvironment(variables, readSimulatorVariables);
+      const simulator = readSimulatorVariables({ ...process.env, ...variables });
+      return await checkSetup(environment, simulator, findUnread(environment));
+    } catch (error) {
+      if (error instanceof EnvironmentError) return reportInvalid(error, findUnread());
+      throw error;
+    }
+  };
+  process.exitCode = (await isSound()) ? 0 : 1;
 }
 
 /** Writes the state to the standard output, or reads it from the standard input. Loads only the backend. */

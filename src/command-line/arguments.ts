@@ -27,9 +27,17 @@ type OptionName = keyof typeof OPTIONS;
 
 const NAMES = Object.keys(OPTIONS) as readonly OptionName[];
 
+/** The whole setup is checked or, when there are files, these scripts and recordings of the simulator. */
+export interface CheckCommand {
+  readonly action: 'check';
+  readonly files: readonly string[];
+  readonly variables: Variables;
+}
+
 /** What the arguments ask for. */
 export type Command =
   | { readonly action: 'start'; readonly variables: Variables }
+  | CheckCommand
   | ExportCommand
   | ImportCommand
   | { readonly action: 'help' | 'version' };
@@ -39,8 +47,9 @@ export function readArguments(args: readonly string[]): Command {
   const [command, ...rest] = args;
   if (command === 'export') return readExport(rest);
   if (command === 'import') return readImport(rest);
+  const isCheck = command === 'check';
   const { tokens } = parseArgs({
-    args: [...args],
+    args: isCheck ? rest : [...args],
     options: {
       ...Object.fromEntries(NAMES.map((name) => [name, { type: 'string' as const }])),
       help: { type: 'boolean', short: 'h' },
@@ -49,11 +58,12 @@ export function readArguments(args: readonly string[]): Command {
     strict: false,
     tokens: true,
   });
+  const files: string[] = [];
   const unknown: string[] = [];
   const variables: Record<string, string> = {};
   const asked = new Set<string>();
   for (const token of tokens) {
-    if (token.kind === 'positional') unknown.push(token.value);
+    if (token.kind === 'positional') (isCheck ? files : unknown).push(token.value);
     if (token.kind !== 'option') continue;
     const { name, rawName, value } = token;
     if (isOption(name)) variables[OPTIONS[name].variable] = requireValue(rawName, value);
@@ -62,7 +72,8 @@ export function readArguments(args: readonly string[]): Command {
   }
   if (unknown.length > 0) throw new ArgumentError(refuseOutsideExport(unknown));
   if (asked.has('help')) return { action: 'help' };
-  return asked.has('version') ? { action: 'version' } : { action: 'start', variables };
+  if (asked.has('version')) return { action: 'version' };
+  return isCheck ? { action: 'check', files, variables } : { action: 'start', variables };
 }
 
 /** A text about variables, with those that an option has set named by their option: `PORT: …` becomes `--port: …`. */

@@ -22,14 +22,16 @@ function toLines(rows: readonly Row[]): string {
 
 /** The answer to `--help`. */
 export const HELP = `Usage: antiphon [options]
+       antiphon check [options] [file …]
        antiphon export [options] > file
        antiphon import < file
 
 Serves OpenAI's Responses API over HTTP and WebSocket. Without options and variables, the built-in simulator answers on
 http://127.0.0.1:8080. \`export\` writes everything that STATE stores as JSON Lines, and \`import\` reads that into another one, while no
-service uses them.
+service uses them. \`check\` looks at variables, files, state and upstreams without starting anything, or at scripts and recordings of the
+simulator when it is given files.
 
-Options of the service, with the variable that each overrides:
+Options of the service and of \`check\`, with the variable that each overrides:
 ${toLines(SERVICE_ROWS)}
 
 Options of \`export\`; \`import\` has none. Both read the variables STATE, STATE_DIR, DATABASE_… and REDIS_…:

@@ -117,7 +117,7 @@ function describeViolations(errors: readonly ErrorObject[], isSecret: boolean): 
     if (first === undefined ? !followsFrom(error, told) : isAnotherMember) told.push(error);
   }
   const violations = told.map((error) => ({
-    path: error.instancePath.split('/').slice(1).map(unescapePointer),
+    path: pathOf(error),
     text: `${placeOf(error)} ${wordsOf(error, isSecret)}`,
   }));
   return violations.filter(({ text }, index) => violations.findIndex((other) => other.text === text) === index);
@@ -137,9 +137,12 @@ function placeOf({ instancePath }: ErrorObject): string {
   return place === '' ? 'the file' : place;
 }
 
-/** A part of a JSON Pointer as the name that it stands for. */
-function unescapePointer(part: string): string {
-  return part.replaceAll('~1', '/').replaceAll('~0', '~');
+/** The place of an error; for an unknown member, that of the member. */
+function pathOf({ instancePath, params }: ErrorObject): readonly string[] {
+  const { additionalProperty: member } = params as { readonly additionalProperty?: string };
+  const path = instancePath.split('/').slice(1);
+  const names = path.map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+  return member === undefined ? names : [...names, member];
 }
 
 function depthOf({ instancePath }: ErrorObject): number {

@@ -1,7 +1,10 @@
 // Slow: starts the built service as processes.
 
 import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 
 import { afterEach, describe, expect, it } from '@jest/globals';
 import OpenAI from 'openai';
@@ -26,7 +29,10 @@ describe('a start without any configuration', () => {
     const { origin } = await startProcess();
     expect(new URL(origin).hostname).toBe('127.0.0.1');
     const client = new OpenAI({ apiKey: 'none', baseURL: `${origin}/v1`, maxRetries: 0 });
+    const introduction = await client.responses.create({ model: 'gpt-5', input: 'Hello' });
+    expect(introduction.output_text).toMatch(/^Hello! I am the simulator .*\(PROVIDERS_FILE\)/);
     const response = await client.responses.create({ model: 'gpt-5', input: 'Hello' });
+    expect(response.output_text).not.toContain('simulator');
     expect(response.status).toBe('completed');
     expect(response.output_text).not.toBe('');
     const final = await client.responses.stream({ model: 'gpt-5', input: 'Hello' }).finalResponse();
@@ -62,6 +68,24 @@ describe('a start without any configuration', () => {
     expect(stdout.split('\n').filter((text) => text.includes('Latency: '))).toEqual([
       expect.stringMatching(new RegExp(`${RegExp.escape(line)}$`)),
     ]);
+  });
+
+  it('names scripted models, with a request that one of them answers', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'antiphon-start-'));
+    const script = "model: weather\nmatch: last_user_message\nturns:\n  - { when: it's raining, text: Take a coat. }\n";
+    const paths = [join(folder, 'weather.yaml'), join(folder, 'other.yaml')];
+    for (const [index, path] of paths.entries()) await writeFile(path, index === 0 ? script : 'turns: [{ text: Hi }]');
+    const { client, exited, kill, output } = await startProcess({ SIMULATOR_SCRIPTS: paths.join(',') });
+    expect(output()).toContain('Models: the simulator (output is synthetic), with scripts for weather, other\n');
+    const [, body = ''] = /^Try: curl \S+\/v1\/responses .* -d '(\{.*\})'$/m.exec(output()) ?? [];
+    const asked = body.replaceAll(String.raw`'\''`, "'");
+    expect(JSON.parse(asked)).toEqual({ model: 'weather', input: "it's raining" });
+    expect(JSON.parse((await client.post(asked)).text)).toMatchObject({
+      output: [{ content: [{ text: 'Take a coat.' }] }],
+    });
+    kill('SIGTERM');
+    await exited;
+    await rm(folder, { recursive: true });
   });
 
   it('warns that it is open', async () => {

@@ -1,0 +1,134 @@
+// Slow: runs the built program as processes.
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+
+import { ChatUpstream } from '../support/chat-upstream/chat-upstream.js';
+import { freePorts } from '../support/free-ports.js';
+import { createEmptyDatabase, createTestDatabase } from '../support/postgres/test-database.js';
+import { endProcesses, type ProcessVariables, runToEnd } from '../support/process-service.js';
+
+const OK = 'ok      the variables are valid';
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'antiphon-check-'));
+});
+
+afterEach(async () => {
+  await endProcesses();
+  await rm(folder, { recursive: true });
+});
+
+async function write(name: string, text: string): Promise<string> {
+  const path = join(folder, name);
+  await writeFile(path, text);
+  return path;
+}
+
+/** The lines that `antiphon check` writes, without the folder of the test, and its exit code. */
+async function check(variables: ProcessVariables, ...files: readonly string[]): Promise<object> {
+  const { code, stdout, stderr } = await runToEnd(variables, 'main.js', ['check', ...files]);
+  expect(stderr).toBe('');
+  return { code, lines: stdout.replaceAll(`${folder}/`, '').trimEnd().split('\n') };
+}
+
+describe('antiphon check', () => {
+  it('asks upstreams once, reads all files, and starts nothing', async () => {
+    const upstream = (await ChatUpstream.start()).list([{ id: 'm' }]);
+    const closed = await freePorts();
+    const providers = `
+providers:
+  up: { base_url: '${upstream.baseUrl}' }
+  down: { base_url: 'http://127.0.0.1:${closed}/v1', api_key: '\${UPSTREAM_KEY}' }
+`;
+    const variables = {
+      PROVIDERS_FILE: await write('providers.yaml', providers),
+      UPSTREAM_KEY: 'secret-0123456789',
+      LIMITS_FILE: await write('limits.yaml', 'limits: []'),
+      KEYS_FILE: await write('keys.yaml', 'keys: ['),
+      API_KEY: 'tenant:secret-key',
+    };
+    expect(await check(variables)).toEqual({
+      code: 1,
+      lines: [
+        OK,
+        'warning API_KEY has no effect: there is no such variable. Did you mean API_KEYS?',
+        expect.stringMatching(/^fault {3}KEYS_FILE: keys\.yaml: the file is neither YAML nor JSON, at line 1, .*\.$/),
+        'ok      LIMITS_FILE: limits.yaml',
+        'ok      PROVIDERS_FILE: providers.yaml',
+        "ok      upstream 'up': answers, 1 models",
+        "fault   upstream 'down': does not list its models: ECONNREFUSED",
+        'ok      STATE: memory',
+        '2 faults.',
+      ],
+    });
+    await upstream.close();
+  });
+
+  it('names all variables that are not valid', async () => {
+    expect(await check({ PORT: 'eighty', LOG_LEVEL: 'loud' })).toEqual({
+      code: 1,
+      lines: [
+        expect.stringMatching(/^fault {3}PORT: expected a whole number/),
+        expect.stringMatching(/^fault {3}LOG_LEVEL: expected one of/),
+        '2 faults.',
+      ],
+    });
+  });
+
+  it('says that a database is not there', async () => {
+    const closed = await freePorts();
+    expect(await check({ STATE: 'postgres', DATABASE_URL: `postgres://a:secret@127.0.0.1:${closed}/a` })).toEqual({
+      code: 1,
+      lines: [OK, `fault   DATABASE_URL: connect ECONNREFUSED 127.0.0.1:${closed}`, '1 fault.'],
+    });
+  });
+
+  it('counts migrations without applying any', async () => {
+    await using database = await createEmptyDatabase();
+    const variables = { STATE: 'postgres', DATABASE_URL: database.url };
+    const found = expect.stringMatching(
+      /^warning STATE: postgres is reached, and lacks \d+ migrations .*: the next start applies them$/,
+    );
+    for (const _ of [1, 2]) expect(await check(variables)).toMatchObject({ code: 0, lines: [OK, found, 'No faults.'] });
+    expect(await check({ ...variables, DATABASE_MIGRATE: 'false' })).toMatchObject({ code: 1 });
+    await using migrated = await createTestDatabase();
+    expect(await check({ ...variables, DATABASE_URL: migrated.url })).toEqual({
+      code: 0,
+      lines: [OK, 'ok      STATE: postgres is reached, and its schema is up to date', 'No faults.'],
+    });
+  });
+});
+
+describe('antiphon check of scripts', () => {
+  it('names every fault with its line', async () => {
+    const script = `model: weather
+turns:
+  - when: rain
+    txt: It rains.
+  - text: 3
+`;
+    const recording = '{"settings":{"model":"m"}}\n{"text":"Hi"}\n{"txt":"Hi"}\n{"text":\n';
+    const paths = [await write('weather.yaml', script), await write('session.jsonl', recording)];
+    expect(await check({}, ...paths)).toEqual({
+      code: 1,
+      lines: [
+        'fault   weather.yaml:4: turns[0] must NOT have additional properties (txt)',
+        'fault   weather.yaml:5: turns[1].text must be string,array',
+        'fault   session.jsonl:3: must NOT have additional properties (txt)',
+        expect.stringMatching(/^fault {3}session\.jsonl:4: is not JSON: /),
+        '4 faults.',
+      ],
+    });
+  });
+
+  it('has exit code 0 when there are none', async () => {
+    const path = await write('weather.json', '{"turns":[{"text":"It rains."}]}');
+    expect(await check({}, path)).toEqual({ code: 0, lines: ['ok      weather.json', 'No faults.'] });
+  });
+});
