@@ -67,6 +67,18 @@ describe('a refusal', () => {
     expect(log.notes).toEqual(['POST "/v1/responses" 503 overloaded request=mine Refused']);
   });
 
+  it('by an upstream that is down has its cause', async () => {
+    service.provider.play(async function* () {
+      yield* [];
+      const cause = new Error('secret-address', {
+        cause: Object.assign(new Error('secret'), { code: 'ECONNREFUSED' }),
+      });
+      throw new ModelError('model_unavailable', 'not there', { status: 503, cause });
+    });
+    await expect(service.api.with({ ...KEY, ...ID }).create({})).rejects.toMatchObject({ status: 503 });
+    expect(log.notes).toEqual(['POST "/v1/responses" 503 model_unavailable cause=ECONNREFUSED request=mine Refused']);
+  });
+
   it('quotes a code that is the text of a model server', async () => {
     service.provider.play(async function* () {
       yield* [];
