@@ -50,7 +50,7 @@ const STYLE = `body { font: 1rem/1.5 system-ui, sans-serif; max-width: 40rem; ma
 pre { white-space: pre-wrap; background: #f2f2f2; padding: 0.75rem; border-radius: 0.25rem }`;
 
 /** The address is the one in the browser: the page may have come through a proxy. Only pages over HTTPS and of this machine may copy. */
-const SCRIPT = `const command = document.querySelector('pre');
+const SCRIPT = String.raw`const command = document.querySelector('pre');
 const button = document.querySelector('button');
 command.textContent = command.textContent.replace(/http:\/\/[^/]+/, location.origin);
 if (navigator.clipboard) {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { runInNewContext } from 'node:vm';
 
 import { expect, it } from '@jest/globals';
 
@@ -63,6 +64,12 @@ it('shows a browser a request that works as it is, and only its own code', async
   const digest = createHash('sha256').update(script).digest('base64');
   expect(answer.headers.get('content-security-policy')).toContain(`script-src 'sha256-${digest}'`);
   expect(page).toMatch(/<link rel="icon" href="data:image\/svg\+xml,/);
+
+  // As in a browser that has come through a proxy.
+  const [pre, button] = [{ textContent: `curl ${url} -d x` }, {}];
+  const document = { querySelector: (name: string) => (name === 'pre' ? pre : button) };
+  runInNewContext(script, { document, location: { origin: 'https://proxy.example' }, navigator: {} });
+  expect(pre.textContent).toBe('curl https://proxy.example/v1/responses -d x');
 });
 
 it('does not let a Host header into the page', async () => {
