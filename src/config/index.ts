@@ -20,7 +20,6 @@ export * from './read-variables.js';
 export * from './longest-shutdown.js';
 export * from './networks.js';
 export * from './redis-url.js';
-export * from './reference.js';
 export * from './unread-variables.js';
 export * from './variable-source.js';
 export * from './variables.js';

@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 
 import { didYouMean, isNearMiss } from '../validation/index.js';
-import { REFERENCE } from './reference.js';
+
+/** `${NAME}` in a file stands for a variable, and `$$` for a dollar sign. */
+export const REFERENCE = /\$\$|\$\{(?<name>[A-Za-z_]\w*)\}/g;
 
 /** What an operator may write before a name. */
 const OWN_NAME = 'ANTIPHON_';
