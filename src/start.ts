@@ -23,7 +23,7 @@ import {
   unsetOf,
   type Variables,
 } from './config/index.js';
-import { createLogger } from './logging/index.js';
+import { createLogger, logNodeMessages, writeLine } from './logging/index.js';
 import { readVersion } from './read-version.js';
 import { exampleOf, type ScriptExample } from './simulator/script/script-example.js';
 import { describeLatency, readSimulatorVariables, SimulatorVariables } from './simulator/simulator-variables.js';
@@ -63,6 +63,7 @@ async function start(given: Variables): Promise<void> {
   try {
     const variables = { ...unsetOf(DEFAULTS), ...given };
     const environment = loadEnvironment(variables, readSimulatorVariables);
+    logNodeMessages();
     const simulator = readSimulatorVariables({ ...process.env, ...variables });
     const latency = describeLatency(simulator);
     const announceAt = (url: string): Promise<void> =>
@@ -82,10 +83,9 @@ async function start(given: Variables): Promise<void> {
     Logger.overrideLogger(createLogger(environment));
     process.exitCode = await superviseWorkers(environment, announceAt);
   } catch (error) {
-    const isOfVariables = error instanceof EnvironmentError;
+    writeLine('error', describe(error));
     // What is missing may be there under a misspelt name.
-    const lines = [describe(error), ...(isOfVariables ? findUnread() : [])];
-    process.stderr.write(`${lines.join('\n')}\n`);
+    for (const line of error instanceof EnvironmentError ? findUnread() : []) writeLine('error', line);
     process.exit(1);
   }
 }

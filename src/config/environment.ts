@@ -53,9 +53,13 @@ export class Environment {
   @LevelsOfParts()
   readonly LOG_LEVELS: Readonly<Record<string, Environment['LOG_LEVEL']>> = {};
 
-  /** Format of log lines. */
+  /** Format of log lines; docs/operations.md describes those in JSON. */
   @Choice('text', 'json')
   readonly LOG_FORMAT: 'text' | 'json' = 'text';
+
+  /** Times in log lines: ISO 8601 in UTC such as `2027-01-31T09:00:00.000Z`, or milliseconds since the epoch. */
+  @Choice('iso', 'epoch')
+  readonly LOG_TIME: 'iso' | 'epoch' = 'iso';
 
   /** Turns that have a line at level `log`: those that fail, or all. */
   @Choice('failed', 'all')

@@ -34,7 +34,7 @@ export class TurnLog extends TurnObserver {
 }
 
 /** The members of a line in JSON. */
-function toMembers(record: TurnRecord): Readonly<Record<string, unknown>> {
+function toMembers(record: TurnRecord): ConstructorParameters<typeof LogLine>[0] {
   const { responseId, caller, trace, model, provider, transport, background, status, usage, errorCode } = record;
   return {
     response_id: responseId,

@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 
 import { describeShutdown, type Environment, INTERRUPTED, longestShutdownMs } from '../config/index.js';
+import { writeLine } from '../logging/index.js';
 import { Interrupts, SystemClock } from '../time/index.js';
 import { forkWorker } from './fork-worker.js';
 import { Supervisor } from './supervisor.js';
@@ -49,7 +50,7 @@ export async function superviseWorkers(
     if (url !== undefined) await announce(url);
   } catch (error) {
     if (!(error instanceof WorkerStartError)) throw error;
-    process.stderr.write(`${error.message}\n`);
+    writeLine('error', error.message);
   }
   const isOrderly = await supervisor.ended();
   clearInterval(alive);

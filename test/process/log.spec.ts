@@ -8,16 +8,57 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 
 import { afterEach, describe, expect, it } from '@jest/globals';
+import addFormats from 'ajv-formats';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import OpenAI from 'openai';
 
+import { blocksOf } from '../docs/pages.js';
 import { closedPort } from '../support/chat-upstream/closed-port.js';
-import { beginProcess, endProcesses, runToEnd, startProcess } from '../support/process-service.js';
+import {
+  beginProcess,
+  endProcesses,
+  type ProcessVariables,
+  runToEnd,
+  startProcess,
+} from '../support/process-service.js';
 import { createTestDatabase } from '../support/postgres/test-database.js';
 import { SocketClient } from '../support/socket-client.js';
 
 const BIDI = '\u202e';
 /** What a client may call a model to have its own line in the log. */
 const FORGERY = `m\n[Antiphon] 1  - LOG forged\r\u001b[2K\u2028${BIDI}`;
+
+/** PostgreSQL, with nobody there. */
+const AWAY = { STATE: 'postgres', DATABASE_URL: 'postgres://nobody:secret@127.0.0.1:1/none' };
+
+interface Line extends Readonly<Record<string, unknown>> {
+  readonly level: string;
+  readonly context: string;
+  readonly message: string;
+}
+
+/** The schema of lines in JSON, as the documentation has it. */
+const ajv = new Ajv2020({ allowUnionTypes: true });
+addFormats.default(ajv);
+const [SCHEMA] = blocksOf('docs/operations.md').filter(({ info }) => info === 'json schema');
+const isLine = ajv.compile(JSON.parse(SCHEMA?.code ?? 'null') as object);
+
+/** Lines in JSON. */
+function parseLines(output: string): readonly Line[] {
+  return output
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Line);
+}
+
+/** All that a process wrote, which must be lines of the documented schema. */
+function linesOf(output: string): readonly Line[] {
+  const lines = parseLines(output);
+  for (const line of lines) {
+    expect({ line, faults: isLine(line) ? null : isLine.errors }).toEqual({ line, faults: null });
+  }
+  return lines;
+}
 
 afterEach(endProcesses);
 
@@ -37,9 +78,9 @@ describe('the log', () => {
     if (LOG_FORMAT === 'text') {
       expect(ofTurn[0]).toMatch(/completed .*model="m\\+n\[Antiphon\] 1 {2}- LOG forged\\+r\\+u001b/);
     } else {
-      expect(JSON.parse(ofTurn[0] ?? '')).toMatchObject({
-        message: { response_id: id, status: 'completed', model: FORGERY },
-      });
+      const [line] = linesOf(stdout + stderr).filter((each) => each['response_id'] === id);
+      expect(line).toMatchObject({ level: 'debug', context: 'Turn', status: 'completed', model: FORGERY });
+      expect(line?.message).toMatch(/^resp_\S+ completed tenant="anybody" .* model="m\\n\[Antiphon\]/);
     }
     expect(stdout + stderr).not.toMatch(/[\r\u001b\u2028\u202e]/);
   });
@@ -141,11 +182,49 @@ describe('the log', () => {
     await client.send({ path: '/v1/nothing?secret=1', headers: { 'x-request-id': 'mine' } });
     await written(/unknown_url/);
     kill('SIGTERM');
-    const line = (await exited).stdout.split('\n').find((each) => each.includes('unknown_url')) ?? '';
-    expect(JSON.parse(line)).toMatchObject({
-      ...{ level: 'log', context: 'Refused' },
-      message: { refused: 'GET "/v1/nothing"', status: 404, code: 'unknown_url', param: null, request_id: 'mine' },
+    const line = linesOf((await exited).stdout).find(({ context }) => context === 'Refused');
+    expect(line).toEqual({
+      ...{ level: 'info', time: expect.any(String), pid: expect.any(Number), context: 'Refused' },
+      message: 'GET "/v1/nothing" 404 unknown_url request=mine',
+      ...{ refused: 'GET "/v1/nothing"', status: 404, code: 'unknown_url', param: null, request_id: 'mine' },
     });
+  });
+
+  it.each<readonly [what: string, variables: ProcessVariables, message: RegExp]>([
+    ['a wrong variable', { PORT: 'any' }, /^PORT: expected a whole number/],
+    ['what stops all workers', { ...AWAY, WORKERS: '2', KEYS_FILE: '/nowhere/keys.yaml' }, /^KEYS_FILE: .*ENOENT/],
+  ])('says in JSON, and once, that it cannot start: %s', async (_, variables, message) => {
+    const { code, stdout, stderr } = await runToEnd({ PORT: '0', ...variables, LOG_FORMAT: 'json', LOG_TIME: 'epoch' });
+    const failures = parseLines(stdout + stderr).filter(({ level }) => level === 'error');
+    expect({ code, failures }).toEqual({
+      code: 1,
+      failures: [
+        {
+          ...{ level: 'error', time: expect.any(Number), pid: expect.any(Number), context: 'Antiphon' },
+          message: expect.stringMatching(message),
+        },
+      ],
+    });
+  });
+
+  it('has a line in JSON for a crash and for a warning of Node', async () => {
+    const broken = `process.once('SIGUSR2', () => {
+      process.emitWarning('an old habit', 'DeprecationWarning');
+      setImmediate(() => { throw Object.assign(new Error('broken'), { code: 'E_BROKEN' }); });
+    })`;
+    const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(broken)}`;
+    const { exited, kill } = await startProcess({ LOG_FORMAT: 'json', NODE_OPTIONS });
+    kill('SIGUSR2');
+    const { code, stdout, stderr } = await exited;
+    expect(code).toBe(1);
+    expect(linesOf(stdout + stderr).slice(-2)).toEqual([
+      expect.objectContaining({ level: 'warn', message: 'an old habit' }),
+      expect.objectContaining({
+        level: 'error',
+        message: 'the process ends because of an error that nothing has caught',
+        error: expect.objectContaining({ name: 'Error', message: 'broken', code: 'E_BROKEN' }),
+      }),
+    ]);
   });
 
   it.each(['Turn', 'Turn=loud', '=debug', 'Turn=debug=log'])('does not start with LOG_LEVELS=%s', async (levels) => {
@@ -177,10 +256,7 @@ describe('the log', () => {
     socket.socket.terminate();
     kill('SIGTERM');
     const { stdout, stderr } = await exited;
-    const turns = stdout
-      .split('\n')
-      .filter((line) => line.includes('"context":"Turn"'))
-      .map((line) => (JSON.parse(line) as { readonly message: Readonly<Record<string, unknown>> }).message);
+    const turns = linesOf(stdout + stderr).filter(({ context }) => context === 'Turn');
     expect(turns.map(({ transport, background }) => [transport, background])).toEqual([
       ['json', false],
       ['sse', false],
@@ -188,6 +264,11 @@ describe('the log', () => {
       ['websocket', false],
     ]);
     expect(turns[0]).toEqual({
+      level: 'info',
+      time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      pid: expect.any(Number),
+      context: 'Turn',
+      message: expect.stringMatching(`^${id} completed tenant="red" `),
       response_id: id,
       status: 'completed',
       error_code: null,
