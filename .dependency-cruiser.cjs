@@ -58,7 +58,7 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/workers/', pathNot: '\\.spec\\.ts$' },
       to: {
-        path: ['^src/(?!workers/|config/|time/)', 'node_modules/'],
+        path: ['^src/(?!workers/|config/|logging/|time/)', 'node_modules/'],
         pathNot: ['node_modules/@nestjs/common/', 'node_modules/@types/node/'],
       },
     },

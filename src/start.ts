@@ -10,6 +10,7 @@ import {
   type ExportCommand,
   HELP,
   type ImportCommand,
+  type KeysCommand,
   nameOptions,
   readArguments,
 } from './command-line/index.js';
@@ -42,6 +43,7 @@ if (command?.action === 'version') process.stdout.write(`${readVersion()}\n`);
 if (command?.action === 'start') await start(command.variables);
 if (command?.action === 'check') await check(command);
 if (command?.action === 'export' || command?.action === 'import') await move(command);
+if (command?.action === 'keys') await changeKeys(command);
 
 function readCommand(): Command | undefined {
   try {
@@ -128,6 +130,17 @@ async function move(asked: ExportCommand | ImportCommand): Promise<void> {
     const { exportTo, importFrom } = await import('./move-state.js');
     if (asked.action === 'export') await exportTo(process.stdout, asked, unsetOf(DEFAULTS));
     else await importFrom(process.stdin, unsetOf(DEFAULTS));
+  } catch (error) {
+    process.stderr.write(`${describeStartFailure(error)}\n`);
+    process.exitCode = 1;
+  }
+}
+
+/** Changes or lists the keys of KEYS_FILE. */
+async function changeKeys(asked: KeysCommand): Promise<void> {
+  try {
+    const { runKeysCommand } = await import('./keys-command.js');
+    await runKeysCommand(asked);
   } catch (error) {
     process.stderr.write(`${describeStartFailure(error)}\n`);
     process.exitCode = 1;

@@ -17,16 +17,19 @@ export interface KeyEntry {
   readonly secrets: readonly KnownSecret[];
 }
 
+/** An entry as it is written. */
+export interface WrittenKey {
+  readonly id: string;
+  readonly tenant: string;
+  readonly secrets: readonly { readonly sha256: string; readonly expires?: string }[];
+  readonly scopes?: Grant['scopes'];
+  readonly models?: readonly string[];
+  readonly expires?: string;
+}
+
 /** The file as it is written. */
 interface KeysFile {
-  readonly keys: readonly {
-    readonly id: string;
-    readonly tenant: string;
-    readonly secrets: readonly { readonly sha256: string; readonly expires?: string }[];
-    readonly scopes?: Grant['scopes'];
-    readonly models?: readonly string[];
-    readonly expires?: string;
-  }[];
+  readonly keys: readonly WrittenKey[];
 }
 
 /** A key and its successor: more would hide that one was never withdrawn. */
@@ -74,12 +77,22 @@ const SCHEMA = {
  */
 export async function readKeysFile(path: string): Promise<readonly KeyEntry[]> {
   try {
-    const value = await parseSecretFile(path, await readFile(path, 'utf8'));
-    const { keys } = await requireSchema<KeysFile>(value ?? {}, SCHEMA, { isSecret: true });
-    return toEntries(keys);
+    return await parseKeys(path, await readFile(path, 'utf8'));
   } catch (error) {
-    throw new EnvironmentError(faultsOf(error).map((fault) => `KEYS_FILE: ${path}: ${fault}.`));
+    throw faultOfKeysFile(path, error);
   }
+}
+
+/** What is wrong with KEYS_FILE, for the operator. */
+export function faultOfKeysFile(path: string, error: unknown): EnvironmentError {
+  return new EnvironmentError(faultsOf(error).map((fault) => `KEYS_FILE: ${path}: ${fault}.`));
+}
+
+/** The entries of a file with this content. Throws an Error that names the place of the fault but never quotes what may be a key. */
+export async function parseKeys(path: string, content: string): Promise<readonly KeyEntry[]> {
+  const value = await parseSecretFile(path, content);
+  const { keys } = await requireSchema<KeysFile>(value ?? {}, SCHEMA, { isSecret: true });
+  return toEntries(keys);
 }
 
 function toEntries(keys: KeysFile['keys']): readonly KeyEntry[] {

@@ -9,6 +9,7 @@ import {
   readImport,
   refuseOutsideExport,
 } from './export-arguments.js';
+import { type KeysCommand, readKeys } from './keys-arguments.js';
 
 /** The options that set a variable, each with its value in the help and what it means. */
 export const OPTIONS = {
@@ -40,6 +41,7 @@ export type Command =
   | CheckCommand
   | ExportCommand
   | ImportCommand
+  | KeysCommand
   | { readonly action: 'help' | 'version' };
 
 /** Reads the arguments of the program. Throws ArgumentError for unknown ones and for options without a value. */
@@ -47,6 +49,7 @@ export function readArguments(args: readonly string[]): Command {
   const [command, ...rest] = args;
   if (command === 'export') return readExport(rest);
   if (command === 'import') return readImport(rest);
+  if (command === 'keys') return readKeys(rest);
   const isCheck = command === 'check';
   const { tokens } = parseArgs({
     args: isCheck ? rest : [...args],

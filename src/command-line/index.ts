@@ -2,3 +2,4 @@ export { ArgumentError } from './argument-error.js';
 export * from './arguments.js';
 export type { ExportCommand, ImportCommand } from './export-arguments.js';
 export * from './help.js';
+export type { KeysCommand } from './keys-arguments.js';

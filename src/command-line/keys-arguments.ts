@@ -1,0 +1,87 @@
+import { parseArgs } from 'node:util';
+
+import { ArgumentError, refuse, requireValue } from './argument-error.js';
+
+/** The options of `antiphon keys`, each with its value in the help and what it means. */
+export const KEYS_OPTIONS = {
+  file: { value: '<file>', help: 'the file of keys, YAML or JSON (KEYS_FILE)' },
+  tenant: { value: '<name>', help: 'create: the tenant that the key belongs to' },
+  scopes: { value: '<list>', help: 'create: what it permits (everything but admin)' },
+  models: { value: '<list>', help: 'create: models that it may use, such as gpt-5*,local/* (all)' },
+  expires: { value: '<time>', help: 'create: when it ends, 2027-01-31T00:00:00Z or 90d (never)' },
+} as const;
+
+type OptionName = keyof typeof KEYS_OPTIONS;
+
+/** Which options a command has. */
+const OPTIONS_OF: Readonly<Record<string, readonly OptionName[]>> = {
+  create: ['file', 'tenant', 'scopes', 'models', 'expires'],
+  list: ['file'],
+  revoke: ['file'],
+};
+
+/** What is done with KEYS_FILE. Without `file` the variable names it. */
+export type KeysCommand =
+  | {
+      readonly action: 'keys';
+      readonly verb: 'create';
+      readonly file?: string;
+      readonly id: string;
+      readonly tenant: string;
+      readonly scopes?: readonly string[];
+      readonly models?: readonly string[];
+      /** As it was given. */
+      readonly expires?: string;
+    }
+  | { readonly action: 'keys'; readonly verb: 'list'; readonly file?: string }
+  | { readonly action: 'keys'; readonly verb: 'revoke'; readonly file?: string; readonly id: string };
+
+/** Reads the arguments after `keys`. Throws ArgumentError. */
+export function readKeys([verb = '', ...args]: readonly string[]): KeysCommand | { readonly action: 'help' } {
+  if (verb === '--help' || verb === '-h') return { action: 'help' };
+  const names = Object.hasOwn(OPTIONS_OF, verb) ? OPTIONS_OF[verb] : undefined;
+  if (names === undefined) throw new ArgumentError('keys: expected create, list or revoke.');
+  const { tokens } = parseArgs({
+    args: [...args],
+    options: Object.fromEntries(names.map((name) => [name, { type: 'string' as const }])),
+    strict: false,
+    tokens: true,
+  });
+  const unknown: string[] = [];
+  const ids: string[] = [];
+  const given: { -readonly [Name in OptionName]?: string } = {};
+  for (const token of tokens) {
+    if (token.kind === 'positional') ids.push(token.value);
+    if (token.kind !== 'option') continue;
+    const { rawName, value } = token;
+    const name = names.find((each) => each === token.name);
+    if (name !== undefined) given[name] = requireValue(rawName, value);
+    else if (['--help', '-h'].includes(rawName) && value === undefined) return { action: 'help' };
+    else unknown.push(value === undefined ? rawName : `${rawName}=${value}`);
+  }
+  if (unknown.length > 0) throw new ArgumentError(refuse(unknown));
+  const file = given.file === undefined ? {} : { file: given.file };
+  if (verb === 'list') {
+    if (ids.length > 0) throw new ArgumentError(refuse(ids));
+    return { action: 'keys', verb, ...file };
+  }
+  const [id, ...others] = ids;
+  if (id === undefined) throw new ArgumentError(`keys ${verb}: expected the id of a key.`);
+  if (others.length > 0) throw new ArgumentError(refuse(others));
+  if (verb === 'revoke') return { action: 'keys', verb, id, ...file };
+  const { tenant, scopes, models, expires } = given;
+  if (tenant === undefined) throw new ArgumentError('keys create: expected --tenant <name>.');
+  return {
+    ...{ action: 'keys', verb: 'create', id, tenant, ...file },
+    ...(scopes === undefined ? {} : { scopes: toList(scopes) }),
+    ...(models === undefined ? {} : { models: toList(models) }),
+    ...(expires === undefined ? {} : { expires }),
+  };
+}
+
+function toList(text: string): readonly string[] {
+  return text
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '');
+}
