@@ -2,7 +2,7 @@ import jsdoc from 'eslint-plugin-jsdoc';
 import tseslint from 'typescript-eslint';
 
 export default tseslint.config(
-  { ignores: ['.cache', 'dist', 'dist-next', 'dist-old', 'node_modules', 'coverage'] },
+  { ignores: ['.cache', 'dist', 'dist-next', 'dist-old', 'lib', 'lib-next', 'node_modules', 'coverage'] },
   tseslint.configs.strictTypeChecked,
   {
     languageOptions: { parserOptions: { projectService: { allowDefaultProject: ['*.js', '.*.cjs'] } } },

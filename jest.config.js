@@ -15,7 +15,7 @@ const base = {
     '^antiphon$': '<rootDir>/src/index.ts',
     '^antiphon/testing$': '<rootDir>/src/testing/index.ts',
   },
-  modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/examples/dist/'],
+  modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/lib/', '<rootDir>/examples/dist/'],
   extensionsToTreatAsEsm: ['.ts'],
   // The same for all projects, so that jest runs their files together.
   runner: ['<rootDir>/test/runner/slots.ts', { waiting: WAITING, waitingSlots: 4 }],

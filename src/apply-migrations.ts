@@ -1,10 +1,12 @@
 /** `npm run migrate`: brings the schema of STATE=postgres up to date, and exits. */
 import { loadEnvironment } from './config/index.js';
 import { writeLine } from './logging/index.js';
+import { POSTGRES_PACKAGES, requirePackages } from './require-packages.js';
 import { describeStartFailure } from './start-failure.js';
-import { migrate } from './state/postgres/index.js';
 
 try {
+  requirePackages('The migration', ...POSTGRES_PACKAGES);
+  const { migrate } = await import('./state/postgres/index.js');
   const applied = await migrate(loadEnvironment({ STATE: 'postgres' }));
   const names = applied.map((name) => `\n  ${name}`).join('');
   writeLine('log', applied.length === 0 ? 'The schema is up to date.' : `Applied:${names}`);

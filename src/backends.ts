@@ -1,4 +1,5 @@
 import { Environment, EnvironmentError } from './config/index.js';
+import { POSTGRES_PACKAGES, requirePackages } from './require-packages.js';
 import type { Seam } from './seams/index.js';
 import { MemoryBackend, type StateBackend } from './state/index.js';
 import { Clock } from './time/index.js';
@@ -36,10 +37,22 @@ const BACKENDS: Backends = {
   },
 };
 
-/** The backend selected by STATE, of the service or of the program. Throws EnvironmentError when none has that name. */
+/** What the built-in backends load, some of it only with the first job. */
+const PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  postgres: POSTGRES_PACKAGES,
+  redis: ['ioredis', 'bullmq'],
+};
+
+/**
+ * The backend selected by STATE, of the service or of the program. Throws EnvironmentError when none has that name, or when packages that it needs
+ * are not installed.
+ */
 export function selectBackend(name: string, own: Backends = {}): Seam<StateBackend> {
   const backends = { ...BACKENDS, ...own };
   const backend = Object.hasOwn(backends, name) ? backends[name] : undefined;
-  if (backend !== undefined) return backend;
+  if (backend !== undefined) {
+    if (backend === BACKENDS[name]) requirePackages(`STATE=${name}`, ...(PACKAGES[name] ?? []));
+    return backend;
+  }
   throw new EnvironmentError([`STATE: expected one of ${Object.keys(backends).join(', ')}, but got '${name}'.`]);
 }

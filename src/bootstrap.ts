@@ -27,16 +27,18 @@ import { OpenReplies, SHUTDOWN_SIGNALS, ShutdownLimit } from './operations/index
 import { IdGenerator } from './protocol/index.js';
 import { ProviderRegistry } from './providers/index.js';
 import { SocketAdapter } from './responses/socket/index.js';
+import { requireExporter } from './tracing/index.js';
 
 /**
- * Creates the configured application, ready to listen. Throws EnvironmentError when the environment is not valid or
- * there is no model provider.
+ * Creates the configured application, ready to listen. Throws EnvironmentError when the environment is not valid, there is no model provider,
+ * or a package is not installed that the environment asks for.
  */
 export async function createApp(options: AntiphonOptions = {}): Promise<NestFastifyApplication> {
   const module = AntiphonModule.forRoot(options);
   // Also read here, after the module has loaded `.env`: violations are reported without a stack, before Nest logs one.
   const environment = readEnvironment({ ...process.env, ...options.environment });
   selectBackend(environment.STATE, options.state);
+  requireExporter(environment);
   const app = await NestFactory.create<NestFastifyApplication>(module, createAdapter(), {
     abortOnError: false,
     logger: createLogger(environment),

@@ -1,13 +1,13 @@
-import { cpSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 
-import { build, type Plugin } from 'esbuild';
+import { build, type BuildOptions, type Metafile, type Plugin } from 'esbuild';
 
 import { listLicences } from './list-licences.ts';
 
 /** Nest loads parts of itself with `import()`, and what it stands on. There must be one of each. */
 const NEST =
-  /^(?:@nestjs\/(?:common|config|core|platform-fastify|platform-ws|websockets)|class-(?:transformer|validator)|ws)(?:\/|$)/;
+  /^(?:@nestjs\/(?:common|config|core|platform-fastify|platform-ws|websockets)|class-transformer|ws)(?:\/|$)/;
 
 /** Other packages that are loaded with `import()` are for some configurations only: they stay where they are installed. */
 const onDemand: Plugin = {
@@ -20,41 +20,112 @@ const onDemand: Plugin = {
   },
 };
 
+/** Of modules in ESM, esbuild leaves out what is not used: here every rule but those of our classes, and half a megabyte of telephone numbers. */
+const usedRules: Plugin = {
+  name: 'used-rules',
+  setup(bundler) {
+    bundler.onResolve({ filter: /^class-validator$/ }, ({ resolveDir, kind }) =>
+      kind === 'dynamic-import' ? undefined : bundler.resolve('class-validator/esm2015/index.js', { resolveDir, kind }),
+    );
+  },
+};
+
+const COMMON = {
+  bundle: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node22',
+  legalComments: 'none',
+  keepNames: true,
+  write: false,
+  metafile: true,
+  logLevel: 'warning',
+} as const satisfies BuildOptions;
+
 /** Packages in CommonJS call `require` for modules of Node. */
 const REQUIRE = `import { createRequire as requireFrom } from 'node:module';
 const require = requireFrom(import.meta.url);`;
 
+/** Only the vocabulary is read from it, where it is installed. How words are split is in the package. */
+const TOKENIZER = 'gpt-tokenizer';
+
+/** The modules of the threads, by the names under which the service looks for them beside itself. */
+function threadsIn(folder: string): Readonly<Record<string, string>> {
+  return {
+    thread: join(folder, 'state/sqlite/thread.js'),
+    'schema-thread': join(folder, 'simulator/schema/schema-thread.js'),
+  };
+}
+
 /**
  * Puts the modules of `start.js` into that one file, those of the database's thread into `thread.js`, and those of the simulator's into
- * `schema-thread.js`. Finding, reading and linking two thousand modules is a third of a start. The other files stay for programs that import the package.
+ * `schema-thread.js`. Finding, reading and linking two thousand modules is a third of a start. The other files stay as they were compiled.
  */
 export async function bundleProgram(folder: string): Promise<void> {
   const { metafile, outputFiles } = await build({
-    entryPoints: {
-      start: join(folder, 'start.js'),
-      thread: join(folder, 'state/sqlite/thread.js'),
-      'schema-thread': join(folder, 'simulator/schema/schema-thread.js'),
-    },
+    ...COMMON,
+    entryPoints: { start: join(folder, 'start.js'), ...threadsIn(folder) },
     outdir: folder,
     allowOverwrite: true,
-    bundle: true,
-    format: 'esm',
-    platform: 'node',
-    target: 'node22',
     banner: { js: REQUIRE },
-    legalComments: 'none',
-    keepNames: true,
-    write: false,
-    plugins: [onDemand],
-    metafile: true,
-    logLevel: 'warning',
+    plugins: [onDemand, usedRules],
   });
   for (const { path, text } of outputFiles) writeFileSync(path, toAscii(nameOnlyClasses(text)));
   // No map either: with the first stack Node would read all of it, for half a second and 150 MB.
   rmSync(join(folder, 'start.js.map'), { force: true });
-  // Modules look for these beside themselves.
-  cpSync(join(folder, 'state/postgres/migrations'), join(folder, 'migrations'), { recursive: true });
-  listLicences(Object.keys(metafile.inputs), join(folder, 'start.licences.txt'));
+  copyMigrations(folder, folder);
+  listLicences(modulesIn(metafile), join(folder, 'start.licences.txt'));
+}
+
+/**
+ * Makes the package from compiled modules: what programs import, and the program `antiphon`, in a few files that share their parts. Packages
+ * that npm installs beside it stay outside, so that an application has one copy of them, and so does what is loaded on demand.
+ */
+export async function bundlePackage(compiled: string, folder: string): Promise<void> {
+  const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as {
+    readonly dependencies: Readonly<Record<string, string>>;
+    readonly peerDependencies: Readonly<Record<string, string>>;
+  };
+  const { [TOKENIZER]: _, ...installed } = { ...manifest.dependencies, ...manifest.peerDependencies };
+  const { metafile, outputFiles } = await build({
+    ...COMMON,
+    entryPoints: {
+      index: join(compiled, 'index.js'),
+      testing: join(compiled, 'testing/index.js'),
+      main: join(compiled, 'main.js'),
+      migrate: join(compiled, 'migrate.js'),
+      ...threadsIn(compiled),
+    },
+    outdir: folder,
+    splitting: true,
+    chunkNames: '[name]-[hash]',
+    external: Object.keys(installed),
+    plugins: [usedRules],
+  });
+  mkdirSync(folder, { recursive: true });
+  for (const { path, text } of outputFiles) writeFileSync(path, toAscii(withMetadata(nameOnlyClasses(text))));
+  for (const path of globSync('**/*.d.ts', { cwd: compiled })) {
+    mkdirSync(join(folder, dirname(path)), { recursive: true });
+    cpSync(join(compiled, path), join(folder, path));
+  }
+  copyMigrations(compiled, folder);
+  listLicences(modulesIn(metafile), join(folder, 'licences.txt'));
+}
+
+/** The modules of which something is left in the files. */
+function modulesIn({ outputs }: Metafile): readonly string[] {
+  const inputs = Object.values(outputs).flatMap((output) => Object.entries(output.inputs));
+  return inputs.filter(([, { bytesInOutput }]) => bytesInOutput > 0).map(([path]) => path);
+}
+
+/** Modules look for these beside themselves. */
+function copyMigrations(compiled: string, folder: string): void {
+  cpSync(join(compiled, 'state/postgres/migrations'), join(folder, 'migrations'), { recursive: true });
+}
+
+/** Decorators write what they know of types only where this package is loaded, and esbuild does not keep the order of files. */
+function withMetadata(bundle: string): string {
+  return bundle.includes('__metadata') ? `import 'reflect-metadata';\n${bundle}` : bundle;
 }
 
 /** How esbuild restores the name of what it had to rename, in a line of its own. */
@@ -65,11 +136,12 @@ const NAME = 'var __name = (target, value) => __defProp(target, "name", { value,
  * call of `defineProperty` for each function that a turn makes: a quarter of its CPU.
  */
 function nameOnlyClasses(bundle: string): string {
-  if (bundle.includes('__name(') && !bundle.includes(NAME)) throw new Error('esbuild names classes in another way now');
-  const ofClasses = NAME.replace('__name', '__nameClass');
-  return bundle
-    .replace(NAME, `${ofClasses} var __name = (target) => target;`)
-    .replaceAll('__name(this, ', '__nameClass(this, ');
+  const named = bundle
+    .replace(NAME, 'var __name = (target) => target;')
+    .replaceAll(/__name\(this, ("[^"]*")\)/g, 'Object.defineProperty(this, "name", { value: $1, configurable: true })');
+  if (/\b__name = (?!\(target\) => target;)|__name\(this\b/.test(named))
+    throw new Error('esbuild names classes in another way now');
+  return named;
 }
 
 /**

@@ -1,13 +1,13 @@
 /**
- * Builds `dist`: `node scripts/build/main.ts`. With `--if-changed` only when the sources are not those of the last build.
- * The build goes to a folder of its own, which takes the place of the old one when it is complete.
+ * Builds `dist`, the program of a clone, and `lib`, the package: `node scripts/build/main.ts`. With `--if-changed` only when the sources are
+ * not those of the last build. Each goes to a folder of its own, which takes the place of the old one when both are complete.
  */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
-import { bundleProgram } from './bundle.ts';
+import { bundlePackage, bundleProgram } from './bundle.ts';
 import { digestSources } from './digest-sources.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -31,14 +31,18 @@ async function build(): Promise<void> {
     // The compiler has said what is wrong.
     process.exit(1);
   }
+  rmSync('lib-next', { recursive: true, force: true });
+  await bundlePackage('dist-next', 'lib-next');
   await bundleProgram('dist-next');
   // npm does so only where it installs the package.
   chmodSync('dist-next/main.js', 0o755);
   writeFileSync(`dist-next/${STAMP}`, digest);
-  // A folder cannot take the place of another one at once; interrupted in between, the next start builds again.
+  // First `dist`, with the stamp, goes: interrupted in between, the next start builds again.
   rmSync('dist-old', { recursive: true, force: true });
   if (readStamp() !== undefined) renameSync('dist', 'dist-old');
   rmSync('dist', { recursive: true, force: true });
+  rmSync('lib', { recursive: true, force: true });
+  renameSync('lib-next', 'lib');
   renameSync('dist-next', 'dist');
   rmSync('dist-old', { recursive: true, force: true });
 }

@@ -2,11 +2,18 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
+import { NotFoundException } from '@nestjs/common';
+
+import { describeMissing, isInstalled } from '../require-packages.js';
+
 /** A file of the page, with its media type. */
 export interface PageFile {
   readonly type: string;
   readonly content: string | Buffer;
 }
+
+/** The package with Swagger UI. */
+const PACKAGE = '@fastify/swagger-ui';
 
 /** The files of Swagger UI that the page uses. */
 const ASSETS: ReadonlyMap<string, string> = new Map([
@@ -65,11 +72,12 @@ export const CONTENT_SECURITY_POLICY = [
 ].join('; ');
 
 /**
- * The page.
+ * The page. Throws NotFoundException where Swagger UI is not installed.
  *
  * @param files where its files are, relative to the page
  */
 export function writePage(files: string): string {
+  if (!isInstalled(PACKAGE)) throw new NotFoundException(`This page needs ${describeMissing([PACKAGE])}`);
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -94,6 +102,6 @@ export async function readPageFile(name: string): Promise<PageFile | undefined> 
   const type = ASSETS.get(name);
   if (type === undefined) return undefined;
   // Only its files: the plugin would be loaded, and its routes added, at every start.
-  const root = dirname(createRequire(import.meta.url).resolve('@fastify/swagger-ui/package.json'));
+  const root = dirname(createRequire(import.meta.url).resolve(`${PACKAGE}/package.json`));
   return { type, content: await readFile(join(root, 'static', name)) };
 }

@@ -1,1 +1,2 @@
+export { requireExporter } from './span-exporter.js';
 export * from './tracing.module.js';

@@ -4,14 +4,23 @@ import type { SpanProcessor } from '@opentelemetry/sdk-trace';
 
 import type { Environment } from '../config/index.js';
 import { OutageLog } from '../logging/index.js';
+import { requirePackages } from '../require-packages.js';
 import type { Clock } from '../time/index.js';
 
 /** How long the last spans may take at a shutdown, ms. */
 const LAST_SPANS_MS = 2000;
 
+/** What is loaded for traces. */
+const PACKAGES = ['@opentelemetry/sdk-trace', '@opentelemetry/exporter-trace-otlp-proto', '@opentelemetry/resources'];
+
 /** Whether spans are exported. */
 export function isTraced({ OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT }: Environment): boolean {
   return OTEL_EXPORTER_OTLP_ENDPOINT !== '' || OTEL_EXPORTER_OTLP_TRACES_ENDPOINT !== '';
+}
+
+/** Throws EnvironmentError where spans are to be exported, and the libraries for it are not installed. */
+export function requireExporter(environment: Environment): void {
+  if (isTraced(environment)) requirePackages('OTEL_EXPORTER_OTLP_ENDPOINT', ...PACKAGES);
 }
 
 /** Sends spans to a collector in batches, over OTLP. What it cannot send is dropped, with a warning a minute. */
@@ -23,9 +32,10 @@ export class SpanExporter implements OnApplicationShutdown {
     private readonly clock: Clock,
   ) {}
 
-  /** Null when spans are not exported: then the libraries are not even loaded. */
+  /** Null when spans are not exported: then the libraries are not even loaded. Rejects with EnvironmentError where they are not installed. */
   static async open(environment: Environment, clock: Clock): Promise<SpanExporter | null> {
     if (!isTraced(environment)) return null;
+    requireExporter(environment);
     const [
       { BatchSpanProcessor },
       { OTLPTraceExporter },

@@ -1,5 +1,4 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { Test } from '@nestjs/testing';
 
 import { AntiphonModule } from '../../antiphon.module.js';
 import { configureApp } from '../../bootstrap.js';
@@ -54,6 +53,8 @@ export class ContractService {
 
   /** Starts it. Throws the errors of Nest and the subject. */
   static async start(subject: ProviderSubject): Promise<ContractService> {
+    // Whoever uses another part of this kit does without it.
+    const { Test } = await import('@nestjs/testing');
     const options = await subject.options();
     const environment = { ...options.environment, ...ENVIRONMENT };
     const clock = new RunningClock();

@@ -1,0 +1,35 @@
+import { EnvironmentError } from './config/index.js';
+import { readManifest } from './read-version.js';
+
+/** What PostgreSQL needs: the driver, the queue and the migrations. */
+export const POSTGRES_PACKAGES = ['pg', 'pg-boss', 'node-pg-migrate'] as const;
+
+/**
+ * Checks for packages that are optional to install. Throws EnvironmentError where some are missing: it names them, and the command that installs
+ * them in versions that work.
+ *
+ * @param feature what needs them, such as `STATE=postgres`
+ */
+export function requirePackages(feature: string, ...names: readonly string[]): void {
+  const missing = names.filter((name) => !isInstalled(name));
+  if (missing.length > 0) throw new EnvironmentError([`${feature} needs ${describeMissing(missing)}`]);
+}
+
+/** Whether a package can be imported. It is not loaded. */
+export function isInstalled(name: string): boolean {
+  try {
+    import.meta.resolve(name);
+    return true;
+  } catch (error) {
+    // Others have no module to import, only files.
+    return (error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND';
+  }
+}
+
+/** Names packages that are not installed, and the command that installs them. */
+export function describeMissing(names: readonly string[]): string {
+  const { peerDependencies } = readManifest();
+  const command = `npm install ${names.map((name) => `${name}@${peerDependencies[name]}`).join(' ')}`;
+  const what = names.length === 1 ? `the package ${names[0]}, which is` : `the packages ${names.join(', ')}, which are`;
+  return `${what} not installed: ${command}`;
+}
