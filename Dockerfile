@@ -1,6 +1,6 @@
 # syntax=docker/dockerfile:1
 
-# The build: all dependencies, then only those of production.
+# The build: all dependencies, then only those of production, and all that is optional to install.
 FROM node:24.21.0-slim AS build
 WORKDIR /build
 COPY package.json package-lock.json ./
@@ -8,7 +8,7 @@ RUN npm ci
 COPY nest-cli.json tsconfig.json tsconfig.build.json ./
 COPY scripts/build scripts/build
 COPY src src
-RUN npm run build && npm prune --omit=dev
+RUN npm run build && npm pkg delete devDependencies peerDependenciesMeta peerDependencies.openai && npm prune
 
 # The image. Pin the digest of node:24.21.0-slim in your registry for builds that can be repeated byte for byte.
 FROM node:24.21.0-slim
