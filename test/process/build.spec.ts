@@ -1,8 +1,8 @@
 // Slow: builds the service several times.
 
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, watch } from 'node:fs';
+import { existsSync, readFileSync, watch } from 'node:fs';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const COPIED = ['scripts/build', 'nest-cli.json', 'package.json', 'package-lock.json', 'tsconfig.build.json'];
 /** Of the project, but quick to compile with. */
-const SETTINGS = { module: 'nodenext', types: [], lib: ['ES5'], outDir: 'dist', rootDir: '.' };
+const SETTINGS = { module: 'nodenext', types: [], lib: ['ES5'], outDir: 'dist', rootDir: '.', declaration: true };
 
 /** Modules that a file loads before it runs, other than those of Node. */
 function importsOf(text: string): readonly string[] {
@@ -50,6 +50,97 @@ describe('the program as it is built', () => {
   });
 });
 
+/** What is read of package.json. */
+interface Manifest {
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly peerDependencies: Readonly<Record<string, string>>;
+  readonly peerDependenciesMeta: Readonly<Record<string, unknown>>;
+}
+
+describe('the package', () => {
+  const packed = JSON.parse(
+    execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+      cwd: ROOT,
+      encoding: 'utf8',
+      stdio: 'pipe',
+    }),
+  ) as [{ readonly size: number; readonly files: readonly { readonly path: string }[] }];
+  const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Manifest;
+  const paths = packed[0].files.map(({ path }) => path);
+  let folder: string;
+
+  /** A folder like that of `npm install antiphon`: beside the package, only what it depends on and the peers that are not optional. */
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'antiphon-installed-'));
+    const installed = join(folder, 'node_modules/antiphon');
+    for (const path of paths) await cp(join(ROOT, path), join(installed, path));
+    const needed = Object.keys(manifest.peerDependencies).filter((name) => !(name in manifest.peerDependenciesMeta));
+    for (const name of [...Object.keys(manifest.dependencies), ...needed]) {
+      await mkdir(join(folder, 'node_modules', name, '..'), { recursive: true });
+      await symlink(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name));
+    }
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+
+  /** Runs a module in the folder to its end, with all that it writes. */
+  async function run(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<string> {
+    const child = spawn(process.execPath, args, {
+      cwd: folder,
+      env: { PATH: process.env['PATH'], PORT: '0', ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    return (await Promise.all([text(child.stdout), text(child.stderr)])).join('');
+  }
+  const program = 'node_modules/antiphon/lib/main.js';
+
+  it('has each module once, without source maps, and at most 1.5 MB', () => {
+    expect(paths.filter((path) => path.endsWith('.map') || path.startsWith('dist/'))).toEqual([]);
+    expect(paths).toEqual(
+      expect.arrayContaining(['lib/index.js', 'lib/testing.js', 'lib/main.js', 'lib/licences.txt']),
+    );
+    expect(packed[0].size).toBeLessThanOrEqual(1_500_000);
+  });
+
+  it('has no telephone numbers, and no copy of Nest', async () => {
+    const texts = await Promise.all(
+      paths.filter((path) => path.endsWith('.js')).map((path) => readFile(join(ROOT, path), 'utf8')),
+    );
+    expect(texts.filter((module) => /PhoneNumber|node_modules\/@nestjs/.test(module))).toEqual([]);
+  });
+
+  it('answers a turn, with estimated tokens and one sentence about it', async () => {
+    const answer = `import { createApp, SimulatorModule } from 'antiphon';
+      import 'antiphon/testing';
+      const app = await createApp({ imports: [SimulatorModule], environment: { STATE: 'memory' } });
+      await app.listen(0, '127.0.0.1');
+      const url = (await app.getUrl()) + '/v1/responses';
+      const body = JSON.stringify({ model: 'simulator-1', input: 'Hello, world' });
+      const response = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+      const { status, output_text, usage } = await response.json();
+      console.log(JSON.stringify({ status, written: output_text.length > 0, input: usage.input_tokens }));
+      await app.close();`;
+    await writeFile(join(folder, 'answer.mjs'), answer);
+    const output = await run(['answer.mjs'], { LOG_COLOR: 'false' });
+    expect(output).toContain('{"status":"completed","written":true,"input":6}');
+    expect(output.match(/gpt-tokenizer, which is not installed: npm install gpt-tokenizer@/g)).toHaveLength(1);
+  });
+
+  it.each([
+    ['STATE=postgres', { STATE: 'postgres', DATABASE_URL: 'postgres://127.0.0.1:1' }, 'pg, pg-boss, node-pg-migrate'],
+    ['STATE=redis', { STATE: 'redis', REDIS_URL: 'redis://127.0.0.1:1' }, 'ioredis, bullmq'],
+    [
+      'OTEL_EXPORTER_OTLP_ENDPOINT',
+      { STATE: 'memory', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' },
+      '@opentelemetry/sdk-trace, @opentelemetry/exporter-trace-otlp-proto, @opentelemetry/resources',
+    ],
+  ])('says in one line what %s needs and how to install it', async (feature, env, names) => {
+    const command = names.split(', ').map((name) => `${name}@${manifest.peerDependencies[name]}`);
+    expect(await run([program], env)).toBe(
+      `${feature} needs the packages ${names}, which are not installed: npm install ${command.join(' ')}\n`,
+    );
+  });
+});
+
 describe('a build', () => {
   let folder: string;
 
@@ -81,6 +172,10 @@ describe('a build', () => {
     await write('state/sqlite/thread.ts', 'export {};\n');
     await mkdir(join(folder, 'src/simulator/schema'), { recursive: true });
     await write('simulator/schema/schema-thread.ts', 'export {};\n');
+    await write('index.ts', "import 'reflect-metadata';\nexport { part } from './part.js';\n");
+    await mkdir(join(folder, 'src/testing'));
+    await write('testing/index.ts', "export { part as tested } from '../part.js';\n");
+    await write('migrate.ts', 'export {};\n');
     await write('state/postgres/migrations/1.sql', 'SELECT 1;');
     expect(await build()).toBe(0);
   });
@@ -98,7 +193,7 @@ describe('a build', () => {
     expect(await built()).toContain('export const value = 1;');
     expect(await built('state/postgres/migrations/1.sql')).toBe('SELECT 1;');
     expect((await stat(join(folder, 'dist/main.js'))).mode & 0o111).toBe(0o111);
-    expect((await readdir(folder)).filter((name) => name.startsWith('dist'))).toEqual(['dist']);
+    expect((await readdir(folder)).filter((name) => /^(?:dist|lib)/.test(name))).toEqual(['dist', 'lib']);
   });
 
   it('has the program in one file, with what it needs beside it and the licences of what is in it', async () => {
@@ -108,6 +203,15 @@ describe('a build', () => {
     expect(await built('thread.js')).not.toBe('');
     expect(await built('migrations/1.sql')).toBe('SELECT 1;');
     expect(await built('start.licences.txt')).toMatch(/^reflect-metadata [\d.]+ \(Apache-2.0\)$/m);
+  });
+
+  it('has the package in files that share their parts, without what npm installs beside it', async () => {
+    const files = (await readdir(join(folder, 'lib'))).filter((name) => name.endsWith('.js'));
+    const texts = await Promise.all(files.map((name) => readFile(join(folder, 'lib', name), 'utf8')));
+    expect(texts.filter((text) => text.includes('a part'))).toHaveLength(1);
+    expect(importsOf(await readFile(join(folder, 'lib/index.js'), 'utf8'))).toContain('reflect-metadata');
+    expect(await readFile(join(folder, 'lib/testing/index.d.ts'), 'utf8')).toContain('part as tested');
+    expect(await readFile(join(folder, 'lib/migrations/1.sql'), 'utf8')).toBe('SELECT 1;');
   });
 
   it('is not repeated before a start when nothing has changed', async () => {
