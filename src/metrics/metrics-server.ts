@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 
 import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 
-import { Environment, listenAddress } from '../config/index.js';
+import { Environment, EnvironmentError, listenAddress } from '../config/index.js';
 import { ApiError } from '../protocol/index.js';
 import { METRICS } from './metrics-token.js';
 import type { Metrics } from './metrics.js';
@@ -28,7 +28,7 @@ export class MetricsServer implements OnApplicationBootstrap, OnApplicationShutd
     private readonly environment: Environment,
   ) {}
 
-  /** Rejects when the port cannot be listened on. */
+  /** Throws EnvironmentError when the port cannot be listened on. */
   async onApplicationBootstrap(): Promise<void> {
     const { METRICS_PORT, METRICS_HOST } = this.environment;
     if (this.metrics === null || METRICS_PORT === 0) return;
@@ -48,7 +48,7 @@ export class MetricsServer implements OnApplicationBootstrap, OnApplicationShutd
     const port = METRICS_PORT + Number(process.env[WORKER_NUMBER] ?? 0);
     const host = METRICS_HOST === '' ? listenAddress(this.environment) : METRICS_HOST;
     await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
+      server.once('error', ({ message }) => reject(new EnvironmentError([`METRICS_PORT: ${message}.`])));
       // Exclusive: the processes of a cluster would share the port, and one of them answer at random.
       server.listen({ port, host, exclusive: true }, resolve);
     });

@@ -102,6 +102,8 @@ describe('a start that cannot be', () => {
     const exit = await runToEnd({ PORT: String(port) });
     expectRefusal(exit, [new RegExp(`in use.*${port}\\. Choose another port with --port \\(PORT\\)`)]);
     expect(exit.stdout).toBe('');
+    const metrics = await runToEnd({ PORT: '0', METRICS_PORT: String(port) });
+    expectRefusal(metrics, [new RegExp(`^METRICS_PORT: .*in use.*${port}\\.$`)]);
   });
 
   it('says in one clear line that the address is not of this machine', async () => {

@@ -222,13 +222,9 @@ describe('an entry of the models that cannot be', () => {
   });
 
   it('with every reference to the environment that is not set', async () => {
-    const { message } = await faultOfFile({
-      content: provider({ api_key: '${ROUTING_TEST_UNSET}', headers: { 'x-a': '${ROUTING_TEST_OTHER}' } }),
-    });
-    expect(message.split('\n')).toEqual([
-      expect.stringMatching(/providers\.gpu\.api_key refers to ROUTING_TEST_UNSET, which is not set\.$/),
-      expect.stringMatching(/providers\.gpu\.headers\.x-a refers to ROUTING_TEST_OTHER, which is not set\.$/),
-    ]);
+    const members = { api_key: '${ROUTING_TEST_UNSET}', headers: { 'x-a': '${ROUTING_TEST_OTHER}' } };
+    const { message } = await faultOfFile({ content: provider(members) });
+    for (const name of ['UNSET', 'OTHER']) expect(message).toContain(`ROUTING_TEST_${name}, which is not set.`);
   });
 });
 
@@ -301,9 +297,8 @@ describe('a file that cannot be read', () => {
   });
 
   it('for what is wrong with its YAML, with line and column', async () => {
-    expect(await lineOf(`providers:\n  gpu:\n    api_key: "${SECRET}\n`)).toMatch(
-      /at line \d+, column \d+: Missing closing "quote\.$/,
-    );
+    const line = await lineOf(`providers:\n  gpu:\n    api_key: "${SECRET}\n`);
+    expect(line).toMatch(/at line \d+, column \d+: Missing closing "quote\.$/);
   });
 
   it.each([
