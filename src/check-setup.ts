@@ -14,6 +14,7 @@ import { findSecrets } from './providers/redact.js';
 import { ConfiguredProviders } from './providers/routing/index.js';
 import { Prompts } from './responses/prompts/prompts.js';
 import { SIMULATOR, SimulatorOptions, SimulatorProvider, type SimulatorVariables } from './simulator/index.js';
+import { findScriptFaults } from './simulator/script/check-script.js';
 import { describeStartFailure } from './start-failure.js';
 import { type StateBackend, StateStartError } from './state/index.js';
 import { SystemClock } from './time/index.js';
@@ -70,7 +71,6 @@ export function reportInvalid(error: EnvironmentError, warnings: readonly string
 
 /** Writes the faults of scripts and recordings of the simulator, with file and line; resolves with whether there is none. */
 export async function checkFixtures(paths: readonly string[]): Promise<boolean> {
-  const { findScriptFaults } = await import('./simulator/script/check-script.js');
   let faults = 0;
   for (const path of paths) {
     const found = await findScriptFaults(path);
@@ -130,6 +130,8 @@ async function checkScripts(
   { SIMULATOR_SCRIPTS }: SimulatorVariables,
   provider: SimulatorProvider,
 ): Promise<readonly Finding[]> {
+  const faults = (await Promise.all(SIMULATOR_SCRIPTS.map(findScriptFaults))).flat();
+  if (faults.length > 0) return faults.map((text) => fault(`SIMULATOR_SCRIPTS: ${text}`));
   await provider.onModuleInit();
   return SIMULATOR_SCRIPTS.map((path) => ok(`SIMULATOR_SCRIPTS: ${path}`));
 }

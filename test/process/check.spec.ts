@@ -52,6 +52,7 @@ providers:
       LIMITS_FILE: await write('limits.yaml', 'limits: []'),
       KEYS_FILE: await write('keys.yaml', 'keys: ['),
       API_KEY: 'tenant:secret-key',
+      SIMULATOR_SCRIPTS: await write('script.yaml', 'turns:\n  - text: 3\n    finish: 4\n'),
     };
     expect(await check(variables)).toEqual({
       code: 1,
@@ -60,11 +61,13 @@ providers:
         'warning API_KEY has no effect: there is no such variable. Did you mean API_KEYS?',
         expect.stringMatching(/^fault {3}KEYS_FILE: keys\.yaml: the file is neither YAML nor JSON, at line 1, .*\.$/),
         'ok      LIMITS_FILE: limits.yaml',
+        'fault   SIMULATOR_SCRIPTS: script.yaml:2: turns[0].text must be string,array',
+        expect.stringMatching(/^fault {3}SIMULATOR_SCRIPTS: script\.yaml:3: turns\[0\]\.finish must /),
         'ok      PROVIDERS_FILE: providers.yaml',
         "ok      upstream 'up': answers, 1 models",
         "fault   upstream 'down': does not list its models: ECONNREFUSED",
         'ok      STATE: memory',
-        '2 faults.',
+        '4 faults.',
       ],
     });
     await upstream.close();
