@@ -10,7 +10,7 @@ import { requireRule } from './rule.js';
 export const PROJECT = fileURLToPath(new URL('../../', import.meta.url));
 
 /** What Node, npm and the C library read of the environment, besides the variables of the service. */
-const OF_THE_RUNTIME = ['NODE_ENV', 'NODE_OPTIONS', 'MALLOC_ARENA_MAX', 'MALLOC_MMAP_THRESHOLD_'];
+const OF_THE_RUNTIME = ['NODE_COMPILE_CACHE', 'NODE_ENV', 'NODE_OPTIONS', 'MALLOC_ARENA_MAX', 'MALLOC_MMAP_THRESHOLD_'];
 
 /** A file of the project, by its path within it. */
 export function readShipped(path: string): Promise<string> {
