@@ -22,12 +22,12 @@ import {
   pathOf,
   readJsonBodies,
 } from './http/index.js';
-import { HttpMetrics } from './metrics/index.js';
+import { HttpMetrics, requireMetricsExporter } from './metrics/index.js';
 import { OpenReplies, SHUTDOWN_SIGNALS, ShutdownLimit } from './operations/index.js';
 import { IdGenerator } from './protocol/index.js';
 import { ProviderRegistry } from './providers/index.js';
 import { SocketAdapter } from './responses/socket/index.js';
-import { requireExporter } from './tracing/index.js';
+import { requireSpanExporter } from './tracing/index.js';
 
 /**
  * Creates the configured application, ready to listen. Throws EnvironmentError when the environment is not valid, there is no model provider,
@@ -38,7 +38,8 @@ export async function createApp(options: AntiphonOptions = {}): Promise<NestFast
   // Also read here, after the module has loaded `.env`: violations are reported without a stack, before Nest logs one.
   const environment = readEnvironment({ ...process.env, ...options.environment });
   selectBackend(environment.STATE, options.state);
-  requireExporter(environment);
+  requireSpanExporter(environment);
+  requireMetricsExporter(environment);
   const app = await NestFactory.create<NestFastifyApplication>(module, createAdapter(), {
     abortOnError: false,
     logger: createLogger(environment),

@@ -680,7 +680,19 @@ export class Environment {
   @Text()
   readonly OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: string = '';
 
-  /** The name of the service in traces. */
+  /** Whether metrics are sent to the collector, too; see docs/operations.md. */
+  @Choice('none', 'otlp')
+  readonly OTEL_METRICS_EXPORTER: 'none' | 'otlp' = 'none';
+
+  /** The whole URL for metrics, if it is not `/v1/metrics` of OTEL_EXPORTER_OTLP_ENDPOINT. */
+  @Text()
+  readonly OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: string = '';
+
+  /** How often metrics are sent. */
+  @Milliseconds(1000)
+  readonly OTEL_METRIC_EXPORT_INTERVAL: number = 60_000;
+
+  /** The name of the service in traces and metrics. */
   @Text()
   readonly OTEL_SERVICE_NAME: string = 'antiphon';
 

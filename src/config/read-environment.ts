@@ -18,6 +18,13 @@ const STATES_OF_ONE_PROCESS: ReadonlyMap<string, string> = new Map([
   ['sqlite', 'With STATE=sqlite, the default of npm start, one process has the file to itself.'],
 ]);
 
+/** Where a collector may be. */
+const OTLP_URLS = [
+  'OTEL_EXPORTER_OTLP_ENDPOINT',
+  'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
+  'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT',
+] as const;
+
 const CHECKS: readonly VariableCheck<Environment>[] = [
   [
     ['API_KEYS'],
@@ -146,13 +153,24 @@ const CHECKS: readonly VariableCheck<Environment>[] = [
     },
   ],
   [
-    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'],
+    OTLP_URLS,
     (environment) => {
-      const names = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'] as const;
-      const wrong = names.find(
+      const wrong = OTLP_URLS.find(
         (name) => environment[name] !== '' && !/^https?:$/.test(URL.parse(environment[name])?.protocol ?? ''),
       );
       return wrong === undefined ? undefined : `${wrong}: expected a URL such as http://127.0.0.1:4318.`;
+    },
+  ],
+  [
+    ['OTEL_METRICS_EXPORTER', ...OTLP_URLS],
+    (environment) => {
+      const {
+        OTEL_METRICS_EXPORTER,
+        OTEL_EXPORTER_OTLP_ENDPOINT: base,
+        OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: own,
+      } = environment;
+      if (OTEL_METRICS_EXPORTER === 'none' || base !== '' || own !== '') return undefined;
+      return 'OTEL_METRICS_EXPORTER: otlp needs OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_METRICS_ENDPOINT.';
     },
   ],
   [

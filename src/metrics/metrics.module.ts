@@ -10,6 +10,7 @@ import { ResponseStore, StateCallObserver, StateModule } from '../state/index.js
 import { Clock } from '../time/index.js';
 import { HttpMetrics } from './http-metrics.js';
 import { MetricsController, MetricsSwitch } from './metrics.controller.js';
+import { MetricsExporter } from './metrics-exporter.js';
 import { MetricsServer } from './metrics-server.js';
 import { METRICS } from './metrics-token.js';
 import { Metrics } from './metrics.js';
@@ -52,6 +53,7 @@ class MetricsRegistryModule {}
   providers: [
     MetricsSwitch,
     MetricsServer,
+    MetricsExporter,
     {
       provide: TurnMetrics,
       inject: [METRICS, Environment],

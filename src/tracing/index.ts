@@ -1,2 +1,3 @@
-export { requireExporter } from './span-exporter.js';
+export * from './describe-service.js';
+export { requireSpanExporter } from './span-exporter.js';
 export * from './tracing.module.js';

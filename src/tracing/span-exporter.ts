@@ -6,6 +6,7 @@ import type { Environment } from '../config/index.js';
 import { OutageLog } from '../logging/index.js';
 import { requirePackages } from '../require-packages.js';
 import type { Clock } from '../time/index.js';
+import { describeService } from './describe-service.js';
 
 /** How long the last spans may take at a shutdown, ms. */
 const LAST_SPANS_MS = 2000;
@@ -19,7 +20,7 @@ export function isTraced({ OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACE
 }
 
 /** Throws EnvironmentError where spans are to be exported, and the libraries for it are not installed. */
-export function requireExporter(environment: Environment): void {
+export function requireSpanExporter(environment: Environment): void {
   if (isTraced(environment)) requirePackages('OTEL_EXPORTER_OTLP_ENDPOINT', ...PACKAGES);
 }
 
@@ -35,15 +36,11 @@ export class SpanExporter implements OnApplicationShutdown {
   /** Null when spans are not exported: then the libraries are not even loaded. Rejects with EnvironmentError where they are not installed. */
   static async open(environment: Environment, clock: Clock): Promise<SpanExporter | null> {
     if (!isTraced(environment)) return null;
-    requireExporter(environment);
-    const [
-      { BatchSpanProcessor },
-      { OTLPTraceExporter },
-      { defaultResource, detectResources, envDetector, resourceFromAttributes },
-    ] = await Promise.all([
+    requireSpanExporter(environment);
+    const [{ BatchSpanProcessor }, { OTLPTraceExporter }, resource] = await Promise.all([
       import('@opentelemetry/sdk-trace'),
       import('@opentelemetry/exporter-trace-otlp-proto'),
-      import('@opentelemetry/resources'),
+      describeService(environment),
     ]);
     const { OTEL_EXPORTER_OTLP_ENDPOINT: base, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own } = environment;
     const exporter = new OTLPTraceExporter({ url: own === '' ? `${base.replace(/\/+$/, '')}/v1/traces` : own });
@@ -59,10 +56,6 @@ export class SpanExporter implements OnApplicationShutdown {
         forceFlush: () => exporter.forceFlush(),
       },
     });
-    const named = resourceFromAttributes({ 'service.name': environment.OTEL_SERVICE_NAME });
-    const resource = defaultResource()
-      .merge(detectResources({ detectors: [envDetector] }))
-      .merge(named);
     return new SpanExporter(processor, resource, clock);
   }
 

@@ -2,10 +2,12 @@ import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 
-/** A collector of traces on this machine, which keeps what it is sent. */
+/** A collector of traces and metrics on this machine, which keeps what it is sent. */
 export class Collector implements AsyncDisposable {
   /** The bodies of all requests, as they came. */
   readonly bodies: Buffer[] = [];
+  /** Where they were sent. */
+  readonly paths: string[] = [];
   status = 200;
   private waiting: (() => void) | null = null;
 
@@ -19,6 +21,7 @@ export class Collector implements AsyncDisposable {
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
       request.on('end', () => {
         collector.bodies.push(Buffer.concat(chunks));
+        collector.paths.push(request.url ?? '');
         collector.waiting?.();
         reply.writeHead(collector.status).end();
       });
@@ -32,10 +35,9 @@ export class Collector implements AsyncDisposable {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
-  /** Resolves when a request has come. */
-  async received(): Promise<void> {
-    if (this.bodies.length > 0) return;
-    await new Promise<void>((resolve) => (this.waiting = resolve));
+  /** Resolves when so many requests have come. */
+  async received(requests = 1): Promise<void> {
+    while (this.bodies.length < requests) await new Promise<void>((resolve) => (this.waiting = resolve));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
