@@ -58,13 +58,17 @@ function threadsIn(folder: string): Readonly<Record<string, string>> {
 }
 
 /**
- * Puts the modules of `start.js` into that one file, those of the database's thread into `thread.js`, and those of the simulator's into
- * `schema-thread.js`. Finding, reading and linking two thousand modules is a third of a start. The other files stay as they were compiled.
+ * Puts the modules of `start.js` into that one file, those of the database's thread into `thread.js`, those of the simulator's into
+ * `schema-thread.js`, and those of `npm run migrate` into `apply-migrations.js`. Finding, reading and linking two thousand modules is a third of a start. The other files stay as they were compiled.
  */
 export async function bundleProgram(folder: string): Promise<void> {
   const { metafile, outputFiles } = await build({
     ...COMMON,
-    entryPoints: { start: join(folder, 'start.js'), ...threadsIn(folder) },
+    entryPoints: {
+      start: join(folder, 'start.js'),
+      'apply-migrations': join(folder, 'apply-migrations.js'),
+      ...threadsIn(folder),
+    },
     outdir: folder,
     allowOverwrite: true,
     banner: { js: REQUIRE },
@@ -72,7 +76,7 @@ export async function bundleProgram(folder: string): Promise<void> {
   });
   for (const { path, text } of outputFiles) writeFileSync(path, toAscii(nameOnlyClasses(text)));
   // No map either: with the first stack Node would read all of it, for half a second and 150 MB.
-  rmSync(join(folder, 'start.js.map'), { force: true });
+  for (const { path } of outputFiles) rmSync(`${path}.map`, { force: true });
   copyMigrations(folder, folder);
   listLicences(modulesIn(metafile), join(folder, 'start.licences.txt'));
 }

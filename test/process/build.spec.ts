@@ -30,6 +30,7 @@ describe('the program as it is built', () => {
     expect(importsOf(await read('thread.js'))).toEqual([]);
     expect(importsOf(await read('schema-thread.js'))).toEqual([]);
     expect(importsOf(await read('start.js'))).toEqual([]);
+    expect(importsOf(await read('apply-migrations.js'))).toEqual([]);
     // Programs import these.
     expect(importsOf(await read('index.js'))).toContain('./bootstrap.js');
   });
@@ -175,7 +176,8 @@ describe('a build', () => {
     await write('index.ts', "import 'reflect-metadata';\nexport { part } from './part.js';\n");
     await mkdir(join(folder, 'src/testing'));
     await write('testing/index.ts', "export { part as tested } from '../part.js';\n");
-    await write('migrate.ts', 'export {};\n');
+    await write('migrate.ts', "import './apply-migrations.js';\n");
+    await write('apply-migrations.ts', 'export {};\n');
     await write('state/postgres/migrations/1.sql', 'SELECT 1;');
     expect(await build()).toBe(0);
   });

@@ -83,10 +83,4 @@ describe('a program with the packed package', () => {
     await ended;
     expect(written.match(/Antiphon has stopped\. Goodbye\./g)).toHaveLength(1);
   });
-
-  it('starts the service with npm, without building it', async () => {
-    const options = { cwd: join(directory, 'node_modules/antiphon'), env: { PATH, HOME: directory } };
-    const { stdout } = await run('npm', ['start', '--silent', '--', '--version'], options);
-    expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
-  });
 });

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { decodeGenerator, encode } from 'gpt-tokenizer/encoding/o200k_base';
 
+import { EstimatedTokens } from './estimated-tokens.js';
 import { tokenizer } from './tokenizer.js';
 
 const PLAIN_TEXT = { disallowedSpecial: new Set<string>() };
@@ -65,5 +66,31 @@ describe('byte pairs', () => {
     const [first = 0] = tokenizer().encode('\u{10348}');
     expect([...tokenizer().decodeGenerator([first])].join('')).toBe('');
     expect([...tokenizer().decodeGenerator(tokenizer().encode('next'))]).toEqual(['next']);
+  });
+});
+
+describe('estimated tokens', () => {
+  const estimated = new EstimatedTokens();
+
+  it('join to the text that was cut, in texts of all scripts', () => {
+    fc.assert(
+      fc.property(texts, (text) => {
+        const tokens = estimated.encode(text);
+        expect([...estimated.decodeGenerator(tokens)].join('')).toBe(text.toWellFormed());
+        expect(estimated.countTokens(text)).toBe(tokens.length);
+      }),
+      { seed: 1 },
+    );
+  });
+
+  it.each([
+    'A provider yields what its model says. Antiphon adds ids, indexes, the order of events, errors and storage.',
+    'Die Katze sitzt auf dem Dach und beobachtet die Vögel, während der Regen langsam aufhört.',
+    '今天天气很好，我们去公园散步吧。这是一个关于人工智能的测试文本。',
+    '{"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}',
+  ])('are about as many as those of the library: %s', (text) => {
+    const ratio = estimated.countTokens(text) / encode(text).length;
+    expect(ratio).toBeGreaterThan(0.75);
+    expect(ratio).toBeLessThan(1.25);
   });
 });
