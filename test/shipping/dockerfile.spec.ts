@@ -43,6 +43,12 @@ describe('the Dockerfile', () => {
     for (const path of copied) expect(ignored).toContain(`!${path}`);
   });
 
+  it('keeps what is optional to install, with the command of the documentation', async () => {
+    const [, prune = ''] = /(npm pkg delete .* && npm prune)$/m.exec(dockerfile) ?? [];
+    expect(prune).toContain(' peerDependenciesMeta ');
+    expect(await readShipped('docs/deployment.md')).toContain(`\n${prune}\n`);
+  });
+
   it('runs as a user without rights, with the command and the variables of `npm start`', () => {
     expect(valuesOf('USER')).toEqual(['node']);
     expect(execForm(valuesOf('ENTRYPOINT')[0]).join(' ')).toBe(startCommand);
