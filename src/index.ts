@@ -38,6 +38,7 @@ export {
   Admission,
   type AdmittedTurn,
   type AnsweringTurn,
+  type AskedTurn,
   type BegunTurn,
   type EndedTurn,
   type EventSink,

@@ -17,6 +17,7 @@ export { Admission, type Lease, type QueuedTurn } from './turn/admission.js';
 export type { AdmittedTurn } from './turn/admit.js';
 export {
   type AnsweringTurn,
+  type AskedTurn,
   type BegunTurn,
   OBSERVERS,
   type Transport,

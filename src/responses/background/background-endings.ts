@@ -155,6 +155,7 @@ export class BackgroundEndings {
       startedAt: begunAt,
       trace: admitted.trace ?? null,
       isUsageStored: used !== undefined,
+      response,
       droppedEvents: 0,
       errorCode: response.error?.code ?? null,
       firstEventMs: null,

@@ -82,7 +82,9 @@ export class BackgroundResponses {
       this.observers.begun(() => turn.begun);
       return record.response;
     } catch (error) {
-      throw this.failures.toRefusal(error, admitted);
+      const refusal = this.failures.toRefusal(error, admitted);
+      this.observers.refused(admitted.caller, refusal);
+      throw refusal;
     }
   }
 

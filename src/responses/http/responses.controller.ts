@@ -28,6 +28,7 @@ import {
   withOutputTextJson,
 } from '../../protocol/index.js';
 import { readSessionId } from '../../sessions/index.js';
+import { isObject } from '../../validation/index.js';
 import { BackgroundResponses } from '../background/background-responses.js';
 import { BEFORE_ALL, EventStreams } from '../background/event-streams.js';
 import {
@@ -43,6 +44,7 @@ import {
 import { CREATE_EXAMPLES } from './create-examples.js';
 import { ResponsesService } from '../responses.service.js';
 import { StoredResponsesService } from '../stored-responses.service.js';
+import { TurnObservers } from '../turn/turn-observer.js';
 import { activate, forwardHeaders } from './client-connection.js';
 import { HalfClosedClients } from './half-closed-clients.js';
 import { SseTransport } from './sse-transport.js';
@@ -68,6 +70,7 @@ export class ResponsesController {
 
   constructor(
     private readonly validator: RequestValidator,
+    private readonly observers: TurnObservers,
     private readonly responses: ResponsesService,
     private readonly stored: StoredResponsesService,
     private readonly background: BackgroundResponses,
@@ -101,10 +104,15 @@ export class ResponsesController {
     @Headers() headers: Parameters,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const request = this.validator.checkRequest(body, caller);
-    const transport = request.stream === true ? 'sse' : 'json';
+    const transport = isObject(body) && body.stream === true ? 'sse' : 'json';
+    const { request, admitted } = this.observers.asked(
+      () => ({ caller, transport, request: body, headers }),
+      () => {
+        const checked = this.validator.checkRequest(body, caller);
+        return { request: checked, admitted: this.responses.admit(checked, caller, { headers }) };
+      },
+    );
     const obfuscate = request.stream_options?.include_obfuscation !== false;
-    const admitted = this.responses.admit(request, caller, { headers });
     if (request.background === true) {
       const response = await this.background.create(admitted, {
         transport,

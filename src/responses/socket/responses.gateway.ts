@@ -6,6 +6,7 @@ import { isPromise } from '../../time/index.js';
 import { RequestValidator } from '../dto/index.js';
 import { ResponsesService } from '../responses.service.js';
 import { withEventNames } from '../turn/event-names.js';
+import { TurnObservers } from '../turn/turn-observer.js';
 import { ErrorEventFilter } from './error-event.filter.js';
 import { SocketHandshake } from './socket-handshake.js';
 import { RESPONSES_PATH } from './socket-path.js';
@@ -20,6 +21,7 @@ export class ResponsesGateway implements OnGatewayInit {
   constructor(
     private readonly responses: ResponsesService,
     private readonly validator: RequestValidator,
+    private readonly observers: TurnObservers,
     private readonly environment: Environment,
     private readonly handshake: SocketHandshake,
   ) {}
@@ -48,11 +50,17 @@ export class ResponsesGateway implements OnGatewayInit {
   }
 
   private runRequest(turn: SocketTurn, body: Readonly<Record<string, unknown>>): Promise<void> {
-    const { request, generate, sessionId } = this.validator.checkEvent(body, turn.caller);
-    turn.rememberRequest();
+    const { caller } = turn;
     const { headers } = turn.handler.connection;
-    const { WS_SESSION_LOCK: locksSession } = this.environment;
-    const admitted = this.responses.admit(request, turn.caller, { generate, headers, sessionId, locksSession });
+    const admitted = this.observers.asked(
+      () => ({ caller, transport: 'websocket', request: body, headers }),
+      () => {
+        const { request, generate, sessionId } = this.validator.checkEvent(body, caller);
+        turn.rememberRequest();
+        const { WS_SESSION_LOCK: locksSession } = this.environment;
+        return this.responses.admit(request, caller, { generate, headers, sessionId, locksSession });
+      },
+    );
     const active = turn.activate(admitted);
     const sink = withEventNames(turn, this.environment.EVENT_NAMES);
     return turn.send(() => this.responses.execute(active, sink));

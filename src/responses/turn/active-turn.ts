@@ -69,7 +69,7 @@ export interface Outlet {
 }
 
 /** The outcome of a turn, as far as it is known. */
-type KnownOutcome = Pick<TurnRecord, 'provider' | 'status' | 'usage' | 'errorCode'>;
+type KnownOutcome = Pick<TurnRecord, 'provider' | 'status' | 'usage' | 'response' | 'errorCode'>;
 
 /** Shared: most turns end before the first is known. */
 const NO_ATTEMPTS: readonly UpstreamAttempt[] = [];
@@ -116,6 +116,7 @@ export class ActiveTurn {
     provider: null,
     status: 'disconnected',
     usage: null,
+    response: null,
     errorCode: null,
   };
 
@@ -245,7 +246,9 @@ export class ActiveTurn {
   }
 
   /** Records the end of the response. */
-  ended({ status, usage, error }: ResponseObject & { readonly status: TerminalStatus }): void {
+  ended(response: ResponseObject & { readonly status: TerminalStatus }): void {
+    const { status, usage, error } = response;
+    this.known.response = response;
     this.known.status = status;
     this.known.usage = usage;
     this.known.errorCode = error?.code ?? null;

@@ -2,7 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 
 import { Environment } from '../../config/index.js';
 import { ConversationGate } from '../../context/index.js';
-import type { Usage } from '../../protocol/index.js';
+import type { ApiError, Usage } from '../../protocol/index.js';
 import { type HeldLock, NO_LOCK } from '../../locks/index.js';
 import { SessionGate } from '../../sessions/index.js';
 import { Clock, isPromise, type MaybePromise } from '../../time/index.js';
@@ -72,6 +72,12 @@ export class Entrance {
       turn.throwIfStopped();
       this.tell(turn, headers ?? lease.headers);
     });
+  }
+
+  /** Notifies the observers of an error that a client gets instead of a response. */
+  refuse({ admitted, run }: ActiveTurn, refusal: ApiError): void {
+    // The client of a background turn has its answer.
+    if (run === null) this.observers.refused(admitted.caller, refusal);
   }
 
   /** Stops remaining work, releases what the turn holds and notifies the observers. Repeated calls do nothing. */

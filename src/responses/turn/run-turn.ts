@@ -65,6 +65,7 @@ export class TurnRunner {
       }
       const refusal = this.failures.toRefusal(error, turn.admitted);
       turn.refused(refusal.code);
+      this.entrance.refuse(turn, refusal);
       await turn.releaseLock();
       throw refusal;
     } finally {

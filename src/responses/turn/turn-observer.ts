@@ -2,13 +2,30 @@ import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 
 import type { Caller } from '../../access/index.js';
-import type { TerminalStatus, TraceContext, Usage } from '../../protocol/index.js';
+import {
+  ApiError,
+  type ResponseObject,
+  type TerminalStatus,
+  type TraceContext,
+  type Usage,
+} from '../../protocol/index.js';
 import type { UpstreamAttempt } from '../../providers/index.js';
 import { isPromise, type MaybePromise } from '../../time/index.js';
 import { findInstances } from './find-instances.js';
 
 /** The transport of a turn. */
 export type Transport = 'json' | 'sse' | 'websocket';
+
+/** What a client asks for: the body of a create request, or a `response.create` without its envelope. */
+export interface AskedTurn {
+  /** The same object as in BegunTurn, unless the turn waits in a queue. */
+  readonly caller: Caller;
+  readonly transport: Transport;
+  /** As it was sent, not validated. Part of the turn: do not change it. */
+  readonly request: unknown;
+  /** The headers of the request or of the upgrade, by their names in lower case. */
+  readonly headers: Readonly<Record<string, unknown>>;
+}
 
 /** A turn at its beginning. */
 export interface BegunTurn {
@@ -42,6 +59,8 @@ export interface TurnRecord extends BegunTurn {
    */
   readonly status: TerminalStatus | 'cancelled' | 'refused' | 'disconnected';
   readonly usage: Usage | null;
+  /** The response as it ended; null when it was refused, or its client has left. Part of the service: do not change it. */
+  readonly response: ResponseObject | null;
   /** Whether its usage is stored together with its response. */
   readonly isUsageStored: boolean;
   /** Events of the model that are not part of the protocol and that its transport cannot carry. */
@@ -65,6 +84,12 @@ export interface TurnRecord extends BegunTurn {
  * observers; errors are logged.
  */
 export abstract class TurnObserver {
+  /** A client asks for a turn, which is not validated yet. */
+  asked?(turn: AskedTurn): MaybePromise<void>;
+
+  /** What was asked for is answered with an error instead of a response. `settled` follows if its turn has begun. */
+  refused?(caller: Caller, error: ApiError): MaybePromise<void>;
+
   /**
    * A turn begins: it is validated and waits for its Admission. For a background turn it is called once the turn is stored, by the process
    * that created it; the process that runs the turn may call `firstEvent` and `settled` before that.
@@ -85,6 +110,8 @@ export const OBSERVERS = 'antiphon: observers';
 @Injectable()
 export class TurnObservers implements OnModuleInit {
   private readonly logger = new Logger(TurnObservers.name);
+  private ofAsked: readonly TurnObserver[] = [];
+  private ofRefused: readonly TurnObserver[] = [];
   private ofBegun: readonly TurnObserver[] = [];
   private ofFirstEvent: readonly TurnObserver[] = [];
   private ofSettled: readonly TurnObserver[] = [];
@@ -96,43 +123,67 @@ export class TurnObservers implements OnModuleInit {
 
   onModuleInit(): void {
     const observers = findInstances(this.discovery, TurnObserver, this.given);
+    this.ofAsked = observers.filter((observer) => observer.asked !== undefined);
+    this.ofRefused = observers.filter((observer) => observer.refused !== undefined);
     this.ofBegun = observers.filter((observer) => observer.begun !== undefined);
     this.ofFirstEvent = observers.filter((observer) => observer.firstEvent !== undefined);
     this.ofSettled = observers.filter((observer) => observer.settled !== undefined);
   }
 
+  /** Reports what a client asks for, and why it is refused if `admit` throws an ApiError. Returns what `admit` returns. */
+  asked<T>(turn: () => AskedTurn, admit: () => T): T {
+    if (this.ofAsked.length === 0 && this.ofRefused.length === 0) return admit();
+    const asked = turn();
+    const name = `request ${asked.caller.requestId}`;
+    this.tell(this.ofAsked, name, (observer) => observer.asked?.(asked));
+    try {
+      return admit();
+    } catch (error) {
+      if (error instanceof ApiError) this.refused(asked.caller, error);
+      throw error;
+    }
+  }
+
+  /** Reports an error that answers what a client has asked for. */
+  refused(caller: Caller, error: ApiError): void {
+    this.tell(this.ofRefused, `request ${caller.requestId}`, (observer) => observer.refused?.(caller, error));
+  }
+
   /** Reports a turn that begins. */
   begun(turn: () => BegunTurn): void {
-    if (this.ofBegun.length > 0) this.tell(this.ofBegun, turn(), (observer, begun) => observer.begun?.(begun));
+    if (this.ofBegun.length === 0) return;
+    const begun = turn();
+    this.tell(this.ofBegun, begun.responseId, (observer) => observer.begun?.(begun));
   }
 
   /** Reports the first event of a turn's model. */
   firstEvent(turn: () => AnsweringTurn): void {
     if (this.ofFirstEvent.length === 0) return;
-    this.tell(this.ofFirstEvent, turn(), (observer, answering) => observer.firstEvent?.(answering));
+    const answering = turn();
+    this.tell(this.ofFirstEvent, answering.responseId, (observer) => observer.firstEvent?.(answering));
   }
 
   /** Reports a turn that is over. */
   settled(record: TurnRecord): void {
-    this.tell(this.ofSettled, record, (observer, settled) => observer.settled?.(settled));
+    this.tell(this.ofSettled, record.responseId, (observer) => observer.settled?.(record));
   }
 
-  private tell<T extends BegunTurn>(
+  private tell(
     observers: readonly TurnObserver[],
-    turn: T,
-    call: (observer: TurnObserver, turn: T) => MaybePromise<void> | undefined,
+    what: string,
+    call: (observer: TurnObserver) => MaybePromise<void> | undefined,
   ): void {
     for (const observer of observers) {
       try {
-        const told = call(observer, turn);
-        if (isPromise(told)) Promise.resolve(told).catch((error: unknown) => this.fail(observer, turn, error));
+        const told = call(observer);
+        if (isPromise(told)) Promise.resolve(told).catch((error: unknown) => this.fail(observer, what, error));
       } catch (error) {
-        this.fail(observer, turn, error);
+        this.fail(observer, what, error);
       }
     }
   }
 
-  private fail(observer: TurnObserver, { responseId }: BegunTurn, error: unknown): void {
-    this.logger.error(`${observer.constructor.name} failed for ${responseId}`, error);
+  private fail(observer: TurnObserver, what: string, error: unknown): void {
+    this.logger.error(`${observer.constructor.name} failed for ${what}`, error);
   }
 }
