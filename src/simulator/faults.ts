@@ -46,6 +46,11 @@ export function drawByRates(rates: FaultRates, settings: FaultSettings, random: 
   return undefined;
 }
 
+/** Whether a fault answers a turn with an error before any output. */
+export function refusesAtOnce({ kind, after = 0 }: Pick<Fault, 'kind'> & FaultSettings): boolean {
+  return after === 0 && REFUSAL_KINDS.some((refusal) => refusal === kind);
+}
+
 /** Inserts a fault into the steps of a turn. */
 export function* withFault(steps: Iterable<Step>, fault: Fault, model: string): Generator<Step> {
   let deltas = 0;

@@ -99,7 +99,10 @@ export class SimulatorVariables {
   @Rates(...FAULT_KINDS)
   readonly SIMULATOR_FAULTS: FaultRates = {};
 
-  /** Lets requests control the simulator with the header `x-simulate`. */
+  /**
+   * Lets requests control the simulator with the header `x-simulate`, keeps a journal of what each space was asked, and opens the routes of
+   * `/simulator` for both, unless NODE_ENV is `production`.
+   */
   @Flag()
   readonly SIMULATOR_CONTROL: boolean = false;
 
@@ -107,7 +110,7 @@ export class SimulatorVariables {
   @Flag({ open: true })
   readonly SIMULATOR_STATS: boolean | null = null;
 
-  /** `production` turns off `GET /simulator/stats`. */
+  /** `production` turns off `GET /simulator/stats`, and the routes that SIMULATOR_CONTROL opens. */
   @Text()
   readonly NODE_ENV: string = '';
 }
@@ -132,6 +135,11 @@ const CHECKS: readonly VariableCheck<SimulatorVariables>[] = [
 /** Reads and checks the simulator's variables. Throws EnvironmentError with every violation at once. */
 export function readSimulatorVariables(variables: Variables): SimulatorVariables {
   return readVariables(SimulatorVariables, variables, CHECKS);
+}
+
+/** Whether clients may read the journal and change what the simulator answers. */
+export function isControlOpen({ SIMULATOR_CONTROL, NODE_ENV }: SimulatorVariables): boolean {
+  return SIMULATOR_CONTROL && NODE_ENV !== 'production';
 }
 
 /** The latency of the simulator in one line, so that nobody takes numbers of `instant` for those of a model. */

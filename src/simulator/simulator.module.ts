@@ -1,17 +1,20 @@
 import { type DynamicModule, Module, type Provider } from '@nestjs/common';
 
 import { VariableSource } from '../config/index.js';
+import { Clock } from '../time/index.js';
+import { ControlSwitch, SimulatorControlController } from './control.controller.js';
 import { SimulatorOptions } from './simulator-options.js';
 import { SimulatorController, StatisticsSwitch } from './simulator.controller.js';
 import { SimulatorProvider } from './simulator.provider.js';
 import { SimulatorStatistics } from './simulator-statistics.js';
-import { readSimulatorVariables, SimulatorVariables } from './simulator-variables.js';
+import { JournalObserver, Spaces } from './spaces/index.js';
+import { isControlOpen, readSimulatorVariables, SimulatorVariables } from './simulator-variables.js';
 
 /**
- * The simulator: simulated models, and `GET /simulator/stats`. Import it beside AntiphonModule, or in its `imports`.
+ * The simulator: simulated models, `GET /simulator/stats` and, with SIMULATOR_CONTROL, the other routes of `/simulator`. Import it beside AntiphonModule, or in its `imports`.
  */
 @Module({
-  controllers: [SimulatorController],
+  controllers: [SimulatorController, SimulatorControlController],
   providers: [
     {
       provide: SimulatorVariables,
@@ -19,9 +22,18 @@ import { readSimulatorVariables, SimulatorVariables } from './simulator-variable
       useFactory: (source: VariableSource) => readSimulatorVariables(source.of(SimulatorVariables)),
     },
     provideOptions({}),
+    Spaces,
+    {
+      provide: JournalObserver,
+      inject: [SimulatorVariables, Spaces, Clock],
+      // Nobody could read it.
+      useFactory: (variables: SimulatorVariables, spaces: Spaces, clock: Clock) =>
+        isControlOpen(variables) ? new JournalObserver(spaces, clock) : null,
+    },
     SimulatorProvider,
     SimulatorStatistics,
     StatisticsSwitch,
+    ControlSwitch,
   ],
   exports: [SimulatorOptions, SimulatorProvider],
 })

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 
-import { Inject, Logger, type OnModuleInit } from '@nestjs/common';
+import { Inject, Logger, type OnModuleInit, Optional } from '@nestjs/common';
 
 import { type ModelInfo, ModelProvider, type ModelSink, PushingProvider, type Turn } from '../providers/index.js';
 import { Clock } from '../time/index.js';
@@ -17,29 +17,31 @@ import { toSteps } from './answer/to-steps.js';
 import type { Wording } from './answer/write-text.js';
 import { BoundedCache } from './bounded-cache.js';
 import { type Control, CONTROL_HEADER, readControl, refuseControl } from './control.js';
-import { drawByRates, drawFault, type Fault, withFault } from './faults.js';
+import { drawByRates, drawFault, type Fault, refusesAtOnce, withFault } from './faults.js';
 import { type Latency, withLatency } from './latency.js';
 import { describeModel, isListed, latencyOf, listModels } from './model-catalogue.js';
 import { type Performance, play } from './play.js';
 import { PromptCache } from './prompt-cache.js';
 import { isTimed, planScript } from './script/plan-script.js';
-import { readScripts } from './script/read-script.js';
-import { Script } from './script/script.js';
 import { SeededRandom } from './seeded-random.js';
 import { SIMULATOR } from './simulator-name.js';
 import { SimulatorOptions } from './simulator-options.js';
+import { type Space, SPACE_HEADER, Spaces } from './spaces/index.js';
 import type { Plan, Step } from './step.js';
-import { Tally } from './tally.js';
 
 /** Characters of the texts of all remembered answers. */
 const MOST_CHARACTERS = 512 * 1024;
 
 const LONGEST_KEPT = 16 * 1024;
 
+/** The plan of a turn that is refused. */
+const NOTHING: Plan = { steps: [{ type: 'finish', reason: 'stop' }], written: null };
+
 /** Input for planning a turn. */
 interface Cue {
   readonly turn: Turn;
   readonly control: Control;
+  readonly space: Space;
   /** Maximum output tokens. */
   readonly limit: number;
   /** Of the request and its seed. */
@@ -59,9 +61,7 @@ export class SimulatorProvider extends PushingProvider implements OnModuleInit {
   override readonly isRecorded = false;
   /** Scripts and recordings may play hosted tools; the simulator itself runs none. */
   override hostedTools: PushingProvider['hostedTools'] = [];
-  override readonly requestHeaders = [CONTROL_HEADER];
-  private scripts: readonly Script[] = [];
-  private readonly asked = new Tally();
+  override readonly requestHeaders = [CONTROL_HEADER, SPACE_HEADER];
   private readonly answers = new RememberedAnswers();
   private readonly prompts = new PromptCache();
   private readonly logger = new Logger('Simulator');
@@ -71,6 +71,7 @@ export class SimulatorProvider extends PushingProvider implements OnModuleInit {
   constructor(
     @Inject(SimulatorOptions) private readonly options: SimulatorOptions,
     @Inject(Clock) private readonly clock: Clock,
+    @Optional() @Inject(Spaces) private readonly spaces: Spaces = new Spaces(options),
   ) {
     super();
     this.isFallback = options.isFallback;
@@ -78,18 +79,19 @@ export class SimulatorProvider extends PushingProvider implements OnModuleInit {
 
   /** Reads the scripts. Throws EnvironmentError if any is invalid. */
   async onModuleInit(): Promise<void> {
-    this.scripts = (await readScripts(this.options.scripts)).map((script) => new Script(script));
-    if (this.scripts.length > 0) this.hostedTools = 'all';
+    await this.spaces.load();
+    this.spaces.whenScripted(() => (this.hostedTools = 'all'));
   }
 
   override async models(): Promise<readonly ModelInfo[]> {
-    const scripted = this.scripts.map(({ model }) => model).filter((model) => model !== '*' && !isListed(model));
+    const models = this.spaces.scripts.map(({ file }) => file.model);
+    const scripted = models.filter((model) => model !== '*' && !isListed(model));
     return [...listModels(), ...scripted.map(describeModel)];
   }
 
   override find(model: string, { alone }: { readonly alone: boolean }): ModelInfo | undefined {
     if (model === '') return undefined;
-    const isServed = (this.options.anyModel ?? alone) || isListed(model) || this.scriptOf(model) !== undefined;
+    const isServed = (this.options.anyModel ?? alone) || isListed(model) || this.spaces.serve(model);
     return isServed ? describeModel(model) : undefined;
   }
 
@@ -103,25 +105,29 @@ export class SimulatorProvider extends PushingProvider implements OnModuleInit {
     const cached = this.options.promptCache ? await this.prompts.take(turn, input, sink.signal) : 0;
     const identity = identify(turn, control.seed ?? this.options.seed);
     const randomFor: RandomFor = (use) => new SeededRandom(use, identity);
-    const cue: Cue = { turn, control, limit: limitOf(turn), identity, randomFor, sink };
+    const space = this.spaces.ofTurn(turn);
+    const cue: Cue = { turn, control, space, limit: limitOf(turn), identity, randomFor, sink };
     // Repeated requests draw new faults and latencies, unless the request sets a seed.
-    const time = this.asked.next(identity);
+    const time = space.asked.next(identity);
     const random = new SeededRandom('time', control.seed === undefined ? time : 0, identity);
-    const plan = await this.plan(cue, random);
-    const fault = time < (control.times ?? Infinity) ? this.drawFault(control, random) : undefined;
+    const queued = control.fault === undefined ? space.takeFault() : undefined;
+    // A script keeps its turn for the retry.
+    const plan = queued !== undefined && refusesAtOnce(queued) ? NOTHING : await this.plan(cue, random);
+    const drawn = time < (control.times ?? Infinity) ? this.drawFault(control, random) : undefined;
+    const fault = queued === undefined ? drawn : drawFault(queued.kind, queued, random);
     const steps = fault === undefined ? plan.steps : withFault(plan.steps, fault, turn.settings.model);
     const speed = control.speed ?? this.options.speed;
     return { ...plan, steps, speed, input, cached };
   }
 
   private async plan(cue: Cue, random: SeededRandom): Promise<Plan> {
-    const { turn, control, limit, randomFor } = cue;
-    const script = this.scriptOf(turn.settings.model);
+    const { turn, control, space, limit, randomFor } = cue;
+    const script = space.scriptFor(turn);
     // Summaries are of the service, which no script knows.
     if (script === undefined || turn.purpose === 'summary') return this.planAnswer(cue, random);
     const scripted = script.pick(turn.context, control.turn);
     if (scripted === null) {
-      if (this.options.unmatched === 'error') throw script.refuseUnmatched();
+      if (this.options.unmatched === 'error') throw space.refuse(script, turn);
       return this.planAnswer(cue, random);
     }
     const keepTime = script.keepsTime && control.latency === undefined && isTimed(scripted);
@@ -132,7 +138,7 @@ export class SimulatorProvider extends PushingProvider implements OnModuleInit {
   private async planAnswer(cue: Cue, random: SeededRandom): Promise<Plan> {
     const { turn, control, limit, identity, randomFor, sink } = cue;
     const eagerness = { rounds: control.rounds ?? this.options.toolRounds, calls: control.calls ?? null };
-    const wording = this.introduce(cue) ?? this.chooseWording(control);
+    const wording = this.introduce(cue) ?? this.chooseWording(control, cue.space);
     const answer = await this.answers.plan(turn, identity, { wording, eagerness, limit, sink }, randomFor);
     const reasoning = answer.reasoning?.tokens ?? 0;
     return {
@@ -163,12 +169,12 @@ export class SimulatorProvider extends PushingProvider implements OnModuleInit {
     return { generator: 'fixed', text, length: null, nextPosition: () => 0 };
   }
 
-  private chooseWording(control: Control): Wording {
+  private chooseWording(control: Control, space: Space): Wording {
     const { options } = this;
     const { generator = options.generator, text = options.text, length = options.length } = control;
     const isGiven = generator === 'fixed' || generator === 'sequence';
     if (isGiven && text === '') throw refuseControl(`generator=${generator} needs a text.`);
-    return { generator, text, length, nextPosition: () => this.asked.next(`sequence ${hash('sha256', text)}`) };
+    return { generator, text, length, nextPosition: () => space.asked.next(`sequence ${hash('sha256', text)}`) };
   }
 
   private drawFault(control: Control, random: SeededRandom): Fault | undefined {
@@ -185,11 +191,6 @@ export class SimulatorProvider extends PushingProvider implements OnModuleInit {
     if (!this.isWarned) this.logger.warn('x-simulate is ignored: it needs SIMULATOR_CONTROL=true');
     this.isWarned = true;
     return {};
-  }
-
-  /** The script of this model name, or else one for every name. */
-  private scriptOf(model: string): Script | undefined {
-    return this.scripts.find((script) => script.model === model) ?? this.scripts.find((script) => script.serves(model));
   }
 }
 

@@ -11,8 +11,8 @@ export interface ScriptFile {
   readonly match?: 'order' | 'last_user_message' | 'request';
   /** What advances to the next turn: each request, or the number of answers in the transcript. */
   readonly advance?: 'request' | 'conversation';
-  /** What happens after the last turn. */
-  readonly on_exhausted?: 'repeat_last' | 'error' | 'loop';
+  /** What happens after the last turn; `unmatched`: as with a request that no turn matches. */
+  readonly on_exhausted?: 'repeat_last' | 'error' | 'loop' | 'unmatched';
   /** Whether to wait for the `at` of steps. */
   readonly timing?: 'recorded' | 'none';
   readonly turns: readonly ScriptTurn[];
@@ -230,7 +230,8 @@ const condition = object(
   { minProperties: 1 },
 );
 
-const turn = object(
+/** The JSON Schema of a ScriptTurn. */
+export const TURN_SCHEMA = object(
   {
     when: textOr({}, condition),
     request: object(
@@ -256,9 +257,9 @@ export const SCRIPT_SCHEMA = object(
     model: { type: 'string', minLength: 1 },
     match: { enum: ['order', 'last_user_message', 'request'] },
     advance: { enum: ['request', 'conversation'] },
-    on_exhausted: { enum: ['repeat_last', 'error', 'loop'] },
+    on_exhausted: { enum: ['repeat_last', 'error', 'loop', 'unmatched'] },
     timing: { enum: ['recorded', 'none'] },
-    turns: { type: 'array', items: turn, minItems: 1 },
+    turns: { type: 'array', items: TURN_SCHEMA, minItems: 1 },
   },
   { required: ['turns'] },
 );

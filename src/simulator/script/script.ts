@@ -48,6 +48,13 @@ export class Script {
     return this.file.timing !== 'none';
   }
 
+  /** Whether requests have taken all of its turns, and none is repeated. */
+  get isUsedUp(): boolean {
+    const { match = 'order', on_exhausted: afterLast = 'repeat_last', turns } = this.file;
+    const ends = afterLast === 'error' || afterLast === 'unmatched';
+    return ends && match === 'order' && this.asked.count('') >= turns.length;
+  }
+
   /**
    * Selects the turn that answers a transcript; null if none matches it. `position` (from 1) moves the script there for all clients.
    * Throws ModelError 400 if no turn is left, or if the script does not support positions.
@@ -67,6 +74,7 @@ export class Script {
     if (isCounted) return this.at(track.turns, this.asked.next(track.key));
     const digest = digestTranscript(context);
     const turn = this.at(track.turns, next + this.failed.count(digest));
+    if (turn === null) return null;
     // Only consecutive failures count, so that a repeated transcript gets the same answers again.
     this.failed.set(digest, fails(turn) ? this.failed.count(digest) + 1 : 0);
     return turn;
@@ -115,11 +123,12 @@ export class Script {
     return { key, turns: answering, answered: countAnswers(withoutApprovals(context.slice(last + 1))) };
   }
 
-  private at(turns: readonly ScriptTurn[], index: number): ScriptTurn {
+  private at(turns: readonly ScriptTurn[], index: number): ScriptTurn | null {
     const { on_exhausted: afterLast = 'repeat_last' } = this.file;
     const wanted = afterLast === 'loop' ? index % turns.length : index;
     const turn = turns[afterLast === 'repeat_last' ? Math.min(wanted, turns.length - 1) : wanted];
     if (turn !== undefined) return turn;
+    if (afterLast === 'unmatched') return null;
     throw this.refuse(`has no turn ${index + 1}`);
   }
 

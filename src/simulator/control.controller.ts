@@ -1,0 +1,216 @@
+import {
+  Body,
+  type CanActivate,
+  Controller,
+  Delete,
+  Get,
+  Headers,
+  HttpCode,
+  Injectable,
+  NotFoundException,
+  Param,
+  Post,
+  Query,
+  UseGuards,
+} from '@nestjs/common';
+
+import { ApiKeyGuard, type Caller, CurrentCaller } from '../access/index.js';
+import { firstLineOf, requireSchema } from '../config/index.js';
+import { ApiError } from '../protocol/index.js';
+import { FAULT_KINDS, type FaultKind } from './fault-kinds.js';
+import { requireNamedScript } from './script/read-script.js';
+import { type JournalEntry, type Space, SPACE_HEADER, type SpaceScript, Spaces } from './spaces/index.js';
+import { isControlOpen, SimulatorVariables } from './simulator-variables.js';
+
+type Parameters = Readonly<Record<string, unknown>>;
+
+/** Returns 404 without SIMULATOR_CONTROL=true, and always in production. */
+@Injectable()
+export class ControlSwitch implements CanActivate {
+  constructor(private readonly variables: SimulatorVariables) {}
+
+  canActivate(): boolean {
+    if (isControlOpen(this.variables)) return true;
+    throw new NotFoundException();
+  }
+}
+
+/** A list, as the API has them. */
+interface List<T> {
+  readonly object: 'list';
+  readonly data: readonly T[];
+}
+
+/** A page of the journal. */
+export interface JournalPage extends List<JournalEntry> {
+  /** Whether the journal has later requests that match. */
+  readonly has_more: boolean;
+}
+
+/** A script of a space. */
+export interface ListedScript {
+  readonly object: 'simulator.script';
+  readonly model: string;
+  readonly match: string;
+  readonly turns: number;
+}
+
+/** A fault that waits for the next turns. */
+export interface ListedFault {
+  readonly object: 'simulator.fault';
+  readonly kind: FaultKind;
+  /** How many turns it still hits. */
+  readonly turns: number;
+}
+
+interface FaultBody {
+  readonly kind: FaultKind;
+  readonly turns?: number;
+  readonly after?: number;
+  readonly for?: number;
+  readonly retry_after?: number;
+}
+
+const whole = { type: 'integer', minimum: 0, maximum: 1e9 };
+
+const FAULT_SCHEMA = {
+  type: 'object',
+  properties: {
+    kind: { enum: FAULT_KINDS },
+    turns: { ...whole, minimum: 1 },
+    after: whole,
+    for: whole,
+    retry_after: whole,
+  },
+  required: ['kind'],
+  additionalProperties: false,
+};
+
+const LONGEST_PAGE = 1000;
+const DEFAULT_PAGE = 100;
+
+/**
+ * `/simulator`: what a space of the caller's tenant was asked, and what it answers next. Without the header `x-simulator-space` it is the
+ * space of requests without it. Everything is of this process.
+ */
+@Controller('simulator')
+@UseGuards(ControlSwitch, ApiKeyGuard)
+export class SimulatorControlController {
+  constructor(private readonly spaces: Spaces) {}
+
+  /** The create requests with their answers, oldest first: those after a number, of a model, with a status. */
+  @Get('requests')
+  requests(@CurrentCaller() caller: Caller, @Headers() headers: Parameters, @Query() query: Parameters): JournalPage {
+    const { model, status } = query;
+    const [after, limit] = [readWhole(query, 'after', 0), readWhole(query, 'limit', DEFAULT_PAGE)];
+    const found = this.spaceOf(caller, headers).journal.entries.filter((entry) => {
+      if (entry.number <= after) return false;
+      return (model === undefined || entry.model === model) && (status === undefined || entry.status === status);
+    });
+    const data = found.slice(0, Math.min(limit, LONGEST_PAGE));
+    return { object: 'list', data, has_more: data.length < found.length };
+  }
+
+  /** The scripts, in the order in which they are asked. */
+  @Get('scripts')
+  scripts(@CurrentCaller() caller: Caller, @Headers() headers: Parameters): List<ListedScript> {
+    return { object: 'list', data: this.spaceOf(caller, headers).scripts.map(toListed) };
+  }
+
+  /** Adds a script, in place of the one of the same model. Throws ApiError 400 if it is not valid. */
+  @Post('scripts')
+  @HttpCode(200)
+  async addScript(
+    @CurrentCaller() caller: Caller,
+    @Headers() headers: Parameters,
+    @Body() body: unknown,
+  ): Promise<ListedScript> {
+    const script = { file: await checkBody(() => requireNamedScript(body)) };
+    this.spaceOf(caller, headers).add(script);
+    return toListed(script);
+  }
+
+  /** Removes the script of a model. Throws ApiError 404. */
+  @Delete('scripts/:model')
+  removeScript(
+    @CurrentCaller() caller: Caller,
+    @Headers() headers: Parameters,
+    @Param('model') model: string,
+  ): { readonly model: string; readonly deleted: true } {
+    if (this.spaceOf(caller, headers).remove(model)) return { model, deleted: true };
+    throw new ApiError(404, 'invalid_request_error', null, null, `No script has the model '${model}'.`);
+  }
+
+  /** The faults that wait. */
+  @Get('faults')
+  faults(@CurrentCaller() caller: Caller, @Headers() headers: Parameters): List<ListedFault> {
+    const { faults } = this.spaceOf(caller, headers);
+    return { object: 'list', data: faults.map(({ kind, turns }) => ({ object: 'simulator.fault', kind, turns })) };
+  }
+
+  /** Has the next turns fail. Throws ApiError 400 if the body is not valid. */
+  @Post('faults')
+  @HttpCode(200)
+  async addFault(
+    @CurrentCaller() caller: Caller,
+    @Headers() headers: Parameters,
+    @Body() body: unknown,
+  ): Promise<ListedFault> {
+    const {
+      kind,
+      turns = 1,
+      after,
+      for: forMs,
+      retry_after: retryAfterSeconds,
+    } = await checkBody(() => requireSchema<FaultBody>(body, FAULT_SCHEMA));
+    this.spaceOf(caller, headers).addFault({
+      kind,
+      turns,
+      ...(after === undefined ? {} : { after }),
+      ...(forMs === undefined ? {} : { forMs }),
+      ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    });
+    return { object: 'simulator.fault', kind, turns };
+  }
+
+  /** Removes the faults that wait. */
+  @Delete('faults')
+  clearFaults(@CurrentCaller() caller: Caller, @Headers() headers: Parameters): { readonly deleted: true } {
+    this.spaceOf(caller, headers).clearFaults();
+    return { deleted: true };
+  }
+
+  /** The space is as it was at the start: its scripts from their first turns, no faults, an empty journal. */
+  @Post('reset')
+  @HttpCode(200)
+  reset(@CurrentCaller() caller: Caller, @Headers() headers: Parameters): { readonly object: 'simulator.reset' } {
+    this.spaceOf(caller, headers).reset();
+    return { object: 'simulator.reset' };
+  }
+
+  private spaceOf({ tenant }: Caller, headers: Parameters): Space {
+    const name = headers[SPACE_HEADER];
+    return this.spaces.of(tenant, typeof name === 'string' ? name : '');
+  }
+}
+
+function toListed({ file: { model, match = 'order', turns } }: SpaceScript): ListedScript {
+  return { object: 'simulator.script', model, match, turns: turns.length };
+}
+
+/** Throws ApiError 400 with the place of a violation. */
+async function checkBody<T>(check: () => Promise<T>): Promise<T> {
+  try {
+    return await check();
+  } catch (error) {
+    throw ApiError.of('invalid_value', `Invalid body: ${firstLineOf(error)}.`);
+  }
+}
+
+/** A whole number of a query. Throws ApiError 400. */
+function readWhole(query: Parameters, param: string, otherwise: number): number {
+  const value = query[param];
+  if (value === undefined) return otherwise;
+  if (typeof value === 'string' && /^\d{1,9}$/.test(value)) return Number(value);
+  throw ApiError.of('invalid_value', `Invalid '${param}': expected a whole number.`, { param });
+}

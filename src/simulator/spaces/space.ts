@@ -1,0 +1,149 @@
+import { ModelError, type Turn } from '../../providers/index.js';
+import { isUserMessage } from '../../providers/transcripts/index.js';
+import { readText } from '../answer/read-items.js';
+import type { FaultKind } from '../fault-kinds.js';
+import type { FaultSettings } from '../faults.js';
+import type { NamedScript } from '../script/read-script.js';
+import { Script } from '../script/script.js';
+import { Tally } from '../tally.js';
+import { Journal } from './journal.js';
+
+/** A script of a space, and what a program says about it. */
+export interface SpaceScript {
+  readonly file: NamedScript;
+  /** Which turns it answers besides those of its model. Such a script comes before those without, the newest first. */
+  readonly accepts?: (turn: Turn) => boolean;
+  /** What it is called in errors, such as `on(/weather/) at agent.test.ts:12:7`. */
+  readonly label?: string;
+}
+
+/** A fault of the next turns of a space. */
+export interface SpaceFault extends FaultSettings {
+  readonly kind: FaultKind;
+  /** How many turns it hits. */
+  readonly turns: number;
+}
+
+/** A script with its position. */
+type PlayedScript = SpaceScript & { readonly script: Script };
+
+/** Characters of a message in an error. */
+const LONGEST_QUOTE = 200;
+
+/** What tests that share a simulator have each for themselves: scripts with their positions, counts, faults and a journal. */
+export class Space {
+  readonly journal = new Journal();
+  /** How often it has seen a request, and counts of generators. */
+  asked = new Tally();
+  private played: readonly PlayedScript[] = [];
+  private queued: { readonly fault: SpaceFault; left: number }[] = [];
+
+  /** `initial` are its scripts at the start, and after a reset. Calls `scripted` when it gets one. */
+  constructor(
+    private readonly initial: readonly SpaceScript[],
+    private readonly scripted: () => void,
+  ) {
+    this.reset();
+    if (initial.length > 0) scripted();
+  }
+
+  /** Everything is as it was at the start. */
+  reset(): void {
+    this.asked = new Tally();
+    this.played = this.initial.map(toPlayed);
+    this.queued = [];
+    this.journal.clear();
+  }
+
+  get scripts(): readonly SpaceScript[] {
+    return this.played;
+  }
+
+  /** Adds a script at its beginning. One without `accepts` takes the place of the one of its model. */
+  add(added: SpaceScript): void {
+    const isReplaced = (one: SpaceScript): boolean => one.accepts === undefined && one.file.model === added.file.model;
+    const kept = added.accepts === undefined ? this.played.filter((one) => !isReplaced(one)) : this.played;
+    this.played = [toPlayed(added), ...kept];
+    this.scripted();
+  }
+
+  /** Removes the script of a model. False if there is none. */
+  remove(model: string): boolean {
+    const before = this.played.length;
+    this.played = this.played.filter(({ accepts, file }) => accepts !== undefined || file.model !== model);
+    return this.played.length < before;
+  }
+
+  /** Puts a fault behind those that wait. */
+  addFault(fault: SpaceFault): void {
+    if (fault.turns > 0) this.queued.push({ fault, left: fault.turns });
+  }
+
+  /** The faults that wait, with the turns that are left of each. */
+  get faults(): readonly SpaceFault[] {
+    return this.queued.map(({ fault, left }) => ({ ...fault, turns: left }));
+  }
+
+  clearFaults(): void {
+    this.queued = [];
+  }
+
+  /** The fault of the next turn. */
+  takeFault(): SpaceFault | undefined {
+    const [next] = this.queued;
+    if (next === undefined) return undefined;
+    next.left -= 1;
+    if (next.left === 0) this.queued.shift();
+    return next.fault;
+  }
+
+  /** Whether a script has this model name. */
+  serves(model: string): boolean {
+    return this.played.some(({ script }) => script.serves(model));
+  }
+
+  /** The script that answers a turn: the newest that accepts it, the one of its model, or one for every name. */
+  scriptFor(turn: Turn): Script | undefined {
+    const { model } = turn.settings;
+    const served = this.played.filter(({ script }) => script.serves(model));
+    const accepting = served.find(({ accepts }) => accepts?.(turn));
+    const others = served.filter(({ accepts }) => accepts === undefined);
+    return (accepting ?? others.find(({ file }) => file.model === model) ?? others[0])?.script;
+  }
+
+  /** The ModelError 400 for a turn that nothing answers. It says what would have been answered. */
+  refuse(script: Script, turn: Turn): ModelError {
+    const known = this.played.filter(({ label }) => label !== undefined);
+    if (known.length === 0) return script.refuseUnmatched();
+    const answers = known.map(
+      ({ label, script: one }) => `\n- ${label}${one.isUsedUp ? ', all of which are used' : ''}`,
+    );
+    const message = `Nothing answers this request: ${describe(turn)}. There are:${answers.join('')}`;
+    return new ModelError('script_exhausted', message, { status: 400 });
+  }
+}
+
+function toPlayed(script: SpaceScript): PlayedScript {
+  return { ...script, script: new Script(script.file) };
+}
+
+/** The text of the last user message of a turn; empty without one. */
+export function lastUserText({ context }: Turn): string {
+  const message = context.findLast(isUserMessage);
+  return message === undefined ? '' : readText(message);
+}
+
+/** The names of the functions and custom tools that a turn offers. */
+export function toolNames({ settings }: Turn): readonly string[] {
+  return settings.tools.flatMap((tool) => ('name' in tool && typeof tool.name === 'string' ? [tool.name] : []));
+}
+
+function describe(turn: Turn): string {
+  const text = lastUserText(turn);
+  const quoted = JSON.stringify(text.length <= LONGEST_QUOTE ? text : `${text.slice(0, LONGEST_QUOTE)}…`);
+  const last = turn.context.at(-1);
+  const end = last === undefined || isUserMessage(last) ? '' : `, last item ${last.type}`;
+  const tools = toolNames(turn);
+  const offered = tools.length === 0 ? 'no tools' : `tools ${tools.join(', ')}`;
+  return `model '${turn.settings.model}', last user message ${quoted}${end}, ${offered}`;
+}

@@ -1,0 +1,119 @@
+import { Inject, Injectable } from '@nestjs/common';
+
+import { type Caller, tenantKey, asTenant } from '../../access/index.js';
+import type { ApiError } from '../../protocol/index.js';
+import type { Turn } from '../../providers/index.js';
+import { type AskedTurn, type BegunTurn, TurnObserver, type TurnRecord } from '../../responses/index.js';
+import { Clock } from '../../time/index.js';
+import { isObject } from '../../validation/index.js';
+import { readScripts } from '../script/read-script.js';
+import { SimulatorOptions } from '../simulator-options.js';
+import type { Journal, JournalEntry } from './journal.js';
+import { Space, type SpaceScript } from './space.js';
+
+/** The header that names a space. */
+export const SPACE_HEADER = 'x-simulator-space';
+
+/** The one that was not used for the longest time is forgotten. */
+const MOST_SPACES = 256;
+
+/**
+ * The spaces of a simulator, by tenant and name. They begin with the scripts of SIMULATOR_SCRIPTS and share nothing. Without
+ * SIMULATOR_CONTROL there is a single one.
+ */
+@Injectable()
+export class Spaces {
+  private initial: readonly SpaceScript[] = [];
+  private readonly spaces = new Map<string, Space>();
+  private scripted = (): void => undefined;
+
+  constructor(@Inject(SimulatorOptions) private readonly options: SimulatorOptions) {}
+
+  /** Reads the scripts. Throws EnvironmentError if any is invalid. */
+  async load(): Promise<void> {
+    this.initial = (await readScripts(this.options.scripts)).map((file) => ({ file }));
+  }
+
+  /** Calls `scripted` when there is a script, now or later; possibly more than once. */
+  whenScripted(scripted: () => void): void {
+    this.scripted = scripted;
+    if (this.initial.length > 0) scripted();
+  }
+
+  /** The scripts that spaces begin with. */
+  get scripts(): readonly SpaceScript[] {
+    return this.initial;
+  }
+
+  /** Whether a space has a script of this model. */
+  serve(model: string): boolean {
+    const isServed = ({ file }: SpaceScript): boolean => file.model === model || file.model === '*';
+    return this.initial.some(isServed) || [...this.spaces.values()].some((space) => space.serves(model));
+  }
+
+  /** The space of a tenant; the empty name is that of requests without the header. It begins with `scripts` before the others. */
+  of(tenant: string, name: string, scripts: readonly SpaceScript[] = []): Space {
+    const key = this.options.control ? tenantKey(asTenant(tenant), name) : '';
+    const space = this.spaces.get(key) ?? new Space([...scripts, ...this.initial], () => this.scripted());
+    // The newest last.
+    this.spaces.delete(key);
+    this.spaces.set(key, space);
+    if (this.spaces.size > MOST_SPACES) for (const oldest of this.spaces.keys()) return this.forget(oldest, space);
+    return space;
+  }
+
+  ofTurn({ tenant, headers }: Turn): Space {
+    return this.of(tenant, headers[SPACE_HEADER] ?? '');
+  }
+
+  private forget(key: string, space: Space): Space {
+    this.spaces.delete(key);
+    return space;
+  }
+}
+
+/** Writes the journals of all spaces: every create request, also those that are refused before a model is asked. */
+export class JournalObserver extends TurnObserver {
+  private readonly asking = new WeakMap<Caller, Noted>();
+  private readonly running = new Map<string, Noted>();
+
+  constructor(
+    private readonly spaces: Spaces,
+    private readonly clock: Clock,
+  ) {
+    super();
+  }
+
+  override asked(turn: AskedTurn): void {
+    const { journal } = this.spaces.of(turn.caller.tenant, nameOf(turn));
+    this.asking.set(turn.caller, { journal, entry: journal.open(turn, this.clock.now()) });
+  }
+
+  override refused(caller: Caller, error: ApiError): void {
+    const noted = this.asking.get(caller);
+    noted?.journal.refuse(noted.entry, error);
+  }
+
+  override begun({ caller, responseId }: BegunTurn): void {
+    const noted = this.asking.get(caller);
+    if (noted !== undefined) this.running.set(responseId, noted);
+  }
+
+  override settled({ responseId, status, response }: TurnRecord): void {
+    const noted = this.running.get(responseId);
+    noted?.journal.close(noted.entry, status, response);
+    this.running.delete(responseId);
+  }
+}
+
+interface Noted {
+  readonly journal: Journal;
+  readonly entry: JournalEntry;
+}
+
+/** The space that a request names, in its `client_metadata` or in a header, as providers see it. */
+function nameOf({ request, headers }: AskedTurn): string {
+  const metadata = isObject(request) ? request['client_metadata'] : undefined;
+  const names = [isObject(metadata) ? metadata[SPACE_HEADER] : undefined, headers[SPACE_HEADER]];
+  return names.find((name) => typeof name === 'string') ?? '';
+}
