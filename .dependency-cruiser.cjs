@@ -48,7 +48,10 @@ module.exports = {
       comment:
         'The simulator is a provider among others: programs import its module, the rest of the service works without it.',
       severity: 'error',
-      from: { path: '^src/', pathNot: ['^src/simulator/', '^src/(?:start|serve|check-setup|index)\\.ts$'] },
+      from: {
+        path: '^src/',
+        pathNot: ['^src/simulator/', '^src/testing/simulation/', '^src/(?:start|serve|check-setup|index)\\.ts$'],
+      },
       to: { path: '^src/simulator/' },
     },
     {

@@ -65,9 +65,16 @@ export class SchemaError extends Error {
  * name.
  */
 export async function requireSchema<T>(value: unknown, schema: object, { isSecret = false } = {}): Promise<T> {
-  const validate = compiled.get(schema) ?? (await compile(schema));
-  if (!validate(value)) throw new SchemaError(describeViolations(validate.errors ?? [], isSecret));
+  (await loadSchema(schema, { isSecret }))(value);
   return value as T;
+}
+
+/** The same, for values that come later: a function that throws SchemaError for those that do not match. */
+export async function loadSchema(schema: object, { isSecret = false } = {}): Promise<(value: unknown) => void> {
+  const validate = compiled.get(schema) ?? (await compile(schema));
+  return (value) => {
+    if (!validate(value)) throw new SchemaError(describeViolations(validate.errors ?? [], isSecret));
+  };
 }
 
 /** All that an error says is wrong with a file, in a line each, without a trailing period or colon. */

@@ -1,6 +1,7 @@
 export {
   faultsOf,
   firstLineOf,
+  loadSchema,
   parseDataFile,
   parseSecretFile,
   requireSchema,

@@ -5,3 +5,4 @@ export * from './events/index.js';
 export * from './fake-clock.js';
 export * from './scripted-provider.js';
 export * from './sequential-id-generator.js';
+export * from './simulation/index.js';

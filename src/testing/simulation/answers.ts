@@ -1,0 +1,66 @@
+import {
+  listSteps,
+  type RefusalKind,
+  type ScriptError,
+  type ScriptText,
+  type ScriptTurn,
+} from '../../simulator/script/index.js';
+import { placeOfCaller } from './place.js';
+
+/** An answer of a simulated model: a turn of a script (docs/simulator.md), or parts of one that follow each other. */
+export type Answer = ScriptTurn | readonly ScriptTurn[];
+
+/** Where the helpers below were called. */
+const places = new WeakMap<object, string>();
+
+/** A text, streamed token by token; a list is streamed in exactly these deltas. */
+export function text(said: ScriptText): ScriptTurn {
+  return placed({ text: said });
+}
+
+/** A call of a function: `call('weather', { city: 'Oslo' })`. Arguments as a text are sent as they are, valid JSON or not. */
+export function call(name: string, args: Readonly<Record<string, unknown>> | string = {}, callId?: string): ScriptTurn {
+  const id = callId === undefined ? {} : { call_id: callId };
+  return placed({ calls: [{ name, arguments: args, ...id }] });
+}
+
+/** A call of a custom tool. */
+export function customCall(name: string, input: string, callId?: string): ScriptTurn {
+  return placed({ calls: [{ name, input, ...(callId === undefined ? {} : { call_id: callId }) }] });
+}
+
+/** A refusal in the words of the model. */
+export function refusal(said: ScriptText): ScriptTurn {
+  return placed({ steps: [{ refusal: said }] });
+}
+
+/** Reasoning, as part of an answer: `[reasoning('Oslo, so …'), text('It rains.')]`. Requests that ask for a summary see it. */
+export function reasoning(thought: ScriptText): ScriptTurn {
+  return placed({ reasoning: thought });
+}
+
+/** An error instead of an answer, of a kind or with a code of its own: `fail('rate_limit')`. */
+export function fail(error: RefusalKind | ScriptError): ScriptTurn {
+  return placed({ error });
+}
+
+/** An answer as one turn. */
+export function toTurn(answer: Answer): ScriptTurn {
+  return isList(answer) ? { steps: answer.flatMap((part) => [...listSteps(part)]) } : answer;
+}
+
+/** Where an answer was made, if a helper has made it. */
+export function placeOf(answer: Answer): string | undefined {
+  const part: object | undefined = isList(answer) ? answer[0] : answer;
+  return part === undefined ? undefined : places.get(part);
+}
+
+function isList(answer: Answer): answer is readonly ScriptTurn[] {
+  return Array.isArray(answer);
+}
+
+/** Remembers the line that called the helper that calls this. */
+function placed(turn: ScriptTurn): ScriptTurn {
+  places.set(turn, placeOfCaller(2));
+  return turn;
+}

@@ -1,0 +1,94 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
+import { asTenant, Authenticator, type Tenant } from '../../access/index.js';
+import { createApp } from '../../bootstrap.js';
+import { Environment, loadSchema, type Variables } from '../../config/index.js';
+import { SimulatorModule, SimulatorVariables } from '../../simulator/index.js';
+import {
+  type NamedScript,
+  readScripts,
+  requireNamedScript,
+  type ScriptFile,
+  TURN_SCHEMA,
+} from '../../simulator/script/index.js';
+import { Spaces } from '../../simulator/spaces/index.js';
+import type { Answer } from './answers.js';
+import { placeOfCaller } from './place.js';
+import { listScripts, Simulation } from './simulation.js';
+
+/** What `simulate` starts with. */
+export interface SimulateOptions {
+  /** The answers to the first requests, whatever their model: the turns of a script (docs/simulator.md). */
+  readonly answers?: readonly Answer[];
+  /** Scripts, each for a model: files, or what such files contain. */
+  readonly scripts?: readonly (string | ScriptFile)[];
+  /** What becomes of a request that nothing answers: an error that says what there is (default), or a generated answer. */
+  readonly unmatched?: 'error' | 'generate';
+  /** Variables of the service, such as `SIMULATOR_LATENCY` (docs/configuration.md). Those of the process do not count. */
+  readonly environment?: Variables;
+}
+
+/** The name of the tenant that all keys belong to which name no space. */
+const ANYBODY = 'anybody';
+
+/** Lets everybody in. A key that names a space is a tenant of its own. */
+class SpaceAuthenticator extends Authenticator {
+  readonly keys = new Set<string>();
+
+  override authenticate({ authorization = '' }: IncomingHttpHeaders): Tenant {
+    const key = authorization.replace(/^Bearer +/i, '').trim();
+    return asTenant(this.keys.has(key) ? key : ANYBODY);
+  }
+}
+
+/**
+ * Starts the real service in this process, with simulated models, on a free port of the loopback interface. It stores nothing, and logs
+ * only errors. Rejects with an Error for an invalid answer, and EnvironmentError for invalid scripts and variables.
+ *
+ *     const sim = await simulate({ answers: [call('weather', { city: 'Oslo' }), text('It rains.')] });
+ *     const client = new OpenAI({ baseURL: sim.url, apiKey: sim.apiKey });
+ */
+export async function simulate(options: SimulateOptions = {}): Promise<Simulation> {
+  const origin = `simulate() at ${placeOfCaller()}`;
+  const [check, scripts] = await Promise.all([loadSchema(TURN_SCHEMA), readAll(options.scripts ?? [])]);
+  // Before anything is started that would have to be stopped.
+  const initial = listScripts({ scripts, check }, options.answers, origin);
+  const authenticator = new SpaceAuthenticator();
+  const app = await createApp({
+    environment: { ...unset(), ...DEFAULTS, SIMULATOR_UNMATCHED: options.unmatched, ...options.environment },
+    imports: [SimulatorModule],
+    authenticator: { useValue: authenticator },
+  });
+  try {
+    await app.listen(0, '127.0.0.1');
+    const spaces = app.get(Spaces);
+    const space = spaces.of(ANYBODY, '', initial);
+    const admit = (key: string): void => void authenticator.keys.add(key);
+    return new Simulation({ app, url: `${await app.getUrl()}/v1`, spaces, scripts, check, admit }, space);
+  } catch (error) {
+    await app.close();
+    throw error;
+  }
+}
+
+const DEFAULTS = {
+  STATE: 'memory',
+  LOG_LEVEL: 'error',
+  DRAIN_TIMEOUT_MS: 0,
+  UNKNOWN_PARAMETERS: 'reject',
+  SIMULATOR_CONTROL: true,
+  SIMULATOR_BACKGROUND_LATENCY: 'instant',
+} as const;
+
+/** All variables as if the process did not set them: a test is the same on every machine. */
+function unset(): Variables {
+  const names = [new Environment(), new SimulatorVariables()].flatMap((known) => Object.keys(known));
+  return Object.fromEntries(names.map((name) => [name, undefined]));
+}
+
+async function readAll(scripts: readonly (string | ScriptFile)[]): Promise<readonly NamedScript[]> {
+  const read = scripts.map(async (script) =>
+    typeof script === 'string' ? readScripts([script]) : [await requireNamedScript(script)],
+  );
+  return (await Promise.all(read)).flat();
+}

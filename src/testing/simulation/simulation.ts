@@ -1,0 +1,160 @@
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+
+import type { FaultKind } from '../../simulator/index.js';
+import type { NamedScript, ScriptTurn } from '../../simulator/script/index.js';
+import type { JournalEntry, Space, SpaceFault, SpaceScript, Spaces } from '../../simulator/spaces/index.js';
+import { type Answer, placeOf, toTurn } from './answers.js';
+import { type Matcher, showMatcher, toPredicate } from './matcher.js';
+import { placeOfCaller } from './place.js';
+
+/** Throws an Error for a turn that is none. */
+export type TurnCheck = (turn: ScriptTurn) => void;
+
+/** How a fault happens; what is not given is drawn or has its default (docs/simulator.md#faults). */
+export interface FaultOptions extends Pick<SpaceFault, 'after' | 'forMs' | 'retryAfterSeconds'> {
+  /** How many turns it hits, from the next one on. Default: 1. */
+  readonly turns?: number;
+}
+
+/** A simulated model with answers, faults and a journal of its own. An agent reaches it with `url` and `apiKey`. */
+export class SimulatedSpace {
+  constructor(
+    /** For `baseURL` of the official SDKs; it ends with `/v1`. */
+    readonly url: string,
+    /** The key that names the space. */
+    readonly apiKey: string,
+    private readonly own: Space,
+    private readonly check: TurnCheck,
+  ) {}
+
+  /** What the official SDKs read: for an agent that is a process of its own. */
+  get env(): { readonly OPENAI_BASE_URL: string; readonly OPENAI_API_KEY: string } {
+    return { OPENAI_BASE_URL: this.url, OPENAI_API_KEY: this.apiKey };
+  }
+
+  /**
+   * The create requests as the agent sent them, oldest first, with what each was answered; also those that were refused. The last
+   * thousand, or fewer if they are large.
+   */
+  get requests(): readonly JournalEntry[] {
+    return this.own.journal.entries;
+  }
+
+  /** The latest request. Throws an Error if there was none. */
+  get last(): JournalEntry {
+    const last = this.requests.at(-1);
+    if (last === undefined) throw new Error('the agent has sent no request');
+    return last;
+  }
+
+  /** The requests and their answers, one a line, for the message of a test that fails. */
+  get journal(): string {
+    return this.requests.join('\n');
+  }
+
+  /** The answers to the next requests, in place of those that are left. Throws an Error for an invalid one. */
+  answer(...answers: readonly Answer[]): this {
+    this.own.add(toScript(answers, `answer() at ${placeOfCaller()}`, this.check));
+    return this;
+  }
+
+  /**
+   * Answers the requests that match, before all other answers; of several that match the newest. Further answers follow as the
+   * conversation goes on after the user message, and the last one is repeated. Throws an Error for an invalid answer.
+   */
+  on(matcher: Matcher, ...answers: readonly [Answer, ...Answer[]]): this {
+    const place = placeOfCaller();
+    const turns = toTurns(answers, `on() at ${place}`, this.check);
+    this.own.add({
+      file: { model: '*', match: 'last_user_message', turns },
+      accepts: toPredicate(matcher),
+      label: `on(${showMatcher(matcher)}) at ${place}`,
+    });
+    return this;
+  }
+
+  /** The next turns have a fault. */
+  fault(kind: FaultKind, { turns = 1, ...settings }: FaultOptions = {}): this {
+    this.own.addFault({ kind, turns, ...settings });
+    return this;
+  }
+
+  /** Everything is as it was at the start: the first answers, no others, no faults, no requests. */
+  reset(): void {
+    this.own.reset();
+  }
+}
+
+/** What a simulation is made of. */
+export interface SimulationParts {
+  readonly app: NestFastifyApplication;
+  readonly url: string;
+  readonly spaces: Spaces;
+  /** The scripts that every space has. */
+  readonly scripts: readonly NamedScript[];
+  readonly check: TurnCheck;
+  /** Lets clients in with a key, which is then a tenant of its own. */
+  readonly admit: (key: string) => void;
+}
+
+/** A simulator in this process: its first space, which any other key reaches, and the way to further ones. */
+export class Simulation extends SimulatedSpace implements AsyncDisposable {
+  private count = 0;
+  private closing: Promise<void> | undefined;
+
+  constructor(
+    private readonly parts: SimulationParts,
+    space: Space,
+  ) {
+    super(parts.url, 'test', space, parts.check);
+  }
+
+  /** A further space, with a key of its own: nothing of it is seen in another one, not even stored responses. */
+  space({ answers }: { readonly answers?: readonly Answer[] } = {}): SimulatedSpace {
+    const { url, spaces, check, admit } = this.parts;
+    const apiKey = `antiphon-space-${++this.count}`;
+    admit(apiKey);
+    const scripts = listScripts(this.parts, answers, `space() at ${placeOfCaller()}`);
+    return new SimulatedSpace(url, apiKey, spaces.of(apiKey, '', scripts), check);
+  }
+
+  /** Ends the service, with the turns that are under way. */
+  close(): Promise<void> {
+    return (this.closing ??= this.parts.app.close());
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+/** The scripts of a space. Its answers come before scripts for every model; without any, what no script answers is refused. */
+export function listScripts(
+  { scripts, check }: Pick<SimulationParts, 'scripts' | 'check'>,
+  answers: readonly Answer[] | undefined,
+  origin: string,
+): readonly SpaceScript[] {
+  const given = scripts.map((file) => ({ file, label: `the script '${file.model}'` }));
+  const own = toScript(answers ?? [], origin, check);
+  return answers === undefined ? [...given, own] : [own, ...given];
+}
+
+/** A script of answers in order, for every model. */
+function toScript(answers: readonly Answer[], origin: string, check: TurnCheck): SpaceScript {
+  const turns = toTurns(answers, origin, check);
+  const label = `${turns.length === 1 ? 'the answer' : `the ${turns.length} answers`} of ${origin}`;
+  return { file: { model: '*', on_exhausted: 'unmatched', turns }, label };
+}
+
+function toTurns(answers: readonly Answer[], origin: string, check: TurnCheck): readonly ScriptTurn[] {
+  return answers.map((answer, index) => {
+    const turn = toTurn(answer);
+    try {
+      check(turn);
+    } catch (error) {
+      const place = placeOf(answer) ?? `in ${origin}`;
+      throw new Error(`answer ${index + 1}, ${place}: ${(error as Error).message}`, { cause: error });
+    }
+    return turn;
+  });
+}
