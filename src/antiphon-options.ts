@@ -54,7 +54,7 @@ export interface AntiphonSeams {
 
   /**
    * Observers of every turn: metering, traces, audit. Default: the debug log. Called in the order given, then those of
-   * `imports`; never awaited. Cost: up to three calls per turn.
+   * `imports`; never awaited. Cost: up to four calls per turn.
    */
   readonly observers?: readonly Seam<TurnObserver>[];
 

@@ -1,27 +1,29 @@
-import { fileURLToPath } from 'node:url';
-
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { createApp, SimulatorModule } from 'antiphon';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { call, fail, simulate, type Simulation, text } from 'antiphon/testing';
 
 import { WeatherAgent } from './weather-agent.js';
 
 describe('the weather agent', () => {
-  let app: NestFastifyApplication;
-  let agent: WeatherAgent;
+  let sim: Simulation;
 
   beforeAll(async () => {
-    const script = fileURLToPath(new URL('weather.yaml', import.meta.url));
-    const environment = { SIMULATOR_SCRIPTS: script, LOG_LEVEL: 'error' };
-    app = await createApp({ environment, imports: [SimulatorModule] });
-    await app.listen(0, '127.0.0.1');
-    agent = new WeatherAgent(`${await app.getUrl()}/v1`);
+    sim = await simulate();
   });
-
-  afterAll(() => app.close());
+  beforeEach(() => sim.reset());
+  afterAll(() => sim.close());
 
   it('calls its tool, retries after a rate limit, and answers', async () => {
+    sim.answer(
+      call('get_weather', { city: 'Lisbon' }),
+      fail({ kind: 'rate_limit', retry_after: 0 }),
+      text('It is sunny in Lisbon.'),
+    );
+    const agent = new WeatherAgent(sim.url);
     expect(await agent.answer('How is the weather in Lisbon?')).toBe('It is sunny in Lisbon.');
     expect(agent.asked).toEqual(['Lisbon']);
+    expect(sim.requests.map(({ status }) => status)).toEqual(['completed', 'refused', 'completed']);
+    expect(sim.last.input).toContainEqual(
+      expect.objectContaining({ type: 'function_call_output', output: 'sunny, 24 °C' }),
+    );
   });
 });
