@@ -27,7 +27,12 @@ import {
 import { createLogger, logNodeMessages, writeLine } from './logging/index.js';
 import { readVersion } from './read-version.js';
 import { exampleOf, type ScriptExample } from './simulator/script/script-example.js';
-import { describeLatency, readSimulatorVariables, SimulatorVariables } from './simulator/simulator-variables.js';
+import {
+  describeLatency,
+  FOR_TESTS,
+  readSimulatorVariables,
+  SimulatorVariables,
+} from './simulator/simulator-variables.js';
 import { describeStartFailure } from './start-failure.js';
 import { loadWorker } from './state/sqlite/workers.js';
 
@@ -42,6 +47,7 @@ if (command?.action === 'help') process.stdout.write(HELP);
 if (command?.action === 'version') process.stdout.write(`${readVersion()}\n`);
 if (command?.action === 'start') await start(command.variables);
 if (command?.action === 'check') await check(command);
+if (command?.action === 'simulate') await simulate(command.variables);
 if (command?.action === 'export' || command?.action === 'import') await move(command);
 if (command?.action === 'keys') await changeKeys(command);
 
@@ -122,6 +128,19 @@ async function check({ files, variables: given }: CheckCommand): Promise<void> {
     }
   };
   process.exitCode = (await isSound()) ? 0 : 1;
+}
+
+/** Serves simulated models for tests, in this process. Writes the URL for their clients when it is ready, and nothing else. */
+async function simulate(given: Variables): Promise<void> {
+  const { STATE, SIMULATOR_CONTROL, ...others } = FOR_TESTS;
+  // What the environment says of an upstream or a database is not for tests.
+  const fixed = { STATE, SIMULATOR_CONTROL, PROVIDERS_FILE: '', WORKERS: 1 };
+  try {
+    process.stdout.write(`${await serve({ ...unsetOf(others), ...fixed, ...given })}/v1\n`);
+  } catch (error) {
+    writeLine('error', nameOptions(describeStartFailure(error), given));
+    process.exit(1);
+  }
 }
 
 /** Writes the state to the standard output, or reads it from the standard input. Loads only the backend. */

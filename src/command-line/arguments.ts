@@ -10,6 +10,7 @@ import {
   refuseOutsideExport,
 } from './export-arguments.js';
 import { type KeysCommand, readKeys } from './keys-arguments.js';
+import { readSimulate, type SimulateCommand } from './simulate-arguments.js';
 
 /** The options that set a variable, each with its value in the help and what it means. */
 export const OPTIONS = {
@@ -42,6 +43,7 @@ export type Command =
   | ExportCommand
   | ImportCommand
   | KeysCommand
+  | SimulateCommand
   | { readonly action: 'help' | 'version' };
 
 /** Reads the arguments of the program. Throws ArgumentError for unknown ones and for options without a value. */
@@ -50,6 +52,7 @@ export function readArguments(args: readonly string[]): Command {
   if (command === 'export') return readExport(rest);
   if (command === 'import') return readImport(rest);
   if (command === 'keys') return readKeys(rest);
+  if (command === 'simulate') return readSimulate(rest);
   const isCheck = command === 'check';
   const { tokens } = parseArgs({
     args: isCheck ? rest : [...args],

@@ -137,6 +137,19 @@ export function readSimulatorVariables(variables: Variables): SimulatorVariables
   return readVariables(SimulatorVariables, variables, CHECKS);
 }
 
+/**
+ * Variables of a service that is only there for tests: it stores nothing, refuses what OpenAI refuses, can be controlled, makes nobody wait,
+ * and logs only what is wrong.
+ */
+export const FOR_TESTS = {
+  STATE: 'memory',
+  LOG_LEVEL: 'error',
+  DRAIN_TIMEOUT_MS: 0,
+  UNKNOWN_PARAMETERS: 'reject',
+  SIMULATOR_CONTROL: true,
+  SIMULATOR_BACKGROUND_LATENCY: 'instant',
+} as const satisfies Variables;
+
 /** Whether clients may read the journal and change what the simulator answers. */
 export function isControlOpen({ SIMULATOR_CONTROL, NODE_ENV }: SimulatorVariables): boolean {
   return SIMULATOR_CONTROL && NODE_ENV !== 'production';

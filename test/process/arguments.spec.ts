@@ -40,6 +40,7 @@ describe('an argument', () => {
       'max-websocket-connections',
       'tenant',
       'no-secrets',
+      'unmatched',
       'help',
       'version',
     ]) {
@@ -67,6 +68,7 @@ describe('an argument', () => {
     [['import', '--tenant=a'], /^--tenant belongs to export\.$/],
     [['--tenant', 'a'], /^--tenant belongs to export\.$/],
     [['--host='], /^--host: expected a value\.$/],
+    [['simulate', '--host', '::1'], /^Unknown argument: "--host"\. /],
   ])('is refused in one line, with exit code 2: %j', async (args, line) => {
     expectLine(await run(...args), { code: 2, line });
   });
@@ -97,6 +99,35 @@ describe('an argument', () => {
     await first.close();
     kill('SIGTERM');
     expect(await exited).toMatchObject({ code: 0 });
+    await rm(folder, { recursive: true });
+  });
+});
+
+describe('simulate', () => {
+  it('prints the URL of a service for tests, which answers with its scripts and is controlled over HTTP', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'antiphon-simulate-'));
+    const script = join(folder, 'clerk.json');
+    await writeFile(script, '{"turns":[{"text":"Next, please."}],"match":"last_user_message"}');
+    const environment = { STATE: 'postgres', PROVIDERS_FILE: '/nowhere.json', PORT: '1', SIMULATOR_UNMATCHED: 'error' };
+    const announced = /^(http:\S+)\/v1\n$/;
+    const service = await startProcess(environment, ['simulate', script, '--unmatched', 'generate'], { announced });
+    const { client, origin, exited, kill } = service;
+    expect(await client.post('{"model":"clerk","input":"Hi"}')).toMatchObject({ status: 200 });
+    const journal = await (await fetch(`${origin}/simulator/requests`)).json();
+    expect(journal).toMatchObject({ data: [{ request: { input: 'Hi' }, response: { output_text: 'Next, please.' } }] });
+    kill('SIGTERM');
+    expect(await exited).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(announced) });
+    await rm(folder, { recursive: true });
+  });
+
+  it('ends with the place in a script that is not valid', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'antiphon-simulate-'));
+    const script = join(folder, 'clerk.json');
+    await writeFile(script, '{"turns":[{"text":7}]}');
+    expectLine(await run('simulate', script), {
+      code: 1,
+      line: /^SIMULATOR_SCRIPTS: .*clerk\.json: turns\[0\]\.text must/,
+    });
     await rm(folder, { recursive: true });
   });
 });

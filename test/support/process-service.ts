@@ -20,6 +20,8 @@ export interface ProcessPlace {
   readonly cwd?: string;
   /** A command that runs the one that follows it, such as `nsenter` with its arguments. */
   readonly wrapper?: readonly string[];
+  /** Where the service says its URL; by default in the line of a start. */
+  readonly announced?: RegExp;
 }
 
 /** What is found in all that a process wrote. */
@@ -117,7 +119,8 @@ export function startProcess(
   args: readonly string[] = [],
   place: ProcessPlace = {},
 ): Promise<ServiceProcess> {
-  return serve(run({ PORT: '0', ...environment }, 'main.js', args, place), /Antiphon listens on ([^\s"]+)/);
+  const { announced = /Antiphon listens on ([^\s"]+)/ } = place;
+  return serve(run({ PORT: '0', ...environment }, 'main.js', args, place), announced);
 }
 
 /** Starts a program by its path, on a free port. `announced` says where it finds the URL in what the program writes. */

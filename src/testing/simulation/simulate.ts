@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { asTenant, Authenticator, type Tenant } from '../../access/index.js';
 import { createApp } from '../../bootstrap.js';
 import { Environment, loadSchema, type Variables } from '../../config/index.js';
-import { SimulatorModule, SimulatorVariables } from '../../simulator/index.js';
+import { FOR_TESTS, SimulatorModule, SimulatorVariables } from '../../simulator/index.js';
 import {
   type NamedScript,
   readScripts,
@@ -55,7 +55,7 @@ export async function simulate(options: SimulateOptions = {}): Promise<Simulatio
   const initial = listScripts({ scripts, check }, options.answers, origin);
   const authenticator = new SpaceAuthenticator();
   const app = await createApp({
-    environment: { ...unset(), ...DEFAULTS, SIMULATOR_UNMATCHED: options.unmatched, ...options.environment },
+    environment: { ...unset(), ...FOR_TESTS, SIMULATOR_UNMATCHED: options.unmatched, ...options.environment },
     imports: [SimulatorModule],
     authenticator: { useValue: authenticator },
   });
@@ -70,15 +70,6 @@ export async function simulate(options: SimulateOptions = {}): Promise<Simulatio
     throw error;
   }
 }
-
-const DEFAULTS = {
-  STATE: 'memory',
-  LOG_LEVEL: 'error',
-  DRAIN_TIMEOUT_MS: 0,
-  UNKNOWN_PARAMETERS: 'reject',
-  SIMULATOR_CONTROL: true,
-  SIMULATOR_BACKGROUND_LATENCY: 'instant',
-} as const;
 
 /** All variables as if the process did not set them: a test is the same on every machine. */
 function unset(): Variables {
