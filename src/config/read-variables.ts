@@ -1,3 +1,5 @@
+import { hash } from 'node:crypto';
+
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 
@@ -15,9 +17,20 @@ export type VariableCheck<T> = readonly [
   check: (values: T) => string | undefined,
 ];
 
+/** What was read last into a class. */
+interface Read {
+  /** The digest of the variables. */
+  readonly given: string;
+  readonly checks: unknown;
+  readonly values: object;
+}
+
+/** A start reads the same variables several times, and tests start many services: reading them is a good part of a start. */
+const latest = new WeakMap<new () => object, Read>();
+
 /**
  * Reads variables into a class whose members are decorated with their kinds. Absent and empty variables have their
- * defaults; names that are not members are ignored. Throws EnvironmentError with all violations.
+ * defaults; names that are not members are ignored. Equal variables may give the same object. Throws EnvironmentError with all violations.
  */
 export function readVariables<T extends object>(
   type: new () => T,
@@ -28,6 +41,9 @@ export function readVariables<T extends object>(
   const given = Object.entries(variables).filter(
     ([name, value]) => names.has(name) && value !== undefined && value !== '',
   );
+  const digest = digestOf(given);
+  const known = latest.get(type);
+  if (known?.given === digest && known.checks === checks) return known.values as T;
   const values = plainToInstance(type, Object.fromEntries(given), { exposeDefaultValues: true });
   const errors = validateSync(values, { stopAtFirstError: true });
   const violated = new Set(errors.map(({ property }) => property));
@@ -39,7 +55,16 @@ export function readVariables<T extends object>(
     for (const name of affected) violated.add(name);
   }
   if (violations.length > 0) throw new EnvironmentError(violations);
+  latest.set(type, { given: digest, checks, values });
   return values;
+}
+
+/** Tells variables apart whatever their order. JSON alone would not tell NaN from null. */
+function digestOf(given: readonly (readonly [name: string, value: unknown])[]): string {
+  const sorted = given.toSorted(([one], [other]) => (one < other ? -1 : 1));
+  const tell = (_: string, value: unknown): unknown =>
+    typeof value === 'string' || typeof value === 'object' ? value : { [typeof value]: `${value as number}` };
+  return hash('sha256', JSON.stringify(sorted, tell));
 }
 
 /** Calls several readers of the same variables. Throws EnvironmentError with the violations of all of them. */
