@@ -58,8 +58,6 @@ export class ContractService {
     const options = await subject.options();
     const environment = { ...options.environment, ...ENVIRONMENT };
     const clock = new RunningClock();
-    // Here, so that other users of `antiphon/testing` need not install it.
-    const { Test } = await import('@nestjs/testing');
     const builder = Test.createTestingModule({ imports: [AntiphonModule.forRoot({ ...options, environment })] });
     const module = await builder.overrideProvider(Clock).useValue(clock).compile();
     const app = module.createNestApplication<NestFastifyApplication>(createAdapter(), { logger: false });
