@@ -214,6 +214,11 @@ describe('a space', () => {
     await expect(clientOf(two).responses.retrieve(id)).rejects.toMatchObject({ status: 404 });
   });
 
+  it('has no answers unless it is given some', async () => {
+    const message = await messageOf(say('Hi', clientOf(sim.space())));
+    expect(message).toMatch(/There are:\n- no answers, space\(\) at test\/contract\/simulate\.spec\.ts:\d+:\d+$/);
+  });
+
   it('runs beside another one', async () => {
     const spaces = Array.from({ length: 8 }, (_, index) =>
       sim.space({ answers: [text(`${index} a`), text(`${index} b`)] }),

@@ -52,7 +52,7 @@ export class Script {
   get isUsedUp(): boolean {
     const { match = 'order', on_exhausted: afterLast = 'repeat_last', turns } = this.file;
     const ends = afterLast === 'error' || afterLast === 'unmatched';
-    return ends && match === 'order' && this.asked.count('') >= turns.length;
+    return ends && match === 'order' && turns.length > 0 && this.asked.count('') >= turns.length;
   }
 
   /**

@@ -142,7 +142,8 @@ export function listScripts(
 /** A script of answers in order, for every model. */
 function toScript(answers: readonly Answer[], origin: string, check: TurnCheck): SpaceScript {
   const turns = toTurns(answers, origin, check);
-  const label = `${turns.length === 1 ? 'the answer' : `the ${turns.length} answers`} of ${origin}`;
+  const count = turns.length === 1 ? 'the answer' : `the ${turns.length} answers`;
+  const label = turns.length === 0 ? `no answers, ${origin}` : `${count} of ${origin}`;
   return { file: { model: '*', on_exhausted: 'unmatched', turns }, label };
 }
 
