@@ -1,3 +1,5 @@
+import cluster from 'node:cluster';
+
 import { createApp } from './bootstrap.js';
 import { Environment, listenAddress, type Variables } from './config/index.js';
 import { HomeModule } from './home/index.js';
@@ -8,7 +10,8 @@ import { introductionFor, SimulatorModule } from './simulator/index.js';
  * `variables` override those of the environment.
  */
 export async function serve(variables: Variables): Promise<string> {
-  const introduction = introductionFor({ ...process.env, ...variables });
+  // Several workers would introduce themselves several times.
+  const introduction = cluster.isWorker ? null : introductionFor({ ...process.env, ...variables });
   const simulator = SimulatorModule.asFallback({ introduction });
   const app = await createApp({ environment: variables, imports: [simulator, HomeModule] });
   const environment = app.get(Environment);
