@@ -29,11 +29,20 @@ import { ProviderRegistry } from './providers/index.js';
 import { SocketAdapter } from './responses/socket/index.js';
 import { requireSpanExporter } from './tracing/index.js';
 
+/** What an application does with its process. */
+export interface ProcessOptions {
+  /** Whether it shuts down on SIGTERM and SIGINT, and then ends the process. Default: true. */
+  readonly signals?: boolean;
+}
+
 /**
  * Creates the configured application, ready to listen. Throws EnvironmentError when the environment is not valid, there is no model provider,
  * or a package is not installed that the environment asks for.
  */
-export async function createApp(options: AntiphonOptions = {}): Promise<NestFastifyApplication> {
+export async function createApp(
+  options: AntiphonOptions = {},
+  processOptions?: ProcessOptions,
+): Promise<NestFastifyApplication> {
   const module = AntiphonModule.forRoot(options);
   // Also read here, after the module has loaded `.env`: violations are reported without a stack, before Nest logs one.
   const environment = readEnvironment({ ...process.env, ...options.environment });
@@ -44,7 +53,7 @@ export async function createApp(options: AntiphonOptions = {}): Promise<NestFast
     abortOnError: false,
     logger: createLogger(environment),
   });
-  return configureApp(app);
+  return configureApp(app, processOptions);
 }
 
 /** What web pages may read of their limits (protocol §7). */
@@ -57,7 +66,10 @@ const RATE_LIMIT_HEADERS = ['limit', 'remaining', 'reset'].flatMap((what) =>
  * and signals. Call it before `init()` or `listen()`; `createApp()` does so itself. Throws an Error for an application
  * that is not on Fastify, or has no model provider.
  */
-export async function configureApp(app: NestFastifyApplication): Promise<NestFastifyApplication> {
+export async function configureApp(
+  app: NestFastifyApplication,
+  { signals = true }: ProcessOptions = {},
+): Promise<NestFastifyApplication> {
   requireFastify(app);
   app.get(ProviderRegistry).requireProviders();
   const environment = app.get(Environment);
@@ -110,8 +122,10 @@ export async function configureApp(app: NestFastifyApplication): Promise<NestFas
     });
   }
   app.useWebSocketAdapter(new SocketAdapter(app));
-  app.get(ShutdownLimit).listen();
-  app.enableShutdownHooks([...SHUTDOWN_SIGNALS], { useProcessExit: true });
+  if (signals) {
+    app.get(ShutdownLimit).listen();
+    app.enableShutdownHooks([...SHUTDOWN_SIGNALS], { useProcessExit: true });
+  }
   const isOpen = app.get(Authenticator) instanceof EnvironmentAuthenticator && !hasCredentials(environment);
   // Where the start fails, its reason is the only line.
   app.getHttpServer().once('listening', () => warnOf(environment, isOpen));

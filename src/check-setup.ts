@@ -1,4 +1,4 @@
-import { access, constants } from 'node:fs/promises';
+import { access, constants, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 
 import { Logger, type LoggerService } from '@nestjs/common';
@@ -7,6 +7,7 @@ import { ApiKeys } from './access/index.js';
 import { selectBackend } from './backends.js';
 import { type Environment, EnvironmentError } from './config/index.js';
 import { LimitRules } from './limits/limit-rules.js';
+import { requireMetricsExporter } from './metrics/index.js';
 import { UuidIdGenerator } from './protocol/index.js';
 import { SystemRandom } from './providers/index.js';
 import { ProviderTable } from './providers/provider-table.js';
@@ -18,6 +19,7 @@ import { findScriptFaults } from './simulator/script/check-script.js';
 import { describeStartFailure } from './start-failure.js';
 import { type StateBackend, StateStartError } from './state/index.js';
 import { SystemClock } from './time/index.js';
+import { requireSpanExporter } from './tracing/index.js';
 
 /** What the check has found: a fault stops a start, or the requests that need what is missing. */
 interface Finding {
@@ -53,6 +55,7 @@ export async function checkSetup(
     () => checkScripts(simulator, provider),
     () => checkProviders(environment, provider),
     () => checkState(environment),
+    () => checkExporters(environment),
   ];
   let faults = 0;
   for (const check of checks) {
@@ -171,6 +174,13 @@ function makeTable(path: string, dependencies: ConstructorParameters<typeof Prov
   }
 }
 
+/** Whether what sends spans and metrics is installed. */
+async function checkExporters(environment: Environment): Promise<readonly Finding[]> {
+  requireSpanExporter(environment);
+  requireMetricsExporter(environment);
+  return [];
+}
+
 /** Whether the state can be reached as it would be used. Changes no schema and creates no file. */
 async function checkState(environment: Environment): Promise<readonly Finding[]> {
   const { STATE, STATE_DIR } = environment;
@@ -214,7 +224,8 @@ async function reach(state: string, backend: StateBackend): Promise<void> {
 async function checkDirectory(directory: string): Promise<Finding> {
   for (let place = directory; ; place = dirname(place)) {
     try {
-      await access(place, constants.W_OK);
+      if (!(await stat(place)).isDirectory()) return fault(`STATE_DIR: ${place} is not a directory`);
+      await access(place, constants.W_OK | constants.X_OK);
       return ok(`STATE: sqlite in ${directory}`);
     } catch (error) {
       const { code = '' } = error as NodeJS.ErrnoException;

@@ -133,8 +133,11 @@ async function check({ files, variables: given }: CheckCommand): Promise<void> {
 /** Serves simulated models for tests, in this process. Writes the URL for their clients when it is ready, and nothing else. */
 async function simulate(given: Variables): Promise<void> {
   const { STATE, SIMULATOR_CONTROL, ...others } = FOR_TESTS;
-  // What the environment says of an upstream or a database is not for tests.
-  const fixed = { STATE, SIMULATOR_CONTROL, PROVIDERS_FILE: '', WORKERS: 1 };
+  // What the environment says of upstreams, databases, keys and limits is not for tests, and the first line is the URL.
+  const fixed = {
+    ...{ STATE, SIMULATOR_CONTROL, LOG_LEVEL: 'error', NODE_ENV: '', WORKERS: 1, HOST: '127.0.0.1' },
+    ...{ PROVIDERS_FILE: '', API_KEYS: '', KEYS_FILE: '', LIMITS_FILE: '', JWT_ISSUER: '', METRICS: false },
+  };
   try {
     process.stdout.write(`${await serve({ ...unsetOf(others), ...fixed, ...given })}/v1\n`);
   } catch (error) {

@@ -73,15 +73,16 @@ export function readKeys([verb = '', ...args]: readonly string[]): KeysCommand |
   if (tenant === undefined) throw new ArgumentError('keys create: expected --tenant <name>.');
   return {
     ...{ action: 'keys', verb: 'create', id, tenant, ...file },
-    ...(scopes === undefined ? {} : { scopes: toList(scopes) }),
-    ...(models === undefined ? {} : { models: toList(models) }),
+    ...(scopes === undefined ? {} : { scopes: toList('--scopes', scopes) }),
+    ...(models === undefined ? {} : { models: toList('--models', models) }),
     ...(expires === undefined ? {} : { expires }),
   };
 }
 
-function toList(text: string): readonly string[] {
-  return text
-    .split(',')
-    .map((entry) => entry.trim())
-    .filter((entry) => entry !== '');
+function toList(option: string, text: string): readonly string[] {
+  const entries = text.split(',').map((entry) => entry.trim());
+  const named = entries.filter((entry) => entry !== '');
+  // A key with an empty list would permit nothing.
+  if (named.length === 0) throw new ArgumentError(`keys create: expected names after ${option}, separated by commas.`);
+  return named;
 }

@@ -94,8 +94,12 @@ export class MetricsExporter implements OnApplicationBootstrap, OnApplicationShu
   async onApplicationShutdown(): Promise<void> {
     this.timer?.cancel();
     this.timer = null;
-    await this.clock.within(this.export(), LAST_METRICS_MS);
-    await this.open?.delegate.shutdown();
+    const last = async (): Promise<void> => {
+      await this.export();
+      // It waits for what is under way.
+      await this.open?.delegate.shutdown();
+    };
+    await this.clock.within(last(), LAST_METRICS_MS);
   }
 }
 

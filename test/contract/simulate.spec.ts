@@ -171,6 +171,24 @@ describe('on()', () => {
     }
     expect(await say('The weather?')).toBe('older');
   });
+
+  it('refuses what its matcher fails for, and says so', async () => {
+    const matcher = (): boolean => {
+      throw new Error('this predicate is broken');
+    };
+    sim.on(matcher, text('never'));
+    expect(await messageOf(say('Hi'))).toMatch(
+      /^400 The matcher of on\(matcher\) at test\/contract\/simulate\.spec\.ts:\d+:\d+ has failed: Error: this predicate is broken$/,
+    );
+  });
+});
+
+describe('an answer of several parts', () => {
+  it('ends as its last part does', async () => {
+    sim.answer([reasoning('So …'), { text: 'It is cut', finish: 'length' }]);
+    const { status, output_text: said } = await client.responses.create({ model: 'gpt-5', input: 'Hi' });
+    expect([status, said]).toEqual(['incomplete', 'It is cut']);
+  });
 });
 
 describe('an invalid answer', () => {
@@ -181,6 +199,9 @@ describe('an invalid answer', () => {
     );
     expect(() => sim.on('x', { txt: 'x' } as never)).toThrow(
       /^answer 1, in on\(\) at test\/contract\/simulate\.spec\.ts:\d+:\d+: .*additional properties \(txt\)/,
+    );
+    expect(() => sim.answer([text('a'), { text: 'b', when: 'c' }])).toThrow(
+      /^answer 1, test\/contract\/simulate\.spec\.ts:\d+:\d+: parts of an answer cannot have 'when' or 'request'$/,
     );
     expect(await messageOf(simulate({ answers: [{}] }))).toMatch(/^answer 1, in simulate\(\) at .*simulate\.spec/);
   });
@@ -214,6 +235,14 @@ describe('a space', () => {
     await expect(clientOf(two).responses.retrieve(id)).rejects.toMatchObject({ status: 404 });
   });
 
+  it('is kept, however many others there are', async () => {
+    const first = sim.space({ answers: [text('first')] });
+    for (let other = 0; other < 300; other++) sim.space();
+    expect(await say('Hi', clientOf(first))).toBe('first');
+    expect(await say('Hi')).toBe('Hello');
+    expect([first.requests.length, sim.requests.length]).toEqual([1, 1]);
+  });
+
   it('has no answers unless it is given some', async () => {
     const message = await messageOf(say('Hi', clientOf(sim.space())));
     expect(message).toMatch(/There are:\n- no answers, space\(\) at test\/contract\/simulate\.spec\.ts:\d+:\d+$/);
@@ -231,6 +260,14 @@ describe('a space', () => {
 });
 
 describe('a simulation of its own', () => {
+  it('leaves signals to the process of the tests', async () => {
+    const count = (): readonly number[] => ['SIGINT', 'SIGTERM'].map((signal) => process.listenerCount(signal));
+    const before = count();
+    await using other = await simulate();
+    expect(count()).toEqual(before);
+    await other.close();
+  });
+
   it('has scripts by model, variables, and answers that are generated where that is wanted', async () => {
     process.env['SIMULATOR_GENERATOR'] = 'nothing';
     await using other = await simulate({

@@ -84,6 +84,14 @@ providers:
     });
   });
 
+  it('says that the place of the state is a file', async () => {
+    await writeFile(join(folder, 'data'), '');
+    expect(await check({ STATE: 'sqlite', STATE_DIR: join(folder, 'data') })).toEqual({
+      code: 1,
+      lines: [OK, 'fault   STATE_DIR: data is not a directory', '1 fault.'],
+    });
+  });
+
   it('says that a database is not there', async () => {
     const closed = await freePorts();
     expect(await check({ STATE: 'postgres', DATABASE_URL: `postgres://a:secret@127.0.0.1:${closed}/a` })).toEqual({

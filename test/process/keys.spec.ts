@@ -115,6 +115,12 @@ describe('antiphon keys', () => {
     ['an id that is not there', ['revoke', 'nobody'], 1, /has no key 'nobody'/],
     ['a tenant with a space', ['create', 'ci', '--tenant', 'r d'], 1, /keys\[1\]\.tenant must match pattern/],
     ['a scope that there is not', ['create', 'ci', '--tenant', 'red', '--scopes', 'write'], 1, /^--scopes: .*'write'/],
+    [
+      'an empty list',
+      ['create', 'ci', '--tenant', 'red', '--models', ','],
+      2,
+      /^keys create: expected names after --models/,
+    ],
     ['a time that is over', ['create', 'ci', '--tenant', 'red', '--expires', '2020-01-31'], 1, /^--expires: .*2020/],
     ['no tenant', ['create', 'ci'], 2, /^keys create: expected --tenant/],
     ['an option of another', ['revoke', 'operator', '--tenant', 'red'], 2, /^Unknown arguments?: "--tenant"/],

@@ -1,6 +1,6 @@
 import { O200K_TOKEN_SPLIT_REGEX } from 'gpt-tokenizer/encodingParams/constants';
 
-/** Bytes of UTF-8 in a token, at most: prose has as many tokens as with o200k_base, give or take a fifth. */
+/** Bytes of UTF-8 in a token, at most: English prose has as many tokens as with o200k_base, give or take a fifth. */
 const MOST_BYTES = 6;
 
 /** In front of the bytes of a token in its number, so that zeros at their start count. */

@@ -102,12 +102,15 @@ export class Space {
     return this.played.some(({ script }) => script.serves(model));
   }
 
-  /** The script that answers a turn: the newest that accepts it, the one of its model, or one for every name. */
+  /**
+   * The script that answers a turn: the newest that accepts it, the one of its model, or one for every name. Throws ModelError 400 when a
+   * matcher fails.
+   */
   scriptFor(turn: Turn): Script | undefined {
     const { model } = turn.settings;
     const served = this.played.filter(({ script }) => script.serves(model));
-    const accepting = served.find(({ accepts }) => accepts?.(turn));
-    const others = served.filter(({ accepts }) => accepts === undefined);
+    const accepting = served.find((one) => accepts(one, turn));
+    const others = served.filter((one) => one.accepts === undefined);
     return (accepting ?? others.find(({ file }) => file.model === model) ?? others[0])?.script;
   }
 
@@ -120,6 +123,16 @@ export class Space {
     );
     const message = `Nothing answers this request: ${describe(turn)}. There are:${answers.join('')}`;
     return new ModelError('script_exhausted', message, { status: 400 });
+  }
+}
+
+/** Throws ModelError 400 with what the matcher of a test has thrown: clients do not send that request again. */
+function accepts({ accepts: matcher, label }: SpaceScript, turn: Turn): boolean {
+  try {
+    return matcher?.(turn) === true;
+  } catch (cause) {
+    const message = `The matcher of ${label ?? 'a script'} has failed: ${String(cause)}`;
+    throw new ModelError('invalid_matcher', message, { status: 400, cause });
   }
 }
 

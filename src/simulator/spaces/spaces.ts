@@ -17,6 +17,9 @@ export const SPACE_HEADER = 'x-simulator-space';
 /** The one that was not used for the longest time is forgotten. */
 const MOST_SPACES = 256;
 
+/** Turns whose end is waited for. */
+const MOST_RUNNING = 10_000;
+
 /**
  * The spaces of a simulator, by tenant and name. They begin with the scripts of SIMULATOR_SCRIPTS and share nothing. Without
  * SIMULATOR_CONTROL there is a single one.
@@ -25,6 +28,8 @@ const MOST_SPACES = 256;
 export class Spaces {
   private initial: readonly SpaceScript[] = [];
   private readonly spaces = new Map<string, Space>();
+  /** Those that a program has made, which it may hold for as long as it runs. */
+  private readonly held = new Map<string, Space>();
   private scripted = (): void => undefined;
 
   constructor(@Inject(SimulatorOptions) private readonly options: SimulatorOptions) {}
@@ -48,13 +53,23 @@ export class Spaces {
   /** Whether a space has a script of this model. */
   serve(model: string): boolean {
     const isServed = ({ file }: SpaceScript): boolean => file.model === model || file.model === '*';
-    return this.initial.some(isServed) || [...this.spaces.values()].some((space) => space.serves(model));
+    const spaces = [...this.held.values(), ...this.spaces.values()];
+    return this.initial.some(isServed) || spaces.some((space) => space.serves(model));
   }
 
-  /** The space of a tenant; the empty name is that of requests without the header. It begins with `scripts` before the others. */
-  of(tenant: string, name: string, scripts: readonly SpaceScript[] = []): Space {
-    const key = this.options.control ? tenantKey(asTenant(tenant), name) : '';
-    const space = this.spaces.get(key) ?? new Space([...scripts, ...this.initial], () => this.scripted());
+  /** Makes the space of a tenant. It begins with `scripts` before the others, and is not forgotten. */
+  hold(tenant: string, scripts: readonly SpaceScript[]): Space {
+    const space = new Space([...scripts, ...this.initial], () => this.scripted());
+    this.held.set(this.keyOf(tenant, ''), space);
+    return space;
+  }
+
+  /** The space of a tenant; the empty name is that of requests without the header. */
+  of(tenant: string, name: string): Space {
+    const key = this.keyOf(tenant, name);
+    const held = this.held.get(key);
+    if (held !== undefined) return held;
+    const space = this.spaces.get(key) ?? new Space(this.initial, () => this.scripted());
     // The newest last.
     this.spaces.delete(key);
     this.spaces.set(key, space);
@@ -64,6 +79,10 @@ export class Spaces {
 
   ofTurn({ tenant, headers }: Turn): Space {
     return this.of(tenant, headers[SPACE_HEADER] ?? '');
+  }
+
+  private keyOf(tenant: string, name: string): string {
+    return this.options.control ? tenantKey(asTenant(tenant), name) : '';
   }
 
   private forget(key: string, space: Space): Space {
@@ -96,7 +115,13 @@ export class JournalObserver extends TurnObserver {
 
   override begun({ caller, responseId }: BegunTurn): void {
     const noted = this.asking.get(caller);
-    if (noted !== undefined) this.running.set(responseId, noted);
+    if (noted === undefined) return;
+    this.running.set(responseId, noted);
+    // A background turn may end in another process, which does not say so here.
+    for (const oldest of this.running.keys()) {
+      if (this.running.size <= MOST_RUNNING) return;
+      this.running.delete(oldest);
+    }
   }
 
   override settled({ responseId, status, response }: TurnRecord): void {

@@ -44,9 +44,13 @@ export function fail(error: RefusalKind | ScriptError): ScriptTurn {
   return placed({ error });
 }
 
-/** An answer as one turn. */
+/** An answer as one turn. Throws an Error for parts that say when the turn is given: that is for a whole turn. */
 export function toTurn(answer: Answer): ScriptTurn {
-  return isList(answer) ? { steps: answer.flatMap((part) => [...listSteps(part)]) } : answer;
+  if (!isList(answer)) return answer;
+  if (answer.some(({ when, request }) => when !== undefined || request !== undefined))
+    throw new Error("parts of an answer cannot have 'when' or 'request'");
+  const finish = answer.at(-1)?.finish;
+  return { steps: answer.flatMap((part) => [...listSteps(part)]), ...(finish === undefined ? {} : { finish }) };
 }
 
 /** Where an answer was made, if a helper has made it. */

@@ -18,7 +18,7 @@ import { listScripts, Simulation } from './simulation.js';
 
 /** What `simulate` starts with. */
 export interface SimulateOptions {
-  /** The answers to the first requests, whatever their model: the turns of a script (docs/simulator.md). */
+  /** The answers to the first requests, whatever their model, but for one with a script: the turns of a script (docs/simulator.md). */
   readonly answers?: readonly Answer[];
   /** Scripts, each for a model: files, or what such files contain. */
   readonly scripts?: readonly (string | ScriptFile)[];
@@ -54,15 +54,19 @@ export async function simulate(options: SimulateOptions = {}): Promise<Simulatio
   // Before anything is started that would have to be stopped.
   const initial = listScripts({ scripts, check }, options.answers, origin);
   const authenticator = new SpaceAuthenticator();
-  const app = await createApp({
-    environment: { ...unset(), ...FOR_TESTS, SIMULATOR_UNMATCHED: options.unmatched, ...options.environment },
-    imports: [SimulatorModule],
-    authenticator: { useValue: authenticator },
-  });
+  const app = await createApp(
+    {
+      environment: { ...unset(), ...FOR_TESTS, SIMULATOR_UNMATCHED: options.unmatched, ...options.environment },
+      imports: [SimulatorModule],
+      authenticator: { useValue: authenticator },
+    },
+    // The process is that of the tests.
+    { signals: false },
+  );
   try {
     await app.listen(0, '127.0.0.1');
     const spaces = app.get(Spaces);
-    const space = spaces.of(ANYBODY, '', initial);
+    const space = spaces.hold(ANYBODY, initial);
     const admit = (key: string): void => void authenticator.keys.add(key);
     return new Simulation({ app, url: `${await app.getUrl()}/v1`, spaces, scripts, check, admit }, space);
   } catch (error) {

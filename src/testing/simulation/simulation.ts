@@ -115,7 +115,7 @@ export class Simulation extends SimulatedSpace implements AsyncDisposable {
     const apiKey = `antiphon-space-${++this.count}`;
     admit(apiKey);
     const scripts = listScripts(this.parts, answers, `space() at ${placeOfCaller()}`);
-    return new SimulatedSpace(url, apiKey, spaces.of(apiKey, '', scripts), check);
+    return new SimulatedSpace(url, apiKey, spaces.hold(apiKey, scripts), check);
   }
 
   /** Ends the service, with the turns that are under way. */
@@ -149,13 +149,13 @@ function toScript(answers: readonly Answer[], origin: string, check: TurnCheck):
 
 function toTurns(answers: readonly Answer[], origin: string, check: TurnCheck): readonly ScriptTurn[] {
   return answers.map((answer, index) => {
-    const turn = toTurn(answer);
     try {
+      const turn = toTurn(answer);
       check(turn);
+      return turn;
     } catch (error) {
       const place = placeOf(answer) ?? `in ${origin}`;
       throw new Error(`answer ${index + 1}, ${place}: ${(error as Error).message}`, { cause: error });
     }
-    return turn;
   });
 }
