@@ -8,7 +8,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Ajv } from 'ajv';
 import { parseAllDocuments } from 'yaml';
 
-import { findOnPath } from '../support/find-program.js';
+import { itWith } from '../support/on-path.js';
 import { longestShutdown, PROJECT, readShipped, readYaml, unknownVariables } from '../support/shipped-files.js';
 
 const CHART = 'deploy/helm/antiphon';
@@ -79,68 +79,62 @@ describe('the chart', () => {
   });
 });
 
-const HELM = findOnPath('helm');
-const describeWithHelm = HELM === undefined ? describe.skip : describe;
-
-describeWithHelm(
-  HELM === undefined ? 'what Helm renders (skipped: there is no helm on PATH)' : 'what Helm renders',
-  () => {
-    /** The manifests of a release with some values of its own. */
-    async function render(own: object = {}): Promise<readonly Manifest[]> {
-      const folder = await mkdtemp(join(tmpdir(), 'antiphon-helm-'));
-      try {
-        const file = join(folder, 'values.json');
-        await writeFile(file, JSON.stringify(own));
-        const args = ['template', 'antiphon', join(PROJECT, CHART), '--kube-version', '1.34.0', '--values', file];
-        const { stdout } = await promisify(execFile)(String(HELM), args);
-        return parseAllDocuments(stdout).map((document) => document.toJS() as Manifest);
-      } finally {
-        await rm(folder, { recursive: true });
-      }
+describe('what Helm renders', () => {
+  /** The manifests of a release with some values of its own. */
+  async function render(helm: string, own: object = {}): Promise<readonly Manifest[]> {
+    const folder = await mkdtemp(join(tmpdir(), 'antiphon-helm-'));
+    try {
+      const file = join(folder, 'values.json');
+      await writeFile(file, JSON.stringify(own));
+      const args = ['template', 'antiphon', join(PROJECT, CHART), '--kube-version', '1.34.0', '--values', file];
+      const { stdout } = await promisify(execFile)(helm, args);
+      return parseAllDocuments(stdout).map((document) => document.toJS() as Manifest);
+    } finally {
+      await rm(folder, { recursive: true });
     }
+  }
 
-    /** A manifest without what only the chart adds: its labels, the checksum of the variables, and the defaults of Kubernetes. */
-    function withoutMarks(manifest: Manifest): unknown {
-      const marks =
-        /^(?:app\.kubernetes\.io\/(?:instance|version|managed-by)|helm\.sh\/chart|checksum\/variables|imagePullPolicy)$/;
-      const json = JSON.stringify({ ...manifest, metadata: { name: manifest.metadata.name } }, (key, value: unknown) =>
-        marks.test(key) ? undefined : value,
-      );
-      return JSON.parse(json.replace('"annotations":{},', '').replace(',"annotations":{}', ''));
+  /** A manifest without what only the chart adds: its labels, the checksum of the variables, and the defaults of Kubernetes. */
+  function withoutMarks(manifest: Manifest): unknown {
+    const marks =
+      /^(?:app\.kubernetes\.io\/(?:instance|version|managed-by)|helm\.sh\/chart|checksum\/variables|imagePullPolicy)$/;
+    const json = JSON.stringify({ ...manifest, metadata: { name: manifest.metadata.name } }, (key, value: unknown) =>
+      marks.test(key) ? undefined : value,
+    );
+    return JSON.parse(json.replace('"annotations":{},', '').replace(',"annotations":{}', ''));
+  }
+
+  itWith('helm', 'is what the base for Kustomize has', async (helm) => {
+    const files = (await readdir(join(PROJECT, BASE))).filter(
+      (name) => !/^(?:kustomization|secret\.example)/.test(name),
+    );
+    const base = await Promise.all(files.map((name) => readYaml<Manifest>(`${BASE}/${name}`)));
+    const rendered = (await render(helm)).map(withoutMarks);
+    expect(rendered).toHaveLength(base.length);
+    expect(rendered).toEqual(expect.arrayContaining(base));
+  });
+
+  itWith('helm', 'is valid, also with everything that is off by default', async (helm) => {
+    const manifests = await render(helm, {
+      files: 'antiphon-files',
+      autoscaling: { enabled: false },
+      networkPolicy: { egress: [{ to: [{ podSelector: {} }], ports: [{ protocol: 'TCP', port: 8000 }] }] },
+      podMonitor: { enabled: true },
+    });
+    expect(manifests.map(({ kind }) => kind)).toContain('PodMonitor');
+    for (const manifest of manifests.filter(({ kind }) => kind !== 'PodMonitor')) {
+      const models = (await import(`kubernetes-models/${manifest.apiVersion}`)) as Readonly<
+        Record<string, new (manifest: Manifest) => Model>
+      >;
+      const Model = models[manifest.kind];
+      if (Model === undefined) throw new Error(`there is no ${manifest.kind} in ${manifest.apiVersion}`);
+      expect(() => new Model(manifest).validate()).not.toThrow();
     }
-
-    it('is what the base for Kustomize has', async () => {
-      const files = (await readdir(join(PROJECT, BASE))).filter(
-        (name) => !/^(?:kustomization|secret\.example)/.test(name),
-      );
-      const base = await Promise.all(files.map((name) => readYaml<Manifest>(`${BASE}/${name}`)));
-      const rendered = (await render()).map(withoutMarks);
-      expect(rendered).toHaveLength(base.length);
-      expect(rendered).toEqual(expect.arrayContaining(base));
+    expect(manifests.find(({ kind }) => kind === 'Deployment')).toMatchObject({
+      spec: {
+        replicas: 2,
+        template: { spec: { volumes: [{ name: 'tmp' }, { secret: { secretName: 'antiphon-files' } }] } },
+      },
     });
-
-    it('is valid, also with everything that is off by default', async () => {
-      const manifests = await render({
-        files: 'antiphon-files',
-        autoscaling: { enabled: false },
-        networkPolicy: { egress: [{ to: [{ podSelector: {} }], ports: [{ protocol: 'TCP', port: 8000 }] }] },
-        podMonitor: { enabled: true },
-      });
-      expect(manifests.map(({ kind }) => kind)).toContain('PodMonitor');
-      for (const manifest of manifests.filter(({ kind }) => kind !== 'PodMonitor')) {
-        const models = (await import(`kubernetes-models/${manifest.apiVersion}`)) as Readonly<
-          Record<string, new (manifest: Manifest) => Model>
-        >;
-        const Model = models[manifest.kind];
-        if (Model === undefined) throw new Error(`there is no ${manifest.kind} in ${manifest.apiVersion}`);
-        expect(() => new Model(manifest).validate()).not.toThrow();
-      }
-      expect(manifests.find(({ kind }) => kind === 'Deployment')).toMatchObject({
-        spec: {
-          replicas: 2,
-          template: { spec: { volumes: [{ name: 'tmp' }, { secret: { secretName: 'antiphon-files' } }] } },
-        },
-      });
-    });
-  },
-);
+  });
+});

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 
 import { expect, it } from '@jest/globals';
 
-import { findOnPath } from '../support/find-program.js';
+import { itWith } from '../support/on-path.js';
 import { longestShutdown, readShipped, unknownVariables } from '../support/shipped-files.js';
 
 const unit = await readShipped('deploy/systemd/antiphon.service');
@@ -32,20 +32,15 @@ it('gives it more time to stop than a shutdown takes', () => {
   expect(Number(settings('TimeoutStopSec')[0]) * 1000).toBeGreaterThan(longestShutdown({}) + 1000);
 });
 
-const ANALYZE = findOnPath('systemd-analyze');
-
-(ANALYZE === undefined ? it.skip : it)(
-  'is a unit that systemd understands (skipped without systemd-analyze)',
-  async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'antiphon-systemd-'));
-    try {
-      const file = join(folder, 'antiphon.service');
-      // What it starts need not be here.
-      await writeFile(file, unit.replace('/usr/bin/node', process.execPath));
-      const { stdout, stderr } = await promisify(execFile)(String(ANALYZE), ['verify', '--man=no', file]);
-      expect((stdout + stderr).split('\n').filter((line) => line.includes('antiphon.service'))).toEqual([]);
-    } finally {
-      await rm(folder, { recursive: true });
-    }
-  },
-);
+itWith('systemd-analyze', 'is a unit that systemd understands', async (analyze) => {
+  const folder = await mkdtemp(join(tmpdir(), 'antiphon-systemd-'));
+  try {
+    const file = join(folder, 'antiphon.service');
+    // What it starts need not be here.
+    await writeFile(file, unit.replace('/usr/bin/node', process.execPath));
+    const { stdout, stderr } = await promisify(execFile)(analyze, ['verify', '--man=no', file]);
+    expect((stdout + stderr).split('\n').filter((line) => line.includes('antiphon.service'))).toEqual([]);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
