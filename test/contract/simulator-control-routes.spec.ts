@@ -58,6 +58,12 @@ describe('the scripts of a space', () => {
       await say('b', 'one'),
     ]).toEqual([...['one a', 'two', 'of bob', 'one b']]);
     expect(await say('c', 'one')).toBe('script_exhausted');
+    // The 64 of a tenant that were used last are kept, whatever others use.
+    for (let other = 0; other < 70; other++) await ask('GET', '/simulator/faults', undefined, `other ${other}`);
+    expect(await ask('GET', '/simulator/scripts', undefined, 'two')).toMatchObject({ body: { data: [] } });
+    expect(await ask('GET', '/simulator/scripts', undefined, 'one', 'sk-bob')).toMatchObject({
+      body: { data: [listed] },
+    });
     await ask('POST', '/simulator/scripts', script('anew'), 'one');
     expect(await say('c', 'one')).toBe('anew');
     expect((await ask('GET', '/simulator/scripts', undefined, 'one')).body).toEqual({

@@ -14,7 +14,8 @@ import { Space, type SpaceScript } from './space.js';
 /** The header that names a space. */
 export const SPACE_HEADER = 'x-simulator-space';
 
-/** The one that was not used for the longest time is forgotten. */
+/** The one that was not used for the longest time is forgotten: of its tenant, or of all. */
+const MOST_OF_TENANT = 64;
 const MOST_SPACES = 256;
 
 /** Turns whose end is waited for. */
@@ -69,11 +70,12 @@ export class Spaces {
     const key = this.keyOf(tenant, name);
     const held = this.held.get(key);
     if (held !== undefined) return held;
-    const space = this.spaces.get(key) ?? new Space(this.initial, () => this.scripted());
+    const known = this.spaces.get(key);
+    const space = known ?? new Space(this.initial, () => this.scripted());
     // The newest last.
     this.spaces.delete(key);
     this.spaces.set(key, space);
-    if (this.spaces.size > MOST_SPACES) for (const oldest of this.spaces.keys()) return this.forget(oldest, space);
+    if (known === undefined) this.forgetOldest(this.keyOf(tenant, ''));
     return space;
   }
 
@@ -85,9 +87,12 @@ export class Spaces {
     return this.options.control ? tenantKey(asTenant(tenant), name) : '';
   }
 
-  private forget(key: string, space: Space): Space {
-    this.spaces.delete(key);
-    return space;
+  /** Forgets those beyond the limits. `ofTenant` begins the keys of the tenant that has a new one. */
+  private forgetOldest(ofTenant: string): void {
+    const keys = [...this.spaces.keys()];
+    const own = keys.filter((key) => key.startsWith(ofTenant));
+    for (const key of own.slice(0, -MOST_OF_TENANT)) this.spaces.delete(key);
+    if (this.spaces.size > MOST_SPACES) this.spaces.delete(keys[0] ?? '');
   }
 }
 
