@@ -1,14 +1,15 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { type FileHandle, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
 
 import type { Document, YAMLSeq } from 'yaml';
 
+import { digestOfKey } from '../config/index.js';
 import { faultOfKeysFile, parseKeys, type WrittenKey } from './keys-file.js';
 
 /** The length of a key, bytes: what guesses would have to go through. */
 const KEY_BYTES = 32;
 
-/** Nobody but the owner reads or writes a new file. */
+/** The mode of a new file: its owner may read and write it, others may not. */
 const OWNER_ONLY = 0o600;
 
 /**
@@ -18,7 +19,7 @@ const OWNER_ONLY = 0o600;
 export async function createKey(path: string, entry: Omit<WrittenKey, 'secrets'>): Promise<string> {
   const key = `sk-${randomBytes(KEY_BYTES).toString('base64url')}`;
   const { id, tenant, ...rest } = entry;
-  const secrets = [{ sha256: createHash('sha256').update(key).digest('hex') }];
+  const secrets = [{ sha256: digestOfKey(key).toString('hex') }];
   await changeKeys(path, (keys, ids) => {
     if (ids.includes(id)) throw new Error(`it has a key '${id}' already: revoke that one, or choose another name`);
     keys.add({ id, tenant, secrets, ...rest });

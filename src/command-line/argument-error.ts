@@ -9,6 +9,17 @@ export function requireValue(rawName: string, value: string | undefined): string
   return value;
 }
 
+/** An option as it was given, for a message. */
+export function showOption({
+  rawName,
+  value,
+}: {
+  readonly rawName: string;
+  readonly value?: string | undefined;
+}): string {
+  return value === undefined ? rawName : `${rawName}=${value}`;
+}
+
 /** The message for arguments that there are not. */
 export function refuse(unknown: readonly string[]): string {
   const named = unknown.map((argument) => JSON.stringify(argument)).join(', ');

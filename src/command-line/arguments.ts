@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 
 import type { Variables } from '../config/index.js';
-import { ArgumentError, requireValue } from './argument-error.js';
+import { ArgumentError, requireValue, showOption } from './argument-error.js';
 import {
   type ExportCommand,
   type ImportCommand,
@@ -74,7 +74,7 @@ export function readArguments(args: readonly string[]): Command {
     const { name, rawName, value } = token;
     if (isOption(name)) variables[OPTIONS[name].variable] = requireValue(rawName, value);
     else if ((name === 'help' || name === 'version') && value === undefined) asked.add(name);
-    else unknown.push(value === undefined ? rawName : `${rawName}=${value}`);
+    else unknown.push(showOption(token));
   }
   if (unknown.length > 0) throw new ArgumentError(refuseOutsideExport(unknown));
   if (asked.has('help')) return { action: 'help' };

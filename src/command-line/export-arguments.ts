@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 
-import { ArgumentError, refuse, requireValue } from './argument-error.js';
+import { ArgumentError, refuse, requireValue, showOption } from './argument-error.js';
 
 /** The options of `antiphon export`, each with its value in the help and what it means. */
 export const EXPORT_OPTIONS = {
@@ -40,7 +40,7 @@ export function readExport(args: readonly string[]): ExportCommand | { readonly 
     const { name, rawName, value } = token;
     if (name === 'tenant') tenants.push(requireValue(rawName, value));
     else if ((name === 'no-secrets' || name === 'help') && value === undefined) asked.add(name);
-    else unknown.push(value === undefined ? rawName : `${rawName}=${value}`);
+    else unknown.push(showOption(token));
   }
   if (unknown.length > 0) throw new ArgumentError(refuse(unknown));
   return asked.has('help') ? { action: 'help' } : { action: 'export', tenants, secrets: !asked.has('no-secrets') };

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 
-import { ArgumentError, refuse, requireValue } from './argument-error.js';
+import { ArgumentError, refuse, requireValue, showOption } from './argument-error.js';
 
 /** The options of `antiphon keys`, each with its value in the help and what it means. */
 export const KEYS_OPTIONS = {
@@ -57,7 +57,7 @@ export function readKeys([verb = '', ...args]: readonly string[]): KeysCommand |
     const name = names.find((each) => each === token.name);
     if (name !== undefined) given[name] = requireValue(rawName, value);
     else if (['--help', '-h'].includes(rawName) && value === undefined) return { action: 'help' };
-    else unknown.push(value === undefined ? rawName : `${rawName}=${value}`);
+    else unknown.push(showOption(token));
   }
   if (unknown.length > 0) throw new ArgumentError(refuse(unknown));
   const file = given.file === undefined ? {} : { file: given.file };

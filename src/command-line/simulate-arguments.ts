@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 
 import type { Variables } from '../config/index.js';
-import { ArgumentError, refuse, requireValue } from './argument-error.js';
+import { ArgumentError, refuse, requireValue, showOption } from './argument-error.js';
 
 /** The options of `antiphon simulate`, each with its variable, its value in the help and what it means. */
 export const SIMULATE_OPTIONS = {
@@ -34,7 +34,7 @@ export function readSimulate(args: readonly string[]): SimulateCommand | { reado
     if (name === 'port' || name === 'unmatched')
       variables[SIMULATE_OPTIONS[name].variable] = requireValue(rawName, value);
     else if (name === 'help' && value === undefined) isHelp = true;
-    else unknown.push(value === undefined ? rawName : `${rawName}=${value}`);
+    else unknown.push(showOption(token));
   }
   if (unknown.length > 0) throw new ArgumentError(refuse(unknown));
   if (isHelp) return { action: 'help' };

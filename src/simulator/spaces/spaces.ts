@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 
 import { type Caller, tenantKey, asTenant } from '../../access/index.js';
 import type { ApiError } from '../../protocol/index.js';
-import type { Turn } from '../../providers/index.js';
+import { pickTurnHeaders, type Turn } from '../../providers/index.js';
 import { type AskedTurn, type BegunTurn, TurnObserver, type TurnRecord } from '../../responses/index.js';
 import { Clock } from '../../time/index.js';
 import { isObject } from '../../validation/index.js';
@@ -13,6 +13,7 @@ import { Space, type SpaceScript } from './space.js';
 
 /** The header that names a space. */
 export const SPACE_HEADER = 'x-simulator-space';
+const SPACE_HEADERS = { forwarded: [], read: [SPACE_HEADER] };
 
 /** The one that was not used for the longest time is forgotten: of its tenant, or of all. */
 const MOST_OF_TENANT = 64;
@@ -144,6 +145,5 @@ interface Noted {
 /** The space that a request names, in its `client_metadata` or in a header, as providers see it. */
 function nameOf({ request, headers }: AskedTurn): string {
   const metadata = isObject(request) ? request['client_metadata'] : undefined;
-  const names = [isObject(metadata) ? metadata[SPACE_HEADER] : undefined, headers[SPACE_HEADER]];
-  return names.find((name) => typeof name === 'string') ?? '';
+  return pickTurnHeaders(SPACE_HEADERS, headers, metadata)[SPACE_HEADER] ?? '';
 }
