@@ -1,0 +1,3 @@
+export * from './mcp.module.js';
+export * from './mcp-server.js';
+export * from './mcp-servers.js';
