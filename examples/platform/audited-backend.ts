@@ -32,6 +32,10 @@ export class AuditedBackend extends StateBackend {
     return this.memory.secrets;
   }
 
+  override get claims() {
+    return this.memory.claims;
+  }
+
   override get locks() {
     return this.memory.locks;
   }

@@ -1,4 +1,5 @@
 export * from './background-record.js';
+export * from './claims.js';
 export * from './conversation-store.js';
 export * from './deletion-notices.js';
 export * from './errors.js';

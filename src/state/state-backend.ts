@@ -1,3 +1,4 @@
+import type { Claims } from './claims.js';
 import type { ConversationStore } from './conversation-store.js';
 import type { DeletionNotices } from './deletion-notices.js';
 import type { EventLog } from './event-log.js';
@@ -20,6 +21,7 @@ export abstract class StateBackend {
   abstract readonly conversations: ConversationStore;
   abstract readonly locks: WriteLock;
   abstract readonly secrets: SecretStore;
+  abstract readonly claims: Claims;
   abstract readonly notices: DeletionNotices;
   abstract readonly log: EventLog;
   abstract readonly jobs: JobQueue;

@@ -7,6 +7,7 @@ import {
   type Provider,
 } from '@nestjs/common';
 
+import { Claims } from './claims.js';
 import { ConversationStore } from './conversation-store.js';
 import { DeletionNotices } from './deletion-notices.js';
 import { EventLog } from './event-log.js';
@@ -36,7 +37,10 @@ class StateLifecycle implements OnModuleInit, OnApplicationShutdown {
 }
 
 /** A contract of the selected backend, whose calls are observed where somebody does. */
-function observed(token: Abstract<object>, name: 'responses' | 'graph' | 'sessions' | 'conversations'): Provider {
+function observed(
+  token: Abstract<object>,
+  name: 'responses' | 'graph' | 'sessions' | 'conversations' | 'claims',
+): Provider {
   return {
     provide: token,
     inject: [StateBackend, { token: StateCallObserver, optional: true }],
@@ -52,6 +56,7 @@ function observed(token: Abstract<object>, name: 'responses' | 'graph' | 'sessio
     observed(ResponseGraph, 'graph'),
     observed(SessionStore, 'sessions'),
     observed(ConversationStore, 'conversations'),
+    observed(Claims, 'claims'),
     { provide: SecretStore, inject: [StateBackend], useFactory: ({ secrets }: StateBackend) => secrets },
     { provide: WriteLock, inject: [StateBackend], useFactory: ({ locks }: StateBackend) => locks },
     { provide: DeletionNotices, inject: [StateBackend], useFactory: ({ notices }: StateBackend) => notices },
@@ -66,6 +71,7 @@ function observed(token: Abstract<object>, name: 'responses' | 'graph' | 'sessio
     ResponseGraph,
     SessionStore,
     ConversationStore,
+    Claims,
     SecretStore,
     WriteLock,
     DeletionNotices,

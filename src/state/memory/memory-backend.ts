@@ -2,6 +2,7 @@ import type { Clock } from '../../time/index.js';
 import { DeletionNotices } from '../deletion-notices.js';
 import { RunNotices } from '../run-notices.js';
 import { StateBackend } from '../state-backend.js';
+import { MemoryClaims } from './memory-claims.js';
 import { MemoryConversationStore } from './memory-conversation-store.js';
 import { InProcessJobQueue } from '../in-process/in-process-job-queue.js';
 import { MemoryResponseGraph } from './memory-response-graph.js';
@@ -24,6 +25,7 @@ export class MemoryBackend extends StateBackend {
   override readonly conversations: MemoryConversationStore;
   override readonly locks: InProcessLock;
   override readonly secrets = new MemorySecretStore();
+  override readonly claims: MemoryClaims;
   override readonly log: MemoryRuns;
   override readonly jobs: InProcessJobQueue;
   override readonly transfer: MemoryTransfer;
@@ -40,6 +42,7 @@ export class MemoryBackend extends StateBackend {
     this.responses = new MemoryResponseStore(state, this.locks, this.log, this.jobs, this.usage, clock);
     this.graph = new MemoryResponseGraph(state);
     this.sessions = new MemorySessionStore(state, this.notices);
+    this.claims = new MemoryClaims(clock, limits.MEMORY_MAX_RESPONSES);
     this.transfer = new MemoryTransfer(state, this.log, this.jobs, this.secrets);
   }
 

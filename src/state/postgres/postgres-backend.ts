@@ -13,6 +13,7 @@ import { isPassing } from './database-errors.js';
 import { migrate, pendingMigrations } from './migrate.js';
 import { NoticeListener } from './notice-listener.js';
 import { keepOpening } from '../repeat.js';
+import { PostgresClaims } from './postgres-claims.js';
 import { PostgresConversationStore } from './postgres-conversation-store.js';
 import { PostgresEventLog } from './postgres-event-log.js';
 import { PostgresJobQueue } from './postgres-job-queue.js';
@@ -38,6 +39,7 @@ export class PostgresBackend extends StateBackend {
   override readonly conversations: PostgresConversationStore;
   override readonly locks: PostgresWriteLock;
   override readonly secrets: PostgresSecretStore;
+  override readonly claims: PostgresClaims;
   override readonly log: PostgresEventLog;
   override readonly jobs: PostgresJobQueue;
   override readonly transfer: PostgresTransfer;
@@ -77,6 +79,7 @@ export class PostgresBackend extends StateBackend {
     this.graph = new PostgresResponseGraph(this.database, clock);
     this.sessions = new PostgresSessionStore(this.database, tombstones, clock);
     this.secrets = new PostgresSecretStore(this.database);
+    this.claims = new PostgresClaims(this.database, clock);
     this.usage = new PostgresUsageStore(this.database);
     this.transfer = new PostgresTransfer(this.database, this.jobs);
     this.limits = new PostgresLimits(this.database);

@@ -5,7 +5,7 @@ import type { Clock } from '../../time/index.js';
 import type { DeletionNotices } from '../deletion-notices.js';
 import type { Database } from './database.js';
 import { CHILDREN_OF, FREE, HOLD_TOMBSTONES, type Key, SWEEP, type SweptRow } from './statements/delete.js';
-import { FORGET_BOOKMARKS } from './statements/bookmarks.js';
+import { FORGET_EXPIRED } from './statements/bookmarks.js';
 import { FORGET_LIMITS } from './postgres-limits.js';
 import { FORGET_LOCKS } from './statements/locks.js';
 
@@ -42,7 +42,7 @@ export class Tombstones {
   }
 
   /**
-   * Frees the next batch of expired responses, and forgets old bookmarks; false when there are no more. A response with
+   * Frees the next batch of expired responses, and forgets old bookmarks and claims; false when there are no more. A response with
    * descendants is freed with the last of them.
    */
   async sweep(): Promise<boolean> {
@@ -55,7 +55,7 @@ export class Tombstones {
     if (expired.length === BATCH) return true;
     await this.database.query(FORGET_LOCKS, []);
     await this.database.query(FORGET_LIMITS, []);
-    const [forgotten] = await this.database.query(FORGET_BOOKMARKS, [this.now(), BATCH]);
+    const [forgotten] = await this.database.query(FORGET_EXPIRED, [this.now(), BATCH]);
     if (forgotten?.has_more === true) return true;
     this.sweeps += 1;
     if (this.sweeps % SWEEPS_IN_A_ROUND === 0) this.position = BEGINNING;

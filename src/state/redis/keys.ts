@@ -112,6 +112,11 @@ export class RedisKeys {
     return `${this.prefix}:secret:${name}`;
   }
 
+  /** String that expires: who has claimed a name, and until when. Each in a slot of its own. */
+  claim(tenant: Tenant, name: string): string {
+    return `${this.prefix}:claim:${digest(tenant, name)}`;
+  }
+
   /** Hash: what a tenant has used on a day since the epoch, in a slot of its own. */
   usage(tenant: Tenant, day: number): string {
     return `${this.prefix}:{usage:${digest(tenant)}:${day}}`;

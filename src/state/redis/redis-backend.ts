@@ -17,6 +17,7 @@ import { KnownVersions } from './known-versions.js';
 import { ListedResponses } from './listed-responses.js';
 import { Locators } from './locators.js';
 import { reasonOf } from './reason.js';
+import { RedisClaims } from './redis-claims.js';
 import { RedisConversationStore } from './redis-conversation-store.js';
 import { RedisConversationTurns } from './redis-conversation-turns.js';
 import { isPassing } from './redis-errors.js';
@@ -54,6 +55,7 @@ export class RedisBackend extends StateBackend {
   override readonly conversations: RedisConversationStore;
   override readonly locks: RedisWriteLock;
   override readonly secrets: RedisSecretStore;
+  override readonly claims: RedisClaims;
   override readonly log: RedisEventLog;
   override readonly jobs: RedisJobQueue;
   override readonly transfer: RedisTransfer;
@@ -83,6 +85,7 @@ export class RedisBackend extends StateBackend {
     this.published = new RedisNotices(settings, this.redis, keys, this.notices, this.runNotices, clock);
     this.locks = new RedisWriteLock(this.redis, keys, settings.REDIS_COMMAND_TIMEOUT_MS);
     this.secrets = new RedisSecretStore(this.redis, keys);
+    this.claims = new RedisClaims(this.redis, keys, clock);
     this.limits = new RedisLimits(this.redis, keys);
     this.usage = new RedisUsageStore(this.redis, keys, settings.USAGE_RETENTION_DAYS);
     const { redis, locks, published, usage } = this;

@@ -2,6 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 
 import { chainOperations } from './operations/chain.js';
 import { checkOperations } from './operations/check.js';
+import { claimOperations } from './operations/claims.js';
 import { conversationOperations } from './operations/conversations.js';
 import { deleteOperations } from './operations/delete.js';
 import { eventLogOperations } from './operations/event-log.js';
@@ -34,6 +35,7 @@ export function operationsOf(database: DatabaseSync) {
     ...runOperations(database, log, jobs),
     ...runEndOperations(database, log, jobs),
     ...secretOperations(database),
+    ...claimOperations(database),
     ...checkOperations(database),
     ...usageOperations(database),
     ...moveOutOperations(database),

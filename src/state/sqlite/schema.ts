@@ -2,7 +2,7 @@
 export const APPLICATION_ID = 0x416e7469;
 
 /** The version of the schema below: the `user_version` of a file. A file with a greater one is refused. */
-export const SCHEMA_VERSION = 3;
+export const SCHEMA_VERSION = 4;
 
 /**
  * The steps that lead to the schema, by the version that each one makes. Texts of users and clients are stored as
@@ -186,5 +186,16 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (conversation, key)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX item_bookmarks_by_expiry ON item_bookmarks (expires_at);
+  `,
+  `
+  -- What only one may have, until a time. \`holder\` is JSON, so that every text can be read back.
+  CREATE TABLE claims (
+    owner INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    holder TEXT NOT NULL,
+    expires_at INTEGER NOT NULL,
+    PRIMARY KEY (owner, name)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX claims_by_expiry ON claims (expires_at);
   `,
 ];

@@ -5,6 +5,7 @@ import { Logger } from '@nestjs/common';
 
 import type { Environment } from '../../config/index.js';
 import type { Clock } from '../../time/index.js';
+import type { Claims } from '../claims.js';
 import { DeletionNotices } from '../deletion-notices.js';
 import { StateStartError } from '../errors.js';
 import { InProcessJobQueue } from '../in-process/in-process-job-queue.js';
@@ -19,6 +20,7 @@ import { DatabaseThread } from './database-thread.js';
 import { explainStart } from './explain-error.js';
 import { FILE_NAME } from './open-database.js';
 import { RunGate } from './run-gate.js';
+import { SqliteClaims } from './sqlite-claims.js';
 import { SqliteConversationStore } from './sqlite-conversation-store.js';
 import { SqliteEventLog } from './sqlite-event-log.js';
 import { SqliteJobJournal } from './sqlite-job-journal.js';
@@ -44,6 +46,7 @@ export class SqliteBackend extends StateBackend {
   override readonly conversations: SqliteConversationStore;
   override readonly locks: InProcessLock;
   override readonly secrets: SecretStore;
+  override readonly claims: Claims;
   override readonly log: SqliteEventLog;
   override readonly jobs: InProcessJobQueue;
   override readonly transfer: SqliteTransfer;
@@ -77,6 +80,7 @@ export class SqliteBackend extends StateBackend {
     this.graph = new SqliteResponseGraph(thread, clock);
     this.sessions = new SqliteSessionStore(thread, tombstones, clock);
     this.secrets = new SqliteSecretStore(thread);
+    this.claims = new SqliteClaims(thread, clock);
     this.usage = new SqliteUsageStore(thread);
     this.transfer = new SqliteTransfer(thread, jobs);
     [this.thread, this.locks, this.log, this.jobs, this.conversations] = [thread, locks, log, jobs, conversations];

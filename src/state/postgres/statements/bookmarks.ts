@@ -69,10 +69,12 @@ export const IS_BELOW = adHoc<
   SELECT EXISTS (SELECT FROM up WHERE id = $3) AS is_below`,
 );
 
-/** Forgets what is too old, up to a number of responses and of items; whether there may be more. */
-export const FORGET_BOOKMARKS = adHoc<readonly [now: Date, limit: number], { readonly has_more: boolean }>(
-  `WITH ${forget('bookmarks', 'owner, id')}, ${forget('item_bookmarks', 'owner, conversation_id, item_key')}
-  SELECT greatest((SELECT count(*) FROM bookmarks), (SELECT count(*) FROM item_bookmarks)) >= $2 AS has_more`,
+/** Forgets bookmarks and claims that are too old, up to a number of each kind; whether there may be more. */
+export const FORGET_EXPIRED = adHoc<readonly [now: Date, limit: number], { readonly has_more: boolean }>(
+  `WITH ${forget('bookmarks', 'owner, id')}, ${forget('item_bookmarks', 'owner, conversation_id, item_key')},
+  ${forget('claims', 'owner, name')}
+  SELECT greatest((SELECT count(*) FROM bookmarks), (SELECT count(*) FROM item_bookmarks),
+    (SELECT count(*) FROM claims)) >= $2 AS has_more`,
 );
 
 function forget(table: string, key: string): string {

@@ -43,8 +43,8 @@ export function bookmarking(database: DatabaseSync) {
   );
   const forgetItems = database.prepare('DELETE FROM item_bookmarks WHERE conversation = ?');
   const purges = [
-    database.prepare(toPurge('bookmarks', 'owner, id')),
-    database.prepare(toPurge('item_bookmarks', 'conversation, key')),
+    purging(database, 'bookmarks', 'owner, id'),
+    purging(database, 'item_bookmarks', 'conversation, key'),
   ];
 
   return {
@@ -90,11 +90,13 @@ export function bookmarking(database: DatabaseSync) {
     /** Forgets what is too old, up to a number of each kind; whether there may be more. */
     purgeBookmarks: (now: number, limit: number): boolean =>
       // All of them: not `some`.
-      purges.map((purge) => purge.run(now, limit).changes === limit).includes(true),
+      purges.map((purge) => purge(now, limit)).includes(true),
   };
 }
 
-function toPurge(table: string, key: string): string {
+/** Deletes rows of a table that have expired, up to a number; whether there may be more. */
+export function purging(database: DatabaseSync, table: string, key: string): (now: number, limit: number) => boolean {
   const old = `SELECT ${key} FROM ${table} WHERE expires_at <= ?1 ORDER BY expires_at LIMIT ?2`;
-  return `DELETE FROM ${table} WHERE (${key}) IN (${old})`;
+  const purge = database.prepare(`DELETE FROM ${table} WHERE (${key}) IN (${old})`);
+  return (now, limit) => purge.run(now, limit).changes === limit;
 }

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 
 import { toKey } from '../../keys.js';
-import { bookmarking } from './bookmarks.js';
+import { bookmarking, purging } from './bookmarks.js';
 import { leaving, MEMBER, type MemberRow } from './leave-sessions.js';
 import { tenantNumbers } from './tenants.js';
 import { type Look, lookValues, SUBTREE, VISIBLE } from './visible.js';
@@ -31,6 +31,7 @@ export function deleteOperations(database: DatabaseSync) {
   const tenants = tenantNumbers(database);
   const leave = leaving(database);
   const { bookmarkDeleted, bookmarkExpired, purgeBookmarks } = bookmarking(database);
+  const purgeClaims = purging(database, 'claims', 'owner, name');
   // By their numbers: not by an index.
   const hide = database.prepare(
     `WITH RECURSIVE ${SUBTREE}
@@ -52,14 +53,15 @@ export function deleteOperations(database: DatabaseSync) {
       return { ids: gone.map((row) => row.id), numbers: gone.map(({ response }) => response) };
     },
 
-    /** The next responses that have expired; those that were deleted before are not among the ids. Forgets old bookmarks. */
+    /** The next responses that have expired; those that were deleted before are not among the ids. Forgets old bookmarks and claims. */
     sweep: (now: number, { expiresAt, response }: SweepPosition, limit: number): Swept => {
       const rows = expired.all(now, expiresAt, response, limit) as unknown as MemberRow[];
       for (const row of rows) {
         bookmarkExpired(row.response, now);
         leave(row);
       }
-      const hasMore = purgeBookmarks(now, limit) || rows.length === limit;
+      // Each of them: not `||`.
+      const hasMore = [rows.length === limit, purgeBookmarks(now, limit), purgeClaims(now, limit)].includes(true);
       const last = rows.at(-1);
       return {
         ids: rows.filter((row) => row.expires_at > 0).map(({ id }) => id),

@@ -1,0 +1,42 @@
+import { type Tenant, tenantKey } from '../../access/index.js';
+import type { Clock } from '../../time/index.js';
+import { Claims } from '../claims.js';
+
+interface Claim {
+  readonly owner: string;
+  /** Unix ms. */
+  readonly expiresAt: number;
+}
+
+/** Claims in memory. When there are too many, those that have expired are forgotten, and then the oldest. */
+export class MemoryClaims extends Claims {
+  private readonly claims = new Map<string, Claim>();
+
+  /** `capacity`: the most claims that are kept. */
+  constructor(
+    private readonly clock: Clock,
+    private readonly capacity: number,
+  ) {
+    super();
+  }
+
+  override async claim(tenant: Tenant, name: string, owner: string, expiresAt: number): Promise<string> {
+    const key = tenantKey(tenant, name);
+    const now = this.clock.now();
+    const held = this.claims.get(key);
+    if (held !== undefined && held.expiresAt > now) return held.owner;
+    // The order of the map is that of the claims.
+    this.claims.delete(key);
+    if (this.claims.size >= this.capacity) this.makeRoom(now);
+    this.claims.set(key, { owner, expiresAt });
+    return owner;
+  }
+
+  private makeRoom(now: number): void {
+    for (const [key, { expiresAt }] of this.claims) if (expiresAt <= now) this.claims.delete(key);
+    for (const key of this.claims.keys()) {
+      if (this.claims.size < this.capacity) return;
+      this.claims.delete(key);
+    }
+  }
+}

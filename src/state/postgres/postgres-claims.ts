@@ -1,0 +1,36 @@
+import type { Tenant } from '../../access/index.js';
+import type { Clock } from '../../time/index.js';
+import { Claims } from '../claims.js';
+import { toKey } from '../keys.js';
+import type { Database } from './database.js';
+import { prepared } from './statement.js';
+
+/** Returns what is stored, by whomever: an insertion that does nothing would not see what another one has just added. */
+const CLAIM = prepared<
+  readonly [tenant: string, name: string, holder: string, expiresAt: Date, now: Date],
+  { readonly holder: string }
+>(
+  'claim',
+  `INSERT INTO antiphon.claims AS c (owner, name, holder, expires_at) VALUES ($1, $2, $3, $4)
+  ON CONFLICT (owner, name) DO UPDATE SET
+    holder = CASE WHEN c.expires_at > $5 THEN c.holder ELSE excluded.holder END,
+    expires_at = CASE WHEN c.expires_at > $5 THEN c.expires_at ELSE excluded.expires_at END
+  RETURNING c.holder`,
+);
+
+/** Claims in PostgreSQL, for all replicas; a sweep forgets those that have expired. */
+export class PostgresClaims extends Claims {
+  constructor(
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {
+    super();
+  }
+
+  override async claim(tenant: Tenant, name: string, owner: string, expiresAt: number): Promise<string> {
+    const times = [new Date(expiresAt), new Date(this.clock.now())] as const;
+    const [row] = await this.database.repeatable(CLAIM, [toKey(tenant), toKey(name), JSON.stringify(owner), ...times]);
+    if (row === undefined) throw new Error('a claim was not stored');
+    return JSON.parse(row.holder) as string;
+  }
+}
