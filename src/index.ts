@@ -46,6 +46,7 @@ export {
   type Lease,
   type NextPass,
   type OwnPass,
+  type PassesLeft,
   PassPolicy,
   type QueuedTurn,
   ResponsesService,

@@ -432,6 +432,23 @@ export class Environment {
   @Text()
   readonly COMPACTION_PROMPT: string = '';
 
+  // Section: MCP servers
+
+  /** Most calls of MCP servers that a turn runs at once; others wait. Turns with `parallel_tool_calls: false` run one after another. */
+  @WholeNumber(1, 1000)
+  readonly MCP_MAX_PARALLEL_CALLS: number = 8;
+
+  /** How long a call waits for its approval, seconds. After that an answer to it is refused with 404. */
+  @WholeNumber(1, LONGEST_TTL_SECONDS)
+  readonly MCP_APPROVAL_TTL: number = 7 * DAY_IN_SECONDS;
+
+  /**
+   * What becomes of a call that a process had begun when it died, in the background: `safe` sends it again only if the tool says that it
+   * reads only, or is idempotent; of others the model learns that nobody knows whether they were carried out. `never`, `always`.
+   */
+  @Choice('safe', 'never', 'always')
+  readonly MCP_REPEAT_CALLS: 'safe' | 'never' | 'always' = 'safe';
+
   // Section: Background responses
 
   /**

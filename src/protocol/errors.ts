@@ -114,6 +114,8 @@ export const ERROR_CODES = {
   request_timeout: { status: 408, type: 'invalid_request_error' },
   /** Sockets only: the default lane is busy, and WS_OVERLAP=reject. */
   concurrent_request: { status: 409, type: 'invalid_request_error' },
+  /** The tools of an MCP server could not be listed. */
+  http_error: { status: 424, type: 'external_connector_error' },
   /** The target of a fork already has responses. */
   session_exists: { status: 409, type: 'invalid_request_error' },
   /** Another turn held the session longer than SESSION_LOCK_TIMEOUT_MS. Sent with `retry-after`. */

@@ -97,7 +97,13 @@ const LONGEST_ITEM_ID = 64;
 const UNIQUE_ID = /^[A-Za-z][A-Za-z0-9]*_[\w-]{16,}$/;
 
 /** An id that this service made, with the upstream's own one behind it if there is one. Others make theirs of a UUIDv4, such as vLLM. */
-const OWN_ID = /^[a-z]+_[0-9a-f]{12}7[0-9a-f]{3}[89ab][0-9a-f]{15}(?:_(?<upstream>.+))?$/;
+const OWN_ID = /^[a-z]+_(?<time>[0-9a-f]{12})7[0-9a-f]{3}[89ab][0-9a-f]{15}(?:_(?<upstream>.+))?$/;
+
+/** When this service made an id, milliseconds since the epoch; undefined for other ids. */
+export function creationTimeOf(id: string): number | undefined {
+  const time = OWN_ID.exec(id)?.groups?.['time'];
+  return time === undefined ? undefined : Number.parseInt(time, 16);
+}
 
 /** Ids that need no escaping in JSON and in paths. */
 const PLAIN_ID = /^[\w.:-]+$/;

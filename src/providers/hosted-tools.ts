@@ -32,16 +32,23 @@ export class HostedTools {
 
   /**
    * Throws ApiError 400 `unsupported_value` that names the tool, for a turn that must not go on without it, and `invalid_value` for a tool
-   * of an unknown type. `input` is the input of the request; a truncated turn may have only part of it.
+   * of an unknown type. `input` is the input of the request; a truncated turn may have only part of it. `isRun`: whether the service
+   * runs a tool itself.
    */
-  check({ provider: { hostedTools }, model }: ModelRoute, turn: Turn, input: readonly Item[]): void {
+  check(
+    { provider: { hostedTools }, model }: ModelRoute,
+    turn: Turn,
+    input: readonly Item[],
+    isRun: (tool: object) => boolean,
+  ): void {
     if (hostedTools === 'all') return;
     const { tools: own, tool_choice: choice } = turn.settings;
     const tools = [...own, ...addedTools(turn)];
     if (tools.length === 0 && !isObject(choice)) return;
     const isMissing = (tool: object): string | undefined => {
       const type = hostedTypeOf(tool);
-      return type === undefined || hostedTools.includes(type) ? undefined : type.slice(0, LONGEST_TYPE);
+      if (type === undefined || hostedTools.includes(type) || isRun(tool)) return undefined;
+      return type.slice(0, LONGEST_TYPE);
     };
     const forPrograms = hostedTools.includes(PROGRAMS)
       ? undefined

@@ -30,10 +30,11 @@ export {
   type FinishedPass,
   type NextPass,
   type OwnPass,
-  PASS_POLICIES,
+  type PassesLeft,
   PassPolicy,
   type TurnPolicy,
 } from './turn/pass-policy.js';
+export { PASS_POLICIES } from './turn/turn-policies.js';
 export { RunningTurns } from './turn/running-turns.js';
 export type { StopReason } from './turn/stop-reason.js';
 export { toItems } from './turn/to-items.js';

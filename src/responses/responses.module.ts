@@ -5,6 +5,7 @@ import { BodiesModule } from '../bodies/index.js';
 import { ConnectionsModule } from '../connections/index.js';
 import { ContextModule } from '../context/index.js';
 import { HttpModule } from '../http/index.js';
+import { McpModule } from '../mcp/index.js';
 import { SealsModule } from '../seals/index.js';
 import { SessionsModule } from '../sessions/index.js';
 import { SocketTokensModule } from '../socket-tokens/index.js';
@@ -35,13 +36,15 @@ import { SocketHandshake } from './socket/socket-handshake.js';
 import { ConnectionHandlers } from './socket/connection-handlers.js';
 import { TurnGuard } from './socket/turn.guard.js';
 import { StoredResponsesService } from './stored-responses.service.js';
+import { McpApprovals } from './tools/mcp-approvals.js';
+import { McpPolicy } from './tools/mcp.policy.js';
 import { Assemblers } from './turn/assemblers.js';
 import { ContextWindow } from './turn/context-window.js';
 import { CountedReasoning } from './turn/counted-reasoning.js';
 import { Entrance } from './turn/entrance.js';
 import { InputTokens } from './turn/input-tokens.js';
 import { Passes } from './turn/passes.js';
-import { PassPolicies } from './turn/pass-policy.js';
+import { PassPolicies } from './turn/turn-policies.js';
 import { Questions } from './turn/questions.js';
 import { RunningTurns } from './turn/running-turns.js';
 import { TokenMeter } from './turn/token-meter.js';
@@ -62,6 +65,7 @@ import { UsageRecords } from './turn/usage-records.js';
     ConnectionsModule,
     ContextModule,
     HttpModule,
+    McpModule,
     SealsModule,
     SessionsModule,
     SocketTokensModule,
@@ -102,6 +106,8 @@ import { UsageRecords } from './turn/usage-records.js';
     CompactionPlanner,
     Summarizer,
     Compactor,
+    McpApprovals,
+    McpPolicy,
     CompactionPolicy,
     TurnSaver,
     TurnFailures,

@@ -177,6 +177,6 @@ function foldInto(item: OpenItemState, event: WireEvent): number {
     case 'call':
       return foldCall(item, event);
     case 'other':
-      return foldPassedEvent(event);
+      return foldPassedEvent(item, event);
   }
 }

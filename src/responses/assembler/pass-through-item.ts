@@ -35,6 +35,7 @@ export class PassThroughItem extends OutputItem<PassThroughState> {
     const position = type.startsWith(WITHOUT_ITEM_ID) ? `,"output_index":${this.outputIndex}` : this.position;
     const deltaLength = typeof delta === 'string' ? delta.length : undefined;
     this.events.state.characters += OVERHEAD_CHARACTERS + members.length;
+    learnArguments(this.state, event);
     this.events.write(type, members === '' ? position : `${position},${members}`, deltaLength);
   }
 
@@ -56,9 +57,16 @@ export class PassThroughItem extends OutputItem<PassThroughState> {
   }
 }
 
-/** The characters of output in a passed-on event. */
-export function foldPassedEvent(event: WireEvent): number {
+/** Applies a passed-on event to its item; returns its characters of output. */
+export function foldPassedEvent(state: PassThroughState, event: WireEvent): number {
+  learnArguments(state, event);
   return OVERHEAD_CHARACTERS + toPayload(event).length;
+}
+
+/** A call that does not come to its end still says what was called. */
+function learnArguments(state: PassThroughState, { type, arguments: given }: Readonly<Record<string, unknown>>): void {
+  if (typeof given !== 'string' || !String(type).endsWith('_arguments.done')) return;
+  if (state.item['arguments'] === '') state.item = { ...state.item, arguments: given };
 }
 
 function requireOwnEvent(itemType: string, type: string, event: Readonly<Record<string, unknown>>): void {

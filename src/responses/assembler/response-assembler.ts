@@ -234,6 +234,12 @@ export class ResponseAssembler {
     return finishedItemsOf(this.state, index).map(({ item }) => item);
   }
 
+  /** The items that are left out of the output, because their process died before their end, or nobody has seen them. */
+  get droppedItems(): readonly Item[] {
+    const { dropped, items } = this.state;
+    return dropped.map((index) => items[index]).flatMap((item) => (item?.kind === 'finished' ? [item.item] : []));
+  }
+
   /** What a transcript gets from an output_index on: finished items, and opaque data. */
   transcriptFrom(index: number): readonly Item[] {
     const kept = this.state.kept.filter(({ before }) => before >= index);

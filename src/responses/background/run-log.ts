@@ -85,13 +85,16 @@ export class RunLog implements EventSink, BackgroundRun {
     return this.pendingCharacters > MOST_PENDING_CHARACTERS ? (this.appending ?? undefined) : undefined;
   }
 
-  async finish(ending: BackgroundEnding): Promise<void> {
+  async stored(): Promise<void> {
     this.flush();
     while (this.appending !== null) await this.appending;
-    if (this.failure !== null) {
-      this.turn().signal.throwIfAborted();
-      throw this.failure;
-    }
+    if (this.failure === null) return;
+    this.turn().signal.throwIfAborted();
+    throw this.failure;
+  }
+
+  async finish(ending: BackgroundEnding): Promise<void> {
+    await this.stored();
     const { events, notes } = ending;
     const whole = this.toEnding(ending, this.toBatch(events, notes));
     try {

@@ -1,9 +1,11 @@
 import type { Transcript } from '../../context/index.js';
-import { type Item, type Origin, withoutUpstream } from '../../protocol/index.js';
-import type { Finish, Turn } from '../../providers/index.js';
+import { type IncompleteReason, type Item, type Origin, withoutUpstream } from '../../protocol/index.js';
+import type { Finish, FinishReason, Turn } from '../../providers/index.js';
+import type { Outcome } from '../assembler/response-snapshot.js';
 import type { AssemblerState } from '../assembler/state.js';
 import type { ResponseAssembler } from '../assembler/response-assembler.js';
 import type { ResolvedTurn } from './resolve.js';
+import type { EarlyEnd } from './stop-reason.js';
 
 /** Where the passes of a turn go on. */
 export interface Course {
@@ -14,8 +16,8 @@ export interface Course {
   readonly included: number;
   /** How the model has ended the last pass, which is not asked again; null when it is to be asked. */
   readonly ended: Finish | null;
-  /** Whether the pass before was one of a policy, after which no policy is asked for another one. */
-  readonly followsOwn: boolean;
+  /** How many of the policies were asked for a pass before the next one of the model. */
+  readonly askedPolicies: number;
 }
 
 /** The course after a pass, with its output and the items that were given. Its question is that of the pass. */
@@ -26,7 +28,7 @@ export function advance(course: Course, assembler: ResponseAssembler, given: rea
     transcript: given.length === 0 ? answered : give(answered, given),
     included: assembler.state.items.length,
     ended: null,
-    followsOwn: false,
+    askedPolicies: 0,
   };
 }
 
@@ -53,21 +55,22 @@ export async function takeOver(
 ): Promise<Course> {
   const { state } = assembler;
   // It died before it began a pass.
-  if (state.passes.length === 0) return { question, transcript: base, included: 0, ended: null, followsOwn: false };
+  if (state.passes.length === 0) return { question, transcript: base, included: 0, ended: null, askedPolicies: 0 };
   const { transcript, included, ended } = readCourse(assembler, base);
   const given = state.given.at(-1);
   // When the given items come last, its provider may go on from the pass before, as if nothing had happened.
   const isGivenLast = given !== undefined && given.after === assembler.outputUpTo(included).length;
   const followsOwn = isGivenLast && given.items.length === 0;
-  if (transcript === base) return { question, transcript, included, ended, followsOwn };
+  const askedPolicies = followsOwn ? Infinity : 0;
+  if (transcript === base) return { question, transcript, included, ended, askedPolicies };
   const asked =
     isGivenLast && !followsOwn
       ? await next(given.items, transcript, lastOrigin(state.passes.filter(({ isAnswered }) => isAnswered)))
       : await next([], transcript, withoutUpstream(lastOrigin(state.passes)));
-  return { question: asked, transcript, included, ended, followsOwn };
+  return { question: asked, transcript, included, ended, askedPolicies };
 }
 
-function readCourse(assembler: ResponseAssembler, base: Transcript): Omit<Course, 'question' | 'followsOwn'> {
+function readCourse(assembler: ResponseAssembler, base: Transcript): Omit<Course, 'question' | 'askedPolicies'> {
   const { state, pass } = assembler;
   if (pass.isAnswered) {
     const transcript = base.append(assembler.transcriptUpTo(state.items.length));
@@ -87,4 +90,23 @@ function readCourse(assembler: ResponseAssembler, base: Transcript): Omit<Course
 
 function lastOrigin(passes: AssemblerState['passes']): Origin | null {
   return passes.findLast(({ origin }) => origin !== null)?.origin ?? null;
+}
+
+const INCOMPLETE_REASONS: Readonly<Record<Exclude<FinishReason, 'stop'>, IncompleteReason>> = {
+  length: 'max_output_tokens',
+  content_filter: 'content_filter',
+};
+
+/** The outcome of a response that its client has ended; its upstream does not know it as it is, and cannot go on from it. */
+export function endEarly(end: EarlyEnd, assembler: ResponseAssembler): Outcome {
+  const { origin } = assembler.pass;
+  if (origin?.upstreamId !== undefined) assembler.nameOrigin(withoutUpstream(origin));
+  return { status: 'incomplete', incompleteReason: end, usage: assembler.usage };
+}
+
+/** The outcome of a response whose last pass has ended. */
+export function toOutcome({ reason, incompleteReason, serviceTier }: Finish, { usage }: ResponseAssembler): Outcome {
+  const known = { usage, ...(serviceTier === undefined ? {} : { serviceTier }) };
+  if (reason === 'stop') return { status: 'completed', ...known };
+  return { status: 'incomplete', incompleteReason: incompleteReason ?? INCOMPLETE_REASONS[reason], ...known };
 }

@@ -45,6 +45,12 @@ export class Delivery implements Outlet {
     return this.catchingUp;
   }
 
+  /** Resolves once another process would find what was delivered; at once where none goes on. Rejects when it cannot be written any more. */
+  async stored(): Promise<void> {
+    await this.deliver();
+    await this.sink?.stored?.();
+  }
+
   private async catchUp(waiting: Promise<void>, sink: EventSink): Promise<void> {
     for (let next: Promise<void> | undefined = waiting; next !== undefined; next = this.write(sink)) await next;
     this.catchingUp = undefined;

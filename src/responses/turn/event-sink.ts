@@ -14,4 +14,7 @@ export interface EventSink {
    * response. Without this method no notes are made.
    */
   note?(notes: readonly AssemblerNote[]): void;
+
+  /** Resolves once another process would find all that was written. Rejects when it cannot be written any more. */
+  stored?(): Promise<void>;
 }

@@ -1,13 +1,6 @@
-import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
-import { DiscoveryService } from '@nestjs/core';
-
-import { Environment } from '../../config/index.js';
-import { type ForeignItem, IdGenerator, type Item, itemIdPrefix } from '../../protocol/index.js';
+import type { ForeignItem, Item } from '../../protocol/index.js';
 import type { ModelEvent, ModelRoute, Turn } from '../../providers/index.js';
 import type { MaybePromise } from '../../time/index.js';
-import type { ResponseAssembler } from '../assembler/response-assembler.js';
-import type { ActiveTurn } from './active-turn.js';
-import { findInstances } from './find-instances.js';
 
 /** A pass that ended with `finish`. */
 export interface FinishedPass {
@@ -17,8 +10,12 @@ export interface FinishedPass {
   readonly output: readonly Item[];
   /** How many more calls may be answered within `max_tool_calls`; Infinity without a limit. */
   readonly toolCallsLeft: number;
+  /** Items that a process which died had begun and not finished, of a background turn: nobody knows how far it came with them. */
+  readonly unfinished: readonly Item[];
   /** Aborts when the turn is stopped. */
   readonly signal: AbortSignal;
+  /** Resolves once another process would find what was written so far: at once, unless the turn runs in the background. */
+  readonly stored: () => Promise<void>;
 }
 
 /** A pass that is about to begin. */
@@ -30,8 +27,14 @@ export interface NextPass {
   readonly route: ModelRoute;
   /** Characters that may still be added to the output of the response. */
   readonly charactersLeft: number;
+  /** How many more calls the service may run within `max_tool_calls`; Infinity without a limit. */
+  readonly toolCallsLeft: number;
+  /** As for a FinishedPass. */
+  readonly unfinished: readonly Item[];
   /** Aborts when the turn is stopped. */
   readonly signal: AbortSignal;
+  /** As for a FinishedPass. */
+  readonly stored: () => Promise<void>;
 }
 
 /** A pass that a policy answers in place of the model. */
@@ -43,15 +46,30 @@ export interface OwnPass {
   generate(): AsyncIterable<ModelEvent | readonly ModelEvent[]>;
   /** Whether the response ends with it; otherwise the model is asked next, with this output in its context. */
   readonly isLast: boolean;
+  /** What the model has written and `look` has kept back, which this pass stands for: its tokens count. */
+  readonly standsFor?: readonly ForeignItem[];
+}
+
+/** What may still follow the pass that a model is asked for. */
+export interface PassesLeft {
+  /** From 1; passes of policies are not counted. */
+  readonly number: number;
+  /** Whether it is the last one within MAX_PASSES. */
+  readonly isLast: boolean;
+  /** As for a NextPass. */
+  readonly toolCallsLeft: number;
 }
 
 /** A policy for one turn. */
 export interface TurnPolicy {
   /**
-   * Called before each pass of the model, but not directly after a pass of a policy. Returns a pass that comes first, or
-   * undefined. The first policy that returns one wins.
+   * Called before each pass of the model. Returns a pass that comes first, or undefined. The policies are asked in their order, each once
+   * before a pass of the model.
    */
   ahead?(next: NextPass): MaybePromise<OwnPass | undefined>;
+
+  /** What the model is asked in place of a question: for example with functions in place of the tools that the policy runs. */
+  ask?(question: Turn, left: PassesLeft): Turn;
 
   /**
    * Maps an event of a model before the response receives it: to itself, another event, several, or none. Events that
@@ -59,6 +77,13 @@ export interface TurnPolicy {
    * with `function_call` or `custom_tool_call`, or with `item.open` where a provider hands on the items of an upstream.
    */
   look?(event: ModelEvent): ModelEvent | readonly ModelEvent[] | undefined;
+
+  /**
+   * Called after a pass of the model that ended normally. Returns a pass in which the policy runs the calls that `look` has kept back, or
+   * undefined. The passes of all policies run one after another; then the model goes on, unless one of them is the last or a call waits
+   * for an output of the client. Returns no promise where another process must not find the end of the pass without what follows it.
+   */
+  follow?(pass: FinishedPass): MaybePromise<OwnPass | undefined>;
 
   /**
    * Called after a pass. Undefined ends the response; returned items are given to the model in another pass of the same
@@ -80,80 +105,16 @@ export abstract class PassPolicy {
    * Undefined when the policy does not apply to the turn, which then has no cost.
    */
   abstract begin(turn: Turn): TurnPolicy | undefined;
-}
 
-/** The suffix of the item types that answer a call. */
-const OUTPUT_SUFFIX = '_output';
-
-/** DI token: the policies given by the program, in order. */
-export const PASS_POLICIES = 'antiphon: pass policies';
-
-/** All policies of the application: those given by the program, then those of its modules. */
-@Injectable()
-export class PassPolicies implements OnModuleInit {
-  private policies: readonly PassPolicy[] = [];
-
-  constructor(
-    private readonly discovery: DiscoveryService,
-    @Inject(PASS_POLICIES) private readonly given: readonly PassPolicy[],
-    private readonly ids: IdGenerator,
-    private readonly environment: Environment,
-  ) {}
-
-  onModuleInit(): void {
-    this.policies = findInstances(this.discovery, PassPolicy, this.given);
-  }
-
-  /** The policies that apply to a turn. */
-  begin(turn: Turn): readonly TurnPolicy[] {
-    return this.policies.map((policy) => policy.begin(turn)).filter((policy) => policy != null);
-  }
-
-  /** The pass that a policy answers before the model is asked; undefined for none. */
-  async ahead(policies: readonly TurnPolicy[], next: NextPass): Promise<OwnPass | undefined> {
-    if (next.number > this.environment.MAX_PASSES) return undefined;
-    for (const policy of policies) {
-      const own = await policy.ahead?.(next);
-      if (own !== undefined) return own;
-    }
-    return undefined;
+  /** Whether the policy runs a hosted tool of a turn, so that no upstream need have it; by default none. */
+  runs(_tool: object, _turn: Turn): boolean {
+    return false;
   }
 
   /**
-   * The items that the policies give the model after a pass; null ends the turn. Policies are not called after the last
-   * of MAX_PASSES passes, or once `max_tool_calls` calls were answered; answers beyond that are dropped.
+   * Called before a response is created, with the request's input. Throws ApiError for what the policy would refuse; by default nothing.
    */
-  async decide(
-    policies: readonly TurnPolicy[],
-    turn: ActiveTurn,
-    assembler: ResponseAssembler,
-  ): Promise<readonly Item[] | null> {
-    const { modelPasses: number } = assembler;
-    const { given: before } = assembler.state;
-    const toolCallsLeft = (turn.admitted.settings.max_tool_calls ?? Infinity) - countOutputs(before.flatMap(itemsOf));
-    if (number >= this.environment.MAX_PASSES || toolCallsLeft <= 0) return null;
-    // A copy, so that policies cannot change the response.
-    const output = structuredClone(assembler.outputFrom(assembler.pass.firstIndex));
-    const pass: FinishedPass = { number, output, toolCallsLeft, signal: turn.signal };
-    const answers = await Promise.all(policies.map(async (policy) => policy.answer?.(pass)));
-    const given = answers.flatMap((items) => items ?? []).map((item) => this.toItem(item));
-    return given.length === 0 || countOutputs(given) > toolCallsLeft ? null : given;
+  check(_turn: Turn, _input: readonly Item[]): MaybePromise<void> {
+    return undefined;
   }
-
-  /** The item with an id. Throws an Error for an invalid item: not every policy is written in TypeScript. */
-  private toItem(item: ForeignItem): Item {
-    const copy = JSON.parse(JSON.stringify(item)) as ForeignItem | null;
-    const { type, id } = copy ?? {};
-    if (typeof type !== 'string' || type === 'item_reference')
-      throw new Error('a pass policy returned a value that is not an item');
-    return { ...copy, type, id: typeof id === 'string' ? id : this.ids.next(itemIdPrefix(type)) };
-  }
-}
-
-function itemsOf({ items }: { readonly items: readonly Item[] }): readonly Item[] {
-  return items;
-}
-
-function countOutputs(items: readonly Item[]): number {
-  return items.filter(({ type }) => type.endsWith(OUTPUT_SUFFIX)).length;
 }

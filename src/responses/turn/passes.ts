@@ -2,11 +2,11 @@ import { Injectable } from '@nestjs/common';
 
 import { Environment } from '../../config/index.js';
 import type { Transcript } from '../../context/index.js';
-import { type IncompleteReason, type Item, type Origin, withoutUpstream } from '../../protocol/index.js';
-import type { Finish, FinishReason, Turn } from '../../providers/index.js';
+import { type Item, type Origin, withoutUpstream } from '../../protocol/index.js';
+import type { Finish, Turn } from '../../providers/index.js';
 import { Seals } from '../../seals/index.js';
 import { ConversationChangedError } from '../../state/index.js';
-import { Clock } from '../../time/index.js';
+import { Clock, isPromise } from '../../time/index.js';
 import type { Outcome } from '../assembler/response-snapshot.js';
 import type { ResponseAssembler } from '../assembler/response-assembler.js';
 import type { ActiveTurn } from './active-turn.js';
@@ -16,13 +16,14 @@ import { Delivery } from './delivery.js';
 import type { EventSink } from './event-sink.js';
 import { isBreak, TurnFailures } from './failures.js';
 import { Pass } from './pass.js';
-import { type OwnPass, PassPolicies, type TurnPolicy } from './pass-policy.js';
+import type { OwnPass } from './pass-policy.js';
 import { ReasoningSealer } from './reasoning-sealer.js';
 import { type ResolvedTurn, TurnResolver } from './resolve.js';
-import { type EarlyEnd, endsUnanswered } from './stop-reason.js';
-import { advance, type Course, takeOver } from './course.js';
+import { endsUnanswered } from './stop-reason.js';
+import { advance, type Course, endEarly, takeOver, toOutcome } from './course.js';
 import { TokenMeter } from './token-meter.js';
 import { TurnObservers } from './turn-observer.js';
+import { PassPolicies, type TurnPolicies } from './turn-policies.js';
 
 /** The result of a turn's passes. */
 export interface Answer {
@@ -34,11 +35,6 @@ export interface Answer {
   /** The number of output items that are already part of the transcript. */
   readonly included: number;
 }
-
-const INCOMPLETE_REASONS: Readonly<Record<Exclude<FinishReason, 'stop'>, IncompleteReason>> = {
-  length: 'max_output_tokens',
-  content_filter: 'content_filter',
-};
 
 /** Pauses before a model is asked again whose upstream broke off its answer, ms; as often as there are pauses in a turn. */
 const REPEAT_PAUSES_MS = [500, 2000];
@@ -71,14 +67,17 @@ export class Passes {
 
 /** The passes of one turn: another one as long as a policy has one of its own, or returns items. */
 class TurnPasses {
-  private readonly assembler: ResponseAssembler;
-  private readonly delivery: Delivery;
+  readonly assembler: ResponseAssembler;
+  readonly delivery: Delivery;
   private readonly sealer: ReasoningSealer | null;
-  private policies: readonly TurnPolicy[] = [];
+  private policies!: TurnPolicies;
   private course: Course;
   private pass!: Pass;
   /** The question of the current pass. */
   private question: Turn;
+  /** Passes of policies that come before the next one of the model, and whether the response ends with them. */
+  private following: OwnPass[] = [];
+  private endsWithOwn = false;
   /** What the model was asked last; null once its tokens are known. */
   private asked: Turn | null = null;
   /** How often the model was asked again after its upstream had broken off its answer. */
@@ -86,7 +85,7 @@ class TurnPasses {
 
   constructor(
     private readonly shared: Passes,
-    private readonly turn: ActiveTurn,
+    readonly turn: ActiveTurn,
     private readonly resolved: ResolvedTurn,
     sink: EventSink | null,
   ) {
@@ -98,7 +97,7 @@ class TurnPasses {
     turn.outlet = this.delivery;
     this.sealer = ReasoningSealer.of(turn.admitted, shared.seals);
     this.question = question;
-    this.course = { question, transcript, included: 0, ended: null, followsOwn: false };
+    this.course = { question, transcript, included: 0, ended: null, askedPolicies: 0 };
   }
 
   /** What each step does stands below, in the order of this loop. */
@@ -116,7 +115,7 @@ class TurnPasses {
       }
       for (;;) {
         this.question = this.course.question;
-        const own = this.canLookAhead() ? await this.lookAhead() : undefined;
+        const own = this.following.shift() ?? (this.canLookAhead() ? await this.lookAhead() : undefined);
         if (this.mayCompact(own)) this.question = await this.compact();
         // Before the pass begins: a model that was not asked has used nothing.
         if (turn.earlyEnd !== null) {
@@ -135,14 +134,18 @@ class TurnPasses {
           break;
         }
         assembler.endPass(finish);
-        if (own !== undefined && finish.reason === 'stop' && !own.isLast) {
-          await this.goOnWithModel();
-          continue;
-        }
+        if (own !== undefined && finish.reason === 'stop' && (await this.goOnAfter(own))) continue;
+        const isAnsweredByModel = own === undefined && finish.reason === 'stop';
+        if (isAnsweredByModel && !assembler.pass.isAnswered && (await this.follow())) continue;
         if (assembler.pass.usage === null) await this.count(assembler.outputFrom(assembler.pass.firstIndex));
         outcome = toOutcome(finish, assembler);
-        const isOver = own !== undefined || finish.reason !== 'stop' || this.policies.length === 0;
-        if (isOver || assembler.pass.isAnswered || !(await this.answer())) break;
+        if (
+          !isAnsweredByModel ||
+          this.policies.list.length === 0 ||
+          assembler.pass.isAnswered ||
+          !(await this.answer())
+        )
+          break;
       }
       turn.conclude();
       // Its client was told that it is interrupted, even if its model has come to an end meanwhile.
@@ -178,12 +181,13 @@ class TurnPasses {
   }
 
   private beginPolicies(): void {
-    this.policies = this.shared.policies.begin(this.course.question);
+    this.policies = this.shared.policies.begin(this.course.question, this);
   }
 
   /** `isAccepted` as for a Pass. */
   private beginPass(isAccepted: boolean): void {
-    const { turn, assembler, delivery, policies, sealer } = this;
+    const { turn, assembler, delivery, sealer } = this;
+    const { list: policies } = this.policies;
     const { observers, reasoning, clock, environment: limits } = this.shared;
     this.pass = new Pass(
       { turn, assembler, delivery, policies, sealer, observers, reasoning, clock, limits },
@@ -207,18 +211,16 @@ class TurnPasses {
   }
 
   private canLookAhead(): boolean {
-    const { ended, followsOwn } = this.course;
-    return ended === null && !followsOwn && this.policies.some((policy) => policy.ahead !== undefined);
+    const { ended, askedPolicies } = this.course;
+    return ended === null && this.policies.canLookAhead(askedPolicies);
   }
 
   /** Asks the policies for a pass of their own. */
-  private lookAhead(): Promise<OwnPass | undefined> {
-    const { turn, assembler, question, resolved } = this;
-    const { policies, environment } = this.shared;
-    const charactersLeft = environment.MAX_OUTPUT_CHARACTERS - assembler.state.characters;
-    const { modelPasses } = assembler;
-    const next = { number: modelPasses + 1, question, route: resolved.route, charactersLeft, signal: turn.signal };
-    return turn.until(policies.ahead(this.policies, next));
+  private async lookAhead(): Promise<OwnPass | undefined> {
+    const { turn, question, resolved, policies, course } = this;
+    const ahead = await turn.until(policies.ahead(question, resolved.route, course.askedPolicies));
+    if (ahead !== undefined) this.course = { ...course, askedPolicies: ahead.index + 1 };
+    return ahead?.own;
   }
 
   private mayCompact(own: OwnPass | undefined): boolean {
@@ -233,8 +235,10 @@ class TurnPasses {
 
   /** Asks the model, or has a policy answer in its place. Null when the client has cut the pass. */
   private ask(own: OwnPass | undefined): Promise<Finish | null> {
-    const { assembler, pass, question } = this;
+    const { assembler, pass } = this;
     const { route } = this.resolved;
+    if (own === undefined) this.question = this.policies.ask(this.question);
+    const { question } = this;
     assembler.beginPass();
     this.asked = own === undefined ? question : null;
     if (own !== undefined) return pass.run(own, route, question);
@@ -288,17 +292,42 @@ class TurnPasses {
     return endEarly(end, assembler);
   }
 
-  /** Goes on after a pass of a policy. */
-  private async goOnWithModel(): Promise<void> {
-    const { assembler, delivery, pass } = this;
+  /** Goes on after a pass of a policy; false when the response ends with it, or the client must answer a call first. */
+  private async goOnAfter(own: OwnPass): Promise<boolean> {
+    const { assembler, delivery, pass, following } = this;
+    this.endsWithOwn ||= own.isLast;
+    if (following.length === 0 && this.endsWithOwn) return false;
     // Noted together with its end, so that another attempt goes on with the model.
     assembler.give([]);
     if (pass.isAccepted) void delivery.deliver();
     const hasOutput = assembler.outputFrom(this.course.included).length > 0;
-    this.course = { ...advance(this.course, assembler, []), followsOwn: true };
-    // Without output the model is asked as if nothing had happened.
-    if (hasOutput) await this.resolveNext([], withoutUpstream(assembler.pass.origin));
+    const { askedPolicies } = this.course;
+    this.course = { ...advance(this.course, assembler, []), askedPolicies };
+    if (following.length === 0) {
+      if (this.course.transcript.hasOpenCalls) return false;
+      // Without output the model is asked as if nothing had happened.
+      if (hasOutput) await this.resolveNext([], withoutUpstream(assembler.pass.origin));
+    }
     this.beginPass(pass.isAccepted);
+    return true;
+  }
+
+  /**
+   * Has passes of policies follow one of the model; false if none does. Nothing is delivered before the first of them has begun: wherever
+   * the log ends, the model has either not ended its pass, or what follows it is known.
+   */
+  private async follow(): Promise<boolean> {
+    const { turn, assembler } = this;
+    const passes = this.policies.follow();
+    const following = isPromise(passes) ? await turn.until(passes) : passes;
+    if (following.length === 0) return false;
+    const written = assembler.outputFrom(assembler.pass.firstIndex);
+    const keptBack = following.flatMap(({ standsFor = [] }) => standsFor);
+    if (assembler.pass.usage === null) await this.count([...written, ...keptBack.map((item) => ({ id: '', ...item }))]);
+    this.following.push(...following);
+    this.course = advance(this.course, assembler, []);
+    this.beginPass(true);
+    return true;
   }
 
   /** Counts the tokens of a pass that has not reported them. */
@@ -324,7 +353,7 @@ class TurnPasses {
     const catchingUp = delivery.deliver();
     if (catchingUp !== undefined) await turn.until(catchingUp);
     turn.throwIfStopped();
-    const given = await turn.until(this.shared.policies.decide(this.policies, turn, assembler));
+    const given = await turn.until(this.policies.decide());
     if (given === null) return false;
     this.course = advance(this.course, assembler, given);
     assembler.give(given);
@@ -349,17 +378,4 @@ class TurnPasses {
     if (delivery.isStream || turn.run !== null || turn.admitted.settings.store) return false;
     return assembler.state.given.length === 0;
   }
-}
-
-/** The outcome of a response that its client has ended; its upstream does not know it as it is, and cannot go on from it. */
-function endEarly(end: EarlyEnd, assembler: ResponseAssembler): Outcome {
-  const { origin } = assembler.pass;
-  if (origin?.upstreamId !== undefined) assembler.nameOrigin(withoutUpstream(origin));
-  return { status: 'incomplete', incompleteReason: end, usage: assembler.usage };
-}
-
-function toOutcome({ reason, incompleteReason, serviceTier }: Finish, { usage }: ResponseAssembler): Outcome {
-  const known = { usage, ...(serviceTier === undefined ? {} : { serviceTier }) };
-  if (reason === 'stop') return { status: 'completed', ...known };
-  return { status: 'incomplete', incompleteReason: incompleteReason ?? INCOMPLETE_REASONS[reason], ...known };
 }

@@ -30,7 +30,7 @@ export function resolveSettings(request: RequestParameters, defaultEffort: strin
       verbosity: request.text?.verbosity ?? 'medium',
     },
     tool_choice: request.tool_choice ?? 'auto',
-    tools: (request.tools ?? []).map(showEveryMember),
+    tools: (request.tools ?? []).map(toShown),
     top_logprobs: request.top_logprobs ?? 0,
     top_p: request.top_p ?? 1,
     truncation: request.truncation ?? 'disabled',
@@ -64,8 +64,15 @@ function resolveReasoning(
   };
 }
 
-/** OpenAI and the Open Responses specification have every member of a function tool, if only as null. */
-function showEveryMember(tool: Tool): Tool {
+/**
+ * A tool as the Response shows it, and as it is stored. OpenAI and the Open Responses specification have every member of a function tool,
+ * if only as null. The credentials of an MCP server are for this turn alone.
+ */
+function toShown(tool: Tool): Tool {
+  if (tool.type === 'mcp') {
+    const { authorization: _, headers, ...shown } = tool;
+    return headers == null ? shown : { ...shown, headers: null };
+  }
   if (tool.type !== 'function') return tool;
   return {
     ...tool,

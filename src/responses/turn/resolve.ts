@@ -17,6 +17,7 @@ import { andThen, isPromise, type MaybePromise } from '../../time/index.js';
 import { nothingToAnswer } from '../dto/index.js';
 import type { ActiveTurn } from './active-turn.js';
 import { compactionOf } from './compaction-request.js';
+import { PassPolicies } from './turn-policies.js';
 import { Questions } from './questions.js';
 
 /** A turn with its model and context. */
@@ -47,6 +48,7 @@ export class TurnResolver {
     private readonly conversations: ConversationGate,
     private readonly questions: Questions,
     private readonly hostedTools: HostedTools,
+    private readonly policies: PassPolicies,
   ) {}
 
   /**
@@ -147,11 +149,14 @@ export class TurnResolver {
       const effort = question.settings.reasoning?.effort ?? null;
       refuseUnsupportedEffort(effort, route.model, placeOfEffort(context, effort, admitted.settings));
       refuseImageCompression(admitted.settings, route);
-      this.hostedTools.check(route, question, input);
+      this.hostedTools.check(route, question, input, (tool) => this.policies.runs(tool, question));
       return { route, question, input, transcript, parent, conversation, sessionId, mayCompact };
     };
+    const check = (resolved: ResolvedTurn): MaybePromise<ResolvedTurn> =>
+      // What has been accepted is not refused when its run begins.
+      run === null ? andThen(this.policies.check(resolved.question, input), () => resolved) : resolved;
     const question = this.questions.make(admitted, route, sessionId, context);
-    return andThen(question, complete);
+    return andThen(andThen(question, complete), check);
   }
 }
 

@@ -1,0 +1,104 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+
+import { Injectable } from '@nestjs/common';
+
+import type { Tenant } from '../../access/index.js';
+import { Environment } from '../../config/index.js';
+import { ApiError, type Item } from '../../protocol/index.js';
+import { Claims, SecretStore } from '../../state/index.js';
+import { Clock, type MaybePromise } from '../../time/index.js';
+
+/** A call that waits for an approval. */
+export interface AskedCall {
+  readonly tenant: Tenant;
+  /** The identity of its server. */
+  readonly server: string;
+  readonly name: string;
+  /** JSON text. */
+  readonly arguments: string;
+}
+
+/** The name of the key in the state. */
+const SECRET_NAME = 'mcp-approvals';
+const KEY_BYTES = 32;
+
+/** The parts of an id behind its prefix, in hex characters: when it was made (ms), random ones, and the code that binds it to its call. */
+const TIME = 12;
+const NONCE = 8;
+const CODE = 32;
+const ID = new RegExp(`^mcpr_(?<time>[0-9a-f]{${TIME}})(?<nonce>[0-9a-f]{${NONCE}})(?<code>[0-9a-f]{${CODE}})$`);
+
+/**
+ * Approvals of calls of MCP servers. The id of a request authenticates its call, so that a client that keeps its own context can bring a
+ * request back, but none that was changed or made up. All replicas share the key, and which approvals were used.
+ */
+@Injectable()
+export class McpApprovals {
+  private key: MaybePromise<Buffer> | null = null;
+
+  constructor(
+    private readonly secrets: SecretStore,
+    private readonly claims: Claims,
+    private readonly clock: Clock,
+    private readonly environment: Environment,
+  ) {}
+
+  /** Whether the service made the id of a request. */
+  static isOwn(id: string): boolean {
+    return ID.test(id);
+  }
+
+  /** A new id for a request. Rejects with StoreUnavailableError. */
+  async issue(call: AskedCall): Promise<string> {
+    const time = this.clock.now().toString(16).padStart(TIME, '0');
+    const nonce = randomBytes(NONCE / 2).toString('hex');
+    return `mcpr_${time}${nonce}${codeOf(await this.readKey(), call, time, nonce)}`;
+  }
+
+  /**
+   * Throws ApiError for a request that was changed or belongs to another tenant or server (400), and for one that is older than
+   * MCP_APPROVAL_TTL (404). `param` is the place of the answer. Rejects with StoreUnavailableError.
+   */
+  async verify({ id }: Item, call: AskedCall, param: string): Promise<void> {
+    const { time = '', nonce = '', code = '' } = ID.exec(id)?.groups ?? {};
+    const expected = codeOf(await this.readKey(), call, time, nonce);
+    if (code.length !== CODE || !timingSafeEqual(Buffer.from(code), Buffer.from(expected))) {
+      throw ApiError.badRequest(
+        `The approval request '${id}' was changed, or belongs to another server or client.`,
+        param,
+      );
+    }
+    if (this.expiryOf(time) > this.clock.now()) return;
+    throw new ApiError(404, 'invalid_request_error', null, param, `The approval request '${id}' has expired.`);
+  }
+
+  /** Uses an approval for a response, once. Throws ApiError 400 when another response has used it. Rejects with StoreUnavailableError. */
+  async use(id: string, tenant: Tenant, responseId: string): Promise<void> {
+    const { time = '' } = ID.exec(id)?.groups ?? {};
+    const owner = await this.claims.claim(tenant, `mcp-approval:${id}`, responseId, this.expiryOf(time));
+    if (owner === responseId) return;
+    throw ApiError.badRequest(`The approval request '${id}' was answered before, in the response '${owner}'.`, 'input');
+  }
+
+  private expiryOf(time: string): number {
+    return Number.parseInt(time, 16) + this.environment.MCP_APPROVAL_TTL * 1000;
+  }
+
+  private readKey(): MaybePromise<Buffer> {
+    return (this.key ??= this.secrets
+      .getOrCreate(SECRET_NAME, randomBytes(KEY_BYTES).toString('base64'))
+      .then((secret) => (this.key = Buffer.from(secret, 'base64')))
+      .catch((error: unknown) => {
+        // The next request tries again.
+        this.key = null;
+        throw error;
+      }));
+  }
+}
+
+function codeOf(key: Buffer, { tenant, server, name, arguments: given }: AskedCall, ...of: readonly string[]): string {
+  return createHmac('sha256', key)
+    .update(JSON.stringify([tenant, server, name, given, ...of]))
+    .digest('hex')
+    .slice(0, CODE);
+}

@@ -1,0 +1,233 @@
+import type * as OpenAI from 'openai/resources/responses/responses';
+
+import type { McpOutcome, McpServer, McpToolInfo } from '../../mcp/index.js';
+import type { ForeignItem } from '../../protocol/index.js';
+import type { ModelEvent } from '../../providers/index.js';
+import type { Clock } from '../../time/index.js';
+import { isObject, parseJson } from '../../validation/index.js';
+
+/** A call of a tool of a server, as a model has made it. */
+export interface McpCall {
+  readonly label: string;
+  readonly name: string;
+  /** JSON text; empty for none. */
+  readonly arguments: string;
+  /** The request that was approved; null for a call that needed none. */
+  readonly approvalId: string | null;
+}
+
+/** A call that is sent to its server, or whose outcome is known already. */
+export interface PlannedCall extends McpCall {
+  readonly server: McpServer;
+  /** What is known without the server; null for a call to send. */
+  readonly outcome: McpOutcome | null;
+}
+
+/** How calls are run. */
+export interface RunOptions {
+  /** Most calls at once. */
+  readonly parallel: number;
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  /** A sign of life is given after this time, ms: a slow tool is no silent model. 0: none is needed. */
+  readonly signOfLifeMs: number;
+  /** Resolves once the events so far would be found by another process: only then a call is sent. */
+  readonly stored: () => Promise<void>;
+}
+
+/** No model was asked. */
+export const NO_TOKENS: ModelEvent = { type: 'usage', input: 0, output: 0 };
+
+const ALIVE: readonly ModelEvent[] = [];
+
+/**
+ * Runs calls side by side, and writes an `mcp_call` item for each (protocol §4). An item is written, and stored, before its call is sent:
+ * who goes on after a crash knows what may have been sent. A failed call is an item with an error.
+ */
+export async function* runCalls(
+  calls: readonly PlannedCall[],
+  options: RunOptions,
+): AsyncGenerator<readonly ModelEvent[]> {
+  const { parallel, signal, stored } = options;
+  const running = new Map<number, Promise<{ readonly index: number; readonly outcome: McpOutcome }>>();
+  let begun = 0;
+  while (begun < calls.length || running.size > 0) {
+    const first = begun;
+    const starting = calls.slice(first, first + parallel - running.size);
+    begun += starting.length;
+    if (starting.length > 0) {
+      yield starting.flatMap((call, offset) => openCall(call, keyOf(first + offset)));
+      await stored();
+      for (const [offset, call] of starting.entries()) {
+        const index = first + offset;
+        running.set(
+          index,
+          send(call, signal).then((outcome) => ({ index, outcome })),
+        );
+      }
+    }
+    const ended = await untilAlive(Promise.race(running.values()), options);
+    if (ended === undefined) {
+      yield ALIVE;
+      continue;
+    }
+    running.delete(ended.index);
+    const call = calls[ended.index];
+    if (call !== undefined) yield closeCall(call, keyOf(ended.index), ended.outcome);
+  }
+}
+
+/** Lists the tools of servers side by side, and writes an `mcp_list_tools` item for each. `listed` gets each list. Throws the first failure at the end. */
+export async function* listTools(
+  servers: readonly McpServer[],
+  options: RunOptions,
+  listed: (label: string, tools: readonly McpToolInfo[]) => readonly McpToolInfo[],
+): AsyncGenerator<readonly ModelEvent[]> {
+  yield servers.flatMap(({ label }) => openList(label));
+  type Listed = { readonly label: string; readonly tools: readonly McpToolInfo[] | null; readonly error?: unknown };
+  const running = new Map<string, Promise<Listed>>(
+    servers.map((server) => {
+      const { label } = server;
+      const list = server.list(options.signal);
+      return [
+        label,
+        list.then((tools) => ({ label, tools })).catch((error: unknown) => ({ label, tools: null, error })),
+      ];
+    }),
+  );
+  let failure: { readonly label: string; readonly error: unknown } | null = null;
+  while (running.size > 0) {
+    const ended = await untilAlive(Promise.race(running.values()), options);
+    if (ended === undefined) {
+      yield ALIVE;
+      continue;
+    }
+    const { label, tools, error } = ended;
+    running.delete(label);
+    if (tools === null) {
+      options.signal.throwIfAborted();
+      failure ??= { label, error };
+    }
+    yield closeList(label, tools === null ? null : listed(label, tools), error);
+  }
+  if (failure !== null) throw new ListFailedError(failure.label, failure.error);
+}
+
+/** The tools of a server could not be listed. */
+export class ListFailedError extends Error {
+  override readonly name = 'ListFailedError';
+
+  constructor(label: string, cause: unknown) {
+    super(`Error retrieving tool list from MCP server: '${label}'. ${messageOf(cause)}`, { cause });
+  }
+}
+
+/** The events of a request for an approval. */
+export function askForApproval(id: string, { label, name, arguments: given }: McpCall): readonly ModelEvent[] {
+  const item = {
+    type: 'mcp_approval_request',
+    id,
+    server_label: label,
+    name,
+    arguments: given === '' ? '{}' : given,
+  } satisfies OpenAI.ResponseOutputItem.McpApprovalRequest;
+  return [
+    { type: 'item.open', key: id, item },
+    { type: 'item.close', key: id, item },
+  ];
+}
+
+/** The arguments of a call; undefined for what is not a JSON object. */
+export function readArguments(text: string): Readonly<Record<string, unknown>> | undefined {
+  if (text.trim() === '') return {};
+  const value = parseJson(text);
+  return isObject(value) ? value : undefined;
+}
+
+async function send(
+  { server, name, arguments: given, outcome }: PlannedCall,
+  signal: AbortSignal,
+): Promise<McpOutcome> {
+  return outcome ?? server.call(name, readArguments(given) ?? {}, { signal });
+}
+
+/** Waits for a promise; undefined when it is time for a sign of life. */
+async function untilAlive<T>(promise: Promise<T>, { clock, signOfLifeMs }: RunOptions): Promise<T | undefined> {
+  if (signOfLifeMs === 0) return promise;
+  const { promise: time, resolve } = Promise.withResolvers<undefined>();
+  const timer = clock.schedule(signOfLifeMs, () => resolve(undefined));
+  try {
+    return await Promise.race([promise, time]);
+  } finally {
+    timer.cancel();
+  }
+}
+
+function keyOf(index: number): string {
+  return `mcp ${index}`;
+}
+
+function openCall({ label, name, arguments: given, approvalId }: McpCall, key: string): readonly ModelEvent[] {
+  const item = {
+    type: 'mcp_call',
+    status: 'in_progress',
+    server_label: label,
+    name,
+    arguments: '',
+    approval_request_id: approvalId,
+    output: null,
+    error: null,
+  } satisfies Omit<OpenAI.ResponseOutputItem.McpCall, 'id'>;
+  return [
+    { type: 'item.open', key, item },
+    toEvent(key, 'mcp_call.in_progress'),
+    ...(given === '' ? [] : [toEvent(key, 'mcp_call_arguments.delta', { delta: given })]),
+    toEvent(key, 'mcp_call_arguments.done', { arguments: given === '' ? '{}' : given }),
+  ];
+}
+
+function closeCall(
+  { label, name, arguments: given, approvalId }: McpCall,
+  key: string,
+  outcome: McpOutcome,
+): readonly ModelEvent[] {
+  const status = 'error' in outcome ? 'failed' : 'completed';
+  const item = {
+    type: 'mcp_call',
+    status,
+    server_label: label,
+    name,
+    arguments: given === '' ? '{}' : given,
+    approval_request_id: approvalId,
+    output: 'error' in outcome ? null : outcome.output,
+    error: 'error' in outcome ? outcome.error : null,
+  } satisfies Omit<OpenAI.ResponseOutputItem.McpCall, 'id'>;
+  return [toEvent(key, `mcp_call.${status}`), { type: 'item.close', key, item }];
+}
+
+function openList(label: string): readonly ModelEvent[] {
+  const key = `list ${label}`;
+  return [
+    { type: 'item.open', key, item: { type: 'mcp_list_tools', server_label: label, tools: [] } },
+    toEvent(key, 'mcp_list_tools.in_progress'),
+  ];
+}
+
+function closeList(label: string, tools: readonly McpToolInfo[] | null, error: unknown): readonly ModelEvent[] {
+  const key = `list ${label}`;
+  const item: ForeignItem = {
+    type: 'mcp_list_tools',
+    server_label: label,
+    tools: tools ?? [],
+    ...(tools === null ? { error: messageOf(error) } : {}),
+  };
+  return [toEvent(key, `mcp_list_tools.${tools === null ? 'failed' : 'completed'}`), { type: 'item.close', key, item }];
+}
+
+function toEvent(key: string, name: string, members: object = {}): ModelEvent {
+  return { type: 'item.event', key, event: { type: `response.${name}`, ...members } };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

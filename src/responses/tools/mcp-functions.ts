@@ -1,0 +1,185 @@
+import { createHash } from 'node:crypto';
+
+import { ApiError, type Item, type Tool } from '../../protocol/index.js';
+import type { Turn } from '../../providers/index.js';
+import { objectsIn } from '../../validation/index.js';
+import type { McpToolInfo } from '../../mcp/index.js';
+
+/** A tool of a server, as the model knows it. */
+export interface McpFunction {
+  readonly label: string;
+  readonly tool: McpToolInfo;
+  /** Whether the model finds it only through a search. */
+  readonly isDeferred: boolean;
+}
+
+type ToolChoice = Turn['settings']['tool_choice'];
+
+/** The longest name of a function that upstreams take. */
+const LONGEST_NAME = 64;
+
+/** Characters of the digest that tells names apart which are cut or hold other characters. */
+const DIGEST_CHARACTERS = 8;
+
+const DENIED = 'The user has denied this call.';
+const UNANSWERED = 'The call was not run: nobody has approved it.';
+
+/**
+ * The functions that stand for the tools of MCP servers: any model that can call functions can call them. Their names hold the label of
+ * the server, so that tools of the same name do not meet.
+ */
+export class McpFunctions {
+  private readonly byName = new Map<string, McpFunction>();
+
+  /** `labels`: the servers that the service calls. */
+  constructor(
+    private readonly labels: ReadonlySet<string>,
+    functions: Iterable<McpFunction>,
+  ) {
+    for (const each of functions) this.byName.set(nameOf(each.label, each.tool.name), each);
+  }
+
+  /** The tool that a function stands for. */
+  find(name: string): McpFunction | undefined {
+    return this.byName.get(name);
+  }
+
+  /**
+   * The question with functions in place of MCP tools, in its tools, its choice and its context. `isOffered`: whether the model may call
+   * them; `isFirst`: whether the choice of the request still counts, which would otherwise demand a call for ever. Throws ApiError for the
+   * choice of a tool that its server does not have.
+   */
+  ask(question: Turn, { isOffered, isFirst }: { readonly isOffered: boolean; readonly isFirst: boolean }): Turn {
+    const { settings, parameters } = question;
+    const replace = (tools: readonly object[]): Tool[] =>
+      tools.flatMap((tool) => (this.isOwn(tool) ? (isOffered ? this.definitionsOf(tool) : []) : [tool as Tool]));
+    const choice = this.choose(settings.tool_choice, isOffered, isOffered && isFirst);
+    const context = (): readonly Item[] => this.readable(question.context);
+    let readable: readonly Item[] | null = null;
+    return {
+      ...question,
+      settings: { ...settings, tools: replace(settings.tools), tool_choice: choice },
+      parameters: {
+        ...parameters,
+        tools: replace(objectsIn(parameters.tools)),
+        ...(parameters.tool_choice == null ? {} : { tool_choice: choice }),
+      },
+      input: this.readable(question.input),
+      get context() {
+        return (readable ??= context());
+      },
+    };
+  }
+
+  /** Items as a model reads them that knows functions alone: calls with their outputs. */
+  readable(items: readonly Item[]): readonly Item[] {
+    const answers = new Map(
+      items.filter(isAnswer).map((answer) => [String(answer['approval_request_id']), answer] as const),
+    );
+    const run = new Set(items.filter(({ type }) => type === 'mcp_call').map((call) => call['approval_request_id']));
+    const requested = new Set(
+      items.filter((item) => this.isOfServer(item, 'mcp_approval_request')).map(({ id }) => id),
+    );
+    return items.flatMap((item) => {
+      if (this.isOfServer(item, 'mcp_list_tools')) return [];
+      if (isAnswer(item)) return requested.has(String(item['approval_request_id'])) ? [] : [item];
+      if (this.isOfServer(item, 'mcp_call')) return toPair(item, outputOf(item));
+      if (!this.isOfServer(item, 'mcp_approval_request')) return [item];
+      const answer = answers.get(item.id);
+      return run.has(item.id) ? [] : toPair(item, answer === undefined ? UNANSWERED : denialOf(answer));
+    });
+  }
+
+  private isOwn(tool: object): boolean {
+    const { type, server_label: label } = tool as Readonly<Record<string, unknown>>;
+    return type === 'mcp' && typeof label === 'string' && this.labels.has(label);
+  }
+
+  private isOfServer(item: Item, type: string): boolean {
+    return item.type === type && this.isOwn({ type: 'mcp', server_label: item['server_label'] });
+  }
+
+  private definitionsOf(tool: object): Tool[] {
+    const { server_label: label } = tool as { readonly server_label?: unknown };
+    return [...this.byName].filter(([, each]) => each.label === label).map(([name, each]) => toDefinition(name, each));
+  }
+
+  /** `isDemanding`: whether a call may still be demanded. */
+  private choose(choice: ToolChoice, isOffered: boolean, isDemanding: boolean): ToolChoice {
+    if (typeof choice === 'string') return choice === 'required' && !isDemanding ? 'auto' : choice;
+    if (choice.type === 'allowed_tools') {
+      const allowed = objectsIn(choice.tools);
+      const tools = allowed.flatMap((tool): readonly object[] => {
+        if (!this.isOwn(tool)) return [tool];
+        return isOffered ? this.named(tool) : [];
+      });
+      if (tools.length === 0 && allowed.length > 0) return 'none';
+      return { ...choice, mode: isDemanding ? choice.mode : 'auto', tools } as unknown as ToolChoice;
+    }
+    if (!isDemanding) return 'auto';
+    if (!this.isOwn(choice)) return choice;
+    const [first, ...others] = this.named(choice);
+    if (others.length === 0) return first as unknown as ToolChoice;
+    return { type: 'allowed_tools', mode: 'required', tools: [first, ...others] } as unknown as ToolChoice;
+  }
+
+  /** The functions that a choice names. */
+  private named(choice: object): readonly { readonly type: 'function'; readonly name: string }[] {
+    const { server_label: label, name: wanted } = choice as {
+      readonly server_label?: string;
+      readonly name?: string | null;
+    };
+    const isNamed = ({ label: own, tool }: McpFunction): boolean =>
+      own === label && (wanted == null || tool.name === wanted);
+    const found = [...this.byName].filter(([, each]) => isNamed(each));
+    if (found.length > 0) return found.map(([name]) => ({ type: 'function', name }));
+    const what = wanted == null ? 'no tools' : `no tool '${wanted}'`;
+    throw ApiError.badRequest(`The MCP server '${label}' offers ${what} that could be chosen.`, 'tool_choice');
+  }
+}
+
+/** The name of the function that stands for a tool: the same in every turn. */
+function nameOf(label: string, tool: string): string {
+  const plain = `${label}__${tool}`;
+  const name = plain.replaceAll(/[^a-zA-Z0-9_-]/g, '_');
+  if (name === plain && name.length <= LONGEST_NAME) return name;
+  const digest = createHash('sha256').update(plain).digest('hex').slice(0, DIGEST_CHARACTERS);
+  return `${name.slice(0, LONGEST_NAME - DIGEST_CHARACTERS - 1)}_${digest}`;
+}
+
+function toDefinition(name: string, { tool, isDeferred }: McpFunction): Tool {
+  const { description, input_schema: schema } = tool;
+  // Upstreams demand the member, which a tool without arguments may lack.
+  const parameters = { properties: {}, ...schema };
+  return {
+    type: 'function',
+    name,
+    description,
+    parameters,
+    strict: false,
+    ...(isDeferred ? { defer_loading: true } : {}),
+  };
+}
+
+function isAnswer({ type }: Item): boolean {
+  return type === 'mcp_approval_response';
+}
+
+/** A call and its output, as the function that stands for it. The ids have no form that an upstream would be sent. */
+function toPair({ id, server_label: label, name: tool, arguments: given }: Item, output: string): readonly Item[] {
+  const name = nameOf(String(label), String(tool));
+  return [
+    { id: `call:${id}`, type: 'function_call', call_id: id, name, arguments: typeof given === 'string' ? given : '{}' },
+    { id: `output:${id}`, type: 'function_call_output', call_id: id, output },
+  ];
+}
+
+function outputOf({ output, error }: Item): string {
+  if (typeof output === 'string') return output;
+  return error == null ? '' : `Error: ${typeof error === 'string' ? error : JSON.stringify(error)}`;
+}
+
+function denialOf({ approve, reason }: Item): string {
+  if (approve === true) return UNANSWERED;
+  return typeof reason === 'string' && reason !== '' ? `${DENIED} Reason: ${reason}` : DENIED;
+}

@@ -1,0 +1,36 @@
+import type { McpToolFilter, McpToolInfo, McpToolParam } from '../../mcp/index.js';
+
+function isFilter(allowed: McpToolParam['allowed_tools']): allowed is McpToolFilter {
+  return allowed != null && !Array.isArray(allowed);
+}
+
+/** The names that a request allows; none if it allows tools otherwise. */
+export function namesOf(allowed: McpToolParam['allowed_tools']): readonly string[] {
+  return (isFilter(allowed) ? allowed.tool_names : allowed) ?? [];
+}
+
+/** Whether a request allows a tool by its name. */
+export function namesAllow(name: string, allowed: McpToolParam['allowed_tools']): boolean {
+  const isByName = allowed != null && (!isFilter(allowed) || allowed.tool_names != null);
+  return !isByName || namesOf(allowed).includes(name);
+}
+
+/** Whether a request allows a tool. */
+export function isAllowed(tool: McpToolInfo, allowed: McpToolParam['allowed_tools']): boolean {
+  if (!namesAllow(tool.name, allowed)) return false;
+  return !isFilter(allowed) || allowed.read_only !== true || tool.annotations?.readOnlyHint === true;
+}
+
+/** The rule of a request for a tool; undefined if it has none. */
+export function approvalOf(tool: McpToolInfo, rule: McpToolParam['require_approval']): 'always' | 'never' | undefined {
+  if (rule == null || typeof rule === 'string') return rule ?? undefined;
+  if (matches(tool, rule.always)) return 'always';
+  return matches(tool, rule.never) ? 'never' : 'always';
+}
+
+function matches(tool: McpToolInfo, filter: McpToolFilter | null | undefined): boolean {
+  if (filter == null || (filter.tool_names == null && filter.read_only == null)) return false;
+  const isReadOnly = tool.annotations?.readOnlyHint === true;
+  if (filter.read_only != null && filter.read_only !== isReadOnly) return false;
+  return filter.tool_names == null || filter.tool_names.includes(tool.name);
+}

@@ -1,0 +1,94 @@
+import { Injectable } from '@nestjs/common';
+
+import { asTenant } from '../../access/index.js';
+import { Environment } from '../../config/index.js';
+import { type McpServer, McpServers, type McpToolParam } from '../../mcp/index.js';
+import { ApiError, type Item } from '../../protocol/index.js';
+import type { Turn } from '../../providers/index.js';
+import { Clock, type MaybePromise } from '../../time/index.js';
+import { objectsIn } from '../../validation/index.js';
+import { PassPolicy, type TurnPolicy } from '../turn/pass-policy.js';
+import { type AskedCall, McpApprovals } from './mcp-approvals.js';
+import { McpTurn, readCall, type RunTool } from './mcp-turn.js';
+
+/** Runs the tools of MCP servers for the models of all providers: lists them, asks for approvals, calls them (docs/tools.md). */
+@Injectable()
+export class McpPolicy extends PassPolicy {
+  constructor(
+    private readonly servers: McpServers,
+    private readonly approvals: McpApprovals,
+    private readonly clock: Clock,
+    private readonly environment: Environment,
+  ) {
+    super();
+  }
+
+  override begin(turn: Turn): TurnPolicy | undefined {
+    const tools = this.toolsOf(turn);
+    const { approvals, clock, environment } = this;
+    return tools.length === 0 ? undefined : new McpTurn(tools, turn, { approvals, clock, environment });
+  }
+
+  /** A tool of the request, or the choice of one. */
+  override runs(tool: object, turn: Turn): boolean {
+    const { type, server_label: label } = tool as Partial<McpToolParam>;
+    if ((type as unknown) !== 'mcp') return false;
+    return mcpToolsOf(turn).some(({ tool: own }) => own.server_label === label && this.servers.runs(own, turn.tenant));
+  }
+
+  override check(turn: Turn, input: readonly Item[]): MaybePromise<void> {
+    // Throws for a server that cannot be used.
+    const tools = this.toolsOf(turn);
+    const answers = [...input.entries()].filter(([, { type }]) => type === 'mcp_approval_response');
+    return answers.length === 0 ? undefined : this.checkAnswers(answers, tools, turn);
+  }
+
+  private toolsOf(turn: Turn): readonly RunTool[] {
+    return mcpToolsOf(turn)
+      .filter(({ tool }) => this.servers.runs(tool, turn.tenant))
+      .map(({ tool, index }) => ({ tool, server: this.servers.find(tool, turn.tenant, `tools[${index}]`) }));
+  }
+
+  /** Throws ApiError for answers to requests that do not exist, were answered, changed, or have expired. */
+  private async checkAnswers(
+    answers: readonly (readonly [index: number, answer: Item])[],
+    tools: readonly RunTool[],
+    turn: Turn,
+  ): Promise<void> {
+    const { context } = turn;
+    for (const [index, { approval_request_id: id }] of answers) {
+      const place = `input[${index}].approval_request_id`;
+      // Those of upstreams are their affair.
+      if (typeof id !== 'string' || !McpApprovals.isOwn(id)) continue;
+      const request = context.find((item) => item.type === 'mcp_approval_request' && item.id === id);
+      if (request === undefined) throw ApiError.badRequest(`No approval request found with the id '${id}'.`, place);
+      if (context.filter((item) => item['approval_request_id'] === id).length > 1) {
+        throw ApiError.badRequest(`The approval request '${id}' was answered before.`, place);
+      }
+      const label = String(request['server_label']);
+      const server = tools.find(({ tool }) => tool.server_label === label)?.server;
+      if (server === undefined) {
+        const message = `The approval request '${id}' is for the MCP server '${label}', which is not among the tools of this request.`;
+        throw ApiError.badRequest(message, place);
+      }
+      await this.approvals.verify(request, toAsked(request, server, turn), place);
+    }
+  }
+}
+
+/** The MCP tools of a request, as the client sent them: the settings are without credentials. */
+function mcpToolsOf({
+  settings,
+  parameters,
+}: Turn): readonly { readonly tool: McpToolParam; readonly index: number }[] {
+  if (!settings.tools.some(({ type }) => type === 'mcp')) return [];
+  const tools = objectsIn(parameters.tools ?? settings.tools);
+  return [...tools.entries()].flatMap(([index, tool]) =>
+    tool['type'] === 'mcp' ? [{ tool: tool as unknown as McpToolParam, index }] : [],
+  );
+}
+
+function toAsked(request: Item, server: McpServer, { tenant }: Turn): AskedCall {
+  const { name, arguments: given } = readCall(request);
+  return { tenant: asTenant(tenant), server: server.identity, name, arguments: given };
+}

@@ -1,0 +1,174 @@
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { DiscoveryService } from '@nestjs/core';
+
+import { Environment } from '../../config/index.js';
+import { type ForeignItem, IdGenerator, type Item, itemIdPrefix } from '../../protocol/index.js';
+import type { ModelRoute, Turn } from '../../providers/index.js';
+import { andThen, isPromise, type MaybePromise } from '../../time/index.js';
+import type { ResponseAssembler } from '../assembler/response-assembler.js';
+import type { ActiveTurn } from './active-turn.js';
+import type { Delivery } from './delivery.js';
+import { findInstances } from './find-instances.js';
+import { type FinishedPass, type OwnPass, PassPolicy, type TurnPolicy } from './pass-policy.js';
+
+/** The suffix of the item types that answer a call. */
+const OUTPUT_SUFFIX = '_output';
+
+/** The item types of calls that hold their own results. */
+const HOSTED_CALLS: ReadonlySet<string> = new Set(['mcp_call', 'web_search_call', 'file_search_call']);
+
+/** DI token: the policies given by the program, in order. */
+export const PASS_POLICIES = 'antiphon: pass policies';
+
+/** All policies of the application: those given by the program, then those of its modules. */
+@Injectable()
+export class PassPolicies implements OnModuleInit {
+  private policies: readonly PassPolicy[] = [];
+
+  constructor(
+    private readonly discovery: DiscoveryService,
+    @Inject(PASS_POLICIES) private readonly given: readonly PassPolicy[],
+    private readonly ids: IdGenerator,
+    private readonly environment: Environment,
+  ) {}
+
+  onModuleInit(): void {
+    this.policies = findInstances(this.discovery, PassPolicy, this.given);
+  }
+
+  /** Whether a policy runs a hosted tool of a turn. */
+  runs(tool: object, turn: Turn): boolean {
+    return this.policies.some((policy) => policy.runs(tool, turn));
+  }
+
+  /** Throws ApiError for what a policy would refuse. */
+  check(turn: Turn, input: readonly Item[]): MaybePromise<void> {
+    let checking: MaybePromise<void> = undefined;
+    for (const policy of this.policies) checking = andThen(checking, () => policy.check(turn, input));
+    return checking;
+  }
+
+  /** The policies that apply to a turn. */
+  begin(question: Turn, passes: PassesOfTurn): TurnPolicies {
+    const policies = this.policies.map((policy) => policy.begin(question)).filter((policy) => policy != null);
+    return new TurnPolicies(policies, passes, this.environment, this.ids);
+  }
+}
+
+/** The passes that the policies of a turn look at. */
+interface PassesOfTurn {
+  readonly turn: ActiveTurn;
+  readonly assembler: ResponseAssembler;
+  readonly delivery: Delivery;
+}
+
+/** The policies of one turn. Its methods stand in the order in which a pass calls them. */
+export class TurnPolicies {
+  constructor(
+    /** Those that apply to the turn, in their order. */
+    readonly list: readonly TurnPolicy[],
+    private readonly passes: PassesOfTurn,
+    private readonly environment: Environment,
+    private readonly ids: IdGenerator,
+  ) {}
+
+  /** Whether a policy from an index on may have a pass of its own before the model is asked. */
+  canLookAhead(from: number): boolean {
+    return this.list.some((policy, index) => index >= from && policy.ahead !== undefined);
+  }
+
+  /** The pass that a policy answers before the model is asked, with the index of the policy; undefined for none. `from`: the first to be asked. */
+  async ahead(
+    question: Turn,
+    route: ModelRoute,
+    from: number,
+  ): Promise<{ readonly own: OwnPass; readonly index: number } | undefined> {
+    const { output: _, number, ...last } = this.lastPass();
+    if (number >= this.environment.MAX_PASSES) return undefined;
+    const charactersLeft = this.environment.MAX_OUTPUT_CHARACTERS - this.passes.assembler.state.characters;
+    const next = { ...last, number: number + 1, question, route, charactersLeft };
+    for (const [index, policy] of this.list.entries()) {
+      const own = index < from ? undefined : await policy.ahead?.(next);
+      if (own !== undefined) return { own, index };
+    }
+    return undefined;
+  }
+
+  /** The question as the policies put it to the model. */
+  ask(question: Turn): Turn {
+    if (this.list.every((policy) => policy.ask === undefined)) return question;
+    const number = this.passes.assembler.modelPasses + 1;
+    const left = { number, isLast: number >= this.environment.MAX_PASSES, toolCallsLeft: this.toolCallsLeft };
+    return this.list.reduce((asked, policy) => policy.ask?.(asked, left) ?? asked, question);
+  }
+
+  /** The passes of policies that follow one of the model. */
+  follow(): MaybePromise<readonly OwnPass[]> {
+    const pass = this.list.some((policy) => policy.follow !== undefined) ? this.lastPass() : undefined;
+    if (pass === undefined || pass.number >= this.environment.MAX_PASSES) return NONE;
+    const following = this.list.map((policy) => policy.follow?.(pass));
+    const isAsync = following.some((each) => each !== undefined && isPromise(each));
+    return isAsync ? whenKnown(following) : (following as readonly (OwnPass | undefined)[]).filter(isPass);
+  }
+
+  /**
+   * The items that the policies give the model after a pass; null ends the turn. Policies are not called after the last
+   * of MAX_PASSES passes, or once `max_tool_calls` calls were answered; answers beyond that are dropped.
+   */
+  async decide(): Promise<readonly Item[] | null> {
+    const { output, ...pass } = this.lastPass();
+    if (pass.number >= this.environment.MAX_PASSES || pass.toolCallsLeft <= 0) return null;
+    // A copy, so that policies cannot change the response.
+    const copy = { ...pass, output: structuredClone(output) };
+    const answers = await Promise.all(this.list.map(async (policy) => policy.answer?.(copy)));
+    const given = answers.flatMap((items) => items ?? []).map((item) => this.toItem(item));
+    return given.length === 0 || given.filter(isCounted).length > pass.toolCallsLeft ? null : given;
+  }
+
+  /** The last pass, as policies see it. */
+  private lastPass(): FinishedPass {
+    const { turn, assembler, delivery } = this.passes;
+    const { modelPasses: number, state } = assembler;
+    return {
+      number,
+      output: assembler.outputFrom(state.passes.at(-1)?.firstIndex ?? 0),
+      toolCallsLeft: this.toolCallsLeft,
+      unfinished: turn.run === null ? [] : assembler.droppedItems,
+      signal: turn.signal,
+      stored: () => delivery.stored(),
+    };
+  }
+
+  private get toolCallsLeft(): number {
+    const { turn, assembler } = this.passes;
+    const { max_tool_calls: most } = turn.admitted.settings;
+    if (most === null) return Infinity;
+    const run = [...assembler.outputFrom(0), ...assembler.state.given.flatMap(({ items }) => items)];
+    return most - run.filter(isCounted).length;
+  }
+
+  /** The item with an id. Throws an Error for an invalid item: not every policy is written in TypeScript. */
+  private toItem(item: ForeignItem): Item {
+    const copy = JSON.parse(JSON.stringify(item)) as ForeignItem | null;
+    const { type, id } = copy ?? {};
+    if (typeof type !== 'string' || type === 'item_reference')
+      throw new Error('a pass policy returned a value that is not an item');
+    return { ...copy, type, id: typeof id === 'string' ? id : this.ids.next(itemIdPrefix(type)) };
+  }
+}
+
+const NONE: readonly OwnPass[] = [];
+
+async function whenKnown(following: readonly MaybePromise<OwnPass | undefined>[]): Promise<readonly OwnPass[]> {
+  const passes = await Promise.all(following.map(async (each) => each));
+  return passes.filter(isPass);
+}
+
+/** Whether an item counts within `max_tool_calls`: an output that a policy has given, or a call that the service or the upstream has run. */
+function isCounted({ type }: ForeignItem): boolean {
+  return type.endsWith(OUTPUT_SUFFIX) || HOSTED_CALLS.has(type);
+}
+
+function isPass(own: OwnPass | undefined): own is OwnPass {
+  return own !== undefined;
+}
