@@ -46,13 +46,18 @@ describe.each(BACKENDS)('claims in $name', ({ open }) => {
     expect(await claims.claim(tenant, 'another approval', 'second', expiresAt)).toBe('second');
   });
 
-  it('have one owner when many come at once', async () => {
-    const names = Array.from({ length: 20 }, (_, index) => `caller ${index}`);
-    const answers = await Promise.all(
-      names.map((name, index) => (index % 2 === 0 ? claims : others).claim(tenant, 'approval', name, expiresAt)),
-    );
-    expect(new Set(answers).size).toBe(1);
-    expect(names).toContain(answers[0]);
+  it('have one owner when many come at once, also after another one', async () => {
+    const comeAtOnce = async (names: readonly string[], until: number): Promise<void> => {
+      const answers = await Promise.all(
+        names.map((name, index) => (index % 2 === 0 ? claims : others).claim(tenant, 'approval', name, until)),
+      );
+      expect(new Set(answers).size).toBe(1);
+      expect(names).toContain(answers[0]);
+    };
+    const namesOf = (kind: string): readonly string[] => Array.from({ length: 20 }, (_, index) => `${kind} ${index}`);
+    await comeAtOnce(namesOf('early'), expiresAt);
+    opened.clock.advance(TTL_MS);
+    await comeAtOnce(namesOf('late'), expiresAt + TTL_MS);
   });
 
   it('belong to their tenant', async () => {

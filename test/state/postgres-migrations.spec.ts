@@ -12,7 +12,7 @@ import { migrate, pendingMigrations, PostgresBackend } from '../../src/state/pos
 import { FakeClock } from '../../src/testing/index.js';
 import { createEmptyDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import { grantService, insertResponses, settingsFor } from './postgres-fixture.js';
-import { append, contextFrom, contextOf, lineOf, message, newTenant, recordOf } from './records.js';
+import { append, contextFrom, contextOf, lineOf, message, newTenant, recordOf, START } from './records.js';
 
 /** The schema of the job queue, as a migration. */
 const JOBS = expect.stringMatching(/^antiphon_jobs_\d+$/);
@@ -41,7 +41,7 @@ describe('migrations of PostgreSQL', () => {
   };
   const applied = async (): Promise<readonly unknown[]> =>
     (await database.query('SELECT name FROM antiphon.migrations ORDER BY id')).map(({ name }) => name);
-  const useIt = async ({ responses: store, sessions, locks }: PostgresBackend): Promise<void> => {
+  const useIt = async ({ responses: store, sessions, locks, claims }: PostgresBackend): Promise<void> => {
     const tenant = newTenant();
     await append(store, tenant, 'a');
     await append(store, tenant, 'b', { parentId: 'a' });
@@ -50,6 +50,8 @@ describe('migrations of PostgreSQL', () => {
     const lease = await locks.tryAcquire(tenant, 'a', 60_000);
     expect(await lease?.renew()).toBe(true);
     await lease?.release();
+    expect(await claims.claim(tenant, 'approval', 'a', START + 1)).toBe('a');
+    expect(await claims.claim(tenant, 'approval', 'b', START + 1)).toBe('a');
     expect(await store.delete(tenant, 'a', { cascade: true })).toBe(2);
     expect(await store.purge()).toBe(false);
   };

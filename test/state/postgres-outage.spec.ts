@@ -25,6 +25,10 @@ describe('a backend whose PostgreSQL goes away', () => {
     ...CALLS,
     { name: 'check', call: ({ responses }: PostgresBackend) => responses.check() },
     { name: 'purge', call: ({ responses }: PostgresBackend) => responses.purge() },
+    {
+      name: 'claim',
+      call: ({ claims }: PostgresBackend) => claims.claim(tenant, 'approval', 'a', Date.now() + TTL_MS),
+    },
   ];
   let opened: OpenedPostgres;
   let proxy: TcpProxy;

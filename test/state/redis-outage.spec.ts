@@ -98,6 +98,7 @@ describeRedis('a backend whose Redis goes away', () => {
     ['check', ({ responses }) => responses.check()],
     ['tryAcquire', ({ locks }) => locks.tryAcquire(tenant, 'session', 1)],
     ['find', ({ secrets }) => secrets.find('key')],
+    ['claim', ({ claims }) => claims.claim(tenant, 'approval', 'a', clock.now() + TTL_MS)],
   ])('says of %s that it is not available, and comes back', async (_name, call) => {
     await ready(backend);
     await proxy.cut();

@@ -13,7 +13,7 @@ import { explainFailure, explainStart } from '../../src/state/sqlite/explain-err
 import { FILE_NAME } from '../../src/state/sqlite/open-database.js';
 import { APPLICATION_ID, MIGRATIONS } from '../../src/state/sqlite/schema.js';
 import { CollectedLog } from '../support/collected-log.js';
-import { append, contextFrom, contextOf, newTenant } from './records.js';
+import { append, contextFrom, contextOf, newTenant, START } from './records.js';
 import { sqliteIn } from './sqlite-fixture.js';
 
 /** Holds the database of its argument, as a service does. */
@@ -144,6 +144,8 @@ describe('the start of a state in SQLite', () => {
       await backend.responses.delete(tenant, 'a', { cascade: false });
       const { data } = await backend.graph.list(tenant, {}, { limit: 10, order: 'asc', after: 'a' });
       expect(data.map(({ id }) => id)).toEqual(['b']);
+      expect(await backend.claims.claim(tenant, 'approval', 'a', START + 1)).toBe('a');
+      expect(await backend.claims.claim(tenant, 'approval', 'b', START + 1)).toBe('a');
       await backend.stop();
     },
   );
