@@ -8,6 +8,7 @@ import { ConversationsModule } from './conversations/index.js';
 import { GraphModule } from './graph/index.js';
 import { HttpModule } from './http/index.js';
 import { LimitsModule } from './limits/index.js';
+import { McpModule } from './mcp/index.js';
 import { MetricsModule } from './metrics/index.js';
 import { ModelsModule } from './models/index.js';
 import { OperationsModule } from './operations/index.js';
@@ -48,6 +49,7 @@ export class AntiphonModule {
       ConnectionsModule,
       ModelsModule,
       ProvidersModule,
+      McpModule,
     ];
     return {
       module: AntiphonModule,

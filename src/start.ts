@@ -105,10 +105,11 @@ async function listExamples({ SIMULATOR_SCRIPTS: paths }: SimulatorVariables): P
   return (await readScripts(paths)).map(exampleOf);
 }
 
-/** Lines about variables that nothing reads. Without an environment, because it is not valid, PROVIDERS_FILE is that of the process. */
-function findUnread({ PROVIDERS_FILE }: Partial<Environment> = process.env): readonly string[] {
+/** Lines about variables that nothing reads. Without an environment, because it is not valid, its files are those of the process. */
+function findUnread({ PROVIDERS_FILE, MCP_SERVERS }: Partial<Environment> = process.env): readonly string[] {
   const own = [Environment, SimulatorVariables].flatMap((type) => Object.keys(new type()));
-  const known = new Set([...own, ...namesReferredTo(PROVIDERS_FILE ?? '')]);
+  const referredTo = [PROVIDERS_FILE, MCP_SERVERS].flatMap((path) => namesReferredTo(path ?? ''));
+  const known = new Set([...own, ...referredTo]);
   return describeUnread(known, { process: process.env, inFile: namesInFile() });
 }
 
@@ -136,7 +137,7 @@ async function simulate(given: Variables): Promise<void> {
   // What the environment says of upstreams, databases, keys and limits is not for tests, and the first line is the URL.
   const fixed = {
     ...{ STATE, SIMULATOR_CONTROL, LOG_LEVEL: 'error', NODE_ENV: '', WORKERS: 1, HOST: '127.0.0.1' },
-    ...{ PROVIDERS_FILE: '', API_KEYS: '', KEYS_FILE: '', LIMITS_FILE: '', JWT_ISSUER: '', METRICS: false },
+    ...{ PROVIDERS_FILE: '', MCP_SERVERS: '', API_KEYS: '', KEYS_FILE: '', LIMITS_FILE: '', JWT_ISSUER: '', METRICS: false },
   };
   try {
     process.stdout.write(`${await serve({ ...unsetOf(others), ...fixed, ...given })}/v1\n`);

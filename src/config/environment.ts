@@ -323,6 +323,20 @@ export class Environment {
   readonly PROMPTS_FILE: string = '';
 
   /**
+   * YAML or JSON file of the MCP servers whose tools the service itself runs; see docs/mcp.md. It is read again when it changes, and on
+   * SIGHUP. Empty: none.
+   */
+  @Text()
+  readonly MCP_SERVERS: string = '';
+
+  /**
+   * Which URLs of MCP servers clients may bring, beside those of MCP_SERVERS: `none`; `public`, which means https to public addresses only;
+   * or `any`, which lets clients reach your network and is for development. The upstream gets the tools of others.
+   */
+  @Choice('none', 'public', 'any')
+  readonly MCP_CLIENT_URLS: 'none' | 'public' | 'any' = 'none';
+
+  /**
    * File with server-sent events that answers in place of every server of the kind `responses`, for tests without a network; see
    * docs/upstreams.md. Empty: the servers answer.
    */

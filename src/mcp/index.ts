@@ -1,3 +1,4 @@
 export * from './mcp.module.js';
+export * from './mcp-observer.js';
 export * from './mcp-server.js';
 export * from './mcp-servers.js';

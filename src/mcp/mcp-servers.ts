@@ -1,23 +1,382 @@
-import { Injectable } from '@nestjs/common';
+import { createHash } from 'node:crypto';
 
+import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit, Optional } from '@nestjs/common';
+
+import { Environment, firstLineOf, hostOf, WatchedFile } from '../config/index.js';
+import { faultOfPublicUrl } from '../outbound/index.js';
+import { ApiError } from '../protocol/index.js';
+import { requirePackages } from '../require-packages.js';
+import { Clock } from '../time/index.js';
+import type { HttpClient } from './bounded-fetch.js';
+import { CalledServer } from './called-server.js';
+import { McpFailure } from './failures.js';
+import { faultOfHeader, lowerCased } from './headers.js';
+import { McpObserver } from './mcp-observer.js';
 import type { McpServer, McpToolParam } from './mcp-server.js';
+import { OAuthTokens } from './oauth-tokens.js';
+import { readServersFile } from './read-servers-file.js';
+import { ServerConnections } from './server-connections.js';
+import type { ServerEntry, ServersFile } from './servers-file.js';
+
+/** The library of the protocol. */
+export const MCP_PACKAGE = '@modelcontextprotocol/client';
+
+/** What counts unless an entry says otherwise. */
+const DEFAULTS = {
+  transport: 'auto',
+  connectMs: 10_000,
+  listMs: 30_000,
+  callMs: 60_000,
+  idleMs: 5 * 60_000,
+  maxConnections: 100,
+  maxRequests: 64,
+  maxResponseBytes: 4 * 1024 * 1024,
+  listMaxAgeMs: 60 * 60_000,
+} as const;
+
+/** Servers of clients whose connections are kept, over all tenants. */
+const MOST_CLIENT_SERVERS = 1000;
+
+/** Stands for all servers of clients in metrics. */
+const CLIENT_LABEL = 'client';
+
+/** A server of MCP_SERVERS as it runs. */
+interface RunningServer {
+  readonly label: string;
+  readonly entry: ServerEntry;
+  readonly url: URL;
+  readonly connections: ServerConnections;
+  readonly oauth: OAuthTokens | null;
+}
+
+/** How a server is doing, for `/readyz?verbose` and `antiphon check`. */
+export interface McpServerCondition {
+  readonly label: string;
+  readonly connections: number;
+}
 
 /** The MCP servers that the service calls: those of MCP_SERVERS, and those of clients as far as MCP_CLIENT_URLS allows. */
 @Injectable()
-export class McpServers {
+export class McpServers implements OnModuleInit, OnApplicationShutdown {
+  private readonly logger = new Logger('MCP');
+  private readonly path: string;
+  private readonly clientUrls: Environment['MCP_CLIENT_URLS'];
+  private readonly file: WatchedFile | null;
+  private readonly observer: McpObserver | null;
+  private running: ReadonlyMap<string, RunningServer> = new Map();
+  private connectors: ReadonlyMap<string, string> = new Map();
+  /** Of clients, by tenant and URL, the least recently used first. */
+  private readonly ofClients = new Map<string, ServerConnections>();
+  /** Those that are closed when nothing uses them any more. */
+  private readonly retired = new Set<ServerConnections>();
+  private http: { readonly trusted: HttpClient; readonly client: HttpClient } | null = null;
+
+  constructor(
+    { MCP_SERVERS, MCP_CLIENT_URLS }: Environment,
+    private readonly clock: Clock,
+    @Optional() observer?: McpObserver,
+  ) {
+    this.path = MCP_SERVERS;
+    this.clientUrls = MCP_CLIENT_URLS;
+    this.observer = observer ?? null;
+    this.file = MCP_SERVERS === '' ? null : new WatchedFile(MCP_SERVERS, clock, () => this.reload());
+  }
+
+  /** Throws EnvironmentError when MCP_SERVERS is not valid, and where the library of the protocol is not installed. */
+  async onModuleInit(): Promise<void> {
+    if (this.file === null && this.clientUrls === 'none') return;
+    requirePackages(this.file === null ? `MCP_CLIENT_URLS=${this.clientUrls}` : 'MCP_SERVERS', MCP_PACKAGE);
+    if (this.clientUrls === 'any') {
+      this.logger.warn(
+        'MCP_CLIENT_URLS=any: clients can make this service send requests to any address in its network',
+      );
+    }
+    // Loaded on demand: the HTTP client consists of about a hundred files.
+    const { HttpClient: Client } = await import('./bounded-fetch.js');
+    const isPublic = this.clientUrls !== 'any';
+    this.http = { trusted: new Client({ isPublic: false }), client: new Client({ isPublic }) };
+    if (this.file === null) return;
+    this.take(await readServersFile(this.path));
+    await this.file.start();
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    this.file?.stop();
+    const all = [...[...this.running.values()].map(({ connections }) => connections), ...this.ofClients.values()];
+    await Promise.all([...all, ...this.retired].map((connections) => connections.close()));
+    await Promise.all([this.http?.trusted.close(), this.http?.client.close()]);
+  }
+
+  /** The servers of MCP_SERVERS, in the order of the file. */
+  conditions(): readonly McpServerCondition[] {
+    return [...this.running.values()].map(({ label, connections }) => ({ label, connections: connections.size }));
+  }
+
+  /**
+   * A server of MCP_SERVERS with the operator's credentials, whoever may use it; for checks of the operator. Undefined for a label that is
+   * unknown.
+   */
+  ofOperator(label: string): McpServer | undefined {
+    const server = this.running.get(label);
+    if (server === undefined) return undefined;
+    return this.call(server, { type: 'mcp', server_label: label }, '', {}, null);
+  }
+
   /** Whether the service runs a tool itself; otherwise it is left to the upstream. */
-  runs(_tool: McpToolParam, _tenant: string): boolean {
-    return false;
+  runs(tool: McpToolParam, tenant: string): boolean {
+    if (this.known(tool, tenant) !== undefined) return true;
+    const { server_url: url, connector_id: connector, tunnel_id: tunnel } = tool;
+    if (connector != null || tunnel != null) return false;
+    // A label that nobody knows is refused by `find`.
+    return url == null || this.clientUrls !== 'none';
   }
 
   /**
    * The server of a tool. Throws ApiError 400, whose `param` begins with the given one: a server that is unknown or not open to the tenant,
-   * a URL that is not allowed, malformed headers.
+   * a URL that is not allowed, headers that are malformed or not the client's to set.
    *
    * @param param place of the tool in the request, such as `tools[0]`
    * @param callerToken the caller's own token, for servers that exchange it
    */
-  find(_tool: McpToolParam, _tenant: string, _param: string, _callerToken?: string): McpServer {
-    throw new Error('no MCP servers are configured');
+  find(tool: McpToolParam, tenant: string, param: string, callerToken?: string): McpServer {
+    const headers = headersOf(tool, param);
+    const server = this.known(tool, tenant);
+    if (server === undefined) return this.ofClient(tool, tenant, param, headers);
+    const may = forwardable(server.entry);
+    const foreign = may && Object.keys(headers).find((name) => !may.has(name));
+    if (foreign !== undefined) {
+      const place = foreign === 'authorization' && tool.authorization != null ? 'authorization' : 'headers';
+      const message = `The server '${server.label}' has credentials of its own: requests must not set '${foreign}'.`;
+      throw ApiError.badRequest(message, `${param}.${place}`);
+    }
+    const needsCaller = server.oauth?.needsCaller === true && headers['authorization'] === undefined;
+    if (needsCaller && callerToken === undefined) {
+      const message = `The server '${server.label}' needs a token of yours: authenticate with one, or give 'authorization'.`;
+      throw ApiError.badRequest(message, `${param}.authorization`);
+    }
+    return this.call(server, tool, tenant, headers, needsCaller ? (callerToken ?? null) : null);
   }
+
+  /** The server of MCP_SERVERS that a tool names, if the tenant may use it: by URL, by connector, or by label alone. */
+  private known(tool: McpToolParam, tenant: string): RunningServer | undefined {
+    const { server_label: label, server_url: url, connector_id: connector, tunnel_id: tunnel } = tool;
+    if (tunnel != null) return undefined;
+    const open = (server: RunningServer | undefined): RunningServer | undefined =>
+      server?.entry.tenants?.includes(tenant) === false ? undefined : server;
+    const named = open(this.running.get(label));
+    if (connector != null) return open(this.running.get(this.connectors.get(connector) ?? ''));
+    if (url == null) return named;
+    const asked = URL.parse(url)?.href;
+    if (named?.url.href === asked) return named;
+    return [...this.running.values()].find((server) => server.url.href === asked && open(server) !== undefined);
+  }
+
+  private call(
+    server: RunningServer,
+    tool: McpToolParam,
+    tenant: string,
+    own: Readonly<Record<string, string>>,
+    callerToken: string | null,
+  ): McpServer {
+    const { entry, url, connections } = server;
+    // A token of the request takes the place of the operator's.
+    const oauth = own['authorization'] === undefined ? server.oauth : null;
+    const bearer: Readonly<Record<string, string>> =
+      entry.authorization === undefined ? {} : { authorization: `Bearer ${entry.authorization}` };
+    const headers = { ...bearer, ...lowerCased(entry.headers ?? {}), ...own };
+    let token: string | null = null;
+    const tokens = oauth && {
+      token: async () => (token = await oauth.get(callerToken)),
+      refused: () => void oauth.refused(callerToken, token),
+    };
+    const fixed = [
+      ...Object.values(headers).flatMap((value) => [value, ...value.split(' ')]),
+      entry.oauth?.client_secret ?? '',
+      callerToken ?? '',
+    ].filter((secret) => secret !== '');
+    const { timeouts = {} } = entry;
+    return new CalledServer({
+      label: tool.server_label,
+      description: tool.server_description ?? entry.description ?? null,
+      metricLabel: server.label,
+      entry,
+      limits: {
+        listMs: timeouts.list_ms ?? DEFAULTS.listMs,
+        callMs: timeouts.call_ms ?? DEFAULTS.callMs,
+        listMaxAgeMs: entry.list_max_age_ms ?? DEFAULTS.listMaxAgeMs,
+      },
+      connections,
+      key: keyOf(tenant, headers, callerToken),
+      settings: {
+        url,
+        transport: entry.transport ?? DEFAULTS.transport,
+        headers,
+        tokens,
+        fetch: this.clients.trusted.bounded(entry.max_response_bytes ?? DEFAULTS.maxResponseBytes),
+      },
+      secrets: () => (token === null ? fixed : [...fixed, token]),
+      hosts: [url.host, hostOf(url)],
+      clock: this.clock,
+      logger: this.logger,
+      observer: this.observer,
+    });
+  }
+
+  /** A server that a client brings. */
+  private ofClient(
+    tool: McpToolParam,
+    tenant: string,
+    param: string,
+    headers: Readonly<Record<string, string>>,
+  ): McpServer {
+    const url = this.urlOf(tool, param);
+    const secrets = Object.values(headers).flatMap((value) => [value, ...value.split(' ')]);
+    return new CalledServer({
+      label: tool.server_label,
+      description: tool.server_description ?? null,
+      metricLabel: CLIENT_LABEL,
+      entry: { url: url.href },
+      limits: { listMs: DEFAULTS.listMs, callMs: DEFAULTS.callMs, listMaxAgeMs: DEFAULTS.listMaxAgeMs },
+      connections: this.connectionsOfClient(tenant, url),
+      key: keyOf(tenant, headers, null),
+      settings: {
+        url,
+        transport: DEFAULTS.transport,
+        headers,
+        tokens: null,
+        fetch: this.clients.client.bounded(DEFAULTS.maxResponseBytes),
+      },
+      secrets: () => secrets,
+      hosts: [],
+      clock: this.clock,
+      logger: this.logger,
+      observer: this.observer,
+    });
+  }
+
+  /** The URL that a client has brought, if it may. */
+  private urlOf({ server_url: text, connector_id: connector }: McpToolParam, param: string): URL {
+    const place = `${param}.server_url`;
+    if (text == null) {
+      if (connector != null) {
+        throw ApiError.badRequest(`The connector '${connector}' is not known.`, `${param}.connector_id`);
+      }
+      const which = "One of 'server_url', 'connector_id', or 'tunnel_id' must be provided.";
+      const message = `Missing required parameter: '${place}'. ${which}`;
+      throw ApiError.of('missing_required_parameter', message, { param: place });
+    }
+    const refuse = (fault: string): ApiError => ApiError.badRequest(`Invalid '${place}': it ${fault}.`, place);
+    const url = URL.parse(text);
+    if (url === null || !/^https?:$/.test(url.protocol)) throw refuse('must be an http or https URL');
+    if (url.username !== '' || url.password !== '') throw refuse('must not contain a user or a password');
+    if (this.clientUrls === 'none') throw refuse('must be the URL of a server that the operator has named');
+    const fault = this.clientUrls === 'public' ? faultOfPublicUrl(url) : undefined;
+    if (fault !== undefined) throw refuse(fault);
+    return url;
+  }
+
+  private connectionsOfClient(tenant: string, url: URL): ServerConnections {
+    const key = keyOf(tenant, {}, url.href);
+    const connections = this.ofClients.get(key) ?? new ServerConnections(limitsOf({ url: url.href }), this.clock);
+    this.ofClients.delete(key);
+    this.ofClients.set(key, connections);
+    const [oldest = key] = this.ofClients.keys();
+    if (this.ofClients.size > MOST_CLIENT_SERVERS) {
+      this.retire(this.ofClients.get(oldest));
+      this.ofClients.delete(oldest);
+    }
+    return connections;
+  }
+
+  private get clients(): NonNullable<McpServers['http']> {
+    if (this.http === null) throw new McpFailure('protocol', 'No MCP servers are configured.');
+    return this.http;
+  }
+
+  /** Servers whose entries are unchanged keep their connections. */
+  private take({ servers = {}, connectors = {} }: ServersFile): void {
+    const before = this.running;
+    this.running = new Map(
+      Object.entries(servers).map(([label, entry]) => {
+        const known = before.get(label);
+        return [label, known && isSame(known.entry, entry) ? known : this.start(label, entry)];
+      }),
+    );
+    this.connectors = new Map(Object.entries(connectors));
+    for (const [label, server] of before) if (this.running.get(label) !== server) this.retire(server.connections);
+  }
+
+  private start(label: string, entry: ServerEntry): RunningServer {
+    const { oauth } = entry;
+    const fetch = this.clients.trusted.bounded(DEFAULTS.maxResponseBytes);
+    return {
+      label,
+      entry,
+      url: new URL(entry.url),
+      connections: new ServerConnections(limitsOf(entry), this.clock),
+      oauth: oauth === undefined ? null : new OAuthTokens(oauth, fetch, this.clock),
+    };
+  }
+
+  private retire(connections: ServerConnections | undefined): void {
+    if (connections === undefined) return;
+    for (const old of this.retired) if (old.size === 0) this.retired.delete(old);
+    this.retired.add(connections);
+    connections.retire();
+  }
+
+  /** Keeps the servers so far when the file cannot be read. */
+  private async reload(): Promise<void> {
+    try {
+      this.take(await readServersFile(this.path));
+      this.logger.log(`MCP_SERVERS was read again: ${this.running.size} servers`);
+    } catch (error) {
+      this.logger.error(`${firstLineOf(error)}; the servers so far stay`);
+    }
+  }
+}
+
+/** The headers of a tool, in lower case. Throws ApiError for one that is malformed. */
+function headersOf({ headers, authorization }: McpToolParam, param: string): Readonly<Record<string, string>> {
+  for (const [name, value] of Object.entries(headers ?? {})) {
+    const fault = faultOfHeader(name, value);
+    if (fault !== undefined) throw ApiError.badRequest(`Invalid '${param}.headers': it ${fault}.`, `${param}.headers`);
+  }
+  const own = lowerCased(headers ?? {});
+  if (authorization == null) return own;
+  const place = `${param}.authorization`;
+  if (faultOfHeader('authorization', authorization) !== undefined) {
+    throw ApiError.badRequest(`Invalid '${place}': it must be a token.`, place);
+  }
+  return { ...own, authorization: `Bearer ${authorization}` };
+}
+
+/** The headers that requests may set; undefined: all, as the operator has given no credentials that they could act with. */
+function forwardable(entry: ServerEntry): ReadonlySet<string> | undefined {
+  const { headers, authorization, oauth, forward } = entry;
+  if (forward !== undefined) return new Set(forward.map((name) => name.toLowerCase()));
+  const hasOwn = authorization !== undefined || oauth !== undefined || Object.keys(headers ?? {}).length > 0;
+  return hasOwn ? new Set() : undefined;
+}
+
+function limitsOf(entry: ServerEntry): ConstructorParameters<typeof ServerConnections>[0] {
+  const { timeouts = {}, max_connections: connections, max_requests: requests } = entry;
+  return {
+    maxConnections: connections ?? DEFAULTS.maxConnections,
+    maxRequests: requests ?? DEFAULTS.maxRequests,
+    connectMs: timeouts.connect_ms ?? DEFAULTS.connectMs,
+    idleMs: timeouts.idle_ms ?? DEFAULTS.idleMs,
+  };
+}
+
+/** Whose connection it is. A hash, so that no credential outlives its request in a key. */
+function keyOf(tenant: string, headers: Readonly<Record<string, string>>, other: string | null): string {
+  const sorted = Object.entries(headers).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return createHash('sha256')
+    .update(JSON.stringify([tenant, sorted, other]))
+    .digest('base64url');
+}
+
+function isSame(a: ServerEntry, b: ServerEntry): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
 }

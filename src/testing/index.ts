@@ -3,6 +3,7 @@ export * from './contract/provider-contract.js';
 export * from './contract/provider-subject.js';
 export * from './events/index.js';
 export * from './fake-clock.js';
+export * from './mcp/index.js';
 export * from './scripted-provider.js';
 export * from './sequential-id-generator.js';
 export * from './simulation/index.js';

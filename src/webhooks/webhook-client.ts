@@ -5,9 +5,9 @@ import { Webhook } from 'standardwebhooks';
 import { Agent } from 'undici';
 
 import type { Environment } from '../config/index.js';
+import { permittedLookup } from '../outbound/index.js';
 import { readVersion } from '../read-version.js';
 import type { Clock } from '../time/index.js';
-import { permittedLookup } from './permitted-lookup.js';
 import { toBody, type WebhookEvent } from './webhook-event.js';
 
 /** Bytes of an answer's body that are read, so that the connection can be used again; more closes it. */

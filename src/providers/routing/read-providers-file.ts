@@ -5,8 +5,8 @@ import {
   faultsOf,
   firstLineOf,
   parseSecretFile,
-  REFERENCE,
   requireSchema,
+  resolveReferences,
 } from '../../config/index.js';
 import type { ProviderEntry, ProviderKind } from '../provider-kind.js';
 import { redact, SHORTEST_SECRET } from '../redact.js';
@@ -93,35 +93,4 @@ function faultsOfModels({ models = [] }: ProvidersFile): readonly string[] {
 /** Shorter texts are parts of many others. */
 function isSecret({ length }: string): boolean {
   return length >= SHORTEST_SECRET;
-}
-
-/** A value with resolved references. */
-interface Resolved {
-  readonly value: unknown;
-  /** The values that were put in. */
-  readonly substitutes: readonly string[];
-  /** References to variables that are not set: a line each, with its place. */
-  readonly unset: readonly string[];
-}
-
-/** Replaces `${NAME}` in all strings of a value with environment variables; `$$` is a dollar sign. */
-function resolveReferences(value: unknown, variables: Readonly<Record<string, string | undefined>>): Resolved {
-  const substitutes: string[] = [];
-  const unset: string[] = [];
-  const resolve = (part: unknown, place: string): unknown => {
-    if (typeof part === 'string') {
-      return part.replaceAll(REFERENCE, (match, name: string | undefined) => {
-        if (name === undefined) return '$';
-        const substitute = variables[name] ?? '';
-        if (substitute === '') unset.push(`${place} refers to ${name}, which is not set`);
-        else substitutes.push(substitute);
-        return substitute;
-      });
-    }
-    if (Array.isArray(part)) return part.map((entry, index) => resolve(entry, `${place}[${index}]`));
-    if (typeof part !== 'object' || part === null) return part;
-    const under = place === '' ? '' : `${place}.`;
-    return Object.fromEntries(Object.entries(part).map(([name, entry]) => [name, resolve(entry, under + name)]));
-  };
-  return { value: resolve(value, ''), substitutes, unset };
 }

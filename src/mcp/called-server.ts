@@ -1,0 +1,205 @@
+import { createHash } from 'node:crypto';
+
+import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
+import type { Logger } from '@nestjs/common';
+
+import { quote } from '../logging/index.js';
+import { quotesKnownSecret, redact, redactDeeply, scrub, SHORTEST_SECRET } from '../providers/index.js';
+import type { Clock } from '../time/index.js';
+import type { Connection, ConnectionSettings } from './connection.js';
+import { McpFailure, SessionGoneError } from './failures.js';
+import type { McpObserver, McpRequestRecord } from './mcp-observer.js';
+import {
+  type McpApproval,
+  type McpCallOptions,
+  McpListError,
+  type McpOutcome,
+  type McpServer,
+  type McpToolFilter,
+  type McpToolInfo,
+} from './mcp-server.js';
+import type { ServerConnections } from './server-connections.js';
+import type { ServerEntry } from './servers-file.js';
+import { toOutput } from './to-output.js';
+
+/** The longest name of a tool, characters. */
+const LONGEST_NAME = 128;
+
+/** Tools of a list that are kept. */
+const MOST_TOOLS = 2000;
+
+/** What a CalledServer consists of. */
+export interface CalledServerParts {
+  readonly label: string;
+  readonly description: string | null;
+  /** The name in metrics. */
+  readonly metricLabel: string;
+  /** What the operator says of it; a server of a client has limits only. */
+  readonly entry: ServerEntry;
+  readonly limits: { readonly listMs: number; readonly callMs: number; readonly listMaxAgeMs: number };
+  readonly connections: ServerConnections;
+  /** Names the tenant and the credentials. */
+  readonly key: string;
+  readonly settings: Omit<ConnectionSettings, 'onListChanged'>;
+  /** The credentials of this moment. */
+  readonly secrets: () => readonly string[];
+  /** What clients must not see in messages, besides: names of the operator's hosts. */
+  readonly hosts: readonly string[];
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly observer: McpObserver | null;
+}
+
+/** A server over its connections: with time limits, its failures as outcomes, and without its credentials in anything it says. */
+export class CalledServer implements McpServer {
+  readonly label: string;
+  readonly description: string | null;
+  readonly identity: string;
+
+  constructor(private readonly parts: CalledServerParts) {
+    const { label, description, settings } = parts;
+    this.label = label;
+    this.description = description;
+    this.identity = createHash('sha256')
+      .update(JSON.stringify([label, settings.url.href]))
+      .digest('base64url');
+  }
+
+  offers(name: string): boolean {
+    return this.parts.entry.tools?.includes(name) ?? true;
+  }
+
+  approvalOf(tool: McpToolInfo | string): McpApproval | undefined {
+    const { require_approval: rule } = this.parts.entry;
+    if (rule === undefined || typeof rule === 'string') return rule;
+    if (matches(rule.always, tool)) return 'always';
+    return matches(rule.never, tool) ? 'never' : undefined;
+  }
+
+  isStale(listedAtMs: number): boolean {
+    const { clock, connections, limits } = this.parts;
+    return clock.now() - listedAtMs > limits.listMaxAgeMs || connections.listChangedAtMs >= listedAtMs;
+  }
+
+  async list(signal: AbortSignal): Promise<readonly McpToolInfo[]> {
+    const { limits } = this.parts;
+    try {
+      const tools = await this.request('list', null, limits.listMs, signal, (connection, limited) =>
+        connection.list(limited),
+      );
+      const offered = tools.filter(({ name }) => name !== '' && name.length <= LONGEST_NAME && this.offers(name));
+      return this.withoutSecrets(offered.slice(0, MOST_TOOLS).map(toInfo)) as readonly McpToolInfo[];
+    } catch (error) {
+      signal.throwIfAborted();
+      const reason = this.wordsOf(error as McpFailure);
+      throw new McpListError(`Error retrieving tool list from MCP server: '${this.label}'. ${reason}`, {
+        cause: error,
+      });
+    }
+  }
+
+  async call(
+    name: string,
+    args: Readonly<Record<string, unknown>>,
+    { signal, onProgress }: McpCallOptions,
+  ): Promise<McpOutcome> {
+    const { limits } = this.parts;
+    try {
+      const result = await this.request('call', name, limits.callMs, signal, (connection, limited, renew) =>
+        connection.call(name, args, limited, (progress) => {
+          renew();
+          onProgress?.(progress);
+        }),
+      );
+      if (result.isError === true) {
+        return { error: { type: 'mcp_tool_execution_error', content: this.withoutSecrets(result.content) } };
+      }
+      return { output: this.withoutSecrets(toOutput(result)) as string };
+    } catch (error) {
+      signal.throwIfAborted();
+      const failure = error as McpFailure;
+      return { error: failure.toCallError(this.wordsOf(failure)) };
+    }
+  }
+
+  /**
+   * Sends a request within a time limit, again in a new session where the old one is forgotten. Tells the observer, and the log of a failure.
+   * Rejects with McpFailure, and the reason of the signal.
+   */
+  private async request<T extends CallToolResult | readonly Tool[]>(
+    kind: McpRequestRecord['kind'],
+    tool: string | null,
+    limitMs: number,
+    signal: AbortSignal,
+    send: (connection: Connection, limited: AbortSignal, renew: () => void) => Promise<T>,
+  ): Promise<T> {
+    const { clock, connections, key, settings } = this.parts;
+    const startedAt = clock.now();
+    const late = new AbortController();
+    const timer = clock.schedule(limitMs, () =>
+      late.abort(new McpFailure('timeout', `The server did not answer within ${limitMs} ms.`)),
+    );
+    const limited = AbortSignal.any([signal, late.signal]);
+    const attempt = (): Promise<T> =>
+      connections.use(key, settings, limited, (connection) => send(connection, limited, () => timer.refresh()));
+    const end = (outcome: string, failure?: McpFailure): void =>
+      this.report({ kind, tool, outcome, durationMs: clock.now() - startedAt }, failure);
+    try {
+      const result = await attempt().catch((error: unknown) => {
+        if (error instanceof SessionGoneError && !limited.aborted) return attempt();
+        throw error;
+      });
+      end('isError' in result && result.isError === true ? 'tool_error' : 'ok');
+      return result;
+    } catch (error) {
+      if (signal.aborted) {
+        end('aborted');
+        throw signal.reason;
+      }
+      const cause: unknown = late.signal.aborted ? late.signal.reason : error;
+      const failure =
+        cause instanceof McpFailure
+          ? cause
+          : new McpFailure('protocol', 'The call failed in this service.', undefined, { cause });
+      end(failure.kind, failure);
+      throw failure;
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  private report(record: Omit<McpRequestRecord, 'server'>, failure: McpFailure | undefined): void {
+    const { logger, metricLabel, observer } = this.parts;
+    observer?.ended({ server: metricLabel, ...record });
+    const what = record.tool === null ? 'the list of tools' : `the call of ${quote(record.tool)}`;
+    if (failure !== undefined) logger.warn(`${quote(this.label)}: ${what} failed: ${this.wordsOf(failure)}`);
+    else if (record.outcome === 'tool_error')
+      logger.log(`${quote(this.label)}: ${what} ended with an error of the tool`);
+  }
+
+  /** The message of a failure for clients and the log. */
+  private wordsOf({ message }: McpFailure): string {
+    const { hosts, secrets } = this.parts;
+    return scrub(message, [...secrets(), ...hosts]);
+  }
+
+  /** A value that a server has sent, without the credentials that it was sent. */
+  private withoutSecrets(value: unknown): unknown {
+    const secrets = this.parts.secrets().filter(({ length }) => length >= SHORTEST_SECRET);
+    const text = typeof value === 'string' ? value : JSON.stringify(value);
+    if (secrets.length === 0 || !quotesKnownSecret(text, secrets)) return value;
+    return typeof value === 'string' ? redact(value, secrets) : redactDeeply(value, secrets);
+  }
+}
+
+function toInfo({ name, description, inputSchema, annotations }: Tool): McpToolInfo {
+  return { name, description: description ?? null, input_schema: inputSchema, annotations: annotations ?? null };
+}
+
+/** Whether a tool is one of a filter, by all that it says. What is not known to be read-only is not. */
+function matches(filter: McpToolFilter | undefined, tool: McpToolInfo | string): boolean {
+  const { tool_names: names, read_only: isReadOnly } = filter ?? {};
+  if (names == null && isReadOnly == null) return false;
+  const [name, hint] = typeof tool === 'string' ? [tool, false] : [tool.name, tool.annotations?.readOnlyHint === true];
+  return (names == null || names.includes(name)) && (isReadOnly == null || hint === isReadOnly);
+}

@@ -1,0 +1,261 @@
+import {
+  Client,
+  type CallToolResult,
+  isJSONRPCRequest,
+  ProtocolError,
+  SdkError,
+  SdkHttpError,
+  SSEClientTransport,
+  SseError,
+  StreamableHTTPClientTransport,
+  type Tool,
+  type Transport,
+  UnauthorizedError,
+} from '@modelcontextprotocol/client';
+
+import { reasonOf } from '../providers/index.js';
+import { readVersion } from '../read-version.js';
+import type { Clock } from '../time/index.js';
+import { type Fetch, type RequestScope, requestScope } from './bounded-fetch.js';
+import { McpFailure, SessionGoneError } from './failures.js';
+import type { McpProgress } from './mcp-server.js';
+
+/** What a connection needs. */
+export interface ConnectionSettings {
+  readonly url: URL;
+  readonly transport: 'auto' | 'streamable-http' | 'sse';
+  readonly headers: Readonly<Record<string, string>>;
+  /** Tokens that are sent as `Bearer`; null without. */
+  readonly tokens: ConnectionTokens | null;
+  readonly fetch: Fetch;
+  /** The server says that its list of tools has changed. */
+  readonly onListChanged: () => void;
+}
+
+/** The tokens of a connection. */
+export interface ConnectionTokens {
+  token(): Promise<string>;
+  /** The server has refused the last one. */
+  refused(): void;
+}
+
+/** Longest delay of Node's timers, ms: the limits of this service are shorter, and theirs are not needed. */
+const NO_LIMIT_MS = 2_147_483_647;
+
+/** Pages of a list. */
+const MOST_PAGES = 64;
+
+/** How long a server may take to end a session, ms. */
+const GOODBYE_MS = 1000;
+
+/** Attempts to resume a broken stream, and the pauses between them, ms. */
+const RESUMPTION = {
+  maxRetries: 4,
+  initialReconnectionDelay: 200,
+  reconnectionDelayGrowFactor: 2,
+  maxReconnectionDelay: 2000,
+};
+
+/** The error code of JSON-RPC for a stream that ended without an answer. */
+const CONNECTION_CLOSED = -32_000;
+
+/** An open connection to a server: over streamable HTTP a session, over the older SSE a stream. Any number of requests may share it. */
+export class Connection {
+  private hasEnded = false;
+
+  private constructor(
+    private readonly client: Client,
+    private readonly transport: StreamableHTTPClientTransport | SSEClientTransport,
+    private readonly clock: Clock,
+  ) {
+    client.onclose = () => {
+      this.hasEnded = true;
+    };
+    client.onerror = (error) => {
+      // A new stream of this kind is a new session, which the library does not begin.
+      if (error instanceof SseError) void this.close();
+    };
+  }
+
+  /**
+   * Connects, with the newest version of the protocol that both sides have. Rejects with McpFailure, and the reason of the signal.
+   */
+  static async open(settings: ConnectionSettings, clock: Clock, signal: AbortSignal): Promise<Connection> {
+    const { transport } = settings;
+    if (transport !== 'sse') {
+      try {
+        return await this.connect(settings, clock, signal, streamable(settings, clock));
+      } catch (error) {
+        if (transport !== 'auto' || !isOfOlderServer(error)) throw error;
+      }
+    }
+    return this.connect(settings, clock, signal, olderSse(settings));
+  }
+
+  private static async connect(
+    settings: ConnectionSettings,
+    clock: Clock,
+    signal: AbortSignal,
+    transport: StreamableHTTPClientTransport | SSEClientTransport,
+  ): Promise<Connection> {
+    const client = new Client(
+      { name: 'antiphon', version: readVersion() },
+      {
+        versionNegotiation: { mode: 'auto' },
+        listMaxPages: MOST_PAGES,
+        listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: settings.onListChanged } },
+        // The model reads results as they are; a schema of the server must not cost this process time.
+        jsonSchemaValidator: {
+          getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined }),
+        },
+      },
+    );
+    scopeRequests(transport);
+    const abort = (): void => void transport.close();
+    signal.addEventListener('abort', abort, { once: true });
+    try {
+      await client.connect(transport, { signal, timeout: NO_LIMIT_MS });
+      return new Connection(client, transport, clock);
+    } catch (error) {
+      await transport.close().catch(() => undefined);
+      signal.throwIfAborted();
+      throw toFailure(error);
+    } finally {
+      signal.removeEventListener('abort', abort);
+    }
+  }
+
+  /** Whether no request can be sent any more. */
+  get isGone(): boolean {
+    return this.hasEnded;
+  }
+
+  /** The tools of all pages. Rejects with McpFailure, of which SessionGoneError is one. */
+  async list(signal: AbortSignal): Promise<readonly Tool[]> {
+    const options = { signal, timeout: NO_LIMIT_MS, cacheMode: 'refresh' as const };
+    const { tools } = await this.send(() => this.client.listTools(undefined, options));
+    return tools;
+  }
+
+  /** Calls a tool. Rejects like `list`. An aborted signal tells the server at once. */
+  call(
+    name: string,
+    args: Readonly<Record<string, unknown>>,
+    signal: AbortSignal,
+    onprogress: (progress: McpProgress) => void,
+  ): Promise<CallToolResult> {
+    const options = { signal, timeout: NO_LIMIT_MS, onprogress };
+    return this.send(() => this.client.callTool({ name, arguments: { ...args } }, options));
+  }
+
+  /** Ends the session, and all requests with it. Never rejects. */
+  async close(): Promise<void> {
+    if (this.hasEnded) return;
+    this.hasEnded = true;
+    const { transport } = this;
+    if (transport instanceof StreamableHTTPClientTransport) {
+      await this.clock.within(
+        transport.terminateSession().catch(() => undefined),
+        GOODBYE_MS,
+      );
+    }
+    await this.client.close().catch(() => undefined);
+  }
+
+  /** Sends a request in a scope of its own: when it is over, so are its streams. */
+  private async send<T>(request: () => Promise<T>): Promise<T> {
+    const streams = new AbortController();
+    const failed = Promise.withResolvers<never>();
+    const scope: RequestScope = { signal: streams.signal, fail: (failure: McpFailure) => failed.reject(failure) };
+    const hasSession =
+      this.transport instanceof StreamableHTTPClientTransport && this.transport.sessionId !== undefined;
+    try {
+      return await Promise.race([requestScope.run(scope, request), failed.promise]);
+    } catch (error) {
+      if (hasSession && error instanceof SdkHttpError && error.data.status === 404) {
+        // There is no session to end.
+        this.hasEnded = true;
+        void this.client.close().catch(() => undefined);
+        throw new SessionGoneError(error);
+      }
+      throw toFailure(error);
+    } finally {
+      streams.abort();
+    }
+  }
+}
+
+function streamable(settings: ConnectionSettings, clock: Clock): StreamableHTTPClientTransport {
+  return new StreamableHTTPClientTransport(settings.url, {
+    ...optionsOf(settings),
+    reconnectionOptions: RESUMPTION,
+    reconnectionScheduler: (reconnect, delayMs) => {
+      const timer = clock.schedule(delayMs, reconnect);
+      return () => timer.cancel();
+    },
+  });
+}
+
+function olderSse(settings: ConnectionSettings): SSEClientTransport {
+  return new SSEClientTransport(settings.url, optionsOf(settings));
+}
+
+function optionsOf({ headers, tokens, fetch }: ConnectionSettings): {
+  requestInit: RequestInit;
+  fetch: Fetch;
+  authProvider?: { token(): Promise<string>; onUnauthorized(): Promise<void> };
+} {
+  if (tokens === null) return { requestInit: { headers: { ...headers } }, fetch };
+  return {
+    requestInit: { headers: { ...headers } },
+    fetch,
+    authProvider: { token: () => tokens.token(), onUnauthorized: async () => tokens.refused() },
+  };
+}
+
+/** A server before 2025-03-26 does not know what is posted to the address of its stream. */
+function isOfOlderServer(error: unknown): boolean {
+  return error instanceof McpFailure && error.kind === 'http' && [400, 404, 405, 406, 415].includes(error.code);
+}
+
+/** What an error of the library, or of HTTP below it, means. Causes are looked at first: they are nearer to it. */
+function toFailure(error: unknown): McpFailure {
+  const { cause } = Object(error) as { readonly cause?: unknown };
+  if (error instanceof McpFailure) return error;
+  if (error instanceof SdkHttpError) {
+    const { status, text } = error.data;
+    const words = typeof text === 'string' && text.trim() !== '' ? `: ${text}` : '.';
+    return new McpFailure('http', `The server answered with HTTP ${status}${words}`, status, { cause: error });
+  }
+  if (error instanceof UnauthorizedError) {
+    return new McpFailure('http', 'The server answered with HTTP 401.', 401, { cause: error });
+  }
+  if (error instanceof ProtocolError) return new McpFailure('protocol', error.message, error.code, { cause: error });
+  if (cause instanceof McpFailure || (error instanceof SdkError && cause instanceof Error)) return toFailure(cause);
+  if (error instanceof SdkError || error instanceof SyntaxError || (error as Error).name === 'ZodError') {
+    // The messages quote what the server has sent.
+    return new McpFailure('protocol', 'The answer of the server is not valid.', undefined, { cause: error });
+  }
+  const reason = reasonOf(cause ?? error);
+  return new McpFailure('unreachable', `The server could not be reached: ${reason}`, undefined, { cause: error });
+}
+
+/** Ties what a request sends, and the streams that answer it, to its scope. */
+function scopeRequests(transport: Transport): void {
+  const send = transport.send.bind(transport);
+  transport.send = (message, options) => {
+    const scope = requestScope.getStore();
+    if (scope === undefined || !isJSONRPCRequest(message)) return send(message, options);
+    const own = options?.requestSignal;
+    return send(message, {
+      ...options,
+      requestSignal: own === undefined ? scope.signal : AbortSignal.any([own, scope.signal]),
+      // Without it the request would wait for its time limit.
+      onRequestStreamEnd: () => {
+        options?.onRequestStreamEnd?.();
+        const error = { code: CONNECTION_CLOSED, message: 'The server ended the stream without an answer.' };
+        transport.onmessage?.({ jsonrpc: '2.0', id: message.id, error });
+      },
+    });
+  };
+}

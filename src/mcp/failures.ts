@@ -1,0 +1,43 @@
+import type * as OpenAI from 'openai/resources/responses/responses';
+
+/** Why a server gave no answer: a short word for metrics. */
+export type McpFailureKind = 'busy' | 'credentials' | 'http' | 'protocol' | 'timeout' | 'too_large' | 'unreachable';
+
+/** The codes of failures that bring none: those of JSON-RPC, and statuses of HTTP where HTTP has failed. */
+const CODES: Readonly<Record<McpFailureKind, number>> = {
+  busy: -32_000,
+  credentials: 401,
+  http: 502,
+  protocol: -32_603,
+  timeout: -32_001,
+  too_large: -32_603,
+  unreachable: 502,
+};
+
+const OF_HTTP: ReadonlySet<McpFailureKind> = new Set(['credentials', 'http', 'unreachable']);
+
+/** A server gave no answer to a request. The message may quote it. */
+export class McpFailure extends Error {
+  override readonly name = 'McpFailure';
+
+  constructor(
+    readonly kind: McpFailureKind,
+    message: string,
+    readonly code: number = CODES[kind],
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+
+  /** The error of an `mcp_call` item; `message` stands in place of its own. */
+  toCallError(message: string): OpenAI.McpToolCallError {
+    return { type: OF_HTTP.has(this.kind) ? 'http_error' : 'mcp_protocol_error', code: this.code, message };
+  }
+}
+
+/** The server has forgotten the session: the request was not handled, and may be sent again in a new one. */
+export class SessionGoneError extends McpFailure {
+  constructor(cause: unknown) {
+    super('http', 'The server has forgotten the session.', 404, { cause });
+  }
+}

@@ -1,0 +1,44 @@
+import { validateHeaderName, validateHeaderValue } from 'node:http';
+
+/** Headers that the client of the protocol, or HTTP, sets itself. */
+const RESERVED: ReadonlySet<string> = new Set([
+  'accept',
+  'accept-encoding',
+  'connection',
+  'content-encoding',
+  'content-length',
+  'content-type',
+  'cookie',
+  'expect',
+  'host',
+  'keep-alive',
+  'last-event-id',
+  'proxy-authorization',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** What is wrong with a header for a server, in words that quote no value; or undefined. */
+export function faultOfHeader(name: string, value: unknown): string | undefined {
+  try {
+    validateHeaderName(name);
+  } catch {
+    return 'has a name that is not valid';
+  }
+  const lower = name.toLowerCase();
+  if (RESERVED.has(lower) || lower.startsWith('mcp-')) return `must not have '${lower}'`;
+  if (typeof value !== 'string') return `must have a string as '${lower}'`;
+  try {
+    validateHeaderValue(name, value);
+    return undefined;
+  } catch {
+    return `has a value of '${lower}' that is not valid`;
+  }
+}
+
+/** Headers with their names in lower case. */
+export function lowerCased(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}

@@ -1,0 +1,136 @@
+import type { McpApproval, McpToolFilter } from './mcp-server.js';
+
+/** The content of MCP_SERVERS (docs/mcp.md). */
+export interface ServersFile {
+  /** By label. */
+  readonly servers?: Readonly<Record<string, ServerEntry>>;
+  /** Labels, by the `connector_id` of requests. */
+  readonly connectors?: Readonly<Record<string, string>>;
+}
+
+/** A server that the operator names. */
+export interface ServerEntry {
+  readonly url: string;
+  /** `auto` tries streamable HTTP first, and then the SSE of servers before 2025-03-26. */
+  readonly transport?: 'auto' | 'streamable-http' | 'sse';
+  /** For requests that have none. */
+  readonly description?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** A token that is sent as `Bearer`. */
+  readonly authorization?: string;
+  readonly oauth?: OAuthEntry;
+  /** Headers that requests may set; `authorization` stands for the member of that name, too. */
+  readonly forward?: readonly string[];
+  /** Who may use it; undefined: everybody. */
+  readonly tenants?: readonly string[];
+  /** Names of the tools that are offered; undefined: all. */
+  readonly tools?: readonly string[];
+  readonly require_approval?: McpApproval | ApprovalRules;
+  readonly timeouts?: TimeoutsEntry;
+  /** Open connections to the server, over all tenants. */
+  readonly max_connections?: number;
+  /** Calls and lists at once, over all tenants. */
+  readonly max_requests?: number;
+  /** Bytes of one answer of the server. */
+  readonly max_response_bytes?: number;
+  /** Age from which a list is made anew, ms. */
+  readonly list_max_age_ms?: number;
+}
+
+/** Which tools need an approval. A tool of neither list is up to the request. */
+export interface ApprovalRules {
+  readonly always?: McpToolFilter;
+  readonly never?: McpToolFilter;
+}
+
+/** How the service gets its tokens for a server. */
+export interface OAuthEntry {
+  readonly token_url: string;
+  readonly client_id: string;
+  readonly client_secret: string;
+  /** `token_exchange` (RFC 8693) turns the token of the caller into one for the server. */
+  readonly grant?: 'client_credentials' | 'token_exchange';
+  readonly scope?: string;
+  readonly audience?: string;
+  readonly resource?: string;
+}
+
+/** Time limits, ms. */
+export interface TimeoutsEntry {
+  /** The handshake with a server. */
+  readonly connect_ms?: number;
+  /** All pages of a list. */
+  readonly list_ms?: number;
+  /** A call, from its begin or its last progress notification. */
+  readonly call_ms?: number;
+  /** How long a connection without requests stays open. */
+  readonly idle_ms?: number;
+}
+
+/** Longest delay of Node's timers, ms. */
+const LONGEST_DELAY_MS = 2_147_483_647;
+
+const text = { type: 'string', minLength: 1 };
+const names = { type: 'array', items: text, uniqueItems: true };
+const count = { type: 'integer', minimum: 1, maximum: 65_535 };
+const milliseconds = { type: 'integer', minimum: 1, maximum: LONGEST_DELAY_MS };
+const url = {
+  type: 'string',
+  pattern: '^https?://[^@/?#]+([/?][^@]*)?$',
+  description: 'must be an http or https URL without a user',
+};
+const filter = object({ tool_names: names, read_only: { type: 'boolean' } }, { minProperties: 1 });
+
+const server = object(
+  {
+    url,
+    transport: { enum: ['auto', 'streamable-http', 'sse'] },
+    description: text,
+    headers: { type: 'object', additionalProperties: { type: 'string' } },
+    authorization: text,
+    oauth: object(
+      {
+        token_url: url,
+        client_id: text,
+        client_secret: text,
+        grant: { enum: ['client_credentials', 'token_exchange'] },
+        scope: text,
+        audience: text,
+        resource: text,
+      },
+      { required: ['token_url', 'client_id', 'client_secret'] },
+    ),
+    forward: names,
+    tenants: { ...names, minItems: 1 },
+    tools: names,
+    require_approval: { anyOf: [{ enum: ['always', 'never'] }, object({ always: filter, never: filter })] },
+    timeouts: object({
+      connect_ms: milliseconds,
+      list_ms: milliseconds,
+      call_ms: milliseconds,
+      idle_ms: milliseconds,
+    }),
+    max_connections: count,
+    max_requests: count,
+    max_response_bytes: { type: 'integer', minimum: 1024, maximum: 256 * 1024 * 1024 },
+    list_max_age_ms: milliseconds,
+  },
+  { required: ['url'] },
+);
+
+/** The JSON Schema of the file. */
+export const SERVERS_SCHEMA = object({
+  servers: {
+    type: 'object',
+    additionalProperties: server,
+    propertyNames: {
+      pattern: '^[A-Za-z][\\w-]{0,63}$',
+      description: 'must be named with a letter and up to 63 letters, digits, - and _',
+    },
+  },
+  connectors: { type: 'object', additionalProperties: text },
+});
+
+function object(properties: object, rest: object = {}): object {
+  return { type: 'object', properties, additionalProperties: false, ...rest };
+}

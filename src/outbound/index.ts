@@ -1,0 +1,2 @@
+export * from './permitted-lookup.js';
+export * from './public-urls.js';

@@ -1,0 +1,59 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import type { DynamicModule } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
+
+import { ConfigModule } from '../../src/config/index.js';
+import { McpModule, McpObserver, type McpRequestRecord, McpServers } from '../../src/mcp/index.js';
+import { FakeClock } from '../../src/testing/index.js';
+import { Clock } from '../../src/time/index.js';
+import { CollectedLog } from '../support/collected-log.js';
+
+/** The client side alone, with the servers of a file and a clock that stands still. */
+export interface McpService extends AsyncDisposable {
+  readonly servers: McpServers;
+  readonly clock: FakeClock;
+  /** Requests that are over. */
+  readonly records: readonly McpRequestRecord[];
+  /** What was logged. */
+  readonly log: CollectedLog;
+  /** Where MCP_SERVERS is. */
+  readonly path: string;
+}
+
+/** Starts the client side with the content of MCP_SERVERS. */
+export async function startMcp(file: object, environment: Readonly<Record<string, unknown>> = {}): Promise<McpService> {
+  const folder = await mkdtemp(join(tmpdir(), 'antiphon-mcp-'));
+  const path = join(folder, 'servers.json');
+  await writeFile(path, JSON.stringify(file));
+  const records: McpRequestRecord[] = [];
+  const clock = new FakeClock();
+  const seams: DynamicModule = {
+    module: class {},
+    global: true,
+    providers: [
+      { provide: Clock, useValue: clock },
+      { provide: McpObserver, useValue: { ended: (record: McpRequestRecord) => void records.push(record) } },
+    ],
+    exports: [Clock, McpObserver],
+  };
+  const module = await Test.createTestingModule({
+    imports: [ConfigModule.forRoot({ MCP_SERVERS: path, ...environment }), seams, McpModule],
+  }).compile();
+  const log = CollectedLog.begin();
+  await module.init();
+  return {
+    servers: module.get(McpServers),
+    clock,
+    records,
+    log,
+    path,
+    async [Symbol.asyncDispose]() {
+      await module.close();
+      log[Symbol.dispose]();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
