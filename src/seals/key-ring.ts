@@ -1,7 +1,7 @@
 import type { Tenant } from '../access/index.js';
 
 /** What a seal is for. One made for another purpose is not opened. */
-export type SealPurpose = 'compaction' | 'reasoning' | 'reasoning with data' | 'socket';
+export type SealPurpose = 'compaction' | 'credentials' | 'reasoning' | 'reasoning with data' | 'socket';
 
 /**
  * What comes of opening a seal: its text; `altered` if a key of the ring has made it, but it was changed, or made for another tenant or

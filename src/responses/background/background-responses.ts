@@ -6,6 +6,7 @@ import type { Tenant } from '../../access/index.js';
 import { Environment } from '../../config/index.js';
 import type { ResponseObject } from '../../protocol/index.js';
 import type { Turn } from '../../providers/index.js';
+import { Seals } from '../../seals/index.js';
 import { SessionGate } from '../../sessions/index.js';
 import { ResponseStore } from '../../state/index.js';
 import { Clock } from '../../time/index.js';
@@ -38,6 +39,7 @@ export class BackgroundResponses {
     private readonly clock: Clock,
     private readonly environment: Environment,
     private readonly admission: Admission,
+    private readonly seals: Seals,
   ) {}
 
   /**
@@ -68,7 +70,7 @@ export class BackgroundResponses {
         inherited: resolved.parent?.transcript.items ?? [],
         sessionId: resolved.sessionId,
         sessionLimit: settings.store ? this.sessions.limitOf(asked) : undefined,
-        turn: writeTurn(background),
+        turn: await writeTurn(background, this.seals),
         isStream: transport === 'sse',
         opening: { firstEvent: 0, firstNote: 0, events: assembler.takeEvents(), notes: assembler.takeNotes() },
         job: toJob(background),

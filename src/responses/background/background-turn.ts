@@ -1,5 +1,9 @@
 import type { Tenant } from '../../access/index.js';
+import type { Tool } from '../../protocol/index.js';
+import type { Seals } from '../../seals/index.js';
 import type { JobReference, NewJob } from '../../state/index.js';
+import type { MaybePromise } from '../../time/index.js';
+import { objectsIn } from '../../validation/index.js';
 import type { AdmittedTurn } from '../turn/admit.js';
 import type { Transport } from '../turn/turn-observer.js';
 
@@ -13,6 +17,8 @@ export interface BackgroundTurn {
   readonly jobId: string;
   /** When the request was accepted, milliseconds since the epoch. */
   readonly begunAt: number;
+  /** The sealed credentials of its MCP servers, by the places of their tools; absent without any. */
+  readonly credentials?: string;
 }
 
 /** The data of the job that runs it. */
@@ -33,13 +39,53 @@ export function referTo(id: string): JobReference {
   return { queue: 'turns', id };
 }
 
-/** A turn to store. */
-export function writeTurn({ admitted, ...rest }: BackgroundTurn): string {
-  const turn: BackgroundTurn = { admitted: { ...admitted, input: [] }, ...rest };
-  return JSON.stringify(turn);
+/**
+ * A turn to store. The credentials of its MCP servers are sealed: whichever process runs it needs them, and nobody else may read them.
+ * Rejects with StoreUnavailableError.
+ */
+export async function writeTurn({ admitted, ...rest }: BackgroundTurn, seals: Seals): Promise<string> {
+  const { parameters, caller } = admitted;
+  const tools = objectsIn(parameters.tools).map(divide);
+  const hasCredentials = tools.some(({ credentials }) => credentials !== null);
+  const turn: BackgroundTurn = {
+    admitted: {
+      ...admitted,
+      input: [],
+      ...(hasCredentials ? { parameters: { ...parameters, tools: tools.map(({ tool }) => tool) } } : {}),
+    },
+    ...rest,
+  };
+  if (!hasCredentials) return JSON.stringify(turn);
+  const ring = await seals.ring();
+  const credentials = JSON.stringify(tools.map((each) => each.credentials));
+  return JSON.stringify({ ...turn, credentials: ring.seal(caller.tenant, 'credentials', credentials) });
 }
 
-/** A stored turn, without its input. */
+/** A stored turn, without its input, and without credentials. */
 export function readTurn(json: string): BackgroundTurn {
   return JSON.parse(json) as BackgroundTurn;
+}
+
+/** A stored turn with its credentials; undefined if they cannot be opened any more. Rejects with StoreUnavailableError. */
+export function withCredentials(turn: BackgroundTurn, seals: Seals): MaybePromise<BackgroundTurn | undefined> {
+  const { credentials } = turn;
+  return credentials === undefined ? turn : open(turn, credentials, seals);
+}
+
+async function open(turn: BackgroundTurn, sealed: string, seals: Seals): Promise<BackgroundTurn | undefined> {
+  const { admitted } = turn;
+  const { parameters, caller } = admitted;
+  const opened = (await seals.ringFor([sealed])).open(caller.tenant, 'credentials', sealed);
+  if (typeof opened === 'string') return undefined;
+  const credentials = JSON.parse(opened.text) as readonly (object | null)[];
+  const tools = (parameters.tools ?? []).map((tool, index) => ({ ...tool, ...credentials[index] }));
+  return { ...turn, admitted: { ...admitted, parameters: { ...parameters, tools } } };
+}
+
+/** A tool without the credentials of its MCP server, and these. */
+function divide(tool: Readonly<Record<string, unknown>>): { readonly tool: Tool; readonly credentials: object | null } {
+  const { authorization, headers, ...rest } = tool;
+  if (tool['type'] !== 'mcp' || (authorization == null && headers == null))
+    return { tool: tool as unknown as Tool, credentials: null };
+  return { tool: rest as unknown as Tool, credentials: { authorization, headers } };
 }

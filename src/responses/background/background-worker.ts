@@ -3,6 +3,7 @@ import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common'
 import { Environment } from '../../config/index.js';
 import { OutageLog } from '../../logging/index.js';
 import { ApiError, type ResponseErrorBody } from '../../protocol/index.js';
+import { Seals } from '../../seals/index.js';
 import {
   ContextTooLargeError,
   DeletionNotices,
@@ -25,7 +26,7 @@ import { toErrorBody } from '../turn/failures.js';
 import { TurnRunner } from '../turn/run-turn.js';
 import { TurnStoppedError } from '../turn/stop-reason.js';
 import { BackgroundEndings } from './background-endings.js';
-import { type BackgroundTurn, readTurn, type TurnJob } from './background-turn.js';
+import { type BackgroundTurn, readTurn, type TurnJob, withCredentials } from './background-turn.js';
 import { RunLog } from './run-log.js';
 import { RunSlot } from './run-slot.js';
 
@@ -45,6 +46,10 @@ const WAITED_TOO_LONG = {
 const TRIED_TOO_OFTEN = {
   code: 'server_error',
   message: 'The servers that ran the response stopped unexpectedly. Please create it again.',
+};
+const WITHOUT_CREDENTIALS = {
+  code: 'server_error',
+  message: 'The credentials of its MCP servers cannot be opened any more. Please create the response again.',
 };
 const SHUTTING_DOWN = {
   code: 'server_error',
@@ -70,6 +75,7 @@ export class BackgroundWorker implements OnApplicationBootstrap {
     private readonly deletions: DeletionNotices,
     private readonly clock: Clock,
     private readonly environment: Environment,
+    private readonly seals: Seals,
   ) {}
 
   async onApplicationBootstrap(): Promise<void> {
@@ -142,7 +148,10 @@ export class BackgroundWorker implements OnApplicationBootstrap {
     if (started.attempts > this.environment.BACKGROUND_MAX_ATTEMPTS) return TRIED_TOO_OFTEN;
     if (hasWaitedTooLong()) return WAITED_TOO_LONG;
 
-    const { turn, log } = this.prepare(run, started, stored);
+    const whole = await withCredentials(stored, this.seals);
+    if (whole === undefined) return WITHOUT_CREDENTIALS;
+
+    const { turn, log } = this.prepare(run, started, whole);
     slot.hold(turn);
     try {
       if ((await this.runner.run(turn, log)) !== undefined) return null;

@@ -77,12 +77,6 @@ describe('tools', () => {
       "Missing required parameter: 'tools[0].server_label'.",
     ],
     [
-      [{ type: 'mcp', server_label: 'docs', connector_id: null }],
-      'missing_required_parameter',
-      'tools[0].server_url',
-      "Missing required parameter: 'tools[0].server_url'. One of 'server_url', 'connector_id', or 'tunnel_id' must be provided.",
-    ],
-    [
       [{ type: 'code_interpreter' }],
       'missing_required_parameter',
       'tools[0].container',

@@ -96,7 +96,7 @@ export class NamespaceToolBody {
   readonly tools!: readonly object[];
 }
 
-/** `mcp` (protocol §3.4). */
+/** `mcp` (protocol §3.4). Whose tools they are is known to the policy that calls them: a label alone may do. */
 export class McpToolBody {
   @IsString()
   @MinLength(1)
@@ -114,21 +114,6 @@ export class McpToolBody {
   @IsString()
   readonly tunnel_id?: string | null;
 }
-
-const SERVERS = ['server_url', 'connector_id', 'tunnel_id'] as const;
-
-/** Whose tools an `mcp` has: it must say so in one of three ways. */
-const mcpServer = described(
-  (value) => {
-    if (SERVERS.some((name) => (value as McpToolBody)[name] != null)) return null;
-    const which = "One of 'server_url', 'connector_id', or 'tunnel_id' must be provided.";
-    return new Violation(
-      'missing_required_parameter',
-      (path) => `Missing required parameter: '${path}'. ${which}`,
-    ).under('server_url');
-  },
-  { anyOf: SERVERS.map((name) => ({ required: [name], properties: { [name]: { type: 'string' } } })) },
-);
 
 /** The container of a `code_interpreter` that the service of the model makes. */
 class AutoContainer {
@@ -164,7 +149,7 @@ export const tool: Check = unionBy(
     ['function', every([nested(FunctionToolBody), strictParameters])],
     ['custom', nested(CustomToolBody)],
     ['namespace', nested(NamespaceToolBody)],
-    ['mcp', every([nested(McpToolBody), mcpServer])],
+    ['mcp', nested(McpToolBody)],
     ['code_interpreter', nested(CodeInterpreterToolBody)],
     ['file_search', nested(FileSearchToolBody)],
   ]),

@@ -104,8 +104,7 @@ class TurnPasses {
   async run(): Promise<Answer> {
     const { turn, assembler, delivery, shared } = this;
     let outcome: Outcome;
-    this.beginPolicies();
-    this.beginPass(turn.run !== null);
+    this.begin(turn.run !== null);
     assembler.start();
     try {
       if (turn.run !== null) {
@@ -180,19 +179,18 @@ class TurnPasses {
     return { assembler, delivery, outcome: toOutcome({ reason: 'stop' }, assembler), transcript, included: 0 };
   }
 
-  private beginPolicies(): void {
+  /** Begins with the policies anew. */
+  private begin(isAccepted: boolean): void {
     this.policies = this.shared.policies.begin(this.course.question, this);
+    this.beginPass(isAccepted);
   }
 
   /** `isAccepted` as for a Pass. */
   private beginPass(isAccepted: boolean): void {
-    const { turn, assembler, delivery, sealer } = this;
-    const { list: policies } = this.policies;
+    const { turn, assembler, delivery, sealer, policies } = this;
     const { observers, reasoning, clock, environment: limits } = this.shared;
-    this.pass = new Pass(
-      { turn, assembler, delivery, policies, sealer, observers, reasoning, clock, limits },
-      isAccepted,
-    );
+    const shared = { turn, assembler, delivery, policies: policies.list, sealer, observers, reasoning, clock, limits };
+    this.pass = new Pass(shared, isAccepted);
   }
 
   /** Rejects with ConversationChangedError when an earlier attempt has read another version of the conversation. */
@@ -217,8 +215,8 @@ class TurnPasses {
 
   /** Asks the policies for a pass of their own. */
   private async lookAhead(): Promise<OwnPass | undefined> {
-    const { turn, question, resolved, policies, course } = this;
-    const ahead = await turn.until(policies.ahead(question, resolved.route, course.askedPolicies));
+    const { question, resolved, policies, course } = this;
+    const ahead = await this.turn.until(policies.ahead(question, resolved.route, course.askedPolicies));
     if (ahead !== undefined) this.course = { ...course, askedPolicies: ahead.index + 1 };
     return ahead?.own;
   }
@@ -237,8 +235,8 @@ class TurnPasses {
   private ask(own: OwnPass | undefined): Promise<Finish | null> {
     const { assembler, pass } = this;
     const { route } = this.resolved;
-    if (own === undefined) this.question = this.policies.ask(this.question);
-    const { question } = this;
+    const question = own === undefined ? this.policies.ask(this.question) : this.question;
+    this.question = question;
     assembler.beginPass();
     this.asked = own === undefined ? question : null;
     if (own !== undefined) return pass.run(own, route, question);
@@ -278,8 +276,7 @@ class TurnPasses {
       assembler.dropPass();
       this.course = { ...this.course, included: assembler.state.items.length };
     }
-    this.beginPolicies();
-    this.beginPass(true);
+    this.begin(true);
   }
 
   /** Ends a pass that its client has cut. Its tokens count, also those of what is discarded. */
@@ -294,20 +291,18 @@ class TurnPasses {
 
   /** Goes on after a pass of a policy; false when the response ends with it, or the client must answer a call first. */
   private async goOnAfter(own: OwnPass): Promise<boolean> {
-    const { assembler, delivery, pass, following } = this;
+    const { assembler, delivery, pass } = this;
+    const isMore = this.following.length > 0;
     this.endsWithOwn ||= own.isLast;
-    if (following.length === 0 && this.endsWithOwn) return false;
+    if (!isMore && this.endsWithOwn) return false;
     // Noted together with its end, so that another attempt goes on with the model.
     assembler.give([]);
     if (pass.isAccepted) void delivery.deliver();
     const hasOutput = assembler.outputFrom(this.course.included).length > 0;
-    const { askedPolicies } = this.course;
-    this.course = { ...advance(this.course, assembler, []), askedPolicies };
-    if (following.length === 0) {
-      if (this.course.transcript.hasOpenCalls) return false;
-      // Without output the model is asked as if nothing had happened.
-      if (hasOutput) await this.resolveNext([], withoutUpstream(assembler.pass.origin));
-    }
+    this.course = { ...advance(this.course, assembler, []), askedPolicies: this.course.askedPolicies };
+    if (!isMore && this.course.transcript.hasOpenCalls) return false;
+    // Without output the model is asked as if nothing had happened.
+    if (!isMore && hasOutput) await this.resolveNext([], withoutUpstream(assembler.pass.origin));
     this.beginPass(pass.isAccepted);
     return true;
   }
@@ -317,14 +312,14 @@ class TurnPasses {
    * the log ends, the model has either not ended its pass, or what follows it is known.
    */
   private async follow(): Promise<boolean> {
-    const { turn, assembler } = this;
-    const passes = this.policies.follow();
-    const following = isPromise(passes) ? await turn.until(passes) : passes;
+    const { assembler } = this;
+    const known = this.policies.follow();
+    const following = isPromise(known) ? await this.turn.until(known) : known;
     if (following.length === 0) return false;
-    const written = assembler.outputFrom(assembler.pass.firstIndex);
-    const keptBack = following.flatMap(({ standsFor = [] }) => standsFor);
-    if (assembler.pass.usage === null) await this.count([...written, ...keptBack.map((item) => ({ id: '', ...item }))]);
-    this.following.push(...following);
+    const keptBack = following.flatMap(({ standsFor = [] }) => standsFor.map((item) => ({ id: '', ...item })));
+    const { usage, firstIndex } = assembler.pass;
+    if (usage === null) await this.count([...assembler.outputFrom(firstIndex), ...keptBack]);
+    this.following = [...following];
     this.course = advance(this.course, assembler, []);
     this.beginPass(true);
     return true;
