@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 
-import { digestOfKey, Environment, EnvironmentError, firstLineOf, WatchedFile } from '../config/index.js';
+import { digestOfKey, Environment, EnvironmentError, ReloadedFile } from '../config/index.js';
 import { Clock } from '../time/index.js';
 import type { Grant } from './grant.js';
 import { type KeyEntry, readKeysFile } from './keys-file.js';
@@ -21,23 +21,33 @@ type KeyTable = ReadonlyMap<string, KnownKey>;
 export class ApiKeys implements OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger('Access');
   private readonly own: KeyTable;
-  private all: KeyTable;
-  private readonly file: WatchedFile | null;
+  private readonly file: ReloadedFile<KeyTable> | null;
 
   constructor(
-    private readonly environment: Environment,
+    { KEYS_FILE, API_KEYS }: Environment,
     private readonly clock: Clock,
   ) {
-    const { KEYS_FILE, API_KEYS } = environment;
-    this.own = this.all = new Map(API_KEYS.map(toKnownKey));
-    this.file = KEYS_FILE === '' ? null : new WatchedFile(KEYS_FILE, clock, () => this.reload());
+    this.own = new Map(API_KEYS.map(toKnownKey));
+    this.file =
+      KEYS_FILE === ''
+        ? null
+        : new ReloadedFile(
+            {
+              variable: 'KEYS_FILE',
+              path: KEYS_FILE,
+              what: 'keys',
+              read: () => this.read(KEYS_FILE),
+              count: (all) => all.size - this.own.size,
+            },
+            this.own,
+            clock,
+            this.logger,
+          );
   }
 
   /** Throws EnvironmentError when KEYS_FILE cannot be read or is not valid. */
   async onModuleInit(): Promise<void> {
-    if (this.file === null) return;
-    this.all = await this.read();
-    await this.file.start();
+    await this.file?.start();
   }
 
   onApplicationShutdown(): void {
@@ -59,21 +69,15 @@ export class ApiKeys implements OnModuleInit, OnApplicationShutdown {
     return undefined;
   }
 
-  /** Keeps the keys so far when the file cannot be read: an operator who makes a mistake must not lock everybody out. */
-  private async reload(): Promise<void> {
-    try {
-      this.all = await this.read();
-      this.logger.log(`KEYS_FILE was read again: ${this.all.size - this.own.size} keys`);
-    } catch (error) {
-      this.logger.error(`${firstLineOf(error)}; the keys so far stay`);
-    }
+  private get all(): KeyTable {
+    return this.file?.current ?? this.own;
   }
 
-  private async read(): Promise<KeyTable> {
-    const entries = await readKeysFile(this.environment.KEYS_FILE);
+  private async read(path: string): Promise<KeyTable> {
+    const entries = await readKeysFile(path);
     const keys = entries.flatMap(toKnownKeys);
     if (keys.some(([digest]) => this.own.has(digest))) {
-      throw new EnvironmentError([`KEYS_FILE: ${this.environment.KEYS_FILE}: a key is also in API_KEYS.`]);
+      throw new EnvironmentError([`KEYS_FILE: ${path}: a key is also in API_KEYS.`]);
     }
     return new Map([...this.own, ...keys]);
   }

@@ -23,6 +23,7 @@ export * from './networks.js';
 export * from './public-address.js';
 export * from './redis-url.js';
 export * from './references.js';
+export * from './reloaded-file.js';
 export * from './unread-variables.js';
 export * from './variable-source.js';
 export * from './variables.js';

@@ -7,10 +7,9 @@ import {
   Environment,
   EnvironmentError,
   faultsOf,
-  firstLineOf,
   parseDataFile,
+  ReloadedFile,
   requireSchema,
-  WatchedFile,
 } from '../config/index.js';
 import { Clock } from '../time/index.js';
 import { appliesTo, LIMITS_SCHEMA, type LimitRule, namesTenant } from './limit-rule.js';
@@ -19,10 +18,9 @@ import { appliesTo, LIMITS_SCHEMA, type LimitRule, namesTenant } from './limit-r
 @Injectable()
 export class LimitRules implements OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger('Limits');
-  private readonly file: WatchedFile | undefined;
+  private readonly file: ReloadedFile<readonly LimitRule[]> | undefined;
   /** Undefined when the environment has no limits. */
   private readonly fallback: LimitRule | undefined;
-  private rules: readonly LimitRule[] = [];
 
   constructor(
     private readonly environment: Environment,
@@ -36,14 +34,16 @@ export class LimitRules implements OnModuleInit, OnApplicationShutdown {
         concurrent_turns: LIMIT_CONCURRENT_TURNS,
       };
     }
-    if (LIMITS_FILE !== '') this.file = new WatchedFile(LIMITS_FILE, clock, () => this.reload());
+    if (LIMITS_FILE === '') return;
+    const read = (): Promise<readonly LimitRule[]> => readLimitsFile(LIMITS_FILE);
+    const count = ({ length }: readonly LimitRule[]): number => length;
+    const file = { variable: 'LIMITS_FILE', path: LIMITS_FILE, what: 'rules', read, count };
+    this.file = new ReloadedFile(file, [], clock, this.logger);
   }
 
   /** Throws EnvironmentError when the file is not valid. */
   async onModuleInit(): Promise<void> {
-    if (this.file === undefined) return;
-    this.rules = await readLimitsFile(this.environment.LIMITS_FILE);
-    await this.file.start();
+    await this.file?.start();
   }
 
   onApplicationShutdown(): void {
@@ -62,14 +62,8 @@ export class LimitRules implements OnModuleInit, OnApplicationShutdown {
     return rule?.sockets ?? this.environment.WS_MAX_CONNECTIONS_PER_TENANT;
   }
 
-  /** Reads the file again. If it is not valid, the rules stay as they are. */
-  private async reload(): Promise<void> {
-    try {
-      this.rules = await readLimitsFile(this.environment.LIMITS_FILE);
-      this.logger.log(`LIMITS_FILE was read again: ${this.rules.length} rules`);
-    } catch (error) {
-      this.logger.error(`the limits stay as they are. ${firstLineOf(error)}`);
-    }
+  private get rules(): readonly LimitRule[] {
+    return this.file?.current ?? [];
   }
 }
 

@@ -1,7 +1,7 @@
 import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 
 import type { Tenant } from '../../access/index.js';
-import { Environment, firstLineOf, WatchedFile } from '../../config/index.js';
+import { Environment, ReloadedFile } from '../../config/index.js';
 import { ApiError, type ContentPart, type InputItem } from '../../protocol/index.js';
 import { Clock } from '../../time/index.js';
 import { isObject } from '../../validation/index.js';
@@ -30,20 +30,17 @@ type Variables = Readonly<Record<string, string | ContentPart>>;
 @Injectable()
 export class Prompts implements OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger('Prompts');
-  private readonly path: string;
-  private readonly file: WatchedFile | null;
-  private known: ReadonlyMap<string, Prompt> = new Map();
+  private readonly file: ReloadedFile<ReadonlyMap<string, Prompt>> | null;
 
-  constructor({ PROMPTS_FILE }: Environment, clock: Clock) {
-    this.path = PROMPTS_FILE;
-    this.file = PROMPTS_FILE === '' ? null : new WatchedFile(PROMPTS_FILE, clock, () => this.reload());
+  constructor({ PROMPTS_FILE: path }: Environment, clock: Clock) {
+    const read = (): Promise<ReadonlyMap<string, Prompt>> => readPromptsFile(path);
+    const file = { variable: 'PROMPTS_FILE', path, what: 'prompts', read, count: sizeOf };
+    this.file = path === '' ? null : new ReloadedFile(file, new Map(), clock, this.logger);
   }
 
   /** Throws EnvironmentError when PROMPTS_FILE cannot be read or is not valid. */
   async onModuleInit(): Promise<void> {
-    if (this.file === null) return;
-    this.known = await readPromptsFile(this.path);
-    await this.file.start();
+    await this.file?.start();
   }
 
   onApplicationShutdown(): void {
@@ -83,15 +80,13 @@ export class Prompts implements OnModuleInit, OnApplicationShutdown {
     return { reference: { id, version: name, variables: variables ?? null }, ...fillVersion(version, variables ?? {}) };
   }
 
-  /** Keeps the prompts so far when the file cannot be read. */
-  private async reload(): Promise<void> {
-    try {
-      this.known = await readPromptsFile(this.path);
-      this.logger.log(`PROMPTS_FILE was read again: ${this.known.size} prompts`);
-    } catch (error) {
-      this.logger.error(`${firstLineOf(error)}; the prompts so far stay`);
-    }
+  private get known(): ReadonlyMap<string, Prompt> {
+    return this.file?.current ?? new Map();
   }
+}
+
+function sizeOf({ size }: ReadonlyMap<string, Prompt>): number {
+  return size;
 }
 
 /** A request with what its prompt brings; a member that the request has counts, and its input follows the messages of the prompt. */
