@@ -6,6 +6,9 @@ import type { AskedTurn, Transport, TurnRecord } from '../../responses/index.js'
 const MOST_ENTRIES = 1000;
 const MOST_BYTES = 16 * 1024 * 1024;
 
+/** About how many bytes the journals of a process keep. */
+const MOST_BYTES_OF_ALL = 64 * 1024 * 1024;
+
 /** Why a request has no response. */
 export interface JournalError {
   /** HTTP status; of a socket that of its error event. */
@@ -67,21 +70,54 @@ function show(value: unknown): string {
   return text.length <= LONGEST_SHOWN ? text : `${text.slice(0, LONGEST_SHOWN)}…`;
 }
 
+/** An entry with about how many bytes it holds. */
+interface Kept {
+  readonly entry: JournalEntry;
+  readonly journal: Journal;
+  bytes: number;
+}
+
+/** What the journals of all spaces keep together. Beyond `mostBytes` the oldest entries go, whosever they are. */
+export class JournalBudget {
+  private readonly kept = new Set<Kept>();
+  private bytes = 0;
+
+  constructor(private readonly mostBytes = MOST_BYTES_OF_ALL) {}
+
+  /** Counts bytes that an entry has got; the entry that came last is the newest, and stays. */
+  add(kept: Kept, bytes: number): void {
+    this.kept.add(kept);
+    this.bytes += bytes;
+    for (const oldest of this.kept) {
+      if (this.bytes <= this.mostBytes || this.kept.size === 1) return;
+      oldest.journal.forget(oldest);
+    }
+  }
+
+  remove(kept: Kept): void {
+    if (this.kept.delete(kept)) this.bytes -= kept.bytes;
+  }
+}
+
 /** The latest requests of a space, oldest first. */
 export class Journal {
-  private kept: { readonly entry: JournalEntry; bytes: number }[] = [];
+  /** By their entries, oldest first. */
+  private kept = new Map<JournalEntry, Kept>();
   private bytes = 0;
   private count = 0;
 
+  /** `budget` is shared with the journals of other spaces. */
+  constructor(private readonly budget: JournalBudget) {}
+
   get entries(): readonly JournalEntry[] {
-    return this.kept.map(({ entry }) => entry);
+    return [...this.kept.keys()];
   }
 
   /** Adds a request that came at a time, milliseconds since the epoch. */
   open({ request, transport }: AskedTurn, now: number): JournalEntry {
     const body = typeof request === 'object' && request !== null ? (request as JournalEntry['request']) : {};
     const entry = new JournalEntry(++this.count, new Date(now).toISOString(), transport, body);
-    this.kept.push({ entry, bytes: 0 });
+    this.kept.set(entry, { entry, journal: this, bytes: 0 });
     this.weigh(entry, request);
     return entry;
   }
@@ -102,21 +138,29 @@ export class Journal {
 
   /** Forgets all requests; the next one has the number 1. */
   clear(): void {
-    this.kept = [];
-    this.bytes = 0;
+    for (const kept of this.kept.values()) this.forget(kept);
     this.count = 0;
+  }
+
+  /** Forgets an entry. */
+  forget(kept: Kept): void {
+    if (!this.kept.delete(kept.entry)) return;
+    this.bytes -= kept.bytes;
+    this.budget.remove(kept);
   }
 
   /** Forgets the oldest entries while there are too many; the latest always stays. */
   private weigh(entry: JournalEntry, value: unknown): void {
-    const place = this.kept.find((kept) => kept.entry === entry);
+    const weighed = this.kept.get(entry);
     // It was forgotten while it ran.
-    if (place === undefined) return;
+    if (weighed === undefined) return;
     const bytes = estimateBytes(value);
-    place.bytes += bytes;
+    weighed.bytes += bytes;
     this.bytes += bytes;
-    while (this.kept.length > 1 && (this.kept.length > MOST_ENTRIES || this.bytes > MOST_BYTES)) {
-      this.bytes -= this.kept.shift()?.bytes ?? 0;
+    this.budget.add(weighed, bytes);
+    for (const oldest of this.kept.values()) {
+      if (this.kept.size === 1 || (this.kept.size <= MOST_ENTRIES && this.bytes <= MOST_BYTES)) break;
+      this.forget(oldest);
     }
   }
 }

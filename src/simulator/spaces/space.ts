@@ -6,7 +6,7 @@ import type { FaultSettings } from '../faults.js';
 import type { NamedScript } from '../script/read-script.js';
 import { Script } from '../script/script.js';
 import { Tally } from '../tally.js';
-import { Journal } from './journal.js';
+import { Journal, type JournalBudget } from './journal.js';
 
 /** A script of a space, and what a program says about it. */
 export interface SpaceScript {
@@ -32,17 +32,19 @@ const LONGEST_QUOTE = 200;
 
 /** What tests that share a simulator have each for themselves: scripts with their positions, counts, faults and a journal. */
 export class Space {
-  readonly journal = new Journal();
+  readonly journal: Journal;
   /** How often it has seen a request, and counts of generators. */
   asked = new Tally();
   private played: readonly PlayedScript[] = [];
   private queued: { readonly fault: SpaceFault; left: number }[] = [];
 
-  /** `initial` are its scripts at the start, and after a reset. Calls `scripted` when it gets one. */
+  /** `initial` are its scripts at the start, and after a reset. Calls `scripted` when it gets one. `budget` bounds its journal. */
   constructor(
     private readonly initial: readonly SpaceScript[],
     private readonly scripted: () => void,
+    budget: JournalBudget,
   ) {
+    this.journal = new Journal(budget);
     this.reset();
     if (initial.length > 0) scripted();
   }

@@ -8,7 +8,7 @@ import { Clock } from '../../time/index.js';
 import { isObject } from '../../validation/index.js';
 import { readScripts } from '../script/read-script.js';
 import { SimulatorOptions } from '../simulator-options.js';
-import type { Journal, JournalEntry } from './journal.js';
+import { type Journal, JournalBudget, type JournalEntry } from './journal.js';
 import { Space, type SpaceScript } from './space.js';
 
 /** The header that names a space. */
@@ -32,6 +32,7 @@ export class Spaces {
   private readonly spaces = new Map<string, Space>();
   /** Those that a program has made, which it may hold for as long as it runs. */
   private readonly held = new Map<string, Space>();
+  private readonly budget = new JournalBudget();
   private scripted = (): void => undefined;
 
   constructor(@Inject(SimulatorOptions) private readonly options: SimulatorOptions) {}
@@ -61,7 +62,7 @@ export class Spaces {
 
   /** Makes the space of a tenant. It begins with `scripts` before the others, and is not forgotten. */
   hold(tenant: string, scripts: readonly SpaceScript[]): Space {
-    const space = new Space([...scripts, ...this.initial], () => this.scripted());
+    const space = new Space([...scripts, ...this.initial], () => this.scripted(), this.budget);
     this.held.set(this.keyOf(tenant, ''), space);
     return space;
   }
@@ -72,7 +73,7 @@ export class Spaces {
     const held = this.held.get(key);
     if (held !== undefined) return held;
     const known = this.spaces.get(key);
-    const space = known ?? new Space(this.initial, () => this.scripted());
+    const space = known ?? new Space(this.initial, () => this.scripted(), this.budget);
     // The newest last.
     this.spaces.delete(key);
     this.spaces.set(key, space);
@@ -92,8 +93,13 @@ export class Spaces {
   private forgetOldest(ofTenant: string): void {
     const keys = [...this.spaces.keys()];
     const own = keys.filter((key) => key.startsWith(ofTenant));
-    for (const key of own.slice(0, -MOST_OF_TENANT)) this.spaces.delete(key);
-    if (this.spaces.size > MOST_SPACES) this.spaces.delete(keys[0] ?? '');
+    for (const key of own.slice(0, -MOST_OF_TENANT)) this.forget(key);
+    if (this.spaces.size > MOST_SPACES) this.forget(keys[0] ?? '');
+  }
+
+  private forget(key: string): void {
+    this.spaces.get(key)?.journal.clear();
+    this.spaces.delete(key);
   }
 }
 
