@@ -7,3 +7,6 @@ export * from './mcp/index.js';
 export * from './scripted-provider.js';
 export * from './sequential-id-generator.js';
 export * from './simulation/index.js';
+export * from './state/state-contract.js';
+export type { StateContractName } from './state/part.js';
+export type { OpenedState, OptionalContract, StateSubject } from './state/state-subject.js';

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { GRAPH_MAX_RESPONSES, GraphTooLargeError } from '../../src/state/index.js';
 import { BACKENDS, type OpenedBackend } from '../state/backends.js';
-import { lineOf, message, newTenant, recordOf } from '../state/records.js';
+import { lineOf, message, newTenant, recordOf } from '../../src/testing/state/records.js';
 
 const PAGE = { limit: 3, order: 'asc' } as const;
 const MEGABYTE = 1024 * 1024;

@@ -13,7 +13,7 @@ import { describeRedis } from '../support/redis/describe-redis.js';
 import { findKeys } from '../support/redis/remove-keys.js';
 import { BACKENDS, type OpenedBackend } from './backends.js';
 import { openPostgres, type OpenedPostgres } from './postgres-fixture.js';
-import { newTenant, TTL_MS } from './records.js';
+import { newTenant, TTL_MS } from '../../src/testing/state/records.js';
 import { openRedis } from './redis-fixture.js';
 import { openSqlite, sqliteIn } from './sqlite-fixture.js';
 

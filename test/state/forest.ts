@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 
 import type { Tenant } from '../../src/access/index.js';
 import type { StateBackend } from '../../src/state/index.js';
-import { append, START } from './records.js';
+import { append, START } from '../../src/testing/state/records.js';
 
 /** A response of a made-up forest. */
 export interface Planted {

@@ -6,9 +6,9 @@ import * as fc from 'fast-check';
 import type { Tenant } from '../../src/access/index.js';
 import type { ResponseObject } from '../../src/protocol/index.js';
 import type { Page, PageRequest, StateBackend } from '../../src/state/index.js';
+import { append, newTenant } from '../../src/testing/state/records.js';
 import { BACKENDS, type OpenedBackend } from './backends.js';
 import { forests, inOrder, plant, type Planted } from './forest.js';
-import { append, newTenant } from './records.js';
 
 type Give = (page: PageRequest) => Promise<Page<ResponseObject> | undefined>;
 

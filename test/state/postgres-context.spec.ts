@@ -2,10 +2,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 
 import type { Tenant } from '../../src/access/index.js';
 import { ContextTooLargeError, type ResponseStore } from '../../src/state/index.js';
+import { createConversation, openConversation, turnIn } from '../../src/testing/state/conversations.js';
+import { contextFrom, contextOf, message, newTenant, recordOf } from '../../src/testing/state/records.js';
+import { endingOf, enqueue } from '../../src/testing/state/runs.js';
 import { openPostgres, type OpenedPostgres } from './postgres-fixture.js';
-import { createConversation, openConversation, turnIn } from './conversations.js';
-import { contextFrom, contextOf, message, newTenant, recordOf } from './records.js';
-import { endingOf, enqueue } from './runs.js';
 
 /** An item of so many bytes as JSON. */
 function itemOf(id: string, bytes: number): ReturnType<typeof message> {

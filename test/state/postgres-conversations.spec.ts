@@ -14,10 +14,10 @@ import {
   seenIn,
   turnIn,
   turnWhenFree,
-} from './conversations.js';
+} from '../../src/testing/state/conversations.js';
 import { openPostgres, type OpenedPostgres } from './postgres-fixture.js';
-import { LEASE_MS, contextFrom, lineOf, message, newTenant, purge, recordOf } from './records.js';
-import { endingOf, launch } from './runs.js';
+import { LEASE_MS, contextFrom, lineOf, message, newTenant, purge, recordOf } from '../../src/testing/state/records.js';
+import { endingOf, launch } from '../../src/testing/state/runs.js';
 
 describe('conversations of replicas over one PostgreSQL', () => {
   let opened: OpenedPostgres;

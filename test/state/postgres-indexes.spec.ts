@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import type { Tenant } from '../../src/access/index.js';
 import type { ResponseFilter } from '../../src/state/index.js';
+import { message, newTenant, recordOf, START, TTL_MS } from '../../src/testing/state/records.js';
+import { cancelledOf, deltas, endingOf, NO_BOUNDS, queuedOf } from '../../src/testing/state/runs.js';
 import { openPostgres, type OpenedPostgres } from './postgres-fixture.js';
-import { message, newTenant, recordOf, START, TTL_MS } from './records.js';
-import { cancelledOf, deltas, endingOf, NO_BOUNDS, queuedOf } from './runs.js';
 import { type SentStatement, SentStatements } from './sent-statements.js';
 
 const PAGE = { limit: 20, order: 'desc' } as const;

@@ -8,8 +8,8 @@ import { StateStartError } from '../../src/state/index.js';
 import type { DatabaseSettings } from '../../src/state/postgres/connection-options.js';
 import { migrate, pendingMigrations, PostgresBackend } from '../../src/state/postgres/index.js';
 import { FakeClock } from '../../src/testing/index.js';
+import { Deliveries } from '../../src/testing/state/deliveries.js';
 import { createEmptyDatabase, type TestDatabase } from '../support/postgres/test-database.js';
-import { Deliveries } from './deliveries.js';
 import { enqueue, grantService, settingsFor } from './postgres-fixture.js';
 
 describe('the schema of jobs in PostgreSQL', () => {

@@ -2,9 +2,9 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import type { NewJob } from '../../src/state/index.js';
 import type { PostgresBackend } from '../../src/state/postgres/index.js';
+import { aborted, Deliveries, OPTIONS } from '../../src/testing/state/deliveries.js';
 import { SystemClock } from '../../src/time/index.js';
 import { startCluster } from '../support/postgres/cluster.js';
-import { aborted, Deliveries, OPTIONS } from './deliveries.js';
 import { databaseOf, enqueue, openPostgres, type OpenedPostgres } from './postgres-fixture.js';
 
 const job = (data: unknown): NewJob => ({ queue: 'turns', data: { data } });

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 
 import type { Tenant } from '../../src/access/index.js';
 import { type WriteLock, WriteLockLostError } from '../../src/state/index.js';
+import { newTenant, purge, recordOf } from '../../src/testing/state/records.js';
 import { openPostgres, type OpenedPostgres } from './postgres-fixture.js';
-import { newTenant, purge, recordOf } from './records.js';
 
 describe('session locks of replicas over one PostgreSQL', () => {
   let opened: OpenedPostgres;

@@ -10,9 +10,18 @@ import { StateStartError } from '../../src/state/index.js';
 import type { DatabaseSettings } from '../../src/state/postgres/connection-options.js';
 import { migrate, pendingMigrations, PostgresBackend } from '../../src/state/postgres/index.js';
 import { FakeClock } from '../../src/testing/index.js';
+import {
+  append,
+  contextFrom,
+  contextOf,
+  lineOf,
+  message,
+  newTenant,
+  recordOf,
+  START,
+} from '../../src/testing/state/records.js';
 import { createEmptyDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import { grantService, insertResponses, settingsFor } from './postgres-fixture.js';
-import { append, contextFrom, contextOf, lineOf, message, newTenant, recordOf, START } from './records.js';
 
 /** The schema of the job queue, as a migration. */
 const JOBS = expect.stringMatching(/^antiphon_jobs_\d+$/);

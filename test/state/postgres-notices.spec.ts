@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { PostgresBackend } from '../../src/state/postgres/index.js';
+import { append, newTenant, recordOf, START, TTL_MS } from '../../src/testing/state/records.js';
 import { SystemClock } from '../../src/time/index.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { openPostgres, type OpenedPostgres, settingsFor } from './postgres-fixture.js';
-import { append, newTenant, recordOf, START, TTL_MS } from './records.js';
 
 /** What another replica hears: the ids, and whether it hears at all. */
 class Hearing {

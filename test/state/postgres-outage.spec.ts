@@ -4,14 +4,14 @@ import { Client } from 'pg';
 import { StoreUnavailableError } from '../../src/state/index.js';
 import type { DatabaseSettings } from '../../src/state/postgres/connection-options.js';
 import { PostgresBackend } from '../../src/state/postgres/index.js';
+import { CALLS, outcomeOf } from '../../src/testing/state/contract-calls.js';
+import { append, newTenant, recordOf, TTL_MS } from '../../src/testing/state/records.js';
 import { SystemClock } from '../../src/time/index.js';
 import { whenStill } from '../support/chat-upstream/when-still.js';
 import { startCluster } from '../support/postgres/cluster.js';
 import { createEmptyDatabase } from '../support/postgres/test-database.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
-import { CALLS, outcomeOf } from './contract-calls.js';
 import { openPostgres, type OpenedPostgres, settingsFor } from './postgres-fixture.js';
-import { append, newTenant, recordOf, TTL_MS } from './records.js';
 import { whenServed } from './when-served.js';
 
 /** Resolves as soon as the backend can serve. */

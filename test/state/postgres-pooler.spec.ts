@@ -3,9 +3,9 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-import { Deliveries } from './deliveries.js';
+import { Deliveries } from '../../src/testing/state/deliveries.js';
+import { append, newTenant } from '../../src/testing/state/records.js';
 import { enqueue, openPostgres, type OpenedPostgres } from './postgres-fixture.js';
-import { append, newTenant } from './records.js';
 import { type SentStatement, SentStatements } from './sent-statements.js';
 
 const PAGE = { limit: 10, order: 'asc' } as const;

@@ -1,9 +1,19 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
 
-import { heardBy } from './heard.js';
+import { heardBy } from '../../src/testing/state/heard.js';
+import {
+  append,
+  contextFrom,
+  contextOf,
+  lineOf,
+  newTenant,
+  purge,
+  recordOf,
+  START,
+  TTL_MS,
+} from '../../src/testing/state/records.js';
 import { openPostgres, type OpenedPostgres } from './postgres-fixture.js';
-import { append, contextFrom, contextOf, lineOf, newTenant, purge, recordOf, START, TTL_MS } from './records.js';
 
 describe('purging PostgreSQL', () => {
   const tenant = newTenant();

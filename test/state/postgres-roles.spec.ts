@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { StoreUnavailableError } from '../../src/state/index.js';
 import type { PostgresBackend } from '../../src/state/postgres/index.js';
+import { append, newTenant, TTL_MS } from '../../src/testing/state/records.js';
 import { SystemClock } from '../../src/time/index.js';
 import { grantService, openPostgres, type OpenedPostgres } from './postgres-fixture.js';
-import { append, newTenant, TTL_MS } from './records.js';
 
 const ROLE = `role_${process.pid}`;
 

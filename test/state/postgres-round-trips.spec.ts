@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 
-import { createConversation, openConversation, partsIn } from './conversations.js';
-import { lineOf, message, newTenant, recordOf } from './records.js';
+import { createConversation, openConversation, partsIn } from '../../src/testing/state/conversations.js';
+import { lineOf, message, newTenant, recordOf } from '../../src/testing/state/records.js';
+import { deltas, endingOf, launch, startRun, NO_BOUNDS, queuedOf } from '../../src/testing/state/runs.js';
 import { openPostgres, type OpenedPostgres } from './postgres-fixture.js';
-import { deltas, endingOf, launch, startRun, NO_BOUNDS, queuedOf } from './runs.js';
 import { SentStatements } from './sent-statements.js';
 
 const PAGE = { limit: 10, order: 'asc' } as const;

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import type { Tenant } from '../../src/access/index.js';
 import { type Run, RunLostError } from '../../src/state/index.js';
 import { START as START_RUN } from '../../src/state/postgres/statements/runs.js';
+import { newTenant } from '../../src/testing/state/records.js';
+import { cancelledOf, deltas, endingOf, enqueue, launch, readAll } from '../../src/testing/state/runs.js';
 import { databaseOf, openPostgres, type OpenedPostgres } from './postgres-fixture.js';
-import { newTenant } from './records.js';
-import { cancelledOf, deltas, endingOf, launch, readAll } from './runs.js';
 
 describe('attempts that meet in PostgreSQL', () => {
   let opened: OpenedPostgres;
@@ -52,5 +52,27 @@ describe('attempts that meet in PostgreSQL', () => {
     await other.responses.conclude(tenant, 'a', () => cancelledOf('a', { at: 3 }), {});
     expect(await told).toEqual(['a']);
     await expect(opened.backend.log.append(run, deltas(3, 1))).rejects.toBeInstanceOf(RunLostError);
+  });
+
+  it('takes the same end a second time, for a connection that broke', async () => {
+    const run = await launch(opened.backend, tenant, 'a');
+    const { responses, log } = opened.backend;
+    const ending = endingOf('a', { at: 3 });
+    await responses.finish(run, ending);
+    const stateOf = async (): Promise<unknown> => [await responses.get(tenant, 'a'), await readAll(log, run)];
+    const before = await stateOf();
+    await responses.finish(run, ending);
+    expect(await stateOf()).toEqual(before);
+    await expect(responses.finish(run, endingOf('a', { at: 3, status: 'failed' }))).rejects.toBeInstanceOf(
+      RunLostError,
+    );
+  });
+
+  it('leaves no job of a creation that fails in the middle of its transaction', async () => {
+    const jobs = async (): Promise<number> => (await opened.database.query('SELECT FROM antiphon_jobs.job')).length;
+    await enqueue(opened.backend.responses, tenant, 'a');
+    const before = await jobs();
+    await expect(enqueue(opened.backend.responses, tenant, 'a')).rejects.toThrow();
+    expect(await jobs()).toBe(before);
   });
 });

@@ -4,11 +4,11 @@ import { Logger } from '@nestjs/common';
 import { StateStartError, StoreUnavailableError } from '../../src/state/index.js';
 import type { DatabaseSettings } from '../../src/state/postgres/connection-options.js';
 import { PostgresBackend } from '../../src/state/postgres/index.js';
+import { append, newTenant, recordOf } from '../../src/testing/state/records.js';
 import { SystemClock } from '../../src/time/index.js';
 import { createEmptyDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { settingsFor } from './postgres-fixture.js';
-import { append, newTenant, recordOf } from './records.js';
 
 describe('the start of a backend over PostgreSQL', () => {
   const clock = new SystemClock();

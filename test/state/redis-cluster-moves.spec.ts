@@ -2,13 +2,21 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Redis as Client } from 'ioredis';
 
 import { StoreUnavailableError } from '../../src/state/index.js';
+import {
+  append,
+  contextFrom,
+  contextOf,
+  LEASE_MS,
+  newTenant,
+  recordOf,
+  TTL_MS,
+} from '../../src/testing/state/records.js';
+import { batch, begins, launch } from '../../src/testing/state/runs.js';
 import { SystemClock } from '../../src/time/index.js';
 import { describeRedis } from '../support/redis/describe-redis.js';
 import { nodeOf, PRIMARIES, type RedisCluster, slotOf, startRedisCluster } from '../support/redis/redis-cluster.js';
 import { findKeys } from '../support/redis/remove-keys.js';
-import { append, contextFrom, contextOf, LEASE_MS, newTenant, recordOf, TTL_MS } from './records.js';
 import { type OpenedRedis, openRedis, redisOf } from './redis-fixture.js';
-import { batch, begins, launch } from './runs.js';
 import { whenServed } from './when-served.js';
 
 describeRedis('a slot that moves to another node', () => {

@@ -2,14 +2,14 @@ import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 
 import type { Tenant } from '../../src/access/index.js';
 import { WriteLockLostError } from '../../src/state/index.js';
+import { createConversation, openConversation, partsIn, turnIn } from '../../src/testing/state/conversations.js';
+import { append, contextFrom, contextOf, LEASE_MS, message, newTenant } from '../../src/testing/state/records.js';
+import { endingOf, launch } from '../../src/testing/state/runs.js';
 import { SystemClock } from '../../src/time/index.js';
 import { CLUSTER_URL, describeRedis } from '../support/redis/describe-redis.js';
-import { findKeys } from '../support/redis/remove-keys.js';
 import { nodeOf, PRIMARIES, slotOf } from '../support/redis/redis-cluster.js';
-import { createConversation, openConversation, partsIn, turnIn } from './conversations.js';
-import { append, contextFrom, contextOf, LEASE_MS, message, newTenant } from './records.js';
+import { findKeys } from '../support/redis/remove-keys.js';
 import { type OpenedRedis, openRedis } from './redis-fixture.js';
-import { endingOf, launch } from './runs.js';
 
 function distinct(values: readonly (string | number)[]): number {
   return new Set(values).size;

@@ -4,7 +4,6 @@ import { Redis as Client } from 'ioredis';
 import type { Tenant } from '../../src/access/index.js';
 import { conversationLock, type StateBackend } from '../../src/state/index.js';
 import { RedisKeys } from '../../src/state/redis/keys.js';
-import { startRedis, type RedisServer } from '../support/redis/redis-server.js';
 import {
   createConversation,
   idsOf,
@@ -14,10 +13,21 @@ import {
   seenIn,
   turnIn,
   turnWhenFree,
-} from './conversations.js';
-import { append, contextFrom, contextOf, LEASE_MS, message, newTenant, recordOf, START, TTL_MS } from './records.js';
-import { openRedis, type OpenedRedis } from './redis-fixture.js';
+} from '../../src/testing/state/conversations.js';
+import {
+  append,
+  contextFrom,
+  contextOf,
+  LEASE_MS,
+  message,
+  newTenant,
+  recordOf,
+  START,
+  TTL_MS,
+} from '../../src/testing/state/records.js';
+import { startRedis, type RedisServer } from '../support/redis/redis-server.js';
 import { repeatWrites, RoundTrips } from './redis-calls.js';
+import { openRedis, type OpenedRedis } from './redis-fixture.js';
 
 describe('conversations of replicas over one Redis', () => {
   let server: RedisServer;

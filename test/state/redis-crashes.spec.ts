@@ -5,15 +5,15 @@ import { Redis as Client } from 'ioredis';
 
 import type { Tenant } from '../../src/access/index.js';
 import type { Job, QueueName, Run } from '../../src/state/index.js';
-import { RedisKeys } from '../../src/state/redis/keys.js';
 import type { RedisBackend } from '../../src/state/redis/index.js';
+import { RedisKeys } from '../../src/state/redis/keys.js';
+import { Deliveries, OPTIONS } from '../../src/testing/state/deliveries.js';
+import { contextOf, newTenant, purge, START, TTL_MS } from '../../src/testing/state/records.js';
+import { batch, begins, deltas, endingOf, enqueue, queuedOf, readAll } from '../../src/testing/state/runs.js';
 import { describeRedis } from '../support/redis/describe-redis.js';
 import { findKeys, removeKeys } from '../support/redis/remove-keys.js';
-import { Deliveries, OPTIONS } from './deliveries.js';
-import { contextOf, newTenant, purge, START, TTL_MS } from './records.js';
 import { Death } from './redis-death.js';
 import { openRedis, type OpenedRedis } from './redis-fixture.js';
-import { batch, begins, deltas, endingOf, enqueue, queuedOf, readAll } from './runs.js';
 
 const url = process.env['TEST_REDIS_URL'] ?? '';
 /** One process after another looks after responses, in less time than this, ms. */

@@ -6,11 +6,11 @@ import { Redis as Client } from 'ioredis';
 import type { Tenant } from '../../src/access/index.js';
 import { BOOKMARK_MS } from '../../src/state/bookmark.js';
 import { RedisKeys } from '../../src/state/redis/keys.js';
+import { createConversation, turnIn } from '../../src/testing/state/conversations.js';
+import { append, message, newTenant, purge, START } from '../../src/testing/state/records.js';
+import { endingOf, enqueue, launch } from '../../src/testing/state/runs.js';
 import { findKeys } from '../support/redis/remove-keys.js';
-import { createConversation, turnIn } from './conversations.js';
-import { append, message, newTenant, purge, START } from './records.js';
 import { openRedis, type OpenedRedis } from './redis-fixture.js';
-import { endingOf, enqueue, launch } from './runs.js';
 
 const url = process.env['TEST_REDIS_URL'] ?? '';
 const HOUR_MS = 3_600_000;

@@ -10,6 +10,7 @@ import { StoreUnavailableError } from '../../src/state/index.js';
 import type { RedisSettings } from '../../src/state/redis/connection-options.js';
 import type { RedisBackend } from '../../src/state/redis/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
+import { append, contextFrom, contextOf, newTenant, recordOf, TTL_MS } from '../../src/testing/state/records.js';
 import { SystemClock } from '../../src/time/index.js';
 import { describeRedis } from '../support/redis/describe-redis.js';
 import { startRedisCluster } from '../support/redis/redis-cluster.js';
@@ -17,7 +18,6 @@ import { startRedisSentinels } from '../support/redis/redis-sentinels.js';
 import { type RedisServer, startRedis } from '../support/redis/redis-server.js';
 import { startService } from '../support/service.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
-import { append, contextFrom, contextOf, newTenant, recordOf, TTL_MS } from './records.js';
 import { type OpenedRedis, openRedis, redisOf } from './redis-fixture.js';
 import { whenServed } from './when-served.js';
 

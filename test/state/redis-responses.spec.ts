@@ -2,12 +2,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { Redis as Client } from 'ioredis';
 
 import type { Tenant } from '../../src/access/index.js';
-import { toKey } from '../../src/state/keys.js';
-import type { ResponseStore } from '../../src/state/index.js';
 import { BOOKMARK_MS } from '../../src/state/bookmark.js';
+import type { ResponseStore } from '../../src/state/index.js';
+import { toKey } from '../../src/state/keys.js';
 import { RedisKeys } from '../../src/state/redis/keys.js';
-import { findKeys } from '../support/redis/remove-keys.js';
-import { heardBy } from './heard.js';
+import { heardBy } from '../../src/testing/state/heard.js';
 import {
   append,
   contextFrom,
@@ -19,9 +18,10 @@ import {
   recordOf,
   START,
   TTL_MS,
-} from './records.js';
+} from '../../src/testing/state/records.js';
+import { endingOf, launch } from '../../src/testing/state/runs.js';
+import { findKeys } from '../support/redis/remove-keys.js';
 import { repeatWrites, RoundTrips } from './redis-calls.js';
-import { endingOf, launch } from './runs.js';
 import { openRedis, type OpenedRedis } from './redis-fixture.js';
 
 const url = process.env['TEST_REDIS_URL'] ?? '';

@@ -3,9 +3,9 @@ import * as fc from 'fast-check';
 
 import type { ResponseObject } from '../../src/protocol/index.js';
 import type { Page, TreeNode } from '../../src/state/index.js';
+import { contextFrom, contextOf, newTenant } from '../../src/testing/state/records.js';
 import { BACKENDS, type OpenedBackend } from './backends.js';
 import { forests, inOrder, plant, type Planted } from './forest.js';
-import { append, contextFrom, contextOf, newTenant } from './records.js';
 
 const PAGE = { limit: 100, order: 'asc' } as const;
 const ALL = { depth: 100, limit: 1000 };
@@ -72,60 +72,5 @@ describe.each(BACKENDS)('relatives in $name', ({ open }) => {
       }),
       { numRuns: 25 },
     );
-  });
-
-  describe('bounds of trees', () => {
-    const tenant = newTenant();
-
-    /** Ids tell the way from the root on. */
-    beforeAll(async () => {
-      const store = opened.backend.responses;
-      await append(store, tenant, 'r');
-      for (const parentId of ['r', 'ra', 'rb', 'raa']) {
-        for (const branch of ['a', 'b']) await append(store, tenant, parentId + branch, { parentId });
-      }
-    });
-
-    it.each([
-      [{ depth: 0, limit: 100 }, 'r(…)'],
-      [{ depth: 1, limit: 100 }, 'r(ra(…) rb(…))'],
-      [{ depth: 2, limit: 100 }, 'r(ra(raa(…) rab) rb(rba rbb))'],
-      [{ depth: 3, limit: 100 }, 'r(ra(raa(raaa raab) rab) rb(rba rbb))'],
-      [{ depth: 100, limit: 9 }, 'r(ra(raa(raaa raab) rab) rb(rba rbb))'],
-      [{ depth: 100, limit: 8 }, 'r(ra(raa(raaa …) rab) rb(rba rbb))'],
-      [{ depth: 100, limit: 5 }, 'r(ra(raa(…) rab) rb(…))'],
-      [{ depth: 100, limit: 2 }, 'r(ra(…) …)'],
-      [{ depth: 100, limit: 1 }, 'r(…)'],
-      [{ depth: 0, limit: 1 }, 'r(…)'],
-      [{ depth: 1, limit: 2 }, 'r(ra(…) …)'],
-    ])('%p leave out what is further from the root', async (bounds, expected) => {
-      for (const id of ['r', 'raaa', 'rb']) {
-        const tree = await opened.backend.graph.tree(tenant, id, bounds);
-        expect(tree && write(tree)).toBe(expected);
-      }
-    });
-
-    it('say nothing of more where there are only deleted children', async () => {
-      const other = newTenant();
-      const store = opened.backend.responses;
-      await append(store, other, 'r');
-      await append(store, other, 'ra', { parentId: 'r' });
-      await append(store, other, 'raa', { parentId: 'ra' });
-      await store.delete(other, 'ra', { cascade: false });
-      const tree = await opened.backend.graph.tree(other, 'r', { depth: 0, limit: 1 });
-      expect(tree && write(tree)).toBe('r');
-      const cut = await opened.backend.graph.tree(other, 'raa', { depth: 0, limit: 1 });
-      expect(cut && write(cut)).toBe('raa');
-    });
-
-    it('cut a wide tree in the order of its children', async () => {
-      const other = newTenant();
-      const store = opened.backend.responses;
-      await append(store, other, 'r');
-      const children = Array.from({ length: 20 }, (_, index) => `c${String(index).padStart(2, '0')}`);
-      for (const id of children.toReversed()) await append(store, other, id, { parentId: 'r' });
-      const tree = await opened.backend.graph.tree(other, 'r', { depth: 5, limit: 11 });
-      expect(tree && write(tree)).toBe(`r(${children.slice(0, 10).join(' ')} …)`);
-    });
   });
 });

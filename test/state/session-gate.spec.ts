@@ -5,7 +5,7 @@ import { WriteGate } from '../../src/locks/index.js';
 import { SessionGate } from '../../src/sessions/index.js';
 import { MemoryBackend } from '../../src/state/memory/memory-backend.js';
 import { FakeClock } from '../../src/testing/index.js';
-import { newTenant, recordOf } from './records.js';
+import { newTenant, recordOf } from '../../src/testing/state/records.js';
 
 const tenant = newTenant();
 

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import type { Tenant } from '../../src/access/index.js';
 import { FILE_NAME } from '../../src/state/sqlite/open-database.js';
-import { append, contextFrom, contextOf, message, newTenant } from './records.js';
+import { append, contextFrom, contextOf, message, newTenant } from '../../src/testing/state/records.js';
 import { openSqlite, sqliteIn } from './sqlite-fixture.js';
 
 const PAGE_BYTES = 4096;

@@ -8,9 +8,19 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import type { Tenant } from '../../src/access/index.js';
 import { StoreUnavailableError } from '../../src/state/index.js';
-import { FILE_NAME } from '../../src/state/sqlite/open-database.js';
 import type { SqliteBackend } from '../../src/state/sqlite/index.js';
-import { append, contextFrom, contextOf, message, newTenant, purge, recordOf, START, TTL_MS } from './records.js';
+import { FILE_NAME } from '../../src/state/sqlite/open-database.js';
+import {
+  append,
+  contextFrom,
+  contextOf,
+  message,
+  newTenant,
+  purge,
+  recordOf,
+  START,
+  TTL_MS,
+} from '../../src/testing/state/records.js';
 import { type OpenedSqlite, openSqlite, sqliteIn, threadOf } from './sqlite-fixture.js';
 
 /** Sizes in the file of the WAL, bytes: https://www.sqlite.org/fileformat2.html#walformat. */

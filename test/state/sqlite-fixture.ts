@@ -11,8 +11,8 @@ import { SqliteBackend } from '../../src/state/sqlite/index.js';
 import { FILE_NAME } from '../../src/state/sqlite/open-database.js';
 import { toStoredJob, withId } from '../../src/state/sqlite/sqlite-job-journal.js';
 import { FakeClock } from '../../src/testing/index.js';
+import { LEASE_MS } from '../../src/testing/state/records.js';
 import type { OpenedBackend } from './backends.js';
-import { LEASE_MS } from './records.js';
 
 /** A started backend over a file of its own. */
 export interface OpenedSqlite extends OpenedBackend {

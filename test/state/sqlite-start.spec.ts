@@ -12,8 +12,8 @@ import { asTenant } from '../../src/access/index.js';
 import { explainFailure, explainStart } from '../../src/state/sqlite/explain-error.js';
 import { FILE_NAME } from '../../src/state/sqlite/open-database.js';
 import { APPLICATION_ID, MIGRATIONS } from '../../src/state/sqlite/schema.js';
+import { append, contextFrom, contextOf, newTenant, START } from '../../src/testing/state/records.js';
 import { CollectedLog } from '../support/collected-log.js';
-import { append, contextFrom, contextOf, newTenant, START } from './records.js';
 import { sqliteIn } from './sqlite-fixture.js';
 
 /** Holds the database of its argument, as a service does. */

@@ -3,10 +3,12 @@ import { setImmediate } from 'node:timers/promises';
 
 import { describe, expect, it } from '@jest/globals';
 
+import { asTenant } from '../../src/access/index.js';
 import { exportState, importState } from '../../src/state/index.js';
+import { exported, imported, ONE } from '../../src/testing/state/moved-state.js';
+import { append, message } from '../../src/testing/state/records.js';
 import { BACKENDS, type OpenedBackend } from './backends.js';
-import { exported, imported, ONE } from './moved-state.js';
-import { append, message } from './records.js';
+import { openPostgres } from './postgres-fixture.js';
 
 const RESPONSES = 500;
 const TEXT = 'x'.repeat(10_000);
@@ -79,5 +81,13 @@ describe('a large state', () => {
     await using target = await openMemory();
     await imported(target.backend, await exported(source.backend), 1);
     expect(await target.backend.responses.chain(ONE, 'a')).toEqual(await source.backend.responses.chain(ONE, 'a'));
+  });
+});
+
+describe('an export of postgres', () => {
+  it('refuses a tenant that is only known by a digest, unless it is named', async () => {
+    await using opened = await openPostgres();
+    await append(opened.backend.responses, asTenant('t'.repeat(300)), 'a');
+    await expect(exported(opened.backend)).rejects.toThrow('a tenant whose name it stores only as a digest');
   });
 });

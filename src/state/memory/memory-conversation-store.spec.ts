@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 
-import { createConversation, seenIn, turnIn } from '../../../test/state/conversations.js';
-import { append, contextFrom, contextOf, message, newTenant } from '../../../test/state/records.js';
+import { createConversation, seenIn, turnIn } from '../../testing/state/conversations.js';
+import { append, contextFrom, contextOf, message, newTenant } from '../../testing/state/records.js';
 import { FakeClock } from '../../testing/index.js';
 import { StoreUnavailableError } from '../errors.js';
 import { MemoryBackend } from './memory-backend.js';

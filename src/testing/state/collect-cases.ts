@@ -1,0 +1,106 @@
+import type { ContractCase } from '../contract/provider-contract.js';
+import { openMemory } from './open-memory.js';
+import type { ContractPart, StateContractName, Suite } from './part.js';
+import { isOptional, type StateSubject } from './state-subject.js';
+import { type TestedState, withDefaults } from './tested-state.js';
+
+/** The cases of a part, and what ends them. */
+export interface CollectedCases {
+  readonly cases: readonly ContractCase[];
+  /** Runs the `afterAll` of everything that a case has begun. */
+  readonly close: () => Promise<void>;
+}
+
+/** The hooks of a `describe`. */
+class Scope {
+  readonly before: Step[] = [];
+  readonly beforeEach: Step[] = [];
+  readonly afterEach: Step[] = [];
+  readonly after: Step[] = [];
+  private begun: Promise<void> | undefined;
+
+  constructor(
+    readonly name: string,
+    private readonly outer: Scope | null,
+  ) {}
+
+  async run(body: Step): Promise<void> {
+    await this.begin();
+    const scopes = this.path();
+    for (const { beforeEach } of scopes) await runAll(beforeEach);
+    try {
+      await body();
+    } finally {
+      for (const { afterEach } of scopes.toReversed()) await runAll(afterEach);
+    }
+  }
+
+  async end(): Promise<void> {
+    // What could not begin has nothing to end, and has failed a case.
+    const hasBegun = await this.begun?.then(
+      () => true,
+      () => false,
+    );
+    if (hasBegun === true) await runAll(this.after);
+  }
+
+  /** From the outermost. */
+  path(): readonly Scope[] {
+    return this.outer === null ? [this] : [...this.outer.path(), this];
+  }
+
+  private begin(): Promise<void> {
+    this.begun ??= (async () => {
+      await this.outer?.begin();
+      await runAll(this.before);
+    })();
+    return this.begun;
+  }
+}
+
+type Step = Parameters<Suite['beforeAll']>[0];
+
+/** Has a part register its cases for a subject. Nothing is opened before the first case runs. */
+export function collectCases({ contract, name, define }: ContractPart, subject: StateSubject): CollectedCases {
+  const cases: ContractCase[] = [];
+  const scopes = [new Scope(name, null)];
+  let scope = scopes[0] as Scope;
+  define({
+    subject,
+    open: async () => requireContract(contract, withDefaults(await subject.open())),
+    openPeer: async () => withDefaults(await (subject.openPeer ?? openMemory)()),
+    it: (title, body) => {
+      const within = scope;
+      const names = within
+        .path()
+        .slice(1)
+        .map((outer) => outer.name);
+      cases.push({ name: [...names, title].join(' '), run: () => within.run(body) });
+    },
+    describe: (title, body) => {
+      const outer = scope;
+      scope = new Scope(title, outer);
+      scopes.push(scope);
+      body();
+      scope = outer;
+    },
+    beforeAll: (step) => scope.before.push(step),
+    beforeEach: (step) => scope.beforeEach.push(step),
+    afterEach: (step) => scope.afterEach.push(step),
+    afterAll: (step) => scope.after.push(step),
+  });
+  const close = async (): Promise<void> => {
+    for (const ended of scopes.toReversed()) await ended.end();
+  };
+  return { cases, close };
+}
+
+async function requireContract(contract: StateContractName, opened: TestedState): Promise<TestedState> {
+  if (!isOptional(contract) || opened.backend[contract] !== undefined) return opened;
+  await opened.close();
+  throw new Error(`the backend has no ${contract}: its subject must say so, with without: ['${contract}']`);
+}
+
+async function runAll(steps: readonly Step[]): Promise<void> {
+  for (const step of steps) await step();
+}

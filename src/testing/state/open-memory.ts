@@ -1,0 +1,14 @@
+import { Environment } from '../../config/index.js';
+import { MemoryBackend } from '../../state/index.js';
+import { FakeClock } from '../fake-clock.js';
+import type { OpenedState } from './state-subject.js';
+
+/** Opens the backend that keeps everything in memory. */
+export async function openMemory(): Promise<OpenedState> {
+  const clock = new FakeClock();
+  const backend = new MemoryBackend(new Environment(), clock);
+  await backend.start();
+  // Nobody but a test wants to know.
+  const { state } = backend.responses as unknown as { readonly state: { readonly bytes: number } };
+  return { backend, clock, content: async () => state.bytes, close: () => backend.stop() };
+}

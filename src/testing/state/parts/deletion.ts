@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { setImmediate } from 'node:timers/promises';
+
+import type { ResponseStore } from '../../../state/index.js';
+import { requireAlike } from '../assertions.js';
+import { part } from '../part.js';
+import { append, contextFrom, contextOf, newTenant, recordOf } from '../records.js';
+import type { TestedState } from '../tested-state.js';
+
+const PAGE = { limit: 100, order: 'asc' } as const;
+
+/** Deletion. */
+export const DELETION = part('responses', 'deletion', ({ open, it, beforeEach, afterEach }) => {
+  const tenant = newTenant();
+  let opened: TestedState;
+  let store: ResponseStore;
+
+  beforeEach(async () => {
+    opened = await open();
+    store = opened.backend.responses;
+  });
+  afterEach(() => opened.close());
+
+  const remove = (id: string): Promise<number> => store.delete(tenant, id, { cascade: false });
+  const removeTree = (id: string): Promise<number> => store.delete(tenant, id, { cascade: true });
+  /** Saves responses, each continuing the one before. */
+  const appendAll = async (...ids: readonly string[]): Promise<void> => {
+    for (const [index, id] of ids.entries()) await append(store, tenant, id, { parentId: ids[index - 1] ?? null });
+  };
+  const listed = async (): Promise<readonly string[]> =>
+    (await opened.backend.graph.list(tenant, {}, PAGE)).data.map(({ id }) => id);
+
+  it('takes a response out of every lookup, and frees it', async () => {
+    await appendAll('a');
+    assert.equal(await remove('a'), 1);
+    const { graph, sessions } = opened.backend;
+    assert.equal(await store.get(tenant, 'a'), undefined);
+    assert.equal(await store.chain(tenant, 'a'), undefined);
+    assert.equal(await store.inputItems(tenant, 'a', PAGE), undefined);
+    requireAlike(await store.items(tenant, contextFrom('a')), new Map());
+    requireAlike(await listed(), []);
+    assert.equal(await graph.children(tenant, 'a', PAGE), undefined);
+    assert.equal(await graph.siblings(tenant, 'a', PAGE), undefined);
+    assert.equal(await graph.leaves(tenant, 'a', PAGE), undefined);
+    assert.equal(await graph.tree(tenant, 'a', { depth: 1, limit: 1 }), undefined);
+    assert.equal(await sessions.hasAtLeast(tenant, 'a', 1), false);
+    requireAlike(await sessions.fork(tenant, { sourceId: 'a', targetId: 'f' }), { refused: 'source_not_found' });
+    assert.equal(await remove('a'), 0);
+    assert.equal(await removeTree('a'), 0);
+    assert.equal(await opened.content(), 0);
+  });
+
+  it('takes a response that is continued out of every lookup, but leaves its items to its descendants', async () => {
+    await appendAll('a', 'b', 'c');
+    assert.equal(await remove('a'), 1);
+    assert.equal(await remove('b'), 1);
+    const { graph } = opened.backend;
+    for (const id of ['a', 'b']) {
+      assert.equal(await store.get(tenant, id), undefined);
+      assert.equal(await contextOf(store, tenant, id), undefined);
+      assert.equal(await graph.children(tenant, id, PAGE), undefined);
+      assert.equal(await remove(id), 0);
+      assert.equal(await removeTree(id), 0);
+    }
+    requireAlike(await listed(), ['c']);
+    requireAlike(await contextOf(store, tenant, 'c'), contextFrom('a', 'b', 'c'));
+    await append(store, tenant, 'd', { parentId: 'c' });
+    requireAlike(await contextOf(store, tenant, 'd'), contextFrom('a', 'b', 'c', 'd'));
+  });
+
+  it('frees what only descendants needed with the last of them', async () => {
+    await appendAll('root', 'left');
+    await append(store, tenant, 'right', { parentId: 'root' });
+    const all = await opened.content();
+    await remove('root');
+    assert.equal(await opened.content(), all);
+    await remove('left');
+    assert.ok((await opened.content()) < all);
+    requireAlike(await contextOf(store, tenant, 'right'), contextFrom('root', 'right'));
+    await remove('right');
+    assert.equal(await opened.content(), 0);
+  });
+
+  it('frees a long line of deleted ancestors with the last descendant', async () => {
+    const ids = Array.from({ length: 60 }, (_, index) => `r${index}`);
+    await appendAll(...ids);
+    for (const id of ids.slice(0, -1)) await remove(id);
+    requireAlike(await contextOf(store, tenant, 'r59'), contextFrom(...ids));
+    await remove('r59');
+    assert.equal(await opened.content(), 0);
+  });
+
+  it('keeps a living ancestor of what it frees', async () => {
+    await appendAll('a', 'b', 'c');
+    await remove('b');
+    await remove('c');
+    requireAlike(await listed(), ['a']);
+    await remove('a');
+    assert.equal(await opened.content(), 0);
+  });
+
+  it('cascades to all descendants, and only to those', async () => {
+    await appendAll('root', 'left', 'left-leaf');
+    await append(store, tenant, 'left-other', { parentId: 'left' });
+    await append(store, tenant, 'right', { parentId: 'root' });
+    assert.equal(await removeTree('left'), 3);
+    requireAlike(await listed(), ['right', 'root']);
+    requireAlike(await contextOf(store, tenant, 'right'), contextFrom('root', 'right'));
+    assert.equal(await removeTree('root'), 2);
+    assert.equal(await opened.content(), 0);
+  });
+
+  it('cascades through what is deleted already, and does not count it again', async () => {
+    await appendAll('a', 'b', 'c', 'd');
+    await remove('b');
+    await remove('c');
+    assert.equal(await removeTree('a'), 2);
+    assert.equal(await store.get(tenant, 'd'), undefined);
+    assert.equal(await opened.content(), 0);
+  });
+
+  it('cascades through what has expired, and does not count it either', async () => {
+    await append(store, tenant, 'a');
+    await store.save(tenant, recordOf('b', { parentId: 'a', expiresAt: opened.clock.now() + 1000 }));
+    await append(store, tenant, 'c', { parentId: 'b' });
+    opened.clock.advance(1000);
+    assert.equal(await removeTree('a'), 2);
+    assert.equal(await store.get(tenant, 'c'), undefined);
+    await store.purge();
+    assert.equal(await opened.content(), 0);
+  });
+
+  it('cascades over thousands', async () => {
+    await append(store, tenant, 'root');
+    const children = Array.from({ length: 2500 }, (_, index) => recordOf(`r${index}`, { parentId: 'root' }));
+    await opened.saveMany(tenant, children);
+    assert.equal(await removeTree('root'), 2501);
+    requireAlike(await listed(), []);
+    // Nobody is kept waiting until all of it is freed.
+    while ((await opened.content()) > 0) await setImmediate();
+  });
+
+  it('takes responses out of all their sessions', async () => {
+    await append(store, tenant, 'a', { sessionId: 'one' });
+    await append(store, tenant, 'b', { parentId: 'a' });
+    await opened.backend.sessions.fork(tenant, { sourceId: 'one', targetId: 'two' });
+    await remove('a');
+    for (const sessionId of ['one', 'two']) {
+      const { data } = await opened.backend.graph.list(tenant, { sessionId }, PAGE);
+      requireAlike(
+        data.map(({ id }) => id),
+        ['b'],
+      );
+      assert.equal(await opened.backend.sessions.hasAtLeast(tenant, sessionId, 2), false);
+    }
+  });
+});

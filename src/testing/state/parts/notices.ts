@@ -1,0 +1,61 @@
+import type { ResponseStore } from '../../../state/index.js';
+import { requireAlike } from '../assertions.js';
+import { heardBy } from '../heard.js';
+import { part } from '../part.js';
+import { append, newTenant, purge, START } from '../records.js';
+import type { TestedState } from '../tested-state.js';
+
+const MINUTE_MS = 60_000;
+
+/** What a backend tells of deletions. */
+export const NOTICES = part('notices', 'notices of deletions', ({ open, it, beforeEach, afterEach }) => {
+  let opened: TestedState;
+  let store: ResponseStore;
+
+  beforeEach(async () => {
+    opened = await open();
+    store = opened.backend.responses;
+  });
+  afterEach(() => opened.close());
+
+  it('say what is deleted, and nothing else', async () => {
+    const tenant = newTenant();
+    const heard = heardBy(opened.backend);
+    await append(store, tenant, 'a');
+    await append(store, tenant, 'b', { parentId: 'a' });
+    await append(store, tenant, 'c', { parentId: 'b' });
+    await append(store, tenant, 'other');
+    await store.delete(tenant, 'b', { cascade: false });
+    requireAlike(heard, new Set(['b']));
+    await store.delete(tenant, 'a', { cascade: true });
+    requireAlike(heard, new Set(['a', 'b', 'c']));
+    await store.delete(tenant, 'nothing', { cascade: false });
+    await store.delete(newTenant(), 'other', { cascade: true });
+    requireAlike(heard, new Set(['a', 'b', 'c']));
+  });
+
+  it('say what is purged', async () => {
+    const tenant = newTenant();
+    const heard = heardBy(opened.backend);
+    await append(store, tenant, 'a', { expiresAt: START + MINUTE_MS });
+    await append(store, tenant, 'b', { parentId: 'a', expiresAt: START + MINUTE_MS });
+    await append(store, tenant, 'living', { parentId: 'b', expiresAt: START + 2 * MINUTE_MS });
+    await purge(store);
+    requireAlike(heard, new Set());
+    opened.clock.advance(MINUTE_MS);
+    await purge(store);
+    requireAlike(heard, new Set(['a', 'b']));
+  });
+
+  it('say what goes with a session, and what belongs to another one from now on', async () => {
+    const tenant = newTenant();
+    const { sessions } = opened.backend;
+    const heard = heardBy(opened.backend);
+    await append(store, tenant, 'a', { sessionId: 'one' });
+    await append(store, tenant, 'b', { parentId: 'a', sessionId: 'one' });
+    await append(store, tenant, 'apart', { sessionId: 'two' });
+    await sessions.fork(tenant, { sourceId: 'one', targetId: 'fork', upToResponseId: 'a' });
+    await sessions.delete(tenant, 'one');
+    requireAlike(heard, new Set(['a', 'b']));
+  });
+});

@@ -1,0 +1,105 @@
+import type { ResponseFilter, ResponseGraph } from '../../../state/index.js';
+import { requireAlike } from '../assertions.js';
+import { part } from '../part.js';
+import { append, newTenant, type RecordParts, START } from '../records.js';
+import type { TestedState } from '../tested-state.js';
+
+const NOW = START / 1000;
+
+/** What is in the list, oldest first. */
+const RESPONSES: Readonly<Record<string, RecordParts>> = {
+  a: { createdAt: NOW, sessionId: 'one', model: 'small', metadata: { team: 'red', run: '1' } },
+  b: { createdAt: NOW + 1, sessionId: 'one', model: 'large', status: 'incomplete', metadata: { team: 'red' } },
+  c: { createdAt: NOW + 2, sessionId: 'two', model: 'small', status: 'failed', metadata: null },
+  d: { createdAt: NOW + 3, sessionId: 'two', model: 'large', metadata: { team: 'blue', run: '1' } },
+  e: { createdAt: NOW + 4, sessionId: 'two', model: 'small', status: 'cancelled', metadata: { red: 'team' } },
+};
+
+/** The list of responses. */
+export const RESPONSE_LIST = part('graph', 'the list of responses', ({ open, it, beforeAll, afterAll }) => {
+  const tenant = newTenant();
+  let opened: TestedState;
+  let graph: ResponseGraph;
+
+  beforeAll(async () => {
+    opened = await open();
+    ({ graph } = opened.backend);
+    // Not in their order.
+    for (const id of ['c', 'a', 'e', 'd', 'b']) await append(opened.backend.responses, tenant, id, RESPONSES[id]);
+    await opened.backend.sessions.fork(tenant, { sourceId: 'one', targetId: 'fork', upToResponseId: 'a' });
+    await append(opened.backend.responses, newTenant(), 'foreign', RESPONSES['a']);
+  });
+  afterAll(() => opened.close());
+
+  const idsOf = async (filter: ResponseFilter, order: 'asc' | 'desc'): Promise<readonly string[]> =>
+    (await graph.list(tenant, filter, { limit: 10, order })).data.map(({ id }) => id);
+
+  for (const [title, filter, ids] of [
+    ['everything', {}, 'abcde'],
+    ['a session', { sessionId: 'two' }, 'cde'],
+    ['a session of shared responses', { sessionId: 'fork' }, 'a'],
+    ['a session that is not there', { sessionId: 'three' }, ''],
+    ['a model', { model: 'small' }, 'ace'],
+    ['a model by its whole name', { model: 'smal' }, ''],
+    ['completed ones', { status: 'completed' }, 'ad'],
+    ['incomplete ones', { status: 'incomplete' }, 'b'],
+    ['failed ones', { status: 'failed' }, 'c'],
+    ['cancelled ones', { status: 'cancelled' }, 'e'],
+    ['running ones, which are not stored', { status: 'in_progress' }, ''],
+    ['a pair of metadata', { metadata: { team: 'red' } }, 'ab'],
+    ['two pairs of metadata', { metadata: { run: '1', team: 'red' } }, 'a'],
+    ['metadata by name and value', { metadata: { red: 'team' } }, 'e'],
+    ['metadata with a value that nobody has', { metadata: { team: 'green' } }, ''],
+    ['metadata with a name that nobody has', { metadata: { unknown: 'red' } }, ''],
+    ['metadata with a name that objects have', { metadata: { constructor: 'red' } }, ''],
+    ['no metadata in particular', { metadata: {} }, 'abcde'],
+    ['a time from, inclusive', { createdFrom: NOW + 3 }, 'de'],
+    ['a time to, exclusive', { createdBefore: NOW + 2 }, 'ab'],
+    ['a time from and to', { createdFrom: NOW + 1, createdBefore: NOW + 4 }, 'bcd'],
+    ['no time at all', { createdFrom: NOW + 2, createdBefore: NOW + 2 }, ''],
+    ['the beginning of time', { createdFrom: 0, createdBefore: 1 }, ''],
+    ['the end of time', { createdFrom: 8_640_000_000_000 }, ''],
+    ['all time', { createdFrom: 0, createdBefore: 8_640_000_000_000 }, 'abcde'],
+    ['a session and a model', { sessionId: 'one', model: 'large' }, 'b'],
+    ['a session and a status', { sessionId: 'two', status: 'completed' }, 'd'],
+    ['a session and metadata', { sessionId: 'two', metadata: { run: '1' } }, 'd'],
+    ['a session and a time', { sessionId: 'two', createdFrom: NOW + 3, createdBefore: NOW + 4 }, 'd'],
+    ['a model and a status', { model: 'small', status: 'failed' }, 'c'],
+    ['a model and metadata', { model: 'large', metadata: { team: 'red' } }, 'b'],
+    [
+      'everything at once',
+      { sessionId: 'one', model: 'small', status: 'completed', metadata: { team: 'red' }, createdFrom: NOW },
+      'a',
+    ],
+    [
+      'everything at once, one of it wrong',
+      { sessionId: 'one', model: 'small', status: 'completed', metadata: { team: 'blue' }, createdFrom: NOW },
+      '',
+    ],
+  ] as const) {
+    it(`shows ${title}`, async () => {
+      const expected = Object.keys(RESPONSES).filter((id) => ids.includes(id));
+      requireAlike(await idsOf(filter, 'asc'), expected);
+      requireAlike(await idsOf(filter, 'desc'), expected.toReversed());
+    });
+  }
+
+  it('shows whole responses', async () => {
+    const { data } = await graph.list(tenant, {}, { limit: 10, order: 'asc' });
+    for (const response of data) requireAlike(response, await opened.backend.responses.get(tenant, response.id));
+  });
+
+  it('orders by id what was created in the same second', async () => {
+    const other = newTenant();
+    for (const id of ['m', 'k', 'n', 'l']) await append(opened.backend.responses, other, id);
+    const { data } = await graph.list(other, {}, { limit: 10, order: 'desc' });
+    requireAlike(
+      data.map(({ id }) => id),
+      ['n', 'm', 'l', 'k'],
+    );
+  });
+
+  it('is empty for who has nothing', async () => {
+    requireAlike(await graph.list(newTenant(), {}, { limit: 10, order: 'asc' }), { data: [], hasMore: false });
+  });
+});

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+
+import { type ResponseStore, RunLostError, type StateBackend } from '../../../state/index.js';
+import { requireAlike } from '../assertions.js';
+import { heardBy } from '../heard.js';
+import { part } from '../part.js';
+import { append, contextFrom, contextOf, newTenant, purge, recordOf } from '../records.js';
+import { after, batch, cancelledOf, deltas, endingOf, enqueue, launch, startRun } from '../runs.js';
+import type { TestedState } from '../tested-state.js';
+
+/** Often enough that every order of steps comes up. */
+const ROUNDS = Array.from({ length: 60 }, (_, round) => `r${round}`);
+
+/** Deletion of background responses. */
+export const RUNS_DELETION = part(
+  'runs',
+  'deletion of background responses',
+  ({ open, it, describe, beforeEach, afterEach }) => {
+    const tenant = newTenant();
+    let opened: TestedState;
+    let backend: StateBackend;
+    let store: ResponseStore;
+
+    beforeEach(async () => {
+      opened = await open();
+      ({ backend } = opened);
+      store = backend.responses;
+    });
+    afterEach(() => opened.close());
+
+    const remove = (id: string): Promise<number> => store.delete(tenant, id, { cascade: false });
+    const expectNothingKept = async (): Promise<void> => {
+      await purge(store);
+      assert.equal(await opened.content(), 0);
+    };
+
+    const WAYS: Readonly<Record<string, () => Promise<unknown>>> = {
+      'itself is deleted': () => remove('a'),
+      'its parent is deleted with all that continues it': () => store.delete(tenant, 'root', { cascade: true }),
+      'its session is deleted': () => backend.sessions.delete(tenant, 's'),
+    };
+
+    for (const [title, leave] of Object.entries(WAYS)) {
+      describe(`when ${title}`, () => {
+        beforeEach(() => append(store, tenant, 'root', { sessionId: 's' }));
+
+        it('ends the run: nothing can be written any more', async () => {
+          const heard = heardBy(backend);
+          const run = await launch(backend, tenant, 'a', { parentId: 'root', sessionId: 's' });
+          // Needs its parent, which is therefore not freed.
+          await store.save(tenant, recordOf('child', { parentId: 'a' }));
+          await leave();
+          assert.ok(heard.has('a'));
+          await assert.rejects(backend.log.append(run, deltas(3, 1)), RunLostError);
+          await assert.rejects(store.finish(run, endingOf('a', { at: 3 })), RunLostError);
+          await store.handBack(run);
+          assert.equal(await store.start(after(run)), undefined);
+          assert.equal(await store.conclude(tenant, 'a', () => cancelledOf('a'), {}), undefined);
+          assert.equal(await store.get(tenant, 'a'), undefined);
+          assert.equal(await backend.log.read(tenant, 'a', -1), undefined);
+        });
+
+        it('takes back one that waits, and one that was started', async () => {
+          await enqueue(store, tenant, 'a', { parentId: 'root', sessionId: 's' });
+          const run = { tenant, responseId: 'a', attempt: 1 };
+          await startRun(store, run);
+          await leave();
+          requireAlike(await store.queuedBefore(Number.MAX_SAFE_INTEGER / 2000, 10), []);
+          await assert.rejects(backend.log.append(run, batch(2)), RunLostError);
+          assert.equal(await store.start(after(run)), undefined);
+        });
+
+        it('leaves nothing behind', async () => {
+          const run = await launch(backend, tenant, 'a', { parentId: 'root', sessionId: 's' });
+          await backend.log.append(run, deltas(3, 10));
+          await leave();
+          await store.delete(tenant, 'root', { cascade: true });
+          await expectNothingKept();
+        });
+      });
+    }
+
+    it('leaves a response to those that continue it, without its events', async () => {
+      const run = await launch(backend, tenant, 'a');
+      await store.finish(run, endingOf('a', { at: 3 }));
+      await append(store, tenant, 'b', { parentId: 'a' });
+      assert.equal(await remove('a'), 1);
+      assert.equal(await backend.log.read(tenant, 'a', -1), undefined);
+      requireAlike(await contextOf(store, tenant, 'b'), contextFrom('a', 'b'));
+      await remove('b');
+      await expectNothingKept();
+    });
+
+    it('does not stop a run whose parent goes alone', async () => {
+      await append(store, tenant, 'root');
+      const run = await launch(backend, tenant, 'a', { parentId: 'root' });
+      await remove('root');
+      await purge(store);
+      await store.finish(run, endingOf('a', { at: 3 }));
+      requireAlike(await contextOf(store, tenant, 'a'), contextFrom('root', 'a'));
+      await remove('a');
+      await expectNothingKept();
+    });
+
+    /** What may come at the same time as a deletion. None of it brings back what was deleted. */
+    const MEANWHILE: Readonly<Record<string, (id: string) => Promise<unknown>>> = {
+      finish: (id) => store.finish({ tenant, responseId: id, attempt: 1 }, endingOf(id, { at: 3 })),
+      'finish with jobs': (id) => {
+        const jobs = [{ queue: 'webhooks', data: { id } }] as const;
+        return store.finish({ tenant, responseId: id, attempt: 1 }, endingOf(id, { at: 3, jobs }));
+      },
+      append: (id) => backend.log.append({ tenant, responseId: id, attempt: 1 }, deltas(3, 2)),
+      start: (id) => store.start({ tenant, responseId: id, attempt: 2 }),
+      conclude: (id) => store.conclude(tenant, id, () => cancelledOf(id, { at: 3 }), {}),
+    };
+
+    for (const [name, write] of Object.entries(MEANWHILE)) {
+      it(`wins over ${name} at the same time`, async () => {
+        await Promise.all(
+          ROUNDS.map(async (id) => {
+            await launch(backend, tenant, id);
+            const [written, deleted] = await Promise.allSettled([write(id), remove(id)]);
+            if (written.status === 'rejected') assert.ok(written.reason instanceof RunLostError);
+            if (name === 'start' || name === 'conclude') assert.equal(written.status, 'fulfilled');
+            requireAlike(deleted, { status: 'fulfilled', value: 1 });
+            assert.equal(await store.get(tenant, id), undefined);
+          }),
+        );
+        await expectNothingKept();
+      });
+    }
+  },
+);

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+
+import type { Tenant } from '../../../access/index.js';
+import { type ResponseStore, SessionFullError } from '../../../state/index.js';
+import { requireAlike } from '../assertions.js';
+import { part } from '../part.js';
+import { newTenant, recordOf, START, TTL_MS } from '../records.js';
+import { NO_BOUNDS, queuedOf } from '../runs.js';
+import type { TestedState } from '../tested-state.js';
+
+const LIMITED = { sessionId: 'full', sessionLimit: 5 };
+
+/** The limit of a session. */
+export const SESSION_LIMIT = part(
+  'sessions',
+  'the limit of a session',
+  ({ open, it, beforeAll, beforeEach, afterAll }) => {
+    let opened: TestedState;
+    let stores: readonly ResponseStore[];
+    let tenant: Tenant;
+
+    beforeAll(async () => {
+      opened = await open();
+      const other = await opened.replica?.();
+      stores = [opened.backend.responses, ...(other === undefined ? [] : [other.responses])];
+    });
+    beforeEach(() => {
+      tenant = newTenant();
+    });
+    afterAll(() => opened.close());
+
+    const storeOf = (index: number): ResponseStore => stores[index % stores.length] as ResponseStore;
+    const save = async (id: string, parts: object = {}, index = 0): Promise<void> => {
+      await storeOf(index).save(tenant, recordOf(id, { ...LIMITED, ...parts }));
+    };
+    const create = (id: string, index = 0): Promise<void> =>
+      storeOf(index).create(tenant, { ...queuedOf(id), ...LIMITED }, NO_BOUNDS);
+    const members = async (): Promise<readonly string[]> => {
+      const page = { limit: 100, order: 'asc' } as const;
+      return (await opened.backend.graph.list(tenant, { sessionId: 'full' }, page)).data.map(({ id }) => id);
+    };
+    const outcomes = async (all: readonly Promise<void>[]): Promise<readonly unknown[]> =>
+      (await Promise.allSettled(all)).map((result) =>
+        result.status === 'fulfilled' ? 'stored' : (result.reason as unknown),
+      );
+
+    for (const [title, store] of [
+      ['saved', (id: string, index: number) => save(id, {}, index)],
+      ['created', (id: string, index: number) => create(id, index)],
+      ['saved or created', (id: string, index: number) => (index % 4 < 2 ? save(id, {}, index) : create(id, index))],
+      [
+        'saved far from their session',
+        (id: string, index: number) => save(id, { parentId: 'elsewhere', inherited: [] }, index),
+      ],
+    ] as const) {
+      it(`is held to by ten that are ${title} at once, by all replicas`, async () => {
+        await storeOf(0).save(tenant, recordOf('elsewhere', { sessionId: 'elsewhere' }));
+        const all = await outcomes(Array.from({ length: 10 }, (_, index) => store(`r${index}`, index)));
+        assert.equal(all.filter((outcome) => outcome === 'stored').length, 5);
+        assert.equal(all.filter((outcome) => outcome instanceof SessionFullError).length, 5);
+        assert.equal((await members()).length, 5);
+        await save('beside', { sessionId: 'beside' });
+        await save('unlimited', { sessionLimit: undefined });
+        assert.equal((await members()).length, 6);
+      });
+    }
+
+    it('counts a response once that is saved again', async () => {
+      for (const id of ['a', 'b', 'c', 'd', 'e']) await save(id);
+      await save('e');
+      await assert.rejects(save('f'), SessionFullError);
+    });
+
+    it('has room for what has expired, was deleted, or belongs to another tenant', async () => {
+      for (const id of ['a', 'b', 'c', 'd']) await save(id);
+      await save('short', { expiresAt: START + TTL_MS / 2 });
+      await assert.rejects(save('f'), SessionFullError);
+      await storeOf(0).save(newTenant(), recordOf('f', LIMITED));
+      await storeOf(0).delete(tenant, 'a', { cascade: false });
+      await save('f');
+      await assert.rejects(save('g'), SessionFullError);
+      opened.clock.advance(TTL_MS / 2);
+      await save('g', { expiresAt: START + 9 * TTL_MS });
+      await assert.rejects(save('h', { expiresAt: START + 9 * TTL_MS }), SessionFullError);
+      assert.equal((await members()).length, 5);
+    });
+
+    it('leaves nothing of what it refuses', async () => {
+      for (const id of ['a', 'b', 'c', 'd', 'e']) await save(id);
+      await assert.rejects(create('refused'), SessionFullError);
+      assert.equal(await storeOf(0).get(tenant, 'refused'), undefined);
+      requireAlike(
+        (await storeOf(0).queuedBefore(START + 1000 * TTL_MS, 100)).filter((run) => run.tenant === tenant),
+        [],
+      );
+    });
+  },
+);

@@ -1,0 +1,184 @@
+import { describe, expect, it } from '@jest/globals';
+
+import type { Tenant } from '../../src/access/index.js';
+import type { StateBackend } from '../../src/state/index.js';
+import { type OpenedState, stateContract, type StateSubject } from '../../src/testing/index.js';
+import { openMemory } from '../../src/testing/state/open-memory.js';
+
+/** Something wrong, and the case that has to notice it. */
+interface StateFault {
+  readonly what: string;
+  readonly group: string;
+  readonly notices: string;
+  readonly says?: RegExp;
+  readonly subject: Partial<StateSubject>;
+}
+
+/** The backend in memory, in which something is wrong. */
+function broken(change: (backend: StateBackend) => object, members: Partial<OpenedState> = {}): Partial<StateSubject> {
+  return {
+    open: async () => {
+      const opened = await openMemory();
+      change(opened.backend);
+      return { ...opened, ...members };
+    },
+  };
+}
+
+const lease = { fence: 1, renew: async () => true, release: async () => undefined };
+const counted = { admitted: true, requests: 1, tokens: 0, places: 0, resetMs: 1 };
+const generous = {
+  take: async () => counted,
+  settle: async () => undefined,
+  renew: async () => new Map(),
+};
+
+const FAULTS: readonly StateFault[] = [
+  {
+    what: 'has its items backwards',
+    group: 'responses: what is saved',
+    notices: 'keeps many items in order',
+    subject: broken(({ responses }) => {
+      const inputItems = responses.inputItems.bind(responses);
+      return Object.assign(responses, {
+        inputItems: async (...asked: Parameters<typeof inputItems>) => {
+          const page = await inputItems(...asked);
+          return page && { ...page, data: page.data.toReversed() };
+        },
+      });
+    }),
+  },
+  {
+    what: 'lists nothing',
+    group: 'graph: the list of responses',
+    notices: 'shows everything',
+    subject: broken(({ graph }) => Object.assign(graph, { list: async () => ({ data: [], hasMore: false }) })),
+  },
+  {
+    what: 'has full sessions only',
+    group: 'sessions: sessions',
+    notices: 'say whether they have at least so many responses',
+    subject: broken(({ sessions }) => Object.assign(sessions, { hasAtLeast: async () => true })),
+  },
+  {
+    what: 'keeps the first metadata',
+    group: 'conversations: conversations',
+    notices: 'are what was created, and have the metadata that was given last',
+    subject: broken(({ conversations }) => {
+      const update = async (tenant: Tenant, id: string): Promise<unknown> => conversations.get(tenant, id);
+      return Object.assign(conversations, { update });
+    }),
+  },
+  {
+    what: 'gives a lock to everybody',
+    group: 'locks: the lock on a session',
+    notices: 'has one holder, until that gives it back',
+    subject: broken(({ locks }) => Object.assign(locks, { tryAcquire: async () => lease })),
+  },
+  {
+    what: 'takes the last proposal',
+    group: 'secrets: secrets',
+    notices: 'are what was proposed first, for everybody',
+    subject: broken(({ secrets }) => Object.assign(secrets, { getOrCreate: async (_: string, last: string) => last })),
+  },
+  {
+    what: 'tells nobody of deletions',
+    group: 'notices: notices of deletions',
+    notices: 'say what is deleted, and nothing else',
+    subject: broken(({ notices }) => Object.assign(notices, { announce: () => undefined })),
+  },
+  {
+    what: 'logs nothing',
+    group: 'log: the log of events',
+    notices: 'gives exactly the events after every number, as they were written',
+    subject: broken(({ log }) => Object.assign(log, { append: async () => undefined })),
+  },
+  {
+    what: 'delivers the data of another job',
+    group: 'jobs: the job queue',
+    notices: 'delivers what was enqueued before',
+    subject: broken(({ jobs }) => {
+      const work = jobs.work.bind(jobs);
+      return Object.assign(jobs, {
+        work: (...[queue, options, handler]: Parameters<typeof work>) =>
+          work(queue, options, (job) => handler({ ...job, data: { data: 'another' } })),
+      });
+    }),
+  },
+  {
+    what: 'never ends what runs',
+    group: 'runs: the life of a background response',
+    notices: 'ends completed',
+    subject: broken(({ responses }) => Object.assign(responses, { finish: async () => undefined })),
+  },
+  {
+    what: 'counts no limits',
+    group: 'limits: limits',
+    notices: 'count requests and tokens together, for all replicas',
+    subject: broken((backend) => Object.assign(backend, { limits: generous }), {
+      replica: async () => Object.assign((await openMemory()).backend, { limits: generous }),
+      endWindows: async () => undefined,
+    }),
+  },
+  {
+    what: 'records no usage',
+    group: 'usage: usage',
+    notices: 'adds up turns that agree, and tells others apart',
+    subject: broken(({ usage }) => Object.assign(usage ?? {}, { record: async () => undefined })),
+  },
+  {
+    what: 'leaves jobs behind when it is moved',
+    group: 'transfer: moves',
+    notices: 'to another backend keeps everything that readers find',
+    subject: broken(({ transfer }) => Object.assign(transfer ?? {}, { jobs: async function* () {} })),
+  },
+  {
+    what: 'lacks limits and does not say so',
+    group: 'limits: limits',
+    notices: 'begin again when the window is over',
+    says: /the backend has no limits: its subject must say so, with without: \['limits'\]/,
+    subject: {},
+  },
+  {
+    what: 'has usage and says that it has none',
+    group: 'usage: none',
+    notices: 'is lacking',
+    says: /the backend has usage, but its subject says that it has none/,
+    subject: { without: ['usage'] },
+  },
+];
+
+/** Runs one case of the suite. */
+async function runCase(subject: StateSubject, group: string, name: string): Promise<void> {
+  const found = stateContract(subject).find((one) => one.name === group);
+  const tested = found?.cases.find((one) => one.name === name);
+  if (found === undefined || tested === undefined) throw new TypeError(`there is no case '${group}' '${name}'`);
+  try {
+    await tested.run();
+  } finally {
+    await found.close();
+  }
+}
+
+describe('the contract of the state', () => {
+  it.each(FAULTS)('notices a backend that $what', async ({ group, notices, says, subject }) => {
+    const run = runCase({ open: openMemory, ...subject }, group, notices);
+    // What is wrong is an AssertionError with both values; what is missing says so.
+    await expect(run).rejects.toMatchObject(
+      says === undefined ? { code: 'ERR_ASSERTION' } : { message: expect.stringMatching(says) },
+    );
+  });
+
+  it('has a fault for each contract', () => {
+    const contracts = new Set(stateContract({ open: openMemory }).map(({ contract }) => contract));
+    const found = new Set(FAULTS.map(({ group }) => group.split(':')[0]));
+    expect([...contracts].filter((contract) => !found.has(contract))).toEqual([]);
+  });
+
+  it('tells cases apart by their names', () => {
+    for (const { cases } of stateContract({ open: openMemory })) {
+      const names = cases.map(({ name }) => name);
+      expect(names).toEqual([...new Set(names)]);
+    }
+  });
+});
