@@ -5,6 +5,7 @@ import { Controller, Get, Headers, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 
 import { Environment, hasCredentials } from '../config/index.js';
+import { answerAsPage, escapeHtml, wantsPage } from '../http/index.js';
 import { ProviderRegistry } from '../providers/index.js';
 import { readVersion } from '../read-version.js';
 
@@ -59,12 +60,11 @@ if (navigator.clipboard) {
     navigator.clipboard.writeText(command.textContent).then(() => (button.textContent = 'Copied')));
 }`;
 
-const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
+const POLICY = [
   "style-src 'unsafe-inline'",
   `script-src 'sha256-${createHash('sha256').update(SCRIPT).digest('base64')}'`,
   'img-src data:',
-].join('; ');
+];
 
 /** What the page shows of this service. */
 interface Shown {
@@ -97,10 +97,6 @@ ${links}<li><a href="${API_REFERENCE}">API reference of OpenAI</a>; the guides o
 </html>
 `;
 
-function escapeHtml(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
-}
-
 const API_DOCS_LINKS = `<li><a href="${API_DOCS_PATHS.docs}">Documentation of the API</a>, also for generators of clients: <a href="${API_DOCS_PATHS.openapi}">OpenAPI</a> and <a href="${API_DOCS_PATHS.asyncapi}">AsyncAPI</a></li>
 `;
 
@@ -114,15 +110,12 @@ export class HomeController {
 
   @Get()
   home(@Headers() { accept, host }: IncomingHttpHeaders, @Res({ passthrough: true }) reply: FastifyReply): unknown {
-    // CORS has named `origin` already.
-    void reply.header('vary', [reply.getHeader('vary'), 'accept'].filter(Boolean).join(', '));
     void reply.header('cache-control', 'no-cache');
     const { API_DOCS } = this.environment;
-    if (accept?.includes('text/html') !== true) {
+    if (!wantsPage(accept, reply)) {
       return API_DOCS ? { ...DESCRIPTION, paths: { ...PATHS, ...API_DOCS_PATHS } } : DESCRIPTION;
     }
-    void reply.type('text/html; charset=utf-8');
-    void reply.header('content-security-policy', CONTENT_SECURITY_POLICY);
+    answerAsPage(reply, ...POLICY);
     return page({ links: API_DOCS ? API_DOCS_LINKS : '', command: this.commandFor(host) });
   }
 

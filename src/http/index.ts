@@ -3,6 +3,7 @@ export * from './api-paths.js';
 export * from './api-routes.js';
 export * from './broken-requests.js';
 export * from './check-head.js';
+export * from './html.js';
 export * from './http.module.js';
 export * from './log-refusal.js';
 export * from './openai-headers.js';

@@ -11,13 +11,17 @@ import {
   Param,
   Post,
   Query,
+  Res,
   UseGuards,
 } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
 
 import { ApiKeyGuard, type Caller, CurrentCaller } from '../access/index.js';
 import { firstLineOf, requireSchema } from '../config/index.js';
+import { answerAsPage, wantsPage } from '../http/index.js';
 import { ApiError } from '../protocol/index.js';
 import { FAULT_KINDS, type FaultKind } from './fault-kinds.js';
+import { JOURNAL_PAGE_POLICY, journalPage } from './journal-page.js';
 import { requireNamedScript } from './script/read-script.js';
 import { type JournalEntry, type Space, SPACE_HEADER, type SpaceScript, Spaces } from './spaces/index.js';
 import { isControlOpen, SimulatorVariables } from './simulator-variables.js';
@@ -36,7 +40,7 @@ export class ControlSwitch implements CanActivate {
 }
 
 /** A list, as the API has them. */
-interface List<T> {
+export interface List<T> {
   readonly object: 'list';
   readonly data: readonly T[];
 }
@@ -98,16 +102,33 @@ const DEFAULT_PAGE = 100;
 export class SimulatorControlController {
   constructor(private readonly spaces: Spaces) {}
 
-  /** The create requests with their answers, oldest first: those after a number, of a model, with a status. */
+  /**
+   * The create requests with their answers, oldest first: those after a number, of a model, with a status. A browser, which cannot name a
+   * space in a header, gets a page of the latest. An empty parameter is as none: forms send them.
+   */
   @Get('requests')
-  requests(@CurrentCaller() caller: Caller, @Headers() headers: Parameters, @Query() query: Parameters): JournalPage {
-    const { model, status } = query;
-    const [after, limit] = [readWhole(query, 'after', 0), readWhole(query, 'limit', DEFAULT_PAGE)];
-    const found = this.spaceOf(caller, headers).journal.entries.filter((entry) => {
+  requests(
+    @CurrentCaller() caller: Caller,
+    @Headers() headers: Parameters,
+    @Query() query: Parameters,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): JournalPage | string {
+    const isPage = wantsPage(textOf(headers['accept']), reply);
+    const after = readWhole(query, 'after', 0);
+    const limit = Math.min(readWhole(query, 'limit', DEFAULT_PAGE), LONGEST_PAGE);
+    const [model, status] = [textOf(query['model']), textOf(query['status'])];
+    const space = textOf(query['space']) || textOf(headers[SPACE_HEADER]);
+    const found = this.spaces.of(caller.tenant, space).journal.entries.filter((entry) => {
       if (entry.number <= after) return false;
-      return (model === undefined || entry.model === model) && (status === undefined || entry.status === status);
+      return (model === '' || entry.model === model) && (status === '' || entry.status === status);
     });
-    const data = found.slice(0, Math.min(limit, LONGEST_PAGE));
+    if (isPage) {
+      answerAsPage(reply, ...JOURNAL_PAGE_POLICY);
+      // What was asked may be secret, and a page that is looked at again is to be up to date.
+      void reply.header('cache-control', 'no-store');
+      return journalPage(found, { space, model, status, limit });
+    }
+    const data = found.slice(0, limit);
     return { object: 'list', data, has_more: data.length < found.length };
   }
 
@@ -189,8 +210,7 @@ export class SimulatorControlController {
   }
 
   private spaceOf({ tenant }: Caller, headers: Parameters): Space {
-    const name = headers[SPACE_HEADER];
-    return this.spaces.of(tenant, typeof name === 'string' ? name : '');
+    return this.spaces.of(tenant, textOf(headers[SPACE_HEADER]));
   }
 }
 
@@ -199,7 +219,7 @@ function toListed({ file: { model, match = 'order', turns } }: SpaceScript): Lis
 }
 
 /** Throws ApiError 400 with the place of a violation. */
-async function checkBody<T>(check: () => Promise<T>): Promise<T> {
+export async function checkBody<T>(check: () => Promise<T>): Promise<T> {
   try {
     return await check();
   } catch (error) {
@@ -207,10 +227,15 @@ async function checkBody<T>(check: () => Promise<T>): Promise<T> {
   }
 }
 
+/** A header or a parameter; empty without one. */
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
 /** A whole number of a query. Throws ApiError 400. */
 function readWhole(query: Parameters, param: string, otherwise: number): number {
   const value = query[param];
-  if (value === undefined) return otherwise;
+  if (value === undefined || value === '') return otherwise;
   if (typeof value === 'string' && /^\d{1,9}$/.test(value)) return Number(value);
   throw ApiError.of('invalid_value', `Invalid '${param}': expected a whole number.`, { param });
 }

@@ -1,0 +1,24 @@
+import type { FastifyReply } from 'fastify';
+
+/** Whether a client wants a page, as browsers do, where a path has one beside its JSON. Caches are told that the answer depends on it. */
+export function wantsPage(accept: string | undefined, reply: FastifyReply): boolean {
+  // CORS has named `origin` already.
+  void reply.header('vary', [reply.getHeader('vary'), 'accept'].filter(Boolean).join(', '));
+  return accept?.includes('text/html') === true;
+}
+
+/** Makes an answer a page. `policy` are the directives of its Content-Security-Policy beside `default-src 'none'`. */
+export function answerAsPage(reply: FastifyReply, ...policy: readonly string[]): void {
+  void reply.type('text/html; charset=utf-8');
+  void reply.header('content-security-policy', ["default-src 'none'", ...policy].join('; '));
+}
+
+/** A text as it stands between tags. */
+export function escapeHtml(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}
+
+/** A text as it stands in an attribute, with its quotes. */
+export function quoteHtml(text: string): string {
+  return `"${escapeHtml(text).replaceAll('"', '&quot;')}"`;
+}
