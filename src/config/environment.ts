@@ -739,4 +739,11 @@ export class Environment {
    */
   @Text()
   readonly RECORD_FILE: string = '';
+
+  /**
+   * Directory of the recordings that clients start and stop with SIMULATOR_CONTROL=true, each tenant in a folder of its own; it is created
+   * when it does not exist. Empty: there are none.
+   */
+  @Text()
+  readonly RECORD_DIR: string = '';
 }

@@ -25,4 +25,5 @@ export * from './upstream-notice.js';
 export * from './turn-headers.js';
 export * from './provider-registry.js';
 export * from './providers.module.js';
+export { Recorder, type Recording } from './recording/recorder.js';
 export { Random, type ResponsesEntry, responsesOptions, SystemRandom } from './routing/index.js';

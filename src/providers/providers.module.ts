@@ -17,6 +17,6 @@ import { ConfiguredProviders, Random, SystemRandom } from './routing/index.js';
     ProviderRegistry,
     { provide: Random, useClass: SystemRandom },
   ],
-  exports: [HostedTools, ProviderRegistry],
+  exports: [HostedTools, ProviderRegistry, Recorder],
 })
 export class ProvidersModule {}

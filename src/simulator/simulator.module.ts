@@ -3,6 +3,7 @@ import { type DynamicModule, Module, type Provider } from '@nestjs/common';
 import { VariableSource } from '../config/index.js';
 import { Clock } from '../time/index.js';
 import { ControlSwitch, SimulatorControlController } from './control.controller.js';
+import { RecordingsController } from './recordings.controller.js';
 import { SimulatorOptions } from './simulator-options.js';
 import { SimulatorController, StatisticsSwitch } from './simulator.controller.js';
 import { SimulatorProvider } from './simulator.provider.js';
@@ -14,7 +15,7 @@ import { isControlOpen, readSimulatorVariables, SimulatorVariables } from './sim
  * The simulator: simulated models, `GET /simulator/stats` and, with SIMULATOR_CONTROL, the other routes of `/simulator`. Import it beside AntiphonModule, or in its `imports`.
  */
 @Module({
-  controllers: [SimulatorController, SimulatorControlController],
+  controllers: [SimulatorController, SimulatorControlController, RecordingsController],
   providers: [
     {
       provide: SimulatorVariables,

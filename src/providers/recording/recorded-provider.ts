@@ -17,7 +17,7 @@ export interface RecordedTurn {
   readonly steps: readonly RecordedStep[];
 }
 
-/** Wraps a provider and passes each finished turn to `save`. */
+/** Wraps a provider, and records the turns that somebody takes when they begin: `openFor` gives what takes them when they are finished. */
 export class RecordedProvider extends PushingProvider {
   override readonly hostedTools: ModelProviderBase['hostedTools'];
   override readonly compactsContexts: boolean;
@@ -29,7 +29,7 @@ export class RecordedProvider extends PushingProvider {
   constructor(
     private readonly provider: ModelProviderBase,
     private readonly clock: Clock,
-    private readonly save: (turn: RecordedTurn) => void,
+    private readonly openFor: (turn: Turn) => ((recorded: RecordedTurn) => void) | undefined,
   ) {
     super();
     this.hostedTools = provider.hostedTools;
@@ -62,6 +62,8 @@ export class RecordedProvider extends PushingProvider {
 
   /** Turns that were stopped by the service or the client are not saved: their replay would end early. */
   override async push(turn: Turn, sink: ModelSink): Promise<void> {
+    const save = this.openFor(turn);
+    if (save === undefined) return askProvider(this.provider, turn, sink);
     const tape = new Tape(this.clock);
     const recording = new RecordingSink(sink, tape);
     try {
@@ -71,7 +73,7 @@ export class RecordedProvider extends PushingProvider {
       if (!recording.isStopped) tape.fail(error);
       throw error;
     } finally {
-      if (!recording.isStopped) this.save({ request: placeOf(turn.context), steps: tape.steps });
+      if (!recording.isStopped) save({ request: placeOf(turn.context), steps: tape.steps });
     }
   }
 }
