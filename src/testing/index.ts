@@ -7,6 +7,11 @@ export * from './mcp/index.js';
 export * from './scripted-provider.js';
 export * from './sequential-id-generator.js';
 export * from './simulation/index.js';
-export * from './state/state-contract.js';
-export type { StateContractName } from './state/part.js';
-export type { OpenedState, OptionalContract, StateSubject } from './state/state-subject.js';
+export {
+  type ContractGroup,
+  type OpenedState,
+  type OptionalContract,
+  stateContract,
+  type StateContractName,
+  type StateSubject,
+} from './state/index.js';

@@ -1,6 +1,5 @@
 import type { StateSubject } from '../../src/testing/index.js';
-import { openMemory } from '../../src/testing/state/open-memory.js';
-import { type TestedState, withDefaults } from '../../src/testing/state/tested-state.js';
+import { openMemory, type TestedState, withDefaults } from '../../src/testing/state/index.js';
 import { CLUSTER_URL, HAS_REDIS } from '../support/redis/describe-redis.js';
 import { openPostgres } from './postgres-fixture.js';
 import { openRedis } from './redis-fixture.js';

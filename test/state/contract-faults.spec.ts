@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Tenant } from '../../src/access/index.js';
 import type { StateBackend } from '../../src/state/index.js';
 import { type OpenedState, stateContract, type StateSubject } from '../../src/testing/index.js';
-import { openMemory } from '../../src/testing/state/open-memory.js';
+import { openMemory } from '../../src/testing/state/index.js';
 
 /** Something wrong, and the case that has to notice it. */
 interface StateFault {

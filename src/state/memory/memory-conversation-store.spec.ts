@@ -1,7 +1,15 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 
-import { createConversation, seenIn, turnIn } from '../../testing/state/conversations.js';
-import { append, contextFrom, contextOf, message, newTenant } from '../../testing/state/records.js';
+import {
+  append,
+  contextFrom,
+  contextOf,
+  createConversation,
+  message,
+  newTenant,
+  seenIn,
+  turnIn,
+} from '../../testing/state/index.js';
 import { FakeClock } from '../../testing/index.js';
 import { StoreUnavailableError } from '../errors.js';
 import { MemoryBackend } from './memory-backend.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { append, contextFrom, contextOf, message, newTenant, recordOf } from '../../testing/state/records.js';
+import { append, contextFrom, contextOf, message, newTenant, recordOf } from '../../testing/state/index.js';
 import { FakeClock } from '../../testing/index.js';
 import { WriteLockLostError, StoreUnavailableError } from '../errors.js';
 import { MemoryBackend } from './memory-backend.js';

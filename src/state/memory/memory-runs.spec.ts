@@ -1,8 +1,18 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { Deliveries } from '../../testing/state/deliveries.js';
-import { append, message, newTenant } from '../../testing/state/records.js';
-import { cancelledOf, deltas, endingOf, enqueue, launch, NO_BOUNDS, queuedOf } from '../../testing/state/runs.js';
+import {
+  append,
+  cancelledOf,
+  Deliveries,
+  deltas,
+  endingOf,
+  enqueue,
+  launch,
+  message,
+  newTenant,
+  NO_BOUNDS,
+  queuedOf,
+} from '../../testing/state/index.js';
 import { FakeClock } from '../../testing/index.js';
 import { QueueFullError, StoreUnavailableError } from '../errors.js';
 import { MemoryBackend } from './memory-backend.js';

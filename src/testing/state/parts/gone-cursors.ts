@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict';
 
 import type { Tenant } from '../../../access/index.js';
-import { BOOKMARK_MS } from '../../../state/bookmark.js';
-import { type Page, type PageRequest, type StateBackend, UnknownCursorError } from '../../../state/index.js';
+import {
+  BOOKMARK_MS,
+  type Page,
+  type PageRequest,
+  type StateBackend,
+  UnknownCursorError,
+} from '../../../state/index.js';
 import { requireAlike } from '../assertions.js';
 import { createConversation, listedIn } from '../conversations.js';
 import { part } from '../part.js';
