@@ -16,6 +16,10 @@ export class AuditedBackend extends StateBackend {
     return this.memory.responses;
   }
 
+  override get runs() {
+    return this.memory.runs;
+  }
+
   override get graph() {
     return this.memory.graph;
   }

@@ -6,7 +6,7 @@ import { ConnectionRegistry, ConnectionsModule } from '../connections/index.js';
 import { ContextModule, ContinuationCaches } from '../context/index.js';
 import { OperationsModule, Readiness } from '../operations/index.js';
 import { ResponsesModule, RunningTurns } from '../responses/index.js';
-import { ResponseStore, StateCallObserver, StateModule } from '../state/index.js';
+import { BackgroundRuns, StateCallObserver, StateModule } from '../state/index.js';
 import { Clock } from '../time/index.js';
 import { HttpMetrics } from './http-metrics.js';
 import { MetricsController, MetricsSwitch } from './metrics.controller.js';
@@ -64,7 +64,7 @@ class MetricsRegistryModule {}
       provide: 'antiphon: process metrics',
       inject: [
         ...[METRICS, Environment, ConnectionRegistry, RunningTurns, ContinuationCaches],
-        ...[BodyBudget, ResponseStore, Readiness, Clock],
+        ...[BodyBudget, BackgroundRuns, Readiness, Clock],
       ],
       useFactory: (
         metrics: Metrics | null,
@@ -73,11 +73,11 @@ class MetricsRegistryModule {}
         runningTurns: RunningTurns,
         caches: ContinuationCaches,
         bodies: BodyBudget,
-        store: ResponseStore,
+        runs: BackgroundRuns,
         readiness: Readiness,
         clock: Clock,
       ) => {
-        const parts = { environment, connections, runningTurns, caches, bodies, store, readiness, clock };
+        const parts = { environment, connections, runningTurns, caches, bodies, runs, readiness, clock };
         if (metrics !== null) measureProcess(metrics, parts);
         return parts;
       },

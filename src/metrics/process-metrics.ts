@@ -6,7 +6,7 @@ import { lostLines } from '../logging/index.js';
 import type { Readiness } from '../operations/index.js';
 import { readVersion } from '../read-version.js';
 import type { RunningTurns } from '../responses/index.js';
-import type { ResponseStore } from '../state/index.js';
+import type { BackgroundRuns } from '../state/index.js';
 import { type Clock, SharedClock } from '../time/index.js';
 import type { Metrics } from './metrics.js';
 
@@ -23,14 +23,14 @@ export interface MeasuredParts {
   readonly runningTurns: RunningTurns;
   readonly caches: ContinuationCaches;
   readonly bodies: BodyBudget;
-  readonly store: ResponseStore;
+  readonly runs: BackgroundRuns;
   readonly readiness: Readiness;
   readonly clock: Clock;
 }
 
 /** Registers what is read when the metrics are, and costs nothing in between. */
 export function measureProcess(metrics: Metrics, parts: MeasuredParts): void {
-  const { environment, connections, runningTurns, caches, bodies, store, readiness, clock } = parts;
+  const { environment, connections, runningTurns, caches, bodies, runs, readiness, clock } = parts;
   metrics.gauge('antiphon_build_info', 'Always 1.', ['version', 'node', 'state'] as const, (gauge) =>
     gauge.set({ version: readVersion(), node: process.version, state: environment.STATE }, 1),
   );
@@ -66,7 +66,7 @@ export function measureProcess(metrics: Metrics, parts: MeasuredParts): void {
     `Background turns that wait in the queue of all replicas; at most ${MOST_COUNTED} are counted.`,
     [],
     async (gauge) => {
-      const waiting = store.queuedBefore(clock.now() + STATE_LIMIT_MS, MOST_COUNTED).catch(() => undefined);
+      const waiting = runs.queuedBefore(clock.now() + STATE_LIMIT_MS, MOST_COUNTED).catch(() => undefined);
       const found = await clock.within(waiting, STATE_LIMIT_MS);
       // Without an answer there is no value, rather than a wrong one.
       if (found?.value === undefined) gauge.remove();

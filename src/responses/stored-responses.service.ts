@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import type { Tenant } from '../access/index.js';
 import { ApiError, type Item, type ListObject, type ResponseObject, toListObject } from '../protocol/index.js';
-import { type DeleteOptions, type PageRequest, ResponseStore } from '../state/index.js';
+import { BackgroundRuns, type DeleteOptions, type PageRequest, ResponseStore } from '../state/index.js';
 import { BackgroundResponses } from './background/background-responses.js';
 
 /**
@@ -13,6 +13,7 @@ import { BackgroundResponses } from './background/background-responses.js';
 export class StoredResponsesService {
   constructor(
     private readonly store: ResponseStore,
+    private readonly runs: BackgroundRuns,
     private readonly background: BackgroundResponses,
   ) {}
 
@@ -28,7 +29,7 @@ export class StoredResponsesService {
    * a response that is already deleted.
    */
   async delete(tenant: Tenant, responseId: string, options: DeleteOptions, within?: string): Promise<void> {
-    for (const id of await this.store.unfinished(tenant, responseId, options, within)) {
+    for (const id of await this.runs.unfinished(tenant, responseId, options, within)) {
       await this.background.cancel(tenant, id);
     }
     const deleted = await this.store.delete(tenant, responseId, options, within);

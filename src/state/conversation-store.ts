@@ -44,7 +44,7 @@ export type ConversationRefusal =
 
 /**
  * Stores conversations and their items, which do not expire. Other tenants' conversations are not found. A turn appends to
- * its conversation with `ResponseStore.save` or `finish`. Methods throw StoreUnavailableError when the backend is
+ * its conversation with `ResponseStore.save` or `BackgroundRuns.finish`. Methods throw StoreUnavailableError when the backend is
  * unavailable.
  */
 export abstract class ConversationStore {

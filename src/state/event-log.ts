@@ -58,7 +58,7 @@ export type LogPage =
 
 /**
  * The events of background responses, for their readers and for further attempts. The terminal event is appended by
- * `ResponseStore.finish` and `conclude`.
+ * `BackgroundRuns.finish` and `conclude`.
  */
 export abstract class EventLog {
   /**

@@ -1,6 +1,6 @@
-export * from './background-record.js';
-export * from './claims.js';
+export * from './background-runs.js';
 export { BOOKMARK_MS } from './bookmark.js';
+export * from './claims.js';
 export * from './conversation-store.js';
 export * from './deletion-notices.js';
 export * from './errors.js';

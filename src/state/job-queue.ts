@@ -57,7 +57,7 @@ export interface QueueWorker {
 
 /**
  * Queues of jobs, each delivered at least once, oldest first, to one process at a time. Jobs are enqueued by
- * ResponseStore, together with the change that they belong to.
+ * BackgroundRuns, together with the change that they belong to.
  */
 export abstract class JobQueue {
   /** Whether jobs outlive the process. */

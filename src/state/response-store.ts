@@ -1,14 +1,5 @@
 import type { Tenant } from '../access/index.js';
 import type { Item, Origin, ResponseObject } from '../protocol/index.js';
-import type {
-  ConcludeOptions,
-  Ending,
-  QueueBounds,
-  QueuedRecord,
-  StartedRun,
-  UnfinishedResponse,
-} from './background-record.js';
-import type { Run } from './event-log.js';
 import type { Page, PageRequest } from './page.js';
 import type { ResponseRecord } from './response-record.js';
 
@@ -49,53 +40,6 @@ export abstract class ResponseStore {
    * WriteLockLostError, and saves nothing, when the session lock was lost, and SessionFullError.
    */
   abstract save(tenant: Tenant, record: ResponseRecord): void | Promise<void>;
-
-  /**
-   * Stores a queued background response with its first events, and enqueues its job: all or nothing. It does not expire
-   * before it has ended. Throws QueueFullError and SessionFullError.
-   */
-  abstract create(tenant: Tenant, record: QueuedRecord, bounds: QueueBounds): Promise<void>;
-
-  /**
-   * Begins an attempt to run a background response; earlier attempts write nothing more. It is `in_progress` once an
-   * attempt has logged `response.in_progress`. Undefined when the response has ended or was deleted, or when a later attempt has started.
-   */
-  abstract start(run: Run): Promise<StartedRun | undefined>;
-
-  /** Does not count a started attempt: the process hands it back. Does nothing when the run was lost. */
-  abstract handBack(run: Run): Promise<void>;
-
-  /**
-   * Ends a response that is running, with its last events and further jobs: all or nothing, and once. Throws
-   * RunLostError when it has ended otherwise, was deleted, or another attempt has started; WriteLockLostError.
-   */
-  abstract finish(run: Run, ending: Ending): Promise<void>;
-
-  /**
-   * Ends a background response from outside of its run: `compose` makes the end of what it has come to, and nothing can
-   * be logged in between; without an end it goes on. Returns that end's response, or the response unchanged; undefined when it is not found, or was never
-   * in the background. Runs on all replicas are notified (RunNotices).
-   */
-  abstract conclude(
-    tenant: Tenant,
-    responseId: string,
-    compose: (unfinished: UnfinishedResponse) => Ending | undefined,
-    options: ConcludeOptions,
-  ): Promise<ResponseObject | undefined>;
-
-  /** The ids of the background responses that a deletion would delete before they have ended. */
-  abstract unfinished(
-    tenant: Tenant,
-    responseId: string,
-    options: DeleteOptions,
-    within?: string,
-  ): Promise<readonly string[]>;
-
-  /** Background responses that were created before a time and are still queued, oldest first, up to `limit`. */
-  abstract queuedBefore(
-    createdBefore: number,
-    limit: number,
-  ): Promise<readonly { readonly tenant: Tenant; readonly responseId: string }[]>;
 
   abstract get(tenant: Tenant, responseId: string, within?: string): Promise<ResponseObject | undefined>;
 

@@ -1,3 +1,4 @@
+import type { BackgroundRuns } from './background-runs.js';
 import type { Claims } from './claims.js';
 import type { ConversationStore } from './conversation-store.js';
 import type { DeletionNotices } from './deletion-notices.js';
@@ -16,6 +17,7 @@ import type { WriteLock } from './write-lock.js';
 /** The implementations of the state contracts over one storage. */
 export abstract class StateBackend {
   abstract readonly responses: ResponseStore;
+  abstract readonly runs: BackgroundRuns;
   abstract readonly graph: ResponseGraph;
   abstract readonly sessions: SessionStore;
   abstract readonly conversations: ConversationStore;

@@ -7,6 +7,7 @@ import {
   type Provider,
 } from '@nestjs/common';
 
+import { BackgroundRuns } from './background-runs.js';
 import { Claims } from './claims.js';
 import { ConversationStore } from './conversation-store.js';
 import { DeletionNotices } from './deletion-notices.js';
@@ -36,16 +37,17 @@ class StateLifecycle implements OnModuleInit, OnApplicationShutdown {
   }
 }
 
-/** A contract of the selected backend, whose calls are observed where somebody does. */
+/** A contract of the selected backend, whose calls are observed where somebody does, under the name that metrics have for it. */
 function observed(
   token: Abstract<object>,
-  name: 'responses' | 'graph' | 'sessions' | 'conversations' | 'claims',
+  member: 'responses' | 'runs' | 'graph' | 'sessions' | 'conversations' | 'claims',
+  name: string = member,
 ): Provider {
   return {
     provide: token,
     inject: [StateBackend, { token: StateCallObserver, optional: true }],
     useFactory: (backend: StateBackend, observer?: StateCallObserver | null) =>
-      observeCalls<object>(backend[name], name, observer ?? null),
+      observeCalls<object>(backend[member], name, observer ?? null),
   };
 }
 
@@ -53,6 +55,8 @@ function observed(
 @Module({
   providers: [
     observed(ResponseStore, 'responses'),
+    // Dashboards know its operations as those of `responses`.
+    observed(BackgroundRuns, 'runs', 'responses'),
     observed(ResponseGraph, 'graph'),
     observed(SessionStore, 'sessions'),
     observed(ConversationStore, 'conversations'),
@@ -68,6 +72,7 @@ function observed(
   ],
   exports: [
     ResponseStore,
+    BackgroundRuns,
     ResponseGraph,
     SessionStore,
     ConversationStore,

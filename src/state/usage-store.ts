@@ -54,7 +54,7 @@ export interface UsageSum {
 }
 
 /**
- * What turns have used. It outlives the responses. A backend that has one also stores the `usage` of the responses that its ResponseStore
+ * What turns have used. It outlives the responses. A backend that has one also stores the `usage` of the responses that it
  * saves and ends, together with them.
  */
 export abstract class UsageStore {

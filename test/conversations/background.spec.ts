@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 
-import { ConversationChangedError, type ModelEvent, ResponseStore } from '../../src/index.js';
+import { BackgroundRuns, ConversationChangedError, type ModelEvent } from '../../src/index.js';
 import { BackgroundWorker } from '../../src/responses/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { createInBackground, whenEnded, whenRunning } from '../support/background.js';
@@ -110,8 +110,8 @@ describe.each(STATES)('background turns in conversations in $state', ({ open }) 
     held.hold(2);
     const first = service.api.create({ input: 'first', conversation: conversation.id });
     await held.whenBegun(1);
-    const store = service.app.get(ResponseStore);
-    const handedBack = whenCalled(store, 'handBack');
+    const runs = service.app.get(BackgroundRuns);
+    const handedBack = whenCalled(runs, 'handBack');
     const second = await create('second');
     await handedBack;
     // It takes no place of others meanwhile.
@@ -168,10 +168,10 @@ describe.each(STATES)('background turns in conversations in $state', ({ open }) 
     held.hold();
     const { id } = await create('slow');
     await held.whenBegun(1);
-    const store = service.app.get(ResponseStore);
-    const finish = store.finish.bind(store);
-    store.finish = async () => {
-      store.finish = finish;
+    const runs = service.app.get(BackgroundRuns);
+    const finish = runs.finish.bind(runs);
+    runs.finish = async () => {
+      runs.finish = finish;
       throw new ConversationChangedError(conversation.id);
     };
     held.letGo('slow');

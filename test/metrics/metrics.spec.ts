@@ -99,6 +99,16 @@ describe('metrics', () => {
     expect(sumOf(await scrape(service), 'antiphon_state_call_seconds_count', saved)).toBe(1);
   });
 
+  it('count the calls about background responses as operations of `responses`', async () => {
+    const { id } = await service.client().responses.create({ ...say, background: true });
+    while ((await service.client().responses.retrieve(id)).status !== 'completed') await new Promise(setImmediate);
+    const samples = await scrape(service);
+    for (const method of ['create', 'start', 'finish']) {
+      const done = { operation: `responses.${method}`, outcome: 'ok' };
+      expect(sumOf(samples, 'antiphon_state_call_seconds_count', done)).toBe(1);
+    }
+  });
+
   it('count parents that connections remember', async () => {
     await using socket = await SocketClient.open(service);
     socket.create({ input: 'Hi' });

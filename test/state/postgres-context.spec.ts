@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 
 import type { Tenant } from '../../src/access/index.js';
-import { ContextTooLargeError, type ResponseStore } from '../../src/state/index.js';
+import { type BackgroundRuns, ContextTooLargeError, type ResponseStore } from '../../src/state/index.js';
 import { createConversation, openConversation, turnIn } from '../../src/testing/state/conversations.js';
 import { contextFrom, contextOf, message, newTenant, recordOf } from '../../src/testing/state/records.js';
 import { endingOf, enqueue } from '../../src/testing/state/runs.js';
@@ -17,11 +17,12 @@ describe('what one turn may bring back from PostgreSQL', () => {
   const MAX_BYTES = 10_000;
   let opened: OpenedPostgres;
   let store: ResponseStore;
+  let runs: BackgroundRuns;
   let tenant: Tenant;
 
   beforeAll(async () => {
     opened = await openPostgres();
-    store = (await opened.replica({ CONTEXT_MAX_BYTES: MAX_BYTES })).responses;
+    ({ responses: store, runs } = await opened.replica({ CONTEXT_MAX_BYTES: MAX_BYTES }));
   });
   beforeEach(() => {
     tenant = newTenant();
@@ -46,13 +47,13 @@ describe('what one turn may bring back from PostgreSQL', () => {
 
   it('is the context of a background response up to the limit, which counts its input too', async () => {
     await save('a', MAX_BYTES - 1000);
-    await enqueue(store, tenant, 'b', { parentId: 'a', input: [itemOf('b-in', 1000)] });
-    await enqueue(store, tenant, 'c', { parentId: 'a', input: [itemOf('c-in', 1001)] });
-    expect((await store.start({ tenant, responseId: 'b', attempt: 1 }))?.context).toHaveLength(2);
-    const start = store.start({ tenant, responseId: 'c', attempt: 1 });
+    await enqueue(runs, tenant, 'b', { parentId: 'a', input: [itemOf('b-in', 1000)] });
+    await enqueue(runs, tenant, 'c', { parentId: 'a', input: [itemOf('c-in', 1001)] });
+    expect((await runs.start({ tenant, responseId: 'b', attempt: 1 }))?.context).toHaveLength(2);
+    const start = runs.start({ tenant, responseId: 'c', attempt: 1 });
     await expect(start).rejects.toBeInstanceOf(ContextTooLargeError);
     // It can be ended as failed then.
-    const failed = await store.conclude(tenant, 'c', () => endingOf('c', { status: 'failed' }), { attempt: 1 });
+    const failed = await runs.conclude(tenant, 'c', () => endingOf('c', { status: 'failed' }), { attempt: 1 });
     expect(failed).toMatchObject({ status: 'failed' });
   });
 
@@ -133,8 +134,8 @@ describe('what one turn may bring back from PostgreSQL', () => {
     expect((await store.chain(tenant, 'r'))?.items).toHaveLength(3);
     await save('b', 300, 'r');
     await expect(store.chain(tenant, 'b')).rejects.toBeInstanceOf(ContextTooLargeError);
-    await enqueue(store, tenant, 'bg', { parentId: 'r', input: [itemOf('q', 300)] });
-    const start = store.start({ tenant, responseId: 'bg', attempt: 1 });
+    await enqueue(runs, tenant, 'bg', { parentId: 'r', input: [itemOf('q', 300)] });
+    const start = runs.start({ tenant, responseId: 'bg', attempt: 1 });
     await expect(start).rejects.toBeInstanceOf(ContextTooLargeError);
   });
 

@@ -216,8 +216,8 @@ describe('conversations of replicas over one PostgreSQL', () => {
     const run = await launch(one, tenant, 'bg');
     const lease = await openConversation(one, tenant, 'c');
     const ending = endingOf('bg', { ...partsIn('c', lease), at: 3 });
-    await Promise.all([one.responses.finish(run, ending), other.responses.finish(run, ending)]);
-    await one.responses.finish(run, ending);
+    await Promise.all([one.runs.finish(run, ending), other.runs.finish(run, ending)]);
+    await one.runs.finish(run, ending);
     expect(await seenIn(one, tenant, 'c')).toEqual(['a', ...contextFrom('bg')]);
   });
 

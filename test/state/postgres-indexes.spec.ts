@@ -178,19 +178,19 @@ describe('the statements of PostgreSQL on 20,000 responses', () => {
   });
 
   it('create and run background responses by an index', async () => {
-    const { responses: store, log } = opened.backend;
+    const { responses: store, runs, log } = opened.backend;
     const run = { tenant, responseId: 'r10-4', attempt: 1 };
     const jobs = [{ queue: 'webhooks', data: {} }] as const;
     for (const use of [
-      () => store.create(tenant, queuedOf('queued', { parentId: 'r20-38', sessionId: 's20' }), NO_BOUNDS),
-      () => store.queuedBefore(START + 1000, 10),
-      () => store.start(run),
+      () => runs.create(tenant, queuedOf('queued', { parentId: 'r20-38', sessionId: 's20' }), NO_BOUNDS),
+      () => runs.queuedBefore(START + 1000, 10),
+      () => runs.start(run),
       () => log.append(run, deltas(20, 5)),
       () => store.get(tenant, 'r10-4'),
-      () => store.handBack(run),
-      () => store.finish(run, endingOf('r10-4', { at: 25 })),
-      () => store.finish({ ...run, responseId: 'r10-8', attempt: 0 }, endingOf('r10-8', { at: 20, jobs })),
-      () => store.conclude(tenant, 'r10-12', () => cancelledOf('r10-12', { at: 20 }), { within: 's10', attempt: 0 }),
+      () => runs.handBack(run),
+      () => runs.finish(run, endingOf('r10-4', { at: 25 })),
+      () => runs.finish({ ...run, responseId: 'r10-8', attempt: 0 }, endingOf('r10-8', { at: 20, jobs })),
+      () => runs.conclude(tenant, 'r10-12', () => cancelledOf('r10-12', { at: 20 }), { within: 's10', attempt: 0 }),
     ]) {
       await expectIndexes(use);
     }

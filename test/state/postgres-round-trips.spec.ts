@@ -107,20 +107,20 @@ describe('round trips to PostgreSQL', () => {
     const run = await launch(backend, tenant, 'bg-in-c');
     const lease = await openConversation(backend, tenant, 'with-bg');
     statements.take();
-    await backend.responses.finish(run, endingOf('bg-in-c', { ...partsIn('with-bg', lease), at: 3 }));
+    await backend.runs.finish(run, endingOf('bg-in-c', { ...partsIn('with-bg', lease), at: 3 }));
     expect(statements.take()).toHaveLength(1);
   });
 
   it('are one to append events, to read them, and to end what has run', async () => {
-    const { responses: store, log } = opened.backend;
+    const { responses: store, runs, log } = opened.backend;
     const run = await launch(opened.backend, tenant, 'background', { parentId: 'r999' });
     const steps: readonly (readonly [trips: number, step: () => Promise<unknown>])[] = [
       [1, () => log.append(run, deltas(3, 100))],
       [1, () => log.read(tenant, 'background', 50)],
       // The attempt; then, at the same time, the log, the context and the parent.
-      [4, () => startRun(store, { ...run, attempt: 2 })],
-      [1, () => store.handBack({ ...run, attempt: 2 })],
-      [1, () => store.finish({ ...run, attempt: 2 }, endingOf('background', { at: 103 }))],
+      [4, () => startRun(runs, { ...run, attempt: 2 })],
+      [1, () => runs.handBack({ ...run, attempt: 2 })],
+      [1, () => runs.finish({ ...run, attempt: 2 }, endingOf('background', { at: 103 }))],
       [1, () => store.get(tenant, 'background')],
     ];
     for (const [trips, step] of steps) {
@@ -135,7 +135,7 @@ describe('round trips to PostgreSQL', () => {
     ['nine, with a lock, when the queue is nearly full', 9, 50],
   ])('are %s to create what runs in the background', async (_, trips, perTenant) => {
     statements.take();
-    await opened.backend.responses.create(tenant, queuedOf(`queued-${trips}`), { ...NO_BOUNDS, perTenant });
+    await opened.backend.runs.create(tenant, queuedOf(`queued-${trips}`), { ...NO_BOUNDS, perTenant });
     expect(statements.take()).toHaveLength(trips);
   });
 

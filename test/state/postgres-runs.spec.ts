@@ -29,7 +29,7 @@ describe('attempts that meet in PostgreSQL', () => {
 
   const WRITES: Readonly<Record<string, (run: Run) => Promise<unknown>>> = {
     'an append': (run) => opened.backend.log.append(run, deltas(3, 2)),
-    'an end': (run) => opened.backend.responses.finish(run, endingOf(run.responseId, { at: 3 })),
+    'an end': (run) => opened.backend.runs.finish(run, endingOf(run.responseId, { at: 3 })),
   };
 
   it.each(Object.entries(WRITES))('%s waits for a later attempt that is starting, and is lost', async (_, write) => {
@@ -49,30 +49,28 @@ describe('attempts that meet in PostgreSQL', () => {
     const run = await launch(opened.backend, tenant, 'a');
     const { promise: told, resolve } = Promise.withResolvers<readonly string[]>();
     opened.backend.runNotices.subscribe({ ended: resolve });
-    await other.responses.conclude(tenant, 'a', () => cancelledOf('a', { at: 3 }), {});
+    await other.runs.conclude(tenant, 'a', () => cancelledOf('a', { at: 3 }), {});
     expect(await told).toEqual(['a']);
     await expect(opened.backend.log.append(run, deltas(3, 1))).rejects.toBeInstanceOf(RunLostError);
   });
 
   it('takes the same end a second time, for a connection that broke', async () => {
     const run = await launch(opened.backend, tenant, 'a');
-    const { responses, log } = opened.backend;
+    const { responses, runs, log } = opened.backend;
     const ending = endingOf('a', { at: 3 });
-    await responses.finish(run, ending);
+    await runs.finish(run, ending);
     const stateOf = async (): Promise<unknown> => [await responses.get(tenant, 'a'), await readAll(log, run)];
     const before = await stateOf();
-    await responses.finish(run, ending);
+    await runs.finish(run, ending);
     expect(await stateOf()).toEqual(before);
-    await expect(responses.finish(run, endingOf('a', { at: 3, status: 'failed' }))).rejects.toBeInstanceOf(
-      RunLostError,
-    );
+    await expect(runs.finish(run, endingOf('a', { at: 3, status: 'failed' }))).rejects.toBeInstanceOf(RunLostError);
   });
 
   it('leaves no job of a creation that fails in the middle of its transaction', async () => {
     const jobs = async (): Promise<number> => (await opened.database.query('SELECT FROM antiphon_jobs.job')).length;
-    await enqueue(opened.backend.responses, tenant, 'a');
+    await enqueue(opened.backend.runs, tenant, 'a');
     const before = await jobs();
-    await expect(enqueue(opened.backend.responses, tenant, 'a')).rejects.toThrow();
+    await expect(enqueue(opened.backend.runs, tenant, 'a')).rejects.toThrow();
     expect(await jobs()).toBe(before);
   });
 });

@@ -47,7 +47,7 @@ describeRedis('keys of a cluster', () => {
       await append(backend.responses, tenant, 'b', { parentId: 'a' });
       await append(backend.responses, tenant, 'fork', { parentId: 'a', sessionId: 'another' });
       const run = await launch(backend, tenant, 'bg', { parentId: 'fork', sessionId: 'a third' });
-      await backend.responses.finish(run, endingOf('bg', { parentId: 'fork', sessionId: 'a third', at: 3 }));
+      await backend.runs.finish(run, endingOf('bg', { parentId: 'fork', sessionId: 'a third', at: 3 }));
     });
     expect(found.size).toBe(1);
     const keys = [...found.values()].flat();
@@ -65,7 +65,7 @@ describeRedis('keys of a cluster', () => {
       await turnIn(backend, tenant, 'c', 'r');
       const run = await launch(backend, tenant, 'bg', { conversationId: 'c' });
       const lease = await openConversation(backend, tenant, 'c');
-      await backend.responses.finish(run, endingOf('bg', { ...partsIn('c', lease), at: 3 }));
+      await backend.runs.finish(run, endingOf('bg', { ...partsIn('c', lease), at: 3 }));
       await append(backend.responses, tenant, 'after', { parentId: 'bg' });
     });
     expect(found.size).toBe(1);
@@ -125,7 +125,7 @@ describeRedis('keys of a cluster', () => {
     await createConversation(backend, tenant, 'c');
     const run = await launch(backend, tenant, 'bg');
     const lease = await openConversation(backend, tenant, 'c');
-    const finished = backend.responses.finish(run, endingOf('bg', { ...partsIn('c', lease), at: 3 }));
+    const finished = backend.runs.finish(run, endingOf('bg', { ...partsIn('c', lease), at: 3 }));
     await expect(finished).rejects.toThrow('response bg was not created in conversation c');
   });
 });
@@ -155,11 +155,11 @@ describeRedis('the replicas of a service with a cluster', () => {
       return { listens, deleted, ended };
     });
     await Promise.all(heard.map(({ listens }) => listens.promise));
-    const { responses } = opened.backend;
+    const { responses, runs } = opened.backend;
     await append(responses, tenant, 'gone');
     await launch(opened.backend, tenant, 'bg');
     await responses.delete(tenant, 'gone', { cascade: false });
-    await responses.conclude(tenant, 'bg', () => endingOf('bg', { status: 'cancelled', output: [], at: 3 }), {});
+    await runs.conclude(tenant, 'bg', () => endingOf('bg', { status: 'cancelled', output: [], at: 3 }), {});
     for (const { deleted, ended } of heard) {
       expect(await deleted.promise).toEqual(['gone']);
       expect(await ended.promise).toEqual(['bg']);

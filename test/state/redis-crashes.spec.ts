@@ -59,8 +59,8 @@ class Survivor {
 
   /** Proves that nothing is left but what expires, and that nothing counts as queued. */
   async expectTidy(): Promise<void> {
-    const { responses } = this.backend;
-    await responses.create(this.tenant, queuedOf('next'), { total: 1, perTenant: 1 });
+    const { responses, runs } = this.backend;
+    await runs.create(this.tenant, queuedOf('next'), { total: 1, perTenant: 1 });
     await responses.delete(this.tenant, 'next', { cascade: false });
     const found = await findKeys(url, `${this.opened.prefix}:*`);
     const client = new Client(url);
@@ -76,13 +76,13 @@ class Survivor {
 
   private async run(job: Job): Promise<void> {
     this.turns.push(job);
-    const { responses, log } = this.backend;
+    const { runs, log } = this.backend;
     const run: Run = { tenant: this.tenant, responseId: 'a', attempt: job.attempt };
-    const started = await responses.start(run);
+    const started = await runs.start(run);
     if (started === undefined) return;
     const next = started.log.firstEvent + started.log.events.length;
     if (next === 2) await log.append(run, batch(2, begins(2)));
-    await responses.finish(run, endingOf('a', { at: Math.max(3, next), jobs: [HOOK] }));
+    await runs.finish(run, endingOf('a', { at: Math.max(3, next), jobs: [HOOK] }));
   }
 }
 
@@ -113,7 +113,7 @@ describeRedis('a replica that dies between any two commands', () => {
       await using opened = await openRedis();
       const [tenant, victim] = [newTenant(), await opened.replica()];
       const death = new Death(victim, commands);
-      const outcome = await death.during(enqueue(victim.responses, tenant, 'a'));
+      const outcome = await death.during(enqueue(victim.runs, tenant, 'a'));
       const survivor = new Survivor(opened, tenant);
       await survivor.goOn();
       const isThere = (await opened.backend.responses.get(tenant, 'a')) !== undefined;
@@ -133,15 +133,15 @@ describeRedis('a replica that dies between any two commands', () => {
       await using opened = await openRedis();
       const [tenant, victim] = [newTenant(), await opened.replica()];
       const delivered = await Deliveries.of(victim.jobs, PATIENT);
-      await enqueue(victim.responses, tenant, 'a');
+      await enqueue(victim.runs, tenant, 'a');
       const { attempt } = await delivered.at(0);
       const run: Run = { tenant, responseId: 'a', attempt };
-      await victim.responses.start(run);
+      await victim.runs.start(run);
       await victim.log.append(run, batch(2, begins(2)));
       await victim.log.append(run, deltas(3, 2));
       const death = new Death(victim, commands);
       const finish = async (): Promise<void> => {
-        await victim.responses.finish(run, endingOf('a', { at: 5, jobs: [HOOK] }));
+        await victim.runs.finish(run, endingOf('a', { at: 5, jobs: [HOOK] }));
         await delivered.stop();
       };
       await death.during(finish());
@@ -162,10 +162,10 @@ describeRedis('a queue whose keys are gone', () => {
   ])('is filled again with a response that %s', async (state, attempt) => {
     await using opened = await openRedis();
     const [tenant, victim] = [newTenant(), await opened.replica()];
-    await enqueue(victim.responses, tenant, 'a');
+    await enqueue(victim.runs, tenant, 'a');
     if (state === 'runs') {
       const run: Run = { tenant, responseId: 'a', attempt: (await (await Deliveries.of(victim.jobs)).at(0)).attempt };
-      await victim.responses.start(run);
+      await victim.runs.start(run);
       await victim.log.append(run, batch(2, begins(2)));
       await victim.stop();
     }

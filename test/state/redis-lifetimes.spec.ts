@@ -52,7 +52,7 @@ describe('keys in Redis', () => {
 
   /** Responses of every kind that have ended: with parents, in forks, of shared items, in the background, deleted. */
   const fill = async (): Promise<void> => {
-    const { responses, sessions, conversations } = opened.backend;
+    const { responses, runs, sessions, conversations } = opened.backend;
     const input = [message('shared')];
     await append(responses, tenant, 'a', { expiresAt, input });
     await append(responses, tenant, 'b', { expiresAt, input, parentId: 'a', sessionId: 'other' });
@@ -63,7 +63,7 @@ describe('keys in Redis', () => {
         sessionId: 'bg',
       });
       await sessions.fork(tenant, { sourceId: 'bg', targetId: `fork-${id}` });
-      await responses.finish(run, endingOf(id, { expiresAt, logExpiresAt: expiresAt }));
+      await runs.finish(run, endingOf(id, { expiresAt, logExpiresAt: expiresAt }));
     }
     await append(responses, tenant, 'deleted', { expiresAt });
     await append(responses, tenant, 'child', { expiresAt, parentId: 'deleted' });
@@ -85,7 +85,7 @@ describe('keys in Redis', () => {
     await fill();
     // What it continues is kept for a year when nobody purges.
     const continued = await launch(opened.backend, tenant, 'bg3', { parentId: 'a', sessionId: 'a' });
-    await opened.backend.responses.finish(continued, endingOf('bg3', { expiresAt, logExpiresAt: expiresAt }));
+    await opened.backend.runs.finish(continued, endingOf('bg3', { expiresAt, logExpiresAt: expiresAt }));
     opened.clock.advance(TTL_MS);
     await purge(opened.backend.responses);
     const left = await lifetimes();
@@ -106,7 +106,7 @@ describe('keys in Redis', () => {
   });
 
   it('of items and lists of a background response live as long as it when it has ended after days', async () => {
-    const { responses, sessions, graph } = opened.backend;
+    const { responses, runs, sessions, graph } = opened.backend;
     const run = await launch(opened.backend, tenant, 'bg', { sessionId: 'bg' });
     await sessions.fork(tenant, { sourceId: 'bg', targetId: 'fork' });
     const lists = [
@@ -116,7 +116,7 @@ describe('keys in Redis', () => {
     ];
     // Redis has forgotten what was not renewed.
     await client.del(lists);
-    await responses.finish(run, endingOf('bg', { expiresAt }));
+    await runs.finish(run, endingOf('bg', { expiresAt }));
     for (const list of lists) expect([list, (await client.pttl(list)) > TTL_MS]).toEqual([list, true]);
     const page = { limit: 10, order: 'asc' } as const;
     for (const sessionId of ['bg', 'fork']) {
@@ -126,7 +126,7 @@ describe('keys in Redis', () => {
   });
 
   it('of lists of an unfinished response are renewed', async () => {
-    await enqueue(opened.backend.responses, tenant, 'bg', { sessionId: 'bg' });
+    await enqueue(opened.backend.runs, tenant, 'bg', { sessionId: 'bg' });
     const lists = [keys.responsesOf(tenant), keys.place(tenant, 'bg').members];
     await client.del(lists);
     opened.clock.advance(60_000);

@@ -3,7 +3,7 @@ import { Redis as Client } from 'ioredis';
 
 import type { Tenant } from '../../src/access/index.js';
 import { BOOKMARK_MS } from '../../src/state/bookmark.js';
-import type { ResponseStore } from '../../src/state/index.js';
+import type { BackgroundRuns, ResponseStore } from '../../src/state/index.js';
 import { toKey } from '../../src/state/keys.js';
 import { RedisKeys } from '../../src/state/redis/keys.js';
 import { heardBy } from '../../src/testing/state/heard.js';
@@ -31,6 +31,7 @@ const MINUTE_MS = 60_000;
 describe('responses in Redis', () => {
   let opened: OpenedRedis;
   let store: ResponseStore;
+  let runs: BackgroundRuns;
   let client: Client;
   let keys: RedisKeys;
   let tenant: Tenant;
@@ -41,7 +42,7 @@ describe('responses in Redis', () => {
   beforeEach(async () => {
     tenant = newTenant();
     opened = await openRedis();
-    store = opened.backend.responses;
+    ({ responses: store, runs } = opened.backend);
     keys = new RedisKeys(opened.prefix);
   });
   afterEach(() => opened.close());
@@ -157,7 +158,7 @@ describe('responses in Redis', () => {
       const days = (count: number): number => count * 24 * 60 * MINUTE_MS;
       await append(store, tenant, 'a', { sessionId: 's' });
       const run = await launch(opened.backend, tenant, 'bg', { parentId: 'a', sessionId: 's' });
-      await store.finish(run, endingOf('bg', { expiresAt: START + days(300) }));
+      await runs.finish(run, endingOf('bg', { expiresAt: START + days(300) }));
       const { base } = keys.place(tenant, 's');
       const keysOfA = (): Promise<ReadonlyMap<string, number>> =>
         lifetimes(`{${/\{(.*)\}/.exec(base)?.[1] ?? ''}}:r:a*`);

@@ -4,10 +4,10 @@ import type { Tenant } from '../../access/index.js';
 import { Environment } from '../../config/index.js';
 import type { FinalStatus, ResponseErrorBody, ResponseObject } from '../../protocol/index.js';
 import {
+  BackgroundRuns,
   type ConcludeOptions,
   type Ending,
   type LogBatch,
-  ResponseStore,
   type UnfinishedResponse,
 } from '../../state/index.js';
 import { estimateItemTokens, loadTokenizer } from '../../providers/index.js';
@@ -46,7 +46,7 @@ export class BackgroundEndings {
   private readonly logger = new Logger(BackgroundEndings.name);
 
   constructor(
-    private readonly store: ResponseStore,
+    private readonly runs: BackgroundRuns,
     private readonly assemblers: Assemblers,
     private readonly webhooks: Webhooks,
     private readonly observers: TurnObservers,
@@ -98,7 +98,7 @@ export class BackgroundEndings {
       composed = this.compose(unfinished, outcome, onlyQueued);
       return composed?.ending;
     };
-    const response = await this.store.conclude(tenant, responseId, compose, options);
+    const response = await this.runs.conclude(tenant, responseId, compose, options);
     // Only what is stored has ended.
     if (composed !== undefined && response === composed.ending.response) {
       this.observers.settled(composed.record);

@@ -8,7 +8,7 @@ import type { ResponseObject } from '../../protocol/index.js';
 import type { Turn } from '../../providers/index.js';
 import { Seals } from '../../seals/index.js';
 import { SessionGate } from '../../sessions/index.js';
-import { ResponseStore } from '../../state/index.js';
+import { BackgroundRuns } from '../../state/index.js';
 import { Clock } from '../../time/index.js';
 import { ActiveTurn, type TurnClient } from '../turn/active-turn.js';
 import { Admission } from '../turn/admission.js';
@@ -30,7 +30,7 @@ export class BackgroundResponses {
     private readonly resolver: TurnResolver,
     private readonly sessions: SessionGate,
     private readonly assemblers: Assemblers,
-    private readonly store: ResponseStore,
+    private readonly runs: BackgroundRuns,
     private readonly endings: BackgroundEndings,
     private readonly worker: BackgroundWorker,
     private readonly runningTurns: RunningTurns,
@@ -76,7 +76,7 @@ export class BackgroundResponses {
         job: toJob(background),
       };
       try {
-        await this.store.create(caller.tenant, record, { total, perTenant });
+        await this.runs.create(caller.tenant, record, { total, perTenant });
       } catch (error) {
         await this.admission.dequeue?.(admitted, null);
         throw error;

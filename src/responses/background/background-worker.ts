@@ -5,6 +5,7 @@ import { OutageLog } from '../../logging/index.js';
 import { ApiError, type ResponseErrorBody } from '../../protocol/index.js';
 import { Seals } from '../../seals/index.js';
 import {
+  BackgroundRuns,
   ContextTooLargeError,
   DeletionNotices,
   EventLog,
@@ -14,7 +15,6 @@ import {
   JobHandedBackError,
   JobQueue,
   type QueueWorker,
-  ResponseStore,
   type Run,
   RunLostError,
   RunNotices,
@@ -67,7 +67,7 @@ export class BackgroundWorker implements OnApplicationBootstrap {
 
   constructor(
     private readonly runner: TurnRunner,
-    private readonly store: ResponseStore,
+    private readonly runs: BackgroundRuns,
     private readonly log: EventLog,
     private readonly jobs: JobQueue,
     private readonly endings: BackgroundEndings,
@@ -133,7 +133,7 @@ export class BackgroundWorker implements OnApplicationBootstrap {
   /** Returns why the response is to fail, or null when it needs nothing more. Rejects when the turn is to run again. */
   private async start(run: Run, slot: RunSlot): Promise<ResponseErrorBody | null> {
     try {
-      const started = await this.store.start(run);
+      const started = await this.runs.start(run);
       // Undefined when it has ended, or runs elsewhere already.
       return started === undefined ? null : await this.runStarted(run, started, slot);
     } catch (error) {
@@ -161,12 +161,12 @@ export class BackgroundWorker implements OnApplicationBootstrap {
       if (isOutOfPlace(error.cause)) return { code: 'server_error', message: error.message };
       if (!isTemporary(error)) return toErrorBody(error);
       if (hasWaitedTooLong()) return WAITED_TOO_LONG;
-      await this.store.handBack(run);
+      await this.runs.handBack(run);
       throw new JobHandedBackError('the turn was refused for now', { cause: error });
     }
     // It was stopped.
     if (turn.stopReason === 'hand_over') {
-      await this.store.handBack(run);
+      await this.runs.handBack(run);
       this.logger.log(`${run.responseId} was handed back: another process goes on, or the next start`);
       throw new JobHandedBackError('the process shuts down');
     }
@@ -183,9 +183,9 @@ export class BackgroundWorker implements OnApplicationBootstrap {
     started: StartedRun,
     { admitted, transport, begunAt }: BackgroundTurn,
   ): { readonly turn: ActiveTurn; readonly log: RunLog } {
-    const { store, log: events, clock } = this;
+    const { runs, log: events, clock } = this;
     const log = new RunLog(
-      { store, log: events, clock, isDurable: this.jobs.isDurable },
+      { runs, log: events, clock, isDurable: this.jobs.isDurable },
       run,
       started,
       begunAt,
@@ -219,7 +219,7 @@ export class BackgroundWorker implements OnApplicationBootstrap {
   private async endQueued(createdBefore: number, most: number, reason: ResponseErrorBody): Promise<void> {
     const warn = (error: unknown): void => this.outages.warn('expired waits were not checked', inOneLine(error));
     try {
-      for (const { tenant, responseId } of await this.store.queuedBefore(createdBefore, most)) {
+      for (const { tenant, responseId } of await this.runs.queuedBefore(createdBefore, most)) {
         await this.endings.fail(tenant, responseId, reason, { onlyQueued: true }).catch(warn);
       }
     } catch (error) {

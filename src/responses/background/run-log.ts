@@ -1,10 +1,10 @@
 import type { StreamEvent } from '../../protocol/index.js';
 import {
+  type BackgroundRuns,
   type Ending,
   type EventLog,
   isOutOfPlace,
   type LogBatch,
-  type ResponseStore,
   type Run,
   RunLostError,
   type StartedRun,
@@ -29,7 +29,7 @@ const PAUSES: Pauses = { firstMs: 100, longestMs: 5000 };
 
 /** The dependencies of a RunLog. */
 export interface RunLogDependencies {
-  readonly store: ResponseStore;
+  readonly runs: BackgroundRuns;
   readonly log: EventLog;
   readonly clock: Clock;
   readonly isDurable: boolean;
@@ -98,7 +98,7 @@ export class RunLog implements EventSink, BackgroundRun {
     const { events, notes } = ending;
     const whole = this.toEnding(ending, this.toBatch(events, notes));
     try {
-      await this.persist(() => this.dependencies.store.finish(this.run, whole));
+      await this.persist(() => this.dependencies.runs.finish(this.run, whole));
     } catch (error) {
       if (!(error instanceof RunLostError)) throw error;
       this.giveUp(error);

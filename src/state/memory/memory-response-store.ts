@@ -1,23 +1,13 @@
 import type { Tenant } from '../../access/index.js';
 import { estimateBytes, type Item, type ResponseObject } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
-import type {
-  ConcludeOptions,
-  Ending,
-  QueueBounds,
-  QueuedRecord,
-  StartedRun,
-  UnfinishedResponse,
-} from '../background-record.js';
 import { ConversationChangedError, SessionFullError, WriteLockLostError } from '../errors.js';
-import type { Run } from '../event-log.js';
 import type { Page, PageRequest } from '../page.js';
 import type { ResponseRecord } from '../response-record.js';
 import { type Chain, type DeleteOptions, ResponseStore } from '../response-store.js';
 import { conversationLock } from '../write-lock.js';
 import { type NewEntry, turnEntries } from './memory-conversation.js';
-import type { InProcessJobQueue } from '../in-process/in-process-job-queue.js';
-import type { MemoryRuns } from './memory-runs.js';
+import type { MemoryEventLog } from './memory-event-log.js';
 import type { InProcessLock } from '../in-process/in-process-lock.js';
 import type { MemoryState } from './memory-state.js';
 import type { MemoryUsageStore } from './memory-usage-store.js';
@@ -42,8 +32,7 @@ export class MemoryResponseStore extends ResponseStore {
   constructor(
     private readonly state: MemoryState,
     private readonly locks: InProcessLock,
-    private readonly runs: MemoryRuns,
-    private readonly jobs: InProcessJobQueue,
+    private readonly log: MemoryEventLog,
     private readonly usage: MemoryUsageStore,
     private readonly clock: Clock,
   ) {
@@ -70,79 +59,9 @@ export class MemoryResponseStore extends ResponseStore {
     }
   }
 
-  override async create(tenant: Tenant, record: QueuedRecord, bounds: QueueBounds): Promise<void> {
-    this.runs.admit(tenant, bounds);
-    this.requireRoom(tenant, record);
-    const whole = { ...record, given: [], origin: null, conversation: null, fence: null, expiresAt: Infinity };
-    const node = this.add(tenant, whole, this.runs.toRun(record));
-    this.runs.enter(node, record.opening);
-    this.jobs.add([record.job]);
-  }
-
-  override async start(run: Run): Promise<StartedRun | undefined> {
-    return this.runs.start(run);
-  }
-
-  override async handBack(run: Run): Promise<void> {
-    this.runs.handBack(run);
-  }
-
-  override async finish(run: Run, ending: Ending): Promise<void> {
-    const node = this.state.find(run.tenant, run.responseId);
-    if (node !== undefined) this.requireLock(run.tenant, { ...ending, sessionId: node.sessionId });
-    const place = this.placeOf(run.tenant, ending.conversation);
-    const entries = this.entriesOf(place, { ...ending, input: node?.input ?? [] });
-    this.runs.finish(run, ending);
-    if (node !== undefined && place !== null) this.state.place(node, place);
-    this.enter(place, entries);
-    if (ending.usage !== undefined) this.usage.add(ending.usage);
-    this.jobs.add(ending.jobs);
-    this.state.dropUntilItFits();
-  }
-
-  override async conclude(
-    tenant: Tenant,
-    responseId: string,
-    compose: (unfinished: UnfinishedResponse) => Ending | undefined,
-    { within, attempt }: ConcludeOptions,
-  ): Promise<ResponseObject | undefined> {
-    const node = this.state.find(tenant, responseId, within);
-    if (node === undefined) return undefined;
-    const composeOnce = (unfinished: UnfinishedResponse): Ending | undefined => {
-      const ending = compose(unfinished);
-      this.jobs.add(ending?.jobs ?? []);
-      if (ending?.usage !== undefined) this.usage.add(ending.usage);
-      if (ending?.uselessJob !== undefined) this.jobs.remove(ending.uselessJob);
-      return ending;
-    };
-    const response = this.runs.conclude(node, composeOnce, attempt);
-    this.state.dropUntilItFits();
-    return response;
-  }
-
-  override async unfinished(
-    tenant: Tenant,
-    responseId: string,
-    { cascade }: DeleteOptions,
-    within?: string,
-  ): Promise<readonly string[]> {
-    const node = this.state.find(tenant, responseId, within);
-    if (node === undefined) return [];
-    return subtreeOf(node, cascade)
-      .filter(({ run }) => run !== null && run.logExpiresAt === null)
-      .map(({ id }) => id);
-  }
-
-  override async queuedBefore(
-    createdBefore: number,
-    limit: number,
-  ): Promise<readonly Pick<Run, 'tenant' | 'responseId'>[]> {
-    return this.runs.queuedBefore(createdBefore, limit);
-  }
-
   override async get(tenant: Tenant, responseId: string, within?: string): Promise<ResponseObject | undefined> {
     const node = this.state.find(tenant, responseId, within);
-    return node && this.runs.show(node);
+    return node && this.log.show(node);
   }
 
   override async delete(tenant: Tenant, responseId: string, options: DeleteOptions, within?: string): Promise<number> {
@@ -197,7 +116,7 @@ export class MemoryResponseStore extends ResponseStore {
     const expired: Node[] = [];
     for (const node of this.state.all()) {
       if (node.expiresAt <= now) expired.push(node);
-      else if (node.run !== null) this.state.grow(node, -this.runs.dropLog(node));
+      else if (node.run !== null) this.state.grow(node, -this.log.dropLog(node));
       if (expired.length === PURGE_BATCH) break;
     }
     this.state.delete(expired);
@@ -216,7 +135,7 @@ export class MemoryResponseStore extends ResponseStore {
   }
 
   /** Throws WriteLockLostError when the lock of a turn was lost. */
-  private requireLock(
+  requireLock(
     tenant: Tenant,
     { fence, conversation, sessionId }: Pick<ResponseRecord, 'fence' | 'conversation' | 'sessionId'>,
   ): void {
@@ -225,7 +144,7 @@ export class MemoryResponseStore extends ResponseStore {
   }
 
   /** Throws SessionFullError when the session of a response has as many as it may have. */
-  private requireRoom(
+  requireRoom(
     tenant: Tenant,
     { sessionId, sessionLimit = Infinity }: Pick<ResponseRecord, 'sessionId' | 'sessionLimit'>,
   ): void {
@@ -235,7 +154,7 @@ export class MemoryResponseStore extends ResponseStore {
   }
 
   /** Where the response stands in its conversation. Throws ConversationChangedError. */
-  private placeOf(tenant: Tenant, place: ResponseRecord['conversation']): Node['place'] {
+  placeOf(tenant: Tenant, place: ResponseRecord['conversation']): Node['place'] {
     if (place === null) return null;
     const conversation = this.state.conversations.find(tenant, place.id);
     if (conversation?.version !== place.version) {
@@ -245,14 +164,15 @@ export class MemoryResponseStore extends ResponseStore {
   }
 
   /** What a turn appends to its conversation. Throws StoreUnavailableError when it does not fit. */
-  private entriesOf(place: Node['place'], turn: Parameters<typeof turnEntries>[0]): readonly NewEntry[] {
+  entriesOf(place: Node['place'], turn: Parameters<typeof turnEntries>[0]): readonly NewEntry[] {
     if (place === null) return [];
     const entries = turnEntries(turn);
     this.state.expectAppend(place.conversation, entries);
     return entries;
   }
 
-  private enter(place: Node['place'], entries: readonly NewEntry[]): void {
+  /** Appends a turn to its conversation. */
+  enter(place: Node['place'], entries: readonly NewEntry[]): void {
     // It was dropped if nothing but the response fits beside it.
     if (place?.conversation.alive === true) this.state.appendTo(place.conversation, entries);
   }
@@ -262,8 +182,8 @@ export class MemoryResponseStore extends ResponseStore {
     return within === undefined ? this.state.conversations.findItem(tenant, itemId) : undefined;
   }
 
-  /** Throws StoreUnavailableError for a response that does not fit. */
-  private add(tenant: Tenant, record: ResponseRecord, run: NodeRun | null, place: Node['place'] = null): Node {
+  /** Adds a response. Throws StoreUnavailableError when it does not fit. */
+  add(tenant: Tenant, record: ResponseRecord, run: NodeRun | null, place: Node['place'] = null): Node {
     const { response, input, given, origin, parentId, sessionId, expiresAt } = record;
     const parent = parentId === null ? null : (this.state.find(tenant, parentId) ?? null);
     const inherited = parent === null ? record.inherited : [];

@@ -34,9 +34,9 @@ describe(MemoryRuns.name, () => {
   it('drops nothing that has not ended, however many there are', async () => {
     const backend = open(2);
     await launch(backend, tenant, 'running');
-    await enqueue(backend.responses, tenant, 'waiting');
+    await enqueue(backend.runs, tenant, 'waiting');
     for (const id of ['1', '2', '3', '4']) await append(backend.responses, tenant, id);
-    await enqueue(backend.responses, tenant, 'another');
+    await enqueue(backend.runs, tenant, 'another');
     expect(await found(backend, 'running', 'waiting', 'another')).toEqual(['running', 'waiting', 'another']);
     expect(await found(backend, '1', '2', '3', '4')).toEqual(['3', '4']);
   });
@@ -44,11 +44,11 @@ describe(MemoryRuns.name, () => {
   it('refuses what would leave no room for responses that have ended, and drops nothing that has not', async () => {
     const backend = open(100);
     const add = (id: string): Promise<unknown> =>
-      enqueue(backend.responses, tenant, id, { input: [message(`${id}-in`, QUARTER)] });
+      enqueue(backend.runs, tenant, id, { input: [message(`${id}-in`, QUARTER)] });
     for (const id of ['1', '2']) await add(id);
     await expect(add('3')).rejects.toBeInstanceOf(QueueFullError);
     expect(await found(backend, '1', '2', '3')).toEqual(['1', '2']);
-    await backend.responses.conclude(tenant, '1', () => cancelledOf('1'), {});
+    await backend.runs.conclude(tenant, '1', () => cancelledOf('1'), {});
     await add('3');
     await backend.responses.delete(tenant, '2', { cascade: false });
     await add('4');
@@ -56,10 +56,10 @@ describe(MemoryRuns.name, () => {
 
   it.each(['finished', 'cancelled'])('drops what has ended in the order of the ends, when it is %s', async (how) => {
     const backend = open(2);
-    const { responses } = backend;
+    const { runs } = backend;
     const end = async (id: string): Promise<unknown> => {
-      if (how === 'cancelled') return responses.conclude(tenant, id, () => cancelledOf(id, { at: 3 }), {});
-      return responses.finish({ tenant, responseId: id, attempt: 1 }, endingOf(id, { at: 3 }));
+      if (how === 'cancelled') return runs.conclude(tenant, id, () => cancelledOf(id, { at: 3 }), {});
+      return runs.finish({ tenant, responseId: id, attempt: 1 }, endingOf(id, { at: 3 }));
     };
     for (const id of ['1', '2', '3']) await launch(backend, tenant, id);
     await end('3');
@@ -75,7 +75,7 @@ describe(MemoryRuns.name, () => {
     for (const id of ['1', '2', '3']) {
       const run = await launch(backend, tenant, id);
       await backend.log.append(run, log);
-      await backend.responses.finish(run, endingOf(id, { at: 4003 }));
+      await backend.runs.finish(run, endingOf(id, { at: 4003 }));
     }
     expect(await found(backend, '1', '2', '3')).toEqual(['3']);
   });
@@ -83,9 +83,9 @@ describe(MemoryRuns.name, () => {
   it('keeps nothing of what can never fit, neither its place nor its job', async () => {
     const backend = open(5);
     const big = queuedOf('big', { input: [message('big-in', 'x'.repeat(MEGABYTE / 2))] });
-    await expect(backend.responses.create(tenant, big, NO_BOUNDS)).rejects.toBeInstanceOf(StoreUnavailableError);
+    await expect(backend.runs.create(tenant, big, NO_BOUNDS)).rejects.toBeInstanceOf(StoreUnavailableError);
     expect(await found(backend, 'big')).toEqual([]);
-    await backend.responses.create(tenant, queuedOf('small'), { total: 1, perTenant: 1 });
+    await backend.runs.create(tenant, queuedOf('small'), { total: 1, perTenant: 1 });
     const worker = await Deliveries.of(backend.jobs);
     await worker.at(0);
     await worker.stop();

@@ -1,78 +1,53 @@
 import type { Tenant } from '../../access/index.js';
-import { estimateBytes, type ResponseObject, type StreamEvent } from '../../protocol/index.js';
-import type { Clock } from '../../time/index.js';
-import type { Ending, QueueBounds, QueuedRecord, StartedRun, UnfinishedResponse } from '../background-record.js';
-import { QueueFullError, RunLostError } from '../errors.js';
-import { begins, EventLog, type LogBatch, type LogPage, type Run } from '../event-log.js';
-import { finishedItems, hasItems } from '../finished-items.js';
+import type { ResponseObject } from '../../protocol/index.js';
+import {
+  BackgroundRuns,
+  type Compose,
+  type ConcludeOptions,
+  type Ending,
+  type QueueBounds,
+  type QueuedRecord,
+  type StartedRun,
+} from '../background-runs.js';
+import { RunLostError } from '../errors.js';
+import type { Run } from '../event-log.js';
+import type { InProcessJobQueue } from '../in-process/in-process-job-queue.js';
+import type { DeleteOptions } from '../response-store.js';
 import type { RunNotices } from '../run-notices.js';
+import { isRun, type MemoryEventLog, wholeLog } from './memory-event-log.js';
+import type { MemoryResponseStore } from './memory-response-store.js';
 import type { MemoryState } from './memory-state.js';
-import { isInConversation, type Node, type NodeRun, transcriptOf } from './node.js';
+import type { MemoryUsageStore } from './memory-usage-store.js';
+import { isInConversation, type NodeRun, subtreeOf, transcriptOf } from './node.js';
 
-/** Estimated bytes of an event beyond its text. */
-const EVENT_BYTES = 100;
-/** The share of the memory that responses may take before they have ended. */
-const UNFINISHED_SHARE = 0.5;
-/** Most events of a page. */
-const PAGE_EVENTS = 2000;
+/** What MemoryRuns needs. */
+export interface MemoryRunsParts {
+  readonly state: MemoryState;
+  readonly responses: MemoryResponseStore;
+  readonly log: MemoryEventLog;
+  readonly notices: RunNotices;
+  readonly jobs: InProcessJobQueue;
+  readonly usage: MemoryUsageStore;
+}
 
-type RunningNode = Node & { readonly run: NodeRun };
-
-/** The background responses in memory: those that wait, those that run, and the events of both. */
-export class MemoryRuns extends EventLog {
-  /** In the order of their creation. */
-  private readonly queued = new Set<RunningNode>();
-  private readonly queuedOf = new Map<Tenant, number>();
-  /** Estimated bytes of those that have not ended. */
-  private unfinishedBytes = 0;
-
-  constructor(
-    private readonly state: MemoryState,
-    private readonly notices: RunNotices,
-    private readonly clock: Clock,
-    private readonly maxBytes: number,
-  ) {
+/** The life of background responses in memory: created, started, ended. */
+export class MemoryRuns extends BackgroundRuns {
+  constructor(private readonly parts: MemoryRunsParts) {
     super();
-    state.onDrop = (node) => this.forget(node);
   }
 
-  /** Throws QueueFullError. */
-  admit(tenant: Tenant, { total, perTenant }: QueueBounds): void {
-    // The rest is for responses that have ended.
-    const isFull = this.unfinishedBytes > this.maxBytes * UNFINISHED_SHARE;
-    if (isFull || this.queued.size >= total) throw new QueueFullError('total');
-    if ((this.queuedOf.get(tenant) ?? 0) >= perTenant) throw new QueueFullError('perTenant');
+  override async create(tenant: Tenant, record: QueuedRecord, bounds: QueueBounds): Promise<void> {
+    const { responses, log, jobs } = this.parts;
+    log.admit(tenant, bounds);
+    responses.requireRoom(tenant, record);
+    const whole = { ...record, given: [], origin: null, conversation: null, fence: null, expiresAt: Infinity };
+    const node = responses.add(tenant, whole, toRun(record));
+    log.enter(node, record.opening);
+    jobs.add([record.job]);
   }
 
-  /** The run of a response that is about to be stored. */
-  toRun({ turn, isStream, response }: QueuedRecord): NodeRun {
-    const isContinuable = response.store;
-    return { turn, isStream, isContinuable, attempt: 0, attempts: 0, events: [], notes: [], logExpiresAt: null };
-  }
-
-  /** A response was stored and waits. */
-  enter(node: Node, opening: LogBatch): void {
-    if (!isRun(node)) return;
-    this.queued.add(node);
-    this.queuedOf.set(node.tenant, (this.queuedOf.get(node.tenant) ?? 0) + 1);
-    this.unfinishedBytes += node.bytes;
-    this.grow(node, node.run.turn.length);
-    this.write(node, opening);
-  }
-
-  /** A response was moved here with its log, and waits, runs or has ended. */
-  restore(node: Node, log: LogBatch): void {
-    if (!isRun(node)) return;
-    this.enter(node, log);
-    if (node.response.status !== 'queued') this.leaveQueue(node);
-    if (node.run.logExpiresAt === null) return;
-    this.unfinishedBytes -= node.bytes;
-    this.state.settle(node, 0);
-  }
-
-  /** Begins an attempt. */
-  start({ tenant, responseId, attempt }: Run): StartedRun | undefined {
-    const node = this.state.find(tenant, responseId);
+  override async start({ tenant, responseId, attempt }: Run): Promise<StartedRun | undefined> {
+    const node = this.parts.state.find(tenant, responseId);
     if (node === undefined || !isRun(node)) return undefined;
     const { run, parent, input, sessionId, response } = node;
     if (run.logExpiresAt !== null || run.attempt >= attempt) return undefined;
@@ -95,150 +70,83 @@ export class MemoryRuns extends EventLog {
     };
   }
 
-  /** Does not count an attempt. */
-  handBack(run: Run): void {
-    const node = this.find(run);
+  override async handBack(run: Run): Promise<void> {
+    const node = this.parts.log.find(run);
     if (node !== undefined) node.run.attempts -= 1;
   }
 
-  override async append(run: Run, batch: LogBatch): Promise<void> {
-    const node = this.find(run);
-    if (node === undefined) throw new RunLostError(run.responseId);
-    this.write(node, batch);
-    if (begins(batch)) {
-      this.leaveQueue(node);
-      node.response = { ...node.response, status: 'in_progress' };
-    }
-    this.notices.announceLogged([node.id], batch.events);
+  override async finish(run: Run, ending: Ending): Promise<void> {
+    const { state, responses, log } = this.parts;
+    const { tenant, responseId } = run;
+    const stored = state.find(tenant, responseId);
+    if (stored !== undefined) responses.requireLock(tenant, { ...ending, sessionId: stored.sessionId });
+    const place = responses.placeOf(tenant, ending.conversation);
+    const entries = responses.entriesOf(place, { ...ending, input: stored?.input ?? [] });
+    const node = log.find(run);
+    if (node === undefined) throw new RunLostError(responseId);
+    log.end(node, ending);
+    if (place !== null) state.place(node, place);
+    responses.enter(place, entries);
+    this.note(ending);
+    state.dropUntilItFits();
   }
 
-  override async read(
+  override async conclude(
     tenant: Tenant,
     responseId: string,
-    after: number,
-    within?: string,
-  ): Promise<LogPage | undefined> {
-    const node = this.state.find(tenant, responseId, within);
-    if (node === undefined) return undefined;
-    if (!isRun(node) || !node.run.isStream) return { missing: 'no stream' };
-    const { events, logExpiresAt } = node.run;
-    if ((logExpiresAt ?? Infinity) <= this.clock.now()) return { missing: 'expired' };
-    const page = events.slice(after + 1, after + 1 + PAGE_EVENTS);
-    return { events: page, isLast: logExpiresAt !== null && after + 1 + page.length >= events.length };
-  }
-
-  /** Ends a running response. Throws RunLostError. */
-  finish(run: Run, ending: Ending): void {
-    const node = this.find(run);
-    if (node === undefined) throw new RunLostError(run.responseId);
-    this.end(node, ending);
-  }
-
-  /** Ends an unfinished response from outside; undefined for one that never was in the background. */
-  conclude(
-    node: Node,
-    compose: (unfinished: UnfinishedResponse) => Ending | undefined,
-    attempt?: number,
-  ): ResponseObject | undefined {
-    if (!isRun(node)) return undefined;
+    compose: Compose,
+    { within, attempt }: ConcludeOptions,
+  ): Promise<ResponseObject | undefined> {
+    const { state, log, notices } = this.parts;
+    const node = state.find(tenant, responseId, within);
+    if (node === undefined || !isRun(node)) return undefined;
     const { run, response } = node;
-    if (run.logExpiresAt === null && (attempt === undefined || run.attempt === attempt)) {
-      const ending = compose({ response, turn: run.turn, log: wholeLog(run) });
-      if (ending === undefined) return this.show(node);
-      this.end(node, ending);
-      this.notices.announceEnded([node.id]);
+    const isOpen = run.logExpiresAt === null && (attempt === undefined || run.attempt === attempt);
+    const ending = isOpen ? compose({ response, turn: run.turn, log: wholeLog(run) }) : undefined;
+    if (ending !== undefined) {
+      this.note(ending);
+      log.end(node, ending);
+      notices.announceEnded([node.id]);
     }
-    return this.show(node);
+    const shown = log.show(node);
+    state.dropUntilItFits();
+    return shown;
   }
 
-  /** Queued responses that were created before a time, oldest first. */
-  queuedBefore(createdBefore: number, limit: number): readonly Pick<Run, 'tenant' | 'responseId'>[] {
+  override async unfinished(
+    tenant: Tenant,
+    responseId: string,
+    { cascade }: DeleteOptions,
+    within?: string,
+  ): Promise<readonly string[]> {
+    const node = this.parts.state.find(tenant, responseId, within);
+    if (node === undefined) return [];
+    return subtreeOf(node, cascade)
+      .filter(({ run }) => run !== null && run.logExpiresAt === null)
+      .map(({ id }) => id);
+  }
+
+  override async queuedBefore(
+    createdBefore: number,
+    limit: number,
+  ): Promise<readonly Pick<Run, 'tenant' | 'responseId'>[]> {
     const old: Pick<Run, 'tenant' | 'responseId'>[] = [];
-    for (const { tenant, id, createdAt } of this.queued) {
+    for (const { tenant, id, createdAt } of this.parts.log.queued) {
       if (createdAt * 1000 >= createdBefore || old.length === limit) break;
       old.push({ tenant, responseId: id });
     }
     return old;
   }
 
-  /** A response as clients see it: while it runs, with the items that it has finished. */
-  show({ response, run }: Node): ResponseObject {
-    if (run === null || run.logExpiresAt !== null || !hasItems(run)) return response;
-    return { ...response, output: finishedItems(run) };
-  }
-
-  /** Drops the events of a response whose log has expired. */
-  dropLog({ run }: Node): number {
-    if (run === null || run.events.length === 0 || (run.logExpiresAt ?? Infinity) > this.clock.now()) return 0;
-    const bytes = bytesOf(run);
-    run.events = [];
-    run.notes = [];
-    return bytes;
-  }
-
-  /** A deleted response is not found any more, so its run is lost. */
-  private forget(node: Node): void {
-    if (!isRun(node)) return;
-    this.leaveQueue(node);
-    if (node.run.logExpiresAt === null) this.unfinishedBytes -= node.bytes;
-  }
-
-  private find({ tenant, responseId, attempt }: Run): RunningNode | undefined {
-    const node = this.state.find(tenant, responseId);
-    if (node === undefined || !isRun(node)) return undefined;
-    return node.run.attempt === attempt && node.run.logExpiresAt === null ? node : undefined;
-  }
-
-  private end(node: RunningNode, { response, given, origin, expiresAt, log, logExpiresAt }: Ending): void {
-    const before = estimateBytes(node.response);
-    this.leaveQueue(node);
-    this.write(node, log);
-    Object.assign(node, { response, given, origin, expiresAt });
-    node.run.logExpiresAt = logExpiresAt;
-    const spared = before + node.run.turn.length;
-    node.run.turn = '';
-    this.unfinishedBytes -= node.bytes;
-    this.state.settle(node, estimateBytes([response, given]) - spared);
-    this.notices.announceLogged([node.id], log.events);
-  }
-
-  private write(node: RunningNode, { firstEvent, firstNote, events, notes }: LogBatch): void {
-    const { run } = node;
-    // A repeated batch.
-    if (firstEvent < run.events.length || firstNote < run.notes.length) return;
-    run.events.push(...events.map(withoutResponse));
-    run.notes.push(...notes);
-    this.grow(node, bytesOf({ events, notes }));
-  }
-
-  /** A response that has not ended has become larger. */
-  private grow(node: RunningNode, bytes: number): void {
-    this.unfinishedBytes += bytes;
-    this.state.grow(node, bytes);
-  }
-
-  private leaveQueue(node: RunningNode): void {
-    if (!this.queued.delete(node)) return;
-    const left = (this.queuedOf.get(node.tenant) ?? 1) - 1;
-    if (left === 0) this.queuedOf.delete(node.tenant);
-    else this.queuedOf.set(node.tenant, left);
+  /** What an end brings beside its response. */
+  private note({ usage, jobs, uselessJob }: Ending): void {
+    if (usage !== undefined) this.parts.usage.add(usage);
+    this.parts.jobs.add(jobs);
+    if (uselessJob !== undefined) this.parts.jobs.remove(uselessJob);
   }
 }
 
-function isRun(node: Node): node is RunningNode {
-  return node.run !== null;
-}
-
-function wholeLog({ events, notes }: NodeRun): LogBatch {
-  return { firstEvent: 0, firstNote: 0, events: [...events], notes: [...notes] };
-}
-
-/** The text of the terminal event has it already. */
-function withoutResponse(event: StreamEvent): StreamEvent {
-  return event.response === null ? event : { ...event, response: null };
-}
-
-function bytesOf({ events, notes }: Pick<LogBatch, 'events' | 'notes'>): number {
-  const texts = events.reduce((bytes, { json }) => bytes + EVENT_BYTES + json.length, 0);
-  return notes.length === 0 ? texts : texts + estimateBytes(notes);
+function toRun({ turn, isStream, response }: QueuedRecord): NodeRun {
+  const isContinuable = response.store;
+  return { turn, isStream, isContinuable, attempt: 0, attempts: 0, events: [], notes: [], logExpiresAt: null };
 }

@@ -13,7 +13,7 @@ import {
 } from '../state-transfer.js';
 import { MemoryConversation } from './memory-conversation.js';
 import { bytesOf } from './memory-response-store.js';
-import type { MemoryRuns } from './memory-runs.js';
+import type { MemoryEventLog } from './memory-event-log.js';
 import type { MemorySecretStore } from './memory-secret-store.js';
 import type { MemoryState } from './memory-state.js';
 import { type Node, sessionsOf } from './node.js';
@@ -28,7 +28,7 @@ export class MemoryTransfer extends StateTransfer {
 
   constructor(
     private readonly state: MemoryState,
-    private readonly runs: MemoryRuns,
+    private readonly log: MemoryEventLog,
     private readonly queue: InProcessJobQueue,
     private readonly kept: MemorySecretStore,
   ) {
@@ -133,7 +133,7 @@ export class MemoryTransfer extends StateTransfer {
       run: run && { ...run, isContinuable: response.store, attempt: 0, events: [], notes: [] },
     };
     this.state.add(node);
-    if (run !== null) this.runs.restore(node, run.log);
+    if (run !== null) this.log.restore(node, run.log);
     for (const name of sessions) if (name !== sessionId) this.state.join(node, name);
     if (!sessions.includes(sessionId)) this.state.leave(node, sessionId);
     return true;

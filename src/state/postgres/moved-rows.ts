@@ -1,6 +1,6 @@
 import type { Tenant } from '../../access/index.js';
 import type { Item, Origin, ResponseObject } from '../../protocol/index.js';
-import { NEVER } from '../background-record.js';
+import { NEVER } from '../background-runs.js';
 import { separate } from '../given-items.js';
 import { isDigest, toKey } from '../keys.js';
 import { idOf, nameOf } from '../moved-names.js';

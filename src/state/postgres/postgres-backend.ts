@@ -34,6 +34,7 @@ export class PostgresBackend extends StateBackend {
   override readonly notices = new DeletionNotices();
   override readonly runNotices = new RunNotices();
   override readonly responses: PostgresResponseStore;
+  override readonly runs: PostgresRuns;
   override readonly graph: PostgresResponseGraph;
   override readonly sessions: PostgresSessionStore;
   override readonly conversations: PostgresConversationStore;
@@ -64,18 +65,17 @@ export class PostgresBackend extends StateBackend {
     this.jobs = new PostgresJobQueue(this.database, this.runNotices, clock);
     this.log = new PostgresEventLog(this.database, this.runNotices, clock);
     this.listener = new NoticeListener(settings, this.notices, this.runNotices, this.log, clock);
-    const runs = new PostgresRuns(this.database, this.log, this.jobs, clock, settings.CONTEXT_MAX_BYTES);
     this.locks = new PostgresWriteLock(this.database);
     this.conversations = new PostgresConversationStore(this.database, this.locks, clock, settings.CONTEXT_MAX_BYTES);
     this.responses = new PostgresResponseStore(
       this.database,
       tombstones,
       this.conversations,
-      runs,
       this.log,
       clock,
       settings.CONTEXT_MAX_BYTES,
     );
+    this.runs = new PostgresRuns(this.database, this.responses, this.log, this.jobs, clock, settings.CONTEXT_MAX_BYTES);
     this.graph = new PostgresResponseGraph(this.database, clock);
     this.sessions = new PostgresSessionStore(this.database, tombstones, clock);
     this.secrets = new PostgresSecretStore(this.database);

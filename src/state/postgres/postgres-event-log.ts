@@ -4,15 +4,16 @@ import { Logger } from '@nestjs/common';
 
 import type { Tenant } from '../../access/index.js';
 import { OutageLog } from '../../logging/index.js';
-import { isTerminalEvent, type StreamEvent } from '../../protocol/index.js';
+import { isTerminalEvent, type Item, type StreamEvent } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import { RunLostError } from '../errors.js';
 import { begins, EventLog, type LogBatch, type LogPage, type Run } from '../event-log.js';
+import { finishedItems } from '../finished-items.js';
 import type { RunNotices } from '../run-notices.js';
 import type { Database } from './database.js';
 import { toKey } from '../keys.js';
-import { readEvents, toBatchColumns } from '../log-columns.js';
-import { APPEND, FORGET_LOGS, LOG_PAGE, NOTIFY_LOGGED } from './statements/runs.js';
+import { readEvents, readLog, toBatchColumns } from '../log-columns.js';
+import { APPEND, FORGET_LOGS, ITEMS_OF_LOG, LOG_PAGE, NOTIFY_LOGGED } from './statements/runs.js';
 import { viewerOf } from './viewer.js';
 
 /** Other replicas are notified of all new events of this time with one notice, ms. */
@@ -76,6 +77,11 @@ export class PostgresEventLog extends EventLog {
     );
     const next = events.filter(({ sequenceNumber }) => sequenceNumber > after);
     return { events: next, isLast: first.has_ended && (next.length === 0 || isTerminalEvent(next.at(-1))) };
+  }
+
+  /** The items that a running response has finished. */
+  async finishedItems(tenant: Tenant, responseId: string): Promise<readonly Item[]> {
+    return finishedItems(readLog(await this.database.repeatable(ITEMS_OF_LOG, [toKey(tenant), toKey(responseId)])));
   }
 
   /** Gives stored events to the readers of this process at once, and wakes those of others soon. */

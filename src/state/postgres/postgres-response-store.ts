@@ -3,16 +3,6 @@ import type { Item, Origin, ResponseObject } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import { ContextTooLargeError, SessionFullError, UnknownCursorError, WriteLockLostError } from '../errors.js';
 import type { Page, PageRequest } from '../page.js';
-import {
-  type ConcludeOptions,
-  type Ending,
-  NEVER,
-  type QueueBounds,
-  type QueuedRecord,
-  type StartedRun,
-  type UnfinishedResponse,
-} from '../background-record.js';
-import type { Run } from '../event-log.js';
 import type { ResponseRecord } from '../response-record.js';
 import { type Chain, type DeleteOptions, ResponseStore } from '../response-store.js';
 import { conversationLock } from '../write-lock.js';
@@ -23,7 +13,6 @@ import type { Database, RunStatement } from './database.js';
 import { toKey } from '../keys.js';
 import type { PostgresConversationStore } from './postgres-conversation-store.js';
 import type { PostgresEventLog } from './postgres-event-log.js';
-import type { PostgresRuns } from './postgres-runs.js';
 import { DELETE } from './statements/delete.js';
 import { inputItems } from './statements/input-items.js';
 import { CHAIN, GET, ITEMS } from './statements/read.js';
@@ -38,7 +27,6 @@ export class PostgresResponseStore extends ResponseStore {
     private readonly database: Database,
     private readonly tombstones: Tombstones,
     private readonly conversations: PostgresConversationStore,
-    private readonly runs: PostgresRuns,
     private readonly log: PostgresEventLog,
     private readonly clock: Clock,
     private readonly maxContextBytes: number,
@@ -54,53 +42,12 @@ export class PostgresResponseStore extends ResponseStore {
     await this.insertWhole(this.database.repeatable, tenant, record);
   }
 
-  override async create(tenant: Tenant, record: QueuedRecord, bounds: QueueBounds): Promise<void> {
-    const whole = { ...record, given: [], origin: null, conversation: null, fence: null, expiresAt: NEVER };
-    await this.runs.create(tenant, record, bounds, (run) => this.insertWhole(run, tenant, whole));
-  }
-
-  override start(run: Run): Promise<StartedRun | undefined> {
-    return this.runs.start(run);
-  }
-
-  override handBack(run: Run): Promise<void> {
-    return this.runs.handBack(run);
-  }
-
-  override finish(run: Run, ending: Ending): Promise<void> {
-    return this.runs.finish(run, ending);
-  }
-
-  override async conclude(
-    tenant: Tenant,
-    responseId: string,
-    compose: (unfinished: UnfinishedResponse) => Ending | undefined,
-    options: ConcludeOptions,
-  ): Promise<ResponseObject | undefined> {
-    const outcome = await this.runs.conclude(tenant, responseId, compose, options);
-    if (outcome === 'not found') return undefined;
-    return outcome === 'unchanged' ? this.get(tenant, responseId, options.within) : outcome;
-  }
-
-  override unfinished(
-    tenant: Tenant,
-    responseId: string,
-    options: DeleteOptions,
-    within?: string,
-  ): Promise<readonly string[]> {
-    return this.runs.unfinished(tenant, responseId, options, within);
-  }
-
-  override queuedBefore(createdBefore: number, limit: number): Promise<readonly Pick<Run, 'tenant' | 'responseId'>[]> {
-    return this.runs.queuedBefore(createdBefore, limit);
-  }
-
   override async get(tenant: Tenant, responseId: string, within?: string): Promise<ResponseObject | undefined> {
     const [row] = await this.database.repeatable(GET, [...viewerOf(tenant, this.clock, within), toKey(responseId)]);
     if (row === undefined) return undefined;
     const response = readResponse(row);
     if (response.status !== 'in_progress') return response;
-    return { ...response, output: await this.runs.finishedItems(tenant, responseId) };
+    return { ...response, output: await this.log.finishedItems(tenant, responseId) };
   }
 
   override async delete(tenant: Tenant, responseId: string, options: DeleteOptions, within?: string): Promise<number> {
@@ -170,7 +117,7 @@ export class PostgresResponseStore extends ResponseStore {
   }
 
   /** When the parent was never stored or was deleted meanwhile, the response is saved with its whole transcript. */
-  private async insertWhole(run: RunStatement, tenant: Tenant, record: ResponseRecord): Promise<void> {
+  async insertWhole(run: RunStatement, tenant: Tenant, record: ResponseRecord): Promise<void> {
     const isSaved = await this.insert(run, tenant, record, record.parentId);
     if (!isSaved) await this.insert(run, tenant, record, null);
   }

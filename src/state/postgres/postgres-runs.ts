@@ -1,17 +1,18 @@
 import type { Tenant } from '../../access/index.js';
-import type { Item, Origin, ResponseObject } from '../../protocol/index.js';
+import type { Origin, ResponseObject } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
-import type {
-  ConcludeOptions,
-  Ending,
-  QueueBounds,
-  QueuedRecord,
-  StartedRun,
-  UnfinishedResponse,
-} from '../background-record.js';
+import {
+  BackgroundRuns,
+  type Compose,
+  type ConcludeOptions,
+  type Ending,
+  NEVER,
+  type QueueBounds,
+  type QueuedRecord,
+  type StartedRun,
+} from '../background-runs.js';
 import { ContextTooLargeError, QueueFullError, RunLostError, WriteLockLostError } from '../errors.js';
 import type { Run } from '../event-log.js';
-import { finishedItems } from '../finished-items.js';
 import type { DeleteOptions } from '../response-store.js';
 import { conversationLock } from '../write-lock.js';
 import { readItems } from '../stored-response.js';
@@ -22,6 +23,7 @@ import { toKey } from '../keys.js';
 import { readLog, toBatchColumns } from '../log-columns.js';
 import type { PostgresEventLog } from './postgres-event-log.js';
 import type { PostgresJobQueue } from './postgres-job-queue.js';
+import type { PostgresResponseStore } from './postgres-response-store.js';
 import {
   CONTEXT,
   COUNT_QUEUED,
@@ -32,7 +34,6 @@ import {
   HOLD_QUEUE,
   HOLD_RUN,
   IS_LOGGED,
-  ITEMS_OF_LOG,
   NOTIFY_ENDED,
   PARENT,
   QUEUED_BEFORE,
@@ -49,35 +50,32 @@ const QUEUE_MARGIN = 100;
 type Names = readonly [tenant: string, responseId: string];
 
 /** The life of background responses in PostgreSQL: created, started, ended. */
-export class PostgresRuns {
+export class PostgresRuns extends BackgroundRuns {
   constructor(
     private readonly database: Database,
+    private readonly responses: PostgresResponseStore,
     private readonly log: PostgresEventLog,
     private readonly jobs: PostgresJobQueue,
     private readonly clock: Clock,
     private readonly maxContextBytes: number,
-  ) {}
+  ) {
+    super();
+  }
 
-  /** Creates a response that `save` stores, in one transaction. Throws QueueFullError. */
-  create(
-    tenant: Tenant,
-    record: QueuedRecord,
-    bounds: QueueBounds,
-    save: (run: RunStatement) => Promise<void>,
-  ): Promise<void> {
-    const names = namesOf({ tenant, responseId: record.response.id });
+  override create(tenant: Tenant, record: QueuedRecord, bounds: QueueBounds): Promise<void> {
+    const { turn, isStream, response, opening, job } = record;
+    const names = namesOf({ tenant, responseId: response.id });
+    const whole = { ...record, given: [], origin: null, conversation: null, fence: null, expiresAt: NEVER };
     return this.database.transaction(async (run) => {
       await this.requireRoom(run, names[0], bounds);
-      await save(run);
-      const { turn, isStream, response, opening } = record;
+      await this.responses.insertWhole(run, tenant, whole);
       const values = [JSON.stringify(tenant), turn, isStream, response.store, ...toBatchColumns(opening)] as const;
       await run(CREATE_RUN, [...names, ...values]);
-      await this.jobs.enqueue(run, [record.job]);
+      await this.jobs.enqueue(run, [job]);
     });
   }
 
-  /** Begins an attempt. */
-  async start(run: Run): Promise<StartedRun | undefined> {
+  override async start(run: Run): Promise<StartedRun | undefined> {
     const names = namesOf(run);
     const [started] = await this.database.query(START, [...names, this.now(), run.attempt]);
     if (started === undefined) return undefined;
@@ -106,12 +104,12 @@ export class PostgresRuns {
     };
   }
 
-  async handBack(run: Run): Promise<void> {
+  override async handBack(run: Run): Promise<void> {
     await this.database.query(HAND_BACK, [...namesOf(run), this.now(), run.attempt]);
   }
 
-  /** Ends a running response. Throws RunLostError, WriteLockLostError and ConversationChangedError. */
-  async finish(run: Run, ending: Ending): Promise<void> {
+  /** Throws ConversationChangedError, too. */
+  override async finish(run: Run, ending: Ending): Promise<void> {
     const values = this.toValues(namesOf(run), run.attempt, ending);
     if (ending.jobs.length === 0) await this.end(this.database.repeatable, run.responseId, ending, values);
     else {
@@ -123,35 +121,34 @@ export class PostgresRuns {
     this.log.announce(run.responseId, ending.log.events);
   }
 
-  /** Ends an unfinished response from outside, and returns it; otherwise why it did not. */
-  async conclude(
+  override async conclude(
     tenant: Tenant,
     responseId: string,
-    compose: (unfinished: UnfinishedResponse) => Ending | undefined,
+    compose: Compose,
     { within, attempt }: ConcludeOptions,
-  ): Promise<ResponseObject | 'unchanged' | 'not found'> {
+  ): Promise<ResponseObject | undefined> {
     const names = namesOf({ tenant, responseId });
-    const outcome = await this.database.transaction<Ending | 'unchanged' | 'not found'>(async (run) => {
+    const outcome = await this.database.transaction<Ending | 'unchanged' | undefined>(async (run) => {
       const [held] = await run(HOLD_RUN, [...viewerOf(tenant, this.clock, within), names[1], attempt ?? null]);
-      if (held === undefined) return 'not found';
-      if (!held.is_open) return 'unchanged';
+      if (held?.is_open !== true) return held && 'unchanged';
       const log = readLog(await run(WHOLE_LOG, names));
       const ending = compose({ response: JSON.parse(held.body) as ResponseObject, turn: held.turn, log });
       if (ending === undefined) return 'unchanged';
       const [ended] = await run(END, this.toValues(names, null, ending));
       // Only a deletion can have come in between.
-      if (ended?.is_ours !== true) return 'not found';
+      if (ended?.is_ours !== true) return undefined;
       await this.jobs.enqueue(run, ending.jobs);
       if (ending.uselessJob !== undefined) await this.jobs.remove(run, ending.uselessJob);
       await run(NOTIFY_ENDED, [names[1]]);
       return ending;
     });
-    if (typeof outcome === 'string') return outcome;
+    if (outcome === undefined) return undefined;
+    if (outcome === 'unchanged') return this.responses.get(tenant, responseId, within);
     this.log.announceEnd(responseId, outcome.log.events);
     return outcome.response;
   }
 
-  async unfinished(
+  override async unfinished(
     tenant: Tenant,
     responseId: string,
     { cascade }: DeleteOptions,
@@ -162,14 +159,12 @@ export class PostgresRuns {
     return rows.map(({ response_id: id }) => id);
   }
 
-  async queuedBefore(createdBefore: number, limit: number): Promise<readonly Pick<Run, 'tenant' | 'responseId'>[]> {
+  override async queuedBefore(
+    createdBefore: number,
+    limit: number,
+  ): Promise<readonly Pick<Run, 'tenant' | 'responseId'>[]> {
     const rows = await this.database.repeatable(QUEUED_BEFORE, [this.now(), new Date(createdBefore), limit]);
     return rows.map(({ tenant, response_id: responseId }) => ({ tenant: JSON.parse(tenant) as Tenant, responseId }));
-  }
-
-  /** The items that a running response has finished. */
-  async finishedItems(tenant: Tenant, responseId: string): Promise<readonly Item[]> {
-    return finishedItems(readLog(await this.database.repeatable(ITEMS_OF_LOG, namesOf({ tenant, responseId }))));
   }
 
   /** Throws QueueFullError. Creations wait for each other only when the queue is nearly full. */

@@ -4,7 +4,7 @@ import { ITEM_NAME_LENGTH, type RedisKeys } from './keys.js';
 import { type Command, run } from './script.js';
 import type { Freed } from './scripts/free.js';
 import { ENTER } from './scripts/enter.js';
-import { NEVER } from '../background-record.js';
+import { NEVER } from '../background-runs.js';
 import { BOOKMARK_MS } from '../bookmark.js';
 import { GRACE_MS, LONGEST_MS, UNFINISHED_MS } from './scripts/lifetimes.js';
 

@@ -1,6 +1,6 @@
 import type { Tenant } from '../../access/index.js';
 import type { Item } from '../../protocol/index.js';
-import { NEVER } from '../background-record.js';
+import { NEVER } from '../background-runs.js';
 import { interleave } from '../given-items.js';
 import { toKey, toLabels } from '../keys.js';
 import type { ResponseRecord } from '../response-record.js';

@@ -1,5 +1,5 @@
 import type { Tenant } from '../../access/index.js';
-import { NEVER } from '../background-record.js';
+import { NEVER } from '../background-runs.js';
 import { batchesOf } from '../event-log.js';
 import { toKey } from '../keys.js';
 import type { MovedConversation, MovedEntries, MovedRecord, MovedResponse } from '../state-transfer.js';

@@ -1,5 +1,5 @@
 import type { Origin } from '../../protocol/index.js';
-import { NEVER } from '../background-record.js';
+import { NEVER } from '../background-runs.js';
 import { givenBetween } from '../given-items.js';
 import { idOf, nameOf } from '../moved-names.js';
 import type { MovedResponse, MovedRun } from '../state-transfer.js';

@@ -50,6 +50,7 @@ export class RedisBackend extends StateBackend {
   override readonly notices = new DeletionNotices();
   override readonly runNotices = new RunNotices();
   override readonly responses: RedisResponseStore;
+  override readonly runs: RedisRuns;
   override readonly graph: RedisResponseGraph;
   override readonly sessions: RedisSessionStore;
   override readonly conversations: RedisConversationStore;
@@ -102,8 +103,7 @@ export class RedisBackend extends StateBackend {
     const ends = new RunEnds({ ...runParts, conversations, locks, usage });
     this.sweep = new RunSweep({ ...runParts, ends });
     this.transfer = new RedisTransfer({ ...runParts, ends, locators, conversations });
-    const runs = new RedisRuns({ ...runParts, locators, log: this.log, ends, members, maxContextBytes: maxBytes });
-    const tombstones = new Tombstones(redis, keys, locators, published, runs, clock);
+    const tombstones = new Tombstones(redis, keys, locators, published, clock);
     const parts = {
       locators,
       locks,
@@ -113,10 +113,11 @@ export class RedisBackend extends StateBackend {
       usage,
       items: new StoredItems(redis, keys, listed, dangling, maxBytes),
       turns: new RedisConversationTurns(redis, keys, locators, conversations, usage, versions, clock),
-      runs,
       log: this.log,
     };
     this.responses = new RedisResponseStore(redis, keys, parts, clock, maxBytes);
+    const { responses, log } = this;
+    this.runs = new RedisRuns({ ...runParts, locators, log, ends, members, responses, maxContextBytes: maxBytes });
     const gone = new GoneResponses(redis, keys, locators, clock);
     this.graph = new RedisResponseGraph(redis, keys, locators, listed, gone, clock);
     this.sessions = new RedisSessionStore(redis, keys, locks, listed, tombstones, clock);

@@ -3,16 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Tenant } from '../../access/index.js';
 import type { Item, Origin, ResponseObject } from '../../protocol/index.js';
 import { type Clock, isPromise } from '../../time/index.js';
-import type {
-  ConcludeOptions,
-  Ending,
-  QueueBounds,
-  QueuedRecord,
-  StartedRun,
-  UnfinishedResponse,
-} from '../background-record.js';
 import { ContextTooLargeError, WriteLockLostError } from '../errors.js';
-import type { Run } from '../event-log.js';
 import { toKey } from '../keys.js';
 import { pageOfItems } from '../page-of-items.js';
 import type { Page, PageRequest } from '../page.js';
@@ -30,7 +21,6 @@ import { sessionOf, withinOf } from './membership.js';
 import type { RedisConversationTurns } from './redis-conversation-turns.js';
 import type { Redis } from './redis.js';
 import type { RedisEventLog } from './redis-event-log.js';
-import type { RedisRuns } from './redis-runs.js';
 import type { RedisUsageStore } from './redis-usage-store.js';
 import type { RedisWriteLock } from './redis-write-lock.js';
 import { run, type Script } from './script.js';
@@ -49,8 +39,7 @@ export interface ResponseParts {
   readonly locks: RedisWriteLock;
   readonly tombstones: Tombstones;
   readonly items: StoredItems;
-  readonly runs: RedisRuns;
-  readonly log: Pick<RedisEventLog, 'forget'>;
+  readonly log: RedisEventLog;
   readonly turns: RedisConversationTurns;
   readonly members: SessionMembers;
   readonly conversations: ConversationIndex;
@@ -80,65 +69,13 @@ export class RedisResponseStore extends ResponseStore {
     return this.parts.members.storing(tenant, record, () => this.store(tenant, record));
   }
 
-  override create(tenant: Tenant, record: QueuedRecord, bounds: QueueBounds): Promise<void> {
-    return this.parts.runs.create(tenant, record, bounds);
-  }
-
-  /** When the parent was never stored or was freed meanwhile, the response is saved with its whole transcript. */
-  private async store(tenant: Tenant, record: ResponseRecord): Promise<void> {
-    const { conversation, parentId, sessionId } = record;
-    if (conversation !== null) return this.parts.turns.save(tenant, record, conversation);
-    const found = parentId === null ? undefined : this.parts.locators.find(tenant, parentId);
-    // Not awaited if it is known: saves are sent in the order of their calls, and then the parent is stored first.
-    const place = isPromise(found) ? await found : found;
-    const lock = place ?? sessionId;
-    const isSaved = await this.insert(tenant, record, place === undefined ? null : parentId, lock);
-    if (!isSaved) await this.insert(tenant, record, null, lock);
-  }
-
-  override start(attempt: Run): Promise<StartedRun | undefined> {
-    return this.parts.runs.start(attempt);
-  }
-
-  override handBack(attempt: Run): Promise<void> {
-    return this.parts.runs.handBack(attempt);
-  }
-
-  override finish(attempt: Run, ending: Ending): Promise<void> {
-    return this.parts.runs.finish(attempt, ending);
-  }
-
-  override async conclude(
-    tenant: Tenant,
-    responseId: string,
-    compose: (unfinished: UnfinishedResponse) => Ending | undefined,
-    options: ConcludeOptions,
-  ): Promise<ResponseObject | undefined> {
-    const outcome = await this.parts.runs.conclude(tenant, responseId, compose, options);
-    if (outcome === 'not found') return undefined;
-    return outcome === 'unchanged' ? this.get(tenant, responseId, options.within) : outcome;
-  }
-
-  override unfinished(
-    tenant: Tenant,
-    responseId: string,
-    options: DeleteOptions,
-    within?: string,
-  ): Promise<readonly string[]> {
-    return this.parts.runs.unfinished(tenant, responseId, options, within);
-  }
-
-  override queuedBefore(createdBefore: number, limit: number): Promise<readonly Pick<Run, 'tenant' | 'responseId'>[]> {
-    return this.parts.runs.queuedBefore(createdBefore, limit);
-  }
-
   override async get(tenant: Tenant, responseId: string, within?: string): Promise<ResponseObject | undefined> {
     const replies = (await this.ask(READ, tenant, responseId, within)) as readonly ReadReply[] | undefined;
     const [reply] = replies ?? [];
     if (reply == null) return undefined;
     const response = readResponse(toTexts(reply));
     if (response.status !== 'in_progress') return response;
-    return { ...response, output: await this.parts.runs.finishedItems(tenant, responseId) };
+    return { ...response, output: await this.parts.log.finishedItems(tenant, responseId) };
   }
 
   override async delete(tenant: Tenant, responseId: string, options: DeleteOptions, within?: string): Promise<number> {
@@ -193,6 +130,18 @@ export class RedisResponseStore extends ResponseStore {
 
   override check(): Promise<void> {
     return this.redis.check();
+  }
+
+  /** When the parent was never stored or was freed meanwhile, the response is saved with its whole transcript. */
+  private async store(tenant: Tenant, record: ResponseRecord): Promise<void> {
+    const { conversation, parentId, sessionId } = record;
+    if (conversation !== null) return this.parts.turns.save(tenant, record, conversation);
+    const found = parentId === null ? undefined : this.parts.locators.find(tenant, parentId);
+    // Not awaited if it is known: saves are sent in the order of their calls, and then the parent is stored first.
+    const place = isPromise(found) ? await found : found;
+    const lock = place ?? sessionId;
+    const isSaved = await this.insert(tenant, record, place === undefined ? null : parentId, lock);
+    if (!isSaved) await this.insert(tenant, record, null, lock);
   }
 
   /**

@@ -1,17 +1,18 @@
 import { randomUUID } from 'node:crypto';
 
 import type { Tenant } from '../../access/index.js';
-import type { Item, Origin, ResponseObject } from '../../protocol/index.js';
+import type { Origin, ResponseObject } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import {
+  BackgroundRuns,
+  type Compose,
   type ConcludeOptions,
   type Ending,
   NEVER,
   type QueueBounds,
   type QueuedRecord,
   type StartedRun,
-  type UnfinishedResponse,
-} from '../background-record.js';
+} from '../background-runs.js';
 import { ContextTooLargeError, RunLostError, StoreUnavailableError } from '../errors.js';
 import type { Run } from '../event-log.js';
 import { toKey } from '../keys.js';
@@ -29,8 +30,9 @@ import { withinOf } from './membership.js';
 import type { Redis } from './redis.js';
 import type { RedisEventLog } from './redis-event-log.js';
 import { identify, type RedisJobQueue } from './redis-job-queue.js';
+import type { RedisResponseStore } from './redis-response-store.js';
 import type { RunEnds } from './run-ends.js';
-import { leaveCommands, type RunEntry, type RunIndex } from './run-index.js';
+import type { RunEntry, RunIndex } from './run-index.js';
 import { run } from './script.js';
 import type { SessionMembers } from './session-members.js';
 import { CREATE_RUN, type Created } from './scripts/create-run.js';
@@ -48,6 +50,7 @@ export interface RunParts {
   readonly jobs: RedisJobQueue;
   readonly ends: RunEnds;
   readonly members: SessionMembers;
+  readonly responses: Pick<RedisResponseStore, 'get'>;
   readonly clock: Clock;
   readonly maxContextBytes: number;
 }
@@ -56,14 +59,15 @@ export interface RunParts {
  * The life of background responses in Redis: created, started, ended. Their jobs are stored with them, because the queue
  * lies in another slot, and enqueued afterwards: what a dead process left, `RunSweep` does.
  */
-export class RedisRuns {
+export class RedisRuns extends BackgroundRuns {
   /** Ends from outside that are being composed: those of one response wait for each other. */
   private readonly concluding = new Map<string, Promise<unknown>>();
 
-  constructor(private readonly parts: RunParts) {}
+  constructor(private readonly parts: RunParts) {
+    super();
+  }
 
-  /** Stores a queued response, and enqueues its job. Throws QueueFullError, SessionFullError and StoreUnavailableError. */
-  async create(tenant: Tenant, record: QueuedRecord, bounds: QueueBounds): Promise<void> {
+  override async create(tenant: Tenant, record: QueuedRecord, bounds: QueueBounds): Promise<void> {
     const { redis, index, locators, jobs, clock } = this.parts;
     const { response, parentId, sessionId } = record;
     const known = parentId === null ? undefined : await locators.find(tenant, parentId);
@@ -87,8 +91,7 @@ export class RedisRuns {
     if (job !== undefined) await this.parts.ends.tryTo(() => jobs.add([job]));
   }
 
-  /** Begins an attempt. Throws ContextTooLargeError and StoreUnavailableError. */
-  async start(attempted: Run): Promise<StartedRun | undefined> {
+  override async start(attempted: Run): Promise<StartedRun | undefined> {
     const { redis, keys, clock } = this.parts;
     const entry = await this.find(attempted);
     if (entry === undefined) return undefined;
@@ -106,7 +109,7 @@ export class RedisRuns {
     }
   }
 
-  async handBack(attempted: Run): Promise<void> {
+  override async handBack(attempted: Run): Promise<void> {
     const { redis, keys, clock } = this.parts;
     const entry = await this.find(attempted);
     if (entry === undefined) return;
@@ -114,8 +117,8 @@ export class RedisRuns {
     await redis.write(run(HAND_BACK, [base], clock.now(), entry.responseKey, attempted.attempt));
   }
 
-  /** Ends a running response. Throws RunLostError, WriteLockLostError and ConversationChangedError. */
-  async finish(attempted: Run, ending: Ending): Promise<void> {
+  /** Throws ConversationChangedError, too. */
+  override async finish(attempted: Run, ending: Ending): Promise<void> {
     const { ends, log } = this.parts;
     const entry = await this.find(attempted);
     if (entry === undefined) throw new RunLostError(attempted.responseId);
@@ -123,22 +126,22 @@ export class RedisRuns {
     log.announce(attempted.responseId, ending.log.events);
   }
 
-  /** Ends an unfinished response from outside, and returns it; otherwise why it did not. */
-  async conclude(
+  override async conclude(
     tenant: Tenant,
     responseId: string,
-    compose: (unfinished: UnfinishedResponse) => Ending | undefined,
+    compose: Compose,
     options: ConcludeOptions,
-  ): Promise<ResponseObject | 'unchanged' | 'not found'> {
+  ): Promise<ResponseObject | undefined> {
     const entry = await this.find({ tenant, responseId });
-    if (entry === undefined) return 'not found';
+    if (entry === undefined) return undefined;
     const name = this.parts.keys.locator(tenant, responseId);
     const earlier = this.concluding.get(name) ?? Promise.resolve();
     const concluded = earlier.catch(() => undefined).then(() => this.concludeNow(entry, compose, options));
     this.concluding.set(name, concluded);
     try {
       const outcome = await concluded;
-      if (typeof outcome === 'string') return outcome;
+      if (outcome === undefined) return undefined;
+      if (outcome === 'unchanged') return await this.parts.responses.get(tenant, responseId, options.within);
       this.parts.log.announce(responseId, outcome.log.events);
       return outcome.response;
     } finally {
@@ -146,7 +149,7 @@ export class RedisRuns {
     }
   }
 
-  async unfinished(
+  override async unfinished(
     tenant: Tenant,
     responseId: string,
     { cascade }: DeleteOptions,
@@ -160,7 +163,10 @@ export class RedisRuns {
     return ids as readonly string[];
   }
 
-  async queuedBefore(createdBefore: number, limit: number): Promise<readonly Pick<Run, 'tenant' | 'responseId'>[]> {
+  override async queuedBefore(
+    createdBefore: number,
+    limit: number,
+  ): Promise<readonly Pick<Run, 'tenant' | 'responseId'>[]> {
     const found: Pick<Run, 'tenant' | 'responseId'>[] = [];
     for (let offset = 0; found.length < limit; offset += limit) {
       const entries = await this.parts.index.queuedBefore(createdBefore, offset, limit);
@@ -172,17 +178,6 @@ export class RedisRuns {
       if (entries.length < limit) break;
     }
     return found;
-  }
-
-  /** The items that a running response has finished. */
-  finishedItems(tenant: Tenant, responseId: string): Promise<readonly Item[]> {
-    return this.parts.log.finishedItems(tenant, responseId);
-  }
-
-  /** Responses of a place, by `toKey` of each, were deleted: they are queued no more. */
-  async forget(tenant: Tenant, lock: string, responseKeys: readonly string[]): Promise<void> {
-    if (responseKeys.length === 0) return;
-    await this.parts.redis.write(...leaveCommands(this.parts.keys, tenant, lock, responseKeys));
   }
 
   /** Whether it was linked to its parent, if it has one. */
@@ -250,15 +245,15 @@ export class RedisRuns {
 
   private async concludeNow(
     entry: RunEntry,
-    compose: (unfinished: UnfinishedResponse) => Ending | undefined,
+    compose: Compose,
     { within, attempt }: ConcludeOptions,
-  ): Promise<Ending | 'unchanged' | 'not found'> {
+  ): Promise<Ending | 'unchanged' | undefined> {
     const { redis, keys, clock, ends } = this.parts;
     const place = keys.place(entry.tenant, entry.lock);
     for (;;) {
       const values = [clock.now(), entry.responseKey, withinOf(within), attempt ?? ''];
       const [reply] = await redis.read(run(OPEN_RUN, [place.base], ...values));
-      if (reply === null) return 'not found';
+      if (reply === null) return undefined;
       const [isOpen, body, turn] = reply as OpenRun;
       if (isOpen === 0 || body === null || turn === null) return 'unchanged';
       const { log, lastEntry } = await readWholeLog(redis, `${place.base}:r:${entry.responseKey}:log`);

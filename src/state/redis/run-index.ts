@@ -1,5 +1,5 @@
 import type { Tenant } from '../../access/index.js';
-import type { QueueBounds } from '../background-record.js';
+import type { QueueBounds } from '../background-runs.js';
 import { QueueFullError } from '../errors.js';
 import type { RedisKeys } from './keys.js';
 import type { Redis } from './redis.js';

@@ -4,7 +4,7 @@ import { Logger } from '@nestjs/common';
 
 import { OutageLog } from '../../logging/index.js';
 import type { Clock, Timer } from '../../time/index.js';
-import { NEVER } from '../background-record.js';
+import { NEVER } from '../background-runs.js';
 import { inOneLine } from '../errors.js';
 import { renewalCommands } from './indexes.js';
 import type { RedisKeys } from './keys.js';

@@ -10,8 +10,8 @@ import type { RedisKeys } from './keys.js';
 import type { Locators } from './locators.js';
 import { sessionOf } from './membership.js';
 import type { RedisNotices } from './redis-notices.js';
-import type { RedisRuns } from './redis-runs.js';
 import type { Redis } from './redis.js';
+import { leaveCommands } from './run-index.js';
 import { type Command, run } from './script.js';
 import type { GoneReply } from './scripts/delete.js';
 import { FREE, type Freed, SWEEP, type SweepReply } from './scripts/free.js';
@@ -44,7 +44,6 @@ export class Tombstones {
     private readonly keys: RedisKeys,
     private readonly locators: Locators,
     private readonly notices: RedisNotices,
-    private readonly runs: Pick<RedisRuns, 'forget'>,
     private readonly clock: Clock,
   ) {}
 
@@ -91,7 +90,8 @@ export class Tombstones {
     for (let end = gone.length; end > 0; end -= BATCH) {
       const batch = gone.slice(Math.max(0, end - BATCH), end);
       const ids = idsOf(batch);
-      await this.runs.forget(tenant, lock, ids);
+      // They are queued no more.
+      await this.redis.write(...leaveCommands(this.keys, tenant, lock, ids));
       const [freed] = await this.redis.write(
         run(FREE, [base], this.clock.now(), ...ids),
         ...this.farewell(tenant, lock, batch),

@@ -1,6 +1,6 @@
 import type { Tenant } from '../../access/index.js';
 import type { Item, Origin } from '../../protocol/index.js';
-import { NEVER } from '../background-record.js';
+import { NEVER } from '../background-runs.js';
 import { batchesOf, type LogBatch } from '../event-log.js';
 import { givenBetween } from '../given-items.js';
 import { toBatchColumns } from '../log-columns.js';

@@ -5,6 +5,7 @@ import { Logger } from '@nestjs/common';
 
 import type { Environment } from '../../config/index.js';
 import type { Clock } from '../../time/index.js';
+import type { BackgroundRuns } from '../background-runs.js';
 import type { Claims } from '../claims.js';
 import { DeletionNotices } from '../deletion-notices.js';
 import { StateStartError } from '../errors.js';
@@ -41,6 +42,7 @@ export class SqliteBackend extends StateBackend {
   override readonly notices = new DeletionNotices();
   override readonly runNotices = new RunNotices();
   override readonly responses: ResponseStore;
+  override readonly runs: BackgroundRuns;
   override readonly graph: ResponseGraph;
   override readonly sessions: SessionStore;
   override readonly conversations: SqliteConversationStore;
@@ -67,16 +69,9 @@ export class SqliteBackend extends StateBackend {
     const jobs = new InProcessJobQueue(clock, new SqliteJobJournal(thread));
     const conversations = new SqliteConversationStore(thread, locks, clock, maxContextBytes);
     const tombstones = new SqliteTombstones(thread, this.notices, clock);
-    const runs = new SqliteRuns({ thread, locks, log, jobs, gate, clock, maxContextBytes });
-    this.responses = new SqliteResponseStore(
-      thread,
-      locks,
-      tombstones,
-      runs,
-      [log, conversations],
-      clock,
-      maxContextBytes,
-    );
+    const responses = new SqliteResponseStore(thread, locks, tombstones, log, conversations, clock, maxContextBytes);
+    this.responses = responses;
+    this.runs = new SqliteRuns({ thread, responses, locks, log, jobs, gate, clock, maxContextBytes });
     this.graph = new SqliteResponseGraph(thread, clock);
     this.sessions = new SqliteSessionStore(thread, tombstones, clock);
     this.secrets = new SqliteSecretStore(thread);

@@ -1,9 +1,10 @@
 import { type Tenant, tenantKey } from '../../access/index.js';
-import { isTerminalEvent, type StreamEvent } from '../../protocol/index.js';
+import { isTerminalEvent, type Item, type StreamEvent } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import { RunLostError } from '../errors.js';
 import { begins, EventLog, type LogBatch, type LogPage, type Run } from '../event-log.js';
-import { readEvents, toBatchColumns } from '../log-columns.js';
+import { finishedItems } from '../finished-items.js';
+import { readEvents, readLog, toBatchColumns } from '../log-columns.js';
 import type { RunNotices } from '../run-notices.js';
 import type { DatabaseThread } from './database-thread.js';
 import { lookOf } from './look-of.js';
@@ -43,6 +44,12 @@ export class SqliteEventLog extends EventLog {
     if ((expiresAt ?? Infinity) <= look.now) return { missing: 'expired' };
     const events = batches.flatMap(readEvents).filter(({ sequenceNumber }) => sequenceNumber > after);
     return { events, isLast: expiresAt !== null && (events.length === 0 || isTerminalEvent(events.at(-1))) };
+  }
+
+  /** The items that a running response has finished. */
+  async finishedItems(tenant: Tenant, responseId: string): Promise<readonly Item[]> {
+    const log = await this.thread.call('itemsOfLog', tenant, responseId);
+    return this.thread.decode(() => finishedItems(readLog(log)));
   }
 
   /** Gives stored events to the readers. */

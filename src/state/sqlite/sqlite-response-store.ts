@@ -1,14 +1,6 @@
 import type { Tenant } from '../../access/index.js';
 import type { Item, Origin, ResponseObject } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
-import type {
-  ConcludeOptions,
-  Ending,
-  QueueBounds,
-  QueuedRecord,
-  StartedRun,
-  UnfinishedResponse,
-} from '../background-record.js';
 import {
   ContextTooLargeError,
   ConversationChangedError,
@@ -16,7 +8,6 @@ import {
   UnknownCursorError,
   WriteLockLostError,
 } from '../errors.js';
-import type { Run } from '../event-log.js';
 import type { InProcessLock } from '../in-process/in-process-lock.js';
 import type { Page, PageRequest } from '../page.js';
 import type { ResponseRecord } from '../response-record.js';
@@ -25,23 +16,10 @@ import { readItems, readResponse } from '../stored-response.js';
 import { conversationLock } from '../write-lock.js';
 import type { DatabaseThread } from './database-thread.js';
 import { lookOf } from './look-of.js';
+import type { SqliteConversationStore } from './sqlite-conversation-store.js';
+import type { SqliteEventLog } from './sqlite-event-log.js';
 import type { SqliteTombstones } from './sqlite-tombstones.js';
 import { sessionRoom, toNewResponse } from './to-new-response.js';
-
-/** The life of background responses. */
-export interface Runs extends Pick<
-  ResponseStore,
-  'create' | 'start' | 'handBack' | 'finish' | 'unfinished' | 'queuedBefore'
-> {
-  conclude(...args: Parameters<ResponseStore['conclude']>): Promise<ResponseObject | 'unchanged' | 'not found'>;
-  /** The items that a running response has finished. */
-  finishedItems(tenant: Tenant, responseId: string): Promise<readonly Item[]>;
-}
-
-/** Forgets what is not needed any more in one bounded batch; false when nothing is left. */
-export interface Forgetful {
-  forget(): Promise<boolean>;
-}
 
 /** Stores responses in SQLite. */
 export class SqliteResponseStore extends ResponseStore {
@@ -49,8 +27,8 @@ export class SqliteResponseStore extends ResponseStore {
     private readonly thread: DatabaseThread,
     private readonly locks: InProcessLock,
     private readonly tombstones: SqliteTombstones,
-    private readonly runs: Runs,
-    private readonly forgetful: readonly Forgetful[],
+    private readonly log: SqliteEventLog,
+    private readonly conversations: SqliteConversationStore,
     private readonly clock: Clock,
     private readonly maxContextBytes: number,
   ) {
@@ -67,52 +45,12 @@ export class SqliteResponseStore extends ResponseStore {
     if (!isSaved) await this.insert(tenant, record, null);
   }
 
-  override create(tenant: Tenant, record: QueuedRecord, bounds: QueueBounds): Promise<void> {
-    return this.runs.create(tenant, record, bounds);
-  }
-
-  override start(run: Run): Promise<StartedRun | undefined> {
-    return this.runs.start(run);
-  }
-
-  override handBack(run: Run): Promise<void> {
-    return this.runs.handBack(run);
-  }
-
-  override finish(run: Run, ending: Ending): Promise<void> {
-    return this.runs.finish(run, ending);
-  }
-
-  override async conclude(
-    tenant: Tenant,
-    responseId: string,
-    compose: (unfinished: UnfinishedResponse) => Ending | undefined,
-    options: ConcludeOptions,
-  ): Promise<ResponseObject | undefined> {
-    const outcome = await this.runs.conclude(tenant, responseId, compose, options);
-    if (outcome === 'not found') return undefined;
-    return outcome === 'unchanged' ? this.get(tenant, responseId, options.within) : outcome;
-  }
-
-  override unfinished(
-    tenant: Tenant,
-    responseId: string,
-    options: DeleteOptions,
-    within?: string,
-  ): Promise<readonly string[]> {
-    return this.runs.unfinished(tenant, responseId, options, within);
-  }
-
-  override queuedBefore(createdBefore: number, limit: number): Promise<readonly Pick<Run, 'tenant' | 'responseId'>[]> {
-    return this.runs.queuedBefore(createdBefore, limit);
-  }
-
   override async get(tenant: Tenant, responseId: string, within?: string): Promise<ResponseObject | undefined> {
     const stored = await this.thread.call('getResponse', lookOf(tenant, this.clock, within), responseId);
     if (stored === undefined) return undefined;
     const response = this.thread.decode(() => readResponse(stored));
     if (response.status !== 'in_progress') return response;
-    return { ...response, output: await this.runs.finishedItems(tenant, responseId) };
+    return { ...response, output: await this.log.finishedItems(tenant, responseId) };
   }
 
   override async delete(
@@ -159,9 +97,9 @@ export class SqliteResponseStore extends ResponseStore {
   }
 
   override async purge(): Promise<boolean> {
-    let hasMore = await this.tombstones.sweep();
-    for (const part of this.forgetful) hasMore = (await part.forget()) || hasMore;
-    return hasMore;
+    const hasMoreResponses = await this.tombstones.sweep();
+    const hasMoreLogs = await this.log.forget();
+    return (await this.conversations.forget()) || hasMoreLogs || hasMoreResponses;
   }
 
   override async check(): Promise<void> {

@@ -1,15 +1,16 @@
 import { type Tenant, tenantKey } from '../../access/index.js';
-import type { Item, Origin, ResponseObject } from '../../protocol/index.js';
+import type { Origin, ResponseObject } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import {
+  BackgroundRuns,
+  type Compose,
   type ConcludeOptions,
   type Ending,
   NEVER,
   type QueueBounds,
   type QueuedRecord,
   type StartedRun,
-  type UnfinishedResponse,
-} from '../background-record.js';
+} from '../background-runs.js';
 import {
   ContextTooLargeError,
   ConversationChangedError,
@@ -19,7 +20,6 @@ import {
   WriteLockLostError,
 } from '../errors.js';
 import type { Run } from '../event-log.js';
-import { finishedItems } from '../finished-items.js';
 import type { InProcessJobQueue } from '../in-process/in-process-job-queue.js';
 import type { InProcessLock } from '../in-process/in-process-lock.js';
 import { readLog, toBatchColumns } from '../log-columns.js';
@@ -33,11 +33,13 @@ import type { NewEnd } from './operations/run-ends.js';
 import type { RunGate } from './run-gate.js';
 import type { SqliteEventLog } from './sqlite-event-log.js';
 import { toStoredJob, withId } from './sqlite-job-journal.js';
+import type { SqliteResponseStore } from './sqlite-response-store.js';
 import { sessionRoom, toNewResponse, toOutputTexts, toPlace } from './to-new-response.js';
 
 /** What SqliteRuns needs. */
 export interface SqliteRunsParts {
   readonly thread: DatabaseThread;
+  readonly responses: Pick<SqliteResponseStore, 'get'>;
   readonly locks: InProcessLock;
   readonly log: SqliteEventLog;
   readonly jobs: InProcessJobQueue;
@@ -47,11 +49,12 @@ export interface SqliteRunsParts {
 }
 
 /** The life of background responses in a file: created, started, ended. */
-export class SqliteRuns {
-  constructor(private readonly parts: SqliteRunsParts) {}
+export class SqliteRuns extends BackgroundRuns {
+  constructor(private readonly parts: SqliteRunsParts) {
+    super();
+  }
 
-  /** Stores a queued response with its first events and its job. Throws QueueFullError and SessionFullError. */
-  async create(tenant: Tenant, record: QueuedRecord, bounds: QueueBounds): Promise<void> {
+  override async create(tenant: Tenant, record: QueuedRecord, bounds: QueueBounds): Promise<void> {
     const { thread, jobs, clock } = this.parts;
     const { turn, isStream, opening, response, parentId } = record;
     const job = withId(record.job);
@@ -72,8 +75,7 @@ export class SqliteRuns {
     jobs.add([job]);
   }
 
-  /** Begins an attempt. Throws ContextTooLargeError. */
-  async start(run: Run): Promise<StartedRun | undefined> {
+  override async start(run: Run): Promise<StartedRun | undefined> {
     const { tenant, responseId, attempt } = run;
     const { thread, maxContextBytes } = this.parts;
     const started = await this.write(run, () => thread.call('startRun', tenant, responseId, attempt, maxContextBytes));
@@ -97,13 +99,13 @@ export class SqliteRuns {
     }));
   }
 
-  handBack(run: Run): Promise<void> {
+  override handBack(run: Run): Promise<void> {
     const { tenant, responseId, attempt } = run;
     return this.write(run, () => this.parts.thread.call('handBackRun', tenant, responseId, attempt));
   }
 
-  /** Ends a running response. Throws RunLostError, WriteLockLostError and ConversationChangedError. */
-  async finish(run: Run, ending: Ending): Promise<void> {
+  /** Throws ConversationChangedError, too. */
+  override async finish(run: Run, ending: Ending): Promise<void> {
     const { tenant, responseId, attempt } = run;
     const { conversation, fence, log } = ending;
     const { locks, thread } = this.parts;
@@ -122,18 +124,16 @@ export class SqliteRuns {
     this.parts.log.announce(responseId, log.events);
   }
 
-  /** Ends an unfinished response from outside, and returns it; otherwise why it did not. */
-  conclude(
+  override async conclude(
     tenant: Tenant,
     responseId: string,
-    compose: (unfinished: UnfinishedResponse) => Ending | undefined,
+    compose: Compose,
     { within, attempt }: ConcludeOptions,
-  ): Promise<ResponseObject | 'unchanged' | 'not found'> {
-    const { thread, clock, gate, jobs: queue, log } = this.parts;
-    return gate.closeFor(tenantKey(tenant, responseId), async () => {
+  ): Promise<ResponseObject | undefined> {
+    const { thread, responses, clock, gate, jobs: queue, log } = this.parts;
+    const ended = await gate.closeFor(tenantKey(tenant, responseId), async () => {
       const found = await thread.call('findOpenRun', lookOf(tenant, clock, within), responseId, attempt ?? null);
-      if (found === undefined) return 'not found';
-      if (!found.isOpen) return 'unchanged';
+      if (found?.isOpen !== true) return found && 'unchanged';
       const unfinished = thread.decode(() => ({
         response: JSON.parse(found.body) as ResponseObject,
         turn: found.turn,
@@ -150,9 +150,10 @@ export class SqliteRuns {
       log.announceEnd(responseId, ending.log.events);
       return ending.response;
     });
+    return ended === 'unchanged' ? responses.get(tenant, responseId, within) : ended;
   }
 
-  unfinished(
+  override unfinished(
     tenant: Tenant,
     responseId: string,
     { cascade }: DeleteOptions,
@@ -162,20 +163,16 @@ export class SqliteRuns {
     return thread.call('unfinishedOf', lookOf(tenant, clock, within), responseId, cascade);
   }
 
-  async queuedBefore(createdBefore: number, limit: number): Promise<readonly Pick<Run, 'tenant' | 'responseId'>[]> {
+  override async queuedBefore(
+    createdBefore: number,
+    limit: number,
+  ): Promise<readonly Pick<Run, 'tenant' | 'responseId'>[]> {
     // Without a limit, SQLite wants none.
     const { thread } = this.parts;
     const rows = await thread.call('queuedBefore', createdBefore, Number.isFinite(limit) ? limit : -1);
     return thread.decode(() =>
       rows.map(({ tenant, id: responseId }) => ({ tenant: JSON.parse(tenant) as Tenant, responseId })),
     );
-  }
-
-  /** The items that a running response has finished. */
-  async finishedItems(tenant: Tenant, responseId: string): Promise<readonly Item[]> {
-    const { thread } = this.parts;
-    const log = await thread.call('itemsOfLog', tenant, responseId);
-    return thread.decode(() => finishedItems(readLog(log)));
   }
 
   /** Waits while somebody ends the response from outside. */

@@ -1,15 +1,16 @@
 import type { Tenant } from '../../access/index.js';
 import {
+  type BackgroundRuns,
   type ConversationStore,
   type EventLog,
   type ResponseGraph,
   type ResponseStore,
   type Run,
   RunLostError,
-  type WriteLock,
   type SessionStore,
   type StateBackend,
   StateError,
+  type WriteLock,
 } from '../../state/index.js';
 import { createConversation, partsIn } from './conversations.js';
 import { contextOf, message, recordOf } from './records.js';
@@ -47,33 +48,6 @@ const RESPONSES: Calls<ResponseStore> = {
       return contextOf(backend.responses, tenant, 'new');
     },
   ],
-  create: [
-    async ({ responses }, tenant) => {
-      const inherited = [message('inherited')];
-      const record = queuedOf('new', { parentId: 'target', inherited, sessionId: 'own' });
-      await responses.create(tenant, record, NO_BOUNDS);
-      return responses.start({ tenant, responseId: 'new', attempt: 1 });
-    },
-    // One of the tenant waits already.
-    ({ responses }, tenant) => responses.create(tenant, queuedOf('new'), { ...NO_BOUNDS, perTenant: 1 }),
-  ],
-  start: [
-    ({ responses }, tenant) => responses.start({ tenant, responseId: 'waiting', attempt: 1 }),
-    ({ responses }, tenant) => responses.start(running(tenant, 2)),
-  ],
-  handBack: [
-    async ({ responses }, tenant) => {
-      await responses.handBack(running(tenant));
-      return responses.start(running(tenant, 2));
-    },
-  ],
-  finish: [({ responses }, tenant) => responses.finish(running(tenant), endingOf('running', { at: 3 }))],
-  conclude: [
-    ({ responses }, tenant, within) =>
-      responses.conclude(tenant, 'waiting', () => cancelledOf('waiting', { at: 2 }), { within }),
-    ({ responses }, tenant, within) =>
-      responses.conclude(tenant, 'running', () => cancelledOf('running', { at: 3 }), { within, attempt: 1 }),
-  ],
   get: [
     ({ responses }, tenant, within) => responses.get(tenant, 'target', within),
     ({ responses }, tenant, within) => responses.get(tenant, 'running', within),
@@ -82,7 +56,6 @@ const RESPONSES: Calls<ResponseStore> = {
     ({ responses }, tenant, within) => responses.delete(tenant, 'target', { cascade: false }, within),
     ({ responses }, tenant, within) => responses.delete(tenant, 'root', { cascade: true }, within),
   ],
-  unfinished: [({ responses }, tenant, within) => responses.unfinished(tenant, 'root', { cascade: true }, within)],
   chain: [
     ({ responses }, tenant, within) => responses.chain(tenant, 'target', within),
     ({ responses }, tenant, within) => responses.chain(tenant, 'told', within),
@@ -96,6 +69,36 @@ const RESPONSES: Calls<ResponseStore> = {
     ({ responses }, tenant, within) => responses.items(tenant, ['root-out', 'target-in', 'target-out'], within),
     ({ responses }, tenant) => responses.items(tenant, ['talk-a', 'talk-b']),
   ],
+};
+
+const RUNS: Calls<BackgroundRuns> = {
+  create: [
+    async ({ runs }, tenant) => {
+      const inherited = [message('inherited')];
+      const record = queuedOf('new', { parentId: 'target', inherited, sessionId: 'own' });
+      await runs.create(tenant, record, NO_BOUNDS);
+      return runs.start({ tenant, responseId: 'new', attempt: 1 });
+    },
+    // One of the tenant waits already.
+    ({ runs }, tenant) => runs.create(tenant, queuedOf('new'), { ...NO_BOUNDS, perTenant: 1 }),
+  ],
+  start: [
+    ({ runs }, tenant) => runs.start({ tenant, responseId: 'waiting', attempt: 1 }),
+    ({ runs }, tenant) => runs.start(running(tenant, 2)),
+  ],
+  handBack: [
+    async ({ runs }, tenant) => {
+      await runs.handBack(running(tenant));
+      return runs.start(running(tenant, 2));
+    },
+  ],
+  finish: [({ runs }, tenant) => runs.finish(running(tenant), endingOf('running', { at: 3 }))],
+  conclude: [
+    ({ runs }, tenant, within) => runs.conclude(tenant, 'waiting', () => cancelledOf('waiting', { at: 2 }), { within }),
+    ({ runs }, tenant, within) =>
+      runs.conclude(tenant, 'running', () => cancelledOf('running', { at: 3 }), { within, attempt: 1 }),
+  ],
+  unfinished: [({ runs }, tenant, within) => runs.unfinished(tenant, 'root', { cascade: true }, within)],
 };
 
 const LOG: Calls<EventLog> = {
@@ -175,7 +178,7 @@ const LOCKS: Calls<WriteLock> = {
 };
 
 /** Every method of every contract that takes a tenant, by name. */
-export const CALLS = Object.entries({ ...RESPONSES, ...LOG, ...GRAPH, ...LOCKS })
+export const CALLS = Object.entries({ ...RESPONSES, ...RUNS, ...LOG, ...GRAPH, ...LOCKS })
   .flatMap(nameCalls)
   .concat(Object.entries(SESSIONS).flatMap(([name, calls]) => nameCalls([`${name} session`, calls])))
   .concat(Object.entries(CONVERSATIONS).flatMap(([name, calls]) => nameCalls([`${name} conversation`, calls])));

@@ -56,7 +56,7 @@ export const JOBS = {
 
 /** Fills a state with everything that there can be. */
 export async function fill({ backend, clock }: OpenedState): Promise<void> {
-  const { responses: store, sessions, conversations, log, secrets } = backend;
+  const { responses: store, runs, sessions, conversations, log, secrets } = backend;
   await secrets.getOrCreate('key', 'a secret');
   await append(store, TWO, 'root', { input: [message('of another tenant')] });
   // A tree, with a branch that hangs on a response that was deleted, and one on a response that has expired.
@@ -90,24 +90,24 @@ export async function fill({ backend, clock }: OpenedState): Promise<void> {
   // Background responses.
   const ended = await launch(backend, ONE, 'ended', { job: { queue: 'webhooks', data: JOBS.webhook } });
   await log.append(ended, deltas(3, 700));
-  await store.finish(ended, endingOf('ended', { at: 703, given, origin }));
+  await runs.finish(ended, endingOf('ended', { at: 703, given, origin }));
   const job = { queue: 'turns', id: '6f1d5a2e-2c53-4d6b-9a41-0f6d3b9a7c11', data: JOBS.runs } as const;
-  const runs = await launch(backend, ONE, 'runs', { job, parentId: 'left', inherited: [], isStream: false });
-  await store.start(after(runs));
+  const running = await launch(backend, ONE, 'runs', { job, parentId: 'left', inherited: [], isStream: false });
+  await runs.start(after(running));
   const notes = [dropped(5, 1)];
   const items = [itemDone(3, 0, answer('done')), itemDone(4, 1, answer('dropped')), event(5)];
-  await log.append(after(runs), { firstEvent: 3, firstNote: 0, events: items, notes });
-  await enqueue(store, ONE, 'waits', { job: { queue: 'turns', data: JOBS.waits }, parentId: 'right', store: false });
+  await log.append(after(running), { firstEvent: 3, firstNote: 0, events: items, notes });
+  await enqueue(runs, ONE, 'waits', { job: { queue: 'turns', data: JOBS.waits }, parentId: 'right', store: false });
   const stopped = { queue: 'turns', id: '0b4c1a57-93f3-4c0a-8a53-3f5f3b1f0e22', data: {} } as const;
-  await enqueue(store, ONE, 'stopped', { job: stopped });
+  await enqueue(runs, ONE, 'stopped', { job: stopped });
   const cancelled = { ...cancelledOf('stopped', { logExpiresAt: START + 1 }), uselessJob: stopped };
-  await store.conclude(ONE, 'stopped', () => cancelled, {});
+  await runs.conclude(ONE, 'stopped', () => cancelled, {});
   clock.advance(2 * MINUTE_MS);
 }
 
 /** All that readers of the contracts find. */
 export async function readEverything(backend: StateBackend): Promise<unknown> {
-  const { responses: store, graph, sessions, conversations, log, secrets } = backend;
+  const { responses: store, runs, graph, sessions, conversations, log, secrets } = backend;
   const items = ['root-in', 'first', 'right-in', 'given-1', 'hello', 'wrong', 'late-in', 'runs-in', 'past', 'waits-in'];
   const of = async (tenant: Tenant): Promise<unknown> => ({
     responses: await each([...FOUND, ...GONE], async (id) => ({
@@ -119,7 +119,7 @@ export async function readEverything(backend: StateBackend): Promise<unknown> {
       leaves: await graph.leaves(tenant, id, PAGE),
       siblings: await graph.siblings(tenant, id, PAGE),
       // In no order.
-      unfinished: (await store.unfinished(tenant, id, { cascade: true })).toSorted(),
+      unfinished: (await runs.unfinished(tenant, id, { cascade: true })).toSorted(),
       log: await log.read(tenant, id, -1),
     })),
     lists: await each([{}, { model: 'other' }, { metadata: { kind: 'tree' } }, { status: 'queued' }], (filter) =>
@@ -137,22 +137,22 @@ export async function readEverything(backend: StateBackend): Promise<unknown> {
   return {
     one: await of(ONE),
     two: await of(TWO),
-    queued: await store.queuedBefore(START + TTL_MS, 10),
+    queued: await runs.queuedBefore(START + TTL_MS, 10),
     wholeLog: (await readAll(log, { tenant: ONE, responseId: 'ended' })).events,
     secret: await secrets.find('key'),
   };
 }
 
 /** An attempt of the runs of `fill` after they were moved, with what it needs. */
-export async function startAgain({ responses }: StateBackend): Promise<unknown> {
-  const start = (responseId: string): Promise<unknown> => startRun(responses, { tenant: ONE, responseId, attempt: 1 });
+export async function startAgain({ runs }: StateBackend): Promise<unknown> {
+  const start = (responseId: string): Promise<unknown> => startRun(runs, { tenant: ONE, responseId, attempt: 1 });
   return { runs: await start('runs'), waits: await start('waits') };
 }
 
 /** What an attempt needs of the responses that are left when it ends. */
-export function endAgain({ responses }: StateBackend, attempt = 1): Promise<void> {
+export function endAgain({ runs }: StateBackend, attempt = 1): Promise<void> {
   const ending = endingOf('runs', { log: batch(6, event(6, 'response.completed')) });
-  return responses.finish({ tenant: ONE, responseId: 'runs', attempt }, ending);
+  return runs.finish({ tenant: ONE, responseId: 'runs', attempt }, ending);
 }
 
 /** An export as text. */

@@ -1,6 +1,7 @@
 import type { Tenant } from '../../access/index.js';
 import type { Item, ResponseObject, StreamEvent } from '../../protocol/index.js';
 import type {
+  BackgroundRuns,
   Ending,
   EventLog,
   LogBatch,
@@ -8,7 +9,6 @@ import type {
   LogPage,
   NewJob,
   QueuedRecord,
-  ResponseStore,
   Run,
   StartedRun,
   StateBackend,
@@ -97,33 +97,33 @@ export function endingOf(id: string, parts: EndingParts = {}): Ending {
 
 /** Stores a queued response. */
 export async function enqueue(
-  store: ResponseStore,
+  runs: BackgroundRuns,
   tenant: Tenant,
   id: string,
   parts: QueuedParts = {},
 ): Promise<QueuedRecord> {
   const record = queuedOf(id, parts);
-  await store.create(tenant, record, NO_BOUNDS);
+  await runs.create(tenant, record, NO_BOUNDS);
   return record;
 }
 
 /** Stores a response and starts its first attempt, which has begun the turn: event 2 is logged. */
 export async function launch(
-  { responses, log }: StateBackend,
+  { runs, log }: StateBackend,
   tenant: Tenant,
   id: string,
   parts: QueuedParts = {},
 ): Promise<Run> {
-  await enqueue(responses, tenant, id, parts);
+  await enqueue(runs, tenant, id, parts);
   const run: Run = { tenant, responseId: id, attempt: 1 };
-  await startRun(responses, run);
+  await startRun(runs, run);
   await log.append(run, batch(2, begins(2)));
   return run;
 }
 
 /** Starts an attempt that may start. */
-export async function startRun(store: ResponseStore, run: Run): Promise<StartedRun> {
-  const started = await store.start(run);
+export async function startRun(runs: BackgroundRuns, run: Run): Promise<StartedRun> {
+  const started = await runs.start(run);
   if (started === undefined) throw new Error(`attempt ${run.attempt} of ${run.responseId} did not start`);
   return started;
 }

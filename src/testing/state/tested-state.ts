@@ -22,7 +22,7 @@ export function withDefaults(opened: OpenedState): TestedState {
     enqueue: async (...all) => {
       for (const job of all) {
         jobs += 1;
-        await enqueue(backend.responses, asTenant('jobs'), `job-${jobs}`, { job });
+        await enqueue(backend.runs, asTenant('jobs'), `job-${jobs}`, { job });
       }
     },
     untilHeld: () => setImmediate(),

@@ -1,4 +1,4 @@
-import { NEVER } from '../../background-record.js';
+import { NEVER } from '../../background-runs.js';
 import { CONVERSATIONS } from './conversations.js';
 import { GRACE_MS, LONGEST_MS, UNFINISHED_MS } from './lifetimes.js';
 

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 
-import type { QueueBounds } from '../../background-record.js';
+import type { QueueBounds } from '../../background-runs.js';
 import { toKey } from '../../keys.js';
 import type { BatchColumns, BatchRow } from '../../log-columns.js';
 import type { NewResponse, SaveOutcome } from '../new-response.js';

@@ -57,7 +57,7 @@ export const CONVERSATION_FENCING = part(
       const id = `bg-${(runs += 1)}`;
       const run = await launch(backend, tenant, id, { conversationId: 'c' });
       const ending = endingOf(id, { ...partsIn('c', holder), at: 3 });
-      await assert.rejects(backend.responses.finish(run, ending), error);
+      await assert.rejects(backend.runs.finish(run, ending), error);
       assert.equal(await backend.responses.get(tenant, 'late'), undefined);
       assert.equal((await backend.responses.get(tenant, id))?.status, 'in_progress');
       requireAlike(await backend.conversations.read(tenant, 'c'), before);

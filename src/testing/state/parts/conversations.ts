@@ -182,7 +182,7 @@ export const CONVERSATIONS = part(
       const lease = await openConversation(backend, tenant, 'c');
       requireAlike(await seenIn(backend, tenant, 'c'), ['a']);
       const given = [{ after: 1, items: [message('given')] }];
-      await backend.responses.finish(run, endingOf('bg', { ...partsIn('c', lease), at: 3, given }));
+      await backend.runs.finish(run, endingOf('bg', { ...partsIn('c', lease), at: 3, given }));
       await lease.release();
       const context = await store.read(tenant, 'c');
       requireAlike([idsOf(context), context?.version], [['a', 'q1', 'q2', 'bg-out', 'given'], lease.version + 1]);
@@ -243,7 +243,7 @@ export const CONVERSATIONS = part(
         await append(backend.responses, tenant, 'branch', { parentId: 'r1' });
         requireAlike(await chain('branch'), ['a', 'b', ...contextFrom('r1', 'branch')]);
         await launch(backend, tenant, 'bg', { parentId: 'branch' });
-        const started = await backend.responses.start({ tenant, responseId: 'bg', attempt: 2 });
+        const started = await backend.runs.start({ tenant, responseId: 'bg', attempt: 2 });
         requireAlike(
           started?.context.map(({ id }) => id),
           ['a', 'b', ...contextFrom('r1', 'branch')],

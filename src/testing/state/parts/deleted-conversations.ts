@@ -29,7 +29,7 @@ export const DELETED_CONVERSATIONS = part(
       await turnIn(backend, tenant, 'c', 'r1');
       const run = await launch(backend, tenant, 'bg', { conversationId: 'c' });
       const lease = await openConversation(backend, tenant, 'c');
-      await backend.responses.finish(run, endingOf('bg', { ...partsIn('c', lease), at: 3 }));
+      await backend.runs.finish(run, endingOf('bg', { ...partsIn('c', lease), at: 3 }));
       await append(backend.responses, tenant, 'child', { parentId: 'r1' });
       await backend.conversations.delete(tenant, 'c');
       for (const id of ['r1', 'bg', 'child']) await backend.responses.delete(tenant, id, { cascade: false });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 
 import type { Tenant } from '../../../access/index.js';
-import type { EventLog, LogBatch, ResponseStore, Run, StateBackend } from '../../../state/index.js';
+import type { BackgroundRuns, EventLog, LogBatch, ResponseStore, Run, StateBackend } from '../../../state/index.js';
 import { requireAlike, requireMatch } from '../assertions.js';
 import { part } from '../part.js';
 import { append, newTenant } from '../records.js';
@@ -49,14 +49,14 @@ const TEXTS = [
 export const EVENT_LOG = part('log', 'the log of events', ({ open, it, beforeAll, beforeEach, afterAll }) => {
   let opened: TestedState;
   let backend: StateBackend;
-  let store: ResponseStore;
+  let runs: BackgroundRuns;
   let log: EventLog;
   let tenant: Tenant;
 
   beforeAll(async () => {
     opened = await open();
     ({ backend } = opened);
-    ({ responses: store, log } = backend);
+    ({ runs, log } = backend);
   });
   beforeEach(() => {
     tenant = newTenant();
@@ -73,7 +73,7 @@ export const EVENT_LOG = part('log', 'the log of events', ({ open, it, beforeAll
     const last = { ...batch(13, event(13, 'response.output_text.done')), firstNote: 1 };
     const ending = endingOf('a', { log: { ...batch(14, ...endingOf('a', { at: 14 }).log.events), firstNote: 1 } });
     await appendAll(run, deltas(3, 1), deltas(4, 2), noted, { ...deltas(9, 4), firstNote: 1 }, last);
-    await store.finish(run, ending);
+    await runs.finish(run, ending);
     const written = [
       ...OPENING.events,
       begins(2),
@@ -87,14 +87,14 @@ export const EVENT_LOG = part('log', 'the log of events', ({ open, it, beforeAll
   });
 
   it('gives what there is while the response waits and runs, and says that more may come', async () => {
-    await enqueue(store, tenant, 'a');
+    await enqueue(runs, tenant, 'a');
     requireAlike(await log.read(tenant, 'a', -1), { events: OPENING.events, isLast: false });
     const run = { tenant, responseId: 'a', attempt: 1 };
-    await startRun(store, run);
+    await startRun(runs, run);
     await appendAll(run, batch(2, begins(2)), deltas(3, 2));
     requireAlike(await log.read(tenant, 'a', 2), { events: deltas(3, 2).events, isLast: false });
     requireAlike(await log.read(tenant, 'a', 4), { events: [], isLast: false });
-    await store.finish(run, endingOf('a', { at: 5 }));
+    await runs.finish(run, endingOf('a', { at: 5 }));
     requireMatch(eventsOf(await log.read(tenant, 'a', 4)), { events: { length: 1 }, isLast: true });
   });
 
@@ -103,18 +103,18 @@ export const EVENT_LOG = part('log', 'the log of events', ({ open, it, beforeAll
       const run = await launch(backend, tenant, 'a');
       await log.append(run, deltas(3, 2));
       requireAlike(await log.read(tenant, 'a', past), { events: [], isLast: false });
-      await store.finish(run, endingOf('a', { at: 5 }));
+      await runs.finish(run, endingOf('a', { at: 5 }));
       requireAlike(await log.read(tenant, 'a', past), { events: [], isLast: true });
     });
   }
 
   it('says what has no stream, and what is not there', async () => {
-    await append(store, tenant, 'saved');
-    await enqueue(store, tenant, 'json', { isStream: false });
-    await enqueue(store, tenant, 'a', { sessionId: 's' });
+    await append(backend.responses, tenant, 'saved');
+    await enqueue(runs, tenant, 'json', { isStream: false });
+    await enqueue(runs, tenant, 'a', { sessionId: 's' });
     requireAlike(await log.read(tenant, 'saved', -1), { missing: 'no stream' });
     requireAlike(await log.read(tenant, 'json', -1), { missing: 'no stream' });
-    await store.conclude(tenant, 'json', () => cancelledOf('json'), {});
+    await runs.conclude(tenant, 'json', () => cancelledOf('json'), {});
     requireAlike(await log.read(tenant, 'json', -1), { missing: 'no stream' });
     assert.equal(await log.read(tenant, 'nothing', -1), undefined);
     assert.equal(await log.read(newTenant(), 'a', -1), undefined);
@@ -125,7 +125,7 @@ export const EVENT_LOG = part('log', 'the log of events', ({ open, it, beforeAll
   it('logs also what nobody may read: further attempts need it', async () => {
     const run = await launch(backend, tenant, 'a', { isStream: false });
     await log.append(run, deltas(3, 1));
-    assert.equal((await startRun(store, { ...run, attempt: 2 })).log.events.length, 4);
+    assert.equal((await startRun(runs, { ...run, attempt: 2 })).log.events.length, 4);
   });
 
   it('takes a batch that is repeated once', async () => {
@@ -137,7 +137,7 @@ export const EVENT_LOG = part('log', 'the log of events', ({ open, it, beforeAll
       await log.append(run, one);
       await log.append(run, one);
     }
-    const started = await startRun(store, { ...run, attempt: 2 });
+    const started = await startRun(runs, { ...run, attempt: 2 });
     requireAlike(numbersOf(started.log.events), numbers(0, 5));
     requireAlike(started.log.notes, [dropped(5, 0), dropped(5, 1), dropped(5, 2)]);
     requireAlike(numbersOf((await readAll(log, run)).events), numbers(0, 5));
@@ -155,7 +155,7 @@ export const EVENT_LOG = part('log', 'the log of events', ({ open, it, beforeAll
       const { events, isLast } = eventsOf(await log.read(tenant, 'a', after));
       requireAlike([numbersOf(events), isLast], [numbers(after + 1, 3).slice(0, Math.max(0, 3 - after)), false]);
     }
-    requireAlike((await startRun(store, { ...run, attempt: 2 })).log.notes, [
+    requireAlike((await startRun(runs, { ...run, attempt: 2 })).log.notes, [
       dropped(3, 0),
       dropped(4, 1),
       dropped(4, 2),
@@ -165,7 +165,7 @@ export const EVENT_LOG = part('log', 'the log of events', ({ open, it, beforeAll
   it('gives a long log in pages without a gap, from wherever one begins', async () => {
     const run = await launch(backend, tenant, 'a');
     for (let first = 3; first < 3 + 300 * 10; first += 10) await log.append(run, deltas(first, 10));
-    await store.finish(run, endingOf('a', { at: 3003 }));
+    await runs.finish(run, endingOf('a', { at: 3003 }));
     for (const from of [-1, 2, 7, 2553, 2995, 3002]) {
       const { events, isLast } = await readAll(log, run, from);
       requireAlike([numbersOf(events), isLast], [numbers(from + 1, 3003), true]);
@@ -188,7 +188,7 @@ export const EVENT_LOG = part('log', 'the log of events', ({ open, it, beforeAll
     const text = `,"delta":"${'x'.repeat(700_000)}"`;
     for (let number = 3; number < 9; number += 1) await log.append(run, batch(number, event(number, undefined, text)));
     await log.append(run, batch(9, event(9, undefined, text), event(10, undefined, text), event(11, undefined, text)));
-    await store.finish(run, endingOf('a', { at: 12 }));
+    await runs.finish(run, endingOf('a', { at: 12 }));
     for (const from of [-1, 3, 9, 10, 11]) {
       const { events, isLast } = await readAll(log, run, from);
       requireAlike([numbersOf(events), isLast], [numbers(from + 1, 12), true]);
@@ -202,7 +202,7 @@ export const EVENT_LOG = part('log', 'the log of events', ({ open, it, beforeAll
       const written = event(3, undefined, `,"delta":${JSON.stringify(text)}`);
       await log.append(run, batch(3, written, event(4)));
       requireAlike(eventsOf(await log.read(tenant, 'a', 2)).events, [written, event(4)]);
-      requireAlike((await startRun(store, { ...run, attempt: 2 })).log.events.slice(3), [written, event(4)]);
+      requireAlike((await startRun(runs, { ...run, attempt: 2 })).log.events.slice(3), [written, event(4)]);
     });
   }
 
@@ -212,10 +212,10 @@ export const EVENT_LOG = part('log', 'the log of events', ({ open, it, beforeAll
     const run = await launch(backend, tenant, 'woken-1');
     requireAlike(woken, ['woken-1']);
     await log.append(run, deltas(3, 1));
-    await store.finish(run, endingOf('woken-1', { at: 4 }));
+    await runs.finish(run, endingOf('woken-1', { at: 4 }));
     requireAlike(woken, ['woken-1', 'woken-1', 'woken-1']);
-    await enqueue(store, tenant, 'woken-2');
-    await store.conclude(tenant, 'woken-2', () => cancelledOf('woken-2'), {});
+    await enqueue(runs, tenant, 'woken-2');
+    await runs.conclude(tenant, 'woken-2', () => cancelledOf('woken-2'), {});
     assert.ok(woken.filter((id) => id === 'woken-2').length > 0);
     unsubscribe();
   });

@@ -100,17 +100,17 @@ export const ODD_NAMES = part('responses', 'odd names', ({ open, it, describe, b
       });
 
       it('keep background responses apart', async () => {
-        const { responses: store, log } = opened.backend;
+        const { responses: store, runs, log } = opened.backend;
         const tenant = newTenant();
         const run = await launch(opened.backend, tenant, name, { sessionId: name });
         assert.equal(await log.read(tenant, other, -1), undefined);
-        await enqueue(store, tenant, other, { sessionId: other });
+        await enqueue(runs, tenant, other, { sessionId: other });
         await log.append(run, deltas(3, 4));
         assert.equal((await readAll(log, { tenant, responseId: other })).events.length, 2);
         assert.equal(await log.read(tenant, other, -1, name), undefined);
-        requireMatch(await startRun(store, { tenant, responseId: other, attempt: 1 }), { attempts: 1 });
-        await store.conclude(tenant, other, () => cancelledOf(other), {});
-        await store.finish(run, endingOf(name, { at: 7 }));
+        requireMatch(await startRun(runs, { tenant, responseId: other, attempt: 1 }), { attempts: 1 });
+        await runs.conclude(tenant, other, () => cancelledOf(other), {});
+        await runs.finish(run, endingOf(name, { at: 7 }));
         requireMatch(await store.get(tenant, name), { id: name, status: 'completed' });
         requireAlike(await contextOf(store, tenant, name), contextFrom(name));
         requireMatch(await store.get(tenant, other), { id: other, status: 'cancelled' });
@@ -118,15 +118,15 @@ export const ODD_NAMES = part('responses', 'odd names', ({ open, it, describe, b
       });
 
       it('keep the background responses of tenants apart', async () => {
-        const { responses: store, log } = opened.backend;
+        const { responses: store, runs, log } = opened.backend;
         const [tenant, stranger] = [asTenant(name), asTenant(other)];
-        await enqueue(store, tenant, 'background');
+        await enqueue(runs, tenant, 'background');
         const waiting = async (): Promise<readonly unknown[]> =>
-          (await store.queuedBefore(START + 1, 100)).map((one) => [one.tenant, one.responseId]);
+          (await runs.queuedBefore(START + 1, 100)).map((one) => [one.tenant, one.responseId]);
         requireEntry(await waiting(), [tenant, 'background']);
         assert.equal(await log.read(stranger, 'background', -1), undefined);
-        assert.equal(await store.conclude(stranger, 'background', () => cancelledOf('background'), {}), undefined);
-        await enqueue(store, stranger, 'background');
+        assert.equal(await runs.conclude(stranger, 'background', () => cancelledOf('background'), {}), undefined);
+        await enqueue(runs, stranger, 'background');
         requireEntry(await waiting(), [stranger, 'background']);
         assert.equal(await store.delete(tenant, 'background', { cascade: false }), 1);
         requireAlike(await waiting(), [[stranger, 'background']]);

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 
 import type { Tenant } from '../../../access/index.js';
-import { type QueueBounds, QueueFullError, type ResponseStore, type StateBackend } from '../../../state/index.js';
+import {
+  type QueueBounds,
+  QueueFullError,
+  type BackgroundRuns,
+  type ResponseStore,
+  type StateBackend,
+} from '../../../state/index.js';
 import { requireAlike } from '../assertions.js';
 import { Deliveries } from '../deliveries.js';
 import { part } from '../part.js';
@@ -15,16 +21,17 @@ export const RUNS_BOUNDS = part('runs', 'the bounds of the queue', ({ open, it, 
   let opened: TestedState;
   let backend: StateBackend;
   let store: ResponseStore;
+  let runs: BackgroundRuns;
 
   beforeEach(async () => {
     opened = await open();
     ({ backend } = opened);
-    store = backend.responses;
+    ({ responses: store, runs } = backend);
   });
   afterEach(() => opened.close());
 
   const create = (id: string, bounds: Partial<QueueBounds>, of: Tenant = tenant): Promise<void> =>
-    store.create(of, queuedOf(id), { ...NO_BOUNDS, ...bounds });
+    runs.create(of, queuedOf(id), { ...NO_BOUNDS, ...bounds });
   const createAll = async (bounds: Partial<QueueBounds>, ...ids: readonly string[]): Promise<void> => {
     for (const id of ids) await create(id, bounds);
   };
@@ -53,10 +60,10 @@ export const RUNS_BOUNDS = part('runs', 'the bounds of the queue', ({ open, it, 
   const WAYS_OUT: Readonly<Record<string, () => Promise<unknown>>> = {
     begins: async () => {
       const run = { tenant, responseId: 'a', attempt: 1 };
-      await startRun(store, run);
+      await startRun(runs, run);
       await backend.log.append(run, batch(2, begins(2)));
     },
-    'is cancelled': () => store.conclude(tenant, 'a', () => cancelledOf('a'), {}),
+    'is cancelled': () => runs.conclude(tenant, 'a', () => cancelledOf('a'), {}),
     'is deleted': () => store.delete(tenant, 'a', { cascade: false }),
     'is deleted, but not freed': async () => {
       await store.save(tenant, recordOf('child', { parentId: 'a' }));
@@ -78,7 +85,7 @@ export const RUNS_BOUNDS = part('runs', 'the bounds of the queue', ({ open, it, 
 
   it('count one that was started, but has not begun', async () => {
     await create('a', { perTenant: 1 });
-    await startRun(store, { tenant, responseId: 'a', attempt: 1 });
+    await startRun(runs, { tenant, responseId: 'a', attempt: 1 });
     await requireRefusal(create('b', { perTenant: 1 }));
   });
 
@@ -89,7 +96,7 @@ export const RUNS_BOUNDS = part('runs', 'the bounds of the queue', ({ open, it, 
     for (const outcome of outcomes) {
       if (outcome.status === 'rejected') assert.ok(outcome.reason instanceof QueueFullError);
     }
-    assert.equal((await store.queuedBefore(START + 1, 100)).length, 7);
+    assert.equal((await runs.queuedBefore(START + 1, 100)).length, 7);
   });
 
   it('leave no job of what they refuse, and one of what they admit', async () => {

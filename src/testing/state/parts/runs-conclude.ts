@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 
 import type { Tenant } from '../../../access/index.js';
-import type { ConcludeOptions, Ending, ResponseStore, StateBackend, UnfinishedResponse } from '../../../state/index.js';
+import type {
+  BackgroundRuns,
+  ConcludeOptions,
+  Ending,
+  ResponseStore,
+  StateBackend,
+  UnfinishedResponse,
+} from '../../../state/index.js';
 import { requireAlike, requireMatch, requireRejection } from '../assertions.js';
 import { Deliveries } from '../deliveries.js';
 import { part } from '../part.js';
@@ -31,6 +38,7 @@ export const RUNS_CONCLUDE = part(
     let opened: TestedState;
     let backend: StateBackend;
     let store: ResponseStore;
+    let runs: BackgroundRuns;
     let tenant: Tenant;
     /** A response, of another id in every test: notices of earlier tests may come late. */
     let one: string;
@@ -43,6 +51,7 @@ export const RUNS_CONCLUDE = part(
       opened = await open();
       ({ backend } = opened);
       store = backend.responses;
+      ({ runs } = backend);
       backend.runNotices.subscribe({ ended: (ids) => void ended.push(...ids.filter((id) => id === one)) });
     });
     beforeEach(() => {
@@ -58,8 +67,8 @@ export const RUNS_CONCLUDE = part(
       id: string,
       options: ConcludeOptions = {},
       ending: (unfinished: UnfinishedResponse) => Ending = () => cancelledOf(id, { at: 3 }),
-    ): ReturnType<ResponseStore['conclude']> =>
-      store.conclude(
+    ): ReturnType<BackgroundRuns['conclude']> =>
+      runs.conclude(
         tenant,
         id,
         (unfinished) => {
@@ -70,7 +79,7 @@ export const RUNS_CONCLUDE = part(
       );
 
     it('ends one that waits', async () => {
-      const { response, turn } = await enqueue(store, tenant, one);
+      const { response, turn } = await enqueue(runs, tenant, one);
       const ending = cancelledOf(one, { at: 2 });
       requireAlike(await cancel(one, {}, () => ending), ending.response);
       requireAlike(composed, [{ response, turn, log: OPENING }]);
@@ -103,7 +112,7 @@ export const RUNS_CONCLUDE = part(
       it(`leaves one that has ended ${status}`, async () => {
         const run = await launch(backend, tenant, one);
         const { response } = endingOf(one, { at: 3, status });
-        await (status === 'cancelled' ? cancel(one) : store.finish(run, endingOf(one, { at: 3, status })));
+        await (status === 'cancelled' ? cancel(one) : runs.finish(run, endingOf(one, { at: 3, status })));
         [ended, composed] = [[], []];
         const log = await readAll(backend.log, run);
         requireMatch(await cancel(one), { id: one, status });
@@ -117,12 +126,12 @@ export const RUNS_CONCLUDE = part(
 
     it('finds nothing that is unknown, deleted, of somebody else, or outside of the session', async () => {
       await launch(backend, tenant, one, { sessionId: 's' });
-      await enqueue(store, tenant, 'deleted');
+      await enqueue(runs, tenant, 'deleted');
       await store.delete(tenant, 'deleted', { cascade: false });
       assert.equal(await cancel('nothing'), undefined);
       assert.equal(await cancel('deleted'), undefined);
       assert.equal(await cancel(one, { within: 'elsewhere' }), undefined);
-      assert.equal(await store.conclude(newTenant(), one, () => cancelledOf(one), {}), undefined);
+      assert.equal(await runs.conclude(newTenant(), one, () => cancelledOf(one), {}), undefined);
       requireAlike(composed, []);
       requireMatch(await store.get(tenant, one), { status: 'in_progress' });
       requireMatch(await cancel(one, { within: 's' }), { status: 'cancelled' });
@@ -138,7 +147,7 @@ export const RUNS_CONCLUDE = part(
     it('leaves a response to a later attempt than the one that is meant', async () => {
       const run = await launch(backend, tenant, one);
       await backend.log.append(run, batch(3, itemDone(3, 0, answer('x'))));
-      await startRun(store, after(run));
+      await startRun(runs, after(run));
       const shown = await store.get(tenant, one);
       requireAlike(await cancel(one, { attempt: 1 }), shown);
       requireAlike(await cancel(one, { attempt: 3 }), shown);
@@ -198,11 +207,11 @@ export const RUNS_CONCLUDE = part(
     for (const how of ['cancelled', 'finished']) {
       it(`enqueues the jobs of what is ${how}, once`, async () => {
         await using other = await open();
-        const { responses, jobs } = other.backend;
+        const { runs: own, jobs } = other.backend;
         const run = await launch(other.backend, tenant, one);
         const ending = endingOf(one, { at: 3, jobs: [{ queue: 'webhooks', data: { of: 'a' } }] });
         const end = (): Promise<unknown> =>
-          how === 'cancelled' ? responses.conclude(tenant, one, () => ending, {}) : responses.finish(run, ending);
+          how === 'cancelled' ? own.conclude(tenant, one, () => ending, {}) : own.finish(run, ending);
         await end();
         await end().catch(() => undefined);
         await other.enqueue({ queue: 'webhooks', data: { of: 'the test' } });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 
-import { type ResponseStore, RunLostError, type StateBackend } from '../../../state/index.js';
+import { type BackgroundRuns, type ResponseStore, RunLostError, type StateBackend } from '../../../state/index.js';
 import { requireAlike } from '../assertions.js';
 import { heardBy } from '../heard.js';
 import { part } from '../part.js';
@@ -20,11 +20,13 @@ export const RUNS_DELETION = part(
     let opened: TestedState;
     let backend: StateBackend;
     let store: ResponseStore;
+    let runs: BackgroundRuns;
 
     beforeEach(async () => {
       opened = await open();
       ({ backend } = opened);
       store = backend.responses;
+      ({ runs } = backend);
     });
     afterEach(() => opened.close());
 
@@ -52,22 +54,22 @@ export const RUNS_DELETION = part(
           await leave();
           assert.ok(heard.has('a'));
           await assert.rejects(backend.log.append(run, deltas(3, 1)), RunLostError);
-          await assert.rejects(store.finish(run, endingOf('a', { at: 3 })), RunLostError);
-          await store.handBack(run);
-          assert.equal(await store.start(after(run)), undefined);
-          assert.equal(await store.conclude(tenant, 'a', () => cancelledOf('a'), {}), undefined);
+          await assert.rejects(runs.finish(run, endingOf('a', { at: 3 })), RunLostError);
+          await runs.handBack(run);
+          assert.equal(await runs.start(after(run)), undefined);
+          assert.equal(await runs.conclude(tenant, 'a', () => cancelledOf('a'), {}), undefined);
           assert.equal(await store.get(tenant, 'a'), undefined);
           assert.equal(await backend.log.read(tenant, 'a', -1), undefined);
         });
 
         it('takes back one that waits, and one that was started', async () => {
-          await enqueue(store, tenant, 'a', { parentId: 'root', sessionId: 's' });
+          await enqueue(runs, tenant, 'a', { parentId: 'root', sessionId: 's' });
           const run = { tenant, responseId: 'a', attempt: 1 };
-          await startRun(store, run);
+          await startRun(runs, run);
           await leave();
-          requireAlike(await store.queuedBefore(Number.MAX_SAFE_INTEGER / 2000, 10), []);
+          requireAlike(await runs.queuedBefore(Number.MAX_SAFE_INTEGER / 2000, 10), []);
           await assert.rejects(backend.log.append(run, batch(2)), RunLostError);
-          assert.equal(await store.start(after(run)), undefined);
+          assert.equal(await runs.start(after(run)), undefined);
         });
 
         it('leaves nothing behind', async () => {
@@ -82,7 +84,7 @@ export const RUNS_DELETION = part(
 
     it('leaves a response to those that continue it, without its events', async () => {
       const run = await launch(backend, tenant, 'a');
-      await store.finish(run, endingOf('a', { at: 3 }));
+      await runs.finish(run, endingOf('a', { at: 3 }));
       await append(store, tenant, 'b', { parentId: 'a' });
       assert.equal(await remove('a'), 1);
       assert.equal(await backend.log.read(tenant, 'a', -1), undefined);
@@ -96,7 +98,7 @@ export const RUNS_DELETION = part(
       const run = await launch(backend, tenant, 'a', { parentId: 'root' });
       await remove('root');
       await purge(store);
-      await store.finish(run, endingOf('a', { at: 3 }));
+      await runs.finish(run, endingOf('a', { at: 3 }));
       requireAlike(await contextOf(store, tenant, 'a'), contextFrom('root', 'a'));
       await remove('a');
       await expectNothingKept();
@@ -104,14 +106,14 @@ export const RUNS_DELETION = part(
 
     /** What may come at the same time as a deletion. None of it brings back what was deleted. */
     const MEANWHILE: Readonly<Record<string, (id: string) => Promise<unknown>>> = {
-      finish: (id) => store.finish({ tenant, responseId: id, attempt: 1 }, endingOf(id, { at: 3 })),
+      finish: (id) => runs.finish({ tenant, responseId: id, attempt: 1 }, endingOf(id, { at: 3 })),
       'finish with jobs': (id) => {
         const jobs = [{ queue: 'webhooks', data: { id } }] as const;
-        return store.finish({ tenant, responseId: id, attempt: 1 }, endingOf(id, { at: 3, jobs }));
+        return runs.finish({ tenant, responseId: id, attempt: 1 }, endingOf(id, { at: 3, jobs }));
       },
       append: (id) => backend.log.append({ tenant, responseId: id, attempt: 1 }, deltas(3, 2)),
-      start: (id) => store.start({ tenant, responseId: id, attempt: 2 }),
-      conclude: (id) => store.conclude(tenant, id, () => cancelledOf(id, { at: 3 }), {}),
+      start: (id) => runs.start({ tenant, responseId: id, attempt: 2 }),
+      conclude: (id) => runs.conclude(tenant, id, () => cancelledOf(id, { at: 3 }), {}),
     };
 
     for (const [name, write] of Object.entries(MEANWHILE)) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 
-import type { ResponseStore, StateBackend } from '../../../state/index.js';
+import type { BackgroundRuns, ResponseStore, StateBackend } from '../../../state/index.js';
 import type { FakeClock } from '../../fake-clock.js';
 import { requireAlike, requireMatch } from '../assertions.js';
 import { part } from '../part.js';
@@ -31,26 +31,28 @@ export const RUNS_EXPIRY = part(
     let backend: StateBackend;
     let clock: FakeClock;
     let store: ResponseStore;
+    let runs: BackgroundRuns;
 
     beforeEach(async () => {
       opened = await open();
       ({ backend, clock } = opened);
       store = backend.responses;
+      ({ runs } = backend);
     });
     afterEach(() => opened.close());
 
     it('never comes before the end', async () => {
       const run = await launch(backend, tenant, 'running');
-      await enqueue(store, tenant, 'waiting');
+      await enqueue(runs, tenant, 'waiting');
       clock.advance(AGE_MS);
       await purge(store);
       requireMatch(await store.get(tenant, 'running'), { status: 'in_progress' });
       requireMatch(await store.get(tenant, 'waiting'), { status: 'queued' });
       assert.equal((await readAll(backend.log, run)).events.length, 3);
-      await startRun(store, { tenant, responseId: 'waiting', attempt: 1 });
+      await startRun(runs, { tenant, responseId: 'waiting', attempt: 1 });
       await backend.log.append(run, deltas(3, 1));
       const times = { expiresAt: clock.now() + 1, logExpiresAt: clock.now() + 1 };
-      await store.finish(run, endingOf('running', { at: 4, ...times }));
+      await runs.finish(run, endingOf('running', { at: 4, ...times }));
       requireMatch(await store.get(tenant, 'running'), { status: 'completed' });
     });
 
@@ -60,8 +62,8 @@ export const RUNS_EXPIRY = part(
         clock.advance(AGE_MS);
         const times = { expiresAt: clock.now() + 1000, logExpiresAt: clock.now() + 5000 };
         await (how === 'finished'
-          ? store.finish(run, endingOf('a', { at: 3, ...times }))
-          : store.conclude(tenant, 'a', () => cancelledOf('a', { at: 3, ...times }), {}));
+          ? runs.finish(run, endingOf('a', { at: 3, ...times }))
+          : runs.conclude(tenant, 'a', () => cancelledOf('a', { at: 3, ...times }), {}));
         clock.advance(999);
         await purge(store);
         assert.notEqual(await store.get(tenant, 'a'), undefined);
@@ -79,7 +81,7 @@ export const RUNS_EXPIRY = part(
       await backend.log.append(run, deltas(3, 100));
       await launch(backend, tenant, 'running');
       const { response } = endingOf('a', { at: 103 });
-      await store.finish(run, endingOf('a', { at: 103 }));
+      await runs.finish(run, endingOf('a', { at: 103 }));
       const before = await opened.content();
       clock.advance(LOG_TTL_MS - 1);
       await purge(store);
@@ -100,8 +102,8 @@ export const RUNS_EXPIRY = part(
 
     it('frees the events of many in batches', async () => {
       for (let index = 0; index < 250; index += 1) {
-        await enqueue(store, tenant, `r${index}`);
-        await store.conclude(tenant, `r${index}`, () => cancelledOf(`r${index}`), {});
+        await enqueue(runs, tenant, `r${index}`);
+        await runs.conclude(tenant, `r${index}`, () => cancelledOf(`r${index}`), {});
       }
       const before = await opened.content();
       clock.advance(LOG_TTL_MS);
@@ -122,7 +124,7 @@ export const RUNS_EXPIRY = part(
       it('is there while it runs and for as long as its end says', async () => {
         const run = await launch(backend, tenant, 'a', parts);
         requireMatch(await store.get(tenant, 'a'), { status: 'in_progress', store: false });
-        await store.finish(run, endingOf('a', end));
+        await runs.finish(run, endingOf('a', end));
         requireAlike(await store.get(tenant, 'a'), endingOf('a', end).response);
         requireAlike((await store.inputItems(tenant, 'a', PAGE))?.data, [message('a-in')]);
         assert.equal((await readAll(backend.log, run)).events.length, 4);
@@ -135,15 +137,15 @@ export const RUNS_EXPIRY = part(
       it('cannot be continued, and its items cannot be referred to', async () => {
         const run = await launch(backend, tenant, 'a', parts);
         requireAlike(await store.items(tenant, ['a-in']), new Map());
-        await store.finish(run, endingOf('a', end));
+        await runs.finish(run, endingOf('a', end));
         assert.equal(await store.chain(tenant, 'a'), undefined);
         requireAlike(await store.items(tenant, ['a-in', 'a-out']), new Map());
       });
 
       it('continues others as any', async () => {
         await append(store, tenant, 'root');
-        await enqueue(store, tenant, 'a', { ...parts, parentId: 'root' });
-        const started = await startRun(store, { tenant, responseId: 'a', attempt: 1 });
+        await enqueue(runs, tenant, 'a', { ...parts, parentId: 'root' });
+        const started = await startRun(runs, { tenant, responseId: 'a', attempt: 1 });
         requireAlike(
           started.context.map(({ id }) => id),
           contextFrom('root'),

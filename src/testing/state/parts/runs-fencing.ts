@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 
 import type { Tenant } from '../../../access/index.js';
 import {
+  type BackgroundRuns,
   type ResponseStore,
   type Run,
   RunLostError,
@@ -36,12 +37,14 @@ export const RUNS_FENCING = part(
     let opened: TestedState;
     let backend: StateBackend;
     let store: ResponseStore;
+    let runs: BackgroundRuns;
     let tenant: Tenant;
 
     beforeAll(async () => {
       opened = await open();
       ({ backend } = opened);
       store = backend.responses;
+      ({ runs } = backend);
     });
     beforeEach(() => {
       tenant = newTenant();
@@ -59,9 +62,9 @@ export const RUNS_FENCING = part(
       'an event': (run) => backend.log.append(run, deltas(3, 1)),
       'the beginning': (run) => backend.log.append(run, batch(3, begins(3))),
       'a note': (run) => backend.log.append(run, { ...batch(3), notes: [dropped(3, 0)] }),
-      'an end': (run) => store.finish(run, endingOf(run.responseId, { at: 3 })),
+      'an end': (run) => runs.finish(run, endingOf(run.responseId, { at: 3 })),
       'an end with jobs': (run) =>
-        store.finish(run, endingOf(run.responseId, { at: 3, jobs: [{ queue: 'webhooks', data: {} }] })),
+        runs.finish(run, endingOf(run.responseId, { at: 3, jobs: [{ queue: 'webhooks', data: {} }] })),
     };
     const writes = Object.entries(WRITES);
     const expectRefused = async (run: Run, write: (run: Run) => Promise<unknown>): Promise<void> => {
@@ -74,14 +77,14 @@ export const RUNS_FENCING = part(
       describe(title, () => {
         it('is written by the attempt that has started', async () => {
           const run = await launch(backend, tenant, 'a');
-          const before = JSON.stringify(await startRun(store, after(run)));
+          const before = JSON.stringify(await startRun(runs, after(run)));
           await write(after(run));
-          const next = await store.start({ ...run, attempt: 3 });
+          const next = await runs.start({ ...run, attempt: 3 });
           assert.notEqual(JSON.stringify(next), before);
         });
 
         it('is refused to an attempt that has not started', async () => {
-          await enqueue(store, tenant, 'a');
+          await enqueue(runs, tenant, 'a');
           await expectRefused({ tenant, responseId: 'a', attempt: 1 }, write);
           const run = await launch(backend, tenant, 'b');
           await expectRefused(after(run), write);
@@ -89,21 +92,21 @@ export const RUNS_FENCING = part(
 
         it('is refused to an attempt when a later one has started', async () => {
           const run = await launch(backend, tenant, 'a');
-          await startRun(store, after(run));
+          await startRun(runs, after(run));
           await expectRefused(run, write);
-          await store.handBack(after(run));
+          await runs.handBack(after(run));
           await expectRefused(run, write);
         });
 
         it('is refused once the response has ended', async () => {
           const run = await launch(backend, tenant, 'a');
-          await store.finish(run, endingOf('a', { at: 3, status: 'incomplete' }));
+          await runs.finish(run, endingOf('a', { at: 3, status: 'incomplete' }));
           await expectRefused(run, write);
         });
 
         it('is refused once the response was cancelled', async () => {
           const run = await launch(backend, tenant, 'a');
-          await store.conclude(tenant, 'a', () => cancelledOf('a', { at: 3 }), {});
+          await runs.conclude(tenant, 'a', () => cancelledOf('a', { at: 3 }), {});
           await expectRefused(run, write);
         });
 
@@ -129,46 +132,46 @@ export const RUNS_FENCING = part(
     describe('a start', () => {
       for (const attempt of [0, 1, 2]) {
         it(`of attempt ${JSON.stringify(attempt)} is refused when attempt 2 has started`, async () => {
-          await enqueue(store, tenant, 'a');
+          await enqueue(runs, tenant, 'a');
           const run = { tenant, responseId: 'a', attempt: 2 };
-          await startRun(store, run);
-          assert.equal(await store.start({ ...run, attempt }), undefined);
+          await startRun(runs, run);
+          assert.equal(await runs.start({ ...run, attempt }), undefined);
           await backend.log.append(run, batch(2, begins(2)));
-          assert.equal((await startRun(store, { ...run, attempt: 3 })).attempts, 2);
+          assert.equal((await startRun(runs, { ...run, attempt: 3 })).attempts, 2);
         });
       }
 
       it('is refused once the response has ended', async () => {
         const run = await launch(backend, tenant, 'a');
-        await store.finish(run, endingOf('a', { at: 3 }));
-        await enqueue(store, tenant, 'b');
-        await store.conclude(tenant, 'b', () => cancelledOf('b'), {});
-        assert.equal(await store.start(after(run)), undefined);
-        assert.equal(await store.start({ tenant, responseId: 'b', attempt: 1 }), undefined);
+        await runs.finish(run, endingOf('a', { at: 3 }));
+        await enqueue(runs, tenant, 'b');
+        await runs.conclude(tenant, 'b', () => cancelledOf('b'), {});
+        assert.equal(await runs.start(after(run)), undefined);
+        assert.equal(await runs.start({ tenant, responseId: 'b', attempt: 1 }), undefined);
       });
 
       it('is refused for what is not known, is of somebody else, or never waited', async () => {
-        await enqueue(store, tenant, 'a');
+        await enqueue(runs, tenant, 'a');
         const record = { ...endingOf('saved'), input: [], parentId: null, inherited: [], sessionId: 'a' };
         await store.save(tenant, record);
-        assert.equal(await store.start({ tenant, responseId: 'nothing', attempt: 1 }), undefined);
-        assert.equal(await store.start({ tenant: newTenant(), responseId: 'a', attempt: 1 }), undefined);
-        assert.equal(await store.start({ tenant, responseId: 'saved', attempt: 1 }), undefined);
+        assert.equal(await runs.start({ tenant, responseId: 'nothing', attempt: 1 }), undefined);
+        assert.equal(await runs.start({ tenant: newTenant(), responseId: 'a', attempt: 1 }), undefined);
+        assert.equal(await runs.start({ tenant, responseId: 'saved', attempt: 1 }), undefined);
       });
 
       it('of the same attempt succeeds once, however many start at once', async () => {
-        await enqueue(store, tenant, 'a');
-        const starts = Array.from({ length: 5 }, () => store.start({ tenant, responseId: 'a', attempt: 1 }));
+        await enqueue(runs, tenant, 'a');
+        const starts = Array.from({ length: 5 }, () => runs.start({ tenant, responseId: 'a', attempt: 1 }));
         assert.equal((await Promise.all(starts)).filter((started) => started !== undefined).length, 1);
       });
     });
 
     it('does not let a lost attempt be handed back', async () => {
       const run = await launch(backend, tenant, 'a');
-      await startRun(store, after(run));
-      await store.handBack(run);
-      await store.handBack({ ...run, tenant: newTenant(), attempt: 2 });
-      assert.equal((await startRun(store, { ...run, attempt: 3 })).attempts, 3);
+      await startRun(runs, after(run));
+      await runs.handBack(run);
+      await runs.handBack({ ...run, tenant: newTenant(), attempt: 2 });
+      assert.equal((await startRun(runs, { ...run, attempt: 3 })).attempts, 3);
     });
 
     it('lets one of two finishers win, whoever they are', async () => {
@@ -181,7 +184,7 @@ export const RUNS_FENCING = part(
             endingOf(id, { at: 3, status: 'incomplete' }),
             endingOf(id, { at: 3, status: 'failed' }),
           ];
-          const outcomes = await Promise.allSettled(ends.map((ending) => store.finish(run, ending)));
+          const outcomes = await Promise.allSettled(ends.map((ending) => runs.finish(run, ending)));
           const won = outcomes.flatMap(({ status }, index) => (status === 'fulfilled' ? [ends[index]] : []));
           assert.equal(won.length, 1);
           for (const outcome of outcomes) {
@@ -202,8 +205,8 @@ export const RUNS_FENCING = part(
         ROUNDS.map(async (id) => {
           const run = await launch(backend, tenant, id);
           const [finished, concluded] = await Promise.allSettled([
-            store.finish(run, endingOf(id, { at: 3 })),
-            store.conclude(tenant, id, () => cancelledOf(id, { at: 3 }), {}),
+            runs.finish(run, endingOf(id, { at: 3 })),
+            runs.conclude(tenant, id, () => cancelledOf(id, { at: 3 }), {}),
           ]);
           const response = await store.get(tenant, id);
           assert.equal(response?.status, finished.status === 'fulfilled' ? 'completed' : 'cancelled');
@@ -219,7 +222,7 @@ export const RUNS_FENCING = part(
           const run = await launch(backend, tenant, id);
           const [appended, started] = await Promise.allSettled([
             backend.log.append(run, deltas(3, 2)),
-            startRun(store, after(run)),
+            startRun(runs, after(run)),
           ]);
           if (started.status === 'rejected') throw started.reason;
           const isLogged = appended.status === 'fulfilled';
@@ -235,7 +238,7 @@ export const RUNS_FENCING = part(
       it('ends while the lease is the latest', async () => {
         const lease = await backend.locks.tryAcquire(tenant, sessionId, LEASE_MS);
         const run = await launch(backend, tenant, 'a', { sessionId });
-        await store.finish(run, endingOf('a', { at: 3, fence: lease?.fence ?? -1 }));
+        await runs.finish(run, endingOf('a', { at: 3, fence: lease?.fence ?? -1 }));
         requireMatch(await store.get(tenant, 'a'), { status: 'completed' });
       });
 
@@ -245,10 +248,10 @@ export const RUNS_FENCING = part(
         await opened.expireLeases();
         const next = await backend.locks.tryAcquire(tenant, sessionId, LEASE_MS);
         const before = await stateOf('a');
-        const late = store.finish(run, endingOf('a', { at: 3, fence: lease?.fence ?? -1 }));
+        const late = runs.finish(run, endingOf('a', { at: 3, fence: lease?.fence ?? -1 }));
         await assert.rejects(late, WriteLockLostError);
         requireAlike(await stateOf('a'), before);
-        await store.finish(run, endingOf('a', { at: 3, fence: next?.fence ?? -1 }));
+        await runs.finish(run, endingOf('a', { at: 3, fence: next?.fence ?? -1 }));
         requireMatch(await store.get(tenant, 'a'), { status: 'completed' });
       });
 
@@ -259,7 +262,7 @@ export const RUNS_FENCING = part(
           await backend.locks.tryAcquire(newTenant(), sessionId, LEASE_MS),
         ];
         for (const lease of others) {
-          const late = store.finish(run, endingOf('a', { at: 3, fence: lease?.fence ?? -1 }));
+          const late = runs.finish(run, endingOf('a', { at: 3, fence: lease?.fence ?? -1 }));
           await assert.rejects(late, WriteLockLostError);
         }
         requireMatch(await store.get(tenant, 'a'), { status: 'in_progress' });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 
 import type { Tenant } from '../../../access/index.js';
 import type { Origin, ResponseObject } from '../../../protocol/index.js';
-import type { ResponseGraph, ResponseStore, StateBackend } from '../../../state/index.js';
+import type { BackgroundRuns, ResponseGraph, ResponseStore, StateBackend } from '../../../state/index.js';
 import { requireAlike, requireMatch } from '../assertions.js';
 import { part } from '../part.js';
 import { append, contextFrom, contextOf, message, newTenant, START, TTL_MS } from '../records.js';
@@ -36,13 +36,14 @@ export const RUNS_LIFE = part(
     let opened: TestedState;
     let backend: StateBackend;
     let store: ResponseStore;
+    let runs: BackgroundRuns;
     let graph: ResponseGraph;
     let tenant: Tenant;
 
     beforeAll(async () => {
       opened = await open();
       ({ backend } = opened);
-      ({ responses: store, graph } = backend);
+      ({ responses: store, runs, graph } = backend);
     });
     beforeEach(() => {
       tenant = newTenant();
@@ -55,15 +56,15 @@ export const RUNS_LIFE = part(
     const outputOf = async (id: string): Promise<unknown> => idsOf((await store.get(tenant, id))?.output);
 
     it('goes from queued over in_progress to its end', async () => {
-      const { response } = await enqueue(store, tenant, 'a');
+      const { response } = await enqueue(runs, tenant, 'a');
       requireAlike(await store.get(tenant, 'a'), response);
       const run = { tenant, responseId: 'a', attempt: 1 };
-      await startRun(store, run);
+      await startRun(runs, run);
       requireAlike(await store.get(tenant, 'a'), response);
       await backend.log.append(run, batch(2, begins(2)));
       requireAlike(await store.get(tenant, 'a'), { ...response, status: 'in_progress' });
       const ending = endingOf('a', { at: 3 });
-      await store.finish(run, ending);
+      await runs.finish(run, ending);
       requireAlike(await store.get(tenant, 'a'), ending.response);
     });
 
@@ -71,20 +72,20 @@ export const RUNS_LIFE = part(
       it(`ends ${status}`, async () => {
         const run = await launch(backend, tenant, 'a');
         const ending = endingOf('a', { at: 3, status });
-        await store.finish(run, ending);
+        await runs.finish(run, ending);
         requireAlike(await store.get(tenant, 'a'), ending.response);
         requireAlike(await listed(status), ['a']);
       });
     }
 
     it('is listed by its status of the moment', async () => {
-      await enqueue(store, tenant, 'a');
+      await enqueue(runs, tenant, 'a');
       requireAlike([await listed('queued'), await listed('in_progress'), await listed('completed')], [['a'], [], []]);
       const run = { tenant, responseId: 'a', attempt: 1 };
-      await startRun(store, run);
+      await startRun(runs, run);
       await backend.log.append(run, batch(2, begins(2)));
       requireAlike([await listed('queued'), await listed('in_progress'), await listed('completed')], [[], ['a'], []]);
-      await store.finish(run, endingOf('a', { at: 3 }));
+      await runs.finish(run, endingOf('a', { at: 3 }));
       requireAlike([await listed('queued'), await listed('in_progress'), await listed('completed')], [[], [], ['a']]);
     });
 
@@ -98,14 +99,14 @@ export const RUNS_LIFE = part(
       await backend.log.append(run, { ...batch(7), notes: [dropped(7, 2)] });
       requireAlike(await outputOf('a'), ['first', 'second']);
       requireAlike((await store.get(tenant, 'a'))?.output, [answer('first'), answer('second')]);
-      await store.finish(run, endingOf('a', { log: { ...batch(7, event(7)), firstNote: 1 }, output: [answer('x')] }));
+      await runs.finish(run, endingOf('a', { log: { ...batch(7, event(7)), firstNote: 1 }, output: [answer('x')] }));
       requireAlike(await outputOf('a'), ['x']);
     });
 
     it('is in lists and trees by its status alone, without items, until it has ended', async () => {
       await append(store, tenant, 'root', { sessionId: 's' });
       const run = await launch(backend, tenant, 'a', { parentId: 'root', sessionId: 's' });
-      await enqueue(store, tenant, 'b', { parentId: 'root', sessionId: 's' });
+      await enqueue(runs, tenant, 'b', { parentId: 'root', sessionId: 's' });
       await backend.log.append(run, batch(3, itemDone(3, 0, answer('first'))));
       const expectShown = async (a: object, b: object): Promise<void> => {
         requireMatch((await graph.list(tenant, { sessionId: 's' }, PAGE)).data, [a, b, { id: 'root' }]);
@@ -120,13 +121,13 @@ export const RUNS_LIFE = part(
       };
       const waiting = { id: 'b', status: 'queued', output: [] };
       await expectShown({ id: 'a', status: 'in_progress', output: [] }, waiting);
-      await store.finish(run, endingOf('a', { at: 4, output: [answer('first')] }));
+      await runs.finish(run, endingOf('a', { at: 4, output: [answer('first')] }));
       await expectShown({ id: 'a', status: 'completed', output: [answer('first')] }, waiting);
     });
 
     it('has its input, session, metadata and place in the tree from the start', async () => {
       await append(store, tenant, 'root', { sessionId: 's' });
-      await enqueue(store, tenant, 'a', { parentId: 'root', sessionId: 's', metadata: { kind: 'k' } });
+      await enqueue(runs, tenant, 'a', { parentId: 'root', sessionId: 's', metadata: { kind: 'k' } });
       requireAlike((await store.inputItems(tenant, 'a', PAGE))?.data, [message('a-in')]);
       assert.notEqual(await store.get(tenant, 'a', 's'), undefined);
       assert.equal(await store.get(tenant, 'a', 'elsewhere'), undefined);
@@ -137,10 +138,10 @@ export const RUNS_LIFE = part(
 
     it('can be continued once it has ended completed or incomplete, and not before', async () => {
       const run = await launch(backend, tenant, 'a');
-      await enqueue(store, tenant, 'waiting');
+      await enqueue(runs, tenant, 'waiting');
       requireAlike([await store.chain(tenant, 'a'), await store.chain(tenant, 'waiting')], [undefined, undefined]);
       const given = [{ after: 0, items: [message('given')] }];
-      await store.finish(run, endingOf('a', { at: 3, given, origin: ORIGIN, expiresAt: START + 2 * TTL_MS }));
+      await runs.finish(run, endingOf('a', { at: 3, given, origin: ORIGIN, expiresAt: START + 2 * TTL_MS }));
       requireAlike(await contextOf(store, tenant, 'a'), ['a-in', 'given', 'a-out']);
       requireMatch(await store.chain(tenant, 'a'), {
         responseId: 'a',
@@ -156,8 +157,8 @@ export const RUNS_LIFE = part(
     for (const status of ['failed', 'cancelled'] as const) {
       it(`cannot be continued when it has ended ${status}`, async () => {
         const run = await launch(backend, tenant, 'a');
-        if (status === 'failed') await store.finish(run, endingOf('a', { at: 3, status }));
-        else await store.conclude(tenant, 'a', () => endingOf('a', { at: 3, status }), {});
+        if (status === 'failed') await runs.finish(run, endingOf('a', { at: 3, status }));
+        else await runs.conclude(tenant, 'a', () => endingOf('a', { at: 3, status }), {});
         requireMatch(await store.get(tenant, 'a'), { status });
         assert.equal(await store.chain(tenant, 'a'), undefined);
       });
@@ -166,8 +167,8 @@ export const RUNS_LIFE = part(
     describe('a start', () => {
       it('gives the turn, its input and its context', async () => {
         await append(store, tenant, 'root', { sessionId: 's', origin: ORIGIN });
-        const { turn } = await enqueue(store, tenant, 'a', { parentId: 'root', sessionId: 's' });
-        requireAlike(await startRun(store, { tenant, responseId: 'a', attempt: 1 }), {
+        const { turn } = await enqueue(runs, tenant, 'a', { parentId: 'root', sessionId: 's' });
+        requireAlike(await startRun(runs, { tenant, responseId: 'a', attempt: 1 }), {
           turn,
           input: [message('a-in')],
           context: contextFrom('root').map((id) => message(id)),
@@ -180,9 +181,9 @@ export const RUNS_LIFE = part(
       });
 
       it('gives what was inherited from a parent that is not stored', async () => {
-        await enqueue(store, tenant, 'a', { parentId: 'gone', inherited: [message('old')] });
+        await enqueue(runs, tenant, 'a', { parentId: 'gone', inherited: [message('old')] });
         const run = { tenant, responseId: 'a', attempt: 1 };
-        requireMatch(await startRun(store, run), { parent: null, context: [message('old')] });
+        requireMatch(await startRun(runs, run), { parent: null, context: [message('old')] });
       });
 
       for (const how of ['deleted', 'expired', 'expired and purged']) {
@@ -191,11 +192,11 @@ export const RUNS_LIFE = part(
           const { responses } = other.backend;
           await append(responses, tenant, 'root');
           await append(responses, tenant, 'parent', { parentId: 'root' });
-          await enqueue(responses, tenant, 'a', { parentId: 'parent' });
+          await enqueue(runs, tenant, 'a', { parentId: 'parent' });
           if (how === 'deleted') await responses.delete(tenant, 'parent', { cascade: false });
           else other.clock.advance(TTL_MS);
           if (how === 'expired and purged') await responses.purge();
-          const started = await startRun(responses, { tenant, responseId: 'a', attempt: 1 });
+          const started = await startRun(runs, { tenant, responseId: 'a', attempt: 1 });
           requireAlike(idsOf(started.context), contextFrom('root', 'parent'));
           requireAlike(idsOf(started.input), ['a-in']);
         });
@@ -207,7 +208,7 @@ export const RUNS_LIFE = part(
         await backend.log.append(run, { ...deltas(3, 2), notes });
         await backend.log.append(run, { firstEvent: 5, firstNote: 1, events: [], notes: [dropped(5, 0)] });
         await backend.log.append(run, { ...deltas(5, 1), firstNote: 2 });
-        const { log } = await startRun(store, after(run));
+        const { log } = await startRun(runs, after(run));
         requireAlike(
           log.events.map(({ sequenceNumber }) => sequenceNumber),
           [0, 1, 2, 3, 4, 5],
@@ -219,26 +220,26 @@ export const RUNS_LIFE = part(
       it('counts the attempts, but not those that are handed back', async () => {
         let run = await launch(backend, tenant, 'a');
         run = after(run);
-        requireMatch(await startRun(store, run), { attempts: 2, isRestart: true });
-        await store.handBack(run);
+        requireMatch(await startRun(runs, run), { attempts: 2, isRestart: true });
+        await runs.handBack(run);
         run = { ...run, attempt: 7 };
-        requireMatch(await startRun(store, run), { attempts: 2, isRestart: true });
-        requireMatch(await startRun(store, after(run)), { attempts: 3, isRestart: true });
+        requireMatch(await startRun(runs, run), { attempts: 2, isRestart: true });
+        requireMatch(await startRun(runs, after(run)), { attempts: 3, isRestart: true });
       });
 
       it('is no restart while nothing was done: what was handed back still waits', async () => {
-        await enqueue(store, tenant, 'a');
+        await enqueue(runs, tenant, 'a');
         const run = { tenant, responseId: 'a', attempt: 1 };
-        await startRun(store, run);
-        await store.handBack(run);
-        requireMatch(await startRun(store, after(run)), { attempts: 1, isRestart: false });
-        requireMatch(await startRun(store, { ...run, attempt: 3 }), { attempts: 2, isRestart: true });
+        await startRun(runs, run);
+        await runs.handBack(run);
+        requireMatch(await startRun(runs, after(run)), { attempts: 1, isRestart: false });
+        requireMatch(await startRun(runs, { ...run, attempt: 3 }), { attempts: 2, isRestart: true });
       });
 
       it('is a restart when the turn that was handed back had begun', async () => {
         const run = await launch(backend, tenant, 'a');
-        await store.handBack(run);
-        requireMatch(await startRun(store, after(run)), { attempts: 1, isRestart: true });
+        await runs.handBack(run);
+        requireMatch(await startRun(runs, after(run)), { attempts: 1, isRestart: true });
       });
     });
 
@@ -247,17 +248,13 @@ export const RUNS_LIFE = part(
       const { responses, log } = other.backend;
       const second = (seconds: number): number => START / 1000 + seconds;
       const waitingBefore = async (seconds: number, limit = 100): Promise<unknown> =>
-        (await responses.queuedBefore(second(seconds) * 1000, limit)).map((waiting) => [
-          waiting.tenant,
-          waiting.responseId,
-        ]);
+        (await runs.queuedBefore(second(seconds) * 1000, limit)).map((waiting) => [waiting.tenant, waiting.responseId]);
       const stranger = newTenant();
       const [a, b, c] = [[tenant, 'a'] as const, [stranger, 'b'] as const, [tenant, 'c'] as const];
-      for (const [index, [of, id]] of [a, b, c].entries())
-        await enqueue(responses, of, id, { createdAt: second(index) });
+      for (const [index, [of, id]] of [a, b, c].entries()) await enqueue(runs, of, id, { createdAt: second(index) });
       await append(responses, tenant, 'saved');
       const run = { tenant: stranger, responseId: 'b', attempt: 1 };
-      await startRun(responses, run);
+      await startRun(runs, run);
       requireAlike(await waitingBefore(0), []);
       requireAlike(await waitingBefore(2), [a, b]);
       requireAlike(await waitingBefore(2.001), [a, b, c]);
@@ -266,14 +263,14 @@ export const RUNS_LIFE = part(
       requireAlike(await waitingBefore(3), [a, c]);
       await responses.delete(tenant, 'a', { cascade: false });
       requireAlike(await waitingBefore(3), [c]);
-      await responses.conclude(tenant, 'c', () => endingOf('c', { status: 'failed' }), {});
+      await runs.conclude(tenant, 'c', () => endingOf('c', { status: 'failed' }), {});
       requireAlike(await waitingBefore(3), []);
     });
 
     it('keeps the turn as it was given', async () => {
       const record = { ...queuedOf('a'), turn: JSON.stringify({ text: '\0\ud800"\\\n', deep: [{}] }) };
-      await store.create(tenant, record, NO_BOUNDS);
-      assert.equal((await startRun(store, { tenant, responseId: 'a', attempt: 1 })).turn, record.turn);
+      await runs.create(tenant, record, NO_BOUNDS);
+      assert.equal((await startRun(runs, { tenant, responseId: 'a', attempt: 1 })).turn, record.turn);
     });
   },
 );

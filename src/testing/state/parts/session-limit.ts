@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 
 import type { Tenant } from '../../../access/index.js';
-import { type ResponseStore, SessionFullError } from '../../../state/index.js';
+import { SessionFullError, type StateBackend } from '../../../state/index.js';
 import { requireAlike } from '../assertions.js';
 import { part } from '../part.js';
 import { newTenant, recordOf, START, TTL_MS } from '../records.js';
@@ -16,25 +16,25 @@ export const SESSION_LIMIT = part(
   'the limit of a session',
   ({ open, it, beforeAll, beforeEach, afterAll }) => {
     let opened: TestedState;
-    let stores: readonly ResponseStore[];
+    let replicas: readonly StateBackend[];
     let tenant: Tenant;
 
     beforeAll(async () => {
       opened = await open();
       const other = await opened.replica?.();
-      stores = [opened.backend.responses, ...(other === undefined ? [] : [other.responses])];
+      replicas = [opened.backend, ...(other === undefined ? [] : [other])];
     });
     beforeEach(() => {
       tenant = newTenant();
     });
     afterAll(() => opened.close());
 
-    const storeOf = (index: number): ResponseStore => stores[index % stores.length] as ResponseStore;
+    const replicaOf = (index: number): StateBackend => replicas[index % replicas.length] as StateBackend;
     const save = async (id: string, parts: object = {}, index = 0): Promise<void> => {
-      await storeOf(index).save(tenant, recordOf(id, { ...LIMITED, ...parts }));
+      await replicaOf(index).responses.save(tenant, recordOf(id, { ...LIMITED, ...parts }));
     };
     const create = (id: string, index = 0): Promise<void> =>
-      storeOf(index).create(tenant, { ...queuedOf(id), ...LIMITED }, NO_BOUNDS);
+      replicaOf(index).runs.create(tenant, { ...queuedOf(id), ...LIMITED }, NO_BOUNDS);
     const members = async (): Promise<readonly string[]> => {
       const page = { limit: 100, order: 'asc' } as const;
       return (await opened.backend.graph.list(tenant, { sessionId: 'full' }, page)).data.map(({ id }) => id);
@@ -54,7 +54,7 @@ export const SESSION_LIMIT = part(
       ],
     ] as const) {
       it(`is held to by ten that are ${title} at once, by all replicas`, async () => {
-        await storeOf(0).save(tenant, recordOf('elsewhere', { sessionId: 'elsewhere' }));
+        await replicaOf(0).responses.save(tenant, recordOf('elsewhere', { sessionId: 'elsewhere' }));
         const all = await outcomes(Array.from({ length: 10 }, (_, index) => store(`r${index}`, index)));
         assert.equal(all.filter((outcome) => outcome === 'stored').length, 5);
         assert.equal(all.filter((outcome) => outcome instanceof SessionFullError).length, 5);
@@ -75,8 +75,8 @@ export const SESSION_LIMIT = part(
       for (const id of ['a', 'b', 'c', 'd']) await save(id);
       await save('short', { expiresAt: START + TTL_MS / 2 });
       await assert.rejects(save('f'), SessionFullError);
-      await storeOf(0).save(newTenant(), recordOf('f', LIMITED));
-      await storeOf(0).delete(tenant, 'a', { cascade: false });
+      await replicaOf(0).responses.save(newTenant(), recordOf('f', LIMITED));
+      await replicaOf(0).responses.delete(tenant, 'a', { cascade: false });
       await save('f');
       await assert.rejects(save('g'), SessionFullError);
       opened.clock.advance(TTL_MS / 2);
@@ -88,9 +88,9 @@ export const SESSION_LIMIT = part(
     it('leaves nothing of what it refuses', async () => {
       for (const id of ['a', 'b', 'c', 'd', 'e']) await save(id);
       await assert.rejects(create('refused'), SessionFullError);
-      assert.equal(await storeOf(0).get(tenant, 'refused'), undefined);
+      assert.equal(await replicaOf(0).responses.get(tenant, 'refused'), undefined);
       requireAlike(
-        (await storeOf(0).queuedBefore(START + 1000 * TTL_MS, 100)).filter((run) => run.tenant === tenant),
+        (await replicaOf(0).runs.queuedBefore(START + 1000 * TTL_MS, 100)).filter((run) => run.tenant === tenant),
         [],
       );
     });

@@ -23,13 +23,13 @@ export const TENANTS = part('responses', 'tenants', ({ open, it, describe, befor
 
   /** Root, target, its sibling and its child, two in the background, and one of a conversation, in a session, which is held. */
   const fill = async (tenant: Tenant): Promise<WriteLease | undefined> => {
-    const { responses, locks } = opened.backend;
+    const { responses, runs, locks } = opened.backend;
     const parts = { sessionId: 'session', metadata: { kind: 'secret' } };
     await append(responses, tenant, 'root', parts);
     await append(responses, tenant, 'target', { ...parts, parentId: 'root' });
     await append(responses, tenant, 'sibling', { ...parts, parentId: 'root' });
     await append(responses, tenant, 'child', { ...parts, parentId: 'target' });
-    await enqueue(responses, tenant, 'waiting', { ...parts, parentId: 'root' });
+    await enqueue(runs, tenant, 'waiting', { ...parts, parentId: 'root' });
     await launch(opened.backend, tenant, 'running', { ...parts, parentId: 'root' });
     await createConversation(opened.backend, tenant, 'talk', 'talk-a', 'talk-b');
     await turnIn(opened.backend, tenant, 'talk', 'told', parts);

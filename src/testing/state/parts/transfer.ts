@@ -72,7 +72,7 @@ export const TRANSFER = part('transfer', 'moves', ({ open, openPeer, it, describ
             'runs-out',
           ]),
         );
-        const cancelled = await target.backend.responses.conclude(ONE, 'waits', () => cancelledOf('waits'), {});
+        const cancelled = await target.backend.runs.conclude(ONE, 'waits', () => cancelledOf('waits'), {});
         assert.equal(cancelled?.status, 'cancelled');
         await turns.stop();
         await webhooks.stop();
@@ -84,11 +84,11 @@ export const TRANSFER = part('transfer', 'moves', ({ open, openPeer, it, describ
         const target = await start(to);
         target.clock.advance(source.clock.now() - target.clock.now());
         await imported(target.backend, await exported(source.backend));
-        const { responses: store, conversations } = target.backend;
+        const { responses: store, runs, conversations } = target.backend;
         await purge(store);
         const context = await contextOf(store, ONE, 'right');
         for (const id of contextFrom('middle', 'right')) requireEntry(context ?? [], id);
-        for (const id of ['runs', 'waits']) await store.conclude(ONE, id, () => cancelledOf(id), {});
+        for (const id of ['runs', 'waits']) await runs.conclude(ONE, id, () => cancelledOf(id), {});
         for (const id of ['talk', 'empty']) await conversations.delete(ONE, id);
         target.clock.advance(AGE_MS);
         await purge(store);

@@ -136,14 +136,14 @@ export const USAGE = part('usage', 'usage', ({ subject, open, it, beforeAll, aft
 
   it('counts a background response together with its end, once', async () => {
     const tenant = newTenant();
-    const { responses } = opened.backend;
+    const { runs } = opened.backend;
     for (const end of ['finish', 'conclude'] as const) {
       const used = recordOf(tenant);
       const { responseId } = used;
       const run = await launch(opened.backend, tenant, responseId);
       const ending = { ...endingOf(responseId, { at: 3 }), usage: used };
-      if (end === 'finish') await responses.finish(run, ending);
-      else await responses.conclude(tenant, responseId, () => ending, {});
+      if (end === 'finish') await runs.finish(run, ending);
+      else await runs.conclude(tenant, responseId, () => ending, {});
       await usage.record([used]);
     }
     requireMatch(await usage.report({ ...WEEK, tenant }), [{ turns: 2, tokens: { input: 20 } }]);

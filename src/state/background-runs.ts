@@ -1,7 +1,9 @@
+import type { Tenant } from '../access/index.js';
 import type { Item, Origin, ResponseObject } from '../protocol/index.js';
-import type { LogBatch } from './event-log.js';
+import type { LogBatch, Run } from './event-log.js';
 import type { JobReference, NewJob } from './job-queue.js';
 import type { ResponseRecord } from './response-record.js';
+import type { DeleteOptions } from './response-store.js';
 
 /** When a background response expires that has not ended: the latest time of a Date, milliseconds since the epoch. */
 export const NEVER = 8_640_000_000_000_000;
@@ -75,10 +77,63 @@ export interface Ending extends Pick<
   readonly uselessJob?: JobReference;
 }
 
-/** Which responses `ResponseStore.conclude` ends. */
+/** Which responses `BackgroundRuns.conclude` ends. */
 export interface ConcludeOptions {
   /** Only one in this session. */
   readonly within?: string | undefined;
   /** Only while this is the latest attempt to run it. */
   readonly attempt?: number | undefined;
+}
+
+/** Makes the end of an unfinished response; without one it goes on. */
+export type Compose = (unfinished: UnfinishedResponse) => Ending | undefined;
+
+/**
+ * The life of background responses: queued, started, ended. They are responses of ResponseStore from their creation on, and their events
+ * are in EventLog. Tenants, `within` and errors are as of ResponseStore.
+ */
+export abstract class BackgroundRuns {
+  /**
+   * Stores a queued background response with its first events, and enqueues its job: all or nothing. It does not expire
+   * before it has ended. Throws QueueFullError and SessionFullError.
+   */
+  abstract create(tenant: Tenant, record: QueuedRecord, bounds: QueueBounds): Promise<void>;
+
+  /**
+   * Begins an attempt to run a background response; earlier attempts write nothing more. It is `in_progress` once an
+   * attempt has logged `response.in_progress`. Undefined when the response has ended or was deleted, or when a later attempt has started.
+   */
+  abstract start(run: Run): Promise<StartedRun | undefined>;
+
+  /** Does not count a started attempt: the process hands it back. Does nothing when the run was lost. */
+  abstract handBack(run: Run): Promise<void>;
+
+  /**
+   * Ends a response that is running, with its last events and further jobs: all or nothing, and once. Throws
+   * RunLostError when it has ended otherwise, was deleted, or another attempt has started; WriteLockLostError.
+   */
+  abstract finish(run: Run, ending: Ending): Promise<void>;
+
+  /**
+   * Ends a background response from outside of its run: `compose` makes the end of what it has come to, and nothing can
+   * be logged in between. Returns that end's response, or the response unchanged; undefined when it is not found, or was never
+   * in the background. Runs on all replicas are notified (RunNotices).
+   */
+  abstract conclude(
+    tenant: Tenant,
+    responseId: string,
+    compose: Compose,
+    options: ConcludeOptions,
+  ): Promise<ResponseObject | undefined>;
+
+  /** The ids of the background responses that a deletion would delete before they have ended. */
+  abstract unfinished(
+    tenant: Tenant,
+    responseId: string,
+    options: DeleteOptions,
+    within?: string,
+  ): Promise<readonly string[]>;
+
+  /** Background responses that were created before a time and are still queued, oldest first, up to `limit`. */
+  abstract queuedBefore(createdBefore: number, limit: number): Promise<readonly Pick<Run, 'tenant' | 'responseId'>[]>;
 }
