@@ -8,7 +8,7 @@ export * from './event-log.js';
 export * from './finished-items.js';
 export * from './given-items.js';
 export * from './job-queue.js';
-export { MemoryBackend } from './memory/memory-backend.js';
+export { MemoryBackend } from './memory/backend.js';
 export * from './observe-calls.js';
 export * from './page.js';
 export * from './response-graph.js';

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, it, jest } from '@jest/globals';
 
 import { readEnvironment } from '../../src/config/index.js';
-import { MemorySecretStore } from '../../src/state/memory/memory-secret-store.js';
+import { MemorySecretStore } from '../../src/state/memory/secrets.js';
 import { SecretStore, StoreUnavailableError } from '../../src/state/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import type { ModelEvent } from '../../src/index.js';

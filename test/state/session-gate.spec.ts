@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Environment } from '../../src/config/index.js';
 import { WriteGate } from '../../src/locks/index.js';
 import { SessionGate } from '../../src/sessions/index.js';
-import { MemoryBackend } from '../../src/state/memory/memory-backend.js';
+import { MemoryBackend } from '../../src/state/memory/backend.js';
 import { FakeClock } from '../../src/testing/index.js';
 import { newTenant, recordOf } from '../../src/testing/state/records.js';
 

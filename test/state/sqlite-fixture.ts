@@ -9,7 +9,7 @@ import { Environment } from '../../src/config/index.js';
 import type { DatabaseThread } from '../../src/state/sqlite/database-thread.js';
 import { SqliteBackend } from '../../src/state/sqlite/index.js';
 import { FILE_NAME } from '../../src/state/sqlite/open-database.js';
-import { toStoredJob, withId } from '../../src/state/sqlite/sqlite-job-journal.js';
+import { toStoredJob, withId } from '../../src/state/sqlite/jobs.js';
 import { FakeClock } from '../../src/testing/index.js';
 import { LEASE_MS } from '../../src/testing/state/records.js';
 import type { OpenedBackend } from './backends.js';

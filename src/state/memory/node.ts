@@ -3,7 +3,7 @@ import type { Item, ResponseObject, StreamEvent } from '../../protocol/index.js'
 import type { LogNote } from '../event-log.js';
 import { interleave } from '../given-items.js';
 import type { ResponseRecord } from '../response-record.js';
-import type { MemoryConversation } from './memory-conversation.js';
+import type { MemoryConversation } from './conversation.js';
 import { entriesOf, type SmallList } from './small-list.js';
 import type { Sortable, SortedPlace } from './sorted-list.js';
 

@@ -1,2 +1,2 @@
 export * from './migrate.js';
-export * from './postgres-backend.js';
+export * from './backend.js';

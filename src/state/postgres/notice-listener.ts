@@ -8,7 +8,7 @@ import type { RunNotices } from '../run-notices.js';
 import { CHANNELS } from './channels.js';
 import { type DatabaseSettings, directOptions } from './connection-options.js';
 import { PAUSES } from '../pauses.js';
-import type { PostgresEventLog } from './postgres-event-log.js';
+import type { PostgresEventLog } from './log.js';
 
 /** How often the connection is checked, ms: it is otherwise idle while nothing happens. */
 const CHECK_INTERVAL_MS = 15_000;

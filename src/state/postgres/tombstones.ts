@@ -6,7 +6,7 @@ import type { DeletionNotices } from '../deletion-notices.js';
 import type { Database } from './database.js';
 import { CHILDREN_OF, FREE, HOLD_TOMBSTONES, type Key, SWEEP, type SweptRow } from './statements/delete.js';
 import { FORGET_EXPIRED } from './statements/bookmarks.js';
-import { FORGET_LIMITS } from './postgres-limits.js';
+import { FORGET_LIMITS } from './limits.js';
 import { FORGET_LOCKS } from './statements/locks.js';
 
 /** Most responses per statement. */

@@ -1,7 +1,7 @@
 import type { Redis as Client } from 'ioredis';
 
 import { StoreUnavailableError } from '../errors.js';
-import { isWorthRepeating } from './redis-errors.js';
+import { isWorthRepeating } from './errors.js';
 import { type Command, digestOf, type Script } from './script.js';
 
 /** The commands of one request that go to one node. */

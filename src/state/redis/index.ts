@@ -1,1 +1,1 @@
-export { RedisBackend } from './redis-backend.js';
+export { RedisBackend } from './backend.js';

@@ -5,7 +5,7 @@ import { StoreUnavailableError } from '../errors.js';
 import { type Batch, type Confirmation, sendBatch } from './batch.js';
 import { close, Connection } from './connection.js';
 import type { RedisSettings } from './connection-options.js';
-import { isDemoted, isMoving, isPassing, isTimeout, isWorthRepeating, toStoreError } from './redis-errors.js';
+import { isDemoted, isMoving, isPassing, isTimeout, isWorthRepeating, toStoreError } from './errors.js';
 import { requireUsable } from './requirements.js';
 import { type Redirection, redirectionOf, route } from './routes.js';
 import { type Command, run, type Script } from './script.js';

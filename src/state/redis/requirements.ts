@@ -5,7 +5,7 @@ import { StateStartError } from '../errors.js';
 import type { Connection } from './connection.js';
 import type { RedisSettings } from './connection-options.js';
 import { reasonOf } from './reason.js';
-import { isRefusal } from './redis-errors.js';
+import { isRefusal } from './errors.js';
 import { UnknownPrimaryError } from './sentinel-round.js';
 
 const OLDEST_REDIS = 7;

@@ -9,7 +9,7 @@ import { type Expiring, expiryCommand, readExpiring, removalCommands, SHARDS, un
 import type { RedisKeys } from './keys.js';
 import type { Locators } from './locators.js';
 import { sessionOf } from './membership.js';
-import type { RedisNotices } from './redis-notices.js';
+import type { RedisNotices } from './notices.js';
 import type { Redis } from './redis.js';
 import { leaveCommands } from './run-index.js';
 import { type Command, run } from './script.js';

@@ -1,1 +1,1 @@
-export { SqliteBackend } from './sqlite-backend.js';
+export { SqliteBackend } from './backend.js';

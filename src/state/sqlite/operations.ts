@@ -5,7 +5,7 @@ import { checkOperations } from './operations/check.js';
 import { claimOperations } from './operations/claims.js';
 import { conversationOperations } from './operations/conversations.js';
 import { deleteOperations } from './operations/delete.js';
-import { eventLogOperations } from './operations/event-log.js';
+import { eventLogOperations } from './operations/log.js';
 import { freeOperations } from './operations/free.js';
 import { graphOperations } from './operations/graph.js';
 import { jobOperations } from './operations/jobs.js';

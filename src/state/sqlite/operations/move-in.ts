@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { toKey } from '../../keys.js';
 import type { BatchColumns } from '../../log-columns.js';
 import type { ItemText, NewResponse } from '../new-response.js';
-import type { EventLogOperations } from './event-log.js';
+import type { EventLogOperations } from './log.js';
 import { responseNumbers, responseStoring } from './insert-response.js';
 import { tenantNumbers } from './tenants.js';
 

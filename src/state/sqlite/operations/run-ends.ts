@@ -6,7 +6,7 @@ import { readItems } from '../../stored-response.js';
 import type { ItemText, OutputTexts, PlaceText } from '../new-response.js';
 import { toTexts } from '../to-new-response.js';
 import { turnAppending } from './append-turn.js';
-import type { EventLogOperations } from './event-log.js';
+import type { EventLogOperations } from './log.js';
 import type { JobOperations, StoredJob } from './jobs.js';
 import { bytesOf, itemEntering, toColumn, turnInput, turnOutput } from './response-items.js';
 import { tenantNumbers } from './tenants.js';

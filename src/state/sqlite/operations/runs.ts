@@ -5,7 +5,7 @@ import { toKey } from '../../keys.js';
 import type { BatchColumns, BatchRow } from '../../log-columns.js';
 import type { NewResponse, SaveOutcome } from '../new-response.js';
 import { joinPath, type PathRow, pathStatement } from './path.js';
-import type { EventLogOperations } from './event-log.js';
+import type { EventLogOperations } from './log.js';
 import { responseInsertion } from './insert-response.js';
 import type { JobOperations, StoredJob } from './jobs.js';
 import { tenantNumbers } from './tenants.js';

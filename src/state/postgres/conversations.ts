@@ -1,0 +1,228 @@
+import { Logger } from '@nestjs/common';
+
+import type { Tenant } from '../../access/index.js';
+import { OutageLog } from '../../logging/index.js';
+import type { Item } from '../../protocol/index.js';
+import type { Clock } from '../../time/index.js';
+import {
+  type ConversationContext,
+  type ConversationRecord,
+  type ConversationRefusal,
+  ConversationStore,
+  type OpenedConversation,
+  type OpenOptions,
+} from '../conversation-store.js';
+import { ContextTooLargeError, UnknownCursorError } from '../errors.js';
+import type { Page, PageRequest } from '../page.js';
+import { conversationLock } from '../write-lock.js';
+import { bytesOf, readItems } from '../stored-response.js';
+import type { Database } from './database.js';
+import { toKey } from '../keys.js';
+import type { PostgresWriteLock } from './locks.js';
+import { CONVERSATION_ITEM, conversationItems } from './statements/conversation-items.js';
+import {
+  APPEND_ITEMS,
+  type ConversationRow,
+  CREATE_CONVERSATION,
+  DELETE_CONVERSATION,
+  DELETE_ITEM,
+  FORGET_CONVERSATION,
+  FORGET_CONVERSATIONS,
+  GET_CONVERSATION,
+  OPEN_CONVERSATION,
+  READ_CONVERSATION,
+  UPDATE_CONVERSATION,
+} from './statements/conversations.js';
+
+/** Most deleted conversations that one statement looks at. */
+const CONVERSATIONS = 1000;
+
+/** Most items that one statement frees. */
+const ITEMS = 10_000;
+
+const BEGINNING = ['', ''] as const;
+
+/** Conversations in PostgreSQL, for all replicas (docs/decisions/2026-11-22-conversations.md). */
+export class PostgresConversationStore extends ConversationStore {
+  private readonly outages = new OutageLog(new Logger('Conversations'));
+  /** The deleted conversation that was looked at last. */
+  private position: readonly [owner: string, id: string] = BEGINNING;
+
+  constructor(
+    private readonly database: Database,
+    private readonly locks: PostgresWriteLock,
+    private readonly clock: Clock,
+    private readonly maxContextBytes: number,
+  ) {
+    super();
+  }
+
+  override async create(tenant: Tenant, record: ConversationRecord, items: readonly Item[]): Promise<void> {
+    const { id, createdAt, metadata } = record;
+    const about = [new Date(createdAt * 1000), JSON.stringify(metadata)] as const;
+    await this.database.repeatable(CREATE_CONVERSATION, [...namesOf(tenant, id), ...about, ...toColumns(items)]);
+  }
+
+  override async get(tenant: Tenant, conversationId: string): Promise<ConversationRecord | undefined> {
+    const [row] = await this.database.repeatable(GET_CONVERSATION, namesOf(tenant, conversationId));
+    return row && toRecord(conversationId, row);
+  }
+
+  override async update(
+    tenant: Tenant,
+    conversationId: string,
+    metadata: ConversationRecord['metadata'],
+  ): Promise<ConversationRecord | undefined> {
+    const values = [...namesOf(tenant, conversationId), JSON.stringify(metadata)] as const;
+    const [row] = await this.database.repeatable(UPDATE_CONVERSATION, values);
+    return row && toRecord(conversationId, row);
+  }
+
+  override async delete(tenant: Tenant, conversationId: string): Promise<boolean> {
+    const names = namesOf(tenant, conversationId);
+    const rows = await this.database.query(DELETE_CONVERSATION, names);
+    if (rows.length === 0) return false;
+    await this.database.query(FORGET_CONVERSATION, [...names, ITEMS]).catch((error: unknown) => {
+      this.outages.warn('deleted conversations will be freed later', String(error));
+    });
+    return true;
+  }
+
+  override async open(
+    tenant: Tenant,
+    conversationId: string,
+    { ttlMs, knownVersion }: OpenOptions,
+  ): Promise<OpenedConversation | { readonly refused: 'not_found' | 'locked' }> {
+    const names = namesOf(tenant, conversationId);
+    const lock = conversationLock(conversationId);
+    const values = [...names, toKey(lock), ttlMs, knownVersion ?? null, this.maxContextBytes] as const;
+    const [row] = await this.database.query(OPEN_CONVERSATION, values);
+    if (row === undefined) return { refused: 'not_found' };
+    if (row.too_large) throw this.tooLarge();
+    if (row.fence === null) return { refused: 'locked' };
+    const lease = this.locks.toLease(tenant, lock, Number(row.fence), ttlMs);
+    const version = Number(row.version);
+    if (row.latest === row.version) {
+      return { ...lease, version, items: version === knownVersion ? null : readItems(row.items) };
+    }
+    try {
+      const context = await this.read(tenant, conversationId);
+      if (context !== undefined) return { ...lease, ...context };
+    } catch (error) {
+      await lease.release();
+      throw error;
+    }
+    await lease.release();
+    return { refused: 'not_found' };
+  }
+
+  override async read(tenant: Tenant, conversationId: string): Promise<ConversationContext | undefined> {
+    const values = [...namesOf(tenant, conversationId), this.maxContextBytes] as const;
+    const [row] = await this.database.repeatable(READ_CONVERSATION, values);
+    if (row === undefined) return undefined;
+    if (row.too_large) throw this.tooLarge();
+    return { version: Number(row.version), items: readItems(row.items) };
+  }
+
+  override async append(
+    tenant: Tenant,
+    conversationId: string,
+    items: readonly Item[],
+  ): Promise<ConversationRefusal | undefined> {
+    const lock = toKey(conversationLock(conversationId));
+    const values = [...namesOf(tenant, conversationId), lock, ...toColumns(items)] as const;
+    for (;;) {
+      const [row] = await this.database.query(APPEND_ITEMS, values);
+      if (row === undefined) return { refused: 'not_found' };
+      if (row.is_locked) return { refused: 'locked' };
+      if (row.duplicate !== null) {
+        const duplicate = items.find(({ id }) => toKey(id) === row.duplicate);
+        return { refused: 'duplicate_item', itemId: duplicate?.id ?? row.duplicate };
+      }
+      if (!row.is_held) return { refused: 'locked' };
+      if (row.is_changed) return undefined;
+    }
+  }
+
+  override async items(tenant: Tenant, conversationId: string, page: PageRequest): Promise<Page<Item> | undefined> {
+    const { limit, after, before } = page;
+    const cursor = after ?? before;
+    const values = [
+      ...namesOf(tenant, conversationId),
+      cursor === undefined ? null : toKey(cursor),
+      limit + 1,
+      new Date(this.clock.now()),
+    ] as const;
+    const rows = await this.database.repeatable(conversationItems(page), values);
+    if (rows[0] === undefined) return undefined;
+    if (!rows[0].found) throw new UnknownCursorError(page);
+    const found = rows.filter(({ position }) => position !== null);
+    const bodies = found.slice(0, limit).flatMap(({ body }) => body ?? []);
+    const data = bodies.map((body) => JSON.parse(body) as Item);
+    return { data: before === undefined ? data : data.reverse(), hasMore: found.length > data.length };
+  }
+
+  override async item(
+    tenant: Tenant,
+    conversationId: string,
+    itemId: string,
+  ): Promise<Item | { readonly refused: 'not_found' | 'item_not_found' }> {
+    const values = [...namesOf(tenant, conversationId), toKey(itemId)] as const;
+    const [row] = await this.database.repeatable(CONVERSATION_ITEM, values);
+    if (row === undefined) return { refused: 'not_found' };
+    return row.body === null ? { refused: 'item_not_found' } : (JSON.parse(row.body) as Item);
+  }
+
+  override async deleteItem(
+    tenant: Tenant,
+    conversationId: string,
+    itemId: string,
+  ): Promise<ConversationRecord | ConversationRefusal> {
+    const lock = toKey(conversationLock(conversationId));
+    const values = [...namesOf(tenant, conversationId), lock, toKey(itemId), new Date(this.clock.now())] as const;
+    for (;;) {
+      const [row] = await this.database.query(DELETE_ITEM, values);
+      if (row === undefined) return { refused: 'not_found' };
+      if (row.is_locked) return { refused: 'locked' };
+      if (!row.is_there) return { refused: 'item_not_found' };
+      if (!row.is_held) return { refused: 'locked' };
+      if (row.is_changed) return toRecord(conversationId, row);
+    }
+  }
+
+  /**
+   * Looks at the next deleted conversations, and frees those that no response needs. False when the others may wait: there
+   * are no more, or only such as are needed.
+   */
+  async forget(): Promise<boolean> {
+    const [row] = await this.database.query(FORGET_CONVERSATIONS, [...this.position, ITEMS, CONVERSATIONS]);
+    if (row === undefined || row.has_more_items) return row !== undefined;
+    const hasMore = row.seen === CONVERSATIONS;
+    this.position = hasMore ? [row.owner ?? '', row.id ?? ''] : BEGINNING;
+    return hasMore && row.unneeded > 0;
+  }
+
+  private tooLarge(): ContextTooLargeError {
+    return new ContextTooLargeError(this.maxContextBytes, 'conversation');
+  }
+}
+
+function namesOf(tenant: Tenant, conversationId: string): readonly [tenant: string, conversationId: string] {
+  return [toKey(tenant), toKey(conversationId)];
+}
+
+/** Items as columns, and their bytes. */
+function toColumns(
+  items: readonly Item[],
+): readonly [keys: readonly string[], bodies: readonly string[], size: number] {
+  const bodies = items.map((item) => JSON.stringify(item));
+  return [items.map(({ id }) => toKey(id)), bodies, bytesOf(bodies)];
+}
+
+function toRecord(id: string, { created_at: createdAt, metadata }: ConversationRow): ConversationRecord {
+  return {
+    id,
+    createdAt: createdAt.getTime() / 1000,
+    metadata: JSON.parse(metadata) as ConversationRecord['metadata'],
+  };
+}

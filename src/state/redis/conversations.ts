@@ -1,0 +1,251 @@
+import { randomUUID } from 'node:crypto';
+
+import type { Tenant } from '../../access/index.js';
+import type { Item } from '../../protocol/index.js';
+import type { Clock } from '../../time/index.js';
+import {
+  type ConversationContext,
+  type ConversationRecord,
+  type ConversationRefusal,
+  ConversationStore,
+  type OpenedConversation,
+  type OpenOptions,
+} from '../conversation-store.js';
+import { ContextTooLargeError, UnknownCursorError } from '../errors.js';
+import { isForward, type Page, type PageRequest } from '../page.js';
+import { conversationLock } from '../write-lock.js';
+import type { ConversationIndex } from './conversation-index.js';
+import { conversationName, toEntries, toItemId } from './conversation-items.js';
+import type { PlaceKeys, RedisKeys } from './keys.js';
+import type { KnownVersions } from './known-versions.js';
+import type { RedisWriteLock } from './locks.js';
+import type { Redis } from './redis.js';
+import { FREES_MEMORY, run, type Script } from './script.js';
+import { CONVERSATION_ITEM, type ConversationItem } from './scripts/conversation-item.js';
+import { CONVERSATION_ITEMS, type ConversationItems } from './scripts/conversation-items.js';
+import { CONVERSATIONS } from './scripts/conversations.js';
+import { DELETE_ITEM, type ItemDeleted } from './scripts/delete-item.js';
+import { LOCKS } from './scripts/locks.js';
+import { OPEN_CONVERSATION, type Opened } from './scripts/open-conversation.js';
+import { type ConversationRead, READ_CONVERSATION } from './scripts/read-conversation.js';
+
+/**
+ * Replaces the metadata of a conversation.
+ *
+ * KEYS[1]: its place. ARGV[1]: the metadata, JSON. Returns when it was created, Unix seconds; nil when it is not found.
+ */
+const UPDATE_CONVERSATION: Script = {
+  name: 'update-conversation',
+  text: `${CONVERSATIONS}
+local base = KEYS[1]
+if not findConversation(base) then return nil end
+redis.call('HSET', base .. ':conversation', 'metadata', ARGV[1])
+return redis.call('HGET', base .. ':conversation', 'created')`,
+};
+
+/**
+ * Hides a conversation; nothing is appended to it any more. It is freed at once, or with the last response that was made in it.
+ *
+ * KEYS[1]: its place. ARGV[1]: now, ms since the epoch. Returns the ids of its items, JSON; nil when it is not found.
+ */
+const DELETE_CONVERSATION: Script = {
+  name: 'delete-conversation',
+  text: `${FREES_MEMORY}${CONVERSATIONS}
+local base = KEYS[1]
+if not findConversation(base) then return nil end
+local ids = redis.call('HKEYS', base .. ':item-ids')
+hideConversation(base, tonumber(ARGV[1]))
+return ids`,
+};
+
+/**
+ * Stores a conversation, once.
+ *
+ * KEYS[1]: its place. ARGV[1]: when it was created, Unix seconds; ARGV[2]: its metadata, JSON; ARGV[3]: its name (`conversationName`);
+ * from ARGV[4] on: its items.
+ */
+const CREATE_CONVERSATION: Script = {
+  name: 'create-conversation',
+  text: `${CONVERSATIONS}
+local base = KEYS[1]
+if redis.call('EXISTS', base .. ':conversation') == 1 then return end
+redis.call('HSET', base .. ':conversation', 'created', ARGV[1], 'metadata', ARGV[2], 'name', ARGV[3])
+addEntries(base, entriesFrom(4))`,
+};
+
+/**
+ * Adds items of a client to a conversation. A turn whose lease has expired is not saved any more.
+ *
+ * KEYS[1]: its place. ARGV[1]: names the call, so that its repetition does nothing; from ARGV[2] on: the items. Returns `Appended`.
+ */
+const APPEND_ITEMS: Script = {
+  name: 'append-items',
+  text: `${LOCKS}${CONVERSATIONS}
+local base = KEYS[1]
+if not findConversation(base) then return {'not_found'} end
+if redis.call('HGET', base .. ':conversation', 'change') == ARGV[1] then return {'appended'} end
+if is_locked(base) then return {'locked'} end
+local entries = entriesFrom(2)
+for _, entry in ipairs(entries) do
+  if redis.call('HEXISTS', base .. ':item-ids', entry.id) == 1 then return {'duplicate_item', entry.id} end
+end
+addEntries(base, entries)
+redis.call('HSET', base .. ':conversation', 'change', ARGV[1])
+void_lock(base)
+return {'appended'}`,
+};
+
+/** Conversations in Redis, for all replicas. Each lies in the slot of its lock, with the responses that were made in it. */
+export class RedisConversationStore extends ConversationStore {
+  constructor(
+    private readonly redis: Redis,
+    private readonly keys: RedisKeys,
+    private readonly locks: RedisWriteLock,
+    private readonly index: ConversationIndex,
+    private readonly versions: KnownVersions,
+    private readonly clock: Clock,
+    private readonly maxContextBytes: number,
+  ) {
+    super();
+  }
+
+  override async create(tenant: Tenant, record: ConversationRecord, items: readonly Item[]): Promise<void> {
+    const { id, createdAt, metadata } = record;
+    const about = [createdAt, JSON.stringify(metadata), conversationName(tenant, id)] as const;
+    const create = run(CREATE_CONVERSATION, [this.place(tenant, id).base], ...about, ...toEntries(items));
+    await this.redis.write(create, ...this.index.addCommands(tenant, id, items, this.clock.now()));
+  }
+
+  override async get(tenant: Tenant, conversationId: string): Promise<ConversationRecord | undefined> {
+    const { conversation } = this.place(tenant, conversationId);
+    const [found] = await this.redis.read(['HMGET', conversation, 'created', 'metadata', 'deleted']);
+    const [created, metadata, deleted] = found as readonly (string | null)[];
+    if (created == null || metadata == null || deleted !== null) return undefined;
+    return toRecord(conversationId, created, metadata);
+  }
+
+  override async update(
+    tenant: Tenant,
+    conversationId: string,
+    metadata: ConversationRecord['metadata'],
+  ): Promise<ConversationRecord | undefined> {
+    const { base } = this.place(tenant, conversationId);
+    const text = JSON.stringify(metadata);
+    const [created] = await this.redis.write(run(UPDATE_CONVERSATION, [base], text));
+    return created === null ? undefined : toRecord(conversationId, created as string, text);
+  }
+
+  override async delete(tenant: Tenant, conversationId: string): Promise<boolean> {
+    const { base } = this.place(tenant, conversationId);
+    const [ids] = await this.redis.write(run(DELETE_CONVERSATION, [base], this.clock.now()));
+    if (ids === null) return false;
+    const itemIds = (ids as readonly string[]).map((id) => JSON.parse(id) as string);
+    await this.index.remove(tenant, conversationId, itemIds);
+    return true;
+  }
+
+  override async open(
+    tenant: Tenant,
+    conversationId: string,
+    { ttlMs, knownVersion }: OpenOptions,
+  ): Promise<OpenedConversation | { readonly refused: 'not_found' | 'locked' }> {
+    const { base } = this.place(tenant, conversationId);
+    const change = knownVersion === undefined ? undefined : this.versions.changeOf(base, knownVersion);
+    const known = change === undefined ? ['', ''] : [knownVersion ?? '', change];
+    const args = [ttlMs, randomUUID(), ...known, this.maxContextBytes];
+    const [reply] = await this.redis.write(run(OPEN_CONVERSATION, [base], ...args));
+    const [outcome, fence, version, latest, items] = reply as Opened;
+    if (outcome === 'too_large') throw this.tooLarge();
+    if (outcome !== 'opened') return { refused: outcome };
+    this.versions.learn(base, version, latest);
+    const lease = this.locks.toLease(tenant, conversationLock(conversationId), Number(fence), ttlMs);
+    return { ...lease, version, items: items === null ? null : readItems(items) };
+  }
+
+  override async read(tenant: Tenant, conversationId: string): Promise<ConversationContext | undefined> {
+    const { base } = this.place(tenant, conversationId);
+    const [reply] = await this.redis.read(run(READ_CONVERSATION, [base], this.maxContextBytes));
+    const [version, items, change] = reply as ConversationRead;
+    if (version === null) return undefined;
+    if (items === null) throw this.tooLarge();
+    this.versions.learn(base, version, change);
+    return { version, items: readItems(items) };
+  }
+
+  override async append(
+    tenant: Tenant,
+    conversationId: string,
+    items: readonly Item[],
+  ): Promise<ConversationRefusal | undefined> {
+    const { base } = this.place(tenant, conversationId);
+    const append = run(APPEND_ITEMS, [base], randomUUID(), ...toEntries(items));
+    const [reply] = await this.redis.write(
+      append,
+      ...this.index.addCommands(tenant, conversationId, items, this.clock.now()),
+    );
+    const [outcome, duplicate] = reply as Appended;
+    if (outcome === 'appended') return undefined;
+    return outcome === 'duplicate_item'
+      ? { refused: outcome, itemId: JSON.parse(duplicate) as string }
+      : { refused: outcome };
+  }
+
+  override async items(tenant: Tenant, conversationId: string, page: PageRequest): Promise<Page<Item> | undefined> {
+    const { limit, after, before } = page;
+    const cursor = after ?? before;
+    const { base } = this.place(tenant, conversationId);
+    const command = isForward(page) ? 'XRANGE' : 'XREVRANGE';
+    const args = [command, cursor === undefined ? '' : toItemId(cursor), limit, this.clock.now()];
+    const [reply] = await this.redis.read(run(CONVERSATION_ITEMS, [base], ...args));
+    const [outcome, hasMore, texts] = reply as ConversationItems;
+    if (outcome === 'not_found') return undefined;
+    if (outcome !== 'page') throw new UnknownCursorError(page);
+    const data = texts.map((text) => JSON.parse(text) as Item);
+    return { data: before === undefined ? data : data.reverse(), hasMore: hasMore === 1 };
+  }
+
+  override async item(
+    tenant: Tenant,
+    conversationId: string,
+    itemId: string,
+  ): Promise<Item | { readonly refused: 'not_found' | 'item_not_found' }> {
+    const { base } = this.place(tenant, conversationId);
+    const [reply] = await this.redis.read(run(CONVERSATION_ITEM, [base], toItemId(itemId)));
+    const [outcome, text] = reply as ConversationItem;
+    if (outcome === 'not_found') return { refused: outcome };
+    return text === null ? { refused: 'item_not_found' } : (JSON.parse(text) as Item);
+  }
+
+  override async deleteItem(
+    tenant: Tenant,
+    conversationId: string,
+    itemId: string,
+  ): Promise<ConversationRecord | ConversationRefusal> {
+    const { base } = this.place(tenant, conversationId);
+    const [reply] = await this.redis.write(run(DELETE_ITEM, [base], randomUUID(), toItemId(itemId), this.clock.now()));
+    const [outcome, created, metadata] = reply as ItemDeleted;
+    if (outcome !== 'deleted') return { refused: outcome };
+    await this.index.remove(tenant, conversationId, [itemId]);
+    return toRecord(conversationId, created, metadata);
+  }
+
+  private place(tenant: Tenant, conversationId: string): PlaceKeys {
+    return this.keys.place(tenant, conversationLock(conversationId));
+  }
+
+  private tooLarge(): ContextTooLargeError {
+    return new ContextTooLargeError(this.maxContextBytes, 'conversation');
+  }
+}
+
+function readItems(texts: string): readonly Item[] {
+  return JSON.parse(`[${texts}]`) as Item[];
+}
+
+function toRecord(id: string, created: string, metadata: string): ConversationRecord {
+  return { id, createdAt: Number(created), metadata: JSON.parse(metadata) as ConversationRecord['metadata'] };
+}
+
+/** What became of an addition; with the id of an item, JSON, that is there already. */
+type Appended =
+  readonly [outcome: 'appended' | 'not_found' | 'locked'] | readonly [outcome: 'duplicate_item', id: string];

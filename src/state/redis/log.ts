@@ -1,0 +1,155 @@
+import { Logger } from '@nestjs/common';
+
+import type { Tenant } from '../../access/index.js';
+import { OutageLog } from '../../logging/index.js';
+import { isTerminalEvent, type Item, type StreamEvent } from '../../protocol/index.js';
+import type { Clock } from '../../time/index.js';
+import { inOneLine, RunLostError } from '../errors.js';
+import { begins, EventLog, type LogBatch, type LogPage, type Run } from '../event-log.js';
+import { finishedItems } from '../finished-items.js';
+import { toKey } from '../keys.js';
+import type { RunNotices } from '../run-notices.js';
+import type { RedisKeys } from './keys.js';
+import type { Locators } from './locators.js';
+import { batchArgs, eventsOf, type StoredBatch, toLog } from './log-entries.js';
+import { withinOf } from './membership.js';
+import type { RedisNotices } from './notices.js';
+import type { Redis } from './redis.js';
+import type { RunIndex } from './run-index.js';
+import { run, type Script } from './script.js';
+import { FORGET_LOG, ITEMS_OF_LOG, type LogPageReply, READ_LOG } from './scripts/read-log.js';
+import { RESPONSES } from './scripts/responses.js';
+import { RUNS } from './scripts/runs.js';
+
+/**
+ * Appends a batch if the attempt is the latest and the response has not ended. One that begins leaves the queue.
+ *
+ * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the response; ARGV[3]: the attempt; ARGV[4] to ARGV[7]: the batch;
+ * ARGV[8]: 1 when it begins. Returns whether the run may write.
+ */
+const APPEND: Script = {
+  name: 'append',
+  text: `${RESPONSES}${RUNS}
+local id = ARGV[2]
+if not isOpen(id, ARGV[3]) then return 0 end
+addBatch(id, 4)
+if ARGV[8] == '1' and redis.call('HGET', at(id), 'status') == 'queued' then
+  redis.call('HSET', at(id), 'status', 'in_progress')
+end
+return 1`,
+};
+
+/** Other replicas are notified of all new events of this time with one notice, ms. */
+const NOTICE_INTERVAL_MS = 10;
+/** Logs that are forgotten at once. */
+const FORGET_LOGS = 200;
+/** The largest number of an event: larger ones are past the end of every log. */
+const MAX_EVENT = 2 ** 31 - 1;
+
+/** What the log needs. */
+export interface EventLogParts {
+  readonly redis: Redis;
+  readonly keys: RedisKeys;
+  readonly locators: Locators;
+  readonly index: RunIndex;
+  readonly runNotices: RunNotices;
+  /** Tells other replicas. */
+  readonly notices: Pick<RedisNotices, 'logged'>;
+  readonly clock: Clock;
+}
+
+/** The events of background responses as streams in Redis, for readers on all replicas. */
+export class RedisEventLog extends EventLog {
+  private readonly outages = new OutageLog(new Logger('EventLog'));
+  private readonly unannounced = new Set<string>();
+  private isAnnouncing = false;
+
+  constructor(private readonly parts: EventLogParts) {
+    super();
+  }
+
+  override async append({ tenant, responseId, attempt }: Run, batch: LogBatch): Promise<void> {
+    const { redis, keys, locators, index, clock } = this.parts;
+    const lock = await locators.find(tenant, responseId);
+    if (lock === undefined) throw new RunLostError(responseId);
+    const responseKey = toKey(responseId);
+    const isBeginning = begins(batch);
+    const values = [clock.now(), responseKey, attempt, ...batchArgs(batch), isBeginning ? 1 : 0];
+    const [isOurs] = await redis.write(run(APPEND, [keys.place(tenant, lock).base], ...values));
+    if (isOurs !== 1) throw new RunLostError(responseId);
+    if (isBeginning) await redis.write(...index.begun({ tenant, lock, responseKey }));
+    this.announce(responseId, batch.events);
+  }
+
+  override async read(
+    tenant: Tenant,
+    responseId: string,
+    after: number,
+    within?: string,
+  ): Promise<LogPage | undefined> {
+    const { redis, keys, locators, clock } = this.parts;
+    const lock = await locators.find(tenant, responseId);
+    if (lock === undefined) return undefined;
+    const values = [clock.now(), toKey(responseId), withinOf(within), Math.min(after + 1, MAX_EVENT)];
+    const [reply] = await redis.read(run(READ_LOG, [keys.place(tenant, lock).base], ...values));
+    if (reply === null) return undefined;
+    const [stream, ended, entries] = reply as LogPageReply;
+    if (stream !== '1') return { missing: 'no stream' };
+    if (ended !== null && Number(ended) <= clock.now()) return { missing: 'expired' };
+    const events = entries.flatMap(([entry, text]) => eventsOf(entry, text));
+    const next = events.filter(({ sequenceNumber }) => sequenceNumber > after);
+    return { events: next, isLast: ended !== null && (next.length === 0 || isTerminalEvent(next.at(-1))) };
+  }
+
+  /** The items that a running response has finished. */
+  async finishedItems(tenant: Tenant, responseId: string): Promise<readonly Item[]> {
+    const { redis, keys, locators, clock } = this.parts;
+    const lock = await locators.find(tenant, responseId);
+    if (lock === undefined) return [];
+    const command = run(ITEMS_OF_LOG, [keys.place(tenant, lock).base], clock.now(), toKey(responseId));
+    const [batches] = await redis.read(command);
+    return finishedItems(toLog(batches as readonly StoredBatch[]));
+  }
+
+  /** Gives stored events to the readers of this process at once, and wakes those of others soon. */
+  announce(responseId: string, events: readonly StreamEvent[]): void {
+    if (events.length === 0) return;
+    this.parts.runNotices.announceLogged([responseId], events);
+    this.unannounced.add(toKey(responseId));
+    this.announceSoon();
+  }
+
+  /** Deletes the events of some responses that ended long ago; false when there are no more. */
+  async forget(): Promise<boolean> {
+    const { redis, keys, index, clock } = this.parts;
+    const now = clock.now();
+    const entries = await index.toForget(now, FORGET_LOGS);
+    await redis.write(
+      ...entries.flatMap((entry) => [
+        run(FORGET_LOG, [keys.place(entry.tenant, entry.lock).base], now, entry.responseKey),
+        index.forgotten(entry),
+      ]),
+    );
+    return entries.length === FORGET_LOGS;
+  }
+
+  private async notify(): Promise<void> {
+    const ids = [...this.unannounced];
+    this.unannounced.clear();
+    try {
+      await this.parts.notices.logged(ids);
+    } catch (error) {
+      // Readers look for new events from time to time.
+      this.outages.warn('new events were not announced to other replicas', inOneLine(error));
+    }
+    // One at a time: a slow Redis gets larger notices, not more of them.
+    this.isAnnouncing = false;
+    this.announceSoon();
+  }
+
+  private announceSoon(): void {
+    if (this.isAnnouncing || this.unannounced.size === 0) return;
+    this.isAnnouncing = true;
+    this.parts.clock.schedule(NOTICE_INTERVAL_MS, () => void this.notify());
+  }
+}

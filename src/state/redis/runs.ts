@@ -1,0 +1,272 @@
+import { randomUUID } from 'node:crypto';
+
+import type { Tenant } from '../../access/index.js';
+import type { Origin, ResponseObject } from '../../protocol/index.js';
+import type { Clock } from '../../time/index.js';
+import {
+  BackgroundRuns,
+  type Compose,
+  type ConcludeOptions,
+  type Ending,
+  NEVER,
+  type QueueBounds,
+  type QueuedRecord,
+  type StartedRun,
+} from '../background-runs.js';
+import { ContextTooLargeError, RunLostError, StoreUnavailableError } from '../errors.js';
+import type { Run } from '../event-log.js';
+import { toKey } from '../keys.js';
+import type { ResponseRecord } from '../response-record.js';
+import type { DeleteOptions } from '../response-store.js';
+import { readItems } from '../stored-response.js';
+import { conversationLock } from '../write-lock.js';
+import { HeldItems } from './held-items.js';
+import { indexCommands } from './indexes.js';
+import { insertionArgs, toInsertion } from './insertion.js';
+import type { RedisKeys } from './keys.js';
+import type { Locators } from './locators.js';
+import { batchArgs, readWholeLog } from './log-entries.js';
+import { withinOf } from './membership.js';
+import type { Redis } from './redis.js';
+import type { RedisEventLog } from './log.js';
+import { identify, type RedisJobQueue } from './jobs.js';
+import type { RedisResponseStore } from './responses.js';
+import type { RunEnds } from './run-ends.js';
+import type { RunEntry, RunIndex } from './run-index.js';
+import { run } from './script.js';
+import type { SessionMembers } from './session-members.js';
+import { CREATE_RUN, type Created } from './scripts/create-run.js';
+import { OPEN_RUN, type OpenRun, UNFINISHED } from './scripts/end-run.js';
+import { RUN_CONTEXT, type RunContext } from './scripts/run-context.js';
+import { HAND_BACK, START_RUN, type Started } from './scripts/start-run.js';
+
+/** What the runs need. */
+export interface RunParts {
+  readonly redis: Redis;
+  readonly keys: RedisKeys;
+  readonly locators: Locators;
+  readonly index: RunIndex;
+  readonly log: RedisEventLog;
+  readonly jobs: RedisJobQueue;
+  readonly ends: RunEnds;
+  readonly members: SessionMembers;
+  readonly responses: Pick<RedisResponseStore, 'get'>;
+  readonly clock: Clock;
+  readonly maxContextBytes: number;
+}
+
+/**
+ * The life of background responses in Redis: created, started, ended. Their jobs are stored with them, because the queue
+ * lies in another slot, and enqueued afterwards: what a dead process left, `RunSweep` does.
+ */
+export class RedisRuns extends BackgroundRuns {
+  /** Ends from outside that are being composed: those of one response wait for each other. */
+  private readonly concluding = new Map<string, Promise<unknown>>();
+
+  constructor(private readonly parts: RunParts) {
+    super();
+  }
+
+  override async create(tenant: Tenant, record: QueuedRecord, bounds: QueueBounds): Promise<void> {
+    const { redis, index, locators, jobs, clock } = this.parts;
+    const { response, parentId, sessionId } = record;
+    const known = parentId === null ? undefined : await locators.find(tenant, parentId);
+    const conversationId = parentId === null ? response.conversation?.id : undefined;
+    const ownLock = conversationId === undefined ? sessionId : conversationLock(conversationId);
+    const [job] = identify([record.job]);
+    const entry = { tenant, lock: known ?? ownLock, responseKey: toKey(response.id) };
+    await index.admit(entry, response.created_at, clock.now(), bounds);
+    try {
+      await this.parts.members.storing(tenant, { ...record, expiresAt: NEVER }, async () => {
+        const isLinked = known !== undefined && (await this.store(entry, record, parentId, job));
+        // The parent was never stored, or was freed meanwhile.
+        if (!isLinked) await this.store(entry, record, null, job);
+      });
+    } catch (error) {
+      // If it was stored after all, the sweep finds it.
+      await redis.write(...index.begun(entry)).catch(() => undefined);
+      throw error;
+    }
+    locators.know(tenant, response.id, entry.lock);
+    if (job !== undefined) await this.parts.ends.tryTo(() => jobs.add([job]));
+  }
+
+  override async start(attempted: Run): Promise<StartedRun | undefined> {
+    const { redis, keys, clock } = this.parts;
+    const entry = await this.find(attempted);
+    if (entry === undefined) return undefined;
+    const { base } = keys.place(entry.tenant, entry.lock);
+    const [reply] = await redis.write(
+      run(START_RUN, [base], clock.now(), entry.responseKey, attempted.attempt, randomUUID()),
+    );
+    if (reply === null) return undefined;
+    try {
+      return await this.load(entry, reply as Started);
+    } catch (error) {
+      // The attempt failed before it began.
+      if (error instanceof StoreUnavailableError) await this.handBack(attempted);
+      throw error;
+    }
+  }
+
+  override async handBack(attempted: Run): Promise<void> {
+    const { redis, keys, clock } = this.parts;
+    const entry = await this.find(attempted);
+    if (entry === undefined) return;
+    const { base } = keys.place(entry.tenant, entry.lock);
+    await redis.write(run(HAND_BACK, [base], clock.now(), entry.responseKey, attempted.attempt));
+  }
+
+  /** Throws ConversationChangedError, too. */
+  override async finish(attempted: Run, ending: Ending): Promise<void> {
+    const { ends, log } = this.parts;
+    const entry = await this.find(attempted);
+    if (entry === undefined) throw new RunLostError(attempted.responseId);
+    await ends.end(entry, ending, { attempt: attempted.attempt });
+    log.announce(attempted.responseId, ending.log.events);
+  }
+
+  override async conclude(
+    tenant: Tenant,
+    responseId: string,
+    compose: Compose,
+    options: ConcludeOptions,
+  ): Promise<ResponseObject | undefined> {
+    const entry = await this.find({ tenant, responseId });
+    if (entry === undefined) return undefined;
+    const name = this.parts.keys.locator(tenant, responseId);
+    const earlier = this.concluding.get(name) ?? Promise.resolve();
+    const concluded = earlier.catch(() => undefined).then(() => this.concludeNow(entry, compose, options));
+    this.concluding.set(name, concluded);
+    try {
+      const outcome = await concluded;
+      if (outcome === undefined) return undefined;
+      if (outcome === 'unchanged') return await this.parts.responses.get(tenant, responseId, options.within);
+      this.parts.log.announce(responseId, outcome.log.events);
+      return outcome.response;
+    } finally {
+      if (this.concluding.get(name) === concluded) this.concluding.delete(name);
+    }
+  }
+
+  override async unfinished(
+    tenant: Tenant,
+    responseId: string,
+    { cascade }: DeleteOptions,
+    within?: string,
+  ): Promise<readonly string[]> {
+    const { redis, keys, clock } = this.parts;
+    const entry = await this.find({ tenant, responseId });
+    if (entry === undefined) return [];
+    const values = [clock.now(), entry.responseKey, withinOf(within), cascade ? 1 : 0];
+    const [ids] = await redis.read(run(UNFINISHED, [keys.place(tenant, entry.lock).base], ...values));
+    return ids as readonly string[];
+  }
+
+  override async queuedBefore(
+    createdBefore: number,
+    limit: number,
+  ): Promise<readonly Pick<Run, 'tenant' | 'responseId'>[]> {
+    const found: Pick<Run, 'tenant' | 'responseId'>[] = [];
+    for (let offset = 0; found.length < limit; offset += limit) {
+      const entries = await this.parts.index.queuedBefore(createdBefore, offset, limit);
+      const states = await this.parts.ends.statesOf(entries);
+      for (const [position, { tenant, responseKey }] of entries.entries()) {
+        const state = states[position];
+        if (state?.isQueued === true && found.length < limit) found.push({ tenant, responseId: responseKey });
+      }
+      if (entries.length < limit) break;
+    }
+    return found;
+  }
+
+  /** Whether it was linked to its parent, if it has one. */
+  private async store(
+    { tenant, lock }: RunEntry,
+    record: QueuedRecord,
+    parentId: string | null,
+    job: unknown,
+  ): Promise<boolean> {
+    const { redis, keys, clock } = this.parts;
+    const now = clock.now();
+    const { response, isStream, turn, opening } = record;
+    const whole: ResponseRecord = {
+      ...record,
+      ...{ given: [], origin: null, conversation: null, fence: null, expiresAt: NEVER },
+    };
+    const held = new HeldItems(tenant, response.store ? { input: record.input } : {});
+    const fields = [
+      ...held.fields,
+      ...['attempt', 0, 'attempts', 0, 'stream', isStream ? 1 : 0, 'jobs', JSON.stringify([job])],
+      ...(response.store ? [] : ['continuable', 0]),
+    ];
+    const plain = toInsertion(tenant, whole, parentId, now, fields);
+    const insertion = { ...plain, texts: [...plain.texts, ':turn', turn] };
+    const values = [now, ...batchArgs(opening), ...insertionArgs(insertion, lock)];
+    const [created] = await redis.write(
+      run(CREATE_RUN, [keys.place(tenant, lock).base], ...values),
+      ...indexCommands(keys, tenant, lock, insertion, now),
+      ...held.enter(keys, insertion, now),
+    );
+    return (created as Created) === 'saved';
+  }
+
+  private async load(entry: RunEntry, started: Started): Promise<StartedRun | undefined> {
+    const { redis, keys, clock, maxContextBytes } = this.parts;
+    const [turn, attempts, status, session, parentId] = started;
+    const place = keys.place(entry.tenant, entry.lock);
+    const [{ log }, [reply]] = await Promise.all([
+      readWholeLog(redis, `${place.base}:r:${entry.responseKey}:log`),
+      redis.read(run(RUN_CONTEXT, [place.base], clock.now(), entry.responseKey, maxContextBytes)),
+    ]);
+    // It was deleted meanwhile.
+    if (reply === null) return undefined;
+    const [tooLarge, input, context, origin, expires, isInConversation] = reply as RunContext;
+    if (tooLarge === 1) throw new ContextTooLargeError(maxContextBytes, 'previous_response_id');
+    return {
+      turn,
+      input: readItems(input),
+      context: readItems(context),
+      parent:
+        parentId === null || expires === null
+          ? null
+          : {
+              responseId: parentId,
+              origin: origin === null ? null : (JSON.parse(origin) as Origin),
+              isInConversation: isInConversation === 1,
+              expiresAt: Number(expires),
+            },
+      sessionId: JSON.parse(session) as string,
+      log,
+      attempts: Number(attempts),
+      isRestart: status !== 'queued' || Number(attempts) > 1,
+    };
+  }
+
+  private async concludeNow(
+    entry: RunEntry,
+    compose: Compose,
+    { within, attempt }: ConcludeOptions,
+  ): Promise<Ending | 'unchanged' | undefined> {
+    const { redis, keys, clock, ends } = this.parts;
+    const place = keys.place(entry.tenant, entry.lock);
+    for (;;) {
+      const values = [clock.now(), entry.responseKey, withinOf(within), attempt ?? ''];
+      const [reply] = await redis.read(run(OPEN_RUN, [place.base], ...values));
+      if (reply === null) return undefined;
+      const [isOpen, body, turn] = reply as OpenRun;
+      if (isOpen === 0 || body === null || turn === null) return 'unchanged';
+      const { log, lastEntry } = await readWholeLog(redis, `${place.base}:r:${entry.responseKey}:log`);
+      const ending = compose({ response: JSON.parse(body) as ResponseObject, turn, log });
+      if (ending === undefined) return 'unchanged';
+      const outcome = await ends.conclude(entry, ending, { attempt, lastEntry });
+      // Something was logged meanwhile, or somebody else has ended it: look again.
+      if (outcome) return ending;
+    }
+  }
+
+  private async find({ tenant, responseId }: Pick<Run, 'tenant' | 'responseId'>): Promise<RunEntry | undefined> {
+    const lock = await this.parts.locators.find(tenant, responseId);
+    return lock === undefined ? undefined : { tenant, lock, responseKey: toKey(responseId) };
+  }
+}

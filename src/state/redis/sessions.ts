@@ -1,0 +1,183 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+
+import type { Tenant } from '../../access/index.js';
+import type { Clock } from '../../time/index.js';
+import { StoreUnavailableError } from '../errors.js';
+import { toKey } from '../keys.js';
+import { type ForkOutcome, type ForkRequest, SessionStore } from '../session-store.js';
+import type { WriteLease } from '../write-lock.js';
+import type { RedisKeys } from './keys.js';
+import { type List, type Listed, type ListedResponses, toBatches } from './listed-responses.js';
+import { membershipOf } from './membership.js';
+import type { RedisWriteLock } from './locks.js';
+import type { Redis } from './redis.js';
+import { FREES_MEMORY, run, type Script } from './script.js';
+import { type GoneReply, HIDE, VISIBLE_TO_CALL } from './scripts/delete.js';
+import { ENTER } from './scripts/enter.js';
+import { RESPONSES } from './scripts/responses.js';
+import type { Tombstones } from './tombstones.js';
+
+/**
+ * Adds visible responses to a session.
+ *
+ * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the field of the session; from ARGV[3] on: ids. Returns the number of those
+ * that are in it.
+ */
+const JOIN: Script = {
+  name: 'join',
+  text: `${RESPONSES}
+local joined = 0
+for i = 3, #ARGV do
+  if visible(ARGV[i], '') then
+    redis.call('HSET', at(ARGV[i]), ARGV[2], 1)
+    joined = joined + 1
+  end
+end
+return joined`,
+};
+
+/**
+ * Takes responses out of a session, and hides those that belong to no other one.
+ *
+ * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the field of the session; ARGV[3]: names the call, so that its
+ * repetition returns the same; from ARGV[4] on: ids. Returns a `LeaveReply`.
+ */
+const LEAVE: Script = {
+  name: 'leave',
+  text: `${FREES_MEMORY}${RESPONSES}${HIDE}${VISIBLE_TO_CALL}
+local gone, left = {}, {}
+for i = 4, #ARGV do
+  local id = ARGV[i]
+  if visible_to(ARGV[3], id, ARGV[2]) then
+    left[#left + 1] = id
+    redis.call('HSET', at(id), 'by', ARGV[3])
+    redis.call('HDEL', at(id), ARGV[2])
+    if #memberships(id) == 0 then gone[#gone + 1] = hide(id, ARGV[2]) end
+  end
+end
+return {gone, left}`,
+};
+
+/** The lock of all sessions of a tenant. It has spaces, which the name of a session cannot have. */
+const ALL_SESSIONS = 'all sessions of the tenant';
+/** How long it is held at most, ms. */
+const TTL_MS = 30_000;
+/** How long it is waited for at most, ms. */
+const WAIT_MS = 10_000;
+/** How long until it is asked for again, ms. */
+const PAUSE_MS = 5;
+
+const OLDEST_FIRST = { order: 'asc' } as const;
+
+/**
+ * Sessions of responses in Redis. A response says to which sessions it belongs; a session lists its responses in its own
+ * place. Forks and deletions of a tenant exclude each other.
+ */
+export class RedisSessionStore extends SessionStore {
+  constructor(
+    private readonly redis: Redis,
+    private readonly keys: RedisKeys,
+    private readonly locks: RedisWriteLock,
+    private readonly responses: ListedResponses,
+    private readonly tombstones: Tombstones,
+    private readonly clock: Clock,
+  ) {
+    super();
+  }
+
+  override fork(tenant: Tenant, { sourceId, targetId, upToResponseId, limit }: ForkRequest): Promise<ForkOutcome> {
+    return this.alone(tenant, async () => {
+      const upTo = upToResponseId === undefined ? undefined : toKey(upToResponseId);
+      const shared = await this.membersOf(tenant, sourceId, limit ?? Infinity, upTo);
+      if (shared.length === 0) return { refused: 'source_not_found' };
+      const source = this.listOf(tenant, sourceId);
+      const last = upTo === undefined ? shared : await this.responses.confirm(tenant, source, [upTo]);
+      if (last.length === 0) return { refused: 'response_not_found' };
+      if (await this.hasAtLeast(tenant, targetId, 1)) return { refused: 'target_exists' };
+      if (shared.length > (limit ?? Infinity)) return { refused: 'too_many_responses' };
+      await this.share(tenant, shared, sourceId, targetId);
+      return { responses: shared.length };
+    });
+  }
+
+  override delete(tenant: Tenant, sessionId: string): Promise<boolean> {
+    return this.alone(tenant, async () => {
+      const members = await this.membersOf(tenant, sessionId);
+      const now = this.clock.now();
+      const batches = toBatches(new Map(members.map(({ responseKey, lock }) => [responseKey, lock])));
+      let left = 0;
+      for (const { lock, ids } of batches) {
+        const { base } = this.keys.place(tenant, lock);
+        const leave = run(LEAVE, [base], now, membershipOf(sessionId), randomUUID(), ...ids);
+        const [reply] = await this.redis.write(leave, ['ZREM', this.keys.place(tenant, sessionId).members, ...ids]);
+        const [gone, changed] = reply as LeaveReply;
+        left += changed.length;
+        await this.tombstones.bury(tenant, lock, gone, changed);
+      }
+      return left > 0;
+    });
+  }
+
+  /** One round trip where the index alone decides that it has not. */
+  override async hasAtLeast(tenant: Tenant, sessionId: string, responses: number): Promise<boolean> {
+    const [count] = await this.redis.read(['ZCARD', this.keys.place(tenant, sessionId).members]);
+    if ((count as number) < responses) return false;
+    return (await this.membersOf(tenant, sessionId, responses - 1)).length >= responses;
+  }
+
+  /** The visible responses of a session, oldest first, up to and including one of them and not many more than a number. */
+  private async membersOf(
+    tenant: Tenant,
+    sessionId: string,
+    limit = Infinity,
+    upTo?: string,
+  ): Promise<readonly Listed[]> {
+    const members: Listed[] = [];
+    for await (const batch of this.responses.walk(tenant, this.listOf(tenant, sessionId), OLDEST_FIRST)) {
+      const end = batch.findIndex(({ responseKey }) => responseKey === upTo);
+      members.push(...(end < 0 ? batch : batch.slice(0, end + 1)));
+      if (end >= 0 || members.length > limit) break;
+    }
+    return members;
+  }
+
+  private listOf(tenant: Tenant, sessionId: string): List {
+    return { index: this.keys.place(tenant, sessionId).members, criteria: { within: membershipOf(sessionId) } };
+  }
+
+  /** Has a session share responses: first they are listed, then they say so, each place all at once. */
+  private async share(tenant: Tenant, shared: readonly Listed[], sourceId: string, targetId: string): Promise<void> {
+    const [source, target] = [this.keys.place(tenant, sourceId).members, this.keys.place(tenant, targetId).members];
+    const batches = toBatches(new Map(shared.map(({ responseKey, lock }) => [responseKey, lock])));
+    for (const { lock, ids } of batches) {
+      const [ttl, scores] = await this.redis.read(['PTTL', source], ['ZMSCORE', source, ...ids]);
+      const entries = ids.flatMap((id, index) => [(scores as readonly (string | null)[])[index] ?? 0, id]);
+      const join = run(JOIN, [this.keys.place(tenant, lock).base], this.clock.now(), membershipOf(targetId), ...ids);
+      await this.redis.write(run(ENTER, [target], ttl as number, ...entries), join);
+    }
+  }
+
+  /** Does something while nobody else forks or deletes sessions of the tenant. Throws StoreUnavailableError. */
+  private async alone<T>(tenant: Tenant, action: () => Promise<T>): Promise<T> {
+    const lease = await this.acquire(tenant);
+    try {
+      return await action();
+    } finally {
+      // Otherwise it expires.
+      await lease.release().catch(() => undefined);
+    }
+  }
+
+  private async acquire(tenant: Tenant): Promise<WriteLease> {
+    for (let waited = 0; waited <= WAIT_MS; waited += PAUSE_MS) {
+      const lease = await this.locks.tryAcquire(tenant, ALL_SESSIONS, TTL_MS);
+      if (lease !== undefined) return lease;
+      await pause(PAUSE_MS);
+    }
+    throw new StoreUnavailableError('the sessions of the tenant are being changed');
+  }
+}
+
+/** The reply of LEAVE: those that are gone, and all visible ones that were in the session. */
+type LeaveReply = readonly [gone: GoneReply, left: readonly string[]];

@@ -1,0 +1,191 @@
+import type { Tenant } from '../../access/index.js';
+import type { Item } from '../../protocol/index.js';
+import type { Clock } from '../../time/index.js';
+import type { QueueName } from '../job-queue.js';
+import { toKey } from '../keys.js';
+import {
+  type MovedJob,
+  type MovedRecord,
+  type MovedResponse,
+  StateTransfer,
+  StateTransferError,
+} from '../state-transfer.js';
+import { type Catalogue, takeStock } from './catalogue.js';
+import type { ConversationIndex } from './conversation-index.js';
+import type { RedisKeys } from './keys.js';
+import type { Locators } from './locators.js';
+import { readChains } from './moved-responses.js';
+import { lockOf, MoveIn, responseKeysOf } from './move-in.js';
+import type { Redis } from './redis.js';
+import { identify, type RedisJobQueue } from './jobs.js';
+import type { RunEnds } from './run-ends.js';
+import type { RunIndex } from './run-index.js';
+import { type Command, run } from './script.js';
+import { KEEP_JOB, type MovedIn } from './scripts/move-in.js';
+
+const QUEUES: readonly QueueName[] = ['turns', 'webhooks'];
+/** Entries of a conversation that are read at once. */
+const ENTRIES = 64;
+/** Background responses that are looked at together. */
+const RUNS = 200;
+
+/** What moves need. */
+export interface TransferParts {
+  readonly redis: Redis;
+  readonly keys: RedisKeys;
+  readonly locators: Locators;
+  readonly conversations: ConversationIndex;
+  readonly index: RunIndex;
+  readonly ends: RunEnds;
+  readonly jobs: RedisJobQueue;
+  readonly clock: Clock;
+}
+
+/** A record with the lock of its place, and whether that says that it is stored there. */
+interface Placed {
+  readonly record: MovedRecord;
+  readonly lock: string;
+  readonly isFound: boolean;
+}
+
+/**
+ * Moves what is in Redis. What there is, the keys of conversations and responses say, not the indexes. Records are written one by one,
+ * each as a whole: an import that was interrupted can be repeated.
+ */
+export class RedisTransfer extends StateTransfer {
+  /** Of the tenants that were listed and are not read yet. */
+  private stock = new Map<Tenant, Catalogue>();
+
+  constructor(private readonly parts: TransferParts) {
+    super();
+  }
+
+  override async tenants(): Promise<readonly Tenant[]> {
+    this.stock = new Map(await takeStock(this.parts.redis, this.parts.keys));
+    return [...this.stock.keys()].sort();
+  }
+
+  override async *read(tenant: Tenant): AsyncGenerator<MovedRecord> {
+    const { redis, keys } = this.parts;
+    const catalogue = this.stock.get(tenant) ?? (await takeStock(redis, keys, tenant)).get(tenant);
+    this.stock.delete(tenant);
+    for (const key of catalogue?.conversations ?? []) yield* this.readConversation(key);
+    yield* readChains(redis, catalogue?.roots ?? []);
+  }
+
+  /** The jobs of the queues, and those that are stored with their responses and are not there. */
+  override async *jobs(): AsyncGenerator<MovedJob> {
+    const { redis, keys, index, ends, jobs } = this.parts;
+    for (const queue of QUEUES) {
+      for await (const { id, data } of jobs.open(queue)) yield { kind: 'job', queue, id, data };
+    }
+    for (let offset = 0; ; offset += RUNS) {
+      const entries = await index.toCheckEver(offset, RUNS);
+      const stored = (await ends.statesOf(entries)).flatMap((state) => state?.jobs ?? []);
+      const known = await redis.read(
+        ...stored.map(({ queue, id }): Command => ['EXISTS', `${keys.jobs}:${queue}:${id}`]),
+      );
+      for (const [position, { queue, id, data }] of stored.entries()) {
+        if (known[position] === 0) yield { kind: 'job', queue, id, data };
+      }
+      if (entries.length < RUNS) return;
+    }
+  }
+
+  override async secrets(): Promise<Readonly<Record<string, string>>> {
+    const { redis, keys } = this.parts;
+    const found: (readonly [name: string, value: string])[] = [];
+    for await (const names of redis.scan(keys.anySecret, 'string')) {
+      const values = await redis.read(...names.map((key): Command => ['GET', key]));
+      found.push(...names.map((key, index) => [key.slice(keys.secret('').length), values[index] as string] as const));
+    }
+    return Object.fromEntries(found.sort());
+  }
+
+  override async write(tenant: Tenant, records: readonly MovedRecord[]): Promise<number> {
+    const { redis, keys, index, clock, conversations } = this.parts;
+    const now = clock.now();
+    const into = new MoveIn(keys, index, tenant, now);
+    const placed = await this.place(tenant, records);
+    const replies = await redis.write(...placed.map(({ record, lock }) => into.store(record, lock)));
+    for (const [position, { record }] of placed.entries()) {
+      if (record.kind === 'response') requireStored(record, replies[position] as MovedIn);
+    }
+    // Afterwards: one that is found is stored.
+    const found = placed.flatMap(({ record, lock, isFound }): readonly Command[] => {
+      if (record.kind === 'response') return isFound ? [] : into.find(record, lock);
+      if (record.kind === 'conversation') return [];
+      const shown = record.entries.filter(({ isGiven }) => !isGiven).map(({ item }) => item);
+      return conversations.addCommands(tenant, record.conversationId, shown, now);
+    });
+    if (found.length > 0) await redis.write(...found);
+    return replies.filter((reply) => reply === 1 || reply === 'new').length;
+  }
+
+  override async writeJobs(jobs: readonly MovedJob[]): Promise<void> {
+    const { redis, keys, locators, clock } = this.parts;
+    const identified = identify(jobs);
+    for (const job of identified) {
+      const { tenant, responseId } = job.data as { readonly tenant?: Tenant; readonly responseId?: unknown };
+      if (job.queue !== 'turns' || tenant === undefined || typeof responseId !== 'string') continue;
+      const lock = await locators.find(tenant, responseId);
+      if (lock === undefined) continue;
+      const { base } = keys.place(tenant, lock);
+      await redis.write(run(KEEP_JOB, [base], clock.now(), toKey(responseId), JSON.stringify([job])));
+    }
+    await this.parts.jobs.add(identified);
+  }
+
+  private async *readConversation(key: string): AsyncGenerator<MovedRecord> {
+    const { redis } = this.parts;
+    const fields = ['name', 'created', 'metadata', 'version', 'last', 'deleted'];
+    const [reply] = await redis.read(['HMGET', key, ...fields]);
+    const [name, created, metadata, version, last, deleted] = reply as readonly (string | null)[];
+    if (name == null || metadata == null) return;
+    const [, id] = JSON.parse(name) as [string, string];
+    const record = { id, createdAt: Number(created), metadata: JSON.parse(metadata) as Record<string, string> };
+    const about = { version: Number(version), isDeleted: deleted !== null, end: Number(last) };
+    yield { kind: 'conversation', record, ...about };
+    const items = `${key.slice(0, -'conversation'.length)}items`;
+    for (let from = '-'; ;) {
+      const [page] = await redis.read(['XRANGE', items, from, '+', 'COUNT', ENTRIES]);
+      const entries = (page as readonly (readonly [string, readonly [string, string]])[]).map(([at, [kind, text]]) => {
+        // Positions begin with 1 here.
+        return { position: Number.parseInt(at) - 1, isGiven: kind === 'given', item: JSON.parse(text) as Item };
+      });
+      const end = (page as readonly (readonly [string])[]).at(-1)?.[0];
+      if (end === undefined) return;
+      yield { kind: 'entries', conversationId: id, version: about.version, entries };
+      from = `(${end}`;
+    }
+  }
+
+  /** Where records lie, or are to lie: what continues a response lies with it. */
+  private async place(tenant: Tenant, records: readonly MovedRecord[]): Promise<readonly Placed[]> {
+    const { redis, keys, locators } = this.parts;
+    const located = [...(await locators.findAll(tenant, responseKeysOf(records)))];
+    const existing = await redis.read(
+      ...located.map(([key, lock]): Command => ['EXISTS', keys.place(tenant, lock).responseOfKey(key)]),
+    );
+    // A locator outlives what was freed.
+    const lockBy = new Map(located.filter((_, index) => existing[index] === 1));
+    return records.map((record) => {
+      if (record.kind !== 'response') return { record, lock: '', isFound: false };
+      const key = toKey(record.response.id);
+      const known = lockBy.get(key);
+      const lock = known ?? lockOf(record, record.parentId === null ? undefined : lockBy.get(toKey(record.parentId)));
+      lockBy.set(key, lock);
+      if (known === undefined) locators.forget(tenant, [key]);
+      return { record, lock, isFound: known !== undefined };
+    });
+  }
+}
+
+function requireStored({ response, parentId, place }: MovedResponse, outcome: MovedIn): void {
+  if (outcome === 'unlinked') {
+    throw new StateTransferError(`the response ${response.id} continues ${parentId}, which is not there`);
+  }
+  if (outcome === 'no conversation') {
+    throw new StateTransferError(`the response ${response.id} is in ${place?.conversationId}, which is not there`);
+  }
+}

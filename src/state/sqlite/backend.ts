@@ -1,0 +1,132 @@
+import { mkdir, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+
+import { Logger } from '@nestjs/common';
+
+import type { Environment } from '../../config/index.js';
+import type { Clock } from '../../time/index.js';
+import type { BackgroundRuns } from '../background-runs.js';
+import type { Claims } from '../claims.js';
+import { DeletionNotices } from '../deletion-notices.js';
+import { StateStartError } from '../errors.js';
+import { InProcessJobQueue } from '../in-process/jobs.js';
+import { InProcessLock } from '../in-process/locks.js';
+import type { ResponseGraph } from '../response-graph.js';
+import type { ResponseStore } from '../response-store.js';
+import { RunNotices } from '../run-notices.js';
+import type { SecretStore } from '../secret-store.js';
+import type { SessionStore } from '../session-store.js';
+import { StateBackend } from '../state-backend.js';
+import { DatabaseThread } from './database-thread.js';
+import { explainStart } from './explain-error.js';
+import { FILE_NAME } from './open-database.js';
+import { RunGate } from './run-gate.js';
+import { SqliteClaims } from './claims.js';
+import { SqliteConversationStore } from './conversations.js';
+import { SqliteEventLog } from './log.js';
+import { SqliteJobJournal } from './jobs.js';
+import { SqliteResponseGraph } from './graph.js';
+import { SqliteResponseStore } from './responses.js';
+import { SqliteRuns } from './runs.js';
+import { SqliteSecretStore } from './secrets.js';
+import { SqliteSessionStore } from './sessions.js';
+import { SqliteTombstones } from './tombstones.js';
+import { SqliteTransfer } from './transfer.js';
+import { SqliteUsageStore } from './usage.js';
+
+/** The variables of the file. */
+export type FileSettings = Pick<Environment, 'STATE_DIR' | 'CONTEXT_MAX_BYTES'>;
+
+/** State in a file of this process, which it finds again when it restarts. */
+export class SqliteBackend extends StateBackend {
+  override readonly notices = new DeletionNotices();
+  override readonly runNotices = new RunNotices();
+  override readonly responses: ResponseStore;
+  override readonly runs: BackgroundRuns;
+  override readonly graph: ResponseGraph;
+  override readonly sessions: SessionStore;
+  override readonly conversations: SqliteConversationStore;
+  override readonly locks: InProcessLock;
+  override readonly secrets: SecretStore;
+  override readonly claims: Claims;
+  override readonly log: SqliteEventLog;
+  override readonly jobs: InProcessJobQueue;
+  override readonly transfer: SqliteTransfer;
+  override readonly usage: SqliteUsageStore;
+  private readonly thread: DatabaseThread;
+  private readonly logger = new Logger('Sqlite');
+
+  constructor(
+    private readonly settings: FileSettings,
+    clock: Clock,
+  ) {
+    super();
+    const { STATE_DIR: directory, CONTEXT_MAX_BYTES: maxContextBytes } = settings;
+    const thread = new DatabaseThread({ directory }, clock);
+    const locks = new InProcessLock(clock);
+    const gate = new RunGate();
+    const log = new SqliteEventLog(thread, gate, this.runNotices, clock);
+    const jobs = new InProcessJobQueue(clock, new SqliteJobJournal(thread));
+    const conversations = new SqliteConversationStore(thread, locks, clock, maxContextBytes);
+    const tombstones = new SqliteTombstones(thread, this.notices, clock);
+    const responses = new SqliteResponseStore(thread, locks, tombstones, log, conversations, clock, maxContextBytes);
+    this.responses = responses;
+    this.runs = new SqliteRuns({ thread, responses, locks, log, jobs, gate, clock, maxContextBytes });
+    this.graph = new SqliteResponseGraph(thread, clock);
+    this.sessions = new SqliteSessionStore(thread, tombstones, clock);
+    this.secrets = new SqliteSecretStore(thread);
+    this.claims = new SqliteClaims(thread, clock);
+    this.usage = new SqliteUsageStore(thread);
+    this.transfer = new SqliteTransfer(thread, jobs);
+    [this.thread, this.locks, this.log, this.jobs, this.conversations] = [thread, locks, log, jobs, conversations];
+  }
+
+  override async start(): Promise<void> {
+    const { STATE_DIR } = this.settings;
+    try {
+      await makeDirectory(STATE_DIR);
+    } catch (error) {
+      throw new StateStartError(explainStart(error, STATE_DIR));
+    }
+    await this.thread.start();
+    await this.warnOfReaders();
+    await this.jobs.start();
+  }
+
+  /** Warns if other users of the machine may read what is stored. */
+  private async warnOfReaders(): Promise<void> {
+    const { STATE_DIR } = this.settings;
+    const file = join(STATE_DIR, FILE_NAME);
+    const [ofDirectory, ofFile] = await Promise.all([stat(STATE_DIR), stat(file)]);
+    // Windows has no such permissions.
+    if (process.platform === 'win32' || ((ofDirectory.mode | ofFile.mode) & 0o077) === 0) return;
+    this.logger.warn(`STATE_DIR (${STATE_DIR}) is open to other users: chmod 700 ${STATE_DIR} and chmod 600 ${file}*`);
+  }
+
+  override async stop(): Promise<void> {
+    await this.thread.stop();
+  }
+}
+
+/**
+ * Makes a directory for its owner alone, with those above it, if it does not exist. Throws the errors of mkdir. Not the recursive mkdir of Node: that
+ * never ends where the directory above exists and nothing can be made in it, as in /proc.
+ */
+async function makeDirectory(path: string): Promise<void> {
+  try {
+    await mkdir(path, { mode: 0o700 });
+  } catch (error) {
+    if (await isDirectory(path)) return;
+    const above = dirname(path);
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || (await isDirectory(above))) throw error;
+    await makeDirectory(above);
+    await makeDirectory(path);
+  }
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+}
