@@ -2,8 +2,7 @@ import type { Tenant } from '../access/index.js';
 import type { Item, Origin, ResponseObject } from '../protocol/index.js';
 import type { LogBatch, Run } from './event-log.js';
 import type { JobReference, NewJob } from './job-queue.js';
-import type { ResponseRecord } from './response-record.js';
-import type { DeleteOptions } from './response-store.js';
+import type { DeleteOptions, ResponseRecord } from './response-store.js';
 
 /** When a background response expires that has not ended: the latest time of a Date, milliseconds since the epoch. */
 export const NEVER = 8_640_000_000_000_000;

@@ -1,6 +1,5 @@
 import type { StreamEvent } from '../protocol/index.js';
-import type { LogBatch, LogNote } from './event-log.js';
-import { hasItems } from './finished-items.js';
+import { hasItems, type LogBatch, type LogNote } from './event-log.js';
 
 /** A batch of the log as columns. */
 export type BatchColumns = readonly [

@@ -1,5 +1,7 @@
-import { Backoff, type Clock } from '../time/index.js';
-import { PAUSES } from './pauses.js';
+import { Backoff, type Clock, type Pauses } from '../time/index.js';
+
+/** Pauses between attempts to connect to an unavailable store. */
+export const PAUSES: Pauses = { firstMs: 50, longestMs: 5000 };
 
 /** How work is repeated. */
 export interface Repetition {

@@ -3,7 +3,7 @@ import { Logger } from '@nestjs/common';
 
 import { FakeClock } from '../testing/index.js';
 import { SharedClock, SystemClock, type Timer } from '../time/index.js';
-import { RunNotices } from './run-notices.js';
+import { RunNotices } from './notices.js';
 import { SharedTime } from './shared-time.js';
 
 const FIVE_MINUTES_MS = 300_000;

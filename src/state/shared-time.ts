@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 
 import { type Clock, SharedClock, type Timer } from '../time/index.js';
-import type { RunNotices } from './run-notices.js';
+import type { RunNotices } from './notices.js';
 
 /** How often the clock of the storage is looked at, ms: quartz drifts by a few milliseconds in that time. */
 const INTERVAL_MS = 60_000;

@@ -1,12 +1,11 @@
 import type { BackgroundRuns } from './background-runs.js';
 import type { Claims } from './claims.js';
 import type { ConversationStore } from './conversation-store.js';
-import type { DeletionNotices } from './deletion-notices.js';
+import type { DeletionNotices, RunNotices } from './notices.js';
 import type { EventLog } from './event-log.js';
 import type { JobQueue } from './job-queue.js';
 import type { ResponseGraph } from './response-graph.js';
 import type { ResponseStore } from './response-store.js';
-import type { RunNotices } from './run-notices.js';
 import type { SecretStore } from './secret-store.js';
 import type { SharedLimits } from './shared-limits.js';
 import type { SessionStore } from './session-store.js';

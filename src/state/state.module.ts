@@ -10,14 +10,13 @@ import {
 import { BackgroundRuns } from './background-runs.js';
 import { Claims } from './claims.js';
 import { ConversationStore } from './conversation-store.js';
-import { DeletionNotices } from './deletion-notices.js';
+import { DeletionNotices, RunNotices } from './notices.js';
 import { EventLog } from './event-log.js';
 import { JobQueue } from './job-queue.js';
 import { observeCalls, StateCallObserver } from './observe-calls.js';
 import { ResponseGraph } from './response-graph.js';
 import { ResponseStore } from './response-store.js';
 import { Retention } from './retention.js';
-import { RunNotices } from './run-notices.js';
 import { SecretStore } from './secret-store.js';
 import { SessionStore } from './session-store.js';
 import { StateBackend } from './state-backend.js';

@@ -1,18 +1,20 @@
 import { randomUUID } from 'node:crypto';
 
+import { Logger } from '@nestjs/common';
+
 import type { Clock } from '../../time/index.js';
 import {
   type Job,
   JobQueue,
   type JobReference,
   type NewJob,
+  pauseAfter,
   type QueueName,
   type QueueOptions,
   type QueueWorker,
 } from '../job-queue.js';
-import { InProcessQueueWorker } from './queue-worker.js';
-import type { JobJournal } from './job-journal.js';
-import { WaitingJobs } from './waiting-jobs.js';
+import { OutageLog } from '../../logging/index.js';
+import { JobHandedBackError } from '../errors.js';
 
 /** Queues of this process; the store bounds them. With a journal, the next process goes on with what is not done. */
 export class InProcessJobQueue extends JobQueue {
@@ -72,5 +74,155 @@ export class InProcessJobQueue extends JobQueue {
     const queue = this.queues.get(name) ?? new WaitingJobs();
     this.queues.set(name, queue);
     return queue;
+  }
+}
+
+/** A job that is not done, as it outlives the process. */
+export interface KeptJob {
+  readonly queue: QueueName;
+  readonly id: string;
+  readonly data: unknown;
+  /** Deliveries so far. */
+  readonly attempts: number;
+}
+
+/**
+ * Keeps the jobs of a process until it starts again. A job enters it together with the change that it belongs to. Methods
+ * throw StoreUnavailableError.
+ */
+export interface JobJournal {
+  /** The jobs that are not done, oldest first. */
+  load(): Promise<readonly KeptJob[]>;
+
+  /** A job is about to be delivered; what its handler stores comes after this. */
+  delivered(id: string, attempts: number): Promise<void>;
+
+  /** A job is done, or is not delivered again. */
+  ended(id: string): Promise<void>;
+}
+
+/** A job, with how often it was delivered. */
+export interface WaitingJob {
+  readonly id: string;
+  readonly data: unknown;
+  /** Its place in the queue, also when it is delivered again. */
+  readonly number: number;
+  attempts: number;
+}
+
+/** Jobs that wait, oldest first. */
+export class WaitingJobs {
+  /** Those who take the jobs. */
+  readonly takers = new Set<{ wake(): void }>();
+  private readonly jobs: WaitingJob[] = [];
+
+  [Symbol.iterator](): Iterator<WaitingJob> {
+    return this.jobs.values();
+  }
+
+  add(job: WaitingJob): void {
+    // Only a job that is delivered again has younger ones behind it.
+    let index = this.jobs.length;
+    while (index > 0 && (this.jobs[index - 1]?.number ?? 0) > job.number) index -= 1;
+    this.jobs.splice(index, 0, job);
+    for (const taker of this.takers) taker.wake();
+  }
+
+  remove(id: string): void {
+    const index = this.jobs.findIndex((job) => job.id === id);
+    if (index >= 0) this.jobs.splice(index, 1);
+  }
+
+  take(): WaitingJob | undefined {
+    return this.jobs.shift();
+  }
+}
+
+/** What a worker needs. */
+export interface InProcessWorkerParts {
+  readonly waiting: WaitingJobs;
+  readonly journal: JobJournal | null;
+  readonly clock: Clock;
+  readonly options: QueueOptions & { readonly concurrency: number };
+  readonly handler: (job: Job) => Promise<void>;
+}
+
+/** Takes the jobs of a queue in this process. */
+export class InProcessQueueWorker implements QueueWorker {
+  private readonly failures = new OutageLog(new Logger('JobQueue'));
+  private readonly running = new Set<Promise<void>>();
+  private isPaused = false;
+  private isWoken = false;
+
+  constructor(private readonly parts: InProcessWorkerParts) {}
+
+  /** There may be jobs that wait. */
+  wake(): void {
+    if (this.isWoken) return;
+    this.isWoken = true;
+    queueMicrotask(() => {
+      this.isWoken = false;
+      this.takeAll();
+    });
+  }
+
+  pause(): void {
+    this.isPaused = true;
+    this.parts.waiting.takers.delete(this);
+  }
+
+  async stop(): Promise<void> {
+    this.pause();
+    while (this.running.size > 0) await Promise.all(this.running);
+  }
+
+  private takeAll(): void {
+    const { waiting, options } = this.parts;
+    while (!this.isPaused && this.running.size < options.concurrency) {
+      const job = waiting.take();
+      if (job === undefined) return;
+      const running = this.deliver(job).then(() => {
+        this.running.delete(running);
+        this.wake();
+      });
+      this.running.add(running);
+    }
+  }
+
+  /** Resolves when the handler has ended; never rejects. */
+  private async deliver(job: WaitingJob): Promise<void> {
+    const { journal, clock, options, handler } = this.parts;
+    const expired = new AbortController();
+    // Another delivery follows, and what this one comes to does not count.
+    const limit = clock.schedule(options.maxRunSeconds * 1000, () => {
+      expired.abort();
+      this.deliverAgain(job);
+    });
+    job.attempts += 1;
+    // Not awaited: the journal has it before anything that the handler stores.
+    this.note(journal?.delivered(job.id, job.attempts));
+    try {
+      await handler({ data: job.data, attempt: job.attempts, signal: expired.signal });
+      if (!expired.signal.aborted) this.note(journal?.ended(job.id));
+    } catch (error) {
+      if (!(error instanceof JobHandedBackError)) this.failures.warn('a job failed', String(error));
+      if (!expired.signal.aborted) this.deliverAgain(job);
+    } finally {
+      limit.cancel();
+    }
+  }
+
+  private deliverAgain(job: WaitingJob): void {
+    const { waiting, journal, clock, options } = this.parts;
+    if (job.attempts < options.maxAttempts) {
+      clock.schedule(pauseAfter(job.attempts, options) * 1000, () => waiting.add(job));
+    } else {
+      this.note(journal?.ended(job.id));
+    }
+  }
+
+  /** What the journal does not take has a job delivered once more after a restart, at worst. */
+  private note(noted: Promise<void> | undefined): void {
+    noted?.catch((error: unknown) => this.failures.warn('a job could not be noted', String(error)));
   }
 }

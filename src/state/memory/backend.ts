@@ -1,6 +1,5 @@
 import type { Clock } from '../../time/index.js';
-import { DeletionNotices } from '../deletion-notices.js';
-import { RunNotices } from '../run-notices.js';
+import { DeletionNotices, RunNotices } from '../notices.js';
 import { StateBackend } from '../state-backend.js';
 import { MemoryClaims } from './claims.js';
 import { MemoryConversationStore } from './conversations.js';

@@ -3,7 +3,7 @@ import { estimateBytes, type Item } from '../../protocol/index.js';
 import type { ConversationRecord } from '../conversation-store.js';
 import { interleave } from '../given-items.js';
 import { isForward, type Page, PAGE_BYTES, type PageRequest } from '../page.js';
-import type { ResponseRecord } from '../response-record.js';
+import type { ResponseRecord } from '../response-store.js';
 import type { MovedEntry } from '../state-transfer.js';
 import type { Sortable } from './sorted-list.js';
 

@@ -3,9 +3,8 @@ import { estimateBytes, type ResponseObject, type StreamEvent } from '../../prot
 import type { Clock } from '../../time/index.js';
 import type { Ending, QueueBounds } from '../background-runs.js';
 import { QueueFullError, RunLostError } from '../errors.js';
-import { begins, EventLog, type LogBatch, type LogPage, type Run } from '../event-log.js';
-import { finishedItems, hasItems } from '../finished-items.js';
-import type { RunNotices } from '../run-notices.js';
+import { begins, EventLog, finishedItems, hasItems, type LogBatch, type LogPage, type Run } from '../event-log.js';
+import type { RunNotices } from '../notices.js';
 import type { MemoryState } from './state.js';
 import type { Node, NodeRun } from './node.js';
 

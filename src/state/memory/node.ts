@@ -2,7 +2,7 @@ import type { Tenant } from '../../access/index.js';
 import type { Item, ResponseObject, StreamEvent } from '../../protocol/index.js';
 import type { LogNote } from '../event-log.js';
 import { interleave } from '../given-items.js';
-import type { ResponseRecord } from '../response-record.js';
+import type { ResponseRecord } from '../response-store.js';
 import type { MemoryConversation } from './conversation.js';
 import { entriesOf, type SmallList } from './small-list.js';
 import type { Sortable, SortedPlace } from './sorted-list.js';

@@ -3,8 +3,7 @@ import { estimateBytes, type Item, type ResponseObject } from '../../protocol/in
 import type { Clock } from '../../time/index.js';
 import { ConversationChangedError, SessionFullError, WriteLockLostError } from '../errors.js';
 import type { Page, PageRequest } from '../page.js';
-import type { ResponseRecord } from '../response-record.js';
-import { type Chain, type DeleteOptions, ResponseStore } from '../response-store.js';
+import { type Chain, type DeleteOptions, type ResponseRecord, ResponseStore } from '../response-store.js';
 import { conversationLock } from '../write-lock.js';
 import { type NewEntry, turnEntries } from './conversation.js';
 import type { MemoryEventLog } from './log.js';

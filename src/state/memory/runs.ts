@@ -13,7 +13,7 @@ import { RunLostError } from '../errors.js';
 import type { Run } from '../event-log.js';
 import type { InProcessJobQueue } from '../in-process/jobs.js';
 import type { DeleteOptions } from '../response-store.js';
-import type { RunNotices } from '../run-notices.js';
+import type { RunNotices } from '../notices.js';
 import { isRun, type MemoryEventLog, wholeLog } from './log.js';
 import type { MemoryResponseStore } from './responses.js';
 import type { MemoryState } from './state.js';

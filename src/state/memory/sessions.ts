@@ -1,5 +1,5 @@
 import type { Tenant } from '../../access/index.js';
-import type { DeletionNotices } from '../deletion-notices.js';
+import type { DeletionNotices } from '../notices.js';
 import { type ForkOutcome, type ForkRequest, SessionStore } from '../session-store.js';
 import type { MemoryState } from './state.js';
 import { isShared, type Node } from './node.js';

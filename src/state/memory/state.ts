@@ -1,7 +1,7 @@
 import { type Tenant, tenantKey } from '../../access/index.js';
 import type { Environment } from '../../config/index.js';
 import type { Clock } from '../../time/index.js';
-import type { DeletionNotices } from '../deletion-notices.js';
+import type { DeletionNotices } from '../notices.js';
 import { StoreUnavailableError } from '../errors.js';
 import type { MovedEntry } from '../state-transfer.js';
 import { BOOKMARK_MS } from '../bookmark.js';

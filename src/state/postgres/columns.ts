@@ -1,6 +1,6 @@
 import type { Item } from '../../protocol/index.js';
 import { interleave } from '../given-items.js';
-import type { ResponseRecord } from '../response-record.js';
+import type { ResponseRecord } from '../response-store.js';
 import { toKey, toLabels } from '../keys.js';
 import { bytesOf, toBody } from '../stored-response.js';
 import type { ItemKind, SaveValues } from './statements/save.js';

@@ -13,7 +13,7 @@ import {
   isWorthRepeating,
   toStoreError,
 } from './database-errors.js';
-import { PAUSES } from '../pauses.js';
+import { PAUSES } from '../repeat.js';
 import { adHoc, type Statement } from './statement.js';
 
 /** Runs one statement; within a transaction, on its connection. */

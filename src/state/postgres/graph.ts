@@ -17,8 +17,7 @@ import type { Database } from './database.js';
 import { adHoc } from './statement.js';
 import { FIND_BOOKMARK, IS_BELOW, PARENT } from './statements/bookmarks.js';
 import { CHILDREN, filtered, LEAVES, type PageSource, SIBLINGS, toPage } from './statements/page.js';
-import { OUTPUT_OF_RESPONSE, type Viewer, VISIBLE } from './statements/visible.js';
-import { viewerOf } from './viewer.js';
+import { OUTPUT_OF_RESPONSE, type Viewer, viewerOf, VISIBLE } from './statements/visible.js';
 
 /** Up to the earliest visible ancestor, and from there down, level by level; the limit stops the recursion. */
 const TREE = adHoc<readonly [...Viewer, responseId: string, depth: number, limit: number], TreeRow>(

@@ -8,7 +8,7 @@ import {
   type QueueOptions,
   type QueueWorker,
 } from '../job-queue.js';
-import type { RunNotices } from '../run-notices.js';
+import type { RunNotices } from '../notices.js';
 import { NOTIFY_OF_JOBS } from './channels.js';
 import type { Database, RunStatement } from './database.js';
 import { JobEngine } from './job-engine.js';

@@ -7,14 +7,13 @@ import { OutageLog } from '../../logging/index.js';
 import { isTerminalEvent, type Item, type StreamEvent } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import { RunLostError } from '../errors.js';
-import { begins, EventLog, type LogBatch, type LogPage, type Run } from '../event-log.js';
-import { finishedItems } from '../finished-items.js';
-import type { RunNotices } from '../run-notices.js';
+import { begins, EventLog, finishedItems, type LogBatch, type LogPage, type Run } from '../event-log.js';
+import type { RunNotices } from '../notices.js';
 import type { Database } from './database.js';
 import { toKey } from '../keys.js';
 import { readEvents, readLog, toBatchColumns } from '../log-columns.js';
 import { APPEND, FORGET_LOGS, ITEMS_OF_LOG, LOG_PAGE, NOTIFY_LOGGED } from './statements/runs.js';
-import { viewerOf } from './viewer.js';
+import { viewerOf } from './statements/visible.js';
 
 /** Other replicas are notified of all new events of this time with one notice, ms. */
 const NOTICE_INTERVAL_MS = 10;

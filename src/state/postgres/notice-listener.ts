@@ -3,11 +3,10 @@ import pg from 'pg';
 
 import { Backoff, type Clock } from '../../time/index.js';
 import { describe } from '../driver-errors.js';
-import type { DeletionNotices } from '../deletion-notices.js';
-import type { RunNotices } from '../run-notices.js';
+import type { DeletionNotices, RunNotices } from '../notices.js';
 import { CHANNELS } from './channels.js';
 import { type DatabaseSettings, directOptions } from './connection-options.js';
-import { PAUSES } from '../pauses.js';
+import { PAUSES } from '../repeat.js';
 import type { PostgresEventLog } from './log.js';
 
 /** How often the connection is checked, ms: it is otherwise idle while nothing happens. */

@@ -1,25 +1,29 @@
 import type { Tenant } from '../../access/index.js';
 import type { Item, Origin, ResponseObject } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
-import { ContextTooLargeError, SessionFullError, UnknownCursorError, WriteLockLostError } from '../errors.js';
+import {
+  ContextTooLargeError,
+  ConversationChangedError,
+  SessionFullError,
+  UnknownCursorError,
+  WriteLockLostError,
+} from '../errors.js';
 import type { Page, PageRequest } from '../page.js';
-import type { ResponseRecord } from '../response-record.js';
-import { type Chain, type DeleteOptions, ResponseStore } from '../response-store.js';
+import { type Chain, type DeleteOptions, type ResponseRecord, ResponseStore } from '../response-store.js';
 import { conversationLock } from '../write-lock.js';
 import { readItems, readResponse } from '../stored-response.js';
 import { toColumns } from './columns.js';
-import { changedConversation } from './changed-conversation.js';
 import type { Database, RunStatement } from './database.js';
 import { toKey } from '../keys.js';
 import type { PostgresConversationStore } from './conversations.js';
 import type { PostgresEventLog } from './log.js';
 import { DELETE } from './statements/delete.js';
-import { inputItems } from './statements/input-items.js';
-import { CHAIN, GET, ITEMS } from './statements/read.js';
+import { CHAIN, GET, inputItems, ITEMS } from './statements/read.js';
 import { IS_SAVED, SAVE, SAVE_IN_CONVERSATION } from './statements/save.js';
 import { toUsageRow } from './statements/usage.js';
 import type { Tombstones } from './tombstones.js';
-import { viewerOf } from './viewer.js';
+import { viewerOf } from './statements/visible.js';
+import { GET_CONVERSATION } from './statements/conversations.js';
 
 /** Stores responses in PostgreSQL, for all replicas. */
 export class PostgresResponseStore extends ResponseStore {
@@ -164,4 +168,14 @@ export class PostgresResponseStore extends ResponseStore {
     if (row?.has_room === false) throw new SessionFullError(sessionLimit ?? 0);
     throw row?.leased === true ? await changedConversation(run, owner, conversation.id) : new WriteLockLostError(lock);
   }
+}
+
+/** The error of a turn whose conversation is not as it has read it: changed, or deleted. */
+export async function changedConversation(
+  run: RunStatement,
+  tenant: string,
+  conversationId: string,
+): Promise<ConversationChangedError> {
+  const found = await run(GET_CONVERSATION, [tenant, toKey(conversationId)]);
+  return new ConversationChangedError(conversationId, found.length === 0);
 }

@@ -17,13 +17,12 @@ import type { DeleteOptions } from '../response-store.js';
 import { conversationLock } from '../write-lock.js';
 import { readItems } from '../stored-response.js';
 import { toEndColumns } from './columns.js';
-import { changedConversation } from './changed-conversation.js';
+import { changedConversation, type PostgresResponseStore } from './responses.js';
 import type { Database, RunStatement } from './database.js';
 import { toKey } from '../keys.js';
 import { readLog, toBatchColumns } from '../log-columns.js';
 import type { PostgresEventLog } from './log.js';
 import type { PostgresJobQueue } from './jobs.js';
-import type { PostgresResponseStore } from './responses.js';
 import {
   CONTEXT,
   COUNT_QUEUED,
@@ -42,7 +41,7 @@ import {
   WHOLE_LOG,
 } from './statements/runs.js';
 import { toUsageRow } from './statements/usage.js';
-import { viewerOf } from './viewer.js';
+import { viewerOf } from './statements/visible.js';
 
 /** A queue with less room than this is nearly full: more responses may be created at once than would fit. */
 const QUEUE_MARGIN = 100;

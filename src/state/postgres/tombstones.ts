@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 
 import { OutageLog } from '../../logging/index.js';
 import type { Clock } from '../../time/index.js';
-import type { DeletionNotices } from '../deletion-notices.js';
+import type { DeletionNotices } from '../notices.js';
 import type { Database } from './database.js';
 import { CHILDREN_OF, FREE, HOLD_TOMBSTONES, type Key, SWEEP, type SweptRow } from './statements/delete.js';
 import { FORGET_EXPIRED } from './statements/bookmarks.js';

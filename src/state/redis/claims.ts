@@ -4,7 +4,7 @@ import { Claims } from '../claims.js';
 import type { RedisKeys } from './keys.js';
 import type { Redis } from './redis.js';
 import { run, type Script } from './script.js';
-import { GRACE_MS } from './scripts/lifetimes.js';
+import { GRACE_MS } from './scripts/enter.js';
 
 /**
  * Takes a name that is free. Repeated, it does the same.

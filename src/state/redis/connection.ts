@@ -5,10 +5,9 @@ import { Cluster, type Redis as Client } from 'ioredis';
 
 import { OutageLog } from '../../logging/index.js';
 import { Backoff, type Clock } from '../../time/index.js';
-import { PAUSES } from '../pauses.js';
+import { PAUSES } from '../repeat.js';
 import { createClient, type RedisSettings } from './connection-options.js';
-import { reasonOf } from './reason.js';
-import { isEndOfRound, SentinelRound } from './sentinel-round.js';
+import { isEndOfRound, reasonOf, SentinelRound } from './errors.js';
 
 /** A connection that ends without an error: the driver closes the one to a server that is no primary any more. */
 const closed = (): Error => new Error('the connection was closed');

@@ -7,7 +7,7 @@ import { CERTAIN_MS } from './dangling-entries.js';
 import type { RedisKeys } from './keys.js';
 import type { Redis } from './redis.js';
 import { type Command, run } from './script.js';
-import { CONVERSATION_ITEM, type ConversationItem } from './scripts/conversation-item.js';
+import { CONVERSATION_ITEM, type ConversationItem } from './scripts/conversation-items.js';
 
 /** Most commands of a round trip: their items can be large. */
 const BATCH = 32;

@@ -1,7 +1,7 @@
 import type { Tenant } from '../../access/index.js';
 import type { Item } from '../../protocol/index.js';
 import { interleave } from '../given-items.js';
-import type { ResponseRecord } from '../response-record.js';
+import type { ResponseRecord } from '../response-store.js';
 
 /** An item that is about to be appended to a conversation: three arguments of a script. */
 type Entry = readonly [kind: 'item' | 'given', id: string, text: string];

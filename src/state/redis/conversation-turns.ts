@@ -1,7 +1,7 @@
 import type { Tenant } from '../../access/index.js';
 import type { Clock } from '../../time/index.js';
 import type { ConversationPlace } from '../conversation-store.js';
-import type { ResponseRecord } from '../response-record.js';
+import type { ResponseRecord } from '../response-store.js';
 import { conversationLock } from '../write-lock.js';
 import type { ConversationIndex } from './conversation-index.js';
 import { shownItems, toTurnEntries } from './conversation-items.js';
@@ -16,7 +16,7 @@ import type { Redis } from './redis.js';
 import { run, type Script } from './script.js';
 import { LOCKS } from './scripts/locks.js';
 import { RESPONSES } from './scripts/responses.js';
-import { toTurnError, type TurnRefusal } from './turn-refusal.js';
+import { toTurnError, type TurnRefusal } from './errors.js';
 
 /**
  * Stores a response that was made in a conversation in the place of that, appends its turn and releases the lock; nothing, if

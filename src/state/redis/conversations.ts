@@ -21,13 +21,22 @@ import type { KnownVersions } from './known-versions.js';
 import type { RedisWriteLock } from './locks.js';
 import type { Redis } from './redis.js';
 import { FREES_MEMORY, run, type Script } from './script.js';
-import { CONVERSATION_ITEM, type ConversationItem } from './scripts/conversation-item.js';
-import { CONVERSATION_ITEMS, type ConversationItems } from './scripts/conversation-items.js';
+import {
+  CONVERSATION_ITEM,
+  CONVERSATION_ITEMS,
+  type ConversationItem,
+  type ConversationItems,
+  DELETE_ITEM,
+  type ItemDeleted,
+} from './scripts/conversation-items.js';
 import { CONVERSATIONS } from './scripts/conversations.js';
-import { DELETE_ITEM, type ItemDeleted } from './scripts/delete-item.js';
 import { LOCKS } from './scripts/locks.js';
-import { OPEN_CONVERSATION, type Opened } from './scripts/open-conversation.js';
-import { type ConversationRead, READ_CONVERSATION } from './scripts/read-conversation.js';
+import {
+  type ConversationRead,
+  OPEN_CONVERSATION,
+  type Opened,
+  READ_CONVERSATION,
+} from './scripts/read-conversation.js';
 
 /**
  * Replaces the metadata of a conversation.

@@ -1,7 +1,8 @@
+import type { Redis as Client } from 'ioredis';
+
 import { describe, factsOf, isNetworkCode } from '../driver-errors.js';
-import { StateError, StoreUnavailableError } from '../errors.js';
-import { reasonOf, replyOf } from './reason.js';
-import { UnknownPrimaryError } from './sentinel-round.js';
+import { ConversationChangedError, StateError, StoreUnavailableError, WriteLockLostError } from '../errors.js';
+import { conversationLock } from '../write-lock.js';
 
 /** Replies of Redis that say that it cannot do it now: a retry may succeed. */
 const PASSING_REPLIES =
@@ -60,4 +61,94 @@ export function toStoreError(error: unknown): unknown {
 
 function isBroken(error: unknown): boolean {
   return !isTimeout(error) && !PASSING_REPLIES.test(replyOf(error));
+}
+
+/** Why a turn is not appended to its conversation (scripts/conversations.ts, `turnRefusal`). */
+export type TurnRefusal = 'lost' | 'deleted' | 'changed';
+
+/** The error of a turn that is refused. */
+export function toTurnError(
+  refusal: TurnRefusal,
+  conversationId: string,
+): WriteLockLostError | ConversationChangedError {
+  if (refusal === 'lost') return new WriteLockLostError(conversationLock(conversationId));
+  return new ConversationChangedError(conversationId, refusal === 'deleted');
+}
+
+/** The name of the Sentinel, and what went wrong with it. */
+const FAILURE = /^(?:failed to connect|connected) to sentinel (\S+) (?:because|successfully, but got an) (.*)$/s;
+/** What a Sentinel says that does not watch a primary of this name. */
+const UNAWARE = /^(?:ERR No such master|invalid reply: null)/i;
+
+/** Every Sentinel answers, and none of them watches a primary of this name. */
+export class UnknownPrimaryError extends Error {
+  override readonly name = 'UnknownPrimaryError';
+
+  constructor(readonly primary: string) {
+    super(`the Sentinels do not know a primary named '${primary}'`);
+  }
+}
+
+/** Whether the driver says that it has asked all Sentinels in vain. */
+export function isEndOfRound(error: unknown): boolean {
+  return describe(error).startsWith('All sentinels are unreachable');
+}
+
+/** What the Sentinels say that the driver asks for the primary, one after another, until one names it. */
+export class SentinelRound {
+  private readonly failures = new Map<string, string>();
+
+  constructor(private readonly client: Client) {
+    client.on('sentinelError', (error: unknown) => {
+      const [, sentinel = '', reason = ''] = FAILURE.exec(describe(error)) ?? [];
+      this.failures.set(sentinel, reason);
+    });
+  }
+
+  /** Ends the round. Returns why no Sentinel has named the primary; undefined when one has, or when there are none. */
+  end(): Error | undefined {
+    const { sentinels, name = '' } = this.client.options;
+    const failures = [...this.failures];
+    this.failures.clear();
+    // Otherwise another one was not asked any more: it has named the primary.
+    if (!sentinels || failures.length < sentinels.length) return undefined;
+    if (failures.every(([, reason]) => UNAWARE.test(reason))) return new UnknownPrimaryError(name);
+    const said = failures.map(([sentinel, reason]) => `${sentinel}: ${reasonOf(new Error(reason))}`);
+    return new Error(`no Sentinel names the primary: ${said.join('; ')}`);
+  }
+}
+
+/** An error that a script of ours or of BullMQ has raised as a text: the reply of Redis comes after the line of the script. */
+const RAISED_BY_SCRIPT =
+  /^ERR (?:Error running script \(call to \w+\): )?@?user_script:\d+: (?:@user_script: ?\d+: )?-?/;
+/** Where in a script an error was raised. */
+const PLACE_IN_SCRIPT = / script: [0-9a-f]{40}, on @\w+:\d+\.\s*$/;
+const NO_SENTINEL = /^All sentinels are unreachable\b.*?(?:Last error: (.*))?$/s;
+/** What the driver says of a connection that was open a moment ago. */
+const LOST =
+  /^(?:Connection is closed|Stream isn't writeable|Command aborted|Reached the max retries per request|Cluster (?:isn't ready|is ended))/i;
+
+/** The reply of Redis itself, with its code first, wherever it was raised. */
+export function replyOf(error: unknown): string {
+  return describe(error).replace(RAISED_BY_SCRIPT, '');
+}
+
+/**
+ * Why Redis did not do something, in a few words for the log: without options and classes of the driver, places in scripts, and anything
+ * else that changes from one failure to the next.
+ */
+export function reasonOf(error: unknown): string {
+  const { errors, lastNodeError } = factsOf(error) as { readonly errors?: unknown; readonly lastNodeError?: unknown };
+  if (Array.isArray(errors)) return [...new Set(errors.map(reasonOf))].join('; ');
+  if (lastNodeError !== undefined && lastNodeError !== null) return reasonOf(lastNodeError);
+  return toPlain(replyOf(error));
+}
+
+function toPlain(text: string): string {
+  const [isNoSentinel, lastError] = NO_SENTINEL.exec(text) ?? [];
+  if (isNoSentinel !== undefined) {
+    return `no Sentinel names the primary${lastError === undefined ? '' : `: ${toPlain(lastError)}`}`;
+  }
+  if (LOST.test(text)) return 'the connection was lost';
+  return text.replace(PLACE_IN_SCRIPT, '').replace(/^(?:connect|read|write) (?=E[A-Z]+\b)/, '');
 }

@@ -3,10 +3,10 @@ import type { Item } from '../../protocol/index.js';
 import { NEVER } from '../background-runs.js';
 import { interleave } from '../given-items.js';
 import { toKey, toLabels } from '../keys.js';
-import type { ResponseRecord } from '../response-record.js';
+import type { ResponseRecord } from '../response-store.js';
 import { bytesOf, toBody } from '../stored-response.js';
 import { membershipOf } from './membership.js';
-import { LONGEST_MS } from './scripts/lifetimes.js';
+import { LONGEST_MS } from './scripts/enter.js';
 
 /** Kept longer than they live, so that a chain that grows extends its beginning rarely: this part of the lifetime. */
 const SLACK = 1 / 8;

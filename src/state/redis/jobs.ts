@@ -11,7 +11,7 @@ import {
   type QueueOptions,
   type QueueWorker,
 } from '../job-queue.js';
-import type { RunNotices } from '../run-notices.js';
+import type { RunNotices } from '../notices.js';
 import { type JobData, JobEngine, PRIORITY } from './job-engine.js';
 import type { Redis } from './redis.js';
 import type { RedisNotices } from './notices.js';

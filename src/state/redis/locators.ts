@@ -1,7 +1,7 @@
 import type { Tenant } from '../../access/index.js';
 import type { MaybePromise } from '../../time/index.js';
 import type { RedisKeys } from './keys.js';
-import { Recent } from './recent.js';
+import { Recent } from './known-versions.js';
 import type { Redis } from './redis.js';
 import type { Command } from './script.js';
 

@@ -4,12 +4,11 @@ import { Logger } from '@nestjs/common';
 import type { Redis as Client } from 'ioredis';
 
 import { Backoff, type Clock } from '../../time/index.js';
-import type { DeletionNotices } from '../deletion-notices.js';
-import type { RunNotices } from '../run-notices.js';
+import type { DeletionNotices, RunNotices } from '../notices.js';
 import { connectSubscriber, type RedisSettings } from './connection-options.js';
 import type { RedisKeys } from './keys.js';
-import { PAUSES } from '../pauses.js';
-import { reasonOf } from './reason.js';
+import { PAUSES } from '../repeat.js';
+import { reasonOf } from './errors.js';
 import type { Redis } from './redis.js';
 import type { Command } from './script.js';
 

@@ -4,9 +4,7 @@ import { describe } from '../driver-errors.js';
 import { StateStartError } from '../errors.js';
 import type { Connection } from './connection.js';
 import type { RedisSettings } from './connection-options.js';
-import { reasonOf } from './reason.js';
-import { isRefusal } from './errors.js';
-import { UnknownPrimaryError } from './sentinel-round.js';
+import { isRefusal, reasonOf, UnknownPrimaryError } from './errors.js';
 
 const OLDEST_REDIS = 7;
 const OLDEST_VALKEY = 8;

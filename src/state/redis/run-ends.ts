@@ -19,14 +19,14 @@ import type { RedisKeys } from './keys.js';
 import { batchArgs } from './log-entries.js';
 import { sessionsOf } from './membership.js';
 import type { Redis } from './redis.js';
-import { identify, type IdentifiedJob, type RedisJobQueue } from './jobs.js';
+import { type IdentifiedJob, identify, type RedisJobQueue } from './jobs.js';
 import type { RedisNotices } from './notices.js';
 import type { RedisUsageStore } from './usage.js';
 import type { RedisWriteLock } from './locks.js';
 import type { RunEntry, RunIndex } from './run-index.js';
 import { type Command, run } from './script.js';
 import { END_RUN, type Ended } from './scripts/end-run.js';
-import { toTurnError } from './turn-refusal.js';
+import { toTurnError } from './errors.js';
 
 /** What ends need. */
 export interface RunEndParts {

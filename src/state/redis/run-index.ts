@@ -5,7 +5,7 @@ import type { RedisKeys } from './keys.js';
 import type { Redis } from './redis.js';
 import { type Command, run, type Script } from './script.js';
 import { ENTER } from './scripts/enter.js';
-import { GRACE_MS, LONGEST_MS } from './scripts/lifetimes.js';
+import { GRACE_MS, LONGEST_MS } from './scripts/enter.js';
 
 /**
  * Enters a response into the queue if the bounds allow it.

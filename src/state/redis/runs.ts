@@ -16,8 +16,7 @@ import {
 import { ContextTooLargeError, RunLostError, StoreUnavailableError } from '../errors.js';
 import type { Run } from '../event-log.js';
 import { toKey } from '../keys.js';
-import type { ResponseRecord } from '../response-record.js';
-import type { DeleteOptions } from '../response-store.js';
+import type { DeleteOptions, ResponseRecord } from '../response-store.js';
 import { readItems } from '../stored-response.js';
 import { conversationLock } from '../write-lock.js';
 import { HeldItems } from './held-items.js';
@@ -35,10 +34,16 @@ import type { RunEnds } from './run-ends.js';
 import type { RunEntry, RunIndex } from './run-index.js';
 import { run } from './script.js';
 import type { SessionMembers } from './session-members.js';
-import { CREATE_RUN, type Created } from './scripts/create-run.js';
+import {
+  CREATE_RUN,
+  type Created,
+  HAND_BACK,
+  RUN_CONTEXT,
+  type RunContext,
+  START_RUN,
+  type Started,
+} from './scripts/run-life.js';
 import { OPEN_RUN, type OpenRun, UNFINISHED } from './scripts/end-run.js';
-import { RUN_CONTEXT, type RunContext } from './scripts/run-context.js';
-import { HAND_BACK, START_RUN, type Started } from './scripts/start-run.js';
 
 /** What the runs need. */
 export interface RunParts {

@@ -2,7 +2,7 @@ import type { Tenant } from '../../access/index.js';
 import type { Clock } from '../../time/index.js';
 import { isOutOfPlace, SessionFullError } from '../errors.js';
 import { toKey } from '../keys.js';
-import type { ResponseRecord } from '../response-record.js';
+import type { ResponseRecord } from '../response-store.js';
 import { listedFor } from './indexes.js';
 import { slackOf } from './insertion.js';
 import type { RedisKeys } from './keys.js';

@@ -15,7 +15,7 @@ import { leaveCommands } from './run-index.js';
 import { type Command, run } from './script.js';
 import type { GoneReply } from './scripts/delete.js';
 import { FREE, type Freed, SWEEP, type SweepReply } from './scripts/free.js';
-import { GRACE_MS } from './scripts/lifetimes.js';
+import { GRACE_MS } from './scripts/enter.js';
 
 /** Most responses per script. */
 const BATCH = 1000;

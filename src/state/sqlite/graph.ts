@@ -12,7 +12,7 @@ import {
 } from '../response-graph.js';
 import { readResponse } from '../stored-response.js';
 import type { DatabaseThread } from './database-thread.js';
-import { lookOf } from './look-of.js';
+import { lookOf } from './operations/visible.js';
 import type { Relatives, TreeRow } from './operations/graph.js';
 import type { PageOutcome } from './operations/page.js';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-import type { JobJournal, KeptJob } from '../in-process/job-journal.js';
+import type { JobJournal, KeptJob } from '../in-process/jobs.js';
 import type { NewJob } from '../job-queue.js';
 import type { DatabaseThread } from './database-thread.js';
 import type { StoredJob } from './operations/jobs.js';

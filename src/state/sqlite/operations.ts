@@ -1,20 +1,17 @@
 import type { DatabaseSync } from 'node:sqlite';
 
-import { chainOperations } from './operations/chain.js';
-import { checkOperations } from './operations/check.js';
 import { claimOperations } from './operations/claims.js';
+import { chainOperations, responseOperations } from './operations/responses.js';
+import { secretOperations } from './operations/secrets.js';
 import { conversationOperations } from './operations/conversations.js';
-import { deleteOperations } from './operations/delete.js';
+import { deleteOperations, freeOperations } from './operations/delete.js';
 import { eventLogOperations } from './operations/log.js';
-import { freeOperations } from './operations/free.js';
 import { graphOperations } from './operations/graph.js';
 import { jobOperations } from './operations/jobs.js';
 import { moveInOperations } from './operations/move-in.js';
 import { moveOutOperations } from './operations/move-out.js';
-import { responseOperations } from './operations/responses.js';
 import { runEndOperations } from './operations/run-ends.js';
 import { runOperations } from './operations/runs.js';
-import { secretOperations } from './operations/secrets.js';
 import { sessionOperations } from './operations/sessions.js';
 import { usageOperations } from './operations/usage.js';
 
@@ -45,3 +42,14 @@ export function operationsOf(database: DatabaseSync) {
 
 /** The operations; the types of calls and replies follow from them. */
 export type Operations = ReturnType<typeof operationsOf>;
+
+/** Whether the database can be read, and written. */
+function checkOperations(database: DatabaseSync) {
+  const select = database.prepare('SELECT 1');
+  return {
+    check: (): void => void select.get(),
+
+    /** Writes something that needs room. */
+    checkWriting: (): void => database.exec('CREATE TABLE room (page INTEGER) STRICT; DROP TABLE room'),
+  };
+}

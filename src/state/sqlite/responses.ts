@@ -10,12 +10,11 @@ import {
 } from '../errors.js';
 import type { InProcessLock } from '../in-process/locks.js';
 import type { Page, PageRequest } from '../page.js';
-import type { ResponseRecord } from '../response-record.js';
-import { type Chain, type DeleteOptions, ResponseStore } from '../response-store.js';
+import { type Chain, type DeleteOptions, type ResponseRecord, ResponseStore } from '../response-store.js';
 import { readItems, readResponse } from '../stored-response.js';
 import { conversationLock } from '../write-lock.js';
 import type { DatabaseThread } from './database-thread.js';
-import { lookOf } from './look-of.js';
+import { lookOf } from './operations/visible.js';
 import type { SqliteConversationStore } from './conversations.js';
 import type { SqliteEventLog } from './log.js';
 import type { SqliteTombstones } from './tombstones.js';

@@ -3,10 +3,9 @@ import { join } from 'node:path';
 import { type MessagePort, parentPort, receiveMessageOnPort } from 'node:worker_threads';
 
 import type { Call, Opened, ThreadOptions } from './calls.js';
-import { execute, Reserve } from './execute.js';
+import { execute, OpenFiles, Reserve } from './execute.js';
 import { explainStart } from './explain-error.js';
 import { closeDatabase, FILE_NAME, openDatabase } from './open-database.js';
-import { OpenFiles } from './open-files.js';
 import { operationsOf } from './operations.js';
 
 /** Executes what the port asks for; what arrived together is executed together. */

@@ -2,7 +2,7 @@ import type { Item } from '../../protocol/index.js';
 import type { Tenant } from '../../access/index.js';
 import type { Clock } from '../../time/index.js';
 import type { ConversationPlace } from '../conversation-store.js';
-import type { ResponseRecord } from '../response-record.js';
+import type { ResponseRecord } from '../response-store.js';
 import { toBody } from '../stored-response.js';
 import type { ItemText, NewResponse, OutputTexts, PlaceText } from './new-response.js';
 

@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 
 import { OutageLog } from '../../logging/index.js';
 import type { Clock } from '../../time/index.js';
-import type { DeletionNotices } from '../deletion-notices.js';
+import type { DeletionNotices } from '../notices.js';
 import type { DatabaseThread } from './database-thread.js';
 import type { GoneResponses, SweepPosition } from './operations/delete.js';
 

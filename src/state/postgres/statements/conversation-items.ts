@@ -1,6 +1,6 @@
 import { PAGE_BYTES, type PageRequest } from '../../page.js';
 import { prepared, type Statement } from '../statement.js';
-import { directionOf } from './direction.js';
+import { directionOf } from './page.js';
 
 type Names = readonly [tenant: string, conversationId: string];
 

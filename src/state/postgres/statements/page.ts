@@ -1,11 +1,18 @@
 import type { Bookmark } from '../../bookmark.js';
-import { PAGE_BYTES, type PageRequest } from '../../page.js';
+import { isForward, PAGE_BYTES, type PageRequest } from '../../page.js';
 import { GRAPH_MAX_RESPONSES, type ResponseFilter } from '../../response-graph.js';
 import { toKey, toLabels } from '../../keys.js';
 import { adHoc, type Statement } from '../statement.js';
-import { directionOf } from './direction.js';
 import type { StoredResponse } from '../../stored-response.js';
 import { OUTPUT_OF_RESPONSE, type Viewer, VISIBLE } from './visible.js';
+
+/** The comparison with the cursor and the order of rows. */
+export type Direction = readonly [comparison: '>', order: 'ASC'] | readonly [comparison: '<', order: 'DESC'];
+
+/** The direction of a page from its cursor. */
+export function directionOf(page: Pick<PageRequest, 'order' | 'before'>): Direction {
+  return isForward(page) ? ['>', 'ASC'] : ['<', 'DESC'];
+}
 
 type Nullable<T> = { readonly [K in keyof T]: T[K] | null };
 

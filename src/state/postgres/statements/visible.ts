@@ -1,4 +1,7 @@
 import { CHANNELS } from '../channels.js';
+import type { Tenant } from '../../../access/index.js';
+import type { Clock } from '../../../time/index.js';
+import { toKey } from '../../keys.js';
 
 /**
  * The condition for response `r` to be visible; part of every look-up. `$1` is the tenant, `$2` the time, `$3` the
@@ -31,4 +34,9 @@ export function notifyReplicas(table: string): string {
   return `(SELECT count(pg_notify('${CHANNELS.deleted}', notices.ids)) FROM (
     SELECT string_agg(id, ' ') AS ids
     FROM (SELECT id, (row_number() OVER () - 1) / 20 AS part FROM ${table}) parts GROUP BY part) notices)`;
+}
+
+/** The tenant, the time and the session, as the first values of every look-up. */
+export function viewerOf(tenant: Tenant, clock: Clock, within: string | undefined): Viewer {
+  return [toKey(tenant), new Date(clock.now()), within === undefined ? null : toKey(within)];
 }

@@ -1,4 +1,4 @@
-import { GRACE_MS } from './lifetimes.js';
+import { GRACE_MS } from './enter.js';
 
 /**
  * Lua functions about the conversation of a place, for scripts to begin with. `base` is the beginning of the place's keys:

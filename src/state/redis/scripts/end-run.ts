@@ -1,5 +1,5 @@
 import type { Script } from '../script.js';
-import type { TurnRefusal } from '../turn-refusal.js';
+import type { TurnRefusal } from '../errors.js';
 import { LOCKS } from './locks.js';
 import { RESPONSES } from './responses.js';
 import { RUNS } from './runs.js';

@@ -1,6 +1,6 @@
 import { NEVER } from '../../background-runs.js';
 import { CONVERSATIONS } from './conversations.js';
-import { GRACE_MS, LONGEST_MS, UNFINISHED_MS } from './lifetimes.js';
+import { GRACE_MS, LONGEST_MS, UNFINISHED_MS } from './enter.js';
 
 /**
  * Functions in Lua about the responses of one place, for scripts to begin with. `KEYS[1]`: the base of the place's keys.

@@ -1,5 +1,7 @@
 import { toKey } from '../../keys.js';
 import type { tenantNumbers } from './tenants.js';
+import type { Tenant } from '../../../access/index.js';
+import type { Clock } from '../../../time/index.js';
 
 /** Who looks for what, and when: other responses are not found. */
 export interface Look {
@@ -40,4 +42,9 @@ export function lookValues(
   { tenant, now, within }: Look,
 ): LookValues {
   return [tenants.find(tenant), now, within === null ? null : toKey(within)];
+}
+
+/** Who looks now. */
+export function lookOf(tenant: Tenant, clock: Clock, within: string | undefined): Look {
+  return { tenant, now: clock.now(), within: within ?? null };
 }
