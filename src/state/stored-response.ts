@@ -1,4 +1,5 @@
 import type { Item, ResponseObject } from '../protocol/index.js';
+import type { TreeNode } from './response-graph.js';
 
 /** A response as databases store it. */
 export interface StoredResponse {
@@ -12,6 +13,26 @@ export interface StoredResponse {
 /** A stored response as clients see it. */
 export function readResponse({ body, status, output }: StoredResponse): ResponseObject {
   return { ...(JSON.parse(body) as ResponseObject), status, output: readItems(output) };
+}
+
+/** A stored response of a tree. */
+export interface TreeRow extends StoredResponse {
+  readonly key: string | number;
+  /** The key of the response that it continues; null at the root. */
+  readonly parent: string | number | null;
+  /** At least one more than there are rows that continue it, if the limits of the request omitted some. */
+  readonly children: number;
+}
+
+/** Builds a tree from rows, the root first. */
+export function toTree(rows: readonly TreeRow[]): TreeNode | undefined {
+  const childrenOf = Map.groupBy(rows, ({ parent }) => parent);
+  const toNode = (row: TreeRow): TreeNode => {
+    const children = (childrenOf.get(row.key) ?? []).map(toNode);
+    return { response: readResponse(row), children, hasMore: children.length < row.children };
+  };
+  const [root] = rows;
+  return root && toNode(root);
 }
 
 /** The Response without its output, as JSON. */

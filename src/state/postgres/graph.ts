@@ -12,7 +12,7 @@ import {
   type TreeBounds,
   type TreeNode,
 } from '../response-graph.js';
-import { readResponse, type StoredResponse } from '../stored-response.js';
+import { readResponse, type StoredResponse, toTree } from '../stored-response.js';
 import type { Database } from './database.js';
 import { adHoc } from './statement.js';
 import { FIND_BOOKMARK, IS_BELOW, PARENT } from './statements/bookmarks.js';
@@ -20,7 +20,7 @@ import { CHILDREN, filtered, LEAVES, type PageSource, SIBLINGS, toPage } from '.
 import { OUTPUT_OF_RESPONSE, type Viewer, viewerOf, VISIBLE } from './statements/visible.js';
 
 /** Up to the earliest visible ancestor, and from there down, level by level; the limit stops the recursion. */
-const TREE = adHoc<readonly [...Viewer, responseId: string, depth: number, limit: number], TreeRow>(
+const TREE = adHoc<readonly [...Viewer, responseId: string, depth: number, limit: number], StoredNode>(
   `WITH RECURSIVE up AS (
     SELECT r.id, r.parent_id, 1 AS climbed FROM antiphon.responses r WHERE ${VISIBLE} AND r.id = $4
     UNION ALL
@@ -104,7 +104,7 @@ export class PostgresResponseGraph extends ResponseGraph {
     const values = [...viewerOf(tenant, this.clock, within), toKey(responseId), depth, limit] as const;
     const rows = await this.database.repeatable(TREE, values);
     if (rows[0]?.too_large === true) throw new GraphTooLargeError(GRAPH_MAX_RESPONSES);
-    return toTree(rows);
+    return toTree(rows.map(({ id: key, parent_id: parent, ...row }) => ({ ...row, key, parent })));
   }
 
   private around(
@@ -154,24 +154,8 @@ export class PostgresResponseGraph extends ResponseGraph {
   }
 }
 
-/** Builds a tree from rows, the root first. */
-function toTree(rows: readonly TreeRow[]): TreeNode | undefined {
-  const childrenOf = new Map<string | null, TreeRow[]>();
-  for (const row of rows) {
-    const siblings = childrenOf.get(row.parent_id) ?? [];
-    siblings.push(row);
-    childrenOf.set(row.parent_id, siblings);
-  }
-  const toNode = (row: TreeRow): TreeNode => {
-    const children = (childrenOf.get(row.id) ?? []).map(toNode);
-    return { response: readResponse(row), children, hasMore: children.length < row.children };
-  };
-  const [root] = rows;
-  return root && toNode(root);
-}
-
 /** A response of the tree; rows are ordered from the root. */
-interface TreeRow extends StoredResponse {
+interface StoredNode extends StoredResponse {
   readonly id: string;
   /** Null at the root. */
   readonly parent_id: string | null;

@@ -12,7 +12,7 @@ import {
   type TreeBounds,
   type TreeNode,
 } from '../response-graph.js';
-import { readResponse } from '../stored-response.js';
+import { toTree } from '../stored-response.js';
 import type { GoneResponse, GoneResponses } from './gone-responses.js';
 import type { RedisKeys } from './keys.js';
 import { type List, type Listed, type ListedResponses, toTexts } from './listed-responses.js';
@@ -20,7 +20,7 @@ import type { Locators } from './locators.js';
 import { withinOf } from './membership.js';
 import type { Redis } from './redis.js';
 import { run } from './script.js';
-import { LEAVES, type LeavesReply, TREE, type TreeReply, type TreeRow } from './scripts/walk.js';
+import { LEAVES, type LeavesReply, TREE, type TreeReply } from './scripts/walk.js';
 
 type ResponsePage = Page<ResponseObject>;
 
@@ -132,7 +132,12 @@ export class RedisResponseGraph extends ResponseGraph {
     const [reply] = (await this.redis.read(script)) as readonly TreeReply[];
     if (reply == null) return undefined;
     if (reply === 'too large') throw new GraphTooLargeError(GRAPH_MAX_RESPONSES);
-    return toTree(reply);
+    return toTree(
+      reply.map(([key, parent, hasMore, ...texts]) => ({
+        ...toTexts(texts),
+        ...{ key, parent, children: hasMore === 1 ? Infinity : 0 },
+      })),
+    );
   }
 
   /** A visible response. `lock`: whose place it lies in, if it is known. */
@@ -225,21 +230,4 @@ function toLeaves(reply: readonly string[], lock: string): Leaf[] {
     createdAt: Number(reply[3 * index + 1]),
     size: Number(reply[3 * index + 2]),
   })).sort((one, other) => (isBefore(one, other) ? -1 : 1));
-}
-
-/** Builds a tree from rows, the root first. */
-function toTree(rows: readonly TreeRow[]): TreeNode | undefined {
-  const childrenOf = new Map<string | null, TreeRow[]>();
-  for (const row of rows) {
-    const siblings = childrenOf.get(row[1]) ?? [];
-    siblings.push(row);
-    childrenOf.set(row[1], siblings);
-  }
-  const toNode = (row: TreeRow): TreeNode => {
-    const [id, , hasMore, status, body, output] = row;
-    const response = readResponse(toTexts([status, body, output]));
-    return { response, children: (childrenOf.get(id) ?? []).map(toNode), hasMore: hasMore === 1 };
-  };
-  const [root] = rows;
-  return root && toNode(root);
 }

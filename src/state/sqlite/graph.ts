@@ -10,10 +10,10 @@ import {
   type TreeBounds,
   type TreeNode,
 } from '../response-graph.js';
-import { readResponse } from '../stored-response.js';
+import { readResponse, toTree } from '../stored-response.js';
 import type { DatabaseThread } from './database-thread.js';
 import { lookOf } from './operations/visible.js';
-import type { Relatives, TreeRow } from './operations/graph.js';
+import type { Relatives } from './operations/graph.js';
 import type { PageOutcome } from './operations/page.js';
 
 type ResponsePage = Page<ResponseObject>;
@@ -72,20 +72,4 @@ export class SqliteResponseGraph extends ResponseGraph {
 function toPage(outcome: PageOutcome, page: PageRequest): ResponsePage {
   if (outcome === 'unknown cursor') throw new UnknownCursorError(page);
   return { data: outcome.data.map(readResponse), hasMore: outcome.hasMore };
-}
-
-/** Builds a tree from rows, the root first. */
-function toTree(rows: readonly TreeRow[]): TreeNode | undefined {
-  const childrenOf = new Map<number | null, TreeRow[]>();
-  for (const row of rows) {
-    const siblings = childrenOf.get(row.parent);
-    if (siblings === undefined) childrenOf.set(row.parent, [row]);
-    else siblings.push(row);
-  }
-  const toNode = (row: TreeRow): TreeNode => {
-    const children = (childrenOf.get(row.response) ?? []).map(toNode);
-    return { response: readResponse(row), children, hasMore: children.length < row.children };
-  };
-  const [root] = rows;
-  return root && toNode(root);
 }

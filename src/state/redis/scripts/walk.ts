@@ -53,7 +53,7 @@ return leaves`,
 export type TreeReply = readonly TreeRow[] | 'too large' | null;
 
 /** A response of the tree. The parent of the root is null. */
-export type TreeRow = readonly [
+type TreeRow = readonly [
   id: string,
   parentId: string | null,
   hasMore: 0 | 1,

@@ -4,7 +4,7 @@ import { type Bookmark, wasListed } from '../../bookmark.js';
 import { toKey, toLabels } from '../../keys.js';
 import type { PageRequest } from '../../page.js';
 import { GRAPH_MAX_RESPONSES, type ResponseFilter, type TreeBounds } from '../../response-graph.js';
-import type { StoredResponse } from '../../stored-response.js';
+import type { StoredResponse, TreeRow } from '../../stored-response.js';
 import { bookmarking } from './bookmarks.js';
 import { type PageOutcome, type PageSource, responsePages, withinBounds } from './page.js';
 import { tenantNumbers } from './tenants.js';
@@ -13,19 +13,15 @@ import { CONTINUING, type Look, type LookValues, lookValues, VISIBLE } from './v
 /** The responses around a response. */
 export type Relatives = 'children' | 'siblings' | 'leaves';
 
-/** A response of a tree. */
-export interface TreeRow extends StoredResponse {
-  readonly response: number;
-  /** Null at the root. */
-  readonly parent: number | null;
-  /** Visible children, counted up to one more than the limit of the tree. */
-  readonly children: number;
-}
-
 /** Whether a list around a response `?4` had one that is gone, given that it belongs to the session of the look-up. */
 type Had = (values: LookValues, response: number, gone: Bookmark) => boolean;
 
-type NodeRow = Pick<TreeRow, 'response' | 'parent'> & { readonly size: number };
+interface NodeRow {
+  readonly response: number;
+  /** Null at the root. */
+  readonly parent: number | null;
+  readonly size: number;
+}
 
 /** The leaves of all branches from response `?4` on, among at most so many responses. */
 const LEAVES = `(
@@ -97,7 +93,7 @@ export function graphOperations(database: DatabaseSync) {
   const findNumber = (values: LookValues, id: string): number | undefined =>
     find.get(...values, toKey(id))?.['response'] as number | undefined;
 
-  /** The nearest to the root first, level by level, with the number of their children. */
+  /** The nearest to the root first, level by level, with the number of their children up to one more than the limit. */
   const descend = (values: LookValues, root: number, { depth, limit }: TreeBounds): readonly TreeRow[] => {
     const nodes = [{ ...(sizeOf.get(root) as unknown as NodeRow), level: 0 }];
     const children = new Map<number, number>();
@@ -109,7 +105,7 @@ export function graphOperations(database: DatabaseSync) {
     }
     return withinBounds(nodes, limit).map(({ response, parent }) => ({
       ...(select.get(response) as unknown as StoredResponse),
-      response,
+      key: response,
       parent,
       children: children.get(response) ?? 0,
     }));
