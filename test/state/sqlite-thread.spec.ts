@@ -6,6 +6,9 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { DatabaseThread } from '../../src/state/sqlite/database-thread.js';
 import { FakeClock } from '../../src/testing/index.js';
+import { createConversation } from './conversations.js';
+import { append, message, newTenant } from './records.js';
+import { openSqlite } from './sqlite-fixture.js';
 
 describe('the thread of a database', () => {
   let directory: string;
@@ -26,5 +29,26 @@ describe('the thread of a database', () => {
     await second.start();
     expect(await second.call('findSecret', 'a')).toBe('one');
     await second.stop();
+  });
+  it('gives back items that are nested deeper than an object can cross threads', async () => {
+    const opened = await openSqlite();
+    const { responses, conversations } = opened.backend;
+    const depth = 2500;
+    const nested: unknown = JSON.parse(`${'{"in":'.repeat(depth)}1${'}'.repeat(depth)}`);
+    const item = { ...message('deep'), nested };
+    const tenant = newTenant();
+    await append(responses, tenant, 'r', { input: [item] });
+    await createConversation(opened.backend, tenant, 'c');
+    await conversations.append(tenant, 'c', [item]);
+    const page = { limit: 2, order: 'asc' } as const;
+    const given = [
+      (await responses.inputItems(tenant, 'r', page))?.data,
+      (await conversations.items(tenant, 'c', page))?.data,
+      [await conversations.item(tenant, 'c', 'deep')],
+    ];
+    // As texts: jest cannot compare what is so deep.
+    const text = JSON.stringify([item]);
+    expect(given.map((items) => JSON.stringify(items) === text)).toEqual([true, true, true]);
+    await opened.close();
   });
 });

@@ -16,6 +16,7 @@ import type { ResponseStore } from '../response-store.js';
 import type { SecretStore } from '../secret-store.js';
 import type { SessionStore } from '../session-store.js';
 import { StateBackend } from '../state-backend.js';
+import type { UsageStore } from '../usage-store.js';
 import { DatabaseThread } from './database-thread.js';
 import { explainStart } from './explain-error.js';
 import { FILE_NAME } from './open-database.js';
@@ -26,11 +27,9 @@ import { SqliteJobJournal } from './jobs.js';
 import { SqliteResponseGraph } from './graph.js';
 import { SqliteResponseStore } from './responses.js';
 import { SqliteRuns } from './runs.js';
-import { SqliteSecretStore } from './secrets.js';
 import { SqliteSessionStore } from './sessions.js';
 import { SqliteTombstones } from './tombstones.js';
 import { SqliteTransfer } from './transfer.js';
-import { SqliteUsageStore } from './usage.js';
 
 /** The variables of the file. */
 export type FileSettings = Pick<Environment, 'STATE_DIR' | 'CONTEXT_MAX_BYTES'>;
@@ -50,7 +49,7 @@ export class SqliteBackend extends StateBackend {
   override readonly log: SqliteEventLog;
   override readonly jobs: InProcessJobQueue;
   override readonly transfer: SqliteTransfer;
-  override readonly usage: SqliteUsageStore;
+  override readonly usage: UsageStore;
   private readonly thread: DatabaseThread;
   private readonly logger = new Logger('Sqlite');
 
@@ -72,9 +71,9 @@ export class SqliteBackend extends StateBackend {
     this.runs = new SqliteRuns({ thread, responses, locks, log, jobs, gate, clock, maxContextBytes });
     this.graph = new SqliteResponseGraph(thread, clock);
     this.sessions = new SqliteSessionStore(thread, tombstones, clock);
-    this.secrets = new SqliteSecretStore(thread);
     this.claims = new SqliteClaims(thread, clock);
-    this.usage = new SqliteUsageStore(thread);
+    this.secrets = thread.methods({ getOrCreate: 'getOrCreateSecret', find: 'findSecret' });
+    this.usage = thread.methods({ record: 'recordUsage', report: 'reportUsage', purge: 'purgeUsage' });
     this.transfer = new SqliteTransfer(thread, jobs);
     [this.thread, this.locks, this.log, this.jobs, this.conversations] = [thread, locks, log, jobs, conversations];
   }

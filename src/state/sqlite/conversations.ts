@@ -9,13 +9,12 @@ import {
   type OpenOptions,
 } from '../conversation-store.js';
 import type { Clock } from '../../time/index.js';
-import { ContextTooLargeError, UnknownCursorError } from '../errors.js';
+import { ContextTooLargeError } from '../errors.js';
 import type { InProcessLock } from '../in-process/locks.js';
-import { isForward, type Page, type PageRequest } from '../page.js';
+import type { Page, PageRequest } from '../page.js';
 import { conversationLock } from '../write-lock.js';
 import { readItems } from '../stored-response.js';
 import type { DatabaseThread } from './database-thread.js';
-import type { ConversationRow } from './operations/conversations.js';
 import { toTexts } from './to-new-response.js';
 
 /**
@@ -36,23 +35,19 @@ export class SqliteConversationStore extends ConversationStore {
   }
 
   override create(tenant: Tenant, record: ConversationRecord, items: readonly Item[]): Promise<void> {
-    const { id, createdAt, metadata } = record;
-    const row = { created_at: createdAt, metadata: JSON.stringify(metadata) };
-    return this.thread.call('createConversation', tenant, id, row, toTexts(items));
+    return this.thread.call('createConversation', tenant, record, toTexts(items));
   }
 
-  override async get(tenant: Tenant, conversationId: string): Promise<ConversationRecord | undefined> {
-    const row = await this.thread.call('findConversation', tenant, conversationId);
-    return row && this.toRecord(conversationId, row);
+  override get(tenant: Tenant, conversationId: string): Promise<ConversationRecord | undefined> {
+    return this.thread.call('findConversation', tenant, conversationId);
   }
 
-  override async update(
+  override update(
     tenant: Tenant,
     conversationId: string,
     metadata: ConversationRecord['metadata'],
   ): Promise<ConversationRecord | undefined> {
-    const row = await this.thread.call('updateConversation', tenant, conversationId, JSON.stringify(metadata));
-    return row && this.toRecord(conversationId, row);
+    return this.thread.call('updateConversation', tenant, conversationId, metadata);
   }
 
   override delete(tenant: Tenant, conversationId: string): Promise<boolean> {
@@ -85,38 +80,19 @@ export class SqliteConversationStore extends ConversationStore {
     return this.readSince(tenant, conversationId, null);
   }
 
-  override async append(
+  override append(
     tenant: Tenant,
     conversationId: string,
     items: readonly Item[],
   ): Promise<ConversationRefusal | undefined> {
-    const outcome = await this.change(
-      tenant,
-      conversationId,
-      () => this.thread.call('addToConversation', tenant, conversationId, toTexts(items)),
-      (result) => result === 'added',
+    return this.change(tenant, conversationId, () =>
+      this.thread.call('addToConversation', tenant, conversationId, toTexts(items)),
     );
-    if (outcome === 'locked') return { refused: 'locked' };
-    if (outcome === 'not found') return { refused: 'not_found' };
-    if (outcome === 'added') return undefined;
-    return { refused: 'duplicate_item', itemId: outcome.duplicate };
   }
 
   override async items(tenant: Tenant, conversationId: string, page: PageRequest): Promise<Page<Item> | undefined> {
-    const cursor = page.after ?? page.before;
-    const outcome = await this.thread.call(
-      'conversationPage',
-      tenant,
-      conversationId,
-      cursor ?? null,
-      isForward(page) ? 'ASC' : 'DESC',
-      page.limit,
-      this.clock.now(),
-    );
-    if (outcome === 'not found') return undefined;
-    if (outcome === 'no cursor') throw new UnknownCursorError(page);
-    const data = this.thread.decode(() => outcome.bodies.map((body) => JSON.parse(body) as Item));
-    return { data: page.before === undefined ? data : data.reverse(), hasMore: outcome.hasMore };
+    const found = await this.thread.call('conversationPage', tenant, conversationId, page, this.clock.now());
+    return this.thread.readPage(found, page);
   }
 
   override async item(
@@ -124,27 +100,18 @@ export class SqliteConversationStore extends ConversationStore {
     conversationId: string,
     itemId: string,
   ): Promise<Item | { readonly refused: 'not_found' | 'item_not_found' }> {
-    const body = await this.thread.call('conversationItem', tenant, conversationId, itemId);
-    if (body === undefined) return { refused: 'not_found' };
-    if (body === null) return { refused: 'item_not_found' };
-    return this.thread.decode(() => JSON.parse(body) as Item);
+    const found = await this.thread.call('conversationItem', tenant, conversationId, itemId);
+    return typeof found === 'string' ? this.thread.decode(() => JSON.parse(found) as Item) : found;
   }
 
-  override async deleteItem(
+  override deleteItem(
     tenant: Tenant,
     conversationId: string,
     itemId: string,
   ): Promise<ConversationRecord | ConversationRefusal> {
-    const outcome = await this.change(
-      tenant,
-      conversationId,
-      () => this.thread.call('deleteConversationItem', tenant, conversationId, itemId, this.clock.now()),
-      (result) => typeof result === 'object',
+    return this.change(tenant, conversationId, () =>
+      this.thread.call('deleteConversationItem', tenant, conversationId, itemId, this.clock.now()),
     );
-    if (outcome === 'locked') return { refused: 'locked' };
-    if (outcome === 'not found') return { refused: 'not_found' };
-    if (outcome === 'item not found') return { refused: 'item_not_found' };
-    return this.toRecord(conversationId, outcome);
   }
 
   /**
@@ -176,24 +143,20 @@ export class SqliteConversationStore extends ConversationStore {
   }
 
   /** Changes the items while no turn runs; a turn whose lease has expired is lost then. */
-  private async change<Outcome>(
+  private async change<Outcome extends object | undefined>(
     tenant: Tenant,
     conversationId: string,
     change: () => Promise<Outcome>,
-    isChanged: (outcome: Outcome) => boolean,
-  ): Promise<Outcome | 'locked' | 'not found'> {
+  ): Promise<Outcome | ConversationRefusal> {
     const lock = conversationLock(conversationId);
     if (this.locks.isLocked(tenant, lock)) {
       const found = await this.get(tenant, conversationId);
-      return found === undefined ? 'not found' : 'locked';
+      return { refused: found === undefined ? 'not_found' : 'locked' };
     }
     const expired = this.locks.fenceOf(tenant, lock);
     const outcome = await change();
-    if (expired !== undefined && isChanged(outcome)) this.locks.release(tenant, lock, expired);
+    const isChanged = outcome === undefined || !('refused' in outcome);
+    if (expired !== undefined && isChanged) this.locks.release(tenant, lock, expired);
     return outcome;
-  }
-  private toRecord(id: string, { created_at: createdAt, metadata: text }: ConversationRow): ConversationRecord {
-    const metadata = this.thread.decode(() => JSON.parse(text) as ConversationRecord['metadata']);
-    return { id, createdAt, metadata };
   }
 }

@@ -5,14 +5,24 @@ import { Logger } from '@nestjs/common';
 import { Roster } from '../../collections/index.js';
 import { OutageLog } from '../../logging/index.js';
 import { Backoff, type Clock } from '../../time/index.js';
-import { StateStartError, StoreUnavailableError } from '../errors.js';
-import type { Call, Opened, OperationName, Reply, ThreadOptions } from './calls.js';
+import type { Item } from '../../protocol/index.js';
+import { StateStartError, StoreUnavailableError, UnknownCursorError } from '../errors.js';
+import type { Page, PageRequest } from '../page.js';
+import { readItems } from '../stored-response.js';
+import type { Call, ItemPage, Opened, OperationName, Reply, ThreadOptions } from './calls.js';
 import { explainFailure } from './explain-error.js';
 import type { Operations } from './operations.js';
 import { takeWorker } from './workers.js';
 
 /** Pauses before a thread that has ended is started again. */
 const PAUSES = { firstMs: 100, longestMs: 10_000 };
+
+/** Operations as methods. */
+type Methods<Names extends Readonly<Record<string, OperationName>>> = {
+  readonly [Method in keyof Names]: (
+    ...args: Parameters<Operations[Names[Method]]>
+  ) => Promise<ReturnType<Operations[Names[Method]]>>;
+};
 
 type Waiting = Pick<PromiseWithResolvers<unknown>, 'resolve' | 'reject'>;
 
@@ -80,6 +90,14 @@ export class DatabaseThread {
     return promise as Promise<ReturnType<Operations[Name]>>;
   }
 
+  /** A contract that is nothing but operations: its methods, by the names that operations have for them. */
+  methods<const Names extends Readonly<Record<string, OperationName>>>(names: Names): Methods<Names> {
+    const methods = Object.entries(names).map(([method, name]) => {
+      return [method, (...args: Parameters<Operations[typeof name]>) => this.call(name, ...args)];
+    });
+    return Object.fromEntries(methods) as Methods<Names>;
+  }
+
   /** Reads what an operation has returned. Throws StoreUnavailableError for text that cannot be parsed: the file is damaged. */
   decode<T>(read: () => T): T {
     try {
@@ -90,6 +108,12 @@ export class DatabaseThread {
       this.outages.warn('what is stored cannot be read', reason);
       throw new StoreUnavailableError(reason, { cause: error });
     }
+  }
+
+  /** Reads a page that an operation has returned. Throws UnknownCursorError, and StoreUnavailableError as `decode`. */
+  readPage(found: ItemPage | 'unknown cursor' | undefined, page: PageRequest): Page<Item> | undefined {
+    if (found === 'unknown cursor') throw new UnknownCursorError(page);
+    return found && { data: this.decode(() => readItems(found.items)), hasMore: found.hasMore };
   }
 
   /** Asks whether the database can be written, if there is a reason to doubt it. Throws StoreUnavailableError. */

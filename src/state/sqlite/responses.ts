@@ -1,13 +1,7 @@
 import type { Tenant } from '../../access/index.js';
 import type { Item, Origin, ResponseObject } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
-import {
-  ContextTooLargeError,
-  ConversationChangedError,
-  SessionFullError,
-  UnknownCursorError,
-  WriteLockLostError,
-} from '../errors.js';
+import { ContextTooLargeError, ConversationChangedError, SessionFullError, WriteLockLostError } from '../errors.js';
 import type { InProcessLock } from '../in-process/locks.js';
 import type { Page, PageRequest } from '../page.js';
 import { type Chain, type DeleteOptions, type ResponseRecord, ResponseStore } from '../response-store.js';
@@ -85,8 +79,7 @@ export class SqliteResponseStore extends ResponseStore {
     within?: string,
   ): Promise<Page<Item> | undefined> {
     const found = await this.thread.call('inputItems', lookOf(tenant, this.clock, within), responseId, page);
-    if (found === 'unknown cursor') throw new UnknownCursorError(page);
-    return found;
+    return this.thread.readPage(found, page);
   }
 
   override async items(tenant: Tenant, ids: readonly string[], within?: string): Promise<ReadonlyMap<string, Item>> {

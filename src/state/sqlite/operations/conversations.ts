@@ -1,42 +1,20 @@
 import type { DatabaseSync } from 'node:sqlite';
 
+import type { ConversationRecord, ConversationRefusal } from '../../conversation-store.js';
 import { toKey } from '../../keys.js';
+import { isForward, PAGE_BYTES, type PageRequest } from '../../page.js';
+import type { ItemPage } from '../calls.js';
 import type { ItemText } from '../new-response.js';
 import { turnAppending } from './append-turn.js';
 import { bookmarking } from './bookmarks.js';
 import { bytesOf, turnInput } from './response-items.js';
 import { tenantNumbers } from './tenants.js';
-import { PAGE_BYTES } from '../../page.js';
-
-/** The texts of a page, in the order in which they were read. */
-export interface TextPage {
-  readonly bodies: readonly string[];
-  readonly hasMore: boolean;
-}
-
-/** Reads a page of texts, bounded in number and size; the first always fits. */
-export function readPage(rows: Iterable<unknown>, limit: number): TextPage {
-  const bodies: string[] = [];
-  let bytes = 0;
-  for (const row of rows) {
-    const { body } = row as { readonly body: string };
-    bytes += Buffer.byteLength(body);
-    if (bodies.length === limit || (bodies.length > 0 && bytes > PAGE_BYTES)) return { bodies, hasMore: true };
-    bodies.push(body);
-  }
-  return { bodies, hasMore: false };
-}
 
 /** Most deleted conversations that one step looks at, and most items that it frees. */
 const CONVERSATIONS = 1000;
 const ITEMS = 10_000;
 
-/** A conversation without its items. */
-export interface ConversationRow {
-  readonly created_at: number;
-  /** JSON. */
-  readonly metadata: string;
-}
+type Metadata = ConversationRecord['metadata'];
 
 /** The items of a conversation as comma-separated JSON texts; null when there are none, or when they are known or too large. */
 export interface ReadConversation {
@@ -45,7 +23,10 @@ export interface ReadConversation {
   readonly items: string | null;
 }
 
-interface Found extends ConversationRow {
+interface Found {
+  readonly created_at: number;
+  /** JSON. */
+  readonly metadata: string;
   readonly conversation: number;
   readonly owner: number;
   readonly version: number;
@@ -103,7 +84,6 @@ export function conversationOperations(database: DatabaseSync) {
   );
   const free = database.prepare('DELETE FROM conversations WHERE conversation = ?');
 
-  const toRow = ({ created_at, metadata }: Found): ConversationRow => ({ created_at, metadata });
   const find = (tenant: string, id: string): Found | undefined =>
     select.get(toKey(tenant), toKey(id)) as unknown as Found | undefined;
   const shownItem = ({ owner, conversation }: Found, itemId: string) =>
@@ -121,27 +101,23 @@ export function conversationOperations(database: DatabaseSync) {
   };
 
   return {
-    createConversation: (
-      tenant: string,
-      id: string,
-      { created_at: createdAt, metadata }: ConversationRow,
-      items: readonly ItemText[],
-    ): void => {
+    createConversation: (tenant: string, record: ConversationRecord, items: readonly ItemText[]): void => {
+      const { id, createdAt, metadata } = record;
       const owner = tenants.findOrCreate(tenant);
-      if (insert.run(owner, toKey(id), createdAt, metadata).changes === 0) return;
+      if (insert.run(owner, toKey(id), createdAt, JSON.stringify(metadata)).changes === 0) return;
       appendItems(owner, { id, version: 0, omits: null }, turnInput(items), bytesOf(items));
     },
 
-    findConversation: (tenant: string, id: string): ConversationRow | undefined => {
+    findConversation: (tenant: string, id: string): ConversationRecord | undefined => {
       const found = find(tenant, id);
-      return found && toRow(found);
+      return found && toRecord(id, found);
     },
 
-    updateConversation: (tenant: string, id: string, metadata: string): ConversationRow | undefined => {
+    updateConversation: (tenant: string, id: string, metadata: Metadata): ConversationRecord | undefined => {
       const found = find(tenant, id);
       if (found === undefined) return undefined;
-      setMetadata.run(metadata, found.conversation);
-      return { created_at: found.created_at, metadata };
+      setMetadata.run(JSON.stringify(metadata), found.conversation);
+      return { id, createdAt: found.created_at, metadata };
     },
 
     deleteConversation: (tenant: string, id: string): boolean => {
@@ -167,44 +143,45 @@ export function conversationOperations(database: DatabaseSync) {
     },
 
     /** Adds items of a client, none of which may be there already. */
-    addToConversation: (
-      tenant: string,
-      id: string,
-      items: readonly ItemText[],
-    ): 'added' | 'not found' | { readonly duplicate: string } => {
+    addToConversation: (tenant: string, id: string, items: readonly ItemText[]): ConversationRefusal | undefined => {
       const found = find(tenant, id);
-      if (found === undefined) return 'not found';
+      if (found === undefined) return { refused: 'not_found' };
       const { owner, conversation, version } = found;
       const duplicate = items.find((item) => hasItem.get(owner, toKey(item.id), conversation) !== undefined);
-      if (duplicate !== undefined) return { duplicate: duplicate.id };
+      if (duplicate !== undefined) return { refused: 'duplicate_item', itemId: duplicate.id };
       appendItems(owner, { id, version, omits: null }, turnInput(items), bytesOf(items));
-      return 'added';
+      return undefined;
     },
 
-    /** A page of the items that clients see, in order from the cursor. */
+    /** A page of the items that clients see; undefined when the conversation is not found. */
     conversationPage: (
       tenant: string,
       id: string,
-      cursor: string | null,
-      direction: 'ASC' | 'DESC',
-      limit: number,
+      page: PageRequest,
       now: number,
-    ): TextPage | 'not found' | 'no cursor' => {
+    ): ItemPage | 'unknown cursor' | undefined => {
       const found = find(tenant, id);
-      if (found === undefined) return 'not found';
-      const edge = direction === 'ASC' ? -1 : Number.MAX_SAFE_INTEGER;
+      if (found === undefined) return undefined;
+      const cursor = page.after ?? page.before;
+      const isUp = isForward(page);
+      const edge = isUp ? -1 : Number.MAX_SAFE_INTEGER;
       const position =
-        cursor === null
+        cursor === undefined
           ? edge
           : (shownItem(found, cursor)?.position ?? findItemBookmark(found.conversation, toKey(cursor), now));
-      if (position === undefined) return 'no cursor';
-      return readPage(pages[direction].iterate(found.conversation, position), limit);
+      if (position === undefined) return 'unknown cursor';
+      return readPage(pages[isUp ? 'ASC' : 'DESC'].iterate(found.conversation, position), page);
     },
 
-    /** The latest item of an id that clients see; null when it is not there. */
-    conversationItem: (tenant: string, id: string, itemId: string): string | null | undefined => {
+    /** The latest item of an id that clients see, as JSON. */
+    conversationItem: (
+      tenant: string,
+      id: string,
+      itemId: string,
+    ): string | { readonly refused: 'not_found' | 'item_not_found' } => {
       const found = find(tenant, id);
-      return found && (shownItem(found, itemId)?.body ?? null);
+      if (found === undefined) return { refused: 'not_found' };
+      return shownItem(found, itemId)?.body ?? { refused: 'item_not_found' };
     },
 
     deleteConversationItem: (
@@ -212,19 +189,19 @@ export function conversationOperations(database: DatabaseSync) {
       id: string,
       itemId: string,
       now: number,
-    ): ConversationRow | 'not found' | 'item not found' => {
+    ): ConversationRecord | ConversationRefusal => {
       const found = find(tenant, id);
-      if (found === undefined) return 'not found';
+      if (found === undefined) return { refused: 'not_found' };
       const { owner, conversation } = found;
       const key = toKey(itemId);
       const gone = deleteShown.all(conversation, owner, key, conversation);
-      if (gone.length === 0) return 'item not found';
+      if (gone.length === 0) return { refused: 'item_not_found' };
       bookmarkItem(conversation, key, Math.max(...gone.map((row) => Number(row['position']))), now);
       shrink.run(
         gone.reduce((size, row) => size + Number(row['size']), 0),
         conversation,
       );
-      return toRow(found);
+      return toRecord(id, found);
     },
 
     /** Looks at the deleted conversations after one, and frees those that no response needs; where to go on, if there may be more. */
@@ -238,4 +215,22 @@ export function conversationOperations(database: DatabaseSync) {
       return rows.length < CONVERSATIONS ? undefined : Number(rows.at(-1)?.['conversation']);
     },
   };
+}
+
+function toRecord(id: string, { created_at: createdAt, metadata }: Found): ConversationRecord {
+  return { id, createdAt, metadata: JSON.parse(metadata) as Metadata };
+}
+
+/** A page of items, which are read in order from its cursor, bounded in number and size; the first always fits. */
+function readPage(rows: Iterable<unknown>, { limit, before }: PageRequest): ItemPage {
+  const bodies: string[] = [];
+  let [bytes, hasMore] = [0, false];
+  for (const row of rows) {
+    const { body } = row as { readonly body: string };
+    bytes += Buffer.byteLength(body);
+    hasMore = bodies.length === limit || (bodies.length > 0 && bytes > PAGE_BYTES);
+    if (hasMore) break;
+    bodies.push(body);
+  }
+  return { items: (before === undefined ? bodies : bodies.reverse()).join(','), hasMore };
 }

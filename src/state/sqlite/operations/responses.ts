@@ -3,9 +3,10 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { Item } from '../../../protocol/index.js';
 import { UnknownCursorError } from '../../errors.js';
 import { toKey } from '../../keys.js';
-import type { Page, PageRequest } from '../../page.js';
+import type { PageRequest } from '../../page.js';
 import { pageOfItems } from '../../page-of-items.js';
 import { readItems, type StoredResponse } from '../../stored-response.js';
+import type { ItemPage } from '../calls.js';
 import type { NewResponse, SaveOutcome } from '../new-response.js';
 import { responseInsertion } from './insert-response.js';
 import { tenantNumbers } from './tenants.js';
@@ -65,11 +66,12 @@ export function responseOperations(database: DatabaseSync) {
       select.get(...lookValues(tenants, look), toKey(id)) as unknown as StoredResponse | undefined,
 
     /** A page of its input; undefined when it is not found. */
-    inputItems: (look: Look, id: string, page: PageRequest): Page<Item> | 'unknown cursor' | undefined => {
+    inputItems: (look: Look, id: string, page: PageRequest): ItemPage | 'unknown cursor' | undefined => {
       const row = selectInput.get(...lookValues(tenants, look), toKey(id)) as { input: string | null } | undefined;
       if (row === undefined) return undefined;
       try {
-        return pageOfItems(readItems(row.input), page);
+        const { data, hasMore } = pageOfItems(readItems(row.input), page);
+        return { items: data.map((item) => JSON.stringify(item)).join(','), hasMore };
       } catch (error) {
         if (error instanceof UnknownCursorError) return 'unknown cursor';
         throw error;
