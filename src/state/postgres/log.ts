@@ -1,22 +1,18 @@
 import { randomUUID } from 'node:crypto';
 
-import { Logger } from '@nestjs/common';
-
 import type { Tenant } from '../../access/index.js';
-import { OutageLog } from '../../logging/index.js';
 import { isTerminalEvent, type Item, type StreamEvent } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import { RunLostError } from '../errors.js';
 import { begins, EventLog, finishedItems, type LogBatch, type LogPage, type Run } from '../event-log.js';
 import type { RunNotices } from '../notices.js';
+import { LogAnnouncer } from '../log-announcer.js';
 import type { Database } from './database.js';
 import { toKey } from '../keys.js';
 import { readEvents, readLog, toBatchColumns } from '../log-columns.js';
 import { APPEND, FORGET_LOGS, ITEMS_OF_LOG, LOG_PAGE, NOTIFY_LOGGED } from './statements/runs.js';
 import { viewerOf } from './statements/visible.js';
 
-/** Other replicas are notified of all new events of this time with one notice, ms. */
-const NOTICE_INTERVAL_MS = 10;
 /** Responses per notice, which is limited to 8000 bytes. */
 const NOTICE_RESPONSES = 20;
 /** Most responses whose events are deleted at once, and most batches of events. */
@@ -28,11 +24,9 @@ const MAX_EVENT = 2 ** 31 - 1;
 
 /** The events of background responses in PostgreSQL, for readers on all replicas. */
 export class PostgresEventLog extends EventLog {
-  private readonly outages = new OutageLog(new Logger('EventLog'));
+  private readonly announcer: LogAnnouncer;
   /** Of this process: it knows of its own events already. */
   private readonly processId = randomUUID();
-  private readonly unannounced = new Set<string>();
-  private isAnnouncing = false;
 
   constructor(
     private readonly database: Database,
@@ -40,6 +34,7 @@ export class PostgresEventLog extends EventLog {
     private readonly clock: Clock,
   ) {
     super();
+    this.announcer = new LogAnnouncer(notices, (keys) => this.publish(keys), clock);
   }
 
   override async append({ tenant, responseId, attempt }: Run, batch: LogBatch): Promise<void> {
@@ -85,10 +80,7 @@ export class PostgresEventLog extends EventLog {
 
   /** Gives stored events to the readers of this process at once, and wakes those of others soon. */
   announce(responseId: string, events: readonly StreamEvent[]): void {
-    if (events.length === 0) return;
-    this.notices.announceLogged([responseId], events);
-    this.unannounced.add(toKey(responseId));
-    this.announceSoon();
+    this.announcer.announce(responseId, events);
   }
 
   /** A response was ended from outside of its run; other replicas are notified by the statement that ended it. */
@@ -110,27 +102,11 @@ export class PostgresEventLog extends EventLog {
     return row?.has_more === true;
   }
 
-  private async notify(): Promise<void> {
-    const ids = [...this.unannounced];
+  private publish(keys: readonly string[]): Promise<unknown> {
     const payloads: string[] = [];
-    for (let from = 0; from < ids.length; from += NOTICE_RESPONSES) {
-      payloads.push([this.processId, ...ids.slice(from, from + NOTICE_RESPONSES)].join(' '));
+    for (let from = 0; from < keys.length; from += NOTICE_RESPONSES) {
+      payloads.push([this.processId, ...keys.slice(from, from + NOTICE_RESPONSES)].join(' '));
     }
-    this.unannounced.clear();
-    try {
-      await this.database.query(NOTIFY_LOGGED, [payloads]);
-    } catch (error) {
-      // Readers look for new events from time to time.
-      this.outages.warn('new events were not announced to other replicas', String(error));
-    }
-    // One at a time: a slow database gets larger notices, not more of them.
-    this.isAnnouncing = false;
-    this.announceSoon();
-  }
-
-  private announceSoon(): void {
-    if (this.isAnnouncing || this.unannounced.size === 0) return;
-    this.isAnnouncing = true;
-    this.clock.schedule(NOTICE_INTERVAL_MS, () => void this.notify());
+    return this.database.query(NOTIFY_LOGGED, [payloads]);
   }
 }

@@ -1,12 +1,10 @@
-import { Logger } from '@nestjs/common';
-
 import type { Tenant } from '../../access/index.js';
-import { OutageLog } from '../../logging/index.js';
 import { isTerminalEvent, type Item, type StreamEvent } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
-import { inOneLine, RunLostError } from '../errors.js';
+import { RunLostError } from '../errors.js';
 import { begins, EventLog, finishedItems, type LogBatch, type LogPage, type Run } from '../event-log.js';
 import { toKey } from '../keys.js';
+import { LogAnnouncer } from '../log-announcer.js';
 import type { RunNotices } from '../notices.js';
 import type { RedisKeys } from './keys.js';
 import type { Locators } from './locators.js';
@@ -38,8 +36,6 @@ end
 return 1`,
 };
 
-/** Other replicas are notified of all new events of this time with one notice, ms. */
-const NOTICE_INTERVAL_MS = 10;
 /** Logs that are forgotten at once. */
 const FORGET_LOGS = 200;
 /** The largest number of an event: larger ones are past the end of every log. */
@@ -59,12 +55,12 @@ export interface EventLogParts {
 
 /** The events of background responses as streams in Redis, for readers on all replicas. */
 export class RedisEventLog extends EventLog {
-  private readonly outages = new OutageLog(new Logger('EventLog'));
-  private readonly unannounced = new Set<string>();
-  private isAnnouncing = false;
+  private readonly announcer: LogAnnouncer;
 
   constructor(private readonly parts: EventLogParts) {
     super();
+    const { runNotices, notices, clock } = parts;
+    this.announcer = new LogAnnouncer(runNotices, (keys) => notices.logged(keys), clock);
   }
 
   override async append({ tenant, responseId, attempt }: Run, batch: LogBatch): Promise<void> {
@@ -112,10 +108,7 @@ export class RedisEventLog extends EventLog {
 
   /** Gives stored events to the readers of this process at once, and wakes those of others soon. */
   announce(responseId: string, events: readonly StreamEvent[]): void {
-    if (events.length === 0) return;
-    this.parts.runNotices.announceLogged([responseId], events);
-    this.unannounced.add(toKey(responseId));
-    this.announceSoon();
+    this.announcer.announce(responseId, events);
   }
 
   /** Deletes the events of some responses that ended long ago; false when there are no more. */
@@ -130,25 +123,5 @@ export class RedisEventLog extends EventLog {
       ]),
     );
     return entries.length === FORGET_LOGS;
-  }
-
-  private async notify(): Promise<void> {
-    const ids = [...this.unannounced];
-    this.unannounced.clear();
-    try {
-      await this.parts.notices.logged(ids);
-    } catch (error) {
-      // Readers look for new events from time to time.
-      this.outages.warn('new events were not announced to other replicas', inOneLine(error));
-    }
-    // One at a time: a slow Redis gets larger notices, not more of them.
-    this.isAnnouncing = false;
-    this.announceSoon();
-  }
-
-  private announceSoon(): void {
-    if (this.isAnnouncing || this.unannounced.size === 0) return;
-    this.isAnnouncing = true;
-    this.parts.clock.schedule(NOTICE_INTERVAL_MS, () => void this.notify());
   }
 }
