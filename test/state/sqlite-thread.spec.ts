@@ -6,8 +6,8 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { DatabaseThread } from '../../src/state/sqlite/database-thread.js';
 import { FakeClock } from '../../src/testing/index.js';
-import { createConversation } from './conversations.js';
-import { append, message, newTenant } from './records.js';
+import { createConversation } from '../../src/testing/state/conversations.js';
+import { append, message, newTenant } from '../../src/testing/state/records.js';
 import { openSqlite } from './sqlite-fixture.js';
 
 describe('the thread of a database', () => {
@@ -30,6 +30,7 @@ describe('the thread of a database', () => {
     expect(await second.call('findSecret', 'a')).toBe('one');
     await second.stop();
   });
+
   it('gives back items that are nested deeper than an object can cross threads', async () => {
     const opened = await openSqlite();
     const { responses, conversations } = opened.backend;

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 
 import type { Clock } from '../../time/index.js';
+import { OutageLog } from '../../logging/index.js';
 import {
   type Job,
   JobQueue,
@@ -13,7 +14,6 @@ import {
   type QueueOptions,
   type QueueWorker,
 } from '../job-queue.js';
-import { OutageLog } from '../../logging/index.js';
 import { JobHandedBackError } from '../errors.js';
 
 /** Queues of this process; the store bounds them. With a journal, the next process goes on with what is not done. */

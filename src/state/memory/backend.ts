@@ -1,9 +1,10 @@
 import type { Clock } from '../../time/index.js';
 import { DeletionNotices, RunNotices } from '../notices.js';
 import { StateBackend } from '../state-backend.js';
+import { InProcessJobQueue } from '../in-process/jobs.js';
+import { InProcessLock } from '../in-process/locks.js';
 import { MemoryClaims } from './claims.js';
 import { MemoryConversationStore } from './conversations.js';
-import { InProcessJobQueue } from '../in-process/jobs.js';
 import { MemoryEventLog } from './log.js';
 import { MemoryResponseGraph } from './graph.js';
 import { MemoryResponseStore } from './responses.js';
@@ -13,7 +14,6 @@ import { MemorySecretStore } from './secrets.js';
 import { type MemoryLimits, MemoryState } from './state.js';
 import { MemoryTransfer } from './transfer.js';
 import { MemoryUsageStore } from './usage.js';
-import { InProcessLock } from '../in-process/locks.js';
 
 /** State in the memory of this process: fast, bounded, and lost when it ends. */
 export class MemoryBackend extends StateBackend {

@@ -11,9 +11,9 @@ import {
 import { UnknownCursorError } from '../errors.js';
 import type { Page, PageRequest } from '../page.js';
 import { conversationLock } from '../write-lock.js';
+import type { InProcessLock } from '../in-process/locks.js';
 import { MemoryConversation, seenEntries } from './conversation.js';
 import type { MemoryState } from './state.js';
-import type { InProcessLock } from '../in-process/locks.js';
 
 /** Conversations in memory, bounded together with the responses. */
 export class MemoryConversationStore extends ConversationStore {

@@ -5,9 +5,10 @@ import { ConversationChangedError, SessionFullError, WriteLockLostError } from '
 import type { Page, PageRequest } from '../page.js';
 import { type Chain, type DeleteOptions, type ResponseRecord, ResponseStore } from '../response-store.js';
 import { conversationLock } from '../write-lock.js';
+import type { InProcessLock } from '../in-process/locks.js';
+import { pageOfItems } from '../page-of-items.js';
 import { type NewEntry, turnEntries } from './conversation.js';
 import type { MemoryEventLog } from './log.js';
-import type { InProcessLock } from '../in-process/locks.js';
 import type { MemoryState } from './state.js';
 import type { MemoryUsageStore } from './usage.js';
 import {
@@ -21,7 +22,6 @@ import {
   subtreeOf,
   transcriptOf,
 } from './node.js';
-import { pageOfItems } from '../page-of-items.js';
 
 /** Most responses freed at once, so that purging does not delay running turns. */
 const PURGE_BATCH = 100;

@@ -6,12 +6,13 @@ import { describe } from '../driver-errors.js';
 import { DeletionNotices, RunNotices } from '../notices.js';
 import { StateStartError, StoreUnavailableError } from '../errors.js';
 import { StateBackend } from '../state-backend.js';
+import { keepOpening } from '../repeat.js';
+import { SharedTime } from '../shared-time.js';
 import type { DatabaseSettings } from './connection-options.js';
 import { Database } from './database.js';
 import { isPassing } from './database-errors.js';
 import { migrate, pendingMigrations } from './migrate.js';
 import { NoticeListener } from './notice-listener.js';
-import { keepOpening } from '../repeat.js';
 import { PostgresClaims } from './claims.js';
 import { PostgresConversationStore } from './conversations.js';
 import { PostgresEventLog } from './log.js';
@@ -25,7 +26,6 @@ import { PostgresSecretStore } from './secrets.js';
 import { PostgresSessionStore } from './sessions.js';
 import { PostgresTransfer } from './transfer.js';
 import { PostgresUsageStore } from './usage.js';
-import { SharedTime } from '../shared-time.js';
 import { Tombstones } from './tombstones.js';
 
 /** State in PostgreSQL, shared by all replicas. */

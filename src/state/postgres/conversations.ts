@@ -16,8 +16,8 @@ import { ContextTooLargeError, UnknownCursorError } from '../errors.js';
 import type { Page, PageRequest } from '../page.js';
 import { conversationLock } from '../write-lock.js';
 import { bytesOf, readItems } from '../stored-response.js';
-import type { Database } from './database.js';
 import { toKey } from '../keys.js';
+import type { Database } from './database.js';
 import type { PostgresWriteLock } from './locks.js';
 import { CONVERSATION_ITEM, conversationItems } from './statements/conversation-items.js';
 import {

@@ -5,6 +5,7 @@ import { OutageLog } from '../../logging/index.js';
 import { Backoff, type Clock } from '../../time/index.js';
 import { describe } from '../driver-errors.js';
 import { StateStartError, StoreUnavailableError } from '../errors.js';
+import { PAUSES } from '../repeat.js';
 import { type DatabaseSettings, isPooled, requestOptions } from './connection-options.js';
 import {
   breaksConnection,
@@ -13,7 +14,6 @@ import {
   isWorthRepeating,
   toStoreError,
 } from './database-errors.js';
-import { PAUSES } from '../repeat.js';
 import { adHoc, type Statement } from './statement.js';
 
 /** Runs one statement; within a transaction, on its connection. */

@@ -1,7 +1,7 @@
 import type { Tenant } from '../../access/index.js';
 import { type WriteLease, WriteLock } from '../write-lock.js';
-import type { Database } from './database.js';
 import { toKey } from '../keys.js';
+import type { Database } from './database.js';
 import { ACQUIRE, RELEASE, RENEW } from './statements/locks.js';
 
 /**

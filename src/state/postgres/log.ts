@@ -7,9 +7,9 @@ import { RunLostError } from '../errors.js';
 import { begins, EventLog, finishedItems, type LogBatch, type LogPage, type Run } from '../event-log.js';
 import type { RunNotices } from '../notices.js';
 import { LogAnnouncer } from '../log-announcer.js';
-import type { Database } from './database.js';
 import { toKey } from '../keys.js';
 import { readEvents, readLog, toBatchColumns } from '../log-columns.js';
+import type { Database } from './database.js';
 import { APPEND, FORGET_LOGS, ITEMS_OF_LOG, LOG_PAGE, NOTIFY_LOGGED } from './statements/runs.js';
 import { viewerOf } from './statements/visible.js';
 

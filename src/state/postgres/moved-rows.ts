@@ -6,8 +6,8 @@ import { isDigest, toKey } from '../keys.js';
 import { idOf, nameOf } from '../moved-names.js';
 import { type MovedConversation, type MovedResponse, type MovedRun, StateTransferError } from '../state-transfer.js';
 import { readItems } from '../stored-response.js';
-import { toColumns } from './columns.js';
 import type { LogBatch } from '../event-log.js';
+import { toColumns } from './columns.js';
 import type { ItemKind } from './statements/save.js';
 import type { MovedConversationRow, MovedResponseRow, MoveResponseValues } from './statements/transfer.js';
 

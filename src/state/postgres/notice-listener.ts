@@ -4,9 +4,9 @@ import pg from 'pg';
 import { Backoff, type Clock } from '../../time/index.js';
 import { describe } from '../driver-errors.js';
 import type { DeletionNotices, RunNotices } from '../notices.js';
+import { PAUSES } from '../repeat.js';
 import { CHANNELS } from './channels.js';
 import { type DatabaseSettings, directOptions } from './connection-options.js';
-import { PAUSES } from '../repeat.js';
 import type { PostgresEventLog } from './log.js';
 
 /** How often the connection is checked, ms: it is otherwise idle while nothing happens. */

@@ -16,11 +16,11 @@ import type { Run } from '../event-log.js';
 import type { DeleteOptions } from '../response-store.js';
 import { conversationLock } from '../write-lock.js';
 import { readItems } from '../stored-response.js';
+import { toKey } from '../keys.js';
+import { readLog, toBatchColumns } from '../log-columns.js';
 import { toEndColumns } from './columns.js';
 import { changedConversation, type PostgresResponseStore } from './responses.js';
 import type { Database, RunStatement } from './database.js';
-import { toKey } from '../keys.js';
-import { readLog, toBatchColumns } from '../log-columns.js';
 import type { PostgresEventLog } from './log.js';
 import type { PostgresJobQueue } from './jobs.js';
 import {

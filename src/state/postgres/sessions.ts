@@ -1,8 +1,8 @@
 import type { Tenant } from '../../access/index.js';
 import type { Clock } from '../../time/index.js';
 import { type ForkOutcome, type ForkRequest, SessionStore } from '../session-store.js';
-import type { Database } from './database.js';
 import { toKey } from '../keys.js';
+import type { Database } from './database.js';
 import { DELETE_SESSION, FORK, HAS_AT_LEAST, HOLD_SESSIONS } from './statements/sessions.js';
 import type { Tombstones } from './tombstones.js';
 

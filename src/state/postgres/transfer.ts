@@ -12,8 +12,8 @@ import {
   StateTransfer,
   StateTransferError,
 } from '../state-transfer.js';
-import type { Database, RunStatement } from './database.js';
 import { readLog, toBatchColumns } from '../log-columns.js';
+import type { Database, RunStatement } from './database.js';
 import { tenantOf, toMovedColumns, toMovedConversation, toMovedResponse, toTime } from './moved-rows.js';
 import type { PostgresJobQueue } from './jobs.js';
 import { WHOLE_LOG } from './statements/runs.js';

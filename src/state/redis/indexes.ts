@@ -1,11 +1,11 @@
 import type { Tenant } from '../../access/index.js';
+import { NEVER } from '../background-runs.js';
+import { BOOKMARK_MS } from '../bookmark.js';
 import type { Insertion } from './insertion.js';
 import { ITEM_NAME_LENGTH, type RedisKeys } from './keys.js';
 import { type Command, run } from './script.js';
 import type { Freed } from './scripts/free.js';
 import { ENTER, GRACE_MS, LONGEST_MS, UNFINISHED_MS } from './scripts/enter.js';
-import { NEVER } from '../background-runs.js';
-import { BOOKMARK_MS } from '../bookmark.js';
 
 /** The number of indexes of what expires. */
 export const SHARDS = 16;

@@ -13,15 +13,6 @@ export interface Call {
 /** What it answers: the value of an operation, or the message of its error; then nothing of it is stored. */
 export type Reply = { readonly id: number; readonly value: unknown } | { readonly id: number; readonly error: string };
 
-/**
- * A page of items, as `readItems` takes them. Texts cross threads, not objects: clients choose how deep these are, and a thread fails to
- * receive what it could still parse.
- */
-export interface ItemPage {
-  readonly items: string;
-  readonly hasMore: boolean;
-}
-
 /** How the thread opens its file. */
 export interface ThreadOptions {
   /** Its directory. */

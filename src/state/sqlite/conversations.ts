@@ -1,5 +1,6 @@
 import type { Tenant } from '../../access/index.js';
 import type { Item } from '../../protocol/index.js';
+import type { Clock } from '../../time/index.js';
 import {
   type ConversationContext,
   type ConversationRecord,
@@ -8,7 +9,6 @@ import {
   type OpenedConversation,
   type OpenOptions,
 } from '../conversation-store.js';
-import type { Clock } from '../../time/index.js';
 import { ContextTooLargeError } from '../errors.js';
 import type { InProcessLock } from '../in-process/locks.js';
 import type { Page, PageRequest } from '../page.js';

@@ -9,8 +9,9 @@ import type { Item } from '../../protocol/index.js';
 import { StateStartError, StoreUnavailableError, UnknownCursorError } from '../errors.js';
 import type { Page, PageRequest } from '../page.js';
 import { readItems } from '../stored-response.js';
-import type { Call, ItemPage, Opened, OperationName, Reply, ThreadOptions } from './calls.js';
+import type { Call, Opened, OperationName, Reply, ThreadOptions } from './calls.js';
 import { explainFailure } from './explain-error.js';
+import type { ItemPage } from './new-response.js';
 import type { Operations } from './operations.js';
 import { takeWorker } from './workers.js';
 

@@ -54,3 +54,12 @@ export interface NewResponse extends OutputTexts {
  * so is its conversation. `full`: its session. Unless it was saved, nothing is stored.
  */
 export type SaveOutcome = 'saved' | 'unlinked' | 'changed' | 'deleted' | 'full';
+
+/**
+ * A page of items, as `readItems` takes them. Texts cross threads, not objects: clients choose how deep these are, and a thread fails to
+ * receive what it could still parse.
+ */
+export interface ItemPage {
+  readonly items: string;
+  readonly hasMore: boolean;
+}

@@ -2,8 +2,8 @@ import type { Bookmark } from '../../bookmark.js';
 import { isForward, PAGE_BYTES, type PageRequest } from '../../page.js';
 import { GRAPH_MAX_RESPONSES, type ResponseFilter } from '../../response-graph.js';
 import { toKey, toLabels } from '../../keys.js';
-import { adHoc, type Statement } from '../statement.js';
 import type { StoredResponse } from '../../stored-response.js';
+import { adHoc, type Statement } from '../statement.js';
 import { OUTPUT_OF_RESPONSE, type Viewer, VISIBLE } from './visible.js';
 
 /** The comparison with the cursor and the order of rows. */

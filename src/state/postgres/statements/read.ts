@@ -1,7 +1,7 @@
 import type { StoredResponse } from '../../stored-response.js';
+import type { PageRequest } from '../../page.js';
 import { prepared, type Statement } from '../statement.js';
 import { OUTPUT_OF_RESPONSE, type Viewer, VISIBLE } from './visible.js';
-import type { PageRequest } from '../../page.js';
 import { directionOf } from './page.js';
 
 /** One response. */

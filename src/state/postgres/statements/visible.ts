@@ -1,7 +1,7 @@
-import { CHANNELS } from '../channels.js';
 import type { Tenant } from '../../../access/index.js';
 import type { Clock } from '../../../time/index.js';
 import { toKey } from '../../keys.js';
+import { CHANNELS } from '../channels.js';
 
 /**
  * The condition for response `r` to be visible; part of every look-up. `$1` is the tenant, `$2` the time, `$3` the

@@ -1,7 +1,7 @@
 import { PAGE_BYTES } from '../../page.js';
+import { BOOKMARK_MS } from '../../bookmark.js';
 import { FREES_MEMORY, type Script } from '../script.js';
 import { CONVERSATIONS } from './conversations.js';
-import { BOOKMARK_MS } from '../../bookmark.js';
 import { GRACE_MS } from './enter.js';
 import { LOCKS } from './locks.js';
 

@@ -1,11 +1,11 @@
 import type { DatabaseSync } from 'node:sqlite';
 
 import { toKey } from '../../keys.js';
+import { readItems } from '../../stored-response.js';
 import { bookmarking, purging } from './bookmarks.js';
 import { leaving, MEMBER, type MemberRow } from './leave-sessions.js';
 import { tenantNumbers } from './tenants.js';
 import { type Look, lookValues, SUBTREE, VISIBLE } from './visible.js';
-import { readItems } from '../../stored-response.js';
 
 /** Responses that are gone: their keys, and their numbers, by which they are freed. */
 export interface GoneResponses {

@@ -1,7 +1,7 @@
-import { toKey } from '../../keys.js';
-import type { tenantNumbers } from './tenants.js';
 import type { Tenant } from '../../../access/index.js';
 import type { Clock } from '../../../time/index.js';
+import { toKey } from '../../keys.js';
+import type { tenantNumbers } from './tenants.js';
 
 /** Who looks for what, and when: other responses are not found. */
 export interface Look {
