@@ -85,7 +85,7 @@ export interface ConcludeOptions {
 }
 
 /** Makes the end of an unfinished response; without one it goes on. */
-export type Compose = (unfinished: UnfinishedResponse) => Ending | undefined;
+export type ComposeEnding = (unfinished: UnfinishedResponse) => Ending | undefined;
 
 /**
  * The life of background responses: queued, started, ended. They are responses of ResponseStore from their creation on, and their events
@@ -121,7 +121,7 @@ export abstract class BackgroundRuns {
   abstract conclude(
     tenant: Tenant,
     responseId: string,
-    compose: Compose,
+    compose: ComposeEnding,
     options: ConcludeOptions,
   ): Promise<ResponseObject | undefined>;
 

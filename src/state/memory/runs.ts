@@ -2,7 +2,7 @@ import type { Tenant } from '../../access/index.js';
 import type { ResponseObject } from '../../protocol/index.js';
 import {
   BackgroundRuns,
-  type Compose,
+  type ComposeEnding,
   type ConcludeOptions,
   type Ending,
   type QueueBounds,
@@ -94,7 +94,7 @@ export class MemoryRuns extends BackgroundRuns {
   override async conclude(
     tenant: Tenant,
     responseId: string,
-    compose: Compose,
+    compose: ComposeEnding,
     { within, attempt }: ConcludeOptions,
   ): Promise<ResponseObject | undefined> {
     const { state, log, notices } = this.parts;

@@ -3,7 +3,7 @@ import type { Origin, ResponseObject } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import {
   BackgroundRuns,
-  type Compose,
+  type ComposeEnding,
   type ConcludeOptions,
   type Ending,
   NEVER,
@@ -123,7 +123,7 @@ export class PostgresRuns extends BackgroundRuns {
   override async conclude(
     tenant: Tenant,
     responseId: string,
-    compose: Compose,
+    compose: ComposeEnding,
     { within, attempt }: ConcludeOptions,
   ): Promise<ResponseObject | undefined> {
     const names = namesOf({ tenant, responseId });

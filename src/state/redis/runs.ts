@@ -5,7 +5,7 @@ import type { Origin, ResponseObject } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import {
   BackgroundRuns,
-  type Compose,
+  type ComposeEnding,
   type ConcludeOptions,
   type Ending,
   NEVER,
@@ -134,7 +134,7 @@ export class RedisRuns extends BackgroundRuns {
   override async conclude(
     tenant: Tenant,
     responseId: string,
-    compose: Compose,
+    compose: ComposeEnding,
     options: ConcludeOptions,
   ): Promise<ResponseObject | undefined> {
     const entry = await this.find({ tenant, responseId });
@@ -250,7 +250,7 @@ export class RedisRuns extends BackgroundRuns {
 
   private async concludeNow(
     entry: RunEntry,
-    compose: Compose,
+    compose: ComposeEnding,
     { within, attempt }: ConcludeOptions,
   ): Promise<Ending | 'unchanged' | undefined> {
     const { redis, keys, clock, ends } = this.parts;

@@ -3,7 +3,7 @@ import type { Origin, ResponseObject } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import {
   BackgroundRuns,
-  type Compose,
+  type ComposeEnding,
   type ConcludeOptions,
   type Ending,
   NEVER,
@@ -126,7 +126,7 @@ export class SqliteRuns extends BackgroundRuns {
   override async conclude(
     tenant: Tenant,
     responseId: string,
-    compose: Compose,
+    compose: ComposeEnding,
     { within, attempt }: ConcludeOptions,
   ): Promise<ResponseObject | undefined> {
     const { thread, responses, clock, gate, jobs: queue, log } = this.parts;
