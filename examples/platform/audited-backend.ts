@@ -60,6 +60,11 @@ export class AuditedBackend extends StateBackend {
     return this.memory.runNotices;
   }
 
+  /** About how many bytes it keeps. */
+  get bytes(): number {
+    return this.memory.bytes;
+  }
+
   override async start(): Promise<void> {
     await this.memory.start();
     this.notices.subscribe({

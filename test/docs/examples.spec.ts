@@ -116,6 +116,7 @@ describe('docs/extending.md', () => {
     'platform/weather-tool.ts',
     'platform/help-command.ts',
     'platform/platform.ts',
+    'platform/audited-backend.spec.ts',
   ])('shows examples/%s as it is', (path) => {
     const shown = blocksOf('docs/extending.md').map((block) => onOneLine(block.code));
     expect(shown).toContain(onOneLine(readText(`examples/${path}`)));

@@ -32,9 +32,13 @@ export class MemoryBackend extends StateBackend {
   override readonly transfer: MemoryTransfer;
   override readonly usage: MemoryUsageStore;
 
+  /** What is kept of responses and conversations. */
+  private readonly state: MemoryState;
+
   constructor(limits: MemoryLimits, clock: Clock) {
     super();
     const state = new MemoryState(clock, this.notices, limits);
+    this.state = state;
     this.usage = new MemoryUsageStore((tenant, responseId) => state.has(tenant, responseId));
     this.locks = new InProcessLock(clock);
     this.conversations = new MemoryConversationStore(state, this.locks);
@@ -47,6 +51,11 @@ export class MemoryBackend extends StateBackend {
     this.sessions = new MemorySessionStore(state, this.notices);
     this.claims = new MemoryClaims(clock, limits.MEMORY_MAX_RESPONSES);
     this.transfer = new MemoryTransfer(state, this.log, this.jobs, this.secrets);
+  }
+
+  /** About how many bytes responses and conversations take; 0 when nothing is kept of any. */
+  get bytes(): number {
+    return this.state.bytes;
   }
 
   override async start(): Promise<void> {

@@ -8,7 +8,5 @@ export async function openMemory(): Promise<OpenedState> {
   const clock = new FakeClock();
   const backend = new MemoryBackend(new Environment(), clock);
   await backend.start();
-  // Nobody but a test wants to know.
-  const { state } = backend.responses as unknown as { readonly state: { readonly bytes: number } };
-  return { backend, clock, content: async () => state.bytes, close: () => backend.stop() };
+  return { backend, clock, content: async () => backend.bytes, close: () => backend.stop() };
 }

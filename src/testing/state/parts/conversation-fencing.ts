@@ -24,7 +24,7 @@ import { LEASE_MS, contextFrom, message, newTenant, recordOf } from '../records.
 import { endingOf, launch } from '../runs.js';
 import type { TestedState } from '../tested-state.js';
 
-/** Turns of a conversation. */
+/** Only the turn that has a conversation writes to it, and only to the version that it has read. */
 export const CONVERSATION_FENCING = part(
   'conversations',
   'turns of a conversation',

@@ -12,7 +12,7 @@ import type { TestedState } from '../tested-state.js';
 const RECORD = { id: 'c', createdAt: START / 1000, metadata: { kind: 'secret' } };
 const PAGE = { limit: 10, order: 'asc' } as const;
 
-/** Conversations. */
+/** What clients and turns find in a conversation. */
 export const CONVERSATIONS = part(
   'conversations',
   'conversations',

@@ -7,7 +7,7 @@ import { append, contextFrom, message, newTenant, purge } from '../records.js';
 import { endingOf, launch } from '../runs.js';
 import type { TestedState } from '../tested-state.js';
 
-/** What is left of conversations. */
+/** Conversations that are deleted leave nothing behind. */
 export const DELETED_CONVERSATIONS = part(
   'conversations',
   'deleted conversations',

@@ -9,7 +9,7 @@ import type { TestedState } from '../tested-state.js';
 /** Often enough that every order of steps comes up. */
 const ROUNDS = Array.from({ length: 100 }, (_, round) => String(round).padStart(3, '0'));
 
-/** Deletion at the same time as something else. */
+/** Deletion at the same time as something else: one of the two was first. */
 export const DELETION_RACES = part(
   'responses',
   'deletion at the same time as something else',

@@ -9,7 +9,7 @@ import type { TestedState } from '../tested-state.js';
 
 const PAGE = { limit: 100, order: 'asc' } as const;
 
-/** Deletion. */
+/** What is deleted is found no more, and freed as soon as nobody needs it. */
 export const DELETION = part('responses', 'deletion', ({ open, it, beforeEach, afterEach }) => {
   const tenant = newTenant();
   let opened: TestedState;

@@ -45,7 +45,7 @@ const TEXTS = [
   '東',
 ];
 
-/** The log of events. */
+/** The events of background responses, as readers and later attempts find them. */
 export const EVENT_LOG = part('log', 'the log of events', ({ open, it, beforeAll, beforeEach, afterAll }) => {
   let opened: TestedState;
   let backend: StateBackend;

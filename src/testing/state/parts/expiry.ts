@@ -20,7 +20,7 @@ import type { TestedState } from '../tested-state.js';
 
 const PAGE = { limit: 100, order: 'asc' } as const;
 
-/** Expiry. */
+/** What has expired is found no more, and a purge frees it. */
 export const EXPIRY = part('responses', 'expiry', ({ open, it, beforeEach, afterEach }) => {
   const tenant = newTenant();
   let opened: TestedState;

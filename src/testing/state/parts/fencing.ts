@@ -12,7 +12,7 @@ import { part } from '../part.js';
 import { LEASE_MS, append, contextFrom, contextOf, message, newTenant, recordOf } from '../records.js';
 import type { TestedState } from '../tested-state.js';
 
-/** Saving under a lease. */
+/** Responses are saved by who holds the lock of their session, and by nobody after that. */
 export const FENCING = part('locks', 'saving under a lease', ({ open, it, beforeAll, beforeEach, afterAll }) => {
   let opened: TestedState;
   let store: ResponseStore;

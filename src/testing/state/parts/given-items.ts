@@ -20,7 +20,7 @@ const PASSES: RecordParts = {
 const GIVEN = ['given-1', 'given-2', 'given-3', 'given-4'];
 const CONVERSATION = ['a-in', 'out-1', 'out-2', 'given-1', 'given-2', 'out-3', 'given-3', 'given-4'];
 
-/** Items that a turn was given. */
+/** Items that a turn was given between its outputs are part of its context. */
 export const GIVEN_ITEMS = part('responses', 'items that a turn was given', ({ open, it, beforeEach, afterEach }) => {
   const tenant = newTenant();
   let opened: TestedState;

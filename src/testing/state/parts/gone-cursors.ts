@@ -158,7 +158,7 @@ async function consume(
   }
 }
 
-/** Lists. */
+/** Lists go on where an entry was that is gone. */
 export const GONE_CURSORS = part('graph', 'lists', ({ open, it, describe, beforeAll, afterAll }) => {
   for (const when of ['before', 'after']) {
     describe(`${when} the purge`, () => {

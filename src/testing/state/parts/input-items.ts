@@ -8,7 +8,7 @@ import type { TestedState } from '../tested-state.js';
 
 type Shown = readonly [ids: readonly string[], hasMore: boolean];
 
-/** The input items of a response. */
+/** The input items of a response, page by page. */
 export const INPUT_ITEMS = part('responses', 'the input items of a response', ({ open, it, beforeAll, afterAll }) => {
   const tenant = newTenant();
   let opened: TestedState;

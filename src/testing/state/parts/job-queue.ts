@@ -9,7 +9,7 @@ import type { TestedState } from '../tested-state.js';
 
 const job = (data: unknown, queue: QueueName = 'turns'): NewJob => ({ queue, data: { data } });
 
-/** The job queue. */
+/** Jobs are delivered at least once, in order, to one process at a time. */
 export const JOB_QUEUE = part('jobs', 'the job queue', ({ open, it, beforeEach, afterEach }) => {
   let opened: TestedState;
   let workers: Deliveries[];

@@ -30,7 +30,7 @@ const NAMES: Readonly<Record<string, readonly [string, string]>> = {
 
 const LIST = { limit: 10, order: 'asc' } as const;
 
-/** Odd names. */
+/** Names of any characters and lengths are told apart. */
 export const ODD_NAMES = part('responses', 'odd names', ({ open, it, describe, beforeAll, afterAll }) => {
   let opened: TestedState;
 

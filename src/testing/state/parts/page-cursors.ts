@@ -51,7 +51,7 @@ const LISTS: readonly {
   },
 ];
 
-/** Cursors. */
+/** Pages begin and end at any entry of their list, and at nothing else. */
 export const PAGE_CURSORS = part('graph', 'cursors', ({ open, it, describe, beforeAll, afterAll }) => {
   let opened: TestedState;
 

@@ -11,7 +11,7 @@ function write({ response, children, hasMore }: TreeNode): string {
   return inner === '' ? response.id : `${response.id}(${inner})`;
 }
 
-/** Relatives. */
+/** Trees of responses are cut where their bounds say. */
 export const RELATIVES = part('graph', 'relatives', ({ open, it, describe, beforeAll, afterAll }) => {
   let opened: TestedState;
 

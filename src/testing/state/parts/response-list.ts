@@ -15,7 +15,7 @@ const RESPONSES: Readonly<Record<string, RecordParts>> = {
   e: { createdAt: NOW + 4, sessionId: 'two', model: 'small', status: 'cancelled', metadata: { red: 'team' } },
 };
 
-/** The list of responses. */
+/** The list of responses by every filter, in both orders. */
 export const RESPONSE_LIST = part('graph', 'the list of responses', ({ open, it, beforeAll, afterAll }) => {
   const tenant = newTenant();
   let opened: TestedState;

@@ -15,7 +15,7 @@ import { newTenant, recordOf, START } from '../records.js';
 import { batch, begins, cancelledOf, NO_BOUNDS, queuedOf, startRun } from '../runs.js';
 import type { TestedState } from '../tested-state.js';
 
-/** The bounds of the queue. */
+/** The queue of background responses takes no more than its bounds. */
 export const RUNS_BOUNDS = part('runs', 'the bounds of the queue', ({ open, it, beforeEach, afterEach }) => {
   const [tenant, other] = [newTenant(), newTenant()];
   let opened: TestedState;

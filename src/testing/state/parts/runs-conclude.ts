@@ -30,7 +30,7 @@ import {
 } from '../runs.js';
 import type { TestedState } from '../tested-state.js';
 
-/** Ending a background response from outside. */
+/** Background responses are ended from outside once, whatever their run does. */
 export const RUNS_CONCLUDE = part(
   'runs',
   'ending a background response from outside',

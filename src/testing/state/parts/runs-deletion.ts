@@ -11,7 +11,7 @@ import type { TestedState } from '../tested-state.js';
 /** Often enough that every order of steps comes up. */
 const ROUNDS = Array.from({ length: 60 }, (_, round) => `r${round}`);
 
-/** Deletion of background responses. */
+/** Background responses are deleted while they wait, run, or have ended. */
 export const RUNS_DELETION = part(
   'runs',
   'deletion of background responses',

@@ -21,7 +21,7 @@ import type { TestedState } from '../tested-state.js';
 
 const PAGE = { limit: 10, order: 'asc' } as const;
 
-/** Expiry of background responses. */
+/** Background responses expire after their end only, and their logs with them. */
 export const RUNS_EXPIRY = part(
   'runs',
   'expiry of background responses',

@@ -29,7 +29,7 @@ import type { TestedState } from '../tested-state.js';
 
 const ROUNDS = Array.from({ length: 30 }, (_, round) => `r${round}`);
 
-/** Who may write of a background response. */
+/** Only the latest attempt of a background response writes. */
 export const RUNS_FENCING = part(
   'runs',
   'who may write of a background response',

@@ -28,7 +28,7 @@ import type { TestedState } from '../tested-state.js';
 const PAGE = { limit: 10, order: 'asc' } as const;
 const ORIGIN: Origin = { provider: 'p', model: 'm', upstreamId: 'u' };
 
-/** The life of a background response. */
+/** A background response from its creation to its end. */
 export const RUNS_LIFE = part(
   'runs',
   'the life of a background response',

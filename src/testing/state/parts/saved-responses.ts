@@ -27,7 +27,7 @@ const VALUES: Readonly<Record<string, unknown>> = {
   'what is nested deeply': JSON.parse(`${'['.repeat(1000)}${']'.repeat(1000)}`) as unknown,
 };
 
-/** What is saved. */
+/** What is saved is given back as it was. */
 export const SAVED_RESPONSES = part('responses', 'what is saved', ({ open, it, beforeAll, beforeEach, afterAll }) => {
   let opened: TestedState;
   let store: ResponseStore;

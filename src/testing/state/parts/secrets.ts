@@ -4,7 +4,7 @@ import type { SecretStore } from '../../../state/index.js';
 import { part } from '../part.js';
 import type { TestedState } from '../tested-state.js';
 
-/** Secrets of the service. */
+/** The first proposal of a secret counts for everybody. */
 export const SECRETS = part('secrets', 'secrets', ({ open, it, beforeAll, afterAll }) => {
   let opened: TestedState;
   let secrets: SecretStore;

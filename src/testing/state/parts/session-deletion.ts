@@ -9,7 +9,7 @@ import type { TestedState } from '../tested-state.js';
 /** Often enough that every order of steps comes up. */
 const ROUNDS = Array.from({ length: 50 }, (_, round) => round);
 
-/** Deletion of sessions. */
+/** Sessions are deleted with what only they have. */
 export const SESSION_DELETION = part('sessions', 'deletion of sessions', ({ open, it, beforeEach, afterEach }) => {
   const tenant = newTenant();
   let opened: TestedState;

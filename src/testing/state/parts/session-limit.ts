@@ -10,7 +10,7 @@ import type { TestedState } from '../tested-state.js';
 
 const LIMITED = { sessionId: 'full', sessionLimit: 5 };
 
-/** The limit of a session. */
+/** A session takes no more responses than its limit, whoever saves at once. */
 export const SESSION_LIMIT = part(
   'sessions',
   'the limit of a session',

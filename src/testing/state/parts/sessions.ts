@@ -7,7 +7,7 @@ import { part } from '../part.js';
 import { append, contextFrom, contextOf, newTenant, START } from '../records.js';
 import type { TestedState } from '../tested-state.js';
 
-/** Sessions. */
+/** Sessions have members, and are forked. */
 export const SESSIONS = part('sessions', 'sessions', ({ open, it, beforeAll, beforeEach, afterAll }) => {
   let opened: TestedState;
   let store: ResponseStore;

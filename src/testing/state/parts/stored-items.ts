@@ -7,7 +7,7 @@ import { part } from '../part.js';
 import { append, message, newTenant, recordOf, START } from '../records.js';
 import type { TestedState } from '../tested-state.js';
 
-/** Stored items. */
+/** Items are found by their ids. */
 export const STORED_ITEMS = part('responses', 'stored items', ({ open, it, beforeAll, beforeEach, afterAll }) => {
   let opened: TestedState;
   let store: ResponseStore;

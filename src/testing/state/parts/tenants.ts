@@ -12,7 +12,7 @@ import type { TestedState } from '../tested-state.js';
 
 const WITHIN = [undefined, 'session', 'elsewhere'];
 
-/** Tenants. */
+/** No method of any contract shows or changes what another tenant has. */
 export const TENANTS = part('responses', 'tenants', ({ open, it, describe, beforeAll, beforeEach, afterAll }) => {
   let opened: TestedState;
 

@@ -33,7 +33,7 @@ function recordOf(tenant: Tenant, parts: Partial<UsageRecord> = {}): UsageRecord
   };
 }
 
-/** Usage. */
+/** Usage is counted once per response. */
 export const USAGE = part('usage', 'usage', ({ subject, open, it, beforeAll, afterAll }) => {
   let opened: TestedState;
   let usage: UsageStore;

@@ -8,7 +8,7 @@ import type { TestedState } from '../tested-state.js';
 
 const PAGE = { limit: 10, order: 'asc' } as const;
 
-/** Lookups within a session. */
+/** A lookup within a session finds its members alone. */
 export const WITHIN_SESSION = part('graph', 'lookups within a session', ({ open, it, beforeAll, afterAll }) => {
   const tenant = newTenant();
   let opened: TestedState;

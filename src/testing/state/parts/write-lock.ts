@@ -7,7 +7,7 @@ import { part } from '../part.js';
 import { LEASE_MS, newTenant } from '../records.js';
 import type { TestedState } from '../tested-state.js';
 
-/** The lock on a session. */
+/** The lock of a session has one holder. */
 export const WRITE_LOCK = part('locks', 'the lock on a session', ({ open, it, beforeAll, beforeEach, afterAll }) => {
   let opened: TestedState;
   let tenant: Tenant;
