@@ -157,7 +157,16 @@ describe('the journal of a space', () => {
 
 describe('where the routes are', () => {
   const { NODE_ENV } = process.env;
-  const ROUTES = ['GET requests', 'GET scripts', 'POST scripts', 'GET faults', 'DELETE faults', 'POST reset'];
+  const ROUTES = [
+    'GET requests',
+    'GET scripts',
+    'POST scripts',
+    'GET faults',
+    'DELETE faults',
+    'POST reset',
+    'GET recordings',
+    'POST recordings',
+  ];
   let started: Service;
 
   afterAll(() => void (process.env.NODE_ENV = NODE_ENV));
