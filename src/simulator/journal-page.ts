@@ -93,5 +93,5 @@ function block(title: string, value: unknown): string {
   const isLong = text.length > LONGEST_SHOWN;
   const note = isLong ? `, the first ${LONGEST_SHOWN} of ${text.length} characters` : '';
   const shown = isLong ? `${text.slice(0, LONGEST_SHOWN)}…` : text;
-  return `<h2>${title}${note}</h2>\n<pre tabindex="0">${escapeHtml(shown)}</pre>\n`;
+  return `<h2>${title}${note}</h2>\n<pre>${escapeHtml(shown)}</pre>\n`;
 }
