@@ -7,6 +7,7 @@ import { ApiKeys } from './access/index.js';
 import { selectBackend } from './backends.js';
 import { type Environment, EnvironmentError } from './config/index.js';
 import { LimitRules } from './limits/limit-rules.js';
+import { McpServers } from './mcp/index.js';
 import { requireMetricsExporter } from './metrics/index.js';
 import { UuidIdGenerator } from './protocol/index.js';
 import { SystemRandom } from './providers/index.js';
@@ -54,6 +55,7 @@ export async function checkSetup(
     () => checkFile('PROMPTS_FILE', PROMPTS_FILE, new Prompts(environment, clock)),
     () => checkScripts(simulator, provider),
     () => checkProviders(environment, provider),
+    () => checkMcpServers(environment),
     () => checkState(environment),
     () => checkExporters(environment),
   ];
@@ -166,6 +168,25 @@ async function checkProviders(environment: Environment, simulator: SimulatorProv
   }
 }
 
+/** Asks each server of MCP_SERVERS once for its tools. */
+async function checkMcpServers(environment: Environment): Promise<readonly Finding[]> {
+  const { MCP_SERVERS: path } = environment;
+  const servers = new McpServers(environment, clock);
+  try {
+    await servers.onModuleInit();
+    if (path === '') return [];
+    const answers = await servers.ask(new AbortController().signal);
+    const asked = answers.map(({ name, tools, error }) => {
+      if (tools !== null) return ok(`MCP server '${name}': answers, ${tools} tools`);
+      if (error === null) return warning(`MCP server '${name}': is not asked, as it needs the token of a caller`);
+      return fault(`MCP server '${name}': does not list its tools: ${error}`);
+    });
+    return [ok(`MCP_SERVERS: ${path}`), ...asked];
+  } finally {
+    await servers.onApplicationShutdown();
+  }
+}
+
 function makeTable(path: string, dependencies: ConstructorParameters<typeof ProviderTable>[0]): ProviderTable {
   try {
     return new ProviderTable(dependencies);
@@ -243,8 +264,8 @@ class SaidWarnings implements LoggerService {
   }
 
   warn(message: unknown, context?: unknown): void {
-    // Its lines are about the lists of upstreams, which have findings of their own.
-    if (context !== 'ProviderRegistry') this.lines.push(String(message));
+    // These lines are about the lists of upstreams and MCP servers, which have findings of their own.
+    if (context !== 'ProviderRegistry' && context !== 'MCP') this.lines.push(String(message));
   }
 
   error(message: unknown): void {

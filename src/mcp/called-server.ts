@@ -91,10 +91,7 @@ export class CalledServer implements McpServer {
       return this.withoutSecrets(offered.slice(0, MOST_TOOLS).map(toInfo)) as readonly McpToolInfo[];
     } catch (error) {
       signal.throwIfAborted();
-      const reason = this.wordsOf(error as McpFailure);
-      throw new McpListError(`Error retrieving tool list from MCP server: '${this.label}'. ${reason}`, {
-        cause: error,
-      });
+      throw new McpListError(this.label, this.wordsOf(error as McpFailure), { cause: error });
     }
   }
 
@@ -169,12 +166,15 @@ export class CalledServer implements McpServer {
   }
 
   private report(record: Omit<McpRequestRecord, 'server'>, failure: McpFailure | undefined): void {
-    const { logger, metricLabel, observer } = this.parts;
+    const { connections, logger, metricLabel, observer } = this.parts;
+    const { outcome, tool } = record;
     observer?.ended({ server: metricLabel, ...record });
-    const what = record.tool === null ? 'the list of tools' : `the call of ${quote(record.tool)}`;
-    if (failure !== undefined) logger.warn(`${quote(this.label)}: ${what} failed: ${this.wordsOf(failure)}`);
-    else if (record.outcome === 'tool_error')
-      logger.log(`${quote(this.label)}: ${what} ended with an error of the tool`);
+    const what = `${quote(this.label)}: ${tool === null ? 'the list of tools' : `the call of ${quote(tool)}`}`;
+    if (failure !== undefined) logger.warn(`${what} failed: ${this.wordsOf(failure)}`);
+    else if (outcome === 'tool_error') logger.log(`${what} ended with an error of the tool`);
+    // An error of the protocol is an answer, too.
+    if (outcome !== 'aborted')
+      connections.error = failure && failure.kind !== 'protocol' ? this.wordsOf(failure) : null;
   }
 
   /** The message of a failure for clients and the log. */

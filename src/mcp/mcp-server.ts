@@ -84,4 +84,13 @@ export interface McpServer {
 /** The tools of a server could not be listed. The message is for clients, without credentials; the cause is for the log. */
 export class McpListError extends Error {
   override readonly name = 'McpListError';
+
+  /** `reason`: the message without the name of the server. */
+  constructor(
+    label: string,
+    readonly reason: string,
+    options?: ErrorOptions,
+  ) {
+    super(`Error retrieving tool list from MCP server: '${label}'. ${reason}`, options);
+  }
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit, Optional } from '@nestjs/common';
+import { Inject, Injectable, Logger, type OnApplicationShutdown, type OnModuleInit, Optional } from '@nestjs/common';
 
 import { Environment, firstLineOf, hostOf, WatchedFile } from '../config/index.js';
 import { faultOfPublicUrl } from '../outbound/index.js';
@@ -12,7 +12,7 @@ import { CalledServer } from './called-server.js';
 import { McpFailure } from './failures.js';
 import { faultOfHeader, lowerCased } from './headers.js';
 import { McpObserver } from './mcp-observer.js';
-import type { McpServer, McpToolParam } from './mcp-server.js';
+import { McpListError, type McpServer, type McpToolParam } from './mcp-server.js';
 import { OAuthTokens } from './oauth-tokens.js';
 import { readServersFile } from './read-servers-file.js';
 import { ServerConnections } from './server-connections.js';
@@ -49,16 +49,29 @@ interface RunningServer {
   readonly oauth: OAuthTokens | null;
 }
 
-/** How a server is doing, for `/readyz?verbose` and `antiphon check`. */
+/** What is known of a server, for `/readyz?verbose`. */
 export interface McpServerCondition {
-  readonly label: string;
+  readonly name: string;
+  /** Connections that are open, or about to be. */
   readonly connections: number;
+  /** Why its latest request got no answer, without addresses and credentials; null if it got one, or there was none. */
+  readonly error: string | null;
+}
+
+/** What a server has answered when it was asked for its tools. */
+export interface McpServerAnswer {
+  readonly name: string;
+  /** Number of tools that are offered; null without an answer. */
+  readonly tools: number | null;
+  /** Why there is no answer; null also for a server that was not asked, as it needs the token of a caller. */
+  readonly error: string | null;
 }
 
 /** The MCP servers that the service calls: those of MCP_SERVERS, and those of clients as far as MCP_CLIENT_URLS allows. */
 @Injectable()
 export class McpServers implements OnModuleInit, OnApplicationShutdown {
-  private readonly logger = new Logger('MCP');
+  private readonly logger = new Logger('McpServers');
+  private readonly requestLogger = new Logger('MCP');
   private readonly path: string;
   private readonly clientUrls: Environment['MCP_CLIENT_URLS'];
   private readonly file: WatchedFile | null;
@@ -74,11 +87,11 @@ export class McpServers implements OnModuleInit, OnApplicationShutdown {
   constructor(
     { MCP_SERVERS, MCP_CLIENT_URLS }: Environment,
     private readonly clock: Clock,
-    @Optional() observer?: McpObserver,
+    @Optional() @Inject(McpObserver) observer: McpObserver | null = null,
   ) {
     this.path = MCP_SERVERS;
     this.clientUrls = MCP_CLIENT_URLS;
-    this.observer = observer ?? null;
+    this.observer = observer;
     this.file = MCP_SERVERS === '' ? null : new WatchedFile(MCP_SERVERS, clock, () => this.reload());
   }
 
@@ -107,19 +120,29 @@ export class McpServers implements OnModuleInit, OnApplicationShutdown {
     await Promise.all([this.http?.trusted.close(), this.http?.client.close()]);
   }
 
-  /** The servers of MCP_SERVERS, in the order of the file. */
+  /** The conditions of the servers of MCP_SERVERS, in the order of the file. Asks none. */
   conditions(): readonly McpServerCondition[] {
-    return [...this.running.values()].map(({ label, connections }) => ({ label, connections: connections.size }));
+    return [...this.running.values()].map(({ label, connections }) => ({
+      name: label,
+      connections: connections.size,
+      error: connections.error,
+    }));
   }
 
-  /**
-   * A server of MCP_SERVERS with the operator's credentials, whoever may use it; for checks of the operator. Undefined for a label that is
-   * unknown.
-   */
-  ofOperator(label: string): McpServer | undefined {
-    const server = this.running.get(label);
-    if (server === undefined) return undefined;
-    return this.call(server, { type: 'mcp', server_label: label }, '', {}, null);
+  /** Asks each server of MCP_SERVERS once for its tools, with the operator's credentials. Never rejects. */
+  ask(signal: AbortSignal): Promise<readonly McpServerAnswer[]> {
+    return Promise.all(
+      [...this.running.values()].map(async (server) => {
+        const { label: name, oauth } = server;
+        if (oauth?.needsCaller === true) return { name, tools: null, error: null };
+        try {
+          const asked = this.call(server, { type: 'mcp', server_label: name }, '', {}, null);
+          return { name, tools: (await asked.list(signal)).length, error: null };
+        } catch (error) {
+          return { name, tools: null, error: error instanceof McpListError ? error.reason : firstLineOf(error) };
+        }
+      }),
+    );
   }
 
   /** Whether the service runs a tool itself; otherwise it is left to the upstream. */
@@ -217,7 +240,7 @@ export class McpServers implements OnModuleInit, OnApplicationShutdown {
       secrets: () => (token === null ? fixed : [...fixed, token]),
       hosts: [url.host, hostOf(url)],
       clock: this.clock,
-      logger: this.logger,
+      logger: this.requestLogger,
       observer: this.observer,
     });
   }
@@ -249,7 +272,7 @@ export class McpServers implements OnModuleInit, OnApplicationShutdown {
       secrets: () => secrets,
       hosts: [],
       clock: this.clock,
-      logger: this.logger,
+      logger: this.requestLogger,
       observer: this.observer,
     });
   }

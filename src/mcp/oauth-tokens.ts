@@ -52,6 +52,8 @@ export class OAuthTokens {
     if (known !== undefined && this.clock.now() < known.expiresAtMs) return known.token;
     const asked = this.ask(callerToken);
     const kept: Kept = { token: asked.then(({ token }) => token), expiresAtMs: Infinity };
+    // Whoever waits for it is told.
+    kept.token.catch(() => undefined);
     this.kept.delete(key);
     this.kept.set(key, kept);
     const [oldest = key] = this.kept.keys();

@@ -27,6 +27,8 @@ interface Pooled {
  * are the requests that are under way, so that a slow server holds nothing but requests of its own.
  */
 export class ServerConnections {
+  /** Why the latest request got no answer; null if it got one, or there was none. */
+  error: string | null = null;
   private readonly slots: RequestSlots;
   /** By tenant and credentials, the least recently used first. */
   private readonly pooled = new Map<string, Pooled>();

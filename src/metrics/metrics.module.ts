@@ -4,11 +4,13 @@ import { BodiesModule, BodyBudget } from '../bodies/index.js';
 import { Environment } from '../config/index.js';
 import { ConnectionRegistry, ConnectionsModule } from '../connections/index.js';
 import { ContextModule, ContinuationCaches } from '../context/index.js';
+import { McpObserver } from '../mcp/index.js';
 import { OperationsModule, Readiness } from '../operations/index.js';
 import { ResponsesModule, RunningTurns } from '../responses/index.js';
 import { BackgroundRuns, StateCallObserver, StateModule } from '../state/index.js';
 import { Clock } from '../time/index.js';
 import { HttpMetrics } from './http-metrics.js';
+import { McpMetrics } from './mcp-metrics.js';
 import { MetricsController, MetricsSwitch } from './metrics.controller.js';
 import { MetricsExporter } from './metrics-exporter.js';
 import { MetricsServer } from './metrics-server.js';
@@ -29,12 +31,17 @@ import { TurnMetrics } from './turn-metrics.js';
       useFactory: (metrics: Metrics | null) => metrics && new StateMetrics(metrics),
     },
     {
+      provide: McpObserver,
+      inject: [METRICS],
+      useFactory: (metrics: Metrics | null) => metrics && new McpMetrics(metrics),
+    },
+    {
       provide: HttpMetrics,
       inject: [METRICS],
       useFactory: (metrics: Metrics | null) => metrics && new HttpMetrics(metrics),
     },
   ],
-  exports: [METRICS, StateCallObserver, HttpMetrics],
+  exports: [METRICS, StateCallObserver, McpObserver, HttpMetrics],
 })
 class MetricsRegistryModule {}
 

@@ -1,12 +1,7 @@
 import { ERROR_CODES } from '../protocol/index.js';
 import { TurnObserver, type TurnRecord } from '../responses/index.js';
+import { BoundedLabel, OTHER } from './bounded-label.js';
 import { LONG, type Metrics } from './metrics.js';
-
-/** Values of one label: each is a series for ever, and clients choose the names of models. */
-const MOST_VALUES = 200;
-
-/** What stands for all values beyond the bound. */
-const OTHER = 'other';
 
 /** The provider of turns that have found none. */
 const NOBODY = 'none';
@@ -115,17 +110,4 @@ export class TurnMetrics extends TurnObserver {
 /** Codes of model servers may be any text. */
 export function toKnownCode(code: string): string {
   return Object.hasOwn(ERROR_CODES, code) ? code : OTHER;
-}
-
-/** Keeps the number of values of a label bounded: the first 200, then `other`. */
-class BoundedLabel {
-  private readonly known = new Set<string>();
-
-  /** The value itself, or `other`. */
-  of(value: string): string {
-    if (this.known.has(value)) return value;
-    if (this.known.size >= MOST_VALUES || value.length > MOST_VALUES) return OTHER;
-    this.known.add(value);
-    return value;
-  }
 }

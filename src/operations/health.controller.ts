@@ -1,6 +1,7 @@
 import { Controller, Get, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 
+import { type McpServerCondition, McpServers } from '../mcp/index.js';
 import { type ProviderCondition, ProviderRegistry } from '../providers/index.js';
 import { ResponseStore } from '../state/index.js';
 import { Readiness } from './readiness.js';
@@ -10,6 +11,8 @@ export interface HealthBody {
   readonly status: 'ok' | 'ready' | 'leaving' | 'unavailable';
   /** With `?verbose`. */
   readonly providers?: readonly ProviderCondition[];
+  /** With `?verbose`, where there are some. */
+  readonly mcp_servers?: readonly McpServerCondition[];
 }
 
 /** `/healthz` reports that the process is running; `/readyz` reports whether the instance accepts traffic. */
@@ -19,6 +22,7 @@ export class HealthController {
     private readonly readiness: Readiness,
     private readonly store: ResponseStore,
     private readonly providers: ProviderRegistry,
+    private readonly mcp: McpServers,
   ) {}
 
   @Get('healthz')
@@ -27,7 +31,7 @@ export class HealthController {
   }
 
   /**
-   * `?verbose` adds the conditions of the providers. They never decide the status: while one is down the others answer, and a
+   * `?verbose` adds the conditions of the providers and of MCP servers. They never decide the status: while one is down the others answer, and a
    * load balancer that took all replicas out would only hide which error it is.
    */
   @Get('readyz')
@@ -37,7 +41,10 @@ export class HealthController {
   ): Promise<HealthBody> {
     const status = await this.status();
     if (status !== 'ready') void reply.status(503);
-    return isWanted(verbose) ? { status, providers: await this.providers.conditions() } : { status };
+    if (!isWanted(verbose)) return { status };
+    const servers = this.mcp.conditions();
+    const providers = await this.providers.conditions();
+    return { status, providers, ...(servers.length === 0 ? {} : { mcp_servers: servers }) };
   }
 
   private async status(): Promise<HealthBody['status']> {

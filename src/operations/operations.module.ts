@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 
 import { ConnectionsModule } from '../connections/index.js';
+import { McpModule } from '../mcp/index.js';
 import { ResponsesModule } from '../responses/index.js';
 import { StateModule } from '../state/index.js';
 import { HealthController } from './health.controller.js';
@@ -12,7 +13,7 @@ import { TurnLog } from './turn-log.js';
 
 /** Health routes, the turn log, and graceful shutdown. */
 @Module({
-  imports: [ConnectionsModule, ResponsesModule, StateModule],
+  imports: [ConnectionsModule, McpModule, ResponsesModule, StateModule],
   controllers: [HealthController],
   providers: [Readiness, OpenReplies, ShutdownCoordinator, ShutdownLimit, TurnLog],
   exports: [OpenReplies, Readiness, ShutdownLimit],

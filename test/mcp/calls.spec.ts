@@ -261,9 +261,9 @@ describe('connections', () => {
   it('closes a connection that nothing uses, and all at the end', async () => {
     const both = await startBoth();
     await both.server.list(calm);
-    expect(both.mcp.servers.conditions()).toEqual([{ label: 'docs', connections: 1 }]);
+    expect(both.mcp.servers.conditions()).toEqual([{ name: 'docs', error: null, connections: 1 }]);
     both.mcp.clock.advance(5 * 60_000);
-    expect(both.mcp.servers.conditions()).toEqual([{ label: 'docs', connections: 0 }]);
+    expect(both.mcp.servers.conditions()).toEqual([{ name: 'docs', error: null, connections: 0 }]);
     await both.server.list(calm);
     expect(both.fake.count('initialize')).toBe(2);
     await both.mcp[Symbol.asyncDispose]();
@@ -281,7 +281,7 @@ describe('connections', () => {
     expect(both.fake.count('initialize')).toBe(3);
     await of('b').list(calm);
     expect(both.fake.count('initialize')).toBe(4);
-    expect(both.mcp.servers.conditions()).toEqual([{ label: 'docs', connections: 2 }]);
+    expect(both.mcp.servers.conditions()).toEqual([{ name: 'docs', error: null, connections: 2 }]);
   });
 
   it('hears that a list has changed', async () => {
@@ -308,7 +308,7 @@ describe('connections', () => {
     await writeFile(mcp.path, JSON.stringify({ servers: { docs: { url: fake.url } } }));
     process.emit('SIGHUP');
     while (mcp.servers.conditions().length > 1) await new Promise(setImmediate);
-    expect(mcp.servers.conditions()).toEqual([{ label: 'docs', connections: 1 }]);
+    expect(mcp.servers.conditions()).toEqual([{ name: 'docs', error: null, connections: 1 }]);
     expect(() => find(mcp, 'other')).toThrow("Missing required parameter: 'tools[0].server_url'.");
     await writeFile(mcp.path, 'servers: [');
     process.emit('SIGHUP');
@@ -420,6 +420,9 @@ describe('servers that misbehave', () => {
     expect(await both.server.call('echo', {}, { signal: calm })).toEqual({
       error: { type: 'http_error', code: 502, message: 'The server could not be reached: ECONNREFUSED' },
     });
+    expect(both.mcp.servers.conditions()).toEqual([
+      { name: 'docs', connections: 0, error: 'The server could not be reached: ECONNREFUSED' },
+    ]);
     await both.mcp[Symbol.asyncDispose]();
   });
 });

@@ -1,0 +1,125 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+
+import type { McpServer } from '../../src/mcp/index.js';
+import { FakeMcpServer } from '../../src/testing/index.js';
+import { type McpService, startMcp } from './mcp-service.js';
+
+const calm = new AbortController().signal;
+
+/** What the authorization server was asked for. */
+const asked: URLSearchParams[] = [];
+let refuses = false;
+let issuer: Server;
+let fake: FakeMcpServer;
+let service: McpService;
+
+beforeAll(async () => {
+  issuer = createServer((request, answer) => {
+    void (async () => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+      asked.push(new URLSearchParams(Buffer.concat(chunks).toString()));
+      const isClient = request.headers.authorization === `Basic ${Buffer.from('me:client-secret').toString('base64')}`;
+      if (refuses || !isClient) return void answer.writeHead(400).end('{"error":"invalid_client client-secret"}');
+      const token = `token-${asked.at(-1)?.get('subject_token') ?? 'service'}-${asked.length}`;
+      answer.end(JSON.stringify({ access_token: token, token_type: 'Bearer', expires_in: 300 }));
+    })();
+  }).listen(0, '127.0.0.1');
+  await once(issuer, 'listening');
+  fake = await FakeMcpServer.start([{ name: 'who', handler: ({ headers }) => String(headers['x-seen']) }]);
+  const oauth = {
+    token_url: `http://127.0.0.1:${(issuer.address() as AddressInfo).port}/token`,
+    client_id: 'me',
+    client_secret: 'client-secret',
+    scope: 'tools',
+  };
+  service = await startMcp({
+    servers: {
+      service: { url: fake.url, oauth },
+      caller: {
+        url: fake.url,
+        oauth: { ...oauth, grant: 'token_exchange', audience: 'docs' },
+        forward: ['authorization'],
+      },
+    },
+  });
+});
+
+afterAll(async () => {
+  await service[Symbol.asyncDispose]();
+  await fake.close();
+  issuer.closeAllConnections();
+  issuer.close();
+});
+
+beforeEach(() => {
+  asked.length = 0;
+  refuses = false;
+  fake.requests.length = 0;
+  fake.behaviour = null;
+});
+
+const find = (label: string, callerToken?: string): McpServer =>
+  service.servers.find({ type: 'mcp', server_label: label }, 'acme', 'tools[0]', callerToken);
+
+const tokens = (): readonly unknown[] => [...new Set(fake.requests.map(({ headers }) => headers.authorization))];
+
+it('asks once for a token of the service, until it expires or is refused', async () => {
+  await find('service').list(calm);
+  await Promise.all([find('service').list(calm), find('service').call('who', {}, { signal: calm })]);
+  expect(asked.map(String)).toEqual(['grant_type=client_credentials&scope=tools']);
+  expect(tokens()).toEqual(['Bearer token-service-1']);
+  service.clock.advance(271_000);
+  await find('service').list(calm);
+  expect(asked).toHaveLength(2);
+  fake.behaviour = ({ headers }, answer) => {
+    if (headers.authorization !== 'Bearer token-service-2') return false;
+    answer.writeHead(401).end();
+    return true;
+  };
+  await find('service').list(calm);
+  expect(asked).toHaveLength(3);
+  expect(fake.requests.at(-1)?.headers.authorization).toBe('Bearer token-service-3');
+});
+
+it('tries a refused token again only once', async () => {
+  fake.behaviour = (_request, answer) => {
+    answer.writeHead(401).end();
+    return true;
+  };
+  expect(await find('service').call('who', {}, { signal: calm })).toMatchObject({
+    error: { type: 'http_error', code: 401 },
+  });
+  expect(asked.length).toBeLessThanOrEqual(1);
+});
+
+it("exchanges the caller's token, one for each caller", async () => {
+  await find('caller', 'alice-token').list(calm);
+  await find('caller', 'bob-token').list(calm);
+  await find('caller', 'alice-token').list(calm);
+  expect(asked.map((form) => form.get('subject_token'))).toEqual(['alice-token', 'bob-token']);
+  expect(asked[0]?.get('grant_type')).toBe('urn:ietf:params:oauth:grant-type:token-exchange');
+  expect(asked[0]?.get('audience')).toBe('docs');
+  expect(tokens()).toEqual(['Bearer token-alice-token-1', 'Bearer token-bob-token-2']);
+  expect(() => find('caller')).toThrow("The server 'caller' needs a token of yours");
+  const own = { type: 'mcp', server_label: 'caller', authorization: 'my-own-token' } as const;
+  await service.servers.find(own, 'acme', 'tools[0]').list(calm);
+  expect(asked).toHaveLength(2);
+  expect(fake.requests.at(-1)?.headers.authorization).toBe('Bearer my-own-token');
+});
+
+it('says without secrets that there is no token', async () => {
+  refuses = true;
+  const error: unknown = await find('caller', 'carol-token')
+    .list(calm)
+    .catch((reason: unknown) => reason);
+  expect(error).toMatchObject({
+    message: "Error retrieving tool list from MCP server: 'caller'. The authorization server gave no token (HTTP 400).",
+  });
+  expect(fake.requests).toEqual([]);
+  expect(service.log.complaints.join()).not.toMatch(/client-secret|carol-token/);
+});
