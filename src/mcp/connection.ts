@@ -20,6 +20,11 @@ import { type Fetch, type RequestScope, requestScope } from './bounded-fetch.js'
 import { McpFailure, SessionGoneError } from './failures.js';
 import type { McpProgress } from './mcp-server.js';
 
+// Servers before 2025-03-26 have no other transport.
+// eslint-disable-next-line @typescript-eslint/no-deprecated
+const OlderTransport = SSEClientTransport;
+type OlderTransport = InstanceType<typeof OlderTransport>;
+
 /** What a connection needs. */
 export interface ConnectionSettings {
   readonly url: URL;
@@ -65,7 +70,7 @@ export class Connection {
 
   private constructor(
     private readonly client: Client,
-    private readonly transport: StreamableHTTPClientTransport | SSEClientTransport,
+    private readonly transport: StreamableHTTPClientTransport | OlderTransport,
     private readonly clock: Clock,
   ) {
     client.onclose = () => {
@@ -96,7 +101,7 @@ export class Connection {
     settings: ConnectionSettings,
     clock: Clock,
     signal: AbortSignal,
-    transport: StreamableHTTPClientTransport | SSEClientTransport,
+    transport: StreamableHTTPClientTransport | OlderTransport,
   ): Promise<Connection> {
     const client = new Client(
       { name: 'antiphon', version: readVersion() },
@@ -196,8 +201,8 @@ function streamable(settings: ConnectionSettings, clock: Clock): StreamableHTTPC
   });
 }
 
-function olderSse(settings: ConnectionSettings): SSEClientTransport {
-  return new SSEClientTransport(settings.url, optionsOf(settings));
+function olderSse(settings: ConnectionSettings): OlderTransport {
+  return new OlderTransport(settings.url, optionsOf(settings));
 }
 
 function optionsOf({ headers, tokens, fetch }: ConnectionSettings): {

@@ -1,53 +1,26 @@
-import { createHash } from 'node:crypto';
-
 import { Inject, Injectable, Logger, type OnApplicationShutdown, type OnModuleInit, Optional } from '@nestjs/common';
 
-import { Environment, firstLineOf, hostOf, WatchedFile } from '../config/index.js';
+import { Environment, firstLineOf, WatchedFile } from '../config/index.js';
 import { faultOfPublicUrl } from '../outbound/index.js';
 import { ApiError } from '../protocol/index.js';
 import { requirePackages } from '../require-packages.js';
 import { Clock } from '../time/index.js';
 import type { HttpClient } from './bounded-fetch.js';
-import { CalledServer } from './called-server.js';
-import { McpFailure } from './failures.js';
 import { faultOfHeader, lowerCased } from './headers.js';
 import { McpObserver } from './mcp-observer.js';
 import { McpListError, type McpServer, type McpToolParam } from './mcp-server.js';
-import { OAuthTokens } from './oauth-tokens.js';
 import { readServersFile } from './read-servers-file.js';
-import { ServerConnections } from './server-connections.js';
+import { RunningServer, type RunningServerParts } from './running-server.js';
 import type { ServerEntry, ServersFile } from './servers-file.js';
 
 /** The library of the protocol. */
-export const MCP_PACKAGE = '@modelcontextprotocol/client';
-
-/** What counts unless an entry says otherwise. */
-const DEFAULTS = {
-  transport: 'auto',
-  connectMs: 10_000,
-  listMs: 30_000,
-  callMs: 60_000,
-  idleMs: 5 * 60_000,
-  maxConnections: 100,
-  maxRequests: 64,
-  maxResponseBytes: 4 * 1024 * 1024,
-  listMaxAgeMs: 60 * 60_000,
-} as const;
+const MCP_PACKAGE = '@modelcontextprotocol/client';
 
 /** Servers of clients whose connections are kept, over all tenants. */
 const MOST_CLIENT_SERVERS = 1000;
 
 /** Stands for all servers of clients in metrics. */
 const CLIENT_LABEL = 'client';
-
-/** A server of MCP_SERVERS as it runs. */
-interface RunningServer {
-  readonly label: string;
-  readonly entry: ServerEntry;
-  readonly url: URL;
-  readonly connections: ServerConnections;
-  readonly oauth: OAuthTokens | null;
-}
 
 /** What is known of a server, for `/readyz?verbose`. */
 export interface McpServerCondition {
@@ -79,9 +52,9 @@ export class McpServers implements OnModuleInit, OnApplicationShutdown {
   private running: ReadonlyMap<string, RunningServer> = new Map();
   private connectors: ReadonlyMap<string, string> = new Map();
   /** Of clients, by tenant and URL, the least recently used first. */
-  private readonly ofClients = new Map<string, ServerConnections>();
+  private readonly ofClients = new Map<string, RunningServer>();
   /** Those that are closed when nothing uses them any more. */
-  private readonly retired = new Set<ServerConnections>();
+  private readonly retired = new Set<RunningServer>();
   private http: { readonly trusted: HttpClient; readonly client: HttpClient } | null = null;
 
   constructor(
@@ -115,8 +88,8 @@ export class McpServers implements OnModuleInit, OnApplicationShutdown {
 
   async onApplicationShutdown(): Promise<void> {
     this.file?.stop();
-    const all = [...[...this.running.values()].map(({ connections }) => connections), ...this.ofClients.values()];
-    await Promise.all([...all, ...this.retired].map((connections) => connections.close()));
+    const all = [...this.running.values(), ...this.ofClients.values(), ...this.retired];
+    await Promise.all(all.map(({ connections }) => connections.close()));
     await Promise.all([this.http?.trusted.close(), this.http?.client.close()]);
   }
 
@@ -133,10 +106,11 @@ export class McpServers implements OnModuleInit, OnApplicationShutdown {
   ask(signal: AbortSignal): Promise<readonly McpServerAnswer[]> {
     return Promise.all(
       [...this.running.values()].map(async (server) => {
-        const { label: name, oauth } = server;
-        if (oauth?.needsCaller === true) return { name, tools: null, error: null };
+        const { label: name } = server;
+        if (server.needsCaller) return { name, tools: null, error: null };
         try {
-          const asked = this.call(server, { type: 'mcp', server_label: name }, '', {}, null);
+          const tool = { type: 'mcp', server_label: name } as const;
+          const asked = server.called({ tool, tenant: '', headers: {}, callerToken: null });
           return { name, tools: (await asked.list(signal)).length, error: null };
         } catch (error) {
           return { name, tools: null, error: error instanceof McpListError ? error.reason : firstLineOf(error) };
@@ -164,20 +138,22 @@ export class McpServers implements OnModuleInit, OnApplicationShutdown {
   find(tool: McpToolParam, tenant: string, param: string, callerToken?: string): McpServer {
     const headers = headersOf(tool, param);
     const server = this.known(tool, tenant);
-    if (server === undefined) return this.ofClient(tool, tenant, param, headers);
-    const may = forwardable(server.entry);
-    const foreign = may && Object.keys(headers).find((name) => !may.has(name));
+    if (server === undefined) {
+      const ofClient = this.ofClient(tenant, this.urlOf(tool, param));
+      return ofClient.called({ tool, tenant, headers, callerToken: null });
+    }
+    const foreign = server.forwardable && Object.keys(headers).find((name) => !server.forwardable?.has(name));
     if (foreign !== undefined) {
       const place = foreign === 'authorization' && tool.authorization != null ? 'authorization' : 'headers';
       const message = `The server '${server.label}' has credentials of its own: requests must not set '${foreign}'.`;
       throw ApiError.badRequest(message, `${param}.${place}`);
     }
-    const needsCaller = server.oauth?.needsCaller === true && headers['authorization'] === undefined;
-    if (needsCaller && callerToken === undefined) {
+    const isExchanged = server.needsCaller && headers['authorization'] === undefined;
+    if (isExchanged && callerToken === undefined) {
       const message = `The server '${server.label}' needs a token of yours: authenticate with one, or give 'authorization'.`;
       throw ApiError.badRequest(message, `${param}.authorization`);
     }
-    return this.call(server, tool, tenant, headers, needsCaller ? (callerToken ?? null) : null);
+    return server.called({ tool, tenant, headers, callerToken: isExchanged ? (callerToken ?? null) : null });
   }
 
   /** The server of MCP_SERVERS that a tool names, if the tenant may use it: by URL, by connector, or by label alone. */
@@ -192,89 +168,6 @@ export class McpServers implements OnModuleInit, OnApplicationShutdown {
     const asked = URL.parse(url)?.href;
     if (named?.url.href === asked) return named;
     return [...this.running.values()].find((server) => server.url.href === asked && open(server) !== undefined);
-  }
-
-  private call(
-    server: RunningServer,
-    tool: McpToolParam,
-    tenant: string,
-    own: Readonly<Record<string, string>>,
-    callerToken: string | null,
-  ): McpServer {
-    const { entry, url, connections } = server;
-    // A token of the request takes the place of the operator's.
-    const oauth = own['authorization'] === undefined ? server.oauth : null;
-    const bearer: Readonly<Record<string, string>> =
-      entry.authorization === undefined ? {} : { authorization: `Bearer ${entry.authorization}` };
-    const headers = { ...bearer, ...lowerCased(entry.headers ?? {}), ...own };
-    let token: string | null = null;
-    const tokens = oauth && {
-      token: async () => (token = await oauth.get(callerToken)),
-      refused: () => void oauth.refused(callerToken, token),
-    };
-    const fixed = [
-      ...Object.values(headers).flatMap((value) => [value, ...value.split(' ')]),
-      entry.oauth?.client_secret ?? '',
-      callerToken ?? '',
-    ].filter((secret) => secret !== '');
-    const { timeouts = {} } = entry;
-    return new CalledServer({
-      label: tool.server_label,
-      description: tool.server_description ?? entry.description ?? null,
-      metricLabel: server.label,
-      entry,
-      limits: {
-        listMs: timeouts.list_ms ?? DEFAULTS.listMs,
-        callMs: timeouts.call_ms ?? DEFAULTS.callMs,
-        listMaxAgeMs: entry.list_max_age_ms ?? DEFAULTS.listMaxAgeMs,
-      },
-      connections,
-      key: keyOf(tenant, headers, callerToken),
-      settings: {
-        url,
-        transport: entry.transport ?? DEFAULTS.transport,
-        headers,
-        tokens,
-        fetch: this.clients.trusted.bounded(entry.max_response_bytes ?? DEFAULTS.maxResponseBytes),
-      },
-      secrets: () => (token === null ? fixed : [...fixed, token]),
-      hosts: [url.host, hostOf(url)],
-      clock: this.clock,
-      logger: this.requestLogger,
-      observer: this.observer,
-    });
-  }
-
-  /** A server that a client brings. */
-  private ofClient(
-    tool: McpToolParam,
-    tenant: string,
-    param: string,
-    headers: Readonly<Record<string, string>>,
-  ): McpServer {
-    const url = this.urlOf(tool, param);
-    const secrets = Object.values(headers).flatMap((value) => [value, ...value.split(' ')]);
-    return new CalledServer({
-      label: tool.server_label,
-      description: tool.server_description ?? null,
-      metricLabel: CLIENT_LABEL,
-      entry: { url: url.href },
-      limits: { listMs: DEFAULTS.listMs, callMs: DEFAULTS.callMs, listMaxAgeMs: DEFAULTS.listMaxAgeMs },
-      connections: this.connectionsOfClient(tenant, url),
-      key: keyOf(tenant, headers, null),
-      settings: {
-        url,
-        transport: DEFAULTS.transport,
-        headers,
-        tokens: null,
-        fetch: this.clients.client.bounded(DEFAULTS.maxResponseBytes),
-      },
-      secrets: () => secrets,
-      hosts: [],
-      clock: this.clock,
-      logger: this.requestLogger,
-      observer: this.observer,
-    });
   }
 
   /** The URL that a client has brought, if it may. */
@@ -298,22 +191,23 @@ export class McpServers implements OnModuleInit, OnApplicationShutdown {
     return url;
   }
 
-  private connectionsOfClient(tenant: string, url: URL): ServerConnections {
-    const key = keyOf(tenant, {}, url.href);
-    const connections = this.ofClients.get(key) ?? new ServerConnections(limitsOf({ url: url.href }), this.clock);
+  /** A server that clients of a tenant bring. */
+  private ofClient(tenant: string, { href: url }: URL): RunningServer {
+    const key = JSON.stringify([tenant, url]);
+    const server = this.ofClients.get(key) ?? new RunningServer(CLIENT_LABEL, { url }, this.partsWith('client'));
     this.ofClients.delete(key);
-    this.ofClients.set(key, connections);
-    const [oldest = key] = this.ofClients.keys();
+    this.ofClients.set(key, server);
     if (this.ofClients.size > MOST_CLIENT_SERVERS) {
-      this.retire(this.ofClients.get(oldest));
+      const [[oldest, unused]] = this.ofClients as unknown as [[string, RunningServer]];
       this.ofClients.delete(oldest);
+      this.retire(unused);
     }
-    return connections;
+    return server;
   }
 
-  private get clients(): NonNullable<McpServers['http']> {
-    if (this.http === null) throw new McpFailure('protocol', 'No MCP servers are configured.');
-    return this.http;
+  private partsWith(http: 'trusted' | 'client'): RunningServerParts {
+    if (this.http === null) throw new Error('MCP is off');
+    return { http: this.http[http], clock: this.clock, logger: this.requestLogger, observer: this.observer };
   }
 
   /** Servers whose entries are unchanged keep their connections. */
@@ -326,26 +220,17 @@ export class McpServers implements OnModuleInit, OnApplicationShutdown {
       }),
     );
     this.connectors = new Map(Object.entries(connectors));
-    for (const [label, server] of before) if (this.running.get(label) !== server) this.retire(server.connections);
+    for (const [label, server] of before) if (this.running.get(label) !== server) this.retire(server);
   }
 
   private start(label: string, entry: ServerEntry): RunningServer {
-    const { oauth } = entry;
-    const fetch = this.clients.trusted.bounded(DEFAULTS.maxResponseBytes);
-    return {
-      label,
-      entry,
-      url: new URL(entry.url),
-      connections: new ServerConnections(limitsOf(entry), this.clock),
-      oauth: oauth === undefined ? null : new OAuthTokens(oauth, fetch, this.clock),
-    };
+    return new RunningServer(label, entry, this.partsWith('trusted'));
   }
 
-  private retire(connections: ServerConnections | undefined): void {
-    if (connections === undefined) return;
-    for (const old of this.retired) if (old.size === 0) this.retired.delete(old);
-    this.retired.add(connections);
-    connections.retire();
+  private retire(server: RunningServer): void {
+    for (const old of this.retired) if (old.connections.size === 0) this.retired.delete(old);
+    this.retired.add(server);
+    server.connections.retire();
   }
 
   /** Keeps the servers so far when the file cannot be read. */
@@ -372,32 +257,6 @@ function headersOf({ headers, authorization }: McpToolParam, param: string): Rea
     throw ApiError.badRequest(`Invalid '${place}': it must be a token.`, place);
   }
   return { ...own, authorization: `Bearer ${authorization}` };
-}
-
-/** The headers that requests may set; undefined: all, as the operator has given no credentials that they could act with. */
-function forwardable(entry: ServerEntry): ReadonlySet<string> | undefined {
-  const { headers, authorization, oauth, forward } = entry;
-  if (forward !== undefined) return new Set(forward.map((name) => name.toLowerCase()));
-  const hasOwn = authorization !== undefined || oauth !== undefined || Object.keys(headers ?? {}).length > 0;
-  return hasOwn ? new Set() : undefined;
-}
-
-function limitsOf(entry: ServerEntry): ConstructorParameters<typeof ServerConnections>[0] {
-  const { timeouts = {}, max_connections: connections, max_requests: requests } = entry;
-  return {
-    maxConnections: connections ?? DEFAULTS.maxConnections,
-    maxRequests: requests ?? DEFAULTS.maxRequests,
-    connectMs: timeouts.connect_ms ?? DEFAULTS.connectMs,
-    idleMs: timeouts.idle_ms ?? DEFAULTS.idleMs,
-  };
-}
-
-/** Whose connection it is. A hash, so that no credential outlives its request in a key. */
-function keyOf(tenant: string, headers: Readonly<Record<string, string>>, other: string | null): string {
-  const sorted = Object.entries(headers).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return createHash('sha256')
-    .update(JSON.stringify([tenant, sorted, other]))
-    .digest('base64url');
 }
 
 function isSame(a: ServerEntry, b: ServerEntry): boolean {

@@ -1,38 +1,7 @@
-import { writeFile } from 'node:fs/promises';
-import { gzipSync } from 'node:zlib';
-
 import { describe, expect, it } from '@jest/globals';
 
-import type { McpServer } from '../../src/mcp/index.js';
-import { FakeMcpServer, type FakeMcpCall } from '../../src/testing/index.js';
-import { type McpService, startMcp } from './mcp-service.js';
-
-const TENANT = 'acme';
-
-/** A signal that nobody aborts. */
-const calm = new AbortController().signal;
-
-const find = ({ servers }: McpService, label = 'docs'): McpServer =>
-  servers.find({ type: 'mcp', server_label: label }, TENANT, 'tools[0]');
-
-/** A fake server that the service knows as `docs`. */
-async function startBoth(
-  tools: Parameters<typeof FakeMcpServer.start>[0] = [{ name: 'echo' }],
-  options: Parameters<typeof FakeMcpServer.start>[1] = {},
-  entry: object = {},
-): Promise<{ fake: FakeMcpServer; mcp: McpService; server: McpServer } & AsyncDisposable> {
-  const fake = await FakeMcpServer.start(tools, options);
-  const mcp = await startMcp({ servers: { docs: { url: fake.url, ...entry } } });
-  return {
-    fake,
-    mcp,
-    server: find(mcp),
-    async [Symbol.asyncDispose]() {
-      await mcp[Symbol.asyncDispose]();
-      await fake.close();
-    },
-  };
-}
+import { type FakeMcpCall, FakeMcpServer } from '../../src/testing/index.js';
+import { calm, findServer, startBoth, startMcp } from './mcp-service.js';
 
 describe('lists and calls', () => {
   it.each([
@@ -121,14 +90,14 @@ describe('lists and calls', () => {
 
 describe('time', () => {
   it('ends a call that takes too long, and renews its time with each progress', async () => {
-    let begun = Promise.withResolvers<FakeMcpCall>();
+    const begun = Promise.withResolvers<FakeMcpCall>();
     const handler = (call: FakeMcpCall): Promise<string> => {
       begun.resolve(call);
       return new Promise((resolve) => call.signal.addEventListener('abort', () => resolve('cancelled')));
     };
     await using both = await startBoth([{ name: 'slow', handler }], {}, { timeouts: { call_ms: 1000 } });
     const heard: unknown[] = [];
-    let told = Promise.withResolvers<void>();
+    let told = Promise.withResolvers<unknown>();
     const outcome = both.server.call(
       'slow',
       {},
@@ -136,7 +105,7 @@ describe('time', () => {
         signal: calm,
         onProgress: (progress) => {
           heard.push(progress);
-          told.resolve();
+          told.resolve(null);
         },
       },
     );
@@ -154,7 +123,6 @@ describe('time', () => {
     });
     await both.fake.received('notifications/cancelled');
     expect(call.signal.aborted).toBe(true);
-    begun = Promise.withResolvers();
   });
 
   it('tells the server at once when a call is aborted', async () => {
@@ -202,227 +170,14 @@ describe('time', () => {
     });
     const stop = new AbortController();
     const held = [1, 2, 3].map((n) =>
-      find(mcp, 'slow')
+      findServer(mcp, 'slow')
         .call('echo', { n }, { signal: stop.signal })
         .catch(() => 'aborted'),
     );
     await slow.received('tools/call', 2);
-    expect(await find(mcp, 'quick').call('echo', {}, { signal: calm })).toEqual({ output: '{}' });
+    expect(await findServer(mcp, 'quick').call('echo', {}, { signal: calm })).toEqual({ output: '{}' });
     expect(slow.count('tools/call')).toBe(2);
     stop.abort();
     expect(await Promise.all(held)).toEqual(['aborted', 'aborted', 'aborted']);
-  });
-});
-
-describe('connections', () => {
-  it('begins a new session when the server has forgotten the old one, and calls once', async () => {
-    await using both = await startBoth();
-    await both.server.list(calm);
-    both.fake.forgetSessions();
-    expect(await both.server.call('echo', { n: 1 }, { signal: calm })).toEqual({ output: '{"n":1}' });
-    expect(both.fake.count('initialize')).toBe(2);
-    expect(both.mcp.records.at(-1)).toMatchObject({ outcome: 'ok' });
-  });
-
-  it('resumes a stream that has broken', async () => {
-    const heard = Promise.withResolvers<void>();
-    const handler = async (call: FakeMcpCall): Promise<string> => {
-      call.progress(1);
-      await heard.promise;
-      call.drop();
-      return 'late, but there';
-    };
-    await using both = await startBoth([{ name: 'breaks', handler }]);
-    const outcome = both.server.call('breaks', {}, { signal: calm, onProgress: () => heard.resolve() });
-    let isOver = false;
-    void outcome.finally(() => (isOver = true));
-    // The pause before the stream is asked for again begins when the break has been seen.
-    while (!isOver) {
-      both.mcp.clock.advance(10);
-      await new Promise(setImmediate);
-    }
-    expect(await outcome).toEqual({ output: 'late, but there' });
-    expect(both.fake.count('tools/call')).toBe(1);
-  });
-
-  it('ends a call whose stream ends without an answer', async () => {
-    await using both = await startBoth();
-    await both.server.list(calm);
-    both.fake.behaviour = ({ message }, answer) => {
-      if (message.method !== 'tools/call') return false;
-      answer.writeHead(200, { 'content-type': 'text/event-stream' }).end(': nothing\n\n');
-      return true;
-    };
-    expect(await both.server.call('echo', {}, { signal: calm })).toMatchObject({
-      error: { type: 'mcp_protocol_error', message: 'The server ended the stream without an answer.' },
-    });
-  });
-
-  it('closes a connection that nothing uses, and all at the end', async () => {
-    const both = await startBoth();
-    await both.server.list(calm);
-    expect(both.mcp.servers.conditions()).toEqual([{ name: 'docs', error: null, connections: 1 }]);
-    both.mcp.clock.advance(5 * 60_000);
-    expect(both.mcp.servers.conditions()).toEqual([{ name: 'docs', error: null, connections: 0 }]);
-    await both.server.list(calm);
-    expect(both.fake.count('initialize')).toBe(2);
-    await both.mcp[Symbol.asyncDispose]();
-    expect(both.fake.openSessions).toBe(0);
-    await both.fake.close();
-  });
-
-  it('has no more connections than it may: the one that was idle longest makes room', async () => {
-    await using both = await startBoth(undefined, {}, { max_connections: 2 });
-    const of = (tenant: string): McpServer =>
-      both.mcp.servers.find({ type: 'mcp', server_label: 'docs' }, tenant, 'tools[0]');
-    for (const tenant of ['a', 'b', 'a', 'c']) await of(tenant).list(calm);
-    expect(both.fake.count('initialize')).toBe(3);
-    await of('a').list(calm);
-    expect(both.fake.count('initialize')).toBe(3);
-    await of('b').list(calm);
-    expect(both.fake.count('initialize')).toBe(4);
-    expect(both.mcp.servers.conditions()).toEqual([{ name: 'docs', error: null, connections: 2 }]);
-  });
-
-  it('hears that a list has changed', async () => {
-    await using both = await startBoth();
-    await both.server.list(calm);
-    const listedAt = both.mcp.clock.now();
-    both.mcp.clock.advance(1);
-    await both.fake.listened();
-    expect(both.server.isStale(listedAt)).toBe(false);
-    both.fake.changeTools([{ name: 'new' }]);
-    while (!both.server.isStale(listedAt)) await new Promise(setImmediate);
-    both.mcp.clock.advance(1);
-    expect(await both.server.list(calm)).toMatchObject([{ name: 'new' }]);
-    expect(both.server.isStale(both.mcp.clock.now())).toBe(false);
-    both.mcp.clock.advance(60 * 60_000 + 1);
-    expect(both.server.isStale(both.mcp.clock.now() - 60 * 60_000 - 1)).toBe(true);
-  });
-
-  it('keeps the connections of servers whose entries stay when the file changes', async () => {
-    await using fake = await FakeMcpServer.start([{ name: 'echo' }]);
-    await using mcp = await startMcp({ servers: { docs: { url: fake.url }, other: { url: fake.url } } });
-    await find(mcp, 'docs').list(calm);
-    await find(mcp, 'other').list(calm);
-    await writeFile(mcp.path, JSON.stringify({ servers: { docs: { url: fake.url } } }));
-    process.emit('SIGHUP');
-    while (mcp.servers.conditions().length > 1) await new Promise(setImmediate);
-    expect(mcp.servers.conditions()).toEqual([{ name: 'docs', error: null, connections: 1 }]);
-    expect(() => find(mcp, 'other')).toThrow("Missing required parameter: 'tools[0].server_url'.");
-    await writeFile(mcp.path, 'servers: [');
-    process.emit('SIGHUP');
-    while (mcp.log.complaints.length === 0) await new Promise(setImmediate);
-    expect(mcp.log.complaints.join()).toContain('the servers so far stay');
-    await find(mcp, 'docs').list(calm);
-    expect(fake.count('initialize')).toBe(2);
-  });
-});
-
-describe('servers that misbehave', () => {
-  const json = { 'content-type': 'application/json' };
-  const events = { 'content-type': 'text/event-stream' };
-  const call = (id: unknown, result: unknown): string => JSON.stringify({ jsonrpc: '2.0', id, result });
-  const long = 'x'.repeat(5000);
-
-  it.each([
-    [
-      'sends too long an answer',
-      json,
-      (id: unknown) => call(id, { content: [{ type: 'text', text: long }] }),
-      'more than 4096 bytes',
-    ],
-    [
-      'sends too long an event',
-      events,
-      (id: unknown) => `data: ${call(id, { content: [{ type: 'text', text: long }] })}\n\n`,
-      'more than 4096 bytes',
-    ],
-    [
-      'sends a bomb',
-      { ...json, 'content-encoding': 'gzip' },
-      () => gzipSync(Buffer.alloc(64 * 1024 * 1024)),
-      'more than 4096 bytes',
-    ],
-    ['sends no JSON', json, () => '<html>', 'is not valid'],
-    ['sends no message', json, () => '{"hello": 1}', 'is not valid'],
-    ['sends a result of another form', json, (id: unknown) => call(id, { content: 'hi' }), 'is not valid'],
-    ['sends HTML', { 'content-type': 'text/html' }, () => '<html>', 'is not valid'],
-    ['sends events without data', events, () => 'data: {"jsonrpc":\n\n', 'ended the stream without an answer'],
-  ] as const)('%s', async (_name, headers, body, words) => {
-    await using both = await startBoth(undefined, {}, { max_response_bytes: 4096 });
-    await both.server.list(calm);
-    both.fake.behaviour = ({ message }, answer) => {
-      if (message.method !== 'tools/call') return false;
-      answer.writeHead(200, headers).end(body(message.id));
-      return true;
-    };
-    expect(await both.server.call('echo', {}, { signal: calm })).toMatchObject({
-      error: { type: 'mcp_protocol_error', message: expect.stringContaining(words) },
-    });
-    both.fake.behaviour = null;
-    expect(await both.server.call('echo', {}, { signal: calm })).toEqual({ output: '{}' });
-  });
-
-  it('reads streams of any length in events that are not too long', async () => {
-    const handler = ({ progress }: FakeMcpCall): string => {
-      for (let step = 1; step <= 100; step++) progress(step, 100, 'x'.repeat(500));
-      return 'done';
-    };
-    await using both = await startBoth([{ name: 'chatty', handler }], {}, { max_response_bytes: 4096 });
-    expect(await both.server.call('chatty', {}, { signal: calm })).toEqual({ output: 'done' });
-  });
-
-  it('never follows a redirect to another origin, nor takes its credentials there', async () => {
-    await using elsewhere = await FakeMcpServer.start([{ name: 'echo' }]);
-    await using both = await startBoth(undefined, {}, { authorization: 'docs-token-1' });
-    await both.server.list(calm);
-    for (const status of [301, 302, 307, 308]) {
-      both.fake.behaviour = (_request, answer) => {
-        answer.writeHead(status, { location: elsewhere.url }).end();
-        return true;
-      };
-      expect(await both.server.call('echo', {}, { signal: calm })).toMatchObject({
-        error: { type: 'http_error', code: status },
-      });
-    }
-    expect(elsewhere.requests).toEqual([]);
-  });
-
-  it('ends pages that never end', async () => {
-    await using both = await startBoth([{ name: 'a' }, { name: 'b' }], { pageSize: 1 });
-    let page = 0;
-    both.fake.behaviour = ({ message }, answer) => {
-      if (message.method !== 'tools/list') return false;
-      const tools = [{ name: `t${page}`, inputSchema: { type: 'object' } }];
-      answer.writeHead(200, json).end(call(message.id, { tools, nextCursor: String((page += 1)) }));
-      return true;
-    };
-    await expect(both.server.list(calm)).rejects.toMatchObject({ name: 'McpListError' });
-    expect(page).toBeLessThan(100);
-  });
-
-  it.each([401, 403, 429, 500, 503])('answers with HTTP %i', async (status) => {
-    await using both = await startBoth(undefined, {
-      behaviour: (_request, answer) => {
-        answer.writeHead(status).end('token docs-token-1 of https://inner.example/ is bad');
-        return true;
-      },
-    });
-    expect(await both.server.call('echo', {}, { signal: calm })).toMatchObject({
-      error: { type: 'http_error', code: status },
-    });
-  });
-
-  it('is not there', async () => {
-    const both = await startBoth();
-    await both.fake.close();
-    expect(await both.server.call('echo', {}, { signal: calm })).toEqual({
-      error: { type: 'http_error', code: 502, message: 'The server could not be reached: ECONNREFUSED' },
-    });
-    expect(both.mcp.servers.conditions()).toEqual([
-      { name: 'docs', connections: 0, error: 'The server could not be reached: ECONNREFUSED' },
-    ]);
-    await both.mcp[Symbol.asyncDispose]();
   });
 });

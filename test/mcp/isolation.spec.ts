@@ -1,8 +1,10 @@
+// Slow: 3,000 calls over HTTP.
+
 import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
 import { FakeMcpServer } from '../../src/testing/index.js';
-import { startMcp } from './mcp-service.js';
+import { calm, startMcp } from './mcp-service.js';
 
 const SEED = 20_261_126;
 const CALLS = 3000;
@@ -11,8 +13,6 @@ const CALLS = 3000;
 const AT_ONCE = 24;
 
 const tenants = ['acme', 'globex', 'initech', 'umbrella'];
-const calm = new AbortController().signal;
-
 /** What a call must have brought, by its number. */
 interface Sent {
   readonly server: string;

@@ -6,8 +6,8 @@ import type { DynamicModule } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 
 import { ConfigModule } from '../../src/config/index.js';
-import { McpModule, McpObserver, type McpRequestRecord, McpServers } from '../../src/mcp/index.js';
-import { FakeClock } from '../../src/testing/index.js';
+import { McpModule, McpObserver, type McpRequestRecord, type McpServer, McpServers } from '../../src/mcp/index.js';
+import { FakeClock, type FakeMcpOptions, FakeMcpServer, type FakeMcpTool } from '../../src/testing/index.js';
 import { Clock } from '../../src/time/index.js';
 import { CollectedLog } from '../support/collected-log.js';
 
@@ -57,3 +57,37 @@ export async function startMcp(file: object, environment: Readonly<Record<string
     },
   };
 }
+
+/** A fake server, and the client side that knows it as `docs`. */
+export interface Both extends AsyncDisposable {
+  readonly fake: FakeMcpServer;
+  readonly mcp: McpService;
+  readonly server: McpServer;
+}
+
+/** Starts both. `entry`: further members of the server in MCP_SERVERS. */
+export async function startBoth(
+  tools: readonly FakeMcpTool[] = [{ name: 'echo' }],
+  options: FakeMcpOptions = {},
+  entry: object = {},
+): Promise<Both> {
+  const fake = await FakeMcpServer.start(tools, options);
+  const mcp = await startMcp({ servers: { docs: { url: fake.url, ...entry } } });
+  return {
+    fake,
+    mcp,
+    server: findServer(mcp),
+    async [Symbol.asyncDispose]() {
+      await mcp[Symbol.asyncDispose]();
+      await fake.close();
+    },
+  };
+}
+
+/** A server by its label, for a tenant. */
+export function findServer({ servers }: McpService, label = 'docs', tenant = 'acme'): McpServer {
+  return servers.find({ type: 'mcp', server_label: label }, tenant, 'tools[0]');
+}
+
+/** A signal that nobody aborts. */
+export const calm: AbortSignal = new AbortController().signal;

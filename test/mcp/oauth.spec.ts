@@ -6,9 +6,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 
 import type { McpServer } from '../../src/mcp/index.js';
 import { FakeMcpServer } from '../../src/testing/index.js';
-import { type McpService, startMcp } from './mcp-service.js';
-
-const calm = new AbortController().signal;
+import { calm, type McpService, startMcp } from './mcp-service.js';
 
 /** What the authorization server was asked for. */
 const asked: URLSearchParams[] = [];

@@ -3,22 +3,19 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import type { ReadableStream } from 'node:stream/web';
 
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createMcpHandler, type McpHttpHandler, McpServer as OfficialServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 
 import type { McpServer } from '../../src/mcp/index.js';
-import { type McpService, startMcp } from './mcp-service.js';
-
-const calm = new AbortController().signal;
+import { calm, findServer, type McpService, startMcp } from './mcp-service.js';
 
 let server: Server;
 let handler: McpHttpHandler;
 let service: McpService;
 const methods: string[] = [];
-let aborted = Promise.withResolvers<void>();
+let aborted = Promise.withResolvers<unknown>();
 
 function makeServer(): OfficialServer {
   const made = new OfficialServer(
@@ -38,7 +35,7 @@ function makeServer(): OfficialServer {
   made.registerTool('wait', { inputSchema: z.object({}) }, async (_args, context) => {
     const { signal } = context.mcpReq;
     if (!signal.aborted) await once(signal, 'abort');
-    aborted.resolve();
+    aborted.resolve(null);
     return { content: [] };
   });
   return made;
@@ -58,7 +55,7 @@ beforeAll(async () => {
       const answer = await handler.fetch(request);
       outgoing.writeHead(answer.status, Object.fromEntries(answer.headers));
       if (answer.body === null) outgoing.end();
-      else Readable.fromWeb(answer.body as ReadableStream).pipe(outgoing);
+      else Readable.fromWeb(answer.body).pipe(outgoing);
     })();
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -73,7 +70,7 @@ afterAll(async () => {
   server.close();
 });
 
-const find = (): McpServer => service.servers.find({ type: 'mcp', server_label: 'official' }, 'acme', 'tools[0]');
+const find = (): McpServer => findServer(service, 'official');
 
 it('speaks the newest version of the protocol with a server that has it', async () => {
   const listed = await find().list(calm);

@@ -199,25 +199,43 @@ export class FakeMcpServer implements AsyncDisposable {
   private take(message: FakeMcpMessage, session: string, headers: IncomingHttpHeaders, answer: ServerResponse): void {
     const { id, method, params = {} } = message;
     const isOld = this.options.transport === 'sse';
-    if (method === 'initialize' && !isOld) answer.setHeader('mcp-session-id', this.newSession(null));
-    else if (session === 'null') return void answer.writeHead(isOld ? 405 : 400).end();
-    else if (!this.sessions.has(session)) return void answer.writeHead(404).end();
     if (method === 'notifications/cancelled') this.calls.get(callKey(session, params['requestId']))?.abort.abort();
-    if (id === undefined) return void answer.writeHead(202).end();
+    const isFirst = method === 'initialize' && !isOld;
+    if (isFirst) answer.setHeader('mcp-session-id', this.newSession(null));
+    if (id === undefined || !(isFirst || this.sessions.has(session))) {
+      answer.writeHead(this.statusFor(session)).end();
+      return;
+    }
     const stream = isOld ? (this.sessions.get(session) ?? null) : null;
     const reply = (body: object): void => {
-      if (stream === null) return sendJson(answer, { jsonrpc: '2.0', id, ...body });
-      answer.writeHead(202).end();
-      sendEvent(stream, { jsonrpc: '2.0', id, ...body });
+      if (stream === null) sendJson(answer, { jsonrpc: '2.0', id, ...body });
+      else {
+        answer.writeHead(202).end();
+        sendEvent(stream, { jsonrpc: '2.0', id, ...body });
+      }
     };
-    if (method === 'initialize') return reply({ result: this.hello(params) });
-    if (method === 'tools/list') return reply({ result: this.page(params) });
-    if (method !== 'tools/call') return reply({ error: { code: NOT_FOUND, message: 'Method not found' } });
+    if (method !== 'tools/call') {
+      reply(this.replyTo(method, params));
+      return;
+    }
     if (this.options.answers === 'json' || stream !== null) {
       void this.run(params, headers, new AbortController().signal, null).then(reply);
       return;
     }
     void this.stream(message, session, headers, answer);
+  }
+
+  /** The status of what has no body: a notification, or a request without a session. */
+  private statusFor(session: string): number {
+    if (this.sessions.has(session)) return 202;
+    if (session !== 'null') return 404;
+    return this.options.transport === 'sse' ? 405 : 400;
+  }
+
+  private replyTo(method: string | undefined, params: Readonly<Record<string, unknown>>): object {
+    if (method === 'initialize') return { result: this.hello(params) };
+    if (method === 'tools/list') return { result: this.page(params) };
+    return { error: { code: NOT_FOUND, message: 'Method not found' } };
   }
 
   /** Answers a call with events that a client can resume. */

@@ -1,0 +1,160 @@
+import { createHash } from 'node:crypto';
+
+import type { Logger } from '@nestjs/common';
+
+import { hostOf } from '../config/index.js';
+import type { Clock } from '../time/index.js';
+import type { HttpClient } from './bounded-fetch.js';
+import { CalledServer } from './called-server.js';
+import { lowerCased } from './headers.js';
+import type { McpObserver } from './mcp-observer.js';
+import type { McpServer, McpToolParam } from './mcp-server.js';
+import { OAuthTokens } from './oauth-tokens.js';
+import { ServerConnections } from './server-connections.js';
+import type { ServerEntry } from './servers-file.js';
+
+/** What counts unless an entry says otherwise. */
+const DEFAULTS = {
+  connectMs: 10_000,
+  listMs: 30_000,
+  callMs: 60_000,
+  idleMs: 5 * 60_000,
+  maxConnections: 100,
+  maxRequests: 64,
+  maxResponseBytes: 4 * 1024 * 1024,
+  listMaxAgeMs: 60 * 60_000,
+};
+
+/** What a server is reached with. */
+export interface RunningServerParts {
+  readonly http: HttpClient;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly observer: McpObserver | null;
+}
+
+/** A request for a server: the tool that names it, who asks, and the credentials that the request brings. */
+export interface ServerRequest {
+  readonly tool: McpToolParam;
+  readonly tenant: string;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** What is exchanged for a token of the server; null where that is not needed. */
+  readonly callerToken: string | null;
+}
+
+/** A server with its connections, for all who use it. */
+export class RunningServer {
+  readonly url: URL;
+  readonly connections: ServerConnections;
+  /** Headers that requests may set; undefined: all, as the operator has given no credentials that they could act with. */
+  readonly forwardable: ReadonlySet<string> | undefined;
+  private readonly oauth: OAuthTokens | null;
+
+  /** `label`: also the name in metrics. */
+  constructor(
+    readonly label: string,
+    readonly entry: ServerEntry,
+    private readonly parts: RunningServerParts,
+  ) {
+    const { http, clock } = parts;
+    const { timeouts = {}, oauth } = entry;
+    this.url = new URL(entry.url);
+    this.forwardable = forwardableOf(entry);
+    this.oauth = oauth === undefined ? null : new OAuthTokens(oauth, http.bounded(DEFAULTS.maxResponseBytes), clock);
+    this.connections = new ServerConnections(
+      {
+        maxConnections: entry.max_connections ?? DEFAULTS.maxConnections,
+        maxRequests: entry.max_requests ?? DEFAULTS.maxRequests,
+        connectMs: timeouts.connect_ms ?? DEFAULTS.connectMs,
+        idleMs: timeouts.idle_ms ?? DEFAULTS.idleMs,
+      },
+      clock,
+    );
+  }
+
+  /** Whether its tokens are exchanged for those of callers. */
+  get needsCaller(): boolean {
+    return this.oauth?.needsCaller === true;
+  }
+
+  /** The server with the credentials of a request and of the operator. */
+  called({ tool, tenant, headers: own, callerToken }: ServerRequest): McpServer {
+    const { entry, url, connections } = this;
+    const { timeouts = {} } = entry;
+    const { http, ...parts } = this.parts;
+    const headers = { ...ownHeaders(entry), ...own };
+    // A token of the request takes the place of the operator's.
+    const tokens = own['authorization'] === undefined ? this.tokensFor(callerToken) : null;
+    const secrets = [
+      ...Object.values(headers).flatMap((value) => [value, ...value.split(' ')]),
+      entry.oauth?.client_secret ?? '',
+      callerToken ?? '',
+    ].filter((secret) => secret !== '');
+    return new CalledServer({
+      ...parts,
+      label: tool.server_label,
+      description: tool.server_description ?? entry.description ?? null,
+      metricLabel: this.label,
+      entry,
+      limits: {
+        listMs: timeouts.list_ms ?? DEFAULTS.listMs,
+        callMs: timeouts.call_ms ?? DEFAULTS.callMs,
+        listMaxAgeMs: entry.list_max_age_ms ?? DEFAULTS.listMaxAgeMs,
+      },
+      connections,
+      key: keyOf(tenant, headers, callerToken),
+      settings: {
+        url,
+        transport: entry.transport ?? 'auto',
+        headers,
+        tokens,
+        fetch: http.bounded(entry.max_response_bytes ?? DEFAULTS.maxResponseBytes),
+      },
+      secrets: () => (tokens?.last == null ? secrets : [...secrets, tokens.last]),
+      hosts: [url.host, hostOf(url)],
+    });
+  }
+
+  private tokensFor(callerToken: string | null): SentTokens | null {
+    return this.oauth && new SentTokens(this.oauth, callerToken);
+  }
+}
+
+/** The tokens that are sent for one caller, or for the service itself. */
+class SentTokens {
+  /** The latest; null before the first. */
+  last: string | null = null;
+
+  constructor(
+    private readonly oauth: OAuthTokens,
+    private readonly callerToken: string | null,
+  ) {}
+
+  async token(): Promise<string> {
+    return (this.last = await this.oauth.get(this.callerToken));
+  }
+
+  refused(): void {
+    void this.oauth.refused(this.callerToken, this.last);
+  }
+}
+
+function ownHeaders({ headers = {}, authorization }: ServerEntry): Readonly<Record<string, string>> {
+  const own = lowerCased(headers);
+  return authorization === undefined ? own : { ...own, authorization: `Bearer ${authorization}` };
+}
+
+function forwardableOf({ headers = {}, authorization, oauth, forward }: ServerEntry): ReadonlySet<string> | undefined {
+  if (forward !== undefined) return new Set(forward.map((name) => name.toLowerCase()));
+  const hasOwn = authorization !== undefined || oauth !== undefined || Object.keys(headers).length > 0;
+  return hasOwn ? new Set() : undefined;
+}
+
+/** Whose connection it is. A hash, so that no credential outlives its request in a key. */
+function keyOf(tenant: string, headers: Readonly<Record<string, string>>, callerToken: string | null): string {
+  const sorted = Object.entries(headers).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return createHash('sha256')
+    .update(JSON.stringify([tenant, sorted, callerToken]))
+    .digest('base64url');
+}

@@ -1,0 +1,108 @@
+import { writeFile } from 'node:fs/promises';
+
+import { describe, expect, it } from '@jest/globals';
+
+import type { McpServer } from '../../src/mcp/index.js';
+import { type FakeMcpCall, FakeMcpServer } from '../../src/testing/index.js';
+import { calm, findServer, startBoth, startMcp } from './mcp-service.js';
+
+describe('connections', () => {
+  it('begins a new session when the server has forgotten the old one, and calls once', async () => {
+    await using both = await startBoth();
+    await both.server.list(calm);
+    both.fake.forgetSessions();
+    expect(await both.server.call('echo', { n: 1 }, { signal: calm })).toEqual({ output: '{"n":1}' });
+    expect(both.fake.count('initialize')).toBe(2);
+    expect(both.mcp.records.at(-1)).toMatchObject({ outcome: 'ok' });
+  });
+
+  it('resumes a stream that has broken', async () => {
+    const heard = Promise.withResolvers<unknown>();
+    const handler = async (call: FakeMcpCall) => {
+      call.progress(1);
+      await heard.promise;
+      call.drop();
+      return 'late, but there';
+    };
+    await using both = await startBoth([{ name: 'breaks', handler }]);
+    const outcome = both.server.call('breaks', {}, { signal: calm, onProgress: () => heard.resolve(null) });
+    const over = outcome.then(() => true);
+    const soon = (): Promise<boolean> => new Promise((resolve) => setImmediate(resolve, false));
+    // The pause before the stream is asked for again begins when the break has been seen.
+    while (!(await Promise.race([over, soon()]))) both.mcp.clock.advance(10);
+    expect(await outcome).toEqual({ output: 'late, but there' });
+    expect(both.fake.count('tools/call')).toBe(1);
+  });
+
+  it('ends a call whose stream ends without an answer', async () => {
+    await using both = await startBoth();
+    await both.server.list(calm);
+    both.fake.behaviour = ({ message }, answer) => {
+      if (message.method !== 'tools/call') return false;
+      answer.writeHead(200, { 'content-type': 'text/event-stream' }).end(': nothing\n\n');
+      return true;
+    };
+    expect(await both.server.call('echo', {}, { signal: calm })).toMatchObject({
+      error: { type: 'mcp_protocol_error', message: 'The server ended the stream without an answer.' },
+    });
+  });
+
+  it('closes a connection that nothing uses, and all at the end', async () => {
+    const both = await startBoth();
+    await both.server.list(calm);
+    expect(both.mcp.servers.conditions()).toEqual([{ name: 'docs', error: null, connections: 1 }]);
+    both.mcp.clock.advance(5 * 60_000);
+    expect(both.mcp.servers.conditions()).toEqual([{ name: 'docs', error: null, connections: 0 }]);
+    await both.server.list(calm);
+    expect(both.fake.count('initialize')).toBe(2);
+    await both.mcp[Symbol.asyncDispose]();
+    expect(both.fake.openSessions).toBe(0);
+    await both.fake.close();
+  });
+
+  it('has no more connections than it may: the one that was idle longest makes room', async () => {
+    await using both = await startBoth(undefined, {}, { max_connections: 2 });
+    const of = (tenant: string): McpServer => findServer(both.mcp, 'docs', tenant);
+    for (const tenant of ['a', 'b', 'a', 'c']) await of(tenant).list(calm);
+    expect(both.fake.count('initialize')).toBe(3);
+    await of('a').list(calm);
+    expect(both.fake.count('initialize')).toBe(3);
+    await of('b').list(calm);
+    expect(both.fake.count('initialize')).toBe(4);
+    expect(both.mcp.servers.conditions()).toEqual([{ name: 'docs', error: null, connections: 2 }]);
+  });
+
+  it('hears that a list has changed', async () => {
+    await using both = await startBoth();
+    await both.server.list(calm);
+    const listedAt = both.mcp.clock.now();
+    both.mcp.clock.advance(1);
+    await both.fake.listened();
+    expect(both.server.isStale(listedAt)).toBe(false);
+    both.fake.changeTools([{ name: 'new' }]);
+    while (!both.server.isStale(listedAt)) await new Promise(setImmediate);
+    both.mcp.clock.advance(1);
+    expect(await both.server.list(calm)).toMatchObject([{ name: 'new' }]);
+    expect(both.server.isStale(both.mcp.clock.now())).toBe(false);
+    both.mcp.clock.advance(60 * 60_000 + 1);
+    expect(both.server.isStale(both.mcp.clock.now() - 60 * 60_000 - 1)).toBe(true);
+  });
+
+  it('keeps the connections of servers whose entries stay when the file changes', async () => {
+    await using fake = await FakeMcpServer.start([{ name: 'echo' }]);
+    await using mcp = await startMcp({ servers: { docs: { url: fake.url }, other: { url: fake.url } } });
+    await findServer(mcp, 'docs').list(calm);
+    await findServer(mcp, 'other').list(calm);
+    await writeFile(mcp.path, JSON.stringify({ servers: { docs: { url: fake.url } } }));
+    process.emit('SIGHUP');
+    while (mcp.servers.conditions().length > 1) await new Promise(setImmediate);
+    expect(mcp.servers.conditions()).toEqual([{ name: 'docs', error: null, connections: 1 }]);
+    expect(() => findServer(mcp, 'other')).toThrow("Missing required parameter: 'tools[0].server_url'.");
+    await writeFile(mcp.path, 'servers: [');
+    process.emit('SIGHUP');
+    while (mcp.log.complaints.length === 0) await new Promise(setImmediate);
+    expect(mcp.log.complaints.join()).toContain('the servers so far stay');
+    await findServer(mcp, 'docs').list(calm);
+    expect(fake.count('initialize')).toBe(2);
+  });
+});

@@ -1,0 +1,114 @@
+import { gzipSync } from 'node:zlib';
+
+import { describe, expect, it } from '@jest/globals';
+
+import { type FakeMcpCall, FakeMcpServer } from '../../src/testing/index.js';
+import { calm, startBoth } from './mcp-service.js';
+
+describe('servers that misbehave', () => {
+  const json = { 'content-type': 'application/json' };
+  const events = { 'content-type': 'text/event-stream' };
+  const call = (id: unknown, result: unknown): string => JSON.stringify({ jsonrpc: '2.0', id, result });
+  const long = 'x'.repeat(5000);
+
+  it.each([
+    [
+      'sends too long an answer',
+      json,
+      (id: unknown) => call(id, { content: [{ type: 'text', text: long }] }),
+      'more than 4096 bytes',
+    ],
+    [
+      'sends too long an event',
+      events,
+      (id: unknown) => `data: ${call(id, { content: [{ type: 'text', text: long }] })}\n\n`,
+      'more than 4096 bytes',
+    ],
+    [
+      'sends a bomb',
+      { ...json, 'content-encoding': 'gzip' },
+      () => gzipSync(Buffer.alloc(64 * 1024 * 1024)),
+      'more than 4096 bytes',
+    ],
+    ['sends no JSON', json, () => '<html>', 'is not valid'],
+    ['sends no message', json, () => '{"hello": 1}', 'is not valid'],
+    ['sends a result of another form', json, (id: unknown) => call(id, { content: 'hi' }), 'is not valid'],
+    ['sends HTML', { 'content-type': 'text/html' }, () => '<html>', 'is not valid'],
+    ['sends events without data', events, () => 'data: {"jsonrpc":\n\n', 'ended the stream without an answer'],
+  ] as const)('%s', async (_name, headers, body, words) => {
+    await using both = await startBoth(undefined, {}, { max_response_bytes: 4096 });
+    await both.server.list(calm);
+    both.fake.behaviour = ({ message }, answer) => {
+      if (message.method !== 'tools/call') return false;
+      answer.writeHead(200, headers).end(body(message.id));
+      return true;
+    };
+    expect(await both.server.call('echo', {}, { signal: calm })).toMatchObject({
+      error: { type: 'mcp_protocol_error', message: expect.stringContaining(words) },
+    });
+    both.fake.behaviour = null;
+    expect(await both.server.call('echo', {}, { signal: calm })).toEqual({ output: '{}' });
+  });
+
+  it('reads streams of any length in events that are not too long', async () => {
+    const handler = (running: FakeMcpCall): string => {
+      for (let step = 1; step <= 100; step++) running.progress(step, 100, 'x'.repeat(500));
+      return 'done';
+    };
+    await using both = await startBoth([{ name: 'chatty', handler }], {}, { max_response_bytes: 4096 });
+    expect(await both.server.call('chatty', {}, { signal: calm })).toEqual({ output: 'done' });
+  });
+
+  it('never follows a redirect to another origin, nor takes its credentials there', async () => {
+    await using elsewhere = await FakeMcpServer.start([{ name: 'echo' }]);
+    await using both = await startBoth(undefined, {}, { authorization: 'docs-token-1' });
+    await both.server.list(calm);
+    for (const status of [301, 302, 307, 308]) {
+      both.fake.behaviour = (_request, answer) => {
+        answer.writeHead(status, { location: elsewhere.url }).end();
+        return true;
+      };
+      expect(await both.server.call('echo', {}, { signal: calm })).toMatchObject({
+        error: { type: 'http_error', code: status },
+      });
+    }
+    expect(elsewhere.requests).toEqual([]);
+  });
+
+  it('ends pages that never end', async () => {
+    await using both = await startBoth([{ name: 'a' }, { name: 'b' }], { pageSize: 1 });
+    let page = 0;
+    both.fake.behaviour = ({ message }, answer) => {
+      if (message.method !== 'tools/list') return false;
+      const tools = [{ name: `t${page}`, inputSchema: { type: 'object' } }];
+      answer.writeHead(200, json).end(call(message.id, { tools, nextCursor: String((page += 1)) }));
+      return true;
+    };
+    await expect(both.server.list(calm)).rejects.toMatchObject({ name: 'McpListError' });
+    expect(page).toBeLessThan(100);
+  });
+
+  it.each([401, 403, 429, 500, 503])('answers with HTTP %i', async (status) => {
+    await using both = await startBoth(undefined, {
+      behaviour: (_request, answer) => {
+        answer.writeHead(status).end('token docs-token-1 of https://inner.example/ is bad');
+        return true;
+      },
+    });
+    expect(await both.server.call('echo', {}, { signal: calm })).toMatchObject({
+      error: { type: 'http_error', code: status },
+    });
+  });
+
+  it('is not there', async () => {
+    const both = await startBoth();
+    await both.fake.close();
+    expect(await both.server.call('echo', {}, { signal: calm })).toEqual({
+      error: { type: 'http_error', code: 502, message: 'The server could not be reached: ECONNREFUSED' },
+    });
+    expect(both.mcp.servers.conditions()).toEqual([
+      { name: 'docs', connections: 0, error: 'The server could not be reached: ECONNREFUSED' },
+    ]);
+    await both.mcp[Symbol.asyncDispose]();
+  });
+});
