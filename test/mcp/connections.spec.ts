@@ -47,6 +47,22 @@ describe('connections', () => {
     });
   });
 
+  it('closes the stream of a call that is over, also where the server does not', async () => {
+    await using both = await startBoth();
+    await both.server.list(calm);
+    const closed = Promise.withResolvers<unknown>();
+    both.fake.behaviour = ({ message }, answer) => {
+      if (message.method !== 'tools/call') return false;
+      answer.on('close', () => closed.resolve(null));
+      const result = { content: [{ type: 'text', text: 'done' }] };
+      answer.writeHead(200, { 'content-type': 'text/event-stream' });
+      answer.write(`data: ${JSON.stringify({ jsonrpc: '2.0', id: message.id, result })}\n\n`);
+      return true;
+    };
+    expect(await both.server.call('echo', {}, { signal: calm })).toEqual({ output: 'done' });
+    await closed.promise;
+  });
+
   it('closes a connection that nothing uses, and all at the end', async () => {
     const both = await startBoth();
     await both.server.list(calm);

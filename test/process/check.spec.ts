@@ -6,6 +6,7 @@ import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
+import { FakeMcpServer } from '../../src/testing/index.js';
 import { ChatUpstream } from '../support/chat-upstream/chat-upstream.js';
 import { freePorts } from '../support/free-ports.js';
 import { createEmptyDatabase, createTestDatabase } from '../support/postgres/test-database.js';
@@ -71,6 +72,30 @@ providers:
       ],
     });
     await upstream.close();
+  });
+
+  it('asks MCP servers once for their tools', async () => {
+    await using fake = await FakeMcpServer.start([{ name: 'a' }, { name: 'b' }]);
+    const servers = `
+servers:
+  docs: { url: '${fake.url}', authorization: '\${DOCS_TOKEN}', tools: [a] }
+  down: { url: 'http://127.0.0.1:${await freePorts()}/mcp' }
+`;
+    const variables = { MCP_SERVERS: await write('servers.yaml', servers), DOCS_TOKEN: 'secret-0123456789' };
+    expect(await check(variables)).toEqual({
+      code: 1,
+      lines: [
+        OK,
+        'ok      MCP_SERVERS: servers.yaml',
+        "ok      MCP server 'docs': answers, 1 tools",
+        "fault   MCP server 'down': does not list its tools: The server could not be reached: ECONNREFUSED",
+        'ok      STATE: memory',
+        '1 fault.',
+      ],
+    });
+    expect(fake.count('tools/list')).toBe(1);
+    expect(fake.requests.at(-1)?.headers.authorization).toBe('Bearer secret-0123456789');
+    expect(fake.openSessions).toBe(0);
   });
 
   it('names all variables that are not valid', async () => {
