@@ -14,6 +14,7 @@ import {
   type McpCallOptions,
   McpListError,
   type McpOutcome,
+  type McpProgress,
   type McpServer,
   type McpToolFilter,
   type McpToolInfo,
@@ -105,7 +106,7 @@ export class CalledServer implements McpServer {
       const result = await this.request('call', name, limits.callMs, signal, (connection, limited, renew) =>
         connection.call(name, args, limited, (progress) => {
           renew();
-          onProgress?.(progress);
+          onProgress?.(this.withoutSecrets(progress) as McpProgress);
         }),
       );
       if (result.isError === true) {
@@ -179,16 +180,20 @@ export class CalledServer implements McpServer {
 
   /** The message of a failure for clients and the log. */
   private wordsOf({ message }: McpFailure): string {
-    const { hosts, secrets } = this.parts;
-    return scrub(message, [...secrets(), ...hosts]);
+    return scrub(message, [...this.secrets, ...this.parts.hosts]);
   }
 
   /** A value that a server has sent, without the credentials that it was sent. */
   private withoutSecrets(value: unknown): unknown {
-    const secrets = this.parts.secrets().filter(({ length }) => length >= SHORTEST_SECRET);
+    const { secrets } = this;
     const text = typeof value === 'string' ? value : JSON.stringify(value);
     if (secrets.length === 0 || !quotesKnownSecret(text, secrets)) return value;
     return typeof value === 'string' ? redact(value, secrets) : redactDeeply(value, secrets);
+  }
+
+  /** Shorter texts are parts of many others. */
+  private get secrets(): readonly string[] {
+    return this.parts.secrets().filter(({ length }) => length >= SHORTEST_SECRET);
   }
 }
 

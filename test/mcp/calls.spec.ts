@@ -67,7 +67,7 @@ describe('lists and calls', () => {
         { name: 'leaks', handler: ({ headers }) => `header: ${headers.authorization}` },
       ],
       {},
-      { authorization: 'docs-token-1' },
+      { authorization: 'docs-token-1', headers: { 'x-level': '2', 'x-app': 'e' } },
     );
     expect(await both.server.call('fails', {}, { signal: calm })).toEqual({
       error: {

@@ -1,9 +1,12 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 
 import { describe, expect, it } from '@jest/globals';
 
 import { type FakeMcpCall, FakeMcpServer } from '../../src/testing/index.js';
-import { calm, startBoth } from './mcp-service.js';
+import { calm, findServer, startBoth, startMcp } from './mcp-service.js';
 
 describe('servers that misbehave', () => {
   const json = { 'content-type': 'application/json' };
@@ -73,6 +76,20 @@ describe('servers that misbehave', () => {
       });
     }
     expect(elsewhere.requests).toEqual([]);
+  });
+
+  it('sends nothing to another origin that the stream of an older server names', async () => {
+    await using elsewhere = await FakeMcpServer.start([{ name: 'echo' }], { transport: 'sse' });
+    await using old = createServer((request, answer) => {
+      if (request.method !== 'GET') answer.writeHead(405).end();
+      else answer.writeHead(200, events).write(`event: endpoint\ndata: ${elsewhere.origin}/messages?s=1\n\n`);
+    }).listen(0, '127.0.0.1');
+    await once(old, 'listening');
+    const url = `http://127.0.0.1:${(old.address() as AddressInfo).port}/sse`;
+    await using mcp = await startMcp({ servers: { docs: { url, authorization: 'docs-token-1' } } });
+    expect(await findServer(mcp).call('echo', {}, { signal: calm })).toHaveProperty('error');
+    expect(elsewhere.requests).toEqual([]);
+    old.closeAllConnections();
   });
 
   it('ends pages that never end', async () => {
