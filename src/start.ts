@@ -137,15 +137,8 @@ async function simulate(given: Variables): Promise<void> {
   // What the environment says of upstreams, databases, keys and limits is not for tests, and the first line is the URL.
   const fixed = {
     ...{ STATE, SIMULATOR_CONTROL, LOG_LEVEL: 'error', NODE_ENV: '', WORKERS: 1, HOST: '127.0.0.1' },
-    ...{
-      PROVIDERS_FILE: '',
-      MCP_SERVERS: '',
-      API_KEYS: '',
-      KEYS_FILE: '',
-      LIMITS_FILE: '',
-      JWT_ISSUER: '',
-      METRICS: false,
-    },
+    ...{ PROVIDERS_FILE: '', MCP_SERVERS: '', API_KEYS: '', KEYS_FILE: '', LIMITS_FILE: '' },
+    ...{ JWT_ISSUER: '', METRICS: false },
   };
   try {
     process.stdout.write(`${await serve({ ...unsetOf(others), ...fixed, ...given })}/v1\n`);
