@@ -17,9 +17,10 @@ interface Found<Owner> {
 
 /** Watches one file: asked after every test, it knows which of them opened what is still open at the end. */
 export class Leftovers<Owner extends object> {
-  private readonly before = new Set(openThings());
+  private readonly before = new WeakSet(openThings());
   private readonly timersBefore = countTimers();
-  private readonly owners = new Map<unknown, Owner | null>();
+  /** Weak: what a test closes would keep its whole service until the file ends. */
+  private readonly owners = new WeakMap<object, Owner | null>();
   /** Since whom so many timers more than before were never fewer again. */
   private timerOwners: (Owner | null)[] = [];
 
@@ -66,9 +67,9 @@ subscribe('worker_threads', (message) => {
   worker.once('exit', () => threads.delete(worker));
 });
 
-function openThings(): readonly unknown[] {
+function openThings(): readonly object[] {
   // Undocumented, and the only way to learn what keeps a process alive by more than its kind.
-  const handles = (process as unknown as { _getActiveHandles(): unknown[] })._getActiveHandles();
+  const handles = (process as unknown as { _getActiveHandles(): object[] })._getActiveHandles();
   const onProcess = process
     .eventNames()
     .flatMap((event) => process.rawListeners(event as 'exit').map((listener) => listenerOf(event, listener)));
@@ -84,7 +85,7 @@ function listenerOf(event: string | symbol, listener: object): Listener {
 }
 
 /** Not what this process was born with, nor a socket that was closed and is about to go. */
-function isOfTests(handle: unknown): boolean {
+function isOfTests(handle: object): boolean {
   if (handle instanceof Socket && handle.destroyed) return false;
   return handle !== process.stdin && handle !== process.stdout && handle !== process.stderr;
 }

@@ -104,6 +104,48 @@ describe('a spec that shares the modules of its worker', () => {
     expect(await titles(1)).toEqual(['gives 1', 'gives 1']);
   });
 
+  it('lets go of what earlier files held, and of what its own tests have closed', async () => {
+    const held = 'export const held: WeakRef<object>[] = [];';
+    const spec = `
+      import { setImmediate as nextLoopTurn } from 'node:timers/promises';
+      import { setFlagsFromString } from 'node:v8';
+      import { runInNewContext } from 'node:vm';
+
+      import { describe, expect, it } from '@jest/globals';
+
+      import { held } from './held.js';
+
+      setFlagsFromString('--expose-gc');
+      const collect: () => void = runInNewContext('gc');
+
+      async function isGone(those: readonly WeakRef<object>[]): Promise<boolean> {
+        await nextLoopTurn();
+        collect();
+        return those.every((each) => each.deref() === undefined);
+      }
+
+      const earlier = [...held];
+      const closed: WeakRef<object>[] = [];
+      describe('a block', () => {
+        const service = { of: 'this block' };
+        held.push(new WeakRef(service));
+        it('uses its service', () => expect(service).toBeDefined());
+      });
+      it('listens', () => {
+        const listener = (): void => undefined;
+        process.on('question', listener);
+        closed.push(new WeakRef(listener));
+      });
+      it('listens no more', () => void process.removeAllListeners('question'));
+      it(\`lets go of \${earlier.length} of earlier files\`, async () => expect(await isGone(earlier)).toBe(true));
+      it('lets go of the listener', async () => expect(await isGone(closed)).toBe(true));
+    `;
+    const { testResults } = await run({ 'held.ts': held, 'one.spec.ts': spec, 'two.spec.ts': spec });
+    const all = testResults.flatMap(({ assertionResults }) => assertionResults);
+    expect(all.filter(({ status }) => status !== 'passed')).toEqual([]);
+    expect(all.map(({ title }) => title)).toContain('lets go of 1 of earlier files');
+  });
+
   it('is reported with the lines of its TypeScript, and with its assertions counted', async () => {
     const spec = `
       import { expect, it } from '@jest/globals';

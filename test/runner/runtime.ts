@@ -13,9 +13,10 @@ import { sourceMaps } from './typescript.js';
 
 const require = createRequire(import.meta.url);
 
-/** Jest's circus finds its own state and the time limit of a file there. */
-const HANDLERS = Symbol.for('EVENT_HANDLERS');
+/** Where jest's circus finds the time limit of a file. */
 const TIME_LIMIT = Symbol.for('TEST_TIMEOUT_SYMBOL');
+/** The symbols under which it keeps its state in the global object: that of the state is another one for each file. */
+const CIRCUS = new Set(['JEST_STATE_SYMBOL', 'EVENT_HANDLERS', TIME_LIMIT.description]);
 
 /** What jest's runner and circus call of a runtime. Coverage is not collected: Node does that itself, with NODE_V8_COVERAGE. */
 export default class SharedRuntime {
@@ -44,12 +45,13 @@ export default class SharedRuntime {
     return import(pathToFileURL(path).href);
   }
 
-  /** Circus itself, anew for every file: its state is in its module. */
+  /** Circus itself, anew for every file: its state is in its module. What holds the former one holds its tests, and their services. */
   requireInternalModule(path: string): unknown {
-    Reflect.deleteProperty(globalThis, HANDLERS);
-    Reflect.deleteProperty(globalThis, TIME_LIMIT);
+    for (const symbol of Object.getOwnPropertySymbols(globalThis))
+      if (CIRCUS.has(symbol.description)) Reflect.deleteProperty(globalThis, symbol);
     Reflect.deleteProperty(require.cache, path);
-    return require(path);
+    // Each `require` lists all that it gave.
+    return createRequire(import.meta.url)(path);
   }
 
   requireModule(path: string): unknown {
