@@ -13,6 +13,10 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** Jest replaces it while a file runs. */
 const exit = process.exit.bind(process);
 
+// Only a worker has a parent that it is connected with. Node would take its heap apart, which may take longer than jest lets a worker end:
+// it would kill it, and warn of something left open.
+if (process.connected) process.once('beforeExit', () => exit());
+
 let hasRunFile = false;
 
 /**
@@ -20,7 +24,6 @@ let hasRunFile = false;
  * `workerIdleMemoryLimit` looks while the worker's next file runs, and ends that with SIGTERM: its services shut down in the middle of a test.
  */
 function endGrownWorker(limitMegabytes: number): void {
-  // Only a worker has a parent that it is connected with.
   if (hasRunFile && process.connected && process.memoryUsage().heapUsed > limitMegabytes * 2 ** 20) exit(1);
   hasRunFile = true;
 }
