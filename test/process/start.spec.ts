@@ -39,6 +39,16 @@ describe('a start without any configuration', () => {
     expect(final.output_text).toBe(response.output_text);
   });
 
+  it('does not load what fetch and WebSocket of Node are made of', async () => {
+    const say = `process.once('exit', () => console.log('loaded: ' + process.moduleLoadList.filter((name) => /undici|zlib$/.test(name))))`;
+    const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(say)}`;
+    const { kill, exited } = await startProcess({ NODE_OPTIONS });
+    kill('SIGTERM');
+    const { stdout } = await exited;
+    expect(stdout).toMatch(/^loaded: .*zlib/m);
+    expect(stdout).not.toMatch(/^loaded: .*undici/m);
+  });
+
   it('says where it listens, what answers, where state is and what to try', async () => {
     const { origin, exited, kill } = await startProcess();
     kill('SIGTERM');
