@@ -19,7 +19,6 @@ import {
   Satisfies,
   stringOr,
   unionBy,
-  Violation,
   wrongType,
   type Check,
 } from '../../validation/index.js';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 
 import type { Tenant } from '../../../access/index.js';
-import type { BackgroundRuns, EventLog, LogBatch, ResponseStore, Run, StateBackend } from '../../../state/index.js';
+import type { BackgroundRuns, EventLog, LogBatch, Run, StateBackend } from '../../../state/index.js';
 import { requireAlike, requireMatch } from '../assertions.js';
 import { part } from '../part.js';
 import { append, newTenant } from '../records.js';
