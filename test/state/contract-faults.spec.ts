@@ -109,7 +109,7 @@ const FAULTS: readonly StateFault[] = [
     what: 'never ends what runs',
     group: 'runs: the life of a background response',
     notices: 'ends completed',
-    subject: broken(({ responses }) => Object.assign(responses, { finish: async () => undefined })),
+    subject: broken(({ runs }) => Object.assign(runs, { finish: async () => undefined })),
   },
   {
     what: 'counts no limits',

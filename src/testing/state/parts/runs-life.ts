@@ -189,7 +189,7 @@ export const RUNS_LIFE = part(
       for (const how of ['deleted', 'expired', 'expired and purged']) {
         it(`gives the context of a parent that is ${how}`, async () => {
           await using other = await open();
-          const { responses } = other.backend;
+          const { responses, runs } = other.backend;
           await append(responses, tenant, 'root');
           await append(responses, tenant, 'parent', { parentId: 'root' });
           await enqueue(runs, tenant, 'a', { parentId: 'parent' });
@@ -245,7 +245,7 @@ export const RUNS_LIFE = part(
 
     it('is found while it waits by the time of its creation, oldest first', async () => {
       await using other = await open();
-      const { responses, log } = other.backend;
+      const { responses, runs, log } = other.backend;
       const second = (seconds: number): number => START / 1000 + seconds;
       const waitingBefore = async (seconds: number, limit = 100): Promise<unknown> =>
         (await runs.queuedBefore(second(seconds) * 1000, limit)).map((waiting) => [waiting.tenant, waiting.responseId]);
