@@ -2,6 +2,7 @@ import type { ModuleMetadata } from '@nestjs/common';
 
 import type { Authenticator } from './access/index.js';
 import type { AsyncVariables, Variables } from './config/index.js';
+import type { InjectedTools } from './mcp/index.js';
 import type { IdGenerator } from './protocol/index.js';
 import type { ModelProviderBase, ProviderKind } from './providers/index.js';
 import type { Admission, PassPolicy, TurnObserver } from './responses/index.js';
@@ -64,6 +65,12 @@ export interface AntiphonSeams {
    * event of the turns that they take part in.
    */
   readonly passPolicies?: readonly Seam<PassPolicy>[];
+
+  /**
+   * Tools of the program, methods marked `@ServerTool`, that turns get though their requests do not name them. Default: none; requests name
+   * a server by its label. Cost: the definitions of the tools are input of the model.
+   */
+  readonly injectedTools?: readonly InjectedTools[];
 
   /**
    * Further state backends, by the value of STATE that selects them, in addition to `memory`, `sqlite`, `postgres` and `redis`.

@@ -30,6 +30,21 @@ export {
 export type { Continuation, Continuations, Transcript } from './context/index.js';
 export { createAdapter } from './http/index.js';
 export { LimitedAdmission } from './limits/index.js';
+export {
+  type InjectedTools,
+  type JsonInput,
+  type McpProgress,
+  type McpToolAnnotations,
+  ServerTool,
+  type ServerToolContext,
+  ServerToolError,
+  type ServerToolHandler,
+  type ServerToolOptions,
+  type ServerToolPart,
+  type ServerToolResult,
+  type StandardInput,
+  type StandardResult,
+} from './mcp/index.js';
 export * from './protocol/index.js';
 export * from './providers/index.js';
 export * from './providers/responses/index.js';

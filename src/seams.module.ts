@@ -6,6 +6,7 @@ import type { AntiphonSeams } from './antiphon-options.js';
 import { selectBackend } from './backends.js';
 import { Environment } from './config/index.js';
 import { LimitedAdmission } from './limits/index.js';
+import { INJECTED_TOOLS } from './mcp/index.js';
 import { IdGenerator, UuidIdGenerator } from './protocol/index.js';
 import { FORWARDED_HEADERS, PROVIDER_KINDS, PROVIDERS, type ProviderKind } from './providers/index.js';
 import { Admission, OBSERVERS, PASS_POLICIES } from './responses/index.js';
@@ -23,7 +24,7 @@ const TIMED_IDS: Seam<IdGenerator> = {
 @Module({})
 export class SeamsModule {
   static with(seams: AntiphonSeams): DynamicModule {
-    const { imports = [], providerKinds = {}, forwardedHeaders = [] } = seams;
+    const { imports = [], providerKinds = {}, forwardedHeaders = [], injectedTools = [] } = seams;
     const providers: readonly Provider[] = [
       provideSeam(Clock, seams.clock ?? SharedClock),
       provideSeam(IdGenerator, seams.ids ?? TIMED_IDS),
@@ -41,6 +42,7 @@ export class SeamsModule {
       ...provideSeams(OBSERVERS, seams.observers ?? []),
       ...provideSeams(PASS_POLICIES, seams.passPolicies ?? []),
       { provide: FORWARDED_HEADERS, useValue: forwardedHeaders },
+      { provide: INJECTED_TOOLS, useValue: injectedTools },
     ];
     return {
       module: SeamsModule,
@@ -49,7 +51,7 @@ export class SeamsModule {
       providers: [...providers],
       exports: [
         ...[Clock, IdGenerator, Authenticator, Admission, StateBackend],
-        ...[PROVIDERS, PROVIDER_KINDS, OBSERVERS, PASS_POLICIES, FORWARDED_HEADERS],
+        ...[PROVIDERS, PROVIDER_KINDS, OBSERVERS, PASS_POLICIES, FORWARDED_HEADERS, INJECTED_TOOLS],
       ],
     };
   }

@@ -28,6 +28,7 @@ import { AuditedBackend } from './audited-backend.js';
 import { HelpCommand } from './help-command.js';
 import { platform } from './platform.js';
 import { RegionIds } from './region-ids.js';
+import { StockModule } from './stock-tools.js';
 import { TeamDirectory } from './tenants.js';
 import { UsageMeter } from './usage-meter.js';
 import { WeatherTool } from './weather-tool.js';
@@ -232,6 +233,46 @@ describe('the pass policies of the platform', () => {
     const { created_at: createdAt } = await client.responses.create({ model: 'm', input: 'When?' });
     expect(createdAt).toBe(app.get(Clock).nowInSeconds());
     expect(app.get(Environment).STATE).toBe('memory');
+  });
+});
+
+describe('the tools of the platform', () => {
+  let app: NestFastifyApplication;
+
+  beforeAll(async () => {
+    const environment = { LOG_LEVEL: 'fatal' };
+    const injectedTools = [{ server: 'stock' }];
+    app = await createApp({ environment, imports: [StockModule], injectedTools, providers: [ScriptedProvider] });
+    await app.listen(0, '127.0.0.1');
+  });
+
+  afterAll(() => app.close());
+
+  it('are run by the service, and change something only once the user has agreed', async () => {
+    const client = new OpenAI({ apiKey: 'unused', baseURL: `${await app.getUrl()}/v1`, maxRetries: 0 });
+    const call = (name: string, args: object) =>
+      [
+        { type: 'function_call', name: `stock__${name}`, key: name },
+        { type: 'function_call_arguments', delta: JSON.stringify(args), key: name },
+      ] as const;
+    app
+      .get(ScriptedProvider)
+      .reply(...call('look_up', { sku: 'A-1' }))
+      .reply(...call('order', { sku: 'A-1', pieces: 2 }))
+      .reply({ type: 'text', delta: 'They are yours.' });
+    const first = await client.responses.create({ model: 'm', input: 'Two of A-1, please.' });
+    expect(first.output).toMatchObject([
+      { type: 'mcp_list_tools', server_label: 'stock' },
+      { type: 'mcp_call', name: 'look_up', output: '3 pieces' },
+      { type: 'mcp_approval_request', name: 'order', arguments: '{"sku":"A-1","pieces":2}' },
+    ]);
+    const approval = {
+      type: 'mcp_approval_response',
+      approval_request_id: first.output[2]?.id ?? '',
+      approve: true,
+    } as const;
+    const second = await client.responses.create({ model: 'm', input: [approval], previous_response_id: first.id });
+    expect(second.output).toMatchObject([{ type: 'mcp_call', output: 'Ordered for anybody.' }, { type: 'message' }]);
   });
 });
 

@@ -5,6 +5,7 @@ import { AuditedBackend } from './audited-backend.js';
 import { EchoKind } from './echo-kind.js';
 import { HelpCommand } from './help-command.js';
 import { RegionIds } from './region-ids.js';
+import { StockModule } from './stock-tools.js';
 import { TeamAuthenticator, TeamsModule } from './tenants.js';
 import { TokenBudget } from './token-budget.js';
 import { UsageModule } from './usage.gateway.js';
@@ -15,7 +16,7 @@ import { WordFilter } from './word-filter.js';
 /** A customised service that uses every extension point. */
 export const platform: AntiphonOptions = {
   environment: { STATE: 'audited' },
-  imports: [SimulatorModule, TeamsModule, UsageModule],
+  imports: [SimulatorModule, TeamsModule, UsageModule, StockModule],
   authenticator: TeamAuthenticator,
   admission: { useClass: TokenBudget },
   state: { audited: AuditedBackend },
@@ -23,6 +24,7 @@ export const platform: AntiphonOptions = {
   ids: { useFactory: () => new RegionIds('e0') },
   observers: [{ useExisting: UsageMeter }],
   passPolicies: [WordFilter, HelpCommand, WeatherTool],
+  injectedTools: [{ server: 'stock', models: ['acme-*'] }],
   providers: [AcmeProvider],
   providerKinds: { echo: EchoKind },
   forwardedHeaders: ['x-team-trace'],

@@ -57,6 +57,8 @@ export interface McpProgress {
 /** Settings of a call. */
 export interface McpCallOptions {
   readonly signal: AbortSignal;
+  /** The response that the call belongs to, for tools of the program. */
+  readonly responseId?: string;
   readonly onProgress?: (progress: McpProgress) => void;
 }
 

@@ -1,6 +1,6 @@
 import { Inject, Injectable, Logger, type OnApplicationShutdown, type OnModuleInit, Optional } from '@nestjs/common';
 
-import { Environment, firstLineOf, WatchedFile } from '../config/index.js';
+import { Environment, EnvironmentError, firstLineOf, WatchedFile } from '../config/index.js';
 import { faultOfPublicUrl } from '../outbound/index.js';
 import { ApiError } from '../protocol/index.js';
 import { requirePackages } from '../require-packages.js';
@@ -9,6 +9,7 @@ import type { HttpClient } from './bounded-fetch.js';
 import { faultOfHeader, lowerCased } from './headers.js';
 import { McpObserver } from './mcp-observer.js';
 import { McpListError, type McpServer, type McpToolParam } from './mcp-server.js';
+import { OwnServers } from './own-servers.js';
 import { readServersFile } from './read-servers-file.js';
 import { RunningServer, type RunningServerParts } from './running-server.js';
 import type { ServerEntry, ServersFile } from './servers-file.js';
@@ -40,7 +41,7 @@ export interface McpServerAnswer {
   readonly error: string | null;
 }
 
-/** The MCP servers that the service calls: those of MCP_SERVERS, and those of clients as far as MCP_CLIENT_URLS allows. */
+/** The servers of tools: those of MCP_SERVERS, of the program itself, and of clients as far as MCP_CLIENT_URLS allows. */
 @Injectable()
 export class McpServers implements OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger('McpServers');
@@ -60,6 +61,7 @@ export class McpServers implements OnModuleInit, OnApplicationShutdown {
   constructor(
     { MCP_SERVERS, MCP_CLIENT_URLS }: Environment,
     private readonly clock: Clock,
+    @Optional() @Inject(OwnServers) private readonly own: OwnServers | null = null,
     @Optional() @Inject(McpObserver) observer: McpObserver | null = null,
   ) {
     this.path = MCP_SERVERS;
@@ -121,6 +123,7 @@ export class McpServers implements OnModuleInit, OnApplicationShutdown {
 
   /** Whether the service runs a tool itself; otherwise it is left to the upstream. */
   runs(tool: McpToolParam, tenant: string): boolean {
+    if (this.own?.names(tool) === true) return true;
     if (this.known(tool, tenant) !== undefined) return true;
     const { server_url: url, connector_id: connector, tunnel_id: tunnel } = tool;
     if (connector != null || tunnel != null) return false;
@@ -136,6 +139,8 @@ export class McpServers implements OnModuleInit, OnApplicationShutdown {
    * @param callerToken the caller's own token, for servers that exchange it
    */
   find(tool: McpToolParam, tenant: string, param: string, callerToken?: string): McpServer {
+    const own = this.own?.find(tool, tenant, param);
+    if (own !== undefined) return own;
     const headers = headersOf(tool, param);
     const server = this.known(tool, tenant);
     if (server === undefined) {
@@ -212,6 +217,8 @@ export class McpServers implements OnModuleInit, OnApplicationShutdown {
 
   /** Servers whose entries are unchanged keep their connections. */
   private take({ servers = {}, connectors = {} }: ServersFile): void {
+    const both = Object.keys(servers).find((label) => this.own?.has(label) === true);
+    if (both !== undefined) throw new EnvironmentError([`MCP_SERVERS: the program has tools of its own as '${both}'`]);
     const before = this.running;
     this.running = new Map(
       Object.entries(servers).map(([label, entry]) => {

@@ -6,24 +6,13 @@ import { hostOf } from '../config/index.js';
 import type { Clock } from '../time/index.js';
 import type { HttpClient } from './bounded-fetch.js';
 import { CalledServer } from './called-server.js';
+import { DEFAULTS } from './defaults.js';
 import { lowerCased } from './headers.js';
 import type { McpObserver } from './mcp-observer.js';
 import type { McpServer, McpToolParam } from './mcp-server.js';
 import { OAuthTokens } from './oauth-tokens.js';
 import { ServerConnections } from './server-connections.js';
 import type { ServerEntry } from './servers-file.js';
-
-/** What counts unless an entry says otherwise. */
-const DEFAULTS = {
-  connectMs: 10_000,
-  listMs: 30_000,
-  callMs: 60_000,
-  idleMs: 5 * 60_000,
-  maxConnections: 100,
-  maxRequests: 64,
-  maxResponseBytes: 4 * 1024 * 1024,
-  listMaxAgeMs: 60 * 60_000,
-};
 
 /** What a server is reached with. */
 export interface RunningServerParts {

@@ -113,6 +113,7 @@ describe('docs/extending.md', () => {
   it.each([
     'provider/acme.provider.ts',
     'provider/acme.provider.spec.ts',
+    'platform/stock-tools.ts',
     'platform/weather-tool.ts',
     'platform/help-command.ts',
     'platform/platform.ts',

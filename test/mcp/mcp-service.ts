@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import type { DynamicModule } from '@nestjs/common';
+import type { DynamicModule, Type } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 
 import { ConfigModule } from '../../src/config/index.js';
@@ -23,8 +23,12 @@ export interface McpService extends AsyncDisposable {
   readonly path: string;
 }
 
-/** Starts the client side with the content of MCP_SERVERS. */
-export async function startMcp(file: object, environment: Readonly<Record<string, unknown>> = {}): Promise<McpService> {
+/** Starts the client side with the content of MCP_SERVERS, and providers of a program. */
+export async function startMcp(
+  file: object,
+  environment: Readonly<Record<string, unknown>> = {},
+  providers: readonly Type[] = [],
+): Promise<McpService> {
   const folder = await mkdtemp(join(tmpdir(), 'antiphon-mcp-'));
   const path = join(folder, 'servers.json');
   await writeFile(path, JSON.stringify(file));
@@ -41,6 +45,7 @@ export async function startMcp(file: object, environment: Readonly<Record<string
   };
   const module = await Test.createTestingModule({
     imports: [ConfigModule.forRoot({ MCP_SERVERS: path, ...environment }), seams, McpModule],
+    providers: [...providers],
   }).compile();
   const log = CollectedLog.begin();
   await module.init();

@@ -5,6 +5,7 @@ import OpenAI, { type ClientOptions } from 'openai';
 
 import {
   AntiphonModule,
+  type AntiphonOptions,
   configureApp,
   createAdapter,
   type ModelProviderBase,
@@ -17,6 +18,7 @@ export interface ServiceOptions {
   readonly providers?: readonly Type<ModelProviderBase>[];
   /** Modules of the test's own, such as one with an observer. */
   readonly imports?: NonNullable<ModuleMetadata['imports']>;
+  readonly injectedTools?: AntiphonOptions['injectedTools'];
   /** Contracts to replace, by their DI token. */
   readonly overrides?: readonly (readonly [token: InjectionToken, value: unknown])[];
 }
@@ -39,9 +41,10 @@ export interface Service extends AsyncDisposable {
 
 /** Starts the service the way a user's test does: our module, overridden providers, configureApp. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
-  const { environment, providers, imports = [], overrides = [] } = options;
+  const { environment, providers, imports = [], injectedTools = [], overrides = [] } = options;
   const module = AntiphonModule.forRoot({
     environment: { DRAIN_TIMEOUT_MS: 0, ...environment },
+    injectedTools,
     ...(providers === undefined ? { imports: [SimulatorModule.asFallback(), ...imports] } : { imports, providers }),
   });
   const builder = Test.createTestingModule({ imports: [module] });

@@ -27,6 +27,8 @@ export interface PlannedCall extends McpCall {
 export interface RunOptions {
   /** Most calls at once. */
   readonly parallel: number;
+  /** The response that the calls belong to. */
+  readonly responseId: string;
   readonly signal: AbortSignal;
   readonly clock: Clock;
   /** A sign of life is given after this time, ms: a slow tool is no silent model. 0: none is needed. */
@@ -48,7 +50,7 @@ export async function* runCalls(
   calls: readonly PlannedCall[],
   options: RunOptions,
 ): AsyncGenerator<readonly ModelEvent[]> {
-  const { parallel, signal, stored } = options;
+  const { parallel, stored } = options;
   const running = new Map<number, Promise<{ readonly index: number; readonly outcome: McpOutcome }>>();
   let begun = 0;
   while (begun < calls.length || running.size > 0) {
@@ -62,7 +64,7 @@ export async function* runCalls(
         const index = first + offset;
         running.set(
           index,
-          send(call, signal).then((outcome) => ({ index, outcome })),
+          send(call, options).then((outcome) => ({ index, outcome })),
         );
       }
     }
@@ -146,9 +148,9 @@ export function readArguments(text: string): Readonly<Record<string, unknown>> |
 
 async function send(
   { server, name, arguments: given, outcome }: PlannedCall,
-  signal: AbortSignal,
+  { signal, responseId }: RunOptions,
 ): Promise<McpOutcome> {
-  return outcome ?? server.call(name, readArguments(given) ?? {}, { signal });
+  return outcome ?? server.call(name, readArguments(given) ?? {}, { signal, responseId });
 }
 
 /** Waits for a promise; undefined when it is time for a sign of life. */

@@ -31,10 +31,11 @@ const UNANSWERED = 'The call was not run: nobody has approved it.';
 export class McpFunctions {
   private readonly byName = new Map<string, McpFunction>();
 
-  /** `labels`: the servers that the service calls. */
+  /** `labels`: the servers that the service calls; `injected`: those of them that the request does not name. */
   constructor(
     private readonly labels: ReadonlySet<string>,
     functions: Iterable<McpFunction>,
+    private readonly injected: readonly string[] = [],
   ) {
     for (const each of functions) this.byName.set(nameOf(each.label, each.tool.name), each);
   }
@@ -51,8 +52,11 @@ export class McpFunctions {
    */
   ask(question: Turn, { isOffered, isFirst }: { readonly isOffered: boolean; readonly isFirst: boolean }): Turn {
     const { settings, parameters } = question;
+    const injected = this.injected.map((label) => ({ type: 'mcp', server_label: label }));
     const replace = (tools: readonly object[]): Tool[] =>
-      tools.flatMap((tool) => (this.isOwn(tool) ? (isOffered ? this.definitionsOf(tool) : []) : [tool as Tool]));
+      [...tools, ...injected].flatMap((tool) =>
+        this.isOwn(tool) ? (isOffered ? this.definitionsOf(tool) : []) : [tool as Tool],
+      );
     const choice = this.choose(settings.tool_choice, isOffered, isOffered && isFirst);
     const context = (): readonly Item[] => this.readable(question.context);
     let readable: readonly Item[] | null = null;

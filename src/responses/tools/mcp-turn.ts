@@ -23,10 +23,12 @@ import { approvalOf, isAllowed, namesAllow, namesOf } from './mcp-rules.js';
 
 const FINISH: ModelEvent = { type: 'finish', reason: 'stop' };
 
-/** A tool of a request, with its server. */
+/** A tool of a turn, with its server. */
 export interface RunTool {
   readonly tool: McpToolParam;
   readonly server: McpServer;
+  /** Whether the request does not name it: the program gives it to the turn. */
+  readonly isInjected?: boolean;
 }
 
 /** What the turns of the policy share. */
@@ -172,7 +174,8 @@ export class McpTurn implements TurnPolicy {
       const isDeferred = tool.defer_loading === true;
       return (this.lists.get(label) ?? []).map((each) => ({ label, tool: each, isDeferred }));
     });
-    return new McpFunctions(new Set(this.tools.keys()), functions);
+    const injected = [...this.tools].flatMap(([label, { isInjected }]) => (isInjected === true ? [label] : []));
+    return new McpFunctions(new Set(this.tools.keys()), functions, injected);
   }
 
   /** Whether the tools of a server are known; the newest list of the context is as good as one that was just made. */
@@ -248,7 +251,7 @@ export class McpTurn implements TurnPolicy {
     const { clock, environment } = this.shared;
     const { MCP_MAX_PARALLEL_CALLS: most, MODEL_IDLE_TIMEOUT_MS: idleMs } = environment;
     const parallel = !this.turn.settings.parallel_tool_calls ? 1 : most;
-    return { parallel, signal, clock, signOfLifeMs: Math.floor(idleMs / 3), stored };
+    return { parallel, responseId: this.turn.responseId, signal, clock, signOfLifeMs: Math.floor(idleMs / 3), stored };
   }
 
   /** The call that an event begins; undefined for every other event. */

@@ -1,10 +1,17 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 
 import { asTenant } from '../../access/index.js';
 import { Environment } from '../../config/index.js';
-import { type McpServer, McpServers, type McpToolParam } from '../../mcp/index.js';
+import {
+  INJECTED_TOOLS,
+  type InjectedTools,
+  type McpServer,
+  McpServers,
+  type McpToolParam,
+  OwnServers,
+} from '../../mcp/index.js';
 import { ApiError, type Item } from '../../protocol/index.js';
-import type { Turn } from '../../providers/index.js';
+import { mayUseModel, type Turn } from '../../providers/index.js';
 import { Clock, type MaybePromise } from '../../time/index.js';
 import { objectsIn } from '../../validation/index.js';
 import { PassPolicy, type TurnPolicy } from '../turn/pass-policy.js';
@@ -13,14 +20,22 @@ import { McpTurn, readCall, type RunTool } from './mcp-turn.js';
 
 /** Runs the tools of MCP servers for the models of all providers: lists them, asks for approvals, calls them (docs/tools.md). */
 @Injectable()
-export class McpPolicy extends PassPolicy {
+export class McpPolicy extends PassPolicy implements OnModuleInit {
   constructor(
     private readonly servers: McpServers,
     private readonly approvals: McpApprovals,
     private readonly clock: Clock,
     private readonly environment: Environment,
+    private readonly own: OwnServers,
+    @Inject(INJECTED_TOOLS) private readonly injected: readonly InjectedTools[],
   ) {
     super();
+  }
+
+  /** Throws an Error for tools to be injected that the program does not have. */
+  onModuleInit(): void {
+    const unknown = this.injected.find(({ server }) => !this.own.has(server));
+    if (unknown !== undefined) throw new Error(`injectedTools: no @ServerTool has the server '${unknown.server}'`);
   }
 
   override begin(turn: Turn): TurnPolicy | undefined {
@@ -44,9 +59,24 @@ export class McpPolicy extends PassPolicy {
   }
 
   private toolsOf(turn: Turn): readonly RunTool[] {
-    return mcpToolsOf(turn)
+    const named = mcpToolsOf(turn)
       .filter(({ tool }) => this.servers.runs(tool, turn.tenant))
       .map(({ tool, index }) => ({ tool, server: this.servers.find(tool, turn.tenant, `tools[${index}]`) }));
+    return [...named, ...this.injectedInto(turn, named)];
+  }
+
+  /** The tools that the program gives to a turn, without those that its request names in its own way. */
+  private injectedInto({ tenant, settings }: Turn, named: readonly RunTool[]): readonly RunTool[] {
+    const labels = this.injected
+      .filter(({ tenants }) => tenants?.includes(tenant) ?? true)
+      .filter((each) => mayUseModel(each, settings.model))
+      .map(({ server }) => server);
+    return [...new Set(labels)]
+      .filter((label) => named.every(({ tool }) => tool.server_label !== label))
+      .map((label) => {
+        const tool: McpToolParam = { type: 'mcp', server_label: label };
+        return { tool, server: this.servers.find(tool, tenant, 'tools'), isInjected: true };
+      });
   }
 
   /** Throws ApiError for answers to requests that do not exist, were answered, changed, or have expired. */
