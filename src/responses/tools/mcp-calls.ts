@@ -220,10 +220,15 @@ function closeList(label: string, tools: readonly McpToolInfo[] | null, error: u
   const item: ForeignItem = {
     type: 'mcp_list_tools',
     server_label: label,
-    tools: tools ?? [],
+    tools: (tools ?? []).map(toListed),
     ...(tools === null ? { error: messageOf(error) } : {}),
   };
   return [toEvent(key, `mcp_list_tools.${tools === null ? 'failed' : 'completed'}`), { type: 'item.close', key, item }];
+}
+
+/** A tool as lists have it: clients take a missing member, but some of them no null. */
+function toListed({ description, annotations, ...tool }: McpToolInfo): object {
+  return { ...tool, ...(description == null ? {} : { description }), ...(annotations == null ? {} : { annotations }) };
 }
 
 function toEvent(key: string, name: string, members: object = {}): ModelEvent {

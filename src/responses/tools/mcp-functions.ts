@@ -158,7 +158,7 @@ function toDefinition(name: string, { tool, isDeferred }: McpFunction): Tool {
   return {
     type: 'function',
     name,
-    description,
+    description: description ?? null,
     parameters,
     strict: false,
     ...(isDeferred ? { defer_loading: true } : {}),
