@@ -109,6 +109,13 @@ describe('a file that readers copy', () => {
   });
 });
 
+describe('docs/simulator.md', () => {
+  it('shows examples/agent-test/conftest.py as it is', () => {
+    const shown = blocksOf('docs/simulator.md').map(({ code }) => code);
+    expect(shown).toContain(readText('examples/agent-test/conftest.py'));
+  });
+});
+
 describe('docs/extending.md', () => {
   it.each([
     'provider/acme.provider.ts',

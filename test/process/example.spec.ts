@@ -1,4 +1,4 @@
-// Slow: starts the built service as processes.
+// Slow: starts the built service as processes, and other test frameworks.
 
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,7 +11,9 @@ import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import OpenAI from 'openai';
 
+import { itUnless } from '../support/on-path.js';
 import { endProcesses, startProgram } from '../support/process-service.js';
+import { type Installed, installPytest, installVitest } from './test-frameworks.js';
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -24,6 +26,7 @@ async function install(directory: string): Promise<void> {
   await mkdir(packed, { recursive: true });
   const others = (await readdir(MODULES)).filter((name) => !name.startsWith('.'));
   await Promise.all(others.map((name) => symlink(join(MODULES, name), join(modules, name))));
+  if ('folder' in vitest) await symlink(join(vitest.folder, 'node_modules/vitest'), join(modules, 'vitest'));
 
   const pack = ['pack', '--ignore-scripts', '--json', '--pack-destination', directory];
   const [{ filename }] = JSON.parse((await run('npm', pack, { cwd: ROOT })).stdout) as [{ filename: string }];
@@ -39,6 +42,53 @@ async function install(directory: string): Promise<void> {
   await cp(join(ROOT, 'examples/dist'), join(directory, 'program'), { recursive: true });
   await writeFile(join(directory, 'program/package.json'), '{"type": "module"}');
 }
+
+/** A test of an agent, but for the import of its framework. */
+const AGENT_TEST = `
+import assert from 'node:assert/strict';
+import { call, fail, simulate, text } from 'antiphon/testing';
+import OpenAI from 'openai';
+
+let sim, client;
+beforeAll(async () => {
+  sim = await simulate();
+  client = new OpenAI({ baseURL: sim.url, apiKey: sim.apiKey });
+});
+beforeEach(() => sim.reset());
+afterAll(() => sim.close());
+
+const request = { model: 'gpt-5', input: 'How is Oslo?' };
+
+it('answers after a rate limit', async () => {
+  sim.answer(fail({ kind: 'rate_limit', retry_after: 0 }), call('weather', { city: 'Oslo' }));
+  const { output } = await client.responses.create(request);
+  assert.equal(output[0].name, 'weather', sim.journal);
+  assert.deepEqual(sim.requests.map(({ status }) => status), ['refused', 'completed']);
+});
+
+it('names the line of the answers that were not enough', async () => {
+  sim.answer(text('Fine.'));
+  await client.responses.create(request);
+  await assert.rejects(client.responses.create(request), /the answer of .* at .*[.]test[.]mjs:24:7/);
+});
+`;
+
+/** How each framework imports its functions, and runs a file. */
+const JAVASCRIPT = {
+  'node:test': ["import { after as afterAll, before as beforeAll, beforeEach, it } from 'node:test';", ['--test']],
+  Jest: [
+    "import { afterAll, beforeAll, beforeEach, it } from '@jest/globals';",
+    [
+      '--experimental-vm-modules',
+      'node_modules/jest/bin/jest.js',
+      '--config={"testEnvironment":"node","transform":{},"testMatch":["**/*.test.mjs"]}',
+    ],
+  ],
+  Vitest: ["import { afterAll, beforeAll, beforeEach, it } from 'vitest';", ['node_modules/vitest/vitest.mjs', 'run']],
+} as const;
+
+const [vitest, pytest] = await Promise.all([installVitest(), installPytest()]);
+const reasonOf = (tool: Installed): string | undefined => ('reason' in tool ? tool.reason : undefined);
 
 /** The shell's Node is the one that runs the tests. */
 const PATH = [dirname(process.execPath), process.env['PATH']].join(delimiter);
@@ -82,5 +132,31 @@ describe('a program with the packed package', () => {
     process.kill(-(npx.pid as number), 'SIGINT');
     await ended;
     expect(written.match(/Antiphon has stopped\. Goodbye\./g)).toHaveLength(1);
+  });
+
+  /** Runs tests to their end, without what is set for these here. Gives all that they wrote; rejects when one fails. */
+  async function runTests(file: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<string> {
+    const own = { PATH, HOME: directory, NO_COLOR: '1', ...env };
+    const { stdout, stderr } = await run(file, args, { cwd: directory, env: own });
+    return stdout + stderr;
+  }
+
+  const frameworks = Object.keys(JAVASCRIPT) as readonly (keyof typeof JAVASCRIPT)[];
+  for (const framework of frameworks) {
+    const reason = framework === 'Vitest' ? reasonOf(vitest) : undefined;
+    itUnless(reason, `tests an agent with ${framework}`, async () => {
+      const [imports, args] = JAVASCRIPT[framework];
+      const file = `${framework.replace(':', '-')}.test.mjs`;
+      await writeFile(join(directory, file), imports + AGENT_TEST);
+      expect(await runTests(process.execPath, [...args, file])).toMatch(/\bpass 2\b|\b2 passed\b/);
+    });
+  }
+
+  itUnless(reasonOf(pytest), 'tests an agent with pytest, as examples/agent-test does', async () => {
+    for (const file of ['conftest.py', 'test_weather.py'])
+      await cp(join(ROOT, 'examples/agent-test', file), join(directory, 'tests', file));
+    const args = ['-m', 'pytest', '-p', 'no:cacheprovider', 'tests'];
+    const env = { PYTHONPATH: 'folder' in pytest ? pytest.folder : '', PYTHONDONTWRITEBYTECODE: '1' };
+    expect(await runTests('python3', args, env)).toContain('2 passed');
   });
 });

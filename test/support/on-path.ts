@@ -5,10 +5,15 @@ import { findOnPath } from './find-program.js';
 /** A test with a program of this machine, given by its path. Where there is none the test is skipped, and says so. */
 export function itWith(program: string, name: string, test: (path: string) => Promise<void>): void {
   const path = findOnPath(program);
-  if (path !== undefined) {
-    it(name, () => test(path));
+  itUnless(path === undefined ? `${program} is not on PATH` : undefined, name, () => test(String(path)));
+}
+
+/** A test that is skipped for a reason, if there is one, and says so. */
+export function itUnless(reason: string | undefined, name: string, test: () => Promise<void>): void {
+  if (reason === undefined) {
+    it(name, test);
     return;
   }
-  console.warn(`SKIPPED, since ${program} is not on PATH: ${name}`);
-  it.skip(`${name} (skipped: ${program} is not on PATH)`, () => undefined);
+  console.warn(`SKIPPED, since ${reason}: ${name}`);
+  it.skip(`${name} (skipped: ${reason})`, () => undefined);
 }

@@ -1,0 +1,53 @@
+import { execFile, type ExecFileException } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const CACHE = resolve(ROOT, process.env['ANTIPHON_CACHE'] ?? '.cache', 'frameworks');
+
+const VITEST = 'vitest@4.1.12';
+const PYTEST = ['pytest==9.2.0', 'openai==3.57.0'];
+
+/** Where a framework is, or why it is not. */
+export type Installed = { readonly folder: string } | { readonly reason: string };
+
+/** Vitest, in a folder with `node_modules`: 40 MB, and no dependency of the project. */
+export function installVitest(): Promise<Installed> {
+  const options = ['--no-save', '--no-audit', '--no-fund', '--ignore-scripts', '--prefer-offline', '--fetch-retries=0'];
+  return install(VITEST, (folder) => run('npm', ['install', ...options, '--prefix', folder, VITEST]));
+}
+
+/** pytest with the SDK, in a folder for PYTHONPATH: 60 MB. */
+export async function installPytest(): Promise<Installed> {
+  const version = await run('python3', ['-c', 'import sys; print(sys.implementation.cache_tag)']).catch(failed);
+  if ('reason' in version) return version;
+  const options = ['--quiet', '--disable-pip-version-check', '--retries=0', '--timeout=20'];
+  const name = `${PYTEST.join('-').replaceAll('==', '-')}-${version.stdout.trim()}`;
+  return install(name, (folder) => run('python3', ['-m', 'pip', 'install', ...options, '--target', folder, ...PYTEST]));
+}
+
+/** Installs into a folder of the cache, once. An installation that breaks off leaves nothing under its name. */
+async function install(name: string, into: (folder: string) => Promise<unknown>): Promise<Installed> {
+  const folder = join(CACHE, name);
+  if (existsSync(folder)) return { folder };
+  await mkdir(CACHE, { recursive: true });
+  const draft = await mkdtemp(`${folder}-`);
+  try {
+    await into(draft);
+    await rename(draft, folder);
+  } catch (error) {
+    await rm(draft, { recursive: true });
+    // Another run may have been faster.
+    if (!existsSync(folder)) return failed(error as ExecFileException);
+  }
+  return { folder };
+}
+
+/** The first error that a program wrote says why it failed. */
+function failed({ stderr, message }: ExecFileException): { readonly reason: string } {
+  return { reason: /^.*error.*$/im.exec(stderr ?? '')?.[0] ?? message };
+}
