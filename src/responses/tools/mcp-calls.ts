@@ -10,7 +10,7 @@ import { isObject, parseJson } from '../../validation/index.js';
 export interface McpCall {
   readonly label: string;
   readonly name: string;
-  /** JSON text; empty for none. */
+  /** JSON text. */
   readonly arguments: string;
   /** The request that was approved; null for a call that needed none. */
   readonly approvalId: string | null;
@@ -131,7 +131,7 @@ export function askForApproval(id: string, { label, name, arguments: given }: Mc
     id,
     server_label: label,
     name,
-    arguments: given === '' ? '{}' : given,
+    arguments: given,
   } satisfies OpenAI.ResponseOutputItem.McpApprovalRequest;
   return [
     { type: 'item.open', key: id, item },
@@ -141,7 +141,6 @@ export function askForApproval(id: string, { label, name, arguments: given }: Mc
 
 /** The arguments of a call; undefined for what is not a JSON object. */
 export function readArguments(text: string): Readonly<Record<string, unknown>> | undefined {
-  if (text.trim() === '') return {};
   const value = parseJson(text);
   return isObject(value) ? value : undefined;
 }
@@ -183,8 +182,8 @@ function openCall({ label, name, arguments: given, approvalId }: McpCall, key: s
   return [
     { type: 'item.open', key, item },
     toEvent(key, 'mcp_call.in_progress'),
-    ...(given === '' ? [] : [toEvent(key, 'mcp_call_arguments.delta', { delta: given })]),
-    toEvent(key, 'mcp_call_arguments.done', { arguments: given === '' ? '{}' : given }),
+    toEvent(key, 'mcp_call_arguments.delta', { delta: given }),
+    toEvent(key, 'mcp_call_arguments.done', { arguments: given }),
   ];
 }
 
@@ -199,7 +198,7 @@ function closeCall(
     status,
     server_label: label,
     name,
-    arguments: given === '' ? '{}' : given,
+    arguments: given,
     approval_request_id: approvalId,
     output: 'error' in outcome ? null : outcome.output,
     error: 'error' in outcome ? outcome.error : null,

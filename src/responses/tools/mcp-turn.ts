@@ -98,6 +98,13 @@ export class McpTurn implements TurnPolicy {
   ask(question: Turn, { number, isLast, toolCallsLeft }: PassesLeft): Turn {
     this.calls = [];
     this.open.clear();
+    // When a process that died has listed them, or the upstream is asked once more, no list is made first.
+    for (const each of this.tools.values()) {
+      const item = this.lists.has(each.tool.server_label)
+        ? undefined
+        : newestList(each.tool.server_label, question.context);
+      if (item !== undefined) this.adopt(each, item);
+    }
     this.functions = this.toFunctions();
     return this.functions.ask(question, { isOffered: !isLast && toolCallsLeft > 0, isFirst: number === 1 });
   }
@@ -160,7 +167,7 @@ export class McpTurn implements TurnPolicy {
             tenant: asTenant(turn.tenant),
             server: server.identity,
             name: call.name,
-            arguments: call.arguments || '{}',
+            arguments: call.arguments,
           };
           yield askForApproval(await shared.approvals.issue(asked), call);
         }
@@ -178,22 +185,24 @@ export class McpTurn implements TurnPolicy {
     return new McpFunctions(new Set(this.tools.keys()), functions, injected);
   }
 
-  /** Whether the tools of a server are known; the newest list of the context is as good as one that was just made. */
-  private isListed({ tool, server }: RunTool, context: readonly Item[]): boolean {
-    const { server_label: label, allowed_tools: allowed } = tool;
+  /** Whether the tools of a server are known: from a list that was just made, or from one of the context that is still good. */
+  private isListed(each: RunTool, context: readonly Item[]): boolean {
+    const { server_label: label, allowed_tools: allowed } = each.tool;
     if (this.lists.has(label)) return true;
-    const item = context.findLast((each) => each.type === 'mcp_list_tools' && each['server_label'] === label);
-    if (item === undefined || item['error'] != null) return false;
-    const listedAt = creationTimeOf(item.id);
-    if (listedAt === undefined || server.isStale(listedAt)) return false;
-    const tools = objectsIn(item['tools']) as unknown as readonly McpToolInfo[];
+    const item = newestList(label, context);
+    const listedAt = item === undefined ? undefined : creationTimeOf(item.id);
+    if (item === undefined || listedAt === undefined || each.server.isStale(listedAt)) return false;
     // A request before this one may have allowed fewer.
-    if (!namesOf(allowed).every((name) => tools.some((each) => each.name === name))) return false;
-    this.lists.set(
-      label,
-      tools.filter((each) => server.offers(each.name) && isAllowed(each, allowed)),
-    );
+    if (!namesOf(allowed).every((name) => toolsIn(item).some((tool) => tool.name === name))) return false;
+    this.adopt(each, item);
     return true;
+  }
+
+  /** Takes the tools of a list of the context. */
+  private adopt({ tool, server }: RunTool, item: Item): void {
+    const { server_label: label, allowed_tools: allowed } = tool;
+    const offered = toolsIn(item).filter((each) => server.offers(each.name) && isAllowed(each, allowed));
+    this.lists.set(label, offered);
   }
 
   /** The calls that the request approves and that were not run yet. */
@@ -214,7 +223,8 @@ export class McpTurn implements TurnPolicy {
     const ended = context.filter(({ type }) => type === 'mcp_call');
     return unfinished.flatMap((item) => {
       const label = String(item['server_label']);
-      if (item.type !== 'mcp_call' || !this.tools.has(label)) return [];
+      // Without its arguments it was not stored as a whole, and so not sent: the model may make it again.
+      if (item.type !== 'mcp_call' || !this.tools.has(label) || item['arguments'] === '') return [];
       const call = readCall(item);
       const same = ended.findIndex((other) => creationOf(other) > creationOf(item) && isSame(readCall(other), call));
       if (same !== -1) {
@@ -299,6 +309,16 @@ function toFailure(text: string): McpOutcome {
   return { error: { type: 'mcp_tool_execution_error', content: [{ type: 'text', text }] } };
 }
 
+/** The newest list of a server's tools that did not fail. */
+function newestList(label: string, context: readonly Item[]): Item | undefined {
+  const item = context.findLast((each) => each.type === 'mcp_list_tools' && each['server_label'] === label);
+  return item === undefined || item['error'] != null ? undefined : item;
+}
+
+function toolsIn(list: Item): readonly McpToolInfo[] {
+  return objectsIn(list['tools']) as unknown as readonly McpToolInfo[];
+}
+
 function keyOf(event: ModelEvent): string | undefined {
   return (event as { readonly key?: string }).key;
 }
@@ -308,7 +328,9 @@ function textOf(value: unknown, otherwise: string): string {
 }
 
 function toCall({ fn, given }: ReadCall): McpCall {
-  return { label: fn.label, name: fn.tool.name, arguments: given, approvalId: null };
+  // Many models write nothing for no arguments.
+  const text = given.trim() === '' ? '{}' : given;
+  return { label: fn.label, name: fn.tool.name, arguments: text, approvalId: null };
 }
 
 /** What an `mcp_call` or a request for an approval says. */

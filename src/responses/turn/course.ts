@@ -60,7 +60,9 @@ export async function takeOver(
   const given = state.given.at(-1);
   // When the given items come last, its provider may go on from the pass before, as if nothing had happened.
   const isGivenLast = given !== undefined && given.after === assembler.outputUpTo(included).length;
-  const followsOwn = isGivenLast && given.items.length === 0;
+  const lastEnded = state.passes.findLast(({ finish }) => finish !== null);
+  // A pass of the model may have come after it that has left no output, but calls for a policy to run.
+  const followsOwn = isGivenLast && given.items.length === 0 && lastEnded?.isAnswered === true;
   const askedPolicies = followsOwn ? Infinity : 0;
   if (transcript === base) return { question, transcript, included, ended, askedPolicies };
   const asked =

@@ -1,0 +1,98 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
+
+import type { ModelEvent } from '../../src/index.js';
+import { checkEventOrder, FakeMcpServer, ScriptedProvider } from '../../src/testing/index.js';
+import { BackgroundLog } from '../support/background-attempts.js';
+import { useService } from '../support/describe-service.js';
+
+/** What the server has carried out, in order. */
+const done: string[] = [];
+const note =
+  (name: string) =>
+  ({ args }: { readonly args: object }): string => {
+    done.push(`${name} ${JSON.stringify(args)}`);
+    return `${name} done`;
+  };
+
+const server = await FakeMcpServer.start([
+  { name: 'read', annotations: { readOnlyHint: true }, handler: note('read') },
+  { name: 'send', handler: note('send') },
+]);
+const folder = await mkdtemp(join(tmpdir(), 'antiphon-mcp-takeovers-'));
+const path = join(folder, 'servers.json');
+await writeFile(path, JSON.stringify({ servers: { mail: { url: server.url } } }));
+
+afterAll(async () => {
+  await server.close();
+  await rm(folder, { recursive: true });
+});
+
+const TOOLS = [{ type: 'mcp', server_label: 'mail', require_approval: 'never' }];
+
+const call = (name: string): readonly ModelEvent[] => [
+  { type: 'function_call', name: `mail__${name}`, callId: `call_${name}`, key: name },
+  { type: 'function_call_arguments', delta: '{"n":1}', key: name },
+  { type: 'end', key: name },
+];
+
+/** The outcome of the calls of a tool: its output, or that nobody knows. */
+const outcomesOf = (output: readonly object[], name: string): readonly string[] =>
+  (output as readonly Readonly<Record<string, unknown>>[])
+    .filter((item) => item['type'] === 'mcp_call' && item['name'] === name)
+    .map(({ output: text, error }) => (error === null ? String(text) : 'unknown'));
+
+describe.each([
+  ['safe', { read: 2, send: 1 }],
+  ['never', { read: 1, send: 1 }],
+  ['always', { read: 2, send: 2 }],
+] as const)('a background turn whose process dies, with MCP_REPEAT_CALLS=%s', (rule, most) => {
+  const service = useService({
+    providers: [ScriptedProvider],
+    environment: { MCP_SERVERS: path, MCP_REPEAT_CALLS: rule },
+  });
+
+  beforeEach(() => {
+    done.length = 0;
+    // The model makes each call until it has seen what that has come to.
+    service.provider.otherwise(async function* ({ context }) {
+      const made = new Set(context.map(({ name }) => name));
+      const open = ['read', 'send'].filter((name) => !made.has(`mail__${name}`));
+      yield* open.length === 0 ? [{ type: 'text', delta: 'Done.' } as const] : open.flatMap(call);
+      yield { type: 'usage', input: 1, output: 1 };
+      yield { type: 'finish', reason: 'stop' };
+    });
+  });
+
+  it('goes on from wherever its log ends, and sends again only what it may', async () => {
+    const request = { tools: TOOLS as never };
+    const whole = await BackgroundLog.queue(service, request).run();
+    expect(whole.response).toMatchObject({ status: 'completed' });
+    expect(done).toHaveLength(2);
+    // The first two are stored with the response.
+    for (let length = 2; length < whole.entries.length; length++) {
+      const before = whole.cut(length);
+      // The end of a pass is stored together with what follows it.
+      if (before.entries.at(-1)?.type === 'finish') continue;
+      // A call is sent behind these events: the process that wrote the log so far has maybe sent it.
+      const begun = before.entries.filter(({ type }) => type === 'response.mcp_call_arguments.done').length;
+      done.length = 0;
+      const { response, wire } = await before.run();
+      checkEventOrder(wire, { transport: 'ws' });
+      const sent = { read: countOf('read') + (begun > 0 ? 1 : 0), send: countOf('send') + (begun > 1 ? 1 : 0) };
+      expect({ length, status: response.status }).toEqual({ length, status: 'completed' });
+      expect(sent.read).toBeLessThanOrEqual(most.read);
+      expect(sent.send).toBeLessThanOrEqual(most.send);
+      // Nothing is lost in silence: the model has an outcome of each call.
+      expect(outcomesOf(response.output, 'read').length).toBeGreaterThan(0);
+      expect(['send done', 'unknown']).toContain(outcomesOf(response.output, 'send')[0]);
+    }
+  });
+});
+
+function countOf(name: string): number {
+  return done.filter((entry) => entry.startsWith(name)).length;
+}
