@@ -75,13 +75,13 @@ module.exports = {
     {
       name: 'no-development-packages',
       comment:
-        'What runs in production is a dependency or a peer, not only a development dependency. The build copies class-validator into the package.',
+        'What runs in production is a dependency or a peer, not only a development dependency. The build copies some into the package.',
       severity: 'error',
       from: { path: '^src/', pathNot: '\\.spec\\.ts$|^src/testing/' },
       to: {
         dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'],
         dependencyTypesNot: ['npm-peer'],
-        pathNot: 'node_modules/class-validator/',
+        pathNot: 'node_modules/(class-transformer|class-validator|uuid)/',
       },
     },
   ],

@@ -20,15 +20,20 @@ const onDemand: Plugin = {
   },
 };
 
-/** Of modules in ESM, esbuild leaves out what is not used: here every rule but those of our classes, and half a megabyte of telephone numbers. */
-const usedRules: Plugin = {
-  name: 'used-rules',
-  setup(bundler) {
-    bundler.onResolve({ filter: /^class-validator$/ }, ({ resolveDir, kind }) =>
-      kind === 'dynamic-import' ? undefined : bundler.resolve('class-validator/esm2015/index.js', { resolveDir, kind }),
-    );
-  },
-};
+/**
+ * Of modules in ESM, esbuild leaves out what is not used: of `class-validator` every rule but those of our classes, and half a megabyte of
+ * telephone numbers.
+ */
+function inEsm(filter: RegExp): Plugin {
+  return {
+    name: 'in-esm',
+    setup(bundler) {
+      bundler.onResolve({ filter }, ({ path, resolveDir, kind }) =>
+        kind === 'dynamic-import' ? undefined : bundler.resolve(`${path}/esm2015/index.js`, { resolveDir, kind }),
+      );
+    },
+  };
+}
 
 /**
  * An `import` of Node's HTTP reads all its members, also those that load what `fetch` and `WebSocket` are made of: a tenth of the CPU of a
@@ -86,7 +91,8 @@ export async function bundleProgram(folder: string): Promise<void> {
     outdir: folder,
     allowOverwrite: true,
     banner: { js: REQUIRE },
-    plugins: [onDemand, usedRules, lazyHttp],
+    // Nest brings `class-transformer` in CommonJS, and there must be one.
+    plugins: [onDemand, inEsm(/^class-validator$/), lazyHttp],
   });
   for (const { path, text } of outputFiles) writeFileSync(path, toAscii(nameOnlyClasses(text)));
   // No map either: with the first stack Node would read all of it, for half a second and 150 MB.
@@ -118,7 +124,7 @@ export async function bundlePackage(compiled: string, folder: string): Promise<v
     splitting: true,
     chunkNames: '[name]-[hash]',
     external: Object.keys(installed),
-    plugins: [usedRules],
+    plugins: [inEsm(/^class-(?:transformer|validator)$/)],
   });
   mkdirSync(folder, { recursive: true });
   for (const { path, text } of outputFiles) writeFileSync(path, toAscii(withMetadata(nameOnlyClasses(text))));

@@ -41,8 +41,8 @@ const MOST_BYTES = 64 * 1024 * 1024;
 
 /** Peers for types and tests only. */
 const NOT_RUN: ReadonlySet<string> = new Set(['@nestjs/testing', 'openai']);
-/** The build copies it into the program and into the package. */
-const COPIED = 'class-validator';
+/** The build copies them into the program and into the package. */
+const COPIED: ReadonlySet<string> = new Set(['class-transformer', 'class-validator', 'uuid']);
 
 type Ranges = Readonly<Record<string, string>>;
 
@@ -89,7 +89,7 @@ function productionManifest(): object {
     readFileSync(join(ROOT, 'package.json'), 'utf8'),
   ) as Manifest;
   const peers = Object.entries(peerDependencies).filter(([peer]) => !NOT_RUN.has(peer));
-  const copied = Object.entries(devDependencies).filter(([development]) => development === COPIED);
+  const copied = Object.entries(devDependencies).filter(([development]) => COPIED.has(development));
   return {
     name,
     version,

@@ -93,7 +93,16 @@ async function compile(schema: object): Promise<ValidateFunction> {
 
 async function load(): Promise<Ajv2020> {
   const [{ Ajv2020 }, { default: addFormats }] = await Promise.all([import('ajv/dist/2020.js'), import('ajv-formats')]);
-  const ajv = new Ajv2020({ strict: false, strictNumbers: true, allErrors: true, verbose: true });
+  const ajv = new Ajv2020({
+    strict: false,
+    strictNumbers: true,
+    allErrors: true,
+    verbose: true,
+    // The schemas are our own. To check them and to optimise their code takes longer than to compile them.
+    validateSchema: false,
+    meta: false,
+    code: { optimize: false },
+  });
   addFormats.default(ajv, ['regex']);
   return ajv;
 }
