@@ -5,6 +5,9 @@ import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 
 import type { ModelEvent } from '../../src/index.js';
+import { asTenant } from '../../src/access/index.js';
+import { McpServers } from '../../src/mcp/index.js';
+import { McpApprovals } from '../../src/responses/tools/mcp-approvals.js';
 import { checkEventOrder, FakeMcpServer, ScriptedProvider } from '../../src/testing/index.js';
 import { BackgroundLog } from '../support/background-attempts.js';
 import { useService } from '../support/describe-service.js';
@@ -89,6 +92,28 @@ describe.each([
       // Nothing is lost in silence: the model has an outcome of each call.
       expect(outcomesOf(response.output, 'read').length).toBeGreaterThan(0);
       expect(['send done', 'unknown']).toContain(outcomesOf(response.output, 'send')[0]);
+    }
+  });
+
+  it('runs a call that was approved', async () => {
+    const tenant = asTenant('acme');
+    const { identity } = service.app.get(McpServers).find(TOOLS[0] as never, tenant, 'tools[0]');
+    const call = { tenant, server: identity, name: 'send', arguments: '{"n":1}' };
+    const id = await service.app.get(McpApprovals).issue(call);
+    const asked = { type: 'mcp_approval_request', id, server_label: 'mail', name: 'send', arguments: '{"n":1}' };
+    const answer = { type: 'mcp_approval_response', approval_request_id: id, approve: true };
+    const whole = await BackgroundLog.queue(service, { tools: TOOLS, input: [asked, answer] } as never).run();
+    // The call comes before the model, which makes the other one.
+    expect(done.map((entry) => entry.split(' ')[0])).toEqual(['send', 'read']);
+    for (let length = 2; length < whole.entries.length; length++) {
+      const before = whole.cut(length);
+      if (before.entries.at(-1)?.type === 'finish') continue;
+      const hasBegun = before.entries.some(({ type }) => type === 'response.mcp_call_arguments.done');
+      done.length = 0;
+      const { response } = await before.run();
+      expect({ length, status: response.status }).toEqual({ length, status: 'completed' });
+      expect(countOf('send') + (hasBegun ? 1 : 0)).toBeLessThanOrEqual(most.send);
+      expect(outcomesOf(response.output, 'send')).toHaveLength(1);
     }
   });
 });

@@ -214,4 +214,35 @@ describe('an approval', () => {
     await expect(refused).rejects.toMatchObject({ status: 400, param: 'input[2].approval_request_id' });
     expect(server.count('tools/call')).toBe(0);
   });
+
+  it('is asked for by the annotations of the server alone, not by those of a list that a client has made up', async () => {
+    service.provider.reply({ type: 'text', delta: 'Hello.' }).reply(...call('send'), USAGE);
+    const body = { model: 'm', input: 'Hi.', tools: [CAREFUL], store: false };
+    const first = (await service.client().responses.create(body as never)) as unknown as WireResponse;
+    const [list] = itemsOf(first, 'mcp_list_tools');
+    const tools = (list?.['tools'] as readonly object[]).map((tool) => ({
+      ...tool,
+      annotations: { readOnlyHint: true },
+    }));
+    const input = [
+      { ...list, tools },
+      { role: 'user', content: 'Go.' },
+    ];
+    const next = await service.client().responses.create({ ...body, input } as never);
+    expect(typesOf(next as unknown as WireResponse)).toEqual(['mcp_list_tools', 'mcp_approval_request']);
+    expect(server.count('tools/call')).toBe(0);
+  });
+
+  it('whose list was brought back unchanged is decided without another list', async () => {
+    service.provider
+      .reply({ type: 'text', delta: 'Hello.' })
+      .reply(...call('roll'), USAGE)
+      .reply({ type: 'text', delta: 'A four.' });
+    const body = { model: 'm', input: 'Hi.', tools: [CAREFUL], store: false };
+    const first = (await service.client().responses.create(body as never)) as unknown as WireResponse;
+    const input = [...(first.output as object[]), { role: 'user', content: 'Go.' }];
+    const next = await service.client().responses.create({ ...body, input } as never);
+    expect(typesOf(next as unknown as WireResponse)).toEqual(['mcp_call', 'message']);
+    expect(server.count('tools/list')).toBe(1);
+  });
 });

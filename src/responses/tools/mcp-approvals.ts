@@ -26,11 +26,15 @@ const KEY_BYTES = 32;
 const TIME = 12;
 const NONCE = 8;
 const CODE = 32;
-const ID = new RegExp(`^mcpr_(?<time>[0-9a-f]{${TIME}})(?<nonce>[0-9a-f]{${NONCE}})(?<code>[0-9a-f]{${CODE}})$`);
+const ID = new RegExp(`^mcp[lr]_(?<time>[0-9a-f]{${TIME}})(?<nonce>[0-9a-f]{${NONCE}})(?<code>[0-9a-f]{${CODE}})$`);
+
+const REQUEST = 'mcpr';
+const LIST = 'mcpl';
 
 /**
- * Approvals of calls of MCP servers. The id of a request authenticates its call, so that a client that keeps its own context can bring a
- * request back, but none that was changed or made up. All replicas share the key, and which approvals were used.
+ * Approvals of calls of MCP servers, and the lists of tools that decide on them. The id of a request authenticates its call, that of a list
+ * its tools: a client that keeps its own context can bring them back, but none that was changed or made up. All replicas share the key,
+ * and which approvals were used.
  */
 @Injectable()
 export class McpApprovals {
@@ -43,16 +47,33 @@ export class McpApprovals {
     private readonly environment: Environment,
   ) {}
 
-  /** Whether the service made the id of a request. */
+  /** Whether an id has the form of those of our requests. */
   static isOwn(id: string): boolean {
-    return ID.test(id);
+    return id.startsWith(REQUEST) && ID.test(id);
+  }
+
+  /** Reads the key, which `listedAt` needs. Rejects with StoreUnavailableError. */
+  ready(): MaybePromise<unknown> {
+    return this.readKey();
+  }
+
+  /** A new id for the list of a server's tools. Rejects with StoreUnavailableError. */
+  issueList(tenant: Tenant, server: string, tools: unknown): Promise<string> {
+    return this.makeId(LIST, [tenant, server, tools]);
+  }
+
+  /** When the service made a list, Unix ms; undefined for one that it has not made so, or while the key is not read. */
+  listedAt({ id, tools }: Item, tenant: Tenant, server: string): number | undefined {
+    const { time = '', nonce = '', code } = ID.exec(id)?.groups ?? {};
+    if (!Buffer.isBuffer(this.key) || code === undefined) return undefined;
+    return isEqual(code, codeOf(this.key, [LIST, tenant, server, tools], time, nonce))
+      ? Number.parseInt(time, 16)
+      : undefined;
   }
 
   /** A new id for a request. Rejects with StoreUnavailableError. */
-  async issue(call: AskedCall): Promise<string> {
-    const time = this.clock.now().toString(16).padStart(TIME, '0');
-    const nonce = randomBytes(NONCE / 2).toString('hex');
-    return `mcpr_${time}${nonce}${codeOf(await this.readKey(), call, time, nonce)}`;
+  issue(call: AskedCall): Promise<string> {
+    return this.makeId(REQUEST, toParts(call));
   }
 
   /**
@@ -61,8 +82,8 @@ export class McpApprovals {
    */
   async verify({ id }: Item, call: AskedCall, param: string): Promise<void> {
     const { time = '', nonce = '', code = '' } = ID.exec(id)?.groups ?? {};
-    const expected = codeOf(await this.readKey(), call, time, nonce);
-    if (code.length !== CODE || !timingSafeEqual(Buffer.from(code), Buffer.from(expected))) {
+    const expected = codeOf(await this.readKey(), [REQUEST, ...toParts(call)], time, nonce);
+    if (!isEqual(code, expected)) {
       throw ApiError.badRequest(
         `The approval request '${id}' was changed, or belongs to another server or client.`,
         param,
@@ -78,6 +99,12 @@ export class McpApprovals {
     const owner = await this.claims.claim(tenant, `mcp-approval:${id}`, responseId, this.expiryOf(time));
     if (owner === responseId) return;
     throw ApiError.badRequest(`The approval request '${id}' was answered before, in the response '${owner}'.`, 'input');
+  }
+
+  private async makeId(prefix: string, parts: readonly unknown[]): Promise<string> {
+    const time = this.clock.now().toString(16).padStart(TIME, '0');
+    const nonce = randomBytes(NONCE / 2).toString('hex');
+    return `${prefix}_${time}${nonce}${codeOf(await this.readKey(), [prefix, ...parts], time, nonce)}`;
   }
 
   private expiryOf(time: string): number {
@@ -96,9 +123,17 @@ export class McpApprovals {
   }
 }
 
-function codeOf(key: Buffer, { tenant, server, name, arguments: given }: AskedCall, ...of: readonly string[]): string {
+function toParts({ tenant, server, name, arguments: given }: AskedCall): readonly unknown[] {
+  return [tenant, server, name, given];
+}
+
+function codeOf(key: Buffer, parts: readonly unknown[], time: string, nonce: string): string {
   return createHmac('sha256', key)
-    .update(JSON.stringify([tenant, server, name, given, ...of]))
+    .update(JSON.stringify([...parts, time, nonce]))
     .digest('hex')
     .slice(0, CODE);
+}
+
+function isEqual(code: string, expected: string): boolean {
+  return code.length === expected.length && timingSafeEqual(Buffer.from(code), Buffer.from(expected));
 }

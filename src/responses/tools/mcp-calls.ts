@@ -40,6 +40,13 @@ export interface RunOptions {
 /** No model was asked. */
 export const NO_TOKENS: ModelEvent = { type: 'usage', input: 0, output: 0 };
 
+/** Outcomes that are known without the server. */
+export const NO_OBJECT: McpOutcome = toFailure('The arguments are not a JSON object.');
+export const NOT_OFFERED: McpOutcome = toFailure('The server does not offer this tool.');
+export const MAY_HAVE_BEEN_SENT: McpOutcome = toFailure(
+  'The service stopped while this call ran. Whether the server has carried it out is unknown; it was not sent again.',
+);
+
 const ALIVE: readonly ModelEvent[] = [];
 
 /**
@@ -79,13 +86,18 @@ export async function* runCalls(
   }
 }
 
-/** Lists the tools of servers side by side, and writes an `mcp_list_tools` item for each. `listed` gets each list. Throws the first failure at the end. */
+/**
+ * Lists the tools of servers side by side, and writes an `mcp_list_tools` item for each when it is known, as its id authenticates it.
+ * `listed` gets each list, as items have it, and returns the id. Throws the first failure at the end.
+ */
 export async function* listTools(
   servers: readonly McpServer[],
   options: RunOptions,
-  listed: (label: string, tools: readonly McpToolInfo[]) => readonly McpToolInfo[],
+  listed: (
+    label: string,
+    tools: readonly McpToolInfo[],
+  ) => Promise<{ readonly id: string; readonly tools: readonly object[] }>,
 ): AsyncGenerator<readonly ModelEvent[]> {
-  yield servers.flatMap(({ label }) => openList(label));
   type Listed = { readonly label: string; readonly tools: readonly McpToolInfo[] | null; readonly error?: unknown };
   const running = new Map<string, Promise<Listed>>(
     servers.map((server) => {
@@ -110,7 +122,8 @@ export async function* listTools(
       options.signal.throwIfAborted();
       failure ??= { label, error };
     }
-    yield closeList(label, tools === null ? null : listed(label, tools), error);
+    const made = tools === null ? null : await listed(label, tools);
+    yield writeList(label, made ?? { tools: [], error: messageOf(error) });
   }
   if (failure !== null) throw new ListFailedError(failure.label, failure.error);
 }
@@ -206,27 +219,23 @@ function closeCall(
   return [toEvent(key, `mcp_call.${status}`), { type: 'item.close', key, item }];
 }
 
-function openList(label: string): readonly ModelEvent[] {
+/** The events of a list, made or failed. */
+function writeList(
+  label: string,
+  list: { readonly tools: readonly object[]; readonly error?: string },
+): readonly ModelEvent[] {
   const key = `list ${label}`;
+  const item: ForeignItem = { type: 'mcp_list_tools', server_label: label, ...list };
   return [
-    { type: 'item.open', key, item: { type: 'mcp_list_tools', server_label: label, tools: [] } },
+    { type: 'item.open', key, item: { ...item, tools: [] } },
     toEvent(key, 'mcp_list_tools.in_progress'),
+    toEvent(key, `mcp_list_tools.${list.error === undefined ? 'completed' : 'failed'}`),
+    { type: 'item.close', key, item },
   ];
 }
 
-function closeList(label: string, tools: readonly McpToolInfo[] | null, error: unknown): readonly ModelEvent[] {
-  const key = `list ${label}`;
-  const item: ForeignItem = {
-    type: 'mcp_list_tools',
-    server_label: label,
-    tools: (tools ?? []).map(toListed),
-    ...(tools === null ? { error: messageOf(error) } : {}),
-  };
-  return [toEvent(key, `mcp_list_tools.${tools === null ? 'failed' : 'completed'}`), { type: 'item.close', key, item }];
-}
-
 /** A tool as lists have it: clients take a missing member, but some of them no null. */
-function toListed({ description, annotations, ...tool }: McpToolInfo): object {
+export function toListed({ description, annotations, ...tool }: McpToolInfo): object {
   return { ...tool, ...(description == null ? {} : { description }), ...(annotations == null ? {} : { annotations }) };
 }
 
@@ -236,4 +245,8 @@ function toEvent(key: string, name: string, members: object = {}): ModelEvent {
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+function toFailure(text: string): McpOutcome {
+  return { error: { type: 'mcp_tool_execution_error', content: [{ type: 'text', text }] } };
 }

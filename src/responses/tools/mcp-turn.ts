@@ -3,7 +3,7 @@ import type { Environment } from '../../config/index.js';
 import type { McpOutcome, McpServer, McpToolInfo, McpToolParam } from '../../mcp/index.js';
 import { ApiError, creationTimeOf, type ForeignItem, type Item } from '../../protocol/index.js';
 import type { ModelEvent, Turn } from '../../providers/index.js';
-import type { Clock } from '../../time/index.js';
+import { andThen, type Clock, type MaybePromise } from '../../time/index.js';
 import { objectsIn } from '../../validation/index.js';
 import type { FinishedPass, NextPass, OwnPass, PassesLeft, TurnPolicy } from '../turn/pass-policy.js';
 import { McpApprovals } from './mcp-approvals.js';
@@ -11,12 +11,16 @@ import {
   askForApproval,
   ListFailedError,
   listTools,
+  MAY_HAVE_BEEN_SENT,
   type McpCall,
+  NO_OBJECT,
   NO_TOKENS,
+  NOT_OFFERED,
   type PlannedCall,
   readArguments,
   runCalls,
   type RunOptions,
+  toListed,
 } from './mcp-calls.js';
 import { type McpFunction, McpFunctions } from './mcp-functions.js';
 import { approvalOf, isAllowed, namesAllow, namesOf } from './mcp-rules.js';
@@ -61,49 +65,53 @@ export class McpTurn implements TurnPolicy {
   }
 
   /** Lists the tools that the context does not list, and runs what was approved, or was left behind by a process that died. */
-  ahead(next: NextPass): OwnPass | undefined {
+  ahead(next: NextPass): MaybePromise<OwnPass | undefined> {
+    return andThen(this.shared.approvals.ready(), () => this.planAhead(next));
+  }
+
+  private planAhead(next: NextPass): OwnPass | undefined {
     const { context } = next.question;
     const unlisted = [...this.tools.values()].filter((each) => !this.isListed(each, context));
-    const approved = this.approvedIn(context);
     const left = this.leftBehind(next, context);
+    const approved = this.approvedIn(context).filter(({ approvalId }) =>
+      left.every((call) => call.approvalId !== approvalId),
+    );
     if (unlisted.length === 0 && approved.length === 0 && left.length === 0) return undefined;
-    const { shared, turn, tools, lists } = this;
-    const options = this.optionsOf(next);
-    const plan = (calls: readonly McpCall[]): readonly PlannedCall[] => calls.map((call) => this.plan(call));
-    return {
-      isLast: false,
-      async *generate() {
-        for (const { approvalId } of approved)
-          await shared.approvals.use(approvalId, asTenant(turn.tenant), turn.responseId);
-        if (unlisted.length > 0) {
-          const servers = unlisted.map(({ server }) => server);
-          try {
-            yield* listTools(servers, options, (label, found) => {
-              const allowed = found.filter((tool) => isAllowed(tool, tools.get(label)?.tool.allowed_tools));
-              lists.set(label, allowed);
-              return allowed;
-            });
-          } catch (error) {
-            throw error instanceof ListFailedError
-              ? ApiError.of('http_error', error.message, { param: 'tools', cause: error })
-              : error;
-          }
-        }
-        yield* runCalls([...plan(approved), ...left], options);
-        yield [NO_TOKENS, FINISH];
-      },
-    };
+    return { isLast: false, generate: () => this.runAhead({ unlisted, approved, left }, this.optionsOf(next)) };
+  }
+
+  private async *runAhead(
+    { unlisted, approved, left }: Ahead,
+    options: RunOptions,
+  ): AsyncGenerator<readonly ModelEvent[]> {
+    const { shared, turn, lists } = this;
+    const tenant = asTenant(turn.tenant);
+    const servers = unlisted.map(({ server }) => server);
+    try {
+      yield* listTools(servers, options, async (label, found) => {
+        const { tool, server } = this.tools.get(label) as RunTool;
+        const allowed = found.filter((each) => isAllowed(each, tool.allowed_tools));
+        lists.set(label, allowed);
+        const tools = allowed.map(toListed);
+        return { id: await shared.approvals.issueList(tenant, server.identity, tools), tools };
+      });
+    } catch (error) {
+      if (!(error instanceof ListFailedError)) throw error;
+      throw ApiError.of('http_error', error.message, { param: 'tools', cause: error });
+    }
+    // Behind the lists: what fails before its call is sent uses no approval.
+    for (const { approvalId } of approved) await shared.approvals.use(approvalId, tenant, turn.responseId);
+    yield* runCalls([...approved.map((call) => this.plan(call)), ...left], options);
+    yield [NO_TOKENS, FINISH];
   }
 
   ask(question: Turn, { number, isLast, toolCallsLeft }: PassesLeft): Turn {
     this.calls = [];
     this.open.clear();
-    // When a process that died has listed them, or the upstream is asked once more, no list is made first.
+    // When a process that died has listed them, no list is made first. What a list says of its tools counts only if it is known to be ours.
     for (const each of this.tools.values()) {
-      const item = this.lists.has(each.tool.server_label)
-        ? undefined
-        : newestList(each.tool.server_label, question.context);
-      if (item !== undefined) this.adopt(each, item);
+      const item = this.lists.has(each.tool.server_label) ? undefined : newestList(each, question.context);
+      if (item !== undefined) this.adopt(each, item, this.timeOf(each, item) !== undefined);
     }
     this.functions = this.toFunctions();
     return this.functions.ask(question, { isOffered: !isLast && toolCallsLeft > 0, isFirst: number === 1 });
@@ -144,7 +152,9 @@ export class McpTurn implements TurnPolicy {
   /** Runs the calls of a pass, or asks for their approvals. */
   follow(pass: FinishedPass): OwnPass | undefined {
     // Those beyond `max_tool_calls` are left out (protocol §3).
-    const made = this.calls.slice(0, pass.toolCallsLeft).map(({ fn, arguments: given }): ReadCall => ({ fn, given }));
+    const made = this.calls
+      .slice(0, Math.max(0, pass.toolCallsLeft))
+      .map(({ fn, arguments: given }): ReadCall => ({ fn, given }));
     this.calls = [];
     if (made.length === 0) return undefined;
     const asking = made.filter(({ fn }) => this.needsApproval(fn)).map(toCall);
@@ -189,20 +199,30 @@ export class McpTurn implements TurnPolicy {
   private isListed(each: RunTool, context: readonly Item[]): boolean {
     const { server_label: label, allowed_tools: allowed } = each.tool;
     if (this.lists.has(label)) return true;
-    const item = newestList(label, context);
-    const listedAt = item === undefined ? undefined : creationTimeOf(item.id);
-    if (item === undefined || listedAt === undefined || each.server.isStale(listedAt)) return false;
+    const item = newestList(each, context);
+    if (item === undefined) return false;
+    // A list that a client has made up could call a tool harmless that is not.
+    const listedAt = this.timeOf(each, item);
+    if (listedAt === undefined || each.server.isStale(listedAt)) return false;
     // A request before this one may have allowed fewer.
     if (!namesOf(allowed).every((name) => toolsIn(item).some((tool) => tool.name === name))) return false;
-    this.adopt(each, item);
+    this.adopt(each, item, true);
     return true;
   }
 
-  /** Takes the tools of a list of the context. */
-  private adopt({ tool, server }: RunTool, item: Item): void {
+  /** When the service made a list; undefined for one of which that is not known. */
+  private timeOf({ server }: RunTool, item: Item): number | undefined {
+    return this.shared.approvals.listedAt(item, asTenant(this.turn.tenant), server.identity);
+  }
+
+  /** Takes the tools of a list of the context; without their annotations, if it is not known to be ours. */
+  private adopt({ tool, server }: RunTool, item: Item, isOurs: boolean): void {
     const { server_label: label, allowed_tools: allowed } = tool;
-    const offered = toolsIn(item).filter((each) => server.offers(each.name) && isAllowed(each, allowed));
-    this.lists.set(label, offered);
+    const tools = toolsIn(item).map((each) => (isOurs ? each : { ...each, annotations: null }));
+    this.lists.set(
+      label,
+      tools.filter((each) => server.offers(each.name) && isAllowed(each, allowed)),
+    );
   }
 
   /** The calls that the request approves and that were not run yet. */
@@ -277,6 +297,13 @@ export class McpTurn implements TurnPolicy {
   }
 }
 
+/** What comes before the model is asked. */
+interface Ahead {
+  readonly unlisted: readonly RunTool[];
+  readonly approved: readonly (McpCall & { readonly approvalId: string })[];
+  readonly left: readonly PlannedCall[];
+}
+
 /** A call as its model writes it. */
 interface WrittenCall {
   readonly fn: McpFunction;
@@ -287,12 +314,6 @@ interface ReadCall {
   readonly fn: McpFunction;
   readonly given: string;
 }
-
-const NO_OBJECT: McpOutcome = toFailure('The arguments are not a JSON object.');
-const NOT_OFFERED: McpOutcome = toFailure('The server does not offer this tool.');
-const MAY_HAVE_BEEN_SENT: McpOutcome = toFailure(
-  'The service stopped while this call ran. Whether the server has carried it out is unknown; it was not sent again.',
-);
 
 /** The events that open an item, or go on with one, without a key. */
 const OPENING: ReadonlySet<ModelEvent['type']> = new Set<ModelEvent['type']>([
@@ -305,14 +326,8 @@ const OPENING: ReadonlySet<ModelEvent['type']> = new Set<ModelEvent['type']>([
   'custom_tool_call',
 ]);
 
-function toFailure(text: string): McpOutcome {
-  return { error: { type: 'mcp_tool_execution_error', content: [{ type: 'text', text }] } };
-}
-
-/** The newest list of a server's tools that did not fail. */
-function newestList(label: string, context: readonly Item[]): Item | undefined {
-  const item = context.findLast((each) => each.type === 'mcp_list_tools' && each['server_label'] === label);
-  return item === undefined || item['error'] != null ? undefined : item;
+function newestList({ tool }: RunTool, context: readonly Item[]): Item | undefined {
+  return context.findLast((item) => item.type === 'mcp_list_tools' && item['server_label'] === tool.server_label);
 }
 
 function toolsIn(list: Item): readonly McpToolInfo[] {
