@@ -136,29 +136,33 @@ export class McpServers implements OnModuleInit, OnApplicationShutdown {
    * a URL that is not allowed, headers that are malformed or not the client's to set.
    *
    * @param param place of the tool in the request, such as `tools[0]`
-   * @param callerToken the caller's own token, for servers that exchange it
+   * @param callerToken the caller's own token, for servers that exchange it; by default the `authorization` of the tool
    */
   find(tool: McpToolParam, tenant: string, param: string, callerToken?: string): McpServer {
     const own = this.own?.find(tool, tenant, param);
     if (own !== undefined) return own;
-    const headers = headersOf(tool, param);
     const server = this.known(tool, tenant);
+    // What is exchanged is not sent to the server.
+    const { authorization, ...shown } = tool;
+    const isExchanged = server?.needsCaller === true && server.forwardable?.has('authorization') !== true;
+    const headers = headersOf(isExchanged ? shown : tool, param);
     if (server === undefined) {
       const ofClient = this.ofClient(tenant, this.urlOf(tool, param));
       return ofClient.called({ tool, tenant, headers, callerToken: null });
     }
+    const exchanged = isExchanged ? (callerToken ?? authorization ?? undefined) : callerToken;
     const foreign = server.forwardable && Object.keys(headers).find((name) => !server.forwardable?.has(name));
     if (foreign !== undefined) {
       const place = foreign === 'authorization' && tool.authorization != null ? 'authorization' : 'headers';
       const message = `The server '${server.label}' has credentials of its own: requests must not set '${foreign}'.`;
       throw ApiError.badRequest(message, `${param}.${place}`);
     }
-    const isExchanged = server.needsCaller && headers['authorization'] === undefined;
-    if (isExchanged && callerToken === undefined) {
-      const message = `The server '${server.label}' needs a token of yours: authenticate with one, or give 'authorization'.`;
+    const needsToken = server.needsCaller && headers['authorization'] === undefined;
+    if (needsToken && exchanged === undefined) {
+      const message = `The server '${server.label}' needs a token of yours: give it as 'authorization'.`;
       throw ApiError.badRequest(message, `${param}.authorization`);
     }
-    return server.called({ tool, tenant, headers, callerToken: isExchanged ? (callerToken ?? null) : null });
+    return server.called({ tool, tenant, headers, callerToken: needsToken ? (exchanged ?? null) : null });
   }
 
   /** The server of MCP_SERVERS that a tool names, if the tenant may use it: by URL, by connector, or by label alone. */

@@ -43,6 +43,7 @@ beforeAll(async () => {
         oauth: { ...oauth, grant: 'token_exchange', audience: 'docs' },
         forward: ['authorization'],
       },
+      exchanging: { url: `${fake.url}?exchanging`, oauth: { ...oauth, grant: 'token_exchange' } },
     },
   });
 });
@@ -108,6 +109,13 @@ it("exchanges the caller's token, one for each caller", async () => {
   await service.servers.find(own, 'acme', 'tools[0]').list(calm);
   expect(asked).toHaveLength(2);
   expect(fake.requests.at(-1)?.headers.authorization).toBe('Bearer my-own-token');
+});
+
+it('exchanges the authorization of a tool, which its server does not see', async () => {
+  const tool = { type: 'mcp', server_label: 'exchanging', authorization: 'carol-token' } as const;
+  await service.servers.find(tool, 'acme', 'tools[0]').list(calm);
+  expect(asked.at(-1)?.get('subject_token')).toBe('carol-token');
+  expect(tokens().at(-1)).toMatch(/^Bearer token-carol-token-/);
 });
 
 it('says without secrets that there is no token', async () => {

@@ -245,4 +245,80 @@ describe('an approval', () => {
     expect(typesOf(next as unknown as WireResponse)).toEqual(['mcp_call', 'message']);
     expect(server.count('tools/list')).toBe(1);
   });
+
+  it('that was denied is answered: it cannot be approved afterwards', async () => {
+    service.provider.reply(...call('send'), USAGE).reply({ type: 'text', delta: 'Fine.' });
+    const ask = async (body: object): Promise<WireResponse> =>
+      (await service
+        .client()
+        .responses.create({ model: 'm', tools: [CAREFUL], ...body } as never)) as unknown as WireResponse;
+    const first = await ask({ input: 'Go.' });
+    const [request] = itemsOf(first, 'mcp_approval_request');
+    const answer = { type: 'mcp_approval_response', approval_request_id: request?.['id'] };
+    await ask({ previous_response_id: first.id, input: [{ ...answer, approve: false }] });
+    const again = ask({ previous_response_id: first.id, input: [{ ...answer, approve: true }] });
+    await expect(again).rejects.toMatchObject({ status: 400 });
+    expect(server.count('tools/call')).toBe(0);
+  });
+
+  it('beyond max_tool_calls is left open', async () => {
+    service.provider.reply(...call('send', '{"n":1}', 'a'), ...call('send', '{"n":2}', 'b'), USAGE);
+    const ask = async (body: object): Promise<WireResponse> =>
+      (await service
+        .client()
+        .responses.create({ model: 'm', tools: [CAREFUL], ...body } as never)) as unknown as WireResponse;
+    const first = await ask({ input: 'Go.' });
+    const input = itemsOf(first, 'mcp_approval_request').map(({ id }) => ({
+      type: 'mcp_approval_response',
+      approval_request_id: id,
+      approve: true,
+    }));
+    service.provider.reply({ type: 'text', delta: 'One is sent.' });
+    const next = await ask({ previous_response_id: first.id, input, max_tool_calls: 1 });
+    expect(typesOf(next)).toEqual(['mcp_call', 'message']);
+    expect(server.count('tools/call')).toBe(1);
+  });
+});
+
+describe('the tools of a server', () => {
+  const ask = async (body: object): Promise<WireResponse> =>
+    (await service
+      .client()
+      .responses.create({ model: 'm', input: 'Go.', ...body } as never)) as unknown as WireResponse;
+  const namesOf = (turn: number): readonly unknown[] =>
+    (service.provider.turns[turn]?.settings.tools as readonly { readonly name?: string }[]).map(({ name }) => name);
+
+  it('are all there for a request that allows more than the one before', async () => {
+    service.provider.reply({ type: 'text', delta: 'One.' }).reply({ type: 'text', delta: 'All.' });
+    const { id } = await ask({ tools: [{ ...DICE, allowed_tools: ['roll'] }] });
+    await ask({ tools: [DICE], previous_response_id: id });
+    expect([namesOf(0), namesOf(1)]).toEqual([['dice__roll'], ['dice__roll', 'dice__send', 'dice__fail']]);
+  });
+
+  it('are listed once, also where the request allows one that is not there', async () => {
+    service.provider.reply({ type: 'text', delta: 'One.' }).reply({ type: 'text', delta: 'Two.' });
+    const tools = [{ ...DICE, allowed_tools: ['roll', 'rol'] }];
+    const { id } = await ask({ tools });
+    await ask({ tools, previous_response_id: id });
+    expect(server.count('tools/list')).toBe(1);
+  });
+
+  it('have names that no function of the client has', async () => {
+    service.provider.reply({ type: 'text', delta: 'Hello.' });
+    await ask({ tools: [DICE, { type: 'function', name: 'dice__roll', parameters: {} }] });
+    const names = namesOf(0);
+    expect(new Set(names).size).toBe(4);
+    expect(names).toContain('dice__roll');
+  });
+
+  it('leave the choice of a function of the client as it is, also when none may be called', async () => {
+    service.provider.reply({ type: 'text', delta: 'Hello.' });
+    const choice = { type: 'function', name: 'ask' };
+    await ask({ tools: [DICE, { ...choice, parameters: {} }], tool_choice: choice, max_tool_calls: 0 });
+    expect(service.provider.turns[0]?.settings.tool_choice).toEqual(choice);
+  });
+
+  it('belong to one server for each label', async () => {
+    await expect(ask({ tools: [DICE, DICE] })).rejects.toMatchObject({ status: 400, param: 'tools' });
+  });
 });

@@ -18,6 +18,16 @@ export interface AskedCall {
   readonly arguments: string;
 }
 
+/** A list of tools, as one tenant may use them. */
+export interface ListOfTools {
+  readonly tenant: Tenant;
+  /** The identity of the server. */
+  readonly server: string;
+  /** What the request allows of them: another request may allow others. */
+  readonly allowed: unknown;
+  readonly tools: unknown;
+}
+
 /** The name of the key in the state. */
 const SECRET_NAME = 'mcp-approvals';
 const KEY_BYTES = 32;
@@ -58,15 +68,15 @@ export class McpApprovals {
   }
 
   /** A new id for the list of a server's tools. Rejects with StoreUnavailableError. */
-  issueList(tenant: Tenant, server: string, tools: unknown): Promise<string> {
-    return this.makeId(LIST, [tenant, server, tools]);
+  issueList(list: ListOfTools): Promise<string> {
+    return this.makeId(LIST, toListParts(list));
   }
 
   /** When the service made a list, Unix ms; undefined for one that it has not made so, or while the key is not read. */
-  listedAt({ id, tools }: Item, tenant: Tenant, server: string): number | undefined {
+  listedAt(id: string, list: ListOfTools): number | undefined {
     const { time = '', nonce = '', code } = ID.exec(id)?.groups ?? {};
     if (!Buffer.isBuffer(this.key) || code === undefined) return undefined;
-    return isEqual(code, codeOf(this.key, [LIST, tenant, server, tools], time, nonce))
+    return isEqual(code, codeOf(this.key, [LIST, ...toListParts(list)], time, nonce))
       ? Number.parseInt(time, 16)
       : undefined;
   }
@@ -121,6 +131,10 @@ export class McpApprovals {
         throw error;
       }));
   }
+}
+
+function toListParts({ tenant, server, allowed, tools }: ListOfTools): readonly unknown[] {
+  return [tenant, server, allowed ?? null, tools];
 }
 
 function toParts({ tenant, server, name, arguments: given }: AskedCall): readonly unknown[] {

@@ -18,7 +18,10 @@ type ToolChoice = Turn['settings']['tool_choice'];
 /** The longest name of a function that upstreams take. */
 const LONGEST_NAME = 64;
 
-/** Characters of the digest that tells names apart which are cut or hold other characters. */
+/** Stands between the label and the tool. */
+const BETWEEN = '__';
+
+/** Characters of the digest that tells names apart which are cut, hold other characters, or could be those of others. */
 const DIGEST_CHARACTERS = 8;
 
 const DENIED = 'The user has denied this call.';
@@ -31,13 +34,17 @@ const UNANSWERED = 'The call was not run: nobody has approved it.';
 export class McpFunctions {
   private readonly byName = new Map<string, McpFunction>();
 
-  /** `labels`: the servers that the service calls; `injected`: those of them that the request does not name. */
+  /**
+   * `labels`: the servers that the service calls; `injected`: those of them that the request does not name; `taken`: the names of the
+   * client's tools.
+   */
   constructor(
     private readonly labels: ReadonlySet<string>,
     functions: Iterable<McpFunction>,
     private readonly injected: readonly string[] = [],
+    private readonly taken: ReadonlySet<unknown> = new Set(),
   ) {
-    for (const each of functions) this.byName.set(nameOf(each.label, each.tool.name), each);
+    for (const each of functions) this.byName.set(this.nameOf(each.label, each.tool.name), each);
   }
 
   /** The tool that a function stands for. */
@@ -57,12 +64,13 @@ export class McpFunctions {
       [...tools, ...injected].flatMap((tool) =>
         this.isOwn(tool) ? (isOffered ? this.definitionsOf(tool) : []) : [tool as Tool],
       );
-    const choice = this.choose(settings.tool_choice, isOffered, isOffered && isFirst);
+    const tools = replace(settings.tools);
+    const choice = this.choose(settings.tool_choice, { isOffered, isFirst, hasTools: tools.length > 0 });
     const context = (): readonly Item[] => this.readable(question.context);
     let readable: readonly Item[] | null = null;
     return {
       ...question,
-      settings: { ...settings, tools: replace(settings.tools), tool_choice: choice },
+      settings: { ...settings, tools, tool_choice: choice },
       parameters: {
         ...parameters,
         tools: replace(objectsIn(parameters.tools)),
@@ -87,11 +95,39 @@ export class McpFunctions {
     return items.flatMap((item) => {
       if (this.isOfServer(item, 'mcp_list_tools')) return [];
       if (isAnswer(item)) return requested.has(String(item['approval_request_id'])) ? [] : [item];
-      if (this.isOfServer(item, 'mcp_call')) return toPair(item, outputOf(item));
+      if (this.isOfServer(item, 'mcp_call')) return this.toPair(item, outputOf(item));
       if (!this.isOfServer(item, 'mcp_approval_request')) return [item];
       const answer = answers.get(item.id);
-      return run.has(item.id) ? [] : toPair(item, answer === undefined ? UNANSWERED : denialOf(answer));
+      return run.has(item.id) ? [] : this.toPair(item, answer === undefined ? UNANSWERED : denialOf(answer));
     });
+  }
+
+  /** The name of the function that stands for a tool: the same in every turn with the same functions of the client. */
+  private nameOf(label: string, tool: string): string {
+    const plain = `${label}${BETWEEN}${tool}`;
+    const name = plain.replaceAll(/[^a-zA-Z0-9_-]/g, '_');
+    const isUnique = name.split(BETWEEN).length === 2 && !this.taken.has(name);
+    if (name === plain && name.length <= LONGEST_NAME && isUnique) return name;
+    const digest = createHash('sha256')
+      .update(JSON.stringify([label, tool]))
+      .digest('hex')
+      .slice(0, DIGEST_CHARACTERS);
+    return `${name.slice(0, LONGEST_NAME - DIGEST_CHARACTERS - 1)}_${digest}`;
+  }
+
+  /** A call and its output, as the function that stands for it. The ids have no form that an upstream would be sent. */
+  private toPair({ id, server_label: label, name: tool, arguments: given }: Item, output: string): readonly Item[] {
+    const name = this.nameOf(String(label), String(tool));
+    return [
+      {
+        id: `call:${id}`,
+        type: 'function_call',
+        call_id: id,
+        name,
+        arguments: typeof given === 'string' ? given : '{}',
+      },
+      { id: `output:${id}`, type: 'function_call_output', call_id: id, output },
+    ];
   }
 
   private isOwn(tool: object): boolean {
@@ -108,9 +144,12 @@ export class McpFunctions {
     return [...this.byName].filter(([, each]) => each.label === label).map(([name, each]) => toDefinition(name, each));
   }
 
-  /** `isDemanding`: whether a call may still be demanded. */
-  private choose(choice: ToolChoice, isOffered: boolean, isDemanding: boolean): ToolChoice {
-    if (typeof choice === 'string') return choice === 'required' && !isDemanding ? 'auto' : choice;
+  /** `isFirst`: whether a call may still be demanded; `hasTools`: whether there is one to call. */
+  private choose(
+    choice: ToolChoice,
+    { isOffered, isFirst, hasTools }: Readonly<Record<'isOffered' | 'isFirst' | 'hasTools', boolean>>,
+  ): ToolChoice {
+    if (typeof choice === 'string') return choice === 'required' && !(isFirst && hasTools) ? 'auto' : choice;
     if (choice.type === 'allowed_tools') {
       const allowed = objectsIn(choice.tools);
       const tools = allowed.flatMap((tool): readonly object[] => {
@@ -118,10 +157,11 @@ export class McpFunctions {
         return isOffered ? this.named(tool) : [];
       });
       if (tools.length === 0 && allowed.length > 0) return 'none';
-      return { ...choice, mode: isDemanding ? choice.mode : 'auto', tools } as unknown as ToolChoice;
+      return { ...choice, mode: isFirst ? choice.mode : 'auto', tools } as unknown as ToolChoice;
     }
-    if (!isDemanding) return 'auto';
+    if (!isFirst) return 'auto';
     if (!this.isOwn(choice)) return choice;
+    if (!isOffered) return 'auto';
     const [first, ...others] = this.named(choice);
     if (others.length === 0) return first as unknown as ToolChoice;
     return { type: 'allowed_tools', mode: 'required', tools: [first, ...others] } as unknown as ToolChoice;
@@ -142,15 +182,6 @@ export class McpFunctions {
   }
 }
 
-/** The name of the function that stands for a tool: the same in every turn. */
-function nameOf(label: string, tool: string): string {
-  const plain = `${label}__${tool}`;
-  const name = plain.replaceAll(/[^a-zA-Z0-9_-]/g, '_');
-  if (name === plain && name.length <= LONGEST_NAME) return name;
-  const digest = createHash('sha256').update(plain).digest('hex').slice(0, DIGEST_CHARACTERS);
-  return `${name.slice(0, LONGEST_NAME - DIGEST_CHARACTERS - 1)}_${digest}`;
-}
-
 function toDefinition(name: string, { tool, isDeferred }: McpFunction): Tool {
   const { description, input_schema: schema } = tool;
   // Upstreams demand the member, which a tool without arguments may lack.
@@ -167,15 +198,6 @@ function toDefinition(name: string, { tool, isDeferred }: McpFunction): Tool {
 
 function isAnswer({ type }: Item): boolean {
   return type === 'mcp_approval_response';
-}
-
-/** A call and its output, as the function that stands for it. The ids have no form that an upstream would be sent. */
-function toPair({ id, server_label: label, name: tool, arguments: given }: Item, output: string): readonly Item[] {
-  const name = nameOf(String(label), String(tool));
-  return [
-    { id: `call:${id}`, type: 'function_call', call_id: id, name, arguments: typeof given === 'string' ? given : '{}' },
-    { id: `output:${id}`, type: 'function_call_output', call_id: id, output },
-  ];
 }
 
 function outputOf({ output, error }: Item): string {

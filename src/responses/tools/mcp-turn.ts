@@ -6,7 +6,7 @@ import type { ModelEvent, Turn } from '../../providers/index.js';
 import { andThen, type Clock, type MaybePromise } from '../../time/index.js';
 import { objectsIn } from '../../validation/index.js';
 import type { FinishedPass, NextPass, OwnPass, PassesLeft, TurnPolicy } from '../turn/pass-policy.js';
-import { McpApprovals } from './mcp-approvals.js';
+import { type ListOfTools, McpApprovals } from './mcp-approvals.js';
 import {
   askForApproval,
   ListFailedError,
@@ -22,8 +22,9 @@ import {
   type RunOptions,
   toListed,
 } from './mcp-calls.js';
+import { type HeldCall, HeldCalls } from './held-calls.js';
 import { type McpFunction, McpFunctions } from './mcp-functions.js';
-import { approvalOf, isAllowed, namesAllow, namesOf } from './mcp-rules.js';
+import { approvalOf, isAllowed, namesAllow } from './mcp-rules.js';
 
 const FINISH: ModelEvent = { type: 'finish', reason: 'stop' };
 
@@ -50,9 +51,12 @@ export class McpTurn implements TurnPolicy {
   /** The answers of the request to approvals. */
   private readonly answers: readonly Item[];
   private functions: McpFunctions;
-  /** The calls that the model makes in its pass, and those it has not ended, by their keys. */
-  private calls: WrittenCall[] = [];
-  private readonly open = new Map<string | undefined, WrittenCall>();
+  /** Whether the answers that refuse a call were used. */
+  private hasRefused = false;
+  /** The ids of calls that a process which died has left behind, and that were taken up. */
+  private readonly settled = new Set<string>();
+  /** The calls that the model makes in its pass. */
+  private held: HeldCalls;
 
   constructor(
     tools: readonly RunTool[],
@@ -62,6 +66,7 @@ export class McpTurn implements TurnPolicy {
     this.tools = new Map(tools.map((each) => [each.tool.server_label, each]));
     this.answers = turn.input.filter(({ type }) => type === 'mcp_approval_response');
     this.functions = this.toFunctions();
+    this.held = new HeldCalls(this.functions);
   }
 
   /** Lists the tools that the context does not list, and runs what was approved, or was left behind by a process that died. */
@@ -73,15 +78,19 @@ export class McpTurn implements TurnPolicy {
     const { context } = next.question;
     const unlisted = [...this.tools.values()].filter((each) => !this.isListed(each, context));
     const left = this.leftBehind(next, context);
-    const approved = this.approvedIn(context).filter(({ approvalId }) =>
+    const open = this.approvedIn(context).filter(({ approvalId }) =>
       left.every((call) => call.approvalId !== approvalId),
     );
-    if (unlisted.length === 0 && approved.length === 0 && left.length === 0) return undefined;
-    return { isLast: false, generate: () => this.runAhead({ unlisted, approved, left }, this.optionsOf(next)) };
+    // Those beyond `max_tool_calls` stay open.
+    const approved = open.slice(0, Math.max(0, next.toolCallsLeft - left.length));
+    const refused = this.refusedIn(context);
+    if ([unlisted, approved, refused, left].every(({ length }) => length === 0)) return undefined;
+    const plan = { unlisted, approved, refused, left };
+    return { isLast: false, generate: () => this.runAhead(plan, this.optionsOf(next)) };
   }
 
   private async *runAhead(
-    { unlisted, approved, left }: Ahead,
+    { unlisted, approved, refused, left }: Ahead,
     options: RunOptions,
   ): AsyncGenerator<readonly ModelEvent[]> {
     const { shared, turn, lists } = this;
@@ -89,73 +98,43 @@ export class McpTurn implements TurnPolicy {
     const servers = unlisted.map(({ server }) => server);
     try {
       yield* listTools(servers, options, async (label, found) => {
-        const { tool, server } = this.tools.get(label) as RunTool;
+        const { tool } = this.tools.get(label) as RunTool;
         const allowed = found.filter((each) => isAllowed(each, tool.allowed_tools));
         lists.set(label, allowed);
         const tools = allowed.map(toListed);
-        return { id: await shared.approvals.issueList(tenant, server.identity, tools), tools };
+        return { id: await shared.approvals.issueList(this.toList(this.tools.get(label) as RunTool, tools)), tools };
       });
     } catch (error) {
       if (!(error instanceof ListFailedError)) throw error;
       throw ApiError.of('http_error', error.message, { param: 'tools', cause: error });
     }
     // Behind the lists: what fails before its call is sent uses no approval.
-    for (const { approvalId } of approved) await shared.approvals.use(approvalId, tenant, turn.responseId);
+    const answered = [...refused, ...approved.map(({ approvalId }) => approvalId)];
+    for (const id of answered) await shared.approvals.use(id, tenant, turn.responseId);
+    this.hasRefused = true;
     yield* runCalls([...approved.map((call) => this.plan(call)), ...left], options);
     yield [NO_TOKENS, FINISH];
   }
 
   ask(question: Turn, { number, isLast, toolCallsLeft }: PassesLeft): Turn {
-    this.calls = [];
-    this.open.clear();
     // When a process that died has listed them, no list is made first. What a list says of its tools counts only if it is known to be ours.
     for (const each of this.tools.values()) {
       const item = this.lists.has(each.tool.server_label) ? undefined : newestList(each, question.context);
       if (item !== undefined) this.adopt(each, item, this.timeOf(each, item) !== undefined);
     }
-    this.functions = this.toFunctions();
+    this.functions = this.toFunctions(question.settings.tools);
+    this.held = new HeldCalls(this.functions);
     return this.functions.ask(question, { isOffered: !isLast && toolCallsLeft > 0, isFirst: number === 1 });
   }
 
-  /** Keeps back the calls of the functions that stand for tools. */
   look(event: ModelEvent): ModelEvent | undefined {
-    const started = this.start(event);
-    if (started !== undefined) {
-      this.calls.push(started);
-      this.open.set(keyOf(event), started);
-      // What the model has written before without a key has come to its end.
-      return keyOf(event) === undefined ? { type: 'end' } : undefined;
-    }
-    const key = keyOf(event);
-    const call = this.open.get(key);
-    if (call === undefined) return event;
-    switch (event.type) {
-      case 'function_call_arguments':
-        call.arguments += event.delta;
-        return undefined;
-      case 'item.event':
-        return undefined;
-      case 'item.close':
-        call.arguments = textOf(event.item['arguments'], call.arguments);
-        this.open.delete(key);
-        return undefined;
-      case 'end':
-        this.open.delete(key);
-        return undefined;
-      default:
-        // Another item begins, or what belongs to none.
-        if (key === undefined && OPENING.has(event.type)) this.open.delete(key);
-        return event;
-    }
+    return this.held.look(event);
   }
 
   /** Runs the calls of a pass, or asks for their approvals. */
   follow(pass: FinishedPass): OwnPass | undefined {
     // Those beyond `max_tool_calls` are left out (protocol §3).
-    const made = this.calls
-      .slice(0, Math.max(0, pass.toolCallsLeft))
-      .map(({ fn, arguments: given }): ReadCall => ({ fn, given }));
-    this.calls = [];
+    const made = this.held.take(Math.max(0, pass.toolCallsLeft));
     if (made.length === 0) return undefined;
     const asking = made.filter(({ fn }) => this.needsApproval(fn)).map(toCall);
     const running = made.filter(({ fn }) => !this.needsApproval(fn)).map((each) => this.plan(toCall(each)));
@@ -186,33 +165,36 @@ export class McpTurn implements TurnPolicy {
     };
   }
 
-  private toFunctions(): McpFunctions {
+  /** `others`: the tools beside them, whose names they must not have. */
+  private toFunctions(others: readonly object[] = []): McpFunctions {
     const functions = [...this.tools].flatMap(([label, { tool }]): readonly McpFunction[] => {
       const isDeferred = tool.defer_loading === true;
       return (this.lists.get(label) ?? []).map((each) => ({ label, tool: each, isDeferred }));
     });
     const injected = [...this.tools].flatMap(([label, { isInjected }]) => (isInjected === true ? [label] : []));
-    return new McpFunctions(new Set(this.tools.keys()), functions, injected);
+    const taken = new Set(objectsIn(others).map(({ name }) => name));
+    return new McpFunctions(new Set(this.tools.keys()), functions, injected, taken);
   }
 
   /** Whether the tools of a server are known: from a list that was just made, or from one of the context that is still good. */
   private isListed(each: RunTool, context: readonly Item[]): boolean {
-    const { server_label: label, allowed_tools: allowed } = each.tool;
-    if (this.lists.has(label)) return true;
+    if (this.lists.has(each.tool.server_label)) return true;
     const item = newestList(each, context);
     if (item === undefined) return false;
-    // A list that a client has made up could call a tool harmless that is not.
+    // A list that a client has made up could call a tool harmless that is not; one of a request before may have fewer tools.
     const listedAt = this.timeOf(each, item);
     if (listedAt === undefined || each.server.isStale(listedAt)) return false;
-    // A request before this one may have allowed fewer.
-    if (!namesOf(allowed).every((name) => toolsIn(item).some((tool) => tool.name === name))) return false;
     this.adopt(each, item, true);
     return true;
   }
 
   /** When the service made a list; undefined for one of which that is not known. */
-  private timeOf({ server }: RunTool, item: Item): number | undefined {
-    return this.shared.approvals.listedAt(item, asTenant(this.turn.tenant), server.identity);
+  private timeOf(each: RunTool, item: Item): number | undefined {
+    return this.shared.approvals.listedAt(item.id, this.toList(each, item['tools']));
+  }
+
+  private toList({ tool, server }: RunTool, tools: unknown): ListOfTools {
+    return { tenant: asTenant(this.turn.tenant), server: server.identity, allowed: tool.allowed_tools, tools };
   }
 
   /** Takes the tools of a list of the context; without their annotations, if it is not known to be ours. */
@@ -235,6 +217,13 @@ export class McpTurn implements TurnPolicy {
     });
   }
 
+  /** The requests that the request refuses, once. */
+  private refusedIn(context: readonly Item[]): readonly string[] {
+    const ids = this.answers.filter(({ approve }) => approve !== true).map(({ approval_request_id: id }) => String(id));
+    const isOpen = (id: string): boolean => McpApprovals.isOwn(id) && context.some((item) => item.id === id);
+    return this.hasRefused ? [] : ids.filter(isOpen);
+  }
+
   /**
    * The calls that a process had begun when it died: they may have been sent. Only what does no harm twice is sent again
    * (MCP_REPEAT_CALLS); the model learns of the others that nobody knows.
@@ -245,6 +234,8 @@ export class McpTurn implements TurnPolicy {
       const label = String(item['server_label']);
       // Without its arguments it was not stored as a whole, and so not sent: the model may make it again.
       if (item.type !== 'mcp_call' || !this.tools.has(label) || item['arguments'] === '') return [];
+      if (this.settled.has(item.id)) return [];
+      this.settled.add(item.id);
       const call = readCall(item);
       const same = ended.findIndex((other) => creationOf(other) > creationOf(item) && isSame(readCall(other), call));
       if (same !== -1) {
@@ -283,48 +274,16 @@ export class McpTurn implements TurnPolicy {
     const parallel = !this.turn.settings.parallel_tool_calls ? 1 : most;
     return { parallel, responseId: this.turn.responseId, signal, clock, signOfLifeMs: Math.floor(idleMs / 3), stored };
   }
-
-  /** The call that an event begins; undefined for every other event. */
-  private start(event: ModelEvent): WrittenCall | undefined {
-    if (event.type === 'function_call') return this.toWritten(event.name, '');
-    if (event.type !== 'item.open' || event.item.type !== 'function_call') return undefined;
-    return this.toWritten(textOf(event.item['name'], ''), textOf(event.item['arguments'], ''));
-  }
-
-  private toWritten(name: string, given: string): WrittenCall | undefined {
-    const fn = this.functions.find(name);
-    return fn === undefined ? undefined : { fn, arguments: given };
-  }
 }
 
 /** What comes before the model is asked. */
 interface Ahead {
   readonly unlisted: readonly RunTool[];
   readonly approved: readonly (McpCall & { readonly approvalId: string })[];
+  /** The ids of requests that are refused: they are answered, too. */
+  readonly refused: readonly string[];
   readonly left: readonly PlannedCall[];
 }
-
-/** A call as its model writes it. */
-interface WrittenCall {
-  readonly fn: McpFunction;
-  arguments: string;
-}
-
-interface ReadCall {
-  readonly fn: McpFunction;
-  readonly given: string;
-}
-
-/** The events that open an item, or go on with one, without a key. */
-const OPENING: ReadonlySet<ModelEvent['type']> = new Set<ModelEvent['type']>([
-  'text',
-  'refusal',
-  'reasoning',
-  'reasoning_summary',
-  'reasoning_open',
-  'function_call',
-  'custom_tool_call',
-]);
 
 function newestList({ tool }: RunTool, context: readonly Item[]): Item | undefined {
   return context.findLast((item) => item.type === 'mcp_list_tools' && item['server_label'] === tool.server_label);
@@ -334,15 +293,11 @@ function toolsIn(list: Item): readonly McpToolInfo[] {
   return objectsIn(list['tools']) as unknown as readonly McpToolInfo[];
 }
 
-function keyOf(event: ModelEvent): string | undefined {
-  return (event as { readonly key?: string }).key;
-}
-
 function textOf(value: unknown, otherwise: string): string {
   return typeof value === 'string' ? value : otherwise;
 }
 
-function toCall({ fn, given }: ReadCall): McpCall {
+function toCall({ fn, given }: HeldCall): McpCall {
   // Many models write nothing for no arguments.
   const text = given.trim() === '' ? '{}' : given;
   return { label: fn.label, name: fn.tool.name, arguments: text, approvalId: null };

@@ -54,6 +54,10 @@ export class McpPolicy extends PassPolicy implements OnModuleInit {
   override check(turn: Turn, input: readonly Item[]): MaybePromise<void> {
     // Throws for a server that cannot be used.
     const tools = this.toolsOf(turn);
+    for (const [index, { tool }] of tools.entries()) {
+      if (tools.findIndex((other) => other.tool.server_label === tool.server_label) === index) continue;
+      throw ApiError.badRequest(`Two MCP tools have the server_label '${tool.server_label}'.`, 'tools');
+    }
     const answers = [...input.entries()].filter(([, { type }]) => type === 'mcp_approval_response');
     return answers.length === 0 ? undefined : this.checkAnswers(answers, tools, turn);
   }

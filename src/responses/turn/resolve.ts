@@ -73,7 +73,8 @@ export class TurnResolver {
   async resolveToCount(turn: ActiveTurn): Promise<Pick<ResolvedTurn, 'route' | 'question'>> {
     const { admitted, signal } = turn;
     const route = this.providers.route(admitted.settings.model, admitted.caller);
-    const { question } = await this.resolveContext(turn, route);
+    const resolved = await this.resolveContext(turn, route);
+    const question = this.policies.askOnce(resolved.question);
     const isTruncated = admitted.settings.truncation === 'auto';
     return { route, question: isTruncated ? await this.questions.truncate(question, route, signal) : question };
   }

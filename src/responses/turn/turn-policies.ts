@@ -48,6 +48,12 @@ export class PassPolicies implements OnModuleInit {
     return checking;
   }
 
+  /** The question as the policies would put it to the model, for counts alone. */
+  askOnce(question: Turn): Turn {
+    const left = { number: 1, isLast: false, toolCallsLeft: Infinity };
+    return this.policies.reduce((asked, policy) => policy.begin(asked)?.ask?.(asked, left) ?? asked, question);
+  }
+
   /** The policies that apply to a turn. */
   begin(question: Turn, passes: PassesOfTurn): TurnPolicies {
     const policies = this.policies.map((policy) => policy.begin(question)).filter((policy) => policy != null);

@@ -1,0 +1,95 @@
+import type { ModelEvent } from '../../providers/index.js';
+import type { McpFunction, McpFunctions } from './mcp-functions.js';
+
+/** A call as its model writes it. */
+interface WrittenCall {
+  readonly fn: McpFunction;
+  arguments: string;
+}
+
+/** A call that was kept back. */
+export interface HeldCall {
+  readonly fn: McpFunction;
+  /** JSON text, or what the model has written for it. */
+  readonly given: string;
+}
+
+/** The events that open an item, or go on with one, without a key. */
+const OPENING: ReadonlySet<ModelEvent['type']> = new Set<ModelEvent['type']>([
+  'text',
+  'refusal',
+  'reasoning',
+  'reasoning_summary',
+  'reasoning_open',
+  'function_call',
+  'custom_tool_call',
+]);
+
+/** Keeps back the calls of functions that stand for tools, out of the events of one pass. */
+export class HeldCalls {
+  private readonly calls: WrittenCall[] = [];
+  /** Those that the model has not ended, by their keys. */
+  private readonly open = new Map<string | undefined, WrittenCall>();
+
+  constructor(private readonly functions: McpFunctions) {}
+
+  /** The event, unless it belongs to a call that is kept back. */
+  look(event: ModelEvent): ModelEvent | undefined {
+    const started = this.start(event);
+    if (started !== undefined) {
+      this.calls.push(started);
+      this.open.set(keyOf(event), started);
+      // What the model has written before without a key has come to its end.
+      return keyOf(event) === undefined ? { type: 'end' } : undefined;
+    }
+    const key = keyOf(event);
+    const call = this.open.get(key);
+    if (call === undefined) return event;
+    switch (event.type) {
+      case 'function_call_arguments':
+        call.arguments += event.delta;
+        return undefined;
+      case 'item.event':
+        return undefined;
+      case 'item.close':
+        call.arguments = textOf(event.item['arguments'], call.arguments);
+        this.open.delete(key);
+        return undefined;
+      case 'end':
+        this.open.delete(key);
+        return undefined;
+      default:
+        // Another item begins, or what belongs to none.
+        if (key === undefined && OPENING.has(event.type)) this.open.delete(key);
+        return event;
+    }
+  }
+
+  /** The first calls, at most so many. The others are left out, and all are taken. */
+  take(most: number): readonly HeldCall[] {
+    return this.calls
+      .splice(0)
+      .slice(0, most)
+      .map(({ fn, arguments: given }) => ({ fn, given }));
+  }
+
+  /** The call that an event begins; undefined for every other event. */
+  private start(event: ModelEvent): WrittenCall | undefined {
+    if (event.type === 'function_call') return this.toWritten(event.name, '');
+    if (event.type !== 'item.open' || event.item.type !== 'function_call') return undefined;
+    return this.toWritten(textOf(event.item['name'], ''), textOf(event.item['arguments'], ''));
+  }
+
+  private toWritten(name: string, given: string): WrittenCall | undefined {
+    const fn = this.functions.find(name);
+    return fn === undefined ? undefined : { fn, arguments: given };
+  }
+}
+
+function keyOf(event: ModelEvent): string | undefined {
+  return (event as { readonly key?: string }).key;
+}
+
+function textOf(value: unknown, otherwise: string): string {
+  return typeof value === 'string' ? value : otherwise;
+}
