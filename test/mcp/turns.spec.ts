@@ -187,7 +187,10 @@ describe.each([...TRANSPORTS, BACKGROUND_TRANSPORT])('a tool of an MCP server, o
   it('fails the turn when its server cannot be asked for its tools', async () => {
     const tools = [{ type: 'mcp', server_label: 'gone', require_approval: 'never' }];
     const { response } = await transport.run(service, { model: 'm', input: 'Go.', tools });
-    expect(response).toMatchObject({ status: 'failed', error: { code: 'http_error' } });
+    const message = expect.stringMatching(
+      /^Error retrieving tool list from MCP server: 'gone'\. The server could not be reached/,
+    );
+    expect(response).toMatchObject({ status: 'failed', error: { code: 'http_error', message } });
     expect(itemsOf(response, 'mcp_list_tools')).toMatchObject([{ server_label: 'gone', tools: [] }]);
     expect(service.provider.turns).toEqual([]);
   });

@@ -109,7 +109,7 @@ export async function* listTools(
       ];
     }),
   );
-  let failure: { readonly label: string; readonly error: unknown } | null = null;
+  let failure: { readonly error: unknown } | null = null;
   while (running.size > 0) {
     const ended = await untilAlive(Promise.race(running.values()), options);
     if (ended === undefined) {
@@ -120,20 +120,21 @@ export async function* listTools(
     running.delete(label);
     if (tools === null) {
       options.signal.throwIfAborted();
-      failure ??= { label, error };
+      failure ??= { error };
     }
     const made = tools === null ? null : await listed(label, tools);
     yield writeList(label, made ?? { tools: [], error: messageOf(error) });
   }
-  if (failure !== null) throw new ListFailedError(failure.label, failure.error);
+  if (failure !== null) throw new ListFailedError(failure.error);
 }
 
 /** The tools of a server could not be listed. */
 export class ListFailedError extends Error {
   override readonly name = 'ListFailedError';
 
-  constructor(label: string, cause: unknown) {
-    super(`Error retrieving tool list from MCP server: '${label}'. ${messageOf(cause)}`, { cause });
+  /** The cause names the server, without credentials. */
+  constructor(cause: unknown) {
+    super(messageOf(cause), { cause });
   }
 }
 
