@@ -323,20 +323,6 @@ export class Environment {
   readonly PROMPTS_FILE: string = '';
 
   /**
-   * YAML or JSON file of the MCP servers whose tools the service itself runs; see docs/mcp.md. It is read again when it changes, and on
-   * SIGHUP. Empty: none.
-   */
-  @Text()
-  readonly MCP_SERVERS: string = '';
-
-  /**
-   * Which URLs of MCP servers clients may bring, beside those of MCP_SERVERS: `none`; `public`, which means https to public addresses only;
-   * or `any`, which lets clients reach your network and is for development. The upstream gets the tools of others.
-   */
-  @Choice('none', 'public', 'any')
-  readonly MCP_CLIENT_URLS: 'none' | 'public' | 'any' = 'none';
-
-  /**
    * File with server-sent events that answers in place of every server of the kind `responses`, for tests without a network; see
    * docs/upstreams.md. Empty: the servers answer.
    */
@@ -448,6 +434,20 @@ export class Environment {
 
   // Section: MCP servers
 
+  /**
+   * YAML or JSON file of the MCP servers whose tools the service itself runs; see docs/mcp.md. It is read again when it changes, and on
+   * SIGHUP. Empty: none.
+   */
+  @Text()
+  readonly MCP_SERVERS: string = '';
+
+  /**
+   * Which URLs of MCP servers clients may bring, beside those of MCP_SERVERS: `none`; `public`, which means https to public addresses only;
+   * or `any`, which lets clients reach your network and is for development. The upstream gets the tools of others.
+   */
+  @Choice('none', 'public', 'any')
+  readonly MCP_CLIENT_URLS: 'none' | 'public' | 'any' = 'none';
+
   /** Most calls of MCP servers that a turn runs at once; others wait. Turns with `parallel_tool_calls: false` run one after another. */
   @WholeNumber(1, 1000)
   readonly MCP_MAX_PARALLEL_CALLS: number = 8;
@@ -457,8 +457,8 @@ export class Environment {
   readonly MCP_APPROVAL_TTL: number = 7 * DAY_IN_SECONDS;
 
   /**
-   * What becomes of a call that a process had begun when it died, in the background: `safe` sends it again only if the tool says that it
-   * reads only, or is idempotent; of others the model learns that nobody knows whether they were carried out. `never`, `always`.
+   * Whether a background turn sends a call again that was running when its process died. `safe`: only calls of tools with `readOnlyHint` or
+   * `idempotentHint`; `always`: every call; `never`: none. A call that is not sent again fails, with an error that says so to the model.
    */
   @Choice('safe', 'never', 'always')
   readonly MCP_REPEAT_CALLS: 'safe' | 'never' | 'always' = 'safe';

@@ -90,6 +90,7 @@ function keyOf(event: ModelEvent): string | undefined {
   return (event as { readonly key?: string }).key;
 }
 
-function textOf(value: unknown, otherwise: string): string {
+/** A text, or what stands for one. */
+export function textOf(value: unknown, otherwise: string): string {
   return typeof value === 'string' ? value : otherwise;
 }

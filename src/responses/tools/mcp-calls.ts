@@ -1,7 +1,7 @@
 import type * as OpenAI from 'openai/resources/responses/responses';
 
 import type { McpOutcome, McpServer, McpToolInfo } from '../../mcp/index.js';
-import type { ForeignItem } from '../../protocol/index.js';
+import { ApiError, type ForeignItem } from '../../protocol/index.js';
 import type { ModelEvent } from '../../providers/index.js';
 import type { Clock } from '../../time/index.js';
 import { isObject, parseJson } from '../../validation/index.js';
@@ -88,7 +88,8 @@ export async function* runCalls(
 
 /**
  * Lists the tools of servers side by side, and writes an `mcp_list_tools` item for each when it is known, as its id authenticates it.
- * `listed` gets each list, as items have it, and returns the id. Throws the first failure at the end.
+ * `listed` gets each list, as items have it, and returns the id. Throws ApiError 424 for the first
+ * failure, at the end.
  */
 export async function* listTools(
   servers: readonly McpServer[],
@@ -125,17 +126,9 @@ export async function* listTools(
     const made = tools === null ? null : await listed(label, tools);
     yield writeList(label, made ?? { tools: [], error: messageOf(error) });
   }
-  if (failure !== null) throw new ListFailedError(failure.error);
-}
-
-/** The tools of a server could not be listed. */
-export class ListFailedError extends Error {
-  override readonly name = 'ListFailedError';
-
-  /** The cause names the server, without credentials. */
-  constructor(cause: unknown) {
-    super(messageOf(cause), { cause });
-  }
+  if (failure === null) return;
+  const { error: cause } = failure;
+  throw ApiError.of('http_error', messageOf(cause), { param: 'tools', cause });
 }
 
 /** The events of a request for an approval. */

@@ -1,7 +1,7 @@
 import { asTenant } from '../../access/index.js';
 import type { Environment } from '../../config/index.js';
 import type { McpOutcome, McpServer, McpToolInfo, McpToolParam } from '../../mcp/index.js';
-import { ApiError, creationTimeOf, type ForeignItem, type Item } from '../../protocol/index.js';
+import { creationTimeOf, type ForeignItem, type Item } from '../../protocol/index.js';
 import type { ModelEvent, Turn } from '../../providers/index.js';
 import { andThen, type Clock, type MaybePromise } from '../../time/index.js';
 import { objectsIn } from '../../validation/index.js';
@@ -9,7 +9,6 @@ import type { FinishedPass, NextPass, OwnPass, PassesLeft, TurnPolicy } from '..
 import { type ListOfTools, McpApprovals } from './mcp-approvals.js';
 import {
   askForApproval,
-  ListFailedError,
   listTools,
   MAY_HAVE_BEEN_SENT,
   type McpCall,
@@ -22,7 +21,7 @@ import {
   type RunOptions,
   toListed,
 } from './mcp-calls.js';
-import { type HeldCall, HeldCalls } from './held-calls.js';
+import { type HeldCall, HeldCalls, textOf } from './held-calls.js';
 import { type McpFunction, McpFunctions } from './mcp-functions.js';
 import { approvalOf, isAllowed, namesAllow } from './mcp-rules.js';
 
@@ -96,18 +95,13 @@ export class McpTurn implements TurnPolicy {
     const { shared, turn, lists } = this;
     const tenant = asTenant(turn.tenant);
     const servers = unlisted.map(({ server }) => server);
-    try {
-      yield* listTools(servers, options, async (label, found) => {
-        const { tool } = this.tools.get(label) as RunTool;
-        const allowed = found.filter((each) => isAllowed(each, tool.allowed_tools));
-        lists.set(label, allowed);
-        const tools = allowed.map(toListed);
-        return { id: await shared.approvals.issueList(this.toList(this.tools.get(label) as RunTool, tools)), tools };
-      });
-    } catch (error) {
-      if (!(error instanceof ListFailedError)) throw error;
-      throw ApiError.of('http_error', error.message, { param: 'tools', cause: error });
-    }
+    yield* listTools(servers, options, async (label, found) => {
+      const run = this.tools.get(label) as RunTool;
+      const allowed = found.filter((each) => isAllowed(each, run.tool.allowed_tools));
+      lists.set(label, allowed);
+      const tools = allowed.map(toListed);
+      return { id: await shared.approvals.issueList(this.toList(run, tools)), tools };
+    });
     // Behind the lists: what fails before its call is sent uses no approval.
     const answered = [...refused, ...approved.map(({ approvalId }) => approvalId)];
     for (const id of answered) await shared.approvals.use(id, tenant, turn.responseId);
@@ -291,10 +285,6 @@ function newestList({ tool }: RunTool, context: readonly Item[]): Item | undefin
 
 function toolsIn(list: Item): readonly McpToolInfo[] {
   return objectsIn(list['tools']) as unknown as readonly McpToolInfo[];
-}
-
-function textOf(value: unknown, otherwise: string): string {
-  return typeof value === 'string' ? value : otherwise;
 }
 
 function toCall({ fn, given }: HeldCall): McpCall {
