@@ -16,7 +16,7 @@ import {
   type McpOutcome,
   type McpProgress,
   type McpServer,
-  type McpToolFilter,
+  matchesFilter,
   type McpToolInfo,
 } from './mcp-server.js';
 import type { ServerConnections } from './server-connections.js';
@@ -73,8 +73,8 @@ export class CalledServer implements McpServer {
   approvalOf(tool: McpToolInfo | string): McpApproval | undefined {
     const { require_approval: rule } = this.parts.entry;
     if (rule === undefined || typeof rule === 'string') return rule;
-    if (matches(rule.always, tool)) return 'always';
-    return matches(rule.never, tool) ? 'never' : undefined;
+    if (matchesFilter(rule.always, tool)) return 'always';
+    return matchesFilter(rule.never, tool) ? 'never' : undefined;
   }
 
   isStale(listedAtMs: number): boolean {
@@ -199,12 +199,4 @@ export class CalledServer implements McpServer {
 
 function toInfo({ name, description, inputSchema, annotations }: Tool): McpToolInfo {
   return { name, description: description ?? null, input_schema: inputSchema, annotations: annotations ?? null };
-}
-
-/** Whether a tool is one of a filter, by all that it says. What is not known to be read-only is not. */
-function matches(filter: McpToolFilter | undefined, tool: McpToolInfo | string): boolean {
-  const { tool_names: names, read_only: isReadOnly } = filter ?? {};
-  if (names == null && isReadOnly == null) return false;
-  const [name, hint] = typeof tool === 'string' ? [tool, false] : [tool.name, tool.annotations?.readOnlyHint === true];
-  return (names == null || names.includes(name)) && (isReadOnly == null || hint === isReadOnly);
 }

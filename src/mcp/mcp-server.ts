@@ -96,3 +96,11 @@ export class McpListError extends Error {
     super(`Error retrieving tool list from MCP server: '${label}'. ${reason}`, options);
   }
 }
+
+/** Whether a tool is one of a filter, by all that it says. What is not known to be read-only is not. */
+export function matchesFilter(filter: McpToolFilter | null | undefined, tool: McpToolInfo | string): boolean {
+  const { tool_names: names, read_only: isReadOnly } = filter ?? {};
+  if (names == null && isReadOnly == null) return false;
+  const [name, hint] = typeof tool === 'string' ? [tool, false] : [tool.name, tool.annotations?.readOnlyHint === true];
+  return (names == null || names.includes(name)) && (isReadOnly == null || hint === isReadOnly);
+}

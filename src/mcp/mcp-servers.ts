@@ -1,6 +1,6 @@
 import { Inject, Injectable, Logger, type OnApplicationShutdown, type OnModuleInit, Optional } from '@nestjs/common';
 
-import { Environment, EnvironmentError, firstLineOf, WatchedFile } from '../config/index.js';
+import { Environment, EnvironmentError, firstLineOf, ReloadedFile } from '../config/index.js';
 import { faultOfPublicUrl } from '../outbound/index.js';
 import { ApiError } from '../protocol/index.js';
 import { requirePackages } from '../require-packages.js';
@@ -41,17 +41,22 @@ export interface McpServerAnswer {
   readonly error: string | null;
 }
 
+/** What MCP_SERVERS names: servers by their labels, and labels by connector. */
+interface OperatorServers {
+  readonly servers: ReadonlyMap<string, RunningServer>;
+  readonly connectors: ReadonlyMap<string, string>;
+}
+
+const NO_SERVERS: OperatorServers = { servers: new Map(), connectors: new Map() };
+
 /** The servers of tools: those of MCP_SERVERS, of the program itself, and of clients as far as MCP_CLIENT_URLS allows. */
 @Injectable()
 export class McpServers implements OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger('McpServers');
   private readonly requestLogger = new Logger('MCP');
-  private readonly path: string;
   private readonly clientUrls: Environment['MCP_CLIENT_URLS'];
-  private readonly file: WatchedFile | null;
+  private readonly file: ReloadedFile<OperatorServers> | null;
   private readonly observer: McpObserver | null;
-  private running: ReadonlyMap<string, RunningServer> = new Map();
-  private connectors: ReadonlyMap<string, string> = new Map();
   /** Of clients, by tenant and URL, the least recently used first. */
   private readonly ofClients = new Map<string, RunningServer>();
   /** Those that are closed when nothing uses them any more. */
@@ -64,10 +69,12 @@ export class McpServers implements OnModuleInit, OnApplicationShutdown {
     @Optional() @Inject(OwnServers) private readonly own: OwnServers | null = null,
     @Optional() @Inject(McpObserver) observer: McpObserver | null = null,
   ) {
-    this.path = MCP_SERVERS;
     this.clientUrls = MCP_CLIENT_URLS;
     this.observer = observer;
-    this.file = MCP_SERVERS === '' ? null : new WatchedFile(MCP_SERVERS, clock, () => this.reload());
+    const read = async (): Promise<OperatorServers> => this.take(await readServersFile(MCP_SERVERS));
+    const count = ({ servers }: OperatorServers): number => servers.size;
+    const file = { variable: 'MCP_SERVERS', path: MCP_SERVERS, what: 'servers', read, count };
+    this.file = MCP_SERVERS === '' ? null : new ReloadedFile(file, NO_SERVERS, clock, this.logger);
   }
 
   /** Throws EnvironmentError when MCP_SERVERS is not valid, and where the library of the protocol is not installed. */
@@ -83,9 +90,7 @@ export class McpServers implements OnModuleInit, OnApplicationShutdown {
     const { HttpClient: Client } = await import('./bounded-fetch.js');
     const isPublic = this.clientUrls !== 'any';
     this.http = { trusted: new Client({ isPublic: false }), client: new Client({ isPublic }) };
-    if (this.file === null) return;
-    this.take(await readServersFile(this.path));
-    await this.file.start();
+    await this.file?.start();
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -172,7 +177,7 @@ export class McpServers implements OnModuleInit, OnApplicationShutdown {
     const open = (server: RunningServer | undefined): RunningServer | undefined =>
       server?.entry.tenants?.includes(tenant) === false ? undefined : server;
     const named = open(this.running.get(label));
-    if (connector != null) return open(this.running.get(this.connectors.get(connector) ?? ''));
+    if (connector != null) return open(this.running.get(this.file?.current.connectors.get(connector) ?? ''));
     if (url == null) return named;
     const asked = URL.parse(url)?.href;
     if (named?.url.href === asked) return named;
@@ -220,18 +225,18 @@ export class McpServers implements OnModuleInit, OnApplicationShutdown {
   }
 
   /** Servers whose entries are unchanged keep their connections. */
-  private take({ servers = {}, connectors = {} }: ServersFile): void {
+  private take({ servers = {}, connectors = {} }: ServersFile): OperatorServers {
     const both = Object.keys(servers).find((label) => this.own?.has(label) === true);
     if (both !== undefined) throw new EnvironmentError([`MCP_SERVERS: the program has tools of its own as '${both}'`]);
     const before = this.running;
-    this.running = new Map(
+    const running = new Map(
       Object.entries(servers).map(([label, entry]) => {
         const known = before.get(label);
         return [label, known && isSame(known.entry, entry) ? known : this.start(label, entry)];
       }),
     );
-    this.connectors = new Map(Object.entries(connectors));
-    for (const [label, server] of before) if (this.running.get(label) !== server) this.retire(server);
+    for (const [label, server] of before) if (running.get(label) !== server) this.retire(server);
+    return { servers: running, connectors: new Map(Object.entries(connectors)) };
   }
 
   private start(label: string, entry: ServerEntry): RunningServer {
@@ -244,14 +249,8 @@ export class McpServers implements OnModuleInit, OnApplicationShutdown {
     server.connections.retire();
   }
 
-  /** Keeps the servers so far when the file cannot be read. */
-  private async reload(): Promise<void> {
-    try {
-      this.take(await readServersFile(this.path));
-      this.logger.log(`MCP_SERVERS was read again: ${this.running.size} servers`);
-    } catch (error) {
-      this.logger.error(`${firstLineOf(error)}; the servers so far stay`);
-    }
+  private get running(): ReadonlyMap<string, RunningServer> {
+    return (this.file?.current ?? NO_SERVERS).servers;
   }
 }
 

@@ -1,11 +1,11 @@
-import type { McpToolFilter, McpToolInfo, McpToolParam } from '../../mcp/index.js';
+import { matchesFilter, type McpToolFilter, type McpToolInfo, type McpToolParam } from '../../mcp/index.js';
 
 function isFilter(allowed: McpToolParam['allowed_tools']): allowed is McpToolFilter {
   return allowed != null && !Array.isArray(allowed);
 }
 
 /** The names that a request allows; none if it allows tools otherwise. */
-export function namesOf(allowed: McpToolParam['allowed_tools']): readonly string[] {
+function namesOf(allowed: McpToolParam['allowed_tools']): readonly string[] {
   return (isFilter(allowed) ? allowed.tool_names : allowed) ?? [];
 }
 
@@ -24,13 +24,6 @@ export function isAllowed(tool: McpToolInfo, allowed: McpToolParam['allowed_tool
 /** The rule of a request for a tool; undefined if it has none. */
 export function approvalOf(tool: McpToolInfo, rule: McpToolParam['require_approval']): 'always' | 'never' | undefined {
   if (rule == null || typeof rule === 'string') return rule ?? undefined;
-  if (matches(tool, rule.always)) return 'always';
-  return matches(tool, rule.never) ? 'never' : 'always';
-}
-
-function matches(tool: McpToolInfo, filter: McpToolFilter | null | undefined): boolean {
-  if (filter == null || (filter.tool_names == null && filter.read_only == null)) return false;
-  const isReadOnly = tool.annotations?.readOnlyHint === true;
-  if (filter.read_only != null && filter.read_only !== isReadOnly) return false;
-  return filter.tool_names == null || filter.tool_names.includes(tool.name);
+  if (matchesFilter(rule.always, tool)) return 'always';
+  return matchesFilter(rule.never, tool) ? 'never' : 'always';
 }
