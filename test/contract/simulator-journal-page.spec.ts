@@ -74,14 +74,14 @@ describe('the journal as a page', () => {
     }
   });
 
-  it('is short however long a request was', async () => {
+  it('the page of the journal is short however long a request was', async () => {
     await send({ model: 'gpt-5', input: 'x'.repeat(500_000) });
     const page = await (await open()).text();
     expect(page.length).toBeLessThan(50_000);
     expect(page).toMatch(/the first 10000 of \d+ characters/);
   });
 
-  it('is for browsers, and kept by no cache', async () => {
+  it('the page of the journal is for browsers, and kept by no cache', async () => {
     const page = await open();
     expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
     expect(page.headers.get('cache-control')).toBe('no-store');

@@ -137,7 +137,7 @@ describe('recordings over HTTP', () => {
     expect(lines.map((line): unknown => JSON.parse(line))).toHaveLength(2);
   });
 
-  it('are refused without a directory, and where it cannot be written', async () => {
+  it('recordings are refused without a directory, and where it cannot be written', async () => {
     const file = join(folder, 'file');
     await writeFile(file, '');
     for (const [RECORD_DIR, refused] of [
@@ -151,7 +151,7 @@ describe('recordings over HTTP', () => {
     await rm(file);
   });
 
-  it('are no route without SIMULATOR_CONTROL', async () => {
+  it('the routes of recordings are not there without SIMULATOR_CONTROL', async () => {
     await using other = await startService({ environment: { RECORD_DIR: folder } });
     expect(await ask('', { name }, 'any', other)).toMatchObject({ status: 404, error: { code: 'unknown_url' } });
   });

@@ -48,7 +48,7 @@ describe('the ten tasks beside aimock', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('are all there, on both sides', () => {
+  it('each of the ten tasks has a snippet on both sides', () => {
     expect([rows.length, tasks.length, theirTasks.length]).toEqual([10, 10, 10]);
   });
 

@@ -117,7 +117,7 @@ describe('servers that misbehave', () => {
     });
   });
 
-  it('is not there', async () => {
+  it('a server that is not there fails a call, and says why in its condition', async () => {
     const both = await startBoth();
     await both.fake.close();
     expect(await both.server.call('echo', {}, { signal: calm })).toEqual({

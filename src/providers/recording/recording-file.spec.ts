@@ -46,7 +46,7 @@ describe(RecordingFile, () => {
     expect(await turnsIn()).toEqual([{ text: 'in time' }]);
   });
 
-  it('is new, or goes on with what is there', async () => {
+  it('a recording file is new, or goes on with what is there', async () => {
     const first = await open(Infinity);
     first.write({ text: 'first' });
     await first.close();
