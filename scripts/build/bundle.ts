@@ -73,12 +73,13 @@ function threadsIn(folder: string): Readonly<Record<string, string>> {
   return {
     thread: join(folder, 'state/sqlite/thread.js'),
     'schema-thread': join(folder, 'simulator/schema/schema-thread.js'),
+    'document-thread': join(folder, 'documents/document-thread.js'),
   };
 }
 
 /**
- * Puts the modules of `start.js` into that one file, those of the database's thread into `thread.js`, those of the simulator's into
- * `schema-thread.js`, and those of `npm run migrate` into `apply-migrations.js`. Finding, reading and linking two thousand modules is a third of a start. The other files stay as they were compiled.
+ * Puts the modules of `start.js` into that one file, those of the threads into files of their own,
+ * and those of `npm run migrate` into `apply-migrations.js`. Finding, reading and linking two thousand modules is a third of a start. The other files stay as they were compiled.
  */
 export async function bundleProgram(folder: string): Promise<void> {
   const { metafile, outputFiles } = await build({

@@ -463,6 +463,27 @@ export class Environment {
   @Choice('safe', 'never', 'always')
   readonly MCP_REPEAT_CALLS: 'safe' | 'never' | 'always' = 'safe';
 
+  // Section: Documents
+
+  /**
+   * Longest time to read one document: a web page, or a file whose model takes only text. What takes longer is not read, and the model
+   * learns why.
+   */
+  @Milliseconds(1)
+  readonly DOCUMENT_TIMEOUT_MS: number = 10_000;
+
+  /** Most pages of a document that are read. */
+  @WholeNumber(1)
+  readonly DOCUMENT_MAX_PAGES: number = 500;
+
+  /** Most characters of a document that are read. */
+  @WholeNumber(1)
+  readonly DOCUMENT_MAX_CHARACTERS: number = 2_000_000;
+
+  /** Threads that read documents, each one at a time. They start when there is one to read. */
+  @WholeNumber(1, 64)
+  readonly DOCUMENT_THREADS: number = 2;
+
   // Section: Background responses
 
   /**

@@ -1,0 +1,177 @@
+/** The thread that reads documents, one after another. */
+import { parentPort } from 'node:worker_threads';
+
+/** What a document says. */
+export interface DocumentText {
+  /** Null where it states none. */
+  readonly title: string | null;
+  /** Its pages from 1. What has no pages is one. */
+  readonly pages: readonly DocumentPage[];
+  /** Whether something was left out, beyond the most pages or characters. */
+  readonly isCut: boolean;
+}
+
+/** A page of a document. */
+export interface DocumentPage {
+  readonly number: number;
+  readonly text: string;
+}
+
+/** A document to read. */
+export interface ReadTask {
+  readonly format: 'html' | 'pdf' | 'text';
+  readonly bytes: Uint8Array;
+  readonly charset: string | undefined;
+  readonly url: string | undefined;
+  readonly mostPages: number;
+  readonly mostCharacters: number;
+}
+
+/** What became of it: its text, or what is wrong with it. */
+export type Read = { readonly text: DocumentText } | { readonly damage: string };
+
+/** Bytes in which HTML states its `charset`. */
+const HEAD_BYTES = 1024;
+
+/** What is not part of what a page says. */
+const WITHOUT_TEXT = 'script, style, noscript, template, svg, iframe, object, embed, form, nav, header, footer, aside';
+
+parentPort?.on('message', (task: ReadTask) => void read(task).then((result) => parentPort?.postMessage(result)));
+
+async function read(task: ReadTask): Promise<Read> {
+  try {
+    return { text: await READERS[task.format](task) };
+  } catch (error) {
+    return { damage: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** What is used of the DOM, whose types are those of browsers. */
+interface HtmlElement {
+  readonly textContent: string | null;
+  getAttribute(name: string): string | null;
+  setAttribute(name: string, value: string): void;
+  removeAttribute(name: string): void;
+  remove(): void;
+}
+
+interface HtmlDocument {
+  querySelector(selector: string): HtmlElement | null;
+  querySelectorAll(selector: string): Iterable<HtmlElement>;
+  cloneNode(deep: boolean): HtmlDocument;
+}
+
+/** The packages for HTML, as far as they are used. */
+type HtmlPackages = readonly [
+  { readonly parseHTML: (text: string) => { readonly document: HtmlDocument } },
+  {
+    readonly Readability: new (
+      document: HtmlDocument,
+      options: { readonly charThreshold: number },
+    ) => { parse(): { readonly title?: string | null; readonly content?: string | null } | null };
+  },
+  {
+    readonly default: new (options: object) => {
+      addRule(
+        name: string,
+        rule: { readonly filter: string; readonly replacement: (text: string, node: HtmlElement) => string },
+      ): unknown;
+      turndown(document: HtmlDocument): string;
+    };
+  },
+];
+
+const READERS: Readonly<Record<ReadTask['format'], (task: ReadTask) => Promise<DocumentText>>> = {
+  html: readHtml,
+  pdf: readPdf,
+  text: (task) => Promise.resolve(toText(task, null, [{ number: 1, text: decode(task, task.charset) }])),
+};
+
+async function readHtml(task: ReadTask): Promise<DocumentText> {
+  const [{ parseHTML }, { Readability }, { default: Turndown }] = (await Promise.all([
+    import('linkedom'),
+    import('@mozilla/readability'),
+    import('turndown'),
+  ])) as unknown as HtmlPackages;
+  const head = Buffer.from(task.bytes.subarray(0, HEAD_BYTES)).toString('latin1');
+  const stated = /<meta[^>]+charset\s*=\s*["']?([\w-]+)/i.exec(head)?.[1];
+  const parse = (text: string): HtmlDocument => parseHTML(text).document;
+  const document = parse(decode(task, task.charset ?? stated));
+  for (const element of document.querySelectorAll('script, style')) element.remove();
+  for (const link of document.querySelectorAll('a[href]')) makeAbsolute(link, task.url);
+  const title = document.querySelector('title')?.textContent?.trim() ?? '';
+  // It changes the document that it reads.
+  const article = new Readability(document.cloneNode(true), { charThreshold: 200 }).parse();
+  const turndown = new Turndown({ headingStyle: 'atx', codeBlockStyle: 'fenced', bulletListMarker: '-' });
+  // Pages say what images show in words, if at all.
+  turndown.addRule('images', {
+    filter: 'img',
+    replacement: (_, image) => image.getAttribute('alt') ?? '',
+  });
+  const content = article?.content == null ? bodyOf(document) : parse(`<body>${article.content}</body>`);
+  const text = turndown.turndown(content);
+  const ownTitle = title === '' ? (article?.title ?? '') : title;
+  return toText(task, ownTitle === '' ? null : ownTitle, [{ number: 1, text }]);
+}
+
+/** What is left of a page that is no article. */
+function bodyOf(document: HtmlDocument): HtmlDocument {
+  for (const element of document.querySelectorAll(WITHOUT_TEXT)) element.remove();
+  return document;
+}
+
+function makeAbsolute(link: HtmlElement, base: string | undefined): void {
+  const url = URL.parse(link.getAttribute('href') ?? '', base);
+  if (url?.protocol === 'http:' || url?.protocol === 'https:') link.setAttribute('href', url.href);
+  else link.removeAttribute('href');
+}
+
+async function readPdf(task: ReadTask): Promise<DocumentText> {
+  const { getDocumentProxy } = await import('unpdf');
+  const pdf = await getDocumentProxy(task.bytes, { verbosity: 0 });
+  const { info } = await pdf.getMetadata();
+  const title = (info as { readonly Title?: unknown }).Title;
+  const pages: DocumentPage[] = [];
+  let characters = 0;
+  for (let number = 1; number <= Math.min(pdf.numPages, task.mostPages); number++) {
+    const page = await pdf.getPage(number);
+    const { items } = await page.getTextContent();
+    const text = items.map((item) => ('str' in item ? item.str + (item.hasEOL ? '\n' : '') : '')).join('');
+    pages.push({ number, text });
+    characters += text.length;
+    page.cleanup();
+    if (characters > task.mostCharacters) break;
+  }
+  const read = toText(task, typeof title === 'string' && title.trim() !== '' ? title.trim() : null, pages);
+  return pages.length < pdf.numPages ? { ...read, isCut: true } : read;
+}
+
+/** The text within the most characters. */
+function toText({ mostCharacters }: ReadTask, title: string | null, pages: readonly DocumentPage[]): DocumentText {
+  let left = mostCharacters;
+  const kept: DocumentPage[] = [];
+  for (const { number, text } of pages) {
+    if (left <= 0) return { title, pages: kept, isCut: true };
+    // Half of a character is none.
+    const cut = text.length > left ? text.slice(0, left).replace(/[\uD800-\uDBFF]$/, '') : text;
+    kept.push({ number, text: cut });
+    if (cut !== text) return { title, pages: kept, isCut: true };
+    left -= text.length;
+  }
+  return { title, pages: kept, isCut: false };
+}
+
+/** The text of bytes. An unknown charset is read as UTF-8. */
+function decode({ bytes }: ReadTask, charset: string | undefined): string {
+  const mark =
+    bytes[0] === 0xff && bytes[1] === 0xfe
+      ? 'utf-16le'
+      : bytes[0] === 0xfe && bytes[1] === 0xff
+        ? 'utf-16be'
+        : undefined;
+  try {
+    return new TextDecoder(mark ?? charset ?? 'utf-8').decode(bytes);
+  } catch {
+    return new TextDecoder().decode(bytes);
+  }
+}

@@ -1,0 +1,132 @@
+import { afterAll, describe, expect, it } from '@jest/globals';
+
+import { type DocumentError, Documents } from './documents.js';
+
+const LIMITS = {
+  DOCUMENT_TIMEOUT_MS: 120_000,
+  DOCUMENT_MAX_PAGES: 2,
+  DOCUMENT_MAX_CHARACTERS: 100_000,
+  DOCUMENT_THREADS: 1,
+};
+
+const documents = new Documents(LIMITS);
+
+afterAll(() => documents.onApplicationShutdown());
+
+function html(text: string, contentType = 'text/html'): Parameters<Documents['read']>[0] {
+  return { bytes: new TextEncoder().encode(text), contentType, url: 'https://example.com/a/b.html' };
+}
+
+/** A PDF with a page for each text. */
+function pdf(...texts: readonly string[]): Uint8Array {
+  const pages = texts.map((_, index) => `${4 + 2 * index} 0 R`).join(' ');
+  const objects = [
+    '1 0 obj <</Type/Catalog/Pages 2 0 R>> endobj',
+    `2 0 obj <</Type/Pages/Kids[${pages}]/Count ${texts.length}>> endobj`,
+    '3 0 obj <</Type/Font/Subtype/Type1/BaseFont/Helvetica>> endobj',
+    ...texts.flatMap((text, index) => {
+      const stream = `BT /F1 12 Tf 50 700 Td (${text}) Tj ET`;
+      const own = `${4 + 2 * index} 0 obj <</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Resources<</Font<</F1 3 0 R>>>>/Contents ${5 + 2 * index} 0 R>> endobj`;
+      return [own, `${5 + 2 * index} 0 obj <</Length ${stream.length}>> stream\n${stream}\nendstream endobj`];
+    }),
+  ];
+  return new TextEncoder().encode(
+    `%PDF-1.4\n${objects.join('\n')}\ntrailer <</Root 1 0 R/Info <</Title (A report)>>>>\n%%EOF`,
+  );
+}
+
+describe(Documents.name, () => {
+  it('reads a page as Markdown, with its title and whole links, and without scripts', async () => {
+    const paragraph = `${'Bees visit flowers. '.repeat(20)}<a href="../nectar">Nectar</a>`;
+    const page = `<html><head><title>Bees</title></head><body><nav>Home</nav><article><h2>Food</h2><p>${paragraph}</p>
+      <ul><li>one</li><li>two</li></ul></article><script>document.write('no')</script></body></html>`;
+    const { title, pages, isCut } = await documents.read(html(page));
+    expect(title).toBe('Bees');
+    expect(isCut).toBe(false);
+    expect(pages).toHaveLength(1);
+    const text = pages[0]?.text ?? '';
+    expect(text).toContain('## Food');
+    expect(text).toContain('[Nectar](https://example.com/nectar)');
+    expect(text).toMatch(/-\s+one\n-\s+two/);
+    expect(text).not.toMatch(/Home|document\.write/);
+  });
+
+  it('reads the body of a page that is no article', async () => {
+    const { title, pages } = await documents.read(html('<body><p>Only <b>this</b></p><script>x</script>'));
+    expect({ title, pages }).toEqual({ title: null, pages: [{ number: 1, text: 'Only **this**' }] });
+  });
+
+  it.each([
+    ['the header', 'text/html; charset=iso-8859-1', '<body>caf\u00e9'],
+    ['the page', 'text/html', '<head><meta charset="iso-8859-1"></head><body>caf\u00e9'],
+  ])('reads the charset that %s states', async (_, contentType, text) => {
+    const bytes = new Uint8Array(Buffer.from(text, 'latin1'));
+    const { pages } = await documents.read({ bytes, contentType });
+    expect(pages[0]?.text).toBe('caf\u00e9');
+  });
+
+  it('reads a PDF page by page, up to the most pages', async () => {
+    const { title, pages, isCut } = await documents.read({
+      bytes: pdf('First', 'Second', 'Third'),
+      contentType: 'application/pdf',
+    });
+    expect(title).toBe('A report');
+    expect(pages).toEqual([
+      { number: 1, text: 'First' },
+      { number: 2, text: 'Second' },
+    ]);
+    expect(isCut).toBe(true);
+  });
+
+  it('cuts a long text, and no character in halves', async () => {
+    const text = `${'a'.repeat(99_999)}\u{1F600}`;
+    const { pages, isCut } = await documents.read({
+      bytes: new TextEncoder().encode(text),
+      contentType: 'text/plain',
+    });
+    expect(pages[0]?.text).toBe('a'.repeat(99_999));
+    expect(isCut).toBe(true);
+  });
+
+  it('says which types it cannot read', async () => {
+    expect(documents.reads('image/png')).toBe(false);
+    expect(documents.reads('application/feed+json; charset=utf-8')).toBe(true);
+    const reading = documents.read({ bytes: new Uint8Array(1), contentType: 'image/png' });
+    await expect(reading).rejects.toMatchObject({
+      fault: 'unsupported',
+      message: expect.stringContaining('image/png'),
+    });
+  });
+
+  it('says that a PDF is damaged', async () => {
+    const reading = documents.read({ bytes: new Uint8Array(100), contentType: 'application/pdf' });
+    await expect(reading).rejects.toMatchObject({ fault: 'damaged' });
+  });
+
+  it('goes on with its own work while it reads tables that are nested without end, and with the next document after them', async () => {
+    const bomb = new Documents({ ...LIMITS, DOCUMENT_TIMEOUT_MS: 300 });
+    let turns = 0;
+    const counting = setInterval(() => (turns += 1), 1);
+    try {
+      const nested = `<body>${'<table><tr><td>'.repeat(200_000)}x`;
+      const reading = bomb.read(html(nested)).then(
+        () => 'read',
+        (error: unknown) => (error as DocumentError).fault,
+      );
+      expect(['took_too_long', 'too_complex', 'damaged', 'read']).toContain(await reading);
+      expect(turns).toBeGreaterThan(0);
+    } finally {
+      clearInterval(counting);
+    }
+    const { pages } = await documents.read(html('<body>next'));
+    expect(pages[0]?.text).toBe('next');
+    await bomb.onApplicationShutdown();
+  });
+
+  it('stops with its signal', async () => {
+    const stop = new AbortController();
+    const reading = documents.read(html(`<body>${'<div>'.repeat(100_000)}`), stop.signal);
+    stop.abort(new Error('gone'));
+    await expect(reading).rejects.toThrow('gone');
+  });
+});

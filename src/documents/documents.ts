@@ -1,0 +1,140 @@
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Environment } from '../config/index.js';
+import { describeMissing, isInstalled } from '../require-packages.js';
+import type { DocumentText, ReadTask } from './document-thread.js';
+import { DocumentThreads } from './document-threads.js';
+
+export type { DocumentPage, DocumentText } from './document-thread.js';
+
+/** Why a document could not be read. */
+export type DocumentFault = 'unsupported' | 'damaged' | 'took_too_long' | 'too_complex' | 'not_installed';
+
+/** A document could not be read. The message is for people and models. */
+export class DocumentError extends Error {
+  override readonly name = 'DocumentError';
+
+  constructor(
+    readonly fault: DocumentFault,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+/** A document as it came. */
+export interface Document {
+  /** They are moved to the thread that reads them: the caller must not use them any more. */
+  readonly bytes: Uint8Array;
+  /** As HTTP states it, with its `charset` if it has one. */
+  readonly contentType: string;
+  /** Where it came from: the base of its links. */
+  readonly url?: string;
+}
+
+/** The formats, with the packages that read them; none for plain text. */
+const PACKAGES: Readonly<Record<ReadTask['format'], readonly string[]>> = {
+  html: ['@mozilla/readability', 'linkedom', 'turndown'],
+  pdf: ['unpdf'],
+  text: [],
+};
+
+/** The media types that are text, beside `text/*` and those that end with `+json` or `+xml`. */
+const TEXT_TYPES: ReadonlySet<string> = new Set([
+  'application/json',
+  'application/jsonl',
+  'application/x-ndjson',
+  'application/xml',
+  'application/yaml',
+  'application/x-yaml',
+  'application/toml',
+  'application/sql',
+  'application/javascript',
+  'application/typescript',
+  'application/x-sh',
+]);
+
+/**
+ * Turns documents into text: HTML into Markdown of what is its article, PDF into pages, plain text as it is. Each is read in a thread of its
+ * own, which is ended when it takes longer or needs more memory than it may: what a document holds never holds up the service.
+ */
+@Injectable()
+export class Documents implements OnApplicationShutdown {
+  private readonly threads: DocumentThreads;
+
+  constructor(
+    private readonly environment: Pick<
+      Environment,
+      'DOCUMENT_TIMEOUT_MS' | 'DOCUMENT_MAX_PAGES' | 'DOCUMENT_MAX_CHARACTERS' | 'DOCUMENT_THREADS'
+    >,
+  ) {
+    this.threads = new DocumentThreads(environment.DOCUMENT_THREADS);
+  }
+
+  /** Whether documents of a media type can be read. */
+  reads(contentType: string): boolean {
+    return formatOf(contentType) !== undefined;
+  }
+
+  /** The text of a document. Rejects with DocumentError, and with the reason of the signal. */
+  async read(document: Document, signal?: AbortSignal): Promise<DocumentText> {
+    const { bytes, contentType, url } = document;
+    const format = formatOf(contentType);
+    if (format === undefined) {
+      throw new DocumentError('unsupported', `Documents of the type '${mediaTypeOf(contentType)}' cannot be read.`);
+    }
+    const missing = PACKAGES[format].filter((name) => !isInstalled(name));
+    if (missing.length > 0) {
+      throw new DocumentError('not_installed', `Reading ${format.toUpperCase()} needs ${describeMissing(missing)}`);
+    }
+    signal?.throwIfAborted();
+    const { DOCUMENT_TIMEOUT_MS: timeoutMs, ...most } = this.environment;
+    const task: ReadTask = {
+      format,
+      bytes,
+      charset: charsetOf(contentType),
+      url,
+      mostPages: most.DOCUMENT_MAX_PAGES,
+      mostCharacters: most.DOCUMENT_MAX_CHARACTERS,
+    };
+    const deadline = new AbortController();
+    const begin = (): NodeJS.Timeout => setTimeout(() => deadline.abort(), timeoutMs);
+    const stops = signal === undefined ? deadline.signal : AbortSignal.any([deadline.signal, signal]);
+    try {
+      const read = await this.threads.run(task, stops, begin);
+      if ('text' in read) return read.text;
+      throw new DocumentError('damaged', `The document cannot be read: ${read.damage}`);
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (error instanceof DocumentError) throw error;
+      if (deadline.signal.aborted) {
+        throw new DocumentError('took_too_long', `The document could not be read within ${timeoutMs} ms.`);
+      }
+      // The thread has died, mostly of its limit of memory.
+      throw new DocumentError('too_complex', 'Reading the document needs more memory than it may have.', {
+        cause: error,
+      });
+    }
+  }
+
+  onApplicationShutdown(): Promise<void> {
+    return this.threads.close();
+  }
+}
+
+/** The media type without its parameters, in lower case. */
+export function mediaTypeOf(contentType: string): string {
+  return contentType.split(';', 1)[0]?.trim().toLowerCase() ?? '';
+}
+
+function formatOf(contentType: string): ReadTask['format'] | undefined {
+  const type = mediaTypeOf(contentType);
+  if (type === 'text/html' || type === 'application/xhtml+xml') return 'html';
+  if (type === 'application/pdf') return 'pdf';
+  const isText = type.startsWith('text/') || TEXT_TYPES.has(type) || /\+(?:json|xml|yaml)$/.test(type);
+  return isText ? 'text' : undefined;
+}
+
+function charsetOf(contentType: string): string | undefined {
+  return /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(contentType)?.[1];
+}
