@@ -66,9 +66,14 @@ export type ModelEvent =
   | { readonly type: 'item.open'; readonly key: string; readonly item: ForeignItem }
   | { readonly type: 'item.event'; readonly key: string; readonly event: ForeignEvent }
   | { readonly type: 'item.close'; readonly key: string; readonly item: ForeignItem }
+  /**
+   * An item for the context alone, such as what a tool of the service has found: models are given it in this response and in those that go
+   * on from it, and no client sees it. A call needs its output.
+   */
+  | { readonly type: 'hidden'; readonly item: ForeignItem }
   /** An event that is not part of the protocol. Clients on sockets receive it; for others it is dropped and counted. */
   | { readonly type: 'event'; readonly event: ForeignEvent }
-  /** Token counts; those of several events are added up. Output includes reasoning. */
+  /** Token counts, and searches of the web; those of several events are added up. Output includes reasoning. */
   | {
       readonly type: 'usage';
       readonly input?: number;
@@ -76,6 +81,7 @@ export type ModelEvent =
       readonly cacheWrite?: number;
       readonly output?: number;
       readonly reasoning?: number;
+      readonly searches?: number;
     }
   /**
    * Response headers for the client, sent if this is the first event; the upstream's id of the response; and the provider that
@@ -141,6 +147,7 @@ export const MODEL_EVENT_TYPES: ReadonlySet<unknown> = new Set(
     'item.open': true,
     'item.event': true,
     'item.close': true,
+    hidden: true,
     event: true,
     usage: true,
     metadata: true,

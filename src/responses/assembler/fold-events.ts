@@ -73,6 +73,9 @@ function foldNote(state: AssemblerState, note: AssemblerNote): void {
     case 'kept':
       keepItem(state, note.item);
       return;
+    case 'searches':
+      state.searches += note.count;
+      return;
     case 'asked':
       if (pass !== undefined) pass.asked = note.tokens;
       return;

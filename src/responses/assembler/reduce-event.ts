@@ -7,7 +7,10 @@ import { PassThroughItem } from './pass-through-item.js';
 import { ReasoningItem } from './reasoning-item.js';
 
 /** The ModelEvents that belong to an output item. */
-export type ItemEvent = Exclude<ModelEvent, { type: 'usage' | 'metadata' | 'event' | 'finish' } | PlainReasoning>;
+export type ItemEvent = Exclude<
+  ModelEvent,
+  { type: 'usage' | 'metadata' | 'hidden' | 'event' | 'finish' } | PlainReasoning
+>;
 
 type Reducers = {
   readonly [K in ItemEvent['type']]: (items: OutputItems, event: Extract<ItemEvent, { type: K }>) => void;

@@ -2,6 +2,7 @@ import {
   type FinalStatus,
   type IdGenerator,
   type Item,
+  itemIdPrefix,
   type OpaqueData,
   type Origin,
   type ResponseObject,
@@ -140,7 +141,14 @@ export class ResponseAssembler {
   /** Applies an event of the model. Throws ProviderContractError for invalid events. */
   push(event: OutputEvent): void {
     if (event.type === 'usage') {
+      const { searches = 0 } = event;
+      if (searches > 0) this.countSearches(searches);
       this.report(toTokens(event));
+      return;
+    }
+    if (event.type === 'hidden') {
+      const { id, ...item } = event.item;
+      this.hide({ ...item, id: typeof id === 'string' ? id : this.options.ids.next(itemIdPrefix(item.type)) });
       return;
     }
     const { characters } = this.state;
@@ -153,12 +161,20 @@ export class ResponseAssembler {
    * the output limit.
    */
   keep(opaque: OpaqueData): void {
-    const item = { type: 'reasoning', id: this.options.ids.next('rs'), summary: [], opaque };
+    this.hide({ type: 'reasoning', id: this.options.ids.next('rs'), summary: [], opaque });
+  }
+
+  private hide(item: Item): void {
     if (this.state.characters + JSON.stringify(item).length > this.options.maxOutputCharacters) {
       throw new ProviderContractError(`the output is longer than ${this.options.maxOutputCharacters} characters`);
     }
     keepItem(this.state, item);
     this.events.note({ type: 'kept', item });
+  }
+
+  private countSearches(count: number): void {
+    this.state.searches += tokenCount(count);
+    this.events.note({ type: 'searches', count });
   }
 
   /** Counts an event that is not part of the response as output, by its characters. False if it would exceed the output limit. */
@@ -240,7 +256,7 @@ export class ResponseAssembler {
     return dropped.map((index) => items[index]).flatMap((item) => (item?.kind === 'finished' ? [item.item] : []));
   }
 
-  /** What a transcript gets from an output_index on: finished items, and opaque data. */
+  /** What a transcript gets from an output_index on: finished items, opaque data, and hidden items. */
   transcriptFrom(index: number): readonly Item[] {
     const kept = this.state.kept.filter(({ before }) => before >= index);
     const hidden = kept.map(({ before, item }) => ({
@@ -255,7 +271,7 @@ export class ResponseAssembler {
     return interleave(this.outputUpTo(index), hiddenItemsOf(this.state, index));
   }
 
-  /** What belongs to the transcript, but not to the output: what policies gave the model, and opaque data. */
+  /** What belongs to the transcript, but not to the output: what policies gave the model, opaque data, and hidden items. */
   get hidden(): readonly GivenItems[] {
     return hiddenItemsOf(this.state);
   }
@@ -306,7 +322,8 @@ export class ResponseAssembler {
 
   /** The final Response for an outcome. Writes nothing, so that it can be saved first. */
   conclude<S extends FinalStatus = TerminalStatus>(outcome: Outcome<S>, nowInSeconds: number): FinalResponse<S> {
-    return this.snapshots.final(outcome, finishedItemsOf(this.state), nowInSeconds);
+    const { state } = this;
+    return this.snapshots.final(outcome, { output: finishedItemsOf(state), searches: state.searches }, nowInSeconds);
   }
 
   /**
@@ -340,6 +357,6 @@ function toTokens(event: Extract<OutputEvent, { type: 'usage' }>): Required<Toke
 
 function tokenCount(value: number | undefined): number {
   if (value === undefined) return 0;
-  if (!Number.isInteger(value) || value < 0) throw new ProviderContractError(`a token count cannot be ${value}`);
+  if (!Number.isInteger(value) || value < 0) throw new ProviderContractError(`a count cannot be ${value}`);
   return value;
 }

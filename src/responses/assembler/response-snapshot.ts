@@ -46,8 +46,8 @@ const NO_IMAGE_TOKENS = {
   total_tokens: 0,
 };
 
-const TOOL_USAGE = { image_gen: NO_IMAGE_TOKENS, web_search: { num_requests: 0 } };
-const TOOL_USAGE_JSON = JSON.stringify(TOOL_USAGE);
+const NO_TOOLS = toToolUsage(0);
+const NO_TOOLS_JSON = JSON.stringify(NO_TOOLS);
 
 /** Renders a Response at its start and its end, as object and as JSON text; the settings are serialised once. */
 export class ResponseSnapshots {
@@ -69,12 +69,18 @@ export class ResponseSnapshots {
     return { ...this.changing({ status: 'queued', usage: null }, [], null), ...this.identity.settings };
   }
 
-  /** The final Response. */
-  final<S extends FinalStatus>(outcome: Outcome<S>, output: readonly FinishedItem[], now: number): FinalResponse<S> {
+  /** The final Response, with its output and how often the web was searched for it. */
+  final<S extends FinalStatus>(
+    outcome: Outcome<S>,
+    { output, searches }: { readonly output: readonly FinishedItem[]; readonly searches: number },
+    now: number,
+  ): FinalResponse<S> {
     const items = output.map(({ item }) => item);
     // The clock may have been set back since, or be that of another process.
     const completedAt = outcome.status === 'completed' ? Math.max(now, this.identity.createdAt) : null;
-    return { ...this.changing(outcome, items, completedAt), status: outcome.status, ...this.identity.settings };
+    const members = this.changing(outcome, items, completedAt);
+    if (searches > 0) members.tool_usage = toToolUsage(searches);
+    return { ...members, status: outcome.status, ...this.identity.settings };
   }
 
   private changing(
@@ -95,7 +101,7 @@ export class ResponseSnapshots {
       service_tier: isEarly(outcome.status) ? requestedTier : (serviceTier as ResponseObject['service_tier']),
       output,
       usage: outcome.usage,
-      tool_usage: TOOL_USAGE,
+      tool_usage: NO_TOOLS,
     };
   }
 
@@ -104,16 +110,21 @@ export class ResponseSnapshots {
    * `JSON.stringify`.
    */
   toJson(members: ChangingMembers, output: readonly FinishedItem[]): string {
-    const { id, created_at, status, completed_at, error, incomplete_details, service_tier, usage } = members;
+    const { id, created_at, status, completed_at, error, incomplete_details, service_tier, usage, tool_usage } =
+      members;
     let items = '';
     for (const { json } of output) items += items === '' ? json : `,${json}`;
     return (
       `{"id":${JSON.stringify(id)},"object":"response","created_at":${created_at},"status":"${status}"` +
       `,"completed_at":${completed_at},"error":${orNull(error)},"incomplete_details":${orNull(incomplete_details)}` +
       `,"service_tier":${orNull(service_tier)},"output":[${items}],"usage":${orNull(usage)}` +
-      `,"tool_usage":${TOOL_USAGE_JSON},${this.settings}`
+      `,"tool_usage":${tool_usage === NO_TOOLS ? NO_TOOLS_JSON : JSON.stringify(tool_usage)},${this.settings}`
     );
   }
+}
+
+function toToolUsage(searches: number): ResponseObject['tool_usage'] {
+  return { image_gen: NO_IMAGE_TOKENS, web_search: { num_requests: searches } };
 }
 
 function isEarly(status: FinalStatus | EarlyStatus): status is EarlyStatus {

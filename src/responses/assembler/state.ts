@@ -21,8 +21,10 @@ export interface AssemblerState {
   readonly passes: PassState[];
   /** Items given to the model between passes; clients do not see them. */
   readonly given: GivenItems[];
-  /** Opaque data of the output, which clients do not see either. */
+  /** Opaque data and hidden items of the output, which clients do not see either. */
   readonly kept: KeptItem[];
+  /** Searches of the web so far. */
+  searches: number;
   /** The provider's key for the next item, if any. */
   nextKey: string | null;
   /** Characters of output so far, limited by MAX_OUTPUT_CHARACTERS. */
@@ -31,7 +33,7 @@ export interface AssemblerState {
   ended: boolean;
 }
 
-/** Reasoning that has only opaque data. It stands before the output of its pass, whatever of that it belongs to. */
+/** Reasoning that has only opaque data, or a hidden item. It stands before the output of its pass, whatever of that it belongs to. */
 export interface KeptItem {
   /** The output_index of the first item of the pass. */
   readonly before: number;
@@ -151,8 +153,10 @@ export type NoteBody =
   | { readonly type: 'dropped'; readonly outputIndex: number }
   /** A policy gave items to the model. */
   | { readonly type: 'given'; readonly items: readonly Item[] }
-  /** Opaque data of the pass. */
+  /** Opaque data, or a hidden item, of the pass. */
   | { readonly type: 'kept'; readonly item: Item }
+  /** The web was searched. */
+  | { readonly type: 'searches'; readonly count: number }
   /** How many tokens the model was asked, by the service's own count. */
   | { readonly type: 'asked'; readonly tokens: number }
   /** The model reported additional tokens. */
@@ -180,6 +184,7 @@ export function emptyState(): AssemblerState {
     passes: [],
     given: [],
     kept: [],
+    searches: 0,
     nextKey: null,
     characters: 0,
     ended: false,
@@ -214,13 +219,13 @@ export function finishedItemsOf(
   return finished;
 }
 
-/** Keeps reasoning with opaque data of the current pass. */
+/** Keeps an item of the current pass that no client sees. */
 export function keepItem(state: AssemblerState, item: Item): void {
   state.kept.push({ before: state.passes.at(-1)?.firstIndex ?? 0, item });
   state.characters += JSON.stringify(item).length;
 }
 
-/** What belongs to the transcript up to an output_index, but not to the output: given items, and opaque data. */
+/** What belongs to the transcript up to an output_index, but not to the output: given items, opaque data, and hidden items. */
 export function hiddenItemsOf(state: AssemblerState, end = Infinity): readonly GivenItems[] {
   const kept = state.kept
     .filter(({ before }) => before < end)

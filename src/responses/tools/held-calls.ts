@@ -1,15 +1,20 @@
 import type { ModelEvent } from '../../providers/index.js';
-import type { McpFunction, McpFunctions } from './mcp-functions.js';
+
+/** Functions that stand for tools of the service. */
+export interface Functions<Fn> {
+  /** The function of a name; undefined for one that is not of the service. */
+  find(name: string): Fn | undefined;
+}
 
 /** A call as its model writes it. */
-interface WrittenCall {
-  readonly fn: McpFunction;
+interface WrittenCall<Fn> {
+  readonly fn: Fn;
   arguments: string;
 }
 
 /** A call that was kept back. */
-export interface HeldCall {
-  readonly fn: McpFunction;
+export interface HeldCall<Fn> {
+  readonly fn: Fn;
   /** JSON text, or what the model has written for it. */
   readonly given: string;
 }
@@ -26,12 +31,12 @@ const OPENING: ReadonlySet<ModelEvent['type']> = new Set<ModelEvent['type']>([
 ]);
 
 /** Keeps back the calls of functions that stand for tools, out of the events of one pass. */
-export class HeldCalls {
-  private readonly calls: WrittenCall[] = [];
+export class HeldCalls<Fn> {
+  private readonly calls: WrittenCall<Fn>[] = [];
   /** Those that the model has not ended, by their keys. */
-  private readonly open = new Map<string | undefined, WrittenCall>();
+  private readonly open = new Map<string | undefined, WrittenCall<Fn>>();
 
-  constructor(private readonly functions: McpFunctions) {}
+  constructor(private readonly functions: Functions<Fn>) {}
 
   /** The event, unless it belongs to a call that is kept back. */
   look(event: ModelEvent): ModelEvent | undefined {
@@ -66,7 +71,7 @@ export class HeldCalls {
   }
 
   /** The first calls, at most so many. The others are left out, and all are taken. */
-  take(most: number): readonly HeldCall[] {
+  take(most: number): readonly HeldCall<Fn>[] {
     return this.calls
       .splice(0)
       .slice(0, most)
@@ -74,13 +79,13 @@ export class HeldCalls {
   }
 
   /** The call that an event begins; undefined for every other event. */
-  private start(event: ModelEvent): WrittenCall | undefined {
+  private start(event: ModelEvent): WrittenCall<Fn> | undefined {
     if (event.type === 'function_call') return this.toWritten(event.name, '');
     if (event.type !== 'item.open' || event.item.type !== 'function_call') return undefined;
     return this.toWritten(textOf(event.item['name'], ''), textOf(event.item['arguments'], ''));
   }
 
-  private toWritten(name: string, given: string): WrittenCall | undefined {
+  private toWritten(name: string, given: string): WrittenCall<Fn> | undefined {
     const fn = this.functions.find(name);
     return fn === undefined ? undefined : { fn, arguments: given };
   }

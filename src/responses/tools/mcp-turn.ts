@@ -55,7 +55,7 @@ export class McpTurn implements TurnPolicy {
   /** The ids of calls that a process which died has left behind, and that were taken up. */
   private readonly settled = new Set<string>();
   /** The calls that the model makes in its pass. */
-  private held: HeldCalls;
+  private held: HeldCalls<McpFunction>;
 
   constructor(
     tools: readonly RunTool[],
@@ -287,7 +287,7 @@ function toolsIn(list: Item): readonly McpToolInfo[] {
   return objectsIn(list['tools']) as unknown as readonly McpToolInfo[];
 }
 
-function toCall({ fn, given }: HeldCall): McpCall {
+function toCall({ fn, given }: HeldCall<McpFunction>): McpCall {
   // Many models write nothing for no arguments.
   const text = given.trim() === '' ? '{}' : given;
   return { label: fn.label, name: fn.tool.name, arguments: text, approvalId: null };

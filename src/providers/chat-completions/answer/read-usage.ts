@@ -2,7 +2,7 @@ import { isObject, parseJson } from '../../../validation/index.js';
 import type { ModelEvent } from '../../model-event.js';
 
 /** The usage of an answer; all counts are there. */
-export type Usage = Required<Extract<ModelEvent, { readonly type: 'usage' }>>;
+export type Usage = Required<Omit<Extract<ModelEvent, { readonly type: 'usage' }>, 'searches'>>;
 
 /** The usage after a further count: a zero does not replace what was counted before. */
 export function mergeUsage(before: Usage, later: Usage): Usage {

@@ -17,7 +17,7 @@ const USAGE = {
   output_tokens_details: { reasoning_tokens: 3 },
   total_tokens: 15,
 };
-const COUNTED = { type: 'usage', input: 10, cached: 4, cacheWrite: 2, output: 5, reasoning: 3 };
+const COUNTED = { type: 'usage', input: 10, cached: 4, cacheWrite: 2, output: 5, reasoning: 3, searches: 0 };
 
 describe('§3.2 response.completed', () => {
   it('ends the answer, with its usage, its tier and its id', () => {

@@ -24,7 +24,7 @@ const done: Handler = (answer, { response }) => {
 };
 
 function complete(answer: Answer, response: Snapshot, id: string): void {
-  const { usage, flaw } = readUsage(response.usage);
+  const { usage, flaw } = readUsage(response);
   if (flaw !== undefined) {
     answer.fail(unreadable(flaw));
     return;
@@ -89,8 +89,8 @@ function readOutput(answer: Answer, output: unknown): void {
   }
 }
 
-function noteUsage(answer: Answer, { usage: value }: Snapshot): void {
-  const { usage } = readUsage(value);
+function noteUsage(answer: Answer, response: Snapshot): void {
+  const { usage } = readUsage(response);
   if (usage !== undefined) answer.noteUsage(usage);
 }
 

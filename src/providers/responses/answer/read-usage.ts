@@ -1,7 +1,7 @@
 import { isObject } from '../../../validation/index.js';
 import type { ModelEvent } from '../../model-event.js';
 
-/** Token counts of a response. */
+/** Token counts of a response, and its searches of the web. */
 export type Usage = Required<Extract<ModelEvent, { type: 'usage' }>>;
 
 /** Token counts of a response, or what is wrong with them; neither if the response has none. */
@@ -13,10 +13,16 @@ export interface UsageReading {
 const COUNTS = ['input_tokens', 'output_tokens', 'total_tokens'] as const;
 
 /**
- * Reads `usage` of a response. It may be absent or null, and so may its details; what there is must be complete: Codex takes a
+ * Reads `usage` of a response, and the searches in `tool_usage`. It may be absent or null, and so may its details; what there is must be complete: Codex takes a
  * response with other counts for a broken one.
  */
-export function readUsage(usage: unknown): UsageReading {
+export function readUsage({
+  usage,
+  tool_usage: tools,
+}: {
+  readonly usage?: unknown;
+  readonly tool_usage?: unknown;
+}): UsageReading {
   if (usage === undefined || usage === null) return {};
   if (!isObject(usage)) return { flaw: 'usage is not an object' };
   for (const name of COUNTS) if (!isCount(usage[name])) return { flaw: `usage.${name} is not a count` };
@@ -28,7 +34,7 @@ export function readUsage(usage: unknown): UsageReading {
   // Not every server knows it.
   const cacheWrite = detailOf(inputDetails, 'cache_write_tokens') ?? 0;
   const [input, output] = [usage.input_tokens as number, usage.output_tokens as number];
-  return { usage: { type: 'usage', input, cached, cacheWrite, output, reasoning } };
+  return { usage: { type: 'usage', input, cached, cacheWrite, output, reasoning, searches: searchesIn(tools) } };
 }
 
 /** What later token counts add to those before them. */
@@ -41,7 +47,15 @@ export function differenceOf(usage: Usage, before: Usage): Usage {
     cacheWrite: more('cacheWrite'),
     output: more('output'),
     reasoning: more('reasoning'),
+    searches: more('searches'),
   };
+}
+
+/** How often its server has searched the web; 0 where it does not say. */
+function searchesIn(tools: unknown): number {
+  const search = isObject(tools) ? tools.web_search : undefined;
+  const count = isObject(search) ? search.num_requests : undefined;
+  return isCount(count) ? count : 0;
 }
 
 /** A count in details: 0 if there are no details, null if it is missing or no count. */
