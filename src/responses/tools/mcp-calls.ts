@@ -3,8 +3,8 @@ import type * as OpenAI from 'openai/resources/responses/responses';
 import type { McpOutcome, McpServer, McpToolInfo } from '../../mcp/index.js';
 import { ApiError, type ForeignItem } from '../../protocol/index.js';
 import type { ModelEvent } from '../../providers/index.js';
-import type { Clock } from '../../time/index.js';
 import { isObject, parseJson } from '../../validation/index.js';
+import { ALIVE, runCalls, type RunOptions, toEvent, untilAlive } from './run-calls.js';
 
 /** A call of a tool of a server, as a model has made it. */
 export interface McpCall {
@@ -23,22 +23,11 @@ export interface PlannedCall extends McpCall {
   readonly outcome: McpOutcome | null;
 }
 
-/** How calls are run. */
-export interface RunOptions {
-  /** Most calls at once. */
-  readonly parallel: number;
+/** How the calls of a response are run. */
+export interface McpRunOptions extends RunOptions {
   /** The response that the calls belong to. */
   readonly responseId: string;
-  readonly signal: AbortSignal;
-  readonly clock: Clock;
-  /** A sign of life is given after this time, ms: a slow tool is no silent model. 0: none is needed. */
-  readonly signOfLifeMs: number;
-  /** Resolves once the events so far would be found by another process: only then a call is sent. */
-  readonly stored: () => Promise<void>;
 }
-
-/** No model was asked. */
-export const NO_TOKENS: ModelEvent = { type: 'usage', input: 0, output: 0 };
 
 /** Outcomes that are known without the server. */
 export const NO_OBJECT: McpOutcome = toFailure('The arguments are not a JSON object.');
@@ -47,43 +36,13 @@ export const MAY_HAVE_BEEN_SENT: McpOutcome = toFailure(
   'The service stopped while this call ran. Whether the server has carried it out is unknown; it was not sent again.',
 );
 
-const ALIVE: readonly ModelEvent[] = [];
-
-/**
- * Runs calls side by side, and writes an `mcp_call` item for each (protocol §4). An item is written, and stored, before its call is sent:
- * who goes on after a crash knows what may have been sent. A failed call is an item with an error.
- */
-export async function* runCalls(
+/** Runs calls side by side, and writes an `mcp_call` item for each (protocol §4). A failed call is an item with an error. */
+export function runMcpCalls(
   calls: readonly PlannedCall[],
-  options: RunOptions,
+  options: McpRunOptions,
 ): AsyncGenerator<readonly ModelEvent[]> {
-  const { parallel, stored } = options;
-  const running = new Map<number, Promise<{ readonly index: number; readonly outcome: McpOutcome }>>();
-  let begun = 0;
-  while (begun < calls.length || running.size > 0) {
-    const first = begun;
-    const starting = calls.slice(first, first + parallel - running.size);
-    begun += starting.length;
-    if (starting.length > 0) {
-      yield starting.flatMap((call, offset) => openCall(call, keyOf(first + offset)));
-      await stored();
-      for (const [offset, call] of starting.entries()) {
-        const index = first + offset;
-        running.set(
-          index,
-          send(call, options).then((outcome) => ({ index, outcome })),
-        );
-      }
-    }
-    const ended = await untilAlive(Promise.race(running.values()), options);
-    if (ended === undefined) {
-      yield ALIVE;
-      continue;
-    }
-    running.delete(ended.index);
-    const call = calls[ended.index];
-    if (call !== undefined) yield closeCall(call, keyOf(ended.index), ended.outcome);
-  }
+  const kind = { open: openCall, make: (call: PlannedCall) => send(call, options), close: closeCall };
+  return runCalls(calls, kind, options);
 }
 
 /**
@@ -154,25 +113,9 @@ export function readArguments(text: string): Readonly<Record<string, unknown>> |
 
 async function send(
   { server, name, arguments: given, outcome }: PlannedCall,
-  { signal, responseId }: RunOptions,
+  { signal, responseId }: McpRunOptions,
 ): Promise<McpOutcome> {
   return outcome ?? server.call(name, readArguments(given) ?? {}, { signal, responseId });
-}
-
-/** Waits for a promise; undefined when it is time for a sign of life. */
-async function untilAlive<T>(promise: Promise<T>, { clock, signOfLifeMs }: RunOptions): Promise<T | undefined> {
-  if (signOfLifeMs === 0) return promise;
-  const { promise: time, resolve } = Promise.withResolvers<undefined>();
-  const timer = clock.schedule(signOfLifeMs, () => resolve(undefined));
-  try {
-    return await Promise.race([promise, time]);
-  } finally {
-    timer.cancel();
-  }
-}
-
-function keyOf(index: number): string {
-  return `mcp ${index}`;
 }
 
 function openCall({ label, name, arguments: given, approvalId }: McpCall, key: string): readonly ModelEvent[] {
@@ -231,10 +174,6 @@ function writeList(
 /** A tool as lists have it: clients take a missing member, but some of them no null. */
 export function toListed({ description, annotations, ...tool }: McpToolInfo): object {
   return { ...tool, ...(description == null ? {} : { description }), ...(annotations == null ? {} : { annotations }) };
-}
-
-function toEvent(key: string, name: string, members: object = {}): ModelEvent {
-  return { type: 'item.event', key, event: { type: `response.${name}`, ...members } };
 }
 
 function messageOf(error: unknown): string {

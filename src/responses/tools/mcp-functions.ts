@@ -4,6 +4,7 @@ import { ApiError, type Item, type Tool } from '../../protocol/index.js';
 import type { Turn } from '../../providers/index.js';
 import { objectsIn } from '../../validation/index.js';
 import type { McpToolInfo } from '../../mcp/index.js';
+import { chooseFunctions, type NamedFunction } from './tool-choice.js';
 
 /** A tool of a server, as the model knows it. */
 export interface McpFunction {
@@ -12,8 +13,6 @@ export interface McpFunction {
   /** Whether the model finds it only through a search. */
   readonly isDeferred: boolean;
 }
-
-type ToolChoice = Turn['settings']['tool_choice'];
 
 /** The longest name of a function that upstreams take. */
 const LONGEST_NAME = 64;
@@ -65,7 +64,10 @@ export class McpFunctions {
         this.isOwn(tool) ? (isOffered ? this.definitionsOf(tool) : []) : [tool as Tool],
       );
     const tools = replace(settings.tools);
-    const choice = this.choose(settings.tool_choice, { isOffered, isFirst, hasTools: tools.length > 0 });
+    const named = (tool: object): readonly NamedFunction[] | undefined =>
+      this.isOwn(tool) ? (isOffered ? this.named(tool) : []) : undefined;
+    const hasTools = tools.length > 0;
+    const choice = chooseFunctions(settings.tool_choice, { named, isOffered, isFirst, hasTools });
     const context = (): readonly Item[] => this.readable(question.context);
     let readable: readonly Item[] | null = null;
     return {
@@ -144,31 +146,8 @@ export class McpFunctions {
     return [...this.byName].filter(([, each]) => each.label === label).map(([name, each]) => toDefinition(name, each));
   }
 
-  /** `isFirst`: whether a call may still be demanded; `hasTools`: whether there is one to call. */
-  private choose(
-    choice: ToolChoice,
-    { isOffered, isFirst, hasTools }: Readonly<Record<'isOffered' | 'isFirst' | 'hasTools', boolean>>,
-  ): ToolChoice {
-    if (typeof choice === 'string') return choice === 'required' && !(isFirst && hasTools) ? 'auto' : choice;
-    if (choice.type === 'allowed_tools') {
-      const allowed = objectsIn(choice.tools);
-      const tools = allowed.flatMap((tool): readonly object[] => {
-        if (!this.isOwn(tool)) return [tool];
-        return isOffered ? this.named(tool) : [];
-      });
-      if (tools.length === 0 && allowed.length > 0) return 'none';
-      return { ...choice, mode: isFirst ? choice.mode : 'auto', tools } as unknown as ToolChoice;
-    }
-    if (!isFirst) return 'auto';
-    if (!this.isOwn(choice)) return choice;
-    if (!isOffered) return 'auto';
-    const [first, ...others] = this.named(choice);
-    if (others.length === 0) return first as unknown as ToolChoice;
-    return { type: 'allowed_tools', mode: 'required', tools: [first, ...others] } as unknown as ToolChoice;
-  }
-
   /** The functions that a choice names. */
-  private named(choice: object): readonly { readonly type: 'function'; readonly name: string }[] {
+  private named(choice: object): readonly NamedFunction[] {
     const { server_label: label, name: wanted } = choice as {
       readonly server_label?: string;
       readonly name?: string | null;

@@ -13,19 +13,17 @@ import {
   MAY_HAVE_BEEN_SENT,
   type McpCall,
   NO_OBJECT,
-  NO_TOKENS,
   NOT_OFFERED,
   type PlannedCall,
   readArguments,
-  runCalls,
-  type RunOptions,
+  runMcpCalls,
+  type McpRunOptions,
   toListed,
 } from './mcp-calls.js';
 import { type HeldCall, HeldCalls, textOf } from './held-calls.js';
 import { type McpFunction, McpFunctions } from './mcp-functions.js';
 import { approvalOf, isAllowed, namesAllow } from './mcp-rules.js';
-
-const FINISH: ModelEvent = { type: 'finish', reason: 'stop' };
+import { FINISH, NO_TOKENS } from './run-calls.js';
 
 /** A tool of a turn, with its server. */
 export interface RunTool {
@@ -90,7 +88,7 @@ export class McpTurn implements TurnPolicy {
 
   private async *runAhead(
     { unlisted, approved, refused, left }: Ahead,
-    options: RunOptions,
+    options: McpRunOptions,
   ): AsyncGenerator<readonly ModelEvent[]> {
     const { shared, turn, lists } = this;
     const tenant = asTenant(turn.tenant);
@@ -106,7 +104,7 @@ export class McpTurn implements TurnPolicy {
     const answered = [...refused, ...approved.map(({ approvalId }) => approvalId)];
     for (const id of answered) await shared.approvals.use(id, tenant, turn.responseId);
     this.hasRefused = true;
-    yield* runCalls([...approved.map((call) => this.plan(call)), ...left], options);
+    yield* runMcpCalls([...approved.map((call) => this.plan(call)), ...left], options);
     yield [NO_TOKENS, FINISH];
   }
 
@@ -142,7 +140,7 @@ export class McpTurn implements TurnPolicy {
         arguments: given,
       })),
       async *generate() {
-        yield* runCalls(running, options);
+        yield* runMcpCalls(running, options);
         for (const call of asking) {
           const server = tools.get(call.label)?.server;
           if (server === undefined) continue;
@@ -262,7 +260,7 @@ export class McpTurn implements TurnPolicy {
     return ofOperator === 'always' || (approvalOf(tool, own.require_approval) ?? ofOperator ?? 'always') === 'always';
   }
 
-  private optionsOf({ signal, stored }: Pick<NextPass, 'signal' | 'stored'>): RunOptions {
+  private optionsOf({ signal, stored }: Pick<NextPass, 'signal' | 'stored'>): McpRunOptions {
     const { clock, environment } = this.shared;
     const { MCP_MAX_PARALLEL_CALLS: most, MODEL_IDLE_TIMEOUT_MS: idleMs } = environment;
     const parallel = !this.turn.settings.parallel_tool_calls ? 1 : most;

@@ -1,0 +1,46 @@
+import type { Turn } from '../../providers/index.js';
+import { objectsIn } from '../../validation/index.js';
+
+type ToolChoice = Turn['settings']['tool_choice'];
+
+/** A function, as a choice names it. */
+export interface NamedFunction {
+  readonly type: 'function';
+  readonly name: string;
+}
+
+/** What a choice is read with. */
+export interface ChoiceOptions {
+  /** The functions that stand for a tool; undefined for a tool of others. Throws ApiError for a tool that there is not. */
+  readonly named: (tool: object) => readonly NamedFunction[] | undefined;
+  /** Whether the model may call the functions. */
+  readonly isOffered: boolean;
+  /** Whether a call may still be demanded: in the first pass alone, or it would be demanded for ever. */
+  readonly isFirst: boolean;
+  /** Whether there is a tool to call. */
+  readonly hasTools: boolean;
+}
+
+/** The choice of a request, with functions in place of the tools that the service runs. */
+export function chooseFunctions(
+  choice: ToolChoice,
+  { named, isOffered, isFirst, hasTools }: ChoiceOptions,
+): ToolChoice {
+  if (typeof choice === 'string') return choice === 'required' && !(isFirst && hasTools) ? 'auto' : choice;
+  if (choice.type === 'allowed_tools') {
+    const allowed = objectsIn(choice.tools);
+    const tools = allowed.flatMap((tool): readonly object[] => {
+      const own = named(tool);
+      return own === undefined ? [tool] : isOffered ? own : [];
+    });
+    if (tools.length === 0 && allowed.length > 0) return 'none';
+    return { ...choice, mode: isFirst ? choice.mode : 'auto', tools } as unknown as ToolChoice;
+  }
+  if (!isFirst) return 'auto';
+  const own = named(choice);
+  if (own === undefined) return choice;
+  if (!isOffered) return 'auto';
+  const [first, ...others] = own;
+  if (others.length === 0) return first as unknown as ToolChoice;
+  return { type: 'allowed_tools', mode: 'required', tools: [first, ...others] } as unknown as ToolChoice;
+}
