@@ -9,6 +9,7 @@ import type { Admission, PassPolicy, TurnObserver } from './responses/index.js';
 import type { Seam } from './seams/index.js';
 import type { StateBackend } from './state/index.js';
 import type { Clock } from './time/index.js';
+import type { WebSearchEngine } from './web-search/index.js';
 
 /**
  * The extension points of the service. Each takes a class, or `{ useClass }`, `{ useValue }`, `{ useFactory, inject }`
@@ -71,6 +72,12 @@ export interface AntiphonSeams {
    * a server by its label. Cost: the definitions of the tools are input of the model.
    */
   readonly injectedTools?: readonly InjectedTools[];
+
+  /**
+   * Engines that search the web, asked in the order given, before those of WEB_SEARCH; the first that answers counts. Default: none. Cost:
+   * that of the engine.
+   */
+  readonly webSearchEngines?: readonly Seam<WebSearchEngine>[];
 
   /**
    * Further state backends, by the value of STATE that selects them, in addition to `memory`, `sqlite`, `postgres` and `redis`.

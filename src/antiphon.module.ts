@@ -19,6 +19,7 @@ import { SessionsModule } from './sessions/index.js';
 import { SocketTokensModule } from './socket-tokens/index.js';
 import { TracingModule } from './tracing/index.js';
 import { UsageModule } from './usage/index.js';
+import { WebSearchModule } from './web-search/index.js';
 import { WebhooksModule } from './webhooks/index.js';
 
 /** The service as one module; docs/architecture.md shows its parts in the same order. */
@@ -50,6 +51,7 @@ export class AntiphonModule {
       ModelsModule,
       ProvidersModule,
       McpModule,
+      WebSearchModule,
     ];
     return {
       module: AntiphonModule,

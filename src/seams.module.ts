@@ -13,6 +13,7 @@ import { Admission, OBSERVERS, PASS_POLICIES } from './responses/index.js';
 import { makeSeam, provideSeam, provideSeams, type Seam } from './seams/index.js';
 import { StateBackend } from './state/index.js';
 import { Clock, SharedClock, sharedTimeOf } from './time/index.js';
+import { WEB_SEARCH_ENGINES } from './web-search/index.js';
 
 /** Ids in the order of their creation on all replicas. */
 const TIMED_IDS: Seam<IdGenerator> = {
@@ -41,6 +42,7 @@ export class SeamsModule {
       ...provideTable(PROVIDER_KINDS, providerKinds),
       ...provideSeams(OBSERVERS, seams.observers ?? []),
       ...provideSeams(PASS_POLICIES, seams.passPolicies ?? []),
+      ...provideSeams(WEB_SEARCH_ENGINES, seams.webSearchEngines ?? []),
       { provide: FORWARDED_HEADERS, useValue: forwardedHeaders },
       { provide: INJECTED_TOOLS, useValue: injectedTools },
     ];
@@ -52,6 +54,7 @@ export class SeamsModule {
       exports: [
         ...[Clock, IdGenerator, Authenticator, Admission, StateBackend],
         ...[PROVIDERS, PROVIDER_KINDS, OBSERVERS, PASS_POLICIES, FORWARDED_HEADERS, INJECTED_TOOLS],
+        WEB_SEARCH_ENGINES,
       ],
     };
   }

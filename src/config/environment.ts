@@ -463,6 +463,52 @@ export class Environment {
   @Choice('safe', 'never', 'always')
   readonly MCP_REPEAT_CALLS: 'safe' | 'never' | 'always' = 'safe';
 
+  // Section: Web search
+
+  /**
+   * Engines that search the web for models, comma-separated; the first that answers counts: `searxng`, `brave`, `tavily`,
+   * `mcp:<server>` or `mcp:<server>/<tool>` with a server of MCP_SERVERS, or `simulator` for tests; see docs/web-search.md. Empty: only
+   * upstreams and programs can run `web_search`.
+   */
+  @TextList()
+  readonly WEB_SEARCH: readonly string[] = [];
+
+  /** Base URLs of the engines of WEB_SEARCH, comma-separated in their order; an empty one is that of the engine's maker. */
+  @Text()
+  readonly WEB_SEARCH_URL: string = '';
+
+  /** Keys of the engines of WEB_SEARCH, comma-separated in their order. */
+  @Text()
+  readonly WEB_SEARCH_KEY: string = '';
+
+  /** Where models may open pages: `public` addresses; `any`, which lets models reach your network; or `none`. */
+  @Choice('public', 'any', 'none')
+  readonly WEB_SEARCH_PAGES: 'public' | 'any' | 'none' = 'public';
+
+  /** Whether the robots.txt of a site decides what is read of it. */
+  @Flag()
+  readonly WEB_SEARCH_ROBOTS: boolean = true;
+
+  /** Who reads pages: a URL or an address for mail, which sites find in `user-agent`. */
+  @Text()
+  readonly WEB_SEARCH_CONTACT: string = '';
+
+  /** Longest time for an engine to answer, and for a page to arrive. */
+  @Milliseconds(1)
+  readonly WEB_SEARCH_TIMEOUT_MS: number = 10_000;
+
+  /** Most bytes of a page, unpacked. */
+  @WholeNumber(1024)
+  readonly WEB_SEARCH_PAGE_BYTES: number = 8 * MEGABYTE;
+
+  /** Most searches in one response. Further ones fail, and the model learns why. 0: no limit but `max_tool_calls`. */
+  @WholeNumber(0)
+  readonly WEB_SEARCH_MAX_PER_RESPONSE: number = 50;
+
+  /** Searches that a tenant may make a minute, where no rule of LIMITS_FILE says it. 0: no limit. */
+  @WholeNumber(0)
+  readonly WEB_SEARCH_PER_MINUTE: number = 0;
+
   // Section: Documents
 
   /**

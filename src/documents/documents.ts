@@ -1,4 +1,4 @@
-import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Environment } from '../config/index.js';
 import { describeMissing, isInstalled } from '../require-packages.js';
 import type { DocumentText, ReadTask } from './document-thread.js';
@@ -63,6 +63,7 @@ export class Documents implements OnApplicationShutdown {
   private readonly threads: DocumentThreads;
 
   constructor(
+    @Inject(Environment)
     private readonly environment: Pick<
       Environment,
       'DOCUMENT_TIMEOUT_MS' | 'DOCUMENT_MAX_PAGES' | 'DOCUMENT_MAX_CHARACTERS' | 'DOCUMENT_THREADS'

@@ -13,6 +13,8 @@ export interface LimitRule {
   readonly concurrent_turns?: number;
   /** WebSockets of a tenant; only in rules for every model. */
   readonly sockets?: number;
+  /** Searches of the web of a tenant; only in rules for every model. */
+  readonly searches_per_minute?: number;
 }
 
 const count = { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
@@ -37,6 +39,7 @@ export const LIMITS_SCHEMA = {
           tokens_per_minute: count,
           concurrent_turns: count,
           sockets: count,
+          searches_per_minute: count,
         },
       },
     },

@@ -62,6 +62,12 @@ export class LimitRules implements OnModuleInit, OnApplicationShutdown {
     return rule?.sockets ?? this.environment.WS_MAX_CONNECTIONS_PER_TENANT;
   }
 
+  /** The searches that a tenant may make a minute; 0 for no limit. */
+  searchesOf(tenant: Tenant): number {
+    const rule = this.rules.find((rule) => rule.searches_per_minute !== undefined && namesTenant(rule, tenant));
+    return rule?.searches_per_minute ?? this.environment.WEB_SEARCH_PER_MINUTE;
+  }
+
   private get rules(): readonly LimitRule[] {
     return this.file?.current ?? [];
   }
@@ -72,8 +78,10 @@ async function readLimitsFile(path: string): Promise<readonly LimitRule[]> {
   try {
     const value = await parseDataFile(path, await readFile(path, 'utf8'));
     const { limits } = await requireSchema<{ readonly limits: readonly LimitRule[] }>(value ?? {}, LIMITS_SCHEMA);
-    const wrong = limits.findIndex(({ model, sockets }) => model !== undefined && sockets !== undefined);
-    if (wrong >= 0) throw new Error(`limits[${wrong}].sockets must stand in a rule without model`);
+    for (const name of ['sockets', 'searches_per_minute'] as const) {
+      const wrong = limits.findIndex((rule) => rule.model !== undefined && rule[name] !== undefined);
+      if (wrong >= 0) throw new Error(`limits[${wrong}].${name} must stand in a rule without model`);
+    }
     return limits;
   } catch (error) {
     throw new EnvironmentError(faultsOf(error).map((fault) => `LIMITS_FILE: ${path}: ${fault}.`));

@@ -1,14 +1,21 @@
 import { Global, Module } from '@nestjs/common';
 
 import { SocketQuota } from '../connections/index.js';
+import { SearchQuota } from '../web-search/index.js';
 import { Counters } from './counters.js';
 import { LimitRules } from './limit-rules.js';
+import { TenantSearches } from './tenant-searches.js';
 import { TenantSockets } from './tenant-sockets.js';
 
 /** Limits of tenants: their rules and their counters. Global, because an Admission is made by the program. */
 @Global()
 @Module({
-  providers: [LimitRules, Counters, { provide: SocketQuota, useClass: TenantSockets }],
-  exports: [LimitRules, Counters, SocketQuota],
+  providers: [
+    LimitRules,
+    Counters,
+    { provide: SocketQuota, useClass: TenantSockets },
+    { provide: SearchQuota, useClass: TenantSearches },
+  ],
+  exports: [LimitRules, Counters, SocketQuota, SearchQuota],
 })
 export class LimitsModule {}

@@ -11,6 +11,7 @@ import { SessionsModule } from '../sessions/index.js';
 import { SocketTokensModule } from '../socket-tokens/index.js';
 import { StateModule } from '../state/index.js';
 import { WebhooksModule } from '../webhooks/index.js';
+import { WebSearchModule } from '../web-search/index.js';
 import { BackgroundEndings } from './background/background-endings.js';
 import { BackgroundResponses } from './background/background-responses.js';
 import { BackgroundWorker } from './background/background-worker.js';
@@ -36,8 +37,10 @@ import { SocketHandshake } from './socket/socket-handshake.js';
 import { ConnectionHandlers } from './socket/connection-handlers.js';
 import { TurnGuard } from './socket/turn.guard.js';
 import { StoredResponsesService } from './stored-responses.service.js';
+import { CitationsPolicy } from './tools/citations.policy.js';
 import { McpApprovals } from './tools/mcp-approvals.js';
 import { McpPolicy } from './tools/mcp.policy.js';
+import { WebSearchPolicy } from './tools/web-search.policy.js';
 import { Assemblers } from './turn/assemblers.js';
 import { ContextWindow } from './turn/context-window.js';
 import { CountedReasoning } from './turn/counted-reasoning.js';
@@ -71,6 +74,7 @@ import { UsageRecords } from './turn/usage-records.js';
     SocketTokensModule,
     StateModule,
     WebhooksModule,
+    WebSearchModule,
   ],
   controllers: [CompactController, InputTokensController, PostOnlyController, PromptsController, ResponsesController],
   providers: [
@@ -108,6 +112,8 @@ import { UsageRecords } from './turn/usage-records.js';
     Compactor,
     McpApprovals,
     McpPolicy,
+    WebSearchPolicy,
+    CitationsPolicy,
     CompactionPolicy,
     TurnSaver,
     TurnFailures,

@@ -7,6 +7,7 @@ export * from './mcp/index.js';
 export * from './scripted-provider.js';
 export * from './sequential-id-generator.js';
 export * from './simulation/index.js';
+export * from './web-search/index.js';
 export {
   type ContractGroup,
   type OpenedState,

@@ -1,0 +1,69 @@
+import type { Annotation, Item } from '../../protocol/index.js';
+import { isObject, objectsIn, parseJson } from '../../validation/index.js';
+import { textOf } from './held-calls.js';
+
+/** What a mark stands for: an annotation without its place. */
+export type Source =
+  | { readonly type: 'url_citation'; readonly url: string; readonly title: string }
+  | { readonly type: 'file_citation'; readonly file_id: string; readonly filename: string };
+
+/** The ids of calls whose outputs list sources. */
+const CALL = /^(?:ws|fs)_/;
+
+/**
+ * The sources of one kind that models can cite, by their marks: `【3】` or, with a prefix, `【f3】`. Outputs of calls list them in `results`,
+ * each with its `mark`; whoever goes on from a context finds them there.
+ */
+export class Sources {
+  private readonly marks = new Map<string, string>();
+  private last = 0;
+
+  constructor(private readonly prefix: string) {}
+
+  /** Takes the sources that a context has: theirs are the marks up to there. */
+  learn(context: readonly Item[]): void {
+    for (const [name, source] of sourcesIn(context)) {
+      const number = name.startsWith(this.prefix) ? Number(name.slice(this.prefix.length)) : NaN;
+      if (!Number.isInteger(number)) continue;
+      this.last = Math.max(this.last, number);
+      this.marks.set(keyOf(source), `【${name}】`);
+    }
+  }
+
+  /** The mark of a source. */
+  add(source: Source): string {
+    const key = keyOf(source);
+    const mark = this.marks.get(key) ?? `【${this.prefix}${++this.last}】`;
+    this.marks.set(key, mark);
+    return mark;
+  }
+}
+
+/** The sources of a context, by what stands in their marks. */
+export function sourcesIn(context: readonly Item[]): ReadonlyMap<string, Source> {
+  const sources = new Map<string, Source>();
+  for (const { type, call_id: id, output } of context) {
+    if (type !== 'function_call_output' || typeof id !== 'string' || !CALL.test(id)) continue;
+    const value = typeof output === 'string' ? parseJson(output) : undefined;
+    for (const each of objectsIn(isObject(value) ? value.results : undefined)) {
+      const { mark, url, title, file_id: fileId, filename } = each;
+      if (typeof mark !== 'string') continue;
+      const name = mark.slice(1, -1);
+      if (typeof url === 'string') sources.set(name, { type: 'url_citation', url, title: textOf(title, '') });
+      else if (typeof fileId === 'string') {
+        sources.set(name, { type: 'file_citation', file_id: fileId, filename: textOf(filename, '') });
+      }
+    }
+  }
+  return sources;
+}
+
+/** The annotation of a text that cites a source. */
+export function toAnnotation(source: Source, start: number, end: number): Annotation {
+  if (source.type === 'file_citation') return { ...source, index: end };
+  return { ...source, start_index: start, end_index: end };
+}
+
+function keyOf(source: Source): string {
+  return source.type === 'url_citation' ? source.url : source.file_id;
+}

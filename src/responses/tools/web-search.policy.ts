@@ -1,0 +1,75 @@
+import { Injectable } from '@nestjs/common';
+
+import { Environment } from '../../config/index.js';
+import { ApiError, IdGenerator, type Item } from '../../protocol/index.js';
+import type { Turn } from '../../providers/index.js';
+import { Clock } from '../../time/index.js';
+import { isObject } from '../../validation/index.js';
+import { WebSearch } from '../../web-search/index.js';
+import { PassPolicy, type TurnPolicy } from '../turn/pass-policy.js';
+import type { WebSearchParam } from './web-search-calls.js';
+import { isWebSearch, webSearchToolsOf, WebSearchTurn } from './web-search-turn.js';
+
+const CONTEXT_SIZES: ReadonlySet<unknown> = new Set(['low', 'medium', 'high']);
+const BUDGETS: ReadonlySet<unknown> = new Set(['default', 'unlimited']);
+const CONTENT_TYPES: ReadonlySet<unknown> = new Set(['text', 'image']);
+const MOST_DOMAINS = 100;
+const DOMAIN =
+  /^(?=.{1,253}$)[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?(?:\.[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?)*$/u;
+
+/** Searches the web for the models of all providers, with the engines of WEB_SEARCH (docs/web-search.md). */
+@Injectable()
+export class WebSearchPolicy extends PassPolicy {
+  constructor(
+    private readonly web: WebSearch,
+    private readonly ids: IdGenerator,
+    private readonly clock: Clock,
+    private readonly environment: Environment,
+  ) {
+    super();
+  }
+
+  override begin(turn: Turn): TurnPolicy | undefined {
+    if (!this.web.isOn) return undefined;
+    const [found] = webSearchToolsOf(turn);
+    const { web, ids, clock, environment } = this;
+    return found === undefined ? undefined : new WebSearchTurn(found.tool, turn, { web, ids, clock, environment });
+  }
+
+  override runs(tool: object): boolean {
+    return this.web.isOn && isWebSearch(tool);
+  }
+
+  override check(turn: Turn, _input: readonly Item[]): void {
+    if (!this.web.isOn) return;
+    for (const { tool, place } of webSearchToolsOf(turn)) checkTool(tool, place);
+  }
+}
+
+/** Throws ApiError 400 for members that mean nothing. */
+function checkTool(tool: WebSearchParam, place: string): void {
+  const refuse = (member: string, fault: string): never => {
+    throw ApiError.of('invalid_value', `Invalid '${place}.${member}': ${fault}.`, { param: `${place}.${member}` });
+  };
+  const { filters, user_location: location, search_content_types: types, external_web_access: isLive } = tool;
+  const { search_context_size: size, return_token_budget: budget } = tool;
+  if (size != null && !CONTEXT_SIZES.has(size)) refuse('search_context_size', "expected 'low', 'medium' or 'high'");
+  const isBudget = budget == null || BUDGETS.has(budget) || (Number.isInteger(budget) && Number(budget) > 0);
+  if (!isBudget) refuse('return_token_budget', "expected 'default', 'unlimited', or a number of tokens");
+  if (isLive != null && typeof isLive !== 'boolean') refuse('external_web_access', 'expected a boolean');
+  if (location != null && !isObject(location)) refuse('user_location', 'expected an object');
+  const isTypes = types == null || (Array.isArray(types) && types.every((type) => CONTENT_TYPES.has(type)));
+  if (!isTypes) refuse('search_content_types', "expected a list of 'text' and 'image'");
+  if (filters == null) return;
+  if (!isObject(filters)) refuse('filters', 'expected an object');
+  for (const name of ['allowed_domains', 'blocked_domains'] as const) {
+    const domains: unknown = filters[name];
+    if (domains == null) continue;
+    const member = `filters.${name}`;
+    if (!Array.isArray(domains) || domains.length > MOST_DOMAINS)
+      refuse(member, `expected up to ${MOST_DOMAINS} domains`);
+    const wrong = (domains as unknown[]).findIndex((domain) => typeof domain !== 'string' || !DOMAIN.test(domain));
+    if (wrong !== -1)
+      refuse(`${member}[${wrong}]`, "expected a domain without 'https://' and path, such as 'example.com'");
+  }
+}

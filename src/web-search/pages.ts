@@ -1,0 +1,231 @@
+import { lookup as systemLookup } from 'node:dns';
+import { isIP, type LookupFunction } from 'node:net';
+
+import { Agent, fetch, type Response } from 'undici';
+
+import { hostOf, isLoopback, isPublicAddress } from '../config/index.js';
+import type { Documents } from '../documents/index.js';
+import { DocumentError } from '../documents/index.js';
+import { permittedLookup, RefusedAddressError } from '../outbound/index.js';
+import type { Clock } from '../time/index.js';
+import { WebSearchError } from './engine.js';
+
+/** A page that was read. */
+export interface WebPage {
+  /** Where it is, behind all redirects. */
+  readonly url: string;
+  readonly title: string | null;
+  readonly text: string;
+}
+
+/** How pages are read. */
+export interface PageSettings {
+  /** `public`: only addresses of the public internet; `any`: also those of this network. */
+  readonly hosts: 'public' | 'any';
+  readonly userAgent: string;
+  /** Whether robots.txt counts. */
+  readonly obeysRobots: boolean;
+  readonly maxBytes: number;
+  readonly timeoutMs: number;
+}
+
+interface Kept<T> {
+  readonly value: T;
+  readonly until: number;
+  readonly weight: number;
+}
+
+/** The name that robots.txt has rules for. */
+const ROBOT = 'antiphon';
+const MOST_REDIRECTS = 5;
+/** Bytes of robots.txt that count (RFC 9309 §2.5). */
+const LONGEST_ROBOTS = 512 * 1024;
+const PAGE_TTL_MS = 5 * 60_000;
+const ROBOTS_TTL_MS = 60 * 60_000;
+/** Characters of pages that are kept, and what an entry weighs beyond its text. */
+const KEPT_CHARACTERS = 16 * 1024 * 1024;
+const ENTRY_CHARACTERS = 256;
+
+/** Reads pages of the web: bounded in time and bytes, only where they may be read, and each once within some minutes. */
+export class Pages {
+  private readonly agent: Agent;
+  private readonly kept = new Map<string, Kept<WebPage>>();
+  private readonly robots = new Map<string, Kept<string | null>>();
+  private characters = 0;
+
+  constructor(
+    private readonly settings: PageSettings,
+    private readonly documents: Documents,
+    private readonly clock: Clock,
+    lookup: LookupFunction = systemLookup,
+  ) {
+    const isOpen = settings.hosts === 'any';
+    this.agent = new Agent({
+      connect: { lookup: isOpen ? lookup : permittedLookup(lookup, isPublicAddress), timeout: settings.timeoutMs },
+    });
+  }
+
+  /** The page, if it was read within some minutes. */
+  find(url: string): WebPage | undefined {
+    return this.fresh(this.kept, url);
+  }
+
+  /** Reads a page. Rejects with WebSearchError, whose message is for models, and with the reason of the signal. */
+  async read(given: string, signal: AbortSignal): Promise<WebPage> {
+    const known = this.find(given);
+    if (known !== undefined) return known;
+    const late = new AbortController();
+    const timer = this.clock.schedule(this.settings.timeoutMs, () => late.abort());
+    const either = AbortSignal.any([signal, late.signal]);
+    try {
+      const { url, answer } = await this.follow(this.toUrl(given), either);
+      const contentType = answer.headers.get('content-type') ?? 'text/html';
+      if (!this.documents.reads(contentType)) {
+        await answer.body?.cancel();
+        throw new WebSearchError(`It is of the type '${contentType.slice(0, 100)}', which cannot be read.`);
+      }
+      const bytes = await this.readBody(answer, this.settings.maxBytes);
+      const document = await this.documents.read({ bytes, contentType, url: url.href }, signal);
+      const text = document.pages.map((page) => page.text).join('\n\n');
+      const page: WebPage = { url: url.href, title: document.title, text };
+      this.keep(given, page);
+      if (url.href !== given) this.keep(url.href, page);
+      return page;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (late.signal.aborted) throw new WebSearchError(`It did not answer within ${this.settings.timeoutMs} ms.`);
+      if (error instanceof WebSearchError) throw error;
+      if (error instanceof DocumentError) throw new WebSearchError(error.message, { cause: error });
+      throw new WebSearchError(describe(error), { cause: error });
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  /** Closes all connections. */
+  close(): Promise<void> {
+    return this.agent.destroy();
+  }
+
+  /** Asks for a page, behind redirects, each of which is checked like the first URL. */
+  private async follow(url: URL, signal: AbortSignal): Promise<{ readonly url: URL; readonly answer: Response }> {
+    let target = url;
+    for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
+      if (this.settings.obeysRobots && !(await this.isAllowed(target, signal))) {
+        throw new WebSearchError('Its robots.txt does not let this service read it.');
+      }
+      const answer = await this.fetch(target, signal);
+      const location = answer.headers.get('location');
+      if (answer.status < 300 || answer.status > 399 || location === null) {
+        if (answer.ok) return { url: target, answer };
+        await answer.body?.cancel();
+        throw new WebSearchError(`It has answered ${answer.status}.`);
+      }
+      await answer.body?.cancel();
+      target = this.toUrl(location, target);
+    }
+    throw new WebSearchError(`It has more than ${MOST_REDIRECTS} redirects.`);
+  }
+
+  private fetch(url: URL, signal: AbortSignal): Promise<Response> {
+    const headers = {
+      'user-agent': this.settings.userAgent,
+      accept: 'text/html, application/xhtml+xml, application/pdf;q=0.9, text/*;q=0.8, */*;q=0.1',
+    };
+    return fetch(url, { dispatcher: this.agent, redirect: 'manual', signal, headers });
+  }
+
+  /** Throws WebSearchError for a URL that must not be read. */
+  private toUrl(text: string, base?: URL): URL {
+    const url = URL.parse(text, base?.href);
+    if (url === null || !/^https?:$/.test(url.protocol))
+      throw new WebSearchError('Its URL is not one of http or https.');
+    if (url.username !== '' || url.password !== '') throw new WebSearchError('Its URL has a user or a password.');
+    url.hash = '';
+    const host = hostOf(url);
+    const isPublic = isIP(host) === 0 ? !isLoopback(host.replace(/\.$/, '')) : isPublicAddress(host);
+    if (this.settings.hosts === 'public' && !isPublic) throw new WebSearchError('It is not on the public internet.');
+    return url;
+  }
+
+  /** The body, decompressed, up to the most bytes. Throws WebSearchError for a longer one. */
+  private async readBody({ body }: Response, most: number): Promise<Uint8Array> {
+    const parts: Uint8Array[] = [];
+    let length = 0;
+    for await (const part of (body ?? []) as AsyncIterable<Uint8Array>) {
+      length += part.byteLength;
+      // Leaving the loop ends the request.
+      if (length > most) throw new WebSearchError(`It has more than ${most} bytes.`);
+      parts.push(part);
+    }
+    const whole = new Uint8Array(length);
+    let at = 0;
+    for (const part of parts) {
+      whole.set(part, at);
+      at += part.byteLength;
+    }
+    return whole;
+  }
+
+  /** Whether robots.txt lets this service read a page (RFC 9309): a server that has none does, one that fails does not. */
+  private async isAllowed(url: URL, signal: AbortSignal): Promise<boolean> {
+    const known = this.fresh(this.robots, url.origin);
+    const rules = known === undefined ? await this.readRobots(url.origin, signal) : known;
+    if (known === undefined) {
+      this.robots.set(url.origin, { value: rules, until: this.clock.now() + ROBOTS_TTL_MS, weight: 0 });
+      const oldest = this.robots.keys().next();
+      if (this.robots.size > 1000 && oldest.done !== true) this.robots.delete(oldest.value);
+    }
+    if (rules === null) return false;
+    if (rules === '') return true;
+    const { default: parse } = (await import('robots-parser')) as unknown as {
+      readonly default: (url: string, text: string) => { isAllowed(url: string, robot: string): boolean | undefined };
+    };
+    return parse(`${url.origin}/robots.txt`, rules).isAllowed(url.href, ROBOT) ?? true;
+  }
+
+  /** The text of robots.txt; null where nothing may be read. */
+  private async readRobots(origin: string, signal: AbortSignal): Promise<string | null> {
+    let target = new URL('/robots.txt', origin);
+    for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
+      const answer = await this.fetch(target, signal);
+      const location = answer.headers.get('location');
+      if (answer.status >= 300 && answer.status <= 399 && location !== null) {
+        await answer.body?.cancel();
+        target = this.toUrl(location, target);
+        continue;
+      }
+      if (answer.ok) return new TextDecoder().decode(await this.readBody(answer, LONGEST_ROBOTS));
+      await answer.body?.cancel();
+      return answer.status >= 500 ? null : '';
+    }
+    return '';
+  }
+
+  private fresh<T>(entries: ReadonlyMap<string, Kept<T>>, key: string): T | undefined {
+    const entry = entries.get(key);
+    return entry === undefined || entry.until <= this.clock.now() ? undefined : entry.value;
+  }
+
+  private keep(url: string, page: WebPage): void {
+    const { kept } = this;
+    this.characters -= kept.get(url)?.weight ?? 0;
+    kept.delete(url);
+    const weight = page.text.length + ENTRY_CHARACTERS;
+    kept.set(url, { value: page, until: this.clock.now() + PAGE_TTL_MS, weight });
+    this.characters += weight;
+    for (const [oldest, entry] of kept) {
+      if (this.characters <= KEPT_CHARACTERS) return;
+      kept.delete(oldest);
+      this.characters -= entry.weight;
+    }
+  }
+}
+
+/** What went wrong with a connection, for models. */
+function describe(error: unknown): string {
+  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  if (cause instanceof RefusedAddressError) return 'It is not on the public internet.';
+  const code = (cause as { readonly code?: unknown } | null)?.code;
+  return typeof code === 'string' ? `It cannot be reached: ${code}.` : 'It cannot be reached.';
+}
