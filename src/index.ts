@@ -79,4 +79,13 @@ export type { Seam } from './seams/index.js';
 export { ErrorEventFilter, SocketAdapter } from './responses/socket/index.js';
 export * from './simulator/index.js';
 export * from './state/index.js';
+export {
+  type EngineOptions,
+  type EnginePage,
+  type SearchQuery,
+  type SearchResult,
+  type UserLocation,
+  WebSearchEngine,
+  WebSearchError,
+} from './web-search/index.js';
 export { Clock, type LocalTime, type MaybePromise, SharedClock, SystemClock, type Timer } from './time/index.js';

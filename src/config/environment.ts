@@ -448,7 +448,7 @@ export class Environment {
   @Choice('none', 'public', 'any')
   readonly MCP_CLIENT_URLS: 'none' | 'public' | 'any' = 'none';
 
-  /** Most calls of MCP servers that a turn runs at once; others wait. Turns with `parallel_tool_calls: false` run one after another. */
+  /** Most calls of MCP servers, and searches of the web, that a turn runs at once; others wait. Turns with `parallel_tool_calls: false` run one after another. */
   @WholeNumber(1, 1000)
   readonly MCP_MAX_PARALLEL_CALLS: number = 8;
 

@@ -34,7 +34,8 @@ export type Read = { readonly text: DocumentText } | { readonly damage: string }
 const HEAD_BYTES = 1024;
 
 /** What is not part of what a page says. */
-const WITHOUT_TEXT = 'script, style, noscript, template, svg, iframe, object, embed, form, nav, header, footer, aside';
+const WITHOUT_TEXT =
+  'title, script, style, noscript, template, svg, iframe, object, embed, form, nav, header, footer, aside';
 
 parentPort?.on('message', (task: ReadTask) => void read(task).then((result) => parentPort?.postMessage(result)));
 

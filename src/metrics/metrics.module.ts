@@ -9,6 +9,7 @@ import { OperationsModule, Readiness } from '../operations/index.js';
 import { ResponsesModule, RunningTurns } from '../responses/index.js';
 import { BackgroundRuns, StateCallObserver, StateModule } from '../state/index.js';
 import { Clock } from '../time/index.js';
+import { WebSearchObserver } from '../web-search/index.js';
 import { HttpMetrics } from './http-metrics.js';
 import { McpMetrics } from './mcp-metrics.js';
 import { MetricsController, MetricsSwitch } from './metrics.controller.js';
@@ -19,6 +20,7 @@ import { Metrics } from './metrics.js';
 import { measureProcess } from './process-metrics.js';
 import { StateMetrics } from './state-metrics.js';
 import { TurnMetrics } from './turn-metrics.js';
+import { WebSearchMetrics } from './web-search-metrics.js';
 
 /** The registry, which other modules report to. Apart from MetricsModule, whose gauges read those modules. */
 @Global()
@@ -36,12 +38,17 @@ import { TurnMetrics } from './turn-metrics.js';
       useFactory: (metrics: Metrics | null) => metrics && new McpMetrics(metrics),
     },
     {
+      provide: WebSearchObserver,
+      inject: [METRICS],
+      useFactory: (metrics: Metrics | null) => metrics && new WebSearchMetrics(metrics),
+    },
+    {
       provide: HttpMetrics,
       inject: [METRICS],
       useFactory: (metrics: Metrics | null) => metrics && new HttpMetrics(metrics),
     },
   ],
-  exports: [METRICS, StateCallObserver, McpObserver, HttpMetrics],
+  exports: [METRICS, StateCallObserver, McpObserver, WebSearchObserver, HttpMetrics],
 })
 class MetricsRegistryModule {}
 

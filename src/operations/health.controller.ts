@@ -4,6 +4,7 @@ import type { FastifyReply } from 'fastify';
 import { type McpServerCondition, McpServers } from '../mcp/index.js';
 import { type ProviderCondition, ProviderRegistry } from '../providers/index.js';
 import { ResponseStore } from '../state/index.js';
+import { type EngineCondition, WebSearch } from '../web-search/index.js';
 import { Readiness } from './readiness.js';
 
 /** The body of both health routes, which need no authentication. */
@@ -13,6 +14,8 @@ export interface HealthBody {
   readonly providers?: readonly ProviderCondition[];
   /** With `?verbose`, where there are some. */
   readonly mcp_servers?: readonly McpServerCondition[];
+  /** With `?verbose`, where there are some. */
+  readonly search_engines?: readonly EngineCondition[];
 }
 
 /** `/healthz` reports that the process is running; `/readyz` reports whether the instance accepts traffic. */
@@ -23,6 +26,7 @@ export class HealthController {
     private readonly store: ResponseStore,
     private readonly providers: ProviderRegistry,
     private readonly mcp: McpServers,
+    private readonly web: WebSearch,
   ) {}
 
   @Get('healthz')
@@ -31,7 +35,7 @@ export class HealthController {
   }
 
   /**
-   * `?verbose` adds the conditions of the providers and of MCP servers. They never decide the status: while one is down the others answer, and a
+   * `?verbose` adds the conditions of the providers, of MCP servers and of search engines. They never decide the status: while one is down the others answer, and a
    * load balancer that took all replicas out would only hide which error it is.
    */
   @Get('readyz')
@@ -43,8 +47,14 @@ export class HealthController {
     if (status !== 'ready') void reply.status(503);
     if (!isWanted(verbose)) return { status };
     const servers = this.mcp.conditions();
+    const engines = this.web.conditions();
     const providers = await this.providers.conditions();
-    return { status, providers, ...(servers.length === 0 ? {} : { mcp_servers: servers }) };
+    return {
+      status,
+      providers,
+      ...(servers.length === 0 ? {} : { mcp_servers: servers }),
+      ...(engines.length === 0 ? {} : { search_engines: engines }),
+    };
   }
 
   private async status(): Promise<HealthBody['status']> {

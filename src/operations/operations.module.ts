@@ -4,6 +4,7 @@ import { ConnectionsModule } from '../connections/index.js';
 import { McpModule } from '../mcp/index.js';
 import { ResponsesModule } from '../responses/index.js';
 import { StateModule } from '../state/index.js';
+import { WebSearchModule } from '../web-search/index.js';
 import { HealthController } from './health.controller.js';
 import { OpenReplies } from './open-replies.js';
 import { Readiness } from './readiness.js';
@@ -13,7 +14,7 @@ import { TurnLog } from './turn-log.js';
 
 /** Health routes, the turn log, and graceful shutdown. */
 @Module({
-  imports: [ConnectionsModule, McpModule, ResponsesModule, StateModule],
+  imports: [ConnectionsModule, McpModule, ResponsesModule, StateModule, WebSearchModule],
   controllers: [HealthController],
   providers: [Readiness, OpenReplies, ShutdownCoordinator, ShutdownLimit, TurnLog],
   exports: [OpenReplies, Readiness, ShutdownLimit],

@@ -18,6 +18,12 @@ const LONGEST_TYPE = 64;
 /** How a choice gets rid of a tool that it demands. */
 const ADVICE = "Choose another tool, or 'auto'.";
 
+/** The variables with which the service itself runs tools, by the beginnings of their types. */
+const VARIABLES: readonly (readonly [type: string, variable: string])[] = [
+  ['web_search', 'WEB_SEARCH'],
+  ['mcp', 'MCP_SERVERS'],
+];
+
 /**
  * What becomes of hosted tools that no provider of a model runs. Many clients send them with every request, such as Codex
  * `web_search`, so they are left out and only echoed, unless the request demands one of them or HOSTED_TOOLS=reject. A type that the API
@@ -79,7 +85,9 @@ export class HostedTools {
     const key = `${quote(model)} runs ${quote(type)}`;
     if (this.logged.size >= MOST_LINES || this.logged.has(key)) return;
     this.logged.add(key);
-    this.logger.log(`no provider of the model ${key}: the tool is left out`);
+    const variable = variableOf(type);
+    const hint = variable === undefined ? '' : `; the service itself would run it with ${variable}`;
+    this.logger.log(`no provider of the model ${key}: the tool is left out${hint}`);
   }
 }
 
@@ -120,8 +128,14 @@ function wantsApprovals(tool: { readonly require_approval?: unknown }): boolean 
   return (tool.require_approval ?? 'never') !== 'never';
 }
 
+function variableOf(type: string): string | undefined {
+  return VARIABLES.find(([known]) => type.startsWith(known))?.[1];
+}
+
 function refuse(param: string, type: string, advice: string): never {
-  const runs = `An upstream with the Responses API would run it (kind: responses), or a provider of the program that has it in 'hostedTools'.`;
+  const variable = variableOf(type);
+  const here = variable === undefined ? '' : `This service runs it with ${variable}. `;
+  const runs = `${here}An upstream with the Responses API would run it (kind: responses), or a provider of the program that has it in 'hostedTools'.`;
   const message = `This model cannot call the tool of type '${type}'. ${runs} ${advice}`;
   throw ApiError.of('unsupported_value', message, { param });
 }

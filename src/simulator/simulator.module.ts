@@ -2,8 +2,10 @@ import { type DynamicModule, Module, type Provider } from '@nestjs/common';
 
 import { VariableSource } from '../config/index.js';
 import { Clock } from '../time/index.js';
+import { SIMULATED_SEARCH } from '../web-search/index.js';
 import { ControlSwitch, SimulatorControlController } from './control.controller.js';
 import { RecordingsController } from './recordings.controller.js';
+import { SimulatedSearch } from './simulated-search.js';
 import { SimulatorOptions } from './simulator-options.js';
 import { SimulatorController, StatisticsSwitch } from './simulator.controller.js';
 import { SimulatorProvider } from './simulator.provider.js';
@@ -32,6 +34,7 @@ import { isControlOpen, readSimulatorVariables, SimulatorVariables } from './sim
         isControlOpen(variables) ? new JournalObserver(spaces, clock) : null,
     },
     SimulatorProvider,
+    { provide: SIMULATED_SEARCH, useClass: SimulatedSearch },
     SimulatorStatistics,
     StatisticsSwitch,
     ControlSwitch,

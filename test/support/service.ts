@@ -19,6 +19,7 @@ export interface ServiceOptions {
   /** Modules of the test's own, such as one with an observer. */
   readonly imports?: NonNullable<ModuleMetadata['imports']>;
   readonly injectedTools?: AntiphonOptions['injectedTools'];
+  readonly webSearchEngines?: AntiphonOptions['webSearchEngines'];
   /** Contracts to replace, by their DI token. */
   readonly overrides?: readonly (readonly [token: InjectionToken, value: unknown])[];
 }
@@ -41,10 +42,11 @@ export interface Service extends AsyncDisposable {
 
 /** Starts the service the way a user's test does: our module, overridden providers, configureApp. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
-  const { environment, providers, imports = [], injectedTools = [], overrides = [] } = options;
+  const { environment, providers, imports = [], injectedTools = [], webSearchEngines = [], overrides = [] } = options;
   const module = AntiphonModule.forRoot({
     environment: { DRAIN_TIMEOUT_MS: 0, ...environment },
     injectedTools,
+    webSearchEngines,
     ...(providers === undefined ? { imports: [SimulatorModule.asFallback(), ...imports] } : { imports, providers }),
   });
   const builder = Test.createTestingModule({ imports: [module] });

@@ -63,8 +63,8 @@ const refused = (param: string, type: string): object => ({
   type: 'invalid_request_error',
   code: 'unsupported_value',
   param,
-  message: expect.stringContaining(
-    `This model cannot call the tool of type '${type}'. An upstream with the Responses API would run it (kind: responses), or `,
+  message: expect.stringMatching(
+    `^This model cannot call the tool of type '${type}'. (?:This service runs it with [A-Z_]+. )?An upstream with the Responses API would run it \\(kind: responses\\), or `,
   ),
 });
 

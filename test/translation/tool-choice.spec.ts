@@ -18,7 +18,7 @@ const NAMES = ['look', 'listen', 'exec', 'crm__find', 'shell', 'apply_patch', 'l
 const named = (name: string): object => ({ type: 'function', function: { name } });
 const allowed = (mode: string, ...tools: readonly object[]): object => ({ type: 'allowed_tools', mode, tools });
 const NO_SEARCH =
-  "This model cannot call the tool of type 'web_search'. An upstream with the Responses API would run it (kind: responses), " +
+  "This model cannot call the tool of type 'web_search'. This service runs it with WEB_SEARCH. An upstream with the Responses API would run it (kind: responses), " +
   "or a provider of the program that has it in 'hostedTools'. Choose another tool, or 'auto'.";
 const LOOK = { type: 'function', name: 'look' };
 const EXEC = { type: 'custom', name: 'exec' };

@@ -15,7 +15,17 @@ export interface ScriptFile {
   readonly on_exhausted?: 'repeat_last' | 'error' | 'loop' | 'unmatched';
   /** Whether to wait for the `at` of steps. */
   readonly timing?: 'recorded' | 'none';
+  /** What the simulated search engine finds; the first entry whose `query` is part of the search counts. */
+  readonly web?: readonly ScriptWeb[];
   readonly turns: readonly ScriptTurn[];
+}
+
+/** What a search of the web finds, or why it fails. */
+export interface ScriptWeb {
+  /** Part of the search, whatever the case of its letters. Default: every search. */
+  readonly query?: string;
+  readonly results?: readonly { readonly title: string; readonly url: string; readonly text?: string }[];
+  readonly error?: string;
 }
 
 /** One answer. Its members take effect in the order in which they are declared here. */
@@ -259,6 +269,23 @@ export const SCRIPT_SCHEMA = object(
     advance: { enum: ['request', 'conversation'] },
     on_exhausted: { enum: ['repeat_last', 'error', 'loop', 'unmatched'] },
     timing: { enum: ['recorded', 'none'] },
+    web: {
+      type: 'array',
+      items: object(
+        {
+          query: { type: 'string' },
+          results: {
+            type: 'array',
+            items: object(
+              { title: { type: 'string' }, url: word, text: { type: 'string' } },
+              { required: ['title', 'url'] },
+            ),
+          },
+          error: word,
+        },
+        { oneOf: [{ required: ['results'] }, { required: ['error'] }], description: 'must have results or error' },
+      ),
+    },
     turns: { type: 'array', items: TURN_SCHEMA, minItems: 1 },
   },
   { required: ['turns'] },
