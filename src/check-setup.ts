@@ -2,10 +2,12 @@ import { access, constants, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 
 import { Logger, type LoggerService } from '@nestjs/common';
+import type { ModuleRef } from '@nestjs/core';
 
 import { ApiKeys } from './access/index.js';
 import { selectBackend } from './backends.js';
 import { type Environment, EnvironmentError } from './config/index.js';
+import { Documents } from './documents/index.js';
 import { LimitRules } from './limits/limit-rules.js';
 import { McpServers } from './mcp/index.js';
 import { requireMetricsExporter } from './metrics/index.js';
@@ -21,6 +23,7 @@ import { describeStartFailure } from './start-failure.js';
 import { type StateBackend, StateStartError } from './state/index.js';
 import { SystemClock } from './time/index.js';
 import { requireSpanExporter } from './tracing/index.js';
+import { WebSearch } from './web-search/index.js';
 
 /** What the check has found: a fault stops a start, or the requests that need what is missing. */
 interface Finding {
@@ -56,6 +59,7 @@ export async function checkSetup(
     () => checkScripts(simulator, provider),
     () => checkProviders(environment, provider),
     () => checkMcpServers(environment),
+    () => checkWebSearch(environment),
     () => checkState(environment),
     () => checkExporters(environment),
   ];
@@ -183,6 +187,28 @@ async function checkMcpServers(environment: Environment): Promise<readonly Findi
     });
     return [ok(`MCP_SERVERS: ${path}`), ...asked];
   } finally {
+    await servers.onApplicationShutdown();
+  }
+}
+
+/** Searches once. */
+async function checkWebSearch(environment: Environment): Promise<readonly Finding[]> {
+  if (environment.WEB_SEARCH.length === 0) return [];
+  const servers = new McpServers(environment, clock);
+  // Nothing is asked of the simulator, which is no service yet.
+  const simulator = { name: 'simulator', search: () => Promise.resolve([]) };
+  const modules = { get: () => simulator } as unknown as ModuleRef;
+  const web = new WebSearch(environment, clock, new Documents(environment), servers, modules, null, null, null);
+  try {
+    await servers.onModuleInit();
+    await web.onModuleInit();
+    const query = { text: 'antiphon', most: 1, allowedDomains: [], blockedDomains: [], location: null, images: false };
+    await web.search(query, { tenant: '', signal: new AbortController().signal });
+    return web
+      .conditions()
+      .map(({ name, error }) => (error === null ? ok(`WEB_SEARCH: ${name}`) : fault(`WEB_SEARCH: ${name}: ${error}`)));
+  } finally {
+    await web.onApplicationShutdown();
     await servers.onApplicationShutdown();
   }
 }

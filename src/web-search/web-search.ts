@@ -7,6 +7,7 @@ import { Documents } from '../documents/index.js';
 import { OutageLog } from '../logging/index.js';
 import { McpServers } from '../mcp/index.js';
 import { readVersion } from '../read-version.js';
+import { describeMissing, isInstalled } from '../require-packages.js';
 import { Clock, type MaybePromise } from '../time/index.js';
 import {
   type EngineOptions,
@@ -19,6 +20,9 @@ import {
   WebSearchObserver,
 } from './engine.js';
 import type { Pages, WebPage } from './pages.js';
+
+/** What reads pages. */
+const PAGE_PACKAGES = ['@mozilla/readability', 'linkedom', 'turndown', 'unpdf', 'robots-parser'];
 
 /** DI token: the engines given by the program, in order. */
 export const WEB_SEARCH_ENGINES = 'antiphon: web search engines';
@@ -90,6 +94,11 @@ export class WebSearch implements OnModuleInit, OnApplicationShutdown {
       WEB_SEARCH_TIMEOUT_MS: timeoutMs,
     } = this.environment;
     if (engines.length === 0 || hosts === 'none') return;
+    const missing = PAGE_PACKAGES.filter((name) => !isInstalled(name));
+    if (missing.length > 0) {
+      this.logger.warn(`models cannot open pages: this needs ${describeMissing(missing)}`);
+      return;
+    }
     if (hosts === 'any') {
       this.logger.warn('WEB_SEARCH_PAGES=any: models can make this service read any address in its network');
     }

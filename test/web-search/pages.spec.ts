@@ -37,7 +37,7 @@ const site = await FakeSite.start({
     answer.on('drain', more);
     more();
   },
-  '/tables': `<body>${'<table><tr><td>'.repeat(10_000)}deep`,
+  '/tables': `<body>${'<table><tr><td>'.repeat(500)}deep`,
   '/gone': send(410, {}),
 });
 
@@ -117,15 +117,15 @@ describe('a page that a model opens', () => {
 
 describe('a page within the network of the service', () => {
   it.each([
-    [() => `${site.url}/page`],
-    [() => 'http://localhost/'],
-    [() => 'http://169.254.169.254/latest/meta-data/'],
-    [() => 'http://[::1]/'],
-    [() => 'http://0x7f000001/'],
-    [() => 'http://user:password@example.com/'],
-    [() => 'file:///etc/passwd'],
+    `${site.url}/page`,
+    'http://localhost/',
+    'http://169.254.169.254/latest/meta-data/',
+    'http://[::1]/',
+    'http://0x7f000001/',
+    'http://user:password@example.com/',
+    'file:///etc/passwd',
   ])('is not asked for: %s', async (url) => {
-    await expect(read(url(), closed)).rejects.toMatchObject({ name: 'WebSearchError' });
+    await expect(read(url, closed)).rejects.toMatchObject({ name: 'WebSearchError' });
     expect(site.requests).toEqual([]);
   });
 });

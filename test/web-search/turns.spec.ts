@@ -1,7 +1,9 @@
+import { once } from 'node:events';
+
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 
 import type { ModelEvent } from '../../src/index.js';
-import { FakeSearxng, ScriptedProvider } from '../../src/testing/index.js';
+import { type FakeSearch, FakeSearxng, ScriptedProvider } from '../../src/testing/index.js';
 import { BACKGROUND_TRANSPORT } from '../support/background-transport.js';
 import { useService } from '../support/describe-service.js';
 import { startService } from '../support/service.js';
@@ -197,6 +199,19 @@ describe('web_search', () => {
     expect(response.status).toBe('completed');
     expect(itemsOf(response, 'web_search_call')).toMatchObject([{ status: 'failed' }]);
     expect(lastOutput()).toMatchObject({ error: expect.stringContaining('no search engine has answered') });
+  });
+
+  it('is stopped with its turn: the engine is not kept waiting', async () => {
+    engine.answer = () => new Promise<never>(() => undefined);
+    service.provider.reply(...search('bees'));
+    const stop = new AbortController();
+    const asking = service.client().responses.create(BODY as never, { signal: stop.signal });
+    await engine.searched();
+    stop.abort();
+    await expect(asking).rejects.toThrow();
+    const { signal } = engine.searches[0] as FakeSearch;
+    if (!signal.aborted) await once(signal, 'abort');
+    expect(signal.aborted).toBe(true);
   });
 
   it('filters by domains, whatever the engine does with them', async () => {

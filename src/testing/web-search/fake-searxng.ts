@@ -19,6 +19,8 @@ export interface FakeSearch {
   /** `general` or `images`. */
   readonly categories: string;
   readonly headers: IncomingHttpHeaders;
+  /** Aborted when the client does not wait any more, or has its answer. */
+  readonly signal: AbortSignal;
 }
 
 /** Answers a search; an HTTP status in place of results is an error. */
@@ -72,10 +74,13 @@ export class FakeSearxng implements AsyncDisposable {
       answer.writeHead(404).end();
       return;
     }
+    const gone = new AbortController();
+    answer.on('close', () => gone.abort());
     const search = {
       query: searchParams.get('q') ?? '',
       categories: searchParams.get('categories') ?? 'general',
       headers,
+      signal: gone.signal,
     };
     this.searches.push(search);
     for (const wake of this.waiting) wake();
