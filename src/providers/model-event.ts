@@ -67,10 +67,10 @@ export type ModelEvent =
   | { readonly type: 'item.event'; readonly key: string; readonly event: ForeignEvent }
   | { readonly type: 'item.close'; readonly key: string; readonly item: ForeignItem }
   /**
-   * An item for the context alone, such as what a tool of the service has found: models are given it in this response and in those that go
-   * on from it, and no client sees it. A call needs its output.
+   * Items for the context alone, such as what a tool of the service has found: models are given them in this response and in those that go
+   * on from it, and no client sees them. A call and its output belong into one event.
    */
-  | { readonly type: 'hidden'; readonly item: ForeignItem }
+  | { readonly type: 'hidden'; readonly items: readonly ForeignItem[] }
   /** An event that is not part of the protocol. Clients on sockets receive it; for others it is dropped and counted. */
   | { readonly type: 'event'; readonly event: ForeignEvent }
   /** Token counts, and searches of the web; those of several events are added up. Output includes reasoning. */

@@ -73,6 +73,9 @@ function foldNote(state: AssemblerState, note: AssemblerNote): void {
     case 'kept':
       keepItem(state, note.item);
       return;
+    case 'hidden':
+      for (const item of note.items) keepItem(state, item);
+      return;
     case 'searches':
       state.searches += note.count;
       return;

@@ -147,8 +147,12 @@ export class ResponseAssembler {
       return;
     }
     if (event.type === 'hidden') {
-      const { id, ...item } = event.item;
-      this.hide({ ...item, id: typeof id === 'string' ? id : this.options.ids.next(itemIdPrefix(item.type)) });
+      const items = event.items.map(({ id, ...item }) => ({
+        ...item,
+        id: typeof id === 'string' ? id : this.options.ids.next(itemIdPrefix(item.type)),
+      }));
+      for (const item of items) this.hide(item);
+      this.events.note({ type: 'hidden', items });
       return;
     }
     const { characters } = this.state;
@@ -161,7 +165,9 @@ export class ResponseAssembler {
    * the output limit.
    */
   keep(opaque: OpaqueData): void {
-    this.hide({ type: 'reasoning', id: this.options.ids.next('rs'), summary: [], opaque });
+    const item = { type: 'reasoning', id: this.options.ids.next('rs'), summary: [], opaque };
+    this.hide(item);
+    this.events.note({ type: 'kept', item });
   }
 
   private hide(item: Item): void {
@@ -169,7 +175,6 @@ export class ResponseAssembler {
       throw new ProviderContractError(`the output is longer than ${this.options.maxOutputCharacters} characters`);
     }
     keepItem(this.state, item);
-    this.events.note({ type: 'kept', item });
   }
 
   private countSearches(count: number): void {

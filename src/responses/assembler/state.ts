@@ -153,8 +153,10 @@ export type NoteBody =
   | { readonly type: 'dropped'; readonly outputIndex: number }
   /** A policy gave items to the model. */
   | { readonly type: 'given'; readonly items: readonly Item[] }
-  /** Opaque data, or a hidden item, of the pass. */
+  /** Opaque data of the pass. */
   | { readonly type: 'kept'; readonly item: Item }
+  /** Hidden items of the pass. */
+  | { readonly type: 'hidden'; readonly items: readonly Item[] }
   /** The web was searched. */
   | { readonly type: 'searches'; readonly count: number }
   /** How many tokens the model was asked, by the service's own count. */

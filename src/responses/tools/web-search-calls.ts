@@ -208,10 +208,15 @@ export class WebCalls {
     const item = { type: 'web_search_call', id, status, action, ...results } as const;
     return [
       ...(status === 'completed' ? [toEvent(id, 'web_search_call.completed')] : []),
-      { type: 'item.close', key: id, item },
-      { type: 'hidden', item: { type: 'function_call', call_id: id, name: call.name, arguments: call.given } },
-      { type: 'hidden', item: { type: 'function_call_output', call_id: id, output: JSON.stringify(output) } },
       { type: 'usage', input: 0, output: 0, searches },
+      { type: 'item.close', key: id, item },
+      {
+        type: 'hidden',
+        items: [
+          { type: 'function_call', call_id: id, name: call.name, arguments: call.given },
+          { type: 'function_call_output', call_id: id, output: JSON.stringify(output) },
+        ],
+      },
     ];
   }
 
