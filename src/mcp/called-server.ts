@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import type { Logger } from '@nestjs/common';
@@ -40,7 +40,7 @@ export interface CalledServerParts {
   readonly limits: { readonly listMs: number; readonly callMs: number; readonly listMaxAgeMs: number };
   readonly connections: ServerConnections;
   /** Names the tenant and the credentials. */
-  readonly key: string;
+  readonly key: () => string;
   readonly settings: Omit<ConnectionSettings, 'onListChanged'>;
   /** The credentials of this moment. */
   readonly secrets: () => readonly string[];
@@ -55,15 +55,15 @@ export interface CalledServerParts {
 export class CalledServer implements McpServer {
   readonly label: string;
   readonly description: string | null;
-  readonly identity: string;
 
   constructor(private readonly parts: CalledServerParts) {
-    const { label, description, settings } = parts;
+    const { label, description } = parts;
     this.label = label;
     this.description = description;
-    this.identity = createHash('sha256')
-      .update(JSON.stringify([label, settings.url.href]))
-      .digest('base64url');
+  }
+
+  get identity(): string {
+    return hash('sha256', JSON.stringify([this.label, this.parts.settings.url.href]), 'base64url');
   }
 
   offers(name: string): boolean {
@@ -139,7 +139,7 @@ export class CalledServer implements McpServer {
     );
     const limited = AbortSignal.any([signal, late.signal]);
     const attempt = (): Promise<T> =>
-      connections.use(key, settings, limited, (connection) => send(connection, limited, () => timer.refresh()));
+      connections.use(key(), settings, limited, (connection) => send(connection, limited, () => timer.refresh()));
     const end = (outcome: string, failure?: McpFailure): void =>
       this.report({ kind, tool, outcome, durationMs: clock.now() - startedAt }, failure);
     try {

@@ -61,6 +61,9 @@ const RESUMPTION = {
   maxReconnectionDelay: 2000,
 };
 
+/** Ends the streams of a request. One for all: to make an error for each, with its stack, takes as long as to send a call. */
+const OVER = new Error('The request is over.');
+
 /** The error code of JSON-RPC for a stream that ended without an answer. */
 const CONNECTION_CLOSED = -32_000;
 
@@ -185,7 +188,7 @@ export class Connection {
       }
       throw toFailure(error);
     } finally {
-      streams.abort();
+      streams.abort(OVER);
     }
   }
 }

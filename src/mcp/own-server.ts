@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import type { Logger } from '@nestjs/common';
@@ -48,15 +48,15 @@ export interface OwnServerParts {
 export class OwnServer implements McpServer {
   readonly label: string;
   readonly description: string | null;
-  readonly identity: string;
 
   constructor(private readonly parts: OwnServerParts) {
     const { label, description } = parts;
     this.label = label;
     this.description = description;
-    this.identity = createHash('sha256')
-      .update(JSON.stringify([label]))
-      .digest('base64url');
+  }
+
+  get identity(): string {
+    return hash('sha256', JSON.stringify([this.label]), 'base64url');
   }
 
   offers(name: string): boolean {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 import type { Logger } from '@nestjs/common';
 
@@ -92,7 +92,7 @@ export class RunningServer {
         listMaxAgeMs: entry.list_max_age_ms ?? DEFAULTS.listMaxAgeMs,
       },
       connections,
-      key: keyOf(tenant, headers, callerToken),
+      key: () => keyOf(tenant, headers, callerToken),
       settings: {
         url,
         transport: entry.transport ?? 'auto',
@@ -143,7 +143,5 @@ function forwardableOf({ headers = {}, authorization, oauth, forward }: ServerEn
 /** Whose connection it is. A hash, so that no credential outlives its request in a key. */
 function keyOf(tenant: string, headers: Readonly<Record<string, string>>, callerToken: string | null): string {
   const sorted = Object.entries(headers).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return createHash('sha256')
-    .update(JSON.stringify([tenant, sorted, callerToken]))
-    .digest('base64url');
+  return hash('sha256', JSON.stringify([tenant, sorted, callerToken]), 'base64url');
 }

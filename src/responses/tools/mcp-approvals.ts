@@ -1,4 +1,4 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, createSecretKey, KeyObject, randomBytes, timingSafeEqual } from 'node:crypto';
 
 import { Injectable } from '@nestjs/common';
 
@@ -48,7 +48,8 @@ const LIST = 'mcpl';
  */
 @Injectable()
 export class McpApprovals {
-  private key: MaybePromise<Buffer> | null = null;
+  /** A KeyObject: Node would make one of a buffer for each code, which takes much longer than the code. */
+  private key: MaybePromise<KeyObject> | null = null;
 
   constructor(
     private readonly secrets: SecretStore,
@@ -75,7 +76,7 @@ export class McpApprovals {
   /** When the service made a list, Unix ms; undefined for one that it has not made so, or while the key is not read. */
   listedAt(id: string, list: ListOfTools): number | undefined {
     const { time = '', nonce = '', code } = ID.exec(id)?.groups ?? {};
-    if (!Buffer.isBuffer(this.key) || code === undefined) return undefined;
+    if (!(this.key instanceof KeyObject) || code === undefined) return undefined;
     return isEqual(code, codeOf(this.key, [LIST, ...toListParts(list)], time, nonce))
       ? Number.parseInt(time, 16)
       : undefined;
@@ -121,10 +122,10 @@ export class McpApprovals {
     return Number.parseInt(time, 16) + this.environment.MCP_APPROVAL_TTL * 1000;
   }
 
-  private readKey(): MaybePromise<Buffer> {
+  private readKey(): MaybePromise<KeyObject> {
     return (this.key ??= this.secrets
       .getOrCreate(SECRET_NAME, randomBytes(KEY_BYTES).toString('base64'))
-      .then((secret) => (this.key = Buffer.from(secret, 'base64')))
+      .then((secret) => (this.key = createSecretKey(secret, 'base64')))
       .catch((error: unknown) => {
         // The next request tries again.
         this.key = null;
@@ -141,7 +142,7 @@ function toParts({ tenant, server, name, arguments: given }: AskedCall): readonl
   return [tenant, server, name, given];
 }
 
-function codeOf(key: Buffer, parts: readonly unknown[], time: string, nonce: string): string {
+function codeOf(key: KeyObject, parts: readonly unknown[], time: string, nonce: string): string {
   return createHmac('sha256', key)
     .update(JSON.stringify([...parts, time, nonce]))
     .digest('hex')

@@ -138,12 +138,7 @@ class TurnPasses {
         if (isAnsweredByModel && !assembler.pass.isAnswered && (await this.follow())) continue;
         if (assembler.pass.usage === null) await this.count(assembler.outputFrom(assembler.pass.firstIndex));
         outcome = toOutcome(finish, assembler);
-        if (
-          !isAnsweredByModel ||
-          this.policies.list.length === 0 ||
-          assembler.pass.isAnswered ||
-          !(await this.answer())
-        )
+        if (!isAnsweredByModel || !this.policies.canAnswer || assembler.pass.isAnswered || !(await this.answer()))
           break;
       }
       turn.conclude();

@@ -83,6 +83,11 @@ export class TurnPolicies {
     return this.list.some((policy, index) => index >= from && policy.ahead !== undefined);
   }
 
+  /** Whether a policy may give the model items after a pass. */
+  get canAnswer(): boolean {
+    return this.list.some((policy) => policy.answer !== undefined);
+  }
+
   /** The pass that a policy answers before the model is asked, with the index of the policy; undefined for none. `from`: the first to be asked. */
   async ahead(
     question: Turn,
