@@ -20,6 +20,7 @@ export {
   type AskedTurn,
   type BegunTurn,
   OBSERVERS,
+  type ToolRun,
   type Transport,
   TurnObserver,
   type TurnRecord,

@@ -37,9 +37,9 @@ export function spanIdsOf(responseId: string, trace: TraceContext | null | undef
   };
 }
 
-/** The id of the span of the request with an index to an upstream. */
-export function attemptSpanId({ spanId }: SpanIds, index: number): string {
-  return hash('sha256', `${spanId} ${index}`).slice(0, 16);
+/** The id of a span below that of the turn: of the request to an upstream with an index, or of the call with an id. */
+export function childSpanId({ spanId }: SpanIds, child: number | string): string {
+  return hash('sha256', `${spanId} ${child}`).slice(0, 16);
 }
 
 /** 32 hex digits for a response; generators of programs may make other ids. */

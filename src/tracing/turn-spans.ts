@@ -3,11 +3,11 @@ import type { Resource } from '@opentelemetry/resources';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 
 import { readVersion } from '../read-version.js';
-import { TurnObserver, type TurnRecord } from '../responses/index.js';
-import { attemptSpanId, type SpanIds, spanIdsOf } from './span-ids.js';
+import { type ToolRun, TurnObserver, type TurnRecord } from '../responses/index.js';
+import { childSpanId, type SpanIds, spanIdsOf } from './span-ids.js';
 
 /** The numbers of OpenTelemetry; its package is only loaded when traces are on. */
-const KIND = { server: 1, client: 2 };
+const KIND = { internal: 0, server: 1, client: 2 };
 const STATUS = { unset: 0, error: 2 };
 
 const SCOPE = { name: 'antiphon', version: readVersion() };
@@ -35,7 +35,7 @@ interface SpanParts {
 }
 
 /**
- * Makes the spans of a turn when it is over: one for the turn, one for each request to an upstream. Attributes follow the semantic conventions
+ * Makes the spans of a turn when it is over: one for the turn, one for each request to an upstream, one for each call of a tool. Attributes follow the semantic conventions
  * for generative AI; none has content.
  */
 export class TurnSpans extends TurnObserver {
@@ -51,7 +51,7 @@ export class TurnSpans extends TurnObserver {
   override settled(record: TurnRecord): void {
     const ids = spanIdsOf(record.responseId, record.trace, this.ratio);
     if (!ids.isSampled) return;
-    const { startedAt, durationMs, errorCode, attempts } = record;
+    const { startedAt, durationMs, errorCode, attempts, toolRuns } = record;
     const { spanId, parentId } = ids;
     const attributes = attributesOf(record);
     const name = `chat ${record.model}`;
@@ -60,7 +60,7 @@ export class TurnSpans extends TurnObserver {
       this.emit(ids, {
         name: `chat ${attempt.model}`,
         kind: KIND.client,
-        spanId: attemptSpanId(ids, index),
+        spanId: childSpanId(ids, index),
         parentId: spanId,
         startedAt: attempt.startedAt,
         durationMs: attempt.durationMs,
@@ -74,6 +74,28 @@ export class TurnSpans extends TurnObserver {
         },
       });
     }
+    for (const run of toolRuns) this.emitRun(ids, run);
+  }
+
+  private emitRun(ids: SpanIds, { callId, name, server, startedAt, durationMs, errorType }: ToolRun): void {
+    this.emit(ids, {
+      name: `execute_tool ${name}`,
+      kind: KIND.internal,
+      spanId: childSpanId(ids, callId),
+      parentId: ids.spanId,
+      startedAt,
+      durationMs,
+      errorCode: errorType,
+      attributes: {
+        'gen_ai.operation.name': 'execute_tool',
+        'gen_ai.tool.name': name,
+        'gen_ai.tool.call.id': callId,
+        // The conventions' word for what the side of the agent runs itself.
+        'gen_ai.tool.type': 'extension',
+        'antiphon.tool.server': server,
+        ...(errorType === null ? {} : { 'error.type': errorType }),
+      },
+    });
   }
 
   private emit({ traceId }: SpanIds, parts: SpanParts): void {

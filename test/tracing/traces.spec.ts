@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Injectable, Module } from '@nestjs/common';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 
-import { ModelError, Random } from '../../src/index.js';
-import { ScriptedProvider } from '../../src/testing/index.js';
+import { ModelError, type ModelEvent, Random, ServerTool } from '../../src/index.js';
+import { FakeMcpServer, ScriptedProvider } from '../../src/testing/index.js';
 import { SpanExporter } from '../../src/tracing/span-exporter.js';
 import { CollectedLog } from '../support/collected-log.js';
 import { startResponsesService } from '../support/responses-upstream/start-responses-service.js';
@@ -187,5 +188,67 @@ describe('an upstream', () => {
     expect(second?.attributes).toMatchObject({ 'gen_ai.provider.name': 'b', 'antiphon.attempt.kind': 'fallback' });
     const parent = service.upstream('b').requests.at(-1)?.headers['traceparent'];
     expect(parent).toContain(turn?.spanContext().spanId);
+  });
+});
+
+@Injectable()
+class Tools {
+  @ServerTool({ name: 'add', description: 'Adds.', input: { type: 'object' } })
+  add(): string {
+    return 'secret-of-the-sum';
+  }
+}
+
+@Module({ providers: [Tools] })
+class ToolsModule {}
+
+describe('a call of a tool that the service runs', () => {
+  const call = (name: string): readonly ModelEvent[] => [
+    { type: 'function_call', name },
+    { type: 'function_call_arguments', delta: '{"word":"secret-of-the-arguments"}' },
+    { type: 'end' },
+  ];
+
+  it('is a span below that of the turn, without what it was given and has returned', async () => {
+    const fail = () => ({ content: [{ type: 'text', text: 'secret-of-the-error' }], isError: true });
+    await using fake = await FakeMcpServer.start([{ name: 'echo' }, { name: 'fail', handler: fail }]);
+    await using service = await startService({
+      environment: on({ MCP_CLIENT_URLS: 'any' }),
+      providers: [ScriptedProvider],
+      imports: [ToolsModule],
+    });
+    const spans = spansOf(service);
+    let passes = 0;
+    service.app.get(ScriptedProvider).play(async function* () {
+      if (passes++ === 0) yield [...call('tools__add'), ...call('docs__echo'), ...call('docs__fail')];
+      yield { type: 'finish', reason: 'stop' };
+    });
+    const { output } = await service.client().responses.create({
+      ...SAY,
+      tools: [
+        { type: 'mcp', server_label: 'tools' },
+        { type: 'mcp', server_label: 'docs', server_url: fake.url, require_approval: 'never' },
+      ],
+    });
+    const ids = new Map(output.map((item) => [(item as { readonly name?: string }).name, item.id]));
+    const [turn, ...runs] = spans;
+    expect(new Set(runs.map(({ name }) => name))).toEqual(
+      new Set(['execute_tool add', 'execute_tool echo', 'execute_tool fail']),
+    );
+    for (const { name, attributes, parentSpanContext, kind } of runs) {
+      expect(parentSpanContext?.spanId).toBe(turn?.spanContext().spanId);
+      expect(kind).toBe(0);
+      const tool = name.replace('execute_tool ', '');
+      expect(attributes).toEqual({
+        'gen_ai.operation.name': 'execute_tool',
+        'gen_ai.tool.name': tool,
+        'gen_ai.tool.call.id': ids.get(tool),
+        'gen_ai.tool.type': 'extension',
+        'antiphon.tool.server': tool === 'add' ? 'tools' : 'docs',
+        ...(tool === 'fail' ? { 'error.type': 'mcp_tool_execution_error' } : {}),
+      });
+    }
+    await service.app.get(SpanExporter).processor.forceFlush();
+    expect(Buffer.concat(collector.bodies).toString('latin1')).not.toContain('secret-of');
   });
 });

@@ -162,6 +162,7 @@ export class BackgroundEndings {
       longestGapMs: null,
       batches: 0,
       attempts: [],
+      toolRuns: [],
       durationMs: now - begunAt,
     };
     return { ending: { ...ending, uselessJob: referTo(jobId) }, record, admitted };

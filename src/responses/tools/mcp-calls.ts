@@ -4,6 +4,7 @@ import type { McpOutcome, McpServer, McpToolInfo } from '../../mcp/index.js';
 import { ApiError, type ForeignItem } from '../../protocol/index.js';
 import type { ModelEvent } from '../../providers/index.js';
 import { isObject, parseJson } from '../../validation/index.js';
+import type { ToolRun } from '../turn/turn-observer.js';
 import { ALIVE, runCalls, type RunOptions, toEvent, untilAlive } from './run-calls.js';
 
 /** A call of a tool of a server, as a model has made it. */
@@ -18,6 +19,8 @@ export interface McpCall {
 
 /** A call that is sent to its server, or whose outcome is known already. */
 export interface PlannedCall extends McpCall {
+  /** The id of its item. */
+  readonly id: string;
   readonly server: McpServer;
   /** What is known without the server; null for a call to send. */
   readonly outcome: McpOutcome | null;
@@ -27,6 +30,8 @@ export interface PlannedCall extends McpCall {
 export interface McpRunOptions extends RunOptions {
   /** The response that the calls belong to. */
   readonly responseId: string;
+  /** Is told of each call that was sent, when it has ended. */
+  readonly ran: (run: ToolRun) => void;
 }
 
 /** Outcomes that are known without the server. */
@@ -112,15 +117,25 @@ export function readArguments(text: string): Readonly<Record<string, unknown>> |
 }
 
 async function send(
-  { server, name, arguments: given, outcome }: PlannedCall,
-  { signal, responseId }: McpRunOptions,
+  { id: callId, server, label, name, arguments: given, outcome }: PlannedCall,
+  { signal, responseId, clock, ran }: McpRunOptions,
 ): Promise<McpOutcome> {
-  return outcome ?? server.call(name, readArguments(given) ?? {}, { signal, responseId });
+  if (outcome !== null) return outcome;
+  const startedAt = clock.now();
+  let errorType: string | null = 'aborted';
+  try {
+    const ended = await server.call(name, readArguments(given) ?? {}, { signal, responseId });
+    errorType = 'error' in ended ? ended.error.type : null;
+    return ended;
+  } finally {
+    ran({ callId, name, server: label, startedAt, durationMs: clock.now() - startedAt, errorType });
+  }
 }
 
-function openCall({ label, name, arguments: given, approvalId }: McpCall, key: string): readonly ModelEvent[] {
+function openCall({ id, label, name, arguments: given, approvalId }: PlannedCall, key: string): readonly ModelEvent[] {
   const item = {
     type: 'mcp_call',
+    id,
     status: 'in_progress',
     server_label: label,
     name,
@@ -128,7 +143,7 @@ function openCall({ label, name, arguments: given, approvalId }: McpCall, key: s
     approval_request_id: approvalId,
     output: null,
     error: null,
-  } satisfies Omit<OpenAI.ResponseOutputItem.McpCall, 'id'>;
+  } satisfies OpenAI.ResponseOutputItem.McpCall;
   return [
     { type: 'item.open', key, item },
     toEvent(key, 'mcp_call.in_progress'),
@@ -138,13 +153,14 @@ function openCall({ label, name, arguments: given, approvalId }: McpCall, key: s
 }
 
 function closeCall(
-  { label, name, arguments: given, approvalId }: McpCall,
+  { id, label, name, arguments: given, approvalId }: PlannedCall,
   key: string,
   outcome: McpOutcome,
 ): readonly ModelEvent[] {
   const status = 'error' in outcome ? 'failed' : 'completed';
   const item = {
     type: 'mcp_call',
+    id,
     status,
     server_label: label,
     name,
@@ -152,7 +168,7 @@ function closeCall(
     approval_request_id: approvalId,
     output: 'error' in outcome ? null : outcome.output,
     error: 'error' in outcome ? outcome.error : null,
-  } satisfies Omit<OpenAI.ResponseOutputItem.McpCall, 'id'>;
+  } satisfies OpenAI.ResponseOutputItem.McpCall;
   return [toEvent(key, `mcp_call.${status}`), { type: 'item.close', key, item }];
 }
 

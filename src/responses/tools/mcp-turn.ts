@@ -1,7 +1,7 @@
 import { asTenant } from '../../access/index.js';
 import type { Environment } from '../../config/index.js';
 import type { McpOutcome, McpServer, McpToolInfo, McpToolParam } from '../../mcp/index.js';
-import { creationTimeOf, type ForeignItem, type Item } from '../../protocol/index.js';
+import { creationTimeOf, type ForeignItem, type IdGenerator, type Item, itemIdPrefix } from '../../protocol/index.js';
 import type { ModelEvent, Turn } from '../../providers/index.js';
 import { andThen, type Clock, type MaybePromise } from '../../time/index.js';
 import { objectsIn } from '../../validation/index.js';
@@ -37,6 +37,7 @@ export interface RunTool {
 export interface McpShared {
   readonly approvals: McpApprovals;
   readonly clock: Clock;
+  readonly ids: IdGenerator;
   readonly environment: Pick<Environment, 'MCP_MAX_PARALLEL_CALLS' | 'MCP_REPEAT_CALLS' | 'MODEL_IDLE_TIMEOUT_MS'>;
 }
 
@@ -250,7 +251,7 @@ export class McpTurn implements TurnPolicy {
     const { tool, server } = this.tools.get(call.label) as RunTool;
     const isOpen = server.offers(call.name) && namesAllow(call.name, tool.allowed_tools);
     const outcome = known ?? (readArguments(call.arguments) === undefined ? NO_OBJECT : isOpen ? null : NOT_OFFERED);
-    return { ...call, server, outcome };
+    return { ...call, id: this.shared.ids.next(itemIdPrefix('mcp_call')), server, outcome };
   }
 
   /** The stricter one of the operator's rule and the client's; OpenAI's default is to ask always. */
@@ -260,11 +261,12 @@ export class McpTurn implements TurnPolicy {
     return ofOperator === 'always' || (approvalOf(tool, own.require_approval) ?? ofOperator ?? 'always') === 'always';
   }
 
-  private optionsOf({ signal, stored }: Pick<NextPass, 'signal' | 'stored'>): McpRunOptions {
+  private optionsOf({ signal, stored, ran }: Pick<NextPass, 'signal' | 'stored' | 'ran'>): McpRunOptions {
     const { clock, environment } = this.shared;
     const { MCP_MAX_PARALLEL_CALLS: most, MODEL_IDLE_TIMEOUT_MS: idleMs } = environment;
     const parallel = !this.turn.settings.parallel_tool_calls ? 1 : most;
-    return { parallel, responseId: this.turn.responseId, signal, clock, signOfLifeMs: Math.floor(idleMs / 3), stored };
+    const { responseId } = this.turn;
+    return { parallel, responseId, signal, clock, signOfLifeMs: Math.floor(idleMs / 3), stored, ran };
   }
 }
 

@@ -10,7 +10,7 @@ import {
   type McpToolParam,
   OwnServers,
 } from '../../mcp/index.js';
-import { ApiError, type Item } from '../../protocol/index.js';
+import { ApiError, IdGenerator, type Item } from '../../protocol/index.js';
 import { mayUseModel, type Turn } from '../../providers/index.js';
 import { Clock, type MaybePromise } from '../../time/index.js';
 import { objectsIn } from '../../validation/index.js';
@@ -25,6 +25,7 @@ export class McpPolicy extends PassPolicy implements OnModuleInit {
     private readonly servers: McpServers,
     private readonly approvals: McpApprovals,
     private readonly clock: Clock,
+    private readonly ids: IdGenerator,
     private readonly environment: Environment,
     private readonly own: OwnServers,
     @Inject(INJECTED_TOOLS) private readonly injected: readonly InjectedTools[],
@@ -40,8 +41,8 @@ export class McpPolicy extends PassPolicy implements OnModuleInit {
 
   override begin(turn: Turn): TurnPolicy | undefined {
     const tools = this.toolsOf(turn);
-    const { approvals, clock, environment } = this;
-    return tools.length === 0 ? undefined : new McpTurn(tools, turn, { approvals, clock, environment });
+    const { approvals, clock, ids, environment } = this;
+    return tools.length === 0 ? undefined : new McpTurn(tools, turn, { approvals, clock, ids, environment });
   }
 
   /** A tool of the request, or the choice of one. */

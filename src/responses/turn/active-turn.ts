@@ -8,7 +8,7 @@ import type { AssemblerNote, AssemblerState } from '../assembler/state.js';
 import type { Lease } from './admission.js';
 import type { AdmittedTurn } from './admit.js';
 import { type EarlyEnd, type StopReason, TurnStoppedError } from './stop-reason.js';
-import type { BegunTurn, Transport, TurnRecord } from './turn-observer.js';
+import type { BegunTurn, ToolRun, Transport, TurnRecord } from './turn-observer.js';
 
 /** The transport's side of a turn besides its events. */
 export interface TurnClient {
@@ -73,6 +73,7 @@ type KnownOutcome = Pick<TurnRecord, 'provider' | 'status' | 'usage' | 'response
 
 /** Shared: most turns end before the first is known. */
 const NO_ATTEMPTS: readonly UpstreamAttempt[] = [];
+const NO_RUNS: readonly ToolRun[] = [];
 
 /** A running turn: how it is stopped, what it holds, and how it ends. */
 export class ActiveTurn {
@@ -85,6 +86,8 @@ export class ActiveTurn {
   longestGapMs: number | null = null;
   /** The requests to upstreams so far. */
   attempts: readonly UpstreamAttempt[] = NO_ATTEMPTS;
+  /** The calls of tools that have ended. */
+  toolRuns: readonly ToolRun[] = NO_RUNS;
   /** Events that are not part of the protocol and that the client's transport cannot carry. */
   droppedEvents = 0;
   /** The lease of the Admission, released exactly once. */
@@ -221,6 +224,11 @@ export class ActiveTurn {
   /** Records a request to an upstream. */
   attempted(attempt: UpstreamAttempt): void {
     this.attempts = [...this.attempts, attempt];
+  }
+
+  /** Records a call of a tool. */
+  ranTool(run: ToolRun): void {
+    this.toolRuns = [...this.toolRuns, run];
   }
 
   /** Records the provider. */

@@ -84,8 +84,8 @@ export class Entrance {
   leave(turn: ActiveTurn): void {
     if (!turn.finish()) return;
     turn.timeLimit?.cancel();
-    const { lease, startedAt, firstEventAt, droppedEvents, longestGapMs, batches, attempts, ending, isUsageStored } =
-      turn;
+    const { lease, startedAt, firstEventAt, droppedEvents, longestGapMs, batches } = turn;
+    const { attempts, toolRuns, ending, isUsageStored } = turn;
     this.runningTurns.end(turn);
     void turn.releaseLock();
     // Who goes on with a background turn counts the tokens so far too.
@@ -103,6 +103,7 @@ export class Entrance {
       longestGapMs,
       batches,
       attempts,
+      toolRuns,
       firstEventMs: firstEventAt === 0 ? null : firstEventAt - startedAt,
       durationMs: this.clock.now() - startedAt,
     });

@@ -1,6 +1,7 @@
 import type { ForeignItem, Item } from '../../protocol/index.js';
 import type { ModelEvent, ModelRoute, Turn } from '../../providers/index.js';
 import type { MaybePromise } from '../../time/index.js';
+import type { ToolRun } from './turn-observer.js';
 
 /** A pass that ended with `finish`. */
 export interface FinishedPass {
@@ -16,6 +17,8 @@ export interface FinishedPass {
   readonly signal: AbortSignal;
   /** Resolves once another process would find what was written so far: at once, unless the turn runs in the background. */
   readonly stored: () => Promise<void>;
+  /** Reports a call that has ended, for the observers of the turn. */
+  readonly ran: (run: ToolRun) => void;
 }
 
 /** A pass that is about to begin. */
@@ -35,6 +38,8 @@ export interface NextPass {
   readonly signal: AbortSignal;
   /** As for a FinishedPass. */
   readonly stored: () => Promise<void>;
+  /** As for a FinishedPass. */
+  readonly ran: (run: ToolRun) => void;
 }
 
 /** A pass that a policy answers in place of the model. */

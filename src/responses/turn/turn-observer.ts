@@ -49,6 +49,20 @@ export interface AnsweringTurn extends BegunTurn {
   readonly firstEventMs: number;
 }
 
+/** A call of a tool that the service has run. */
+export interface ToolRun {
+  /** The id of its item. */
+  readonly callId: string;
+  readonly name: string;
+  /** The label of its server. */
+  readonly server: string;
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number;
+  readonly durationMs: number;
+  /** The type of the error that the call has ended with, `aborted` where its turn was stopped first; null without one. */
+  readonly errorType: string | null;
+}
+
 /** A turn that is over. */
 export interface TurnRecord extends BegunTurn {
   /** Null when no provider was chosen. */
@@ -75,6 +89,8 @@ export interface TurnRecord extends BegunTurn {
   readonly batches: number;
   /** The requests to upstreams in this process, in order, as far as providers report them. */
   readonly attempts: readonly UpstreamAttempt[];
+  /** The calls of tools in this process, in the order in which they ended, as far as policies report them. */
+  readonly toolRuns: readonly ToolRun[];
   /** From the beginning of the turn to its end, ms. */
   readonly durationMs: number;
 }

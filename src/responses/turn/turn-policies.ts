@@ -147,6 +147,7 @@ export class TurnPolicies {
       unfinished: turn.run === null ? [] : assembler.droppedItems,
       signal: turn.signal,
       stored: () => delivery.stored(),
+      ran: (run) => turn.ranTool(run),
     };
   }
 
