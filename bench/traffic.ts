@@ -19,6 +19,21 @@ export const FRAMING_EVENTS = 8;
 /** The name of the model that calls a tool in every turn. */
 export const AGENT_MODEL = 'bench-agent';
 
+/** The name of the model that calls a tool once, and then answers. */
+export const CALLER_MODEL = 'bench-caller';
+
+/** What that model answers without a call. */
+export const NO_CALL = 'Answer at once.';
+
+/** The tool that it calls, and what it gets. */
+export const SEARCH = {
+  name: 'search',
+  description: 'Finds lines of the repository.',
+  /** Of its one parameter. */
+  path: 'Relative to the root of the repository.',
+  output: 'src/harbor/pilot.ts:42:  const berth = await this.berths.reserve(ship, { draught, tide, until });',
+};
+
 /** Prefix of the upstream's models. */
 export const MODEL_PREFIX = 'bench-';
 

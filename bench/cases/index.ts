@@ -2,8 +2,9 @@ import type { Case } from '../harness/case.ts';
 import { HISTORIED } from './conversations.ts';
 import { PROCESS } from './process.ts';
 import { STORED } from './stored.ts';
+import { TOOLS } from './tools.ts';
 import { TURNS } from './turns.ts';
 import { UPSTREAMS } from './upstreams.ts';
 
 /** All cases, in execution order. */
-export const CASES: readonly Case[] = [...TURNS, ...UPSTREAMS, ...HISTORIED, ...STORED, ...PROCESS];
+export const CASES: readonly Case[] = [...TURNS, ...UPSTREAMS, ...HISTORIED, ...TOOLS, ...STORED, ...PROCESS];

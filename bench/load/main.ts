@@ -4,6 +4,7 @@ import { drain, follow, runJson, runSse } from './http.ts';
 import { runMixed } from './mixed.ts';
 import { runSockets } from './sockets.ts';
 import { runTimed } from './timed.ts';
+import { runTools } from './tools.ts';
 
 const RUNNERS = {
   sse: runSse,
@@ -11,6 +12,7 @@ const RUNNERS = {
   socket: runSockets,
   timed: runTimed,
   agents: runAgents,
+  tools: runTools,
   follow,
   drain,
   mixed: runMixed,

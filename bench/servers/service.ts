@@ -12,7 +12,7 @@ import {
 import pg from 'pg';
 
 import { counted } from '../harness/inside.ts';
-import { AGENT_MODEL, DELTA, readTraffic } from '../traffic.ts';
+import { AGENT_MODEL, CALLER_MODEL, DELTA, NO_CALL, readTraffic } from '../traffic.ts';
 
 /** The event of every delta, precomputed. */
 const TEXT: ModelEvent = { type: 'text', delta: DELTA };
@@ -75,6 +75,23 @@ class AgentProvider extends PushingProvider {
   }
 }
 
+/** Calls its first function, and answers what has the output. */
+class CallerProvider extends PushingProvider {
+  override async models(): Promise<readonly ModelInfo[]> {
+    return [toInfo(CALLER_MODEL)];
+  }
+
+  override async push({ context, settings }: Turn, sink: ModelSink): Promise<void> {
+    const last = context.at(-1);
+    const tool = settings.tools.find(({ type }) => type === 'function') as { readonly name: string } | undefined;
+    const isDone = last?.type === 'function_call_output' || JSON.stringify(last).includes(NO_CALL);
+    if (tool === undefined || isDone) await sink.write([TEXT, ...toEnd(context.length, 1)]);
+    else await sink.write([{ type: 'function_call', name: tool.name }, SEARCH_ARGUMENTS, ...toEnd(context.length, 1)]);
+  }
+}
+
+const SEARCH_ARGUMENTS: ModelEvent = { type: 'function_call_arguments', delta: '{"path":"src/harbor"}' };
+
 function toInfo(id: string): ModelInfo {
   return { id, ownedBy: 'bench', created: 0, reasoningEfforts: [] };
 }
@@ -119,8 +136,9 @@ countRoundTrips();
 // Applied manually: Node strips types but does not support decorators.
 ModelProvider('bench')(BenchProvider);
 ModelProvider(AGENT_MODEL)(AgentProvider);
+ModelProvider(CALLER_MODEL)(CallerProvider);
 
-const app = await createApp({ providers: [BenchProvider, AgentProvider] });
+const app = await createApp({ providers: [BenchProvider, AgentProvider, CallerProvider] });
 const { PORT, HOST } = app.get(Environment);
 await app.listen(PORT, HOST);
 process.stdout.write(`The service listens on ${await app.getUrl()}\n`);

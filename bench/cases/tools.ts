@@ -1,0 +1,79 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import type { Start } from '../harness/bench.ts';
+import type { Case, Load } from '../harness/case.ts';
+import { Server } from '../harness/processes.ts';
+import { CALLER_MODEL, NO_CALL, SEARCH, toBody } from '../traffic.ts';
+import { atMost, CPU_PER_TURN, service, toTurnSample } from './programs.ts';
+
+/** The label of the server. */
+const LABEL = 'bench';
+
+/** What a request names: the tool of the server, or the function that a model knows it as. */
+const SERVER_TOOL = { type: 'mcp', server_label: LABEL };
+const FUNCTION = {
+  type: 'function',
+  name: `${LABEL}__${SEARCH.name}`,
+  description: SEARCH.description,
+  parameters: {
+    type: 'object',
+    properties: { path: { type: 'string', description: SEARCH.path } },
+    required: ['path'],
+  },
+  strict: false,
+};
+
+const server: Start = () => Server.start('servers/mcp.ts');
+
+/** The service with an MCP server, whose tool it runs unasked. */
+const withServer: Start = async (bench) => {
+  const url = `${(await bench.server(server)).origin}/mcp`;
+  const MCP_SERVERS = join(await bench.folder(), 'servers.json');
+  await writeFile(MCP_SERVERS, JSON.stringify({ servers: { [LABEL]: { url, require_approval: 'never' } } }));
+  return service({ MCP_SERVERS })(bench);
+};
+
+/** Turns that all continue one response, which has listed the tools if there is a server. */
+function turns(tool: object, input: string | undefined, expected: readonly string[]): Load {
+  const roots = new WeakMap<Server, string>();
+  return async (one, bench) => {
+    const job = { url: one.url, streams: 1, turnsPerStream: 1 };
+    const body = (members: object): string => toBody(CALLER_MODEL, null, { tools: [tool], ...members });
+    if (!roots.has(one)) {
+      const listed = tool === SERVER_TOOL ? ['mcp_list_tools', 'message'] : ['message'];
+      const root = await bench.load.run('tools', { ...job, body: body({ input: NO_CALL }), expected: listed });
+      roots.set(one, root.responseId);
+    }
+    const members = { previous_response_id: roots.get(one), ...(input === undefined ? {} : { input }) };
+    const turnsPerStream = bench.sizes.countedTurns;
+    return toTurnSample([await bench.measure(one, 'tools', { ...job, body: body(members), expected, turnsPerStream })]);
+  };
+}
+
+/** What it costs that the service runs a tool. */
+export const TOOLS: readonly Case[] = [
+  {
+    name: 'server-tool',
+    table: 'tools',
+    sides: { service: withServer, floor: service() },
+    rows: () => [
+      {
+        name: 'server-tool, a call of the service ÷ a call that the client answers',
+        load: {
+          service: turns(SERVER_TOOL, undefined, ['mcp_call', 'message']),
+          floor: turns(FUNCTION, undefined, ['function_call', 'message']),
+        },
+        goals: [atMost(CPU_PER_TURN, 'ratio', 1.3)],
+      },
+      {
+        name: 'server-tool, a list in the context ÷ none',
+        load: {
+          service: turns(SERVER_TOOL, NO_CALL, ['message']),
+          floor: turns(FUNCTION, NO_CALL, ['message']),
+        },
+        goals: [atMost(CPU_PER_TURN, 'ratio', 1.1)],
+      },
+    ],
+  },
+];
