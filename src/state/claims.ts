@@ -7,4 +7,7 @@ export abstract class Claims {
    * caller gets that owner, the first one again too, and moves nothing; from then on the name is free. Throws StoreUnavailableError.
    */
   abstract claim(tenant: Tenant, name: string, owner: string, expiresAt: number): Promise<string>;
+
+  /** Frees a name that an owner has claimed. Does nothing to one that is free or belongs to another owner. Throws StoreUnavailableError. */
+  abstract release(tenant: Tenant, name: string, owner: string): Promise<void>;
 }

@@ -264,6 +264,27 @@ describe('an approval', () => {
     expect(server.count('tools/call')).toBe(0);
   });
 
+  it('stays open when another one in its request was answered before', async () => {
+    service.provider.reply(...call('send', '{"n":1}', 'a'), ...call('send', '{"n":2}', 'b'), USAGE);
+    const ask = async (body: object): Promise<WireResponse> =>
+      (await service
+        .client()
+        .responses.create({ model: 'm', tools: [CAREFUL], ...body } as never)) as unknown as WireResponse;
+    const { id, output } = await ask({ input: 'Go.' });
+    const [first, second] = itemsOf({ output } as never, 'mcp_approval_request').map((request) => ({
+      type: 'mcp_approval_response',
+      approval_request_id: request['id'],
+      approve: true,
+    }));
+    service.provider.reply({ type: 'text', delta: 'Two is sent.' }).reply({ type: 'text', delta: 'One is sent.' });
+    await ask({ previous_response_id: id, input: [second] });
+    const both = ask({ previous_response_id: id, input: [first, second] });
+    await expect(both).rejects.toMatchObject({ status: 400, message: expect.stringContaining('answered before') });
+    const next = await ask({ previous_response_id: id, input: [first] });
+    expect(itemsOf(next, 'mcp_call')).toMatchObject([{ arguments: '{"n":1}', status: 'completed' }]);
+    expect(server.count('tools/call')).toBe(2);
+  });
+
   it('beyond max_tool_calls is left open', async () => {
     service.provider.reply(...call('send', '{"n":1}', 'a'), ...call('send', '{"n":2}', 'b'), USAGE);
     const ask = async (body: object): Promise<WireResponse> =>

@@ -60,6 +60,16 @@ describe.each(BACKENDS)('claims in $name', ({ open }) => {
     await comeAtOnce(namesOf('late'), expiresAt + TTL_MS);
   });
 
+  it('are free again once their owner releases them, and nobody else can', async () => {
+    await claims.claim(tenant, 'approval', 'first', expiresAt);
+    await others.release(tenant, 'approval', 'second');
+    await others.release(newTenant(), 'approval', 'first');
+    expect(await others.claim(tenant, 'approval', 'second', expiresAt)).toBe('first');
+    await claims.release(tenant, 'approval', 'first');
+    await claims.release(tenant, 'approval', 'first');
+    expect(await others.claim(tenant, 'approval', 'second', expiresAt)).toBe('second');
+  });
+
   it('belong to their tenant', async () => {
     await claims.claim(tenant, 'approval', 'first', expiresAt);
     expect(await claims.claim(newTenant(), 'approval', 'second', expiresAt)).toBe('second');

@@ -104,12 +104,27 @@ export class McpApprovals {
     throw new ApiError(404, 'invalid_request_error', null, param, `The approval request '${id}' has expired.`);
   }
 
-  /** Uses an approval for a response, once. Throws ApiError 400 when another response has used it. Rejects with StoreUnavailableError. */
-  async use(id: string, tenant: Tenant, responseId: string): Promise<void> {
-    const { time = '' } = ID.exec(id)?.groups ?? {};
-    const owner = await this.claims.claim(tenant, `mcp-approval:${id}`, responseId, this.expiryOf(time));
-    if (owner === responseId) return;
-    throw ApiError.badRequest(`The approval request '${id}' was answered before, in the response '${owner}'.`, 'input');
+  /**
+   * Uses approvals for a response, each once: all of them, or none. Throws ApiError 400 when another response has used one of them. Rejects
+   * with StoreUnavailableError.
+   */
+  async use(ids: readonly string[], tenant: Tenant, responseId: string): Promise<void> {
+    const used: string[] = [];
+    try {
+      for (const id of ids) {
+        const { time = '' } = ID.exec(id)?.groups ?? {};
+        const owner = await this.claims.claim(tenant, toClaim(id), responseId, this.expiryOf(time));
+        if (owner !== responseId) {
+          const message = `The approval request '${id}' was answered before, in the response '${owner}'.`;
+          throw ApiError.badRequest(message, 'input');
+        }
+        used.push(id);
+      }
+    } catch (error) {
+      // No call was sent: the user's other answers still count, in another request.
+      for (const id of used) await this.claims.release(tenant, toClaim(id), responseId);
+      throw error;
+    }
   }
 
   private async makeId(prefix: string, parts: readonly unknown[]): Promise<string> {
@@ -132,6 +147,10 @@ export class McpApprovals {
         throw error;
       }));
   }
+}
+
+function toClaim(id: string): string {
+  return `mcp-approval:${id}`;
 }
 
 function toListParts({ tenant, server, allowed, tools }: ListOfTools): readonly unknown[] {

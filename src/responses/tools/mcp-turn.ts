@@ -103,7 +103,7 @@ export class McpTurn implements TurnPolicy {
     });
     // Behind the lists: what fails before its call is sent uses no approval.
     const answered = [...refused, ...approved.map(({ approvalId }) => approvalId)];
-    for (const id of answered) await shared.approvals.use(id, tenant, turn.responseId);
+    await shared.approvals.use(answered, tenant, turn.responseId);
     this.hasRefused = true;
     yield* runMcpCalls([...approved.map((call) => this.plan(call)), ...left], options);
     yield [NO_TOKENS, FINISH];

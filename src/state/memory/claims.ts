@@ -32,6 +32,11 @@ export class MemoryClaims extends Claims {
     return owner;
   }
 
+  override async release(tenant: Tenant, name: string, owner: string): Promise<void> {
+    const key = tenantKey(tenant, name);
+    if (this.claims.get(key)?.owner === owner) this.claims.delete(key);
+  }
+
   private makeRoom(now: number): void {
     for (const [key, { expiresAt }] of this.claims) if (expiresAt <= now) this.claims.delete(key);
     for (const key of this.claims.keys()) {

@@ -18,6 +18,11 @@ const CLAIM = prepared<
   RETURNING c.holder`,
 );
 
+const RELEASE = prepared<readonly [tenant: string, name: string, holder: string], object>(
+  'release_claim',
+  'DELETE FROM antiphon.claims WHERE owner = $1 AND name = $2 AND holder = $3',
+);
+
 /** Claims in PostgreSQL, for all replicas; a sweep forgets those that have expired. */
 export class PostgresClaims extends Claims {
   constructor(
@@ -32,5 +37,9 @@ export class PostgresClaims extends Claims {
     const [row] = await this.database.repeatable(CLAIM, [toKey(tenant), toKey(name), JSON.stringify(owner), ...times]);
     if (row === undefined) throw new Error('a claim was not stored');
     return JSON.parse(row.holder) as string;
+  }
+
+  override async release(tenant: Tenant, name: string, owner: string): Promise<void> {
+    await this.database.repeatable(RELEASE, [toKey(tenant), toKey(name), JSON.stringify(owner)]);
   }
 }

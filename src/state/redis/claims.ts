@@ -21,6 +21,13 @@ if ms > 0 then redis.call('SET', KEYS[1], ARGV[2] .. ' ' .. ARGV[1], 'PX', strin
 return ARGV[1]`,
 };
 
+/** Frees a name of an owner. Repeated, it does nothing. KEYS: as for the claim. ARGV: 1 owner. */
+const RELEASE: Script = {
+  name: 'release-claim',
+  text: `local owner = (redis.call('GET', KEYS[1]) or ''):match('^%d+ (.*)$')
+if owner == ARGV[1] then redis.call('DEL', KEYS[1]) end`,
+};
+
 /** Claims in Redis, for all replicas. They expire by themselves. */
 export class RedisClaims extends Claims {
   constructor(
@@ -35,5 +42,9 @@ export class RedisClaims extends Claims {
     const args = [JSON.stringify(owner), expiresAt, this.clock.now()];
     const [holder] = await this.redis.write(run(CLAIM, [this.keys.claim(tenant, name)], ...args));
     return JSON.parse(String(holder)) as string;
+  }
+
+  override async release(tenant: Tenant, name: string, owner: string): Promise<void> {
+    await this.redis.write(run(RELEASE, [this.keys.claim(tenant, name)], JSON.stringify(owner)));
   }
 }

@@ -15,4 +15,8 @@ export class SqliteClaims extends Claims {
   override claim(tenant: Tenant, name: string, owner: string, expiresAt: number): Promise<string> {
     return this.thread.call('claim', tenant, name, owner, expiresAt, this.clock.now());
   }
+
+  override release(tenant: Tenant, name: string, owner: string): Promise<void> {
+    return this.thread.call('releaseClaim', tenant, name, owner);
+  }
 }

@@ -11,11 +11,15 @@ export function claimOperations(database: DatabaseSync) {
     ON CONFLICT DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at WHERE expires_at <= ?5`,
   );
   const find = database.prepare('SELECT holder FROM claims WHERE owner = ? AND name = ?');
+  const release = database.prepare('DELETE FROM claims WHERE owner = ? AND name = ? AND holder = ?');
   return {
     claim: (tenant: string, name: string, holder: string, expiresAt: number, now: number): string => {
       const claimed = [tenants.findOrCreate(tenant), toKey(name)] as const;
       take.run(...claimed, JSON.stringify(holder), expiresAt, now);
       return JSON.parse(String(find.get(...claimed)?.['holder'])) as string;
+    },
+    releaseClaim: (tenant: string, name: string, holder: string): void => {
+      release.run(tenants.findOrCreate(tenant), toKey(name), JSON.stringify(holder));
     },
   };
 }
