@@ -1,8 +1,11 @@
 import { Environment, EnvironmentError } from './config/index.js';
 import { POSTGRES_PACKAGES, requirePackages } from './require-packages.js';
 import type { Seam } from './seams/index.js';
-import { MemoryBackend, type StateBackend } from './state/index.js';
+import { type LibraryBackend, MemoryBackend, type StateBackend } from './state/index.js';
 import { Clock } from './time/index.js';
+
+/** Begins a VECTOR_STORE_URL that names the directory of a file. */
+const SQLITE_SCHEME = 'sqlite:';
 
 /** State backends, by the value of STATE that selects them. */
 export type Backends = Readonly<Record<string, Seam<StateBackend>>>;
@@ -55,4 +58,25 @@ export function selectBackend(name: string, own: Backends = {}): Seam<StateBacke
     return backend;
   }
   throw new EnvironmentError([`STATE: expected one of ${Object.keys(backends).join(', ')}, but got '${name}'.`]);
+}
+
+/**
+ * What keeps files and vector stores: the state, if it can, or else the backend of VECTOR_STORE_URL; something that keeps none without one.
+ * Throws EnvironmentError when a package that it needs is not installed.
+ */
+export async function libraryOf(
+  state: StateBackend,
+  environment: Environment,
+  clock: Clock,
+): Promise<StateBackend | LibraryBackend> {
+  const { VECTOR_STORE_URL: url } = environment;
+  if (state.files !== undefined) return state;
+  if (url === '') return {};
+  if (url.startsWith(SQLITE_SCHEME)) {
+    const { SqliteBackend } = await import('./state/sqlite/index.js');
+    return new SqliteBackend({ ...environment, STATE_DIR: url.slice(SQLITE_SCHEME.length) }, clock);
+  }
+  requirePackages('VECTOR_STORE_URL', ...POSTGRES_PACKAGES);
+  const { PostgresBackend } = await import('./state/postgres/index.js');
+  return new PostgresBackend({ ...environment, DATABASE_URL: url, DATABASE_DIRECT_URL: '' }, clock);
 }

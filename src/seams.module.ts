@@ -3,7 +3,7 @@ import { ModuleRef } from '@nestjs/core';
 
 import { Authenticator, EnvironmentAuthenticator } from './access/index.js';
 import type { AntiphonSeams } from './antiphon-options.js';
-import { selectBackend } from './backends.js';
+import { libraryOf, selectBackend } from './backends.js';
 import { Environment } from './config/index.js';
 import { LimitedAdmission } from './limits/index.js';
 import { INJECTED_TOOLS } from './mcp/index.js';
@@ -11,7 +11,7 @@ import { IdGenerator, UuidIdGenerator } from './protocol/index.js';
 import { FORWARDED_HEADERS, PROVIDER_KINDS, PROVIDERS, type ProviderKind } from './providers/index.js';
 import { Admission, OBSERVERS, PASS_POLICIES } from './responses/index.js';
 import { makeSeam, provideSeam, provideSeams, type Seam } from './seams/index.js';
-import { StateBackend } from './state/index.js';
+import { LibraryBackend, StateBackend } from './state/index.js';
 import { Clock, SharedClock, sharedTimeOf } from './time/index.js';
 import { WEB_SEARCH_ENGINES } from './web-search/index.js';
 
@@ -38,6 +38,11 @@ export class SeamsModule {
         useFactory: ({ STATE }: Environment, modules: ModuleRef) =>
           makeSeam(selectBackend(STATE, seams.state), modules),
       },
+      {
+        provide: LibraryBackend,
+        inject: [StateBackend, Environment, Clock],
+        useFactory: libraryOf,
+      },
       ...provideSeams(PROVIDERS, seams.providers ?? []),
       ...provideTable(PROVIDER_KINDS, providerKinds),
       ...provideSeams(OBSERVERS, seams.observers ?? []),
@@ -52,7 +57,7 @@ export class SeamsModule {
       imports: [...imports],
       providers: [...providers],
       exports: [
-        ...[Clock, IdGenerator, Authenticator, Admission, StateBackend],
+        ...[Clock, IdGenerator, Authenticator, Admission, StateBackend, LibraryBackend],
         ...[PROVIDERS, PROVIDER_KINDS, OBSERVERS, PASS_POLICIES, FORWARDED_HEADERS, INJECTED_TOOLS],
         WEB_SEARCH_ENGINES,
       ],

@@ -509,6 +509,27 @@ export class Environment {
   @WholeNumber(0)
   readonly WEB_SEARCH_PER_MINUTE: number = 0;
 
+  // Section: Files
+
+  /**
+   * The database of files and vector stores, where the state is not one that keeps them, as with STATE=redis: `sqlite:` and a directory, or
+   * `postgres://user:password@host:5432/database`. Empty: they are kept with the state, if it can.
+   */
+  @Text()
+  readonly VECTOR_STORE_URL: string = '';
+
+  /** Most bytes of a file that is sent in one request. One that is uploaded in parts may have 8 GiB. */
+  @WholeNumber(1)
+  readonly FILES_MAX_FILE_BYTES: number = 512 * MEGABYTE;
+
+  /** Most bytes of all files of a tenant; what is being uploaded counts. Beyond it files are refused with 400 `file_quota_exceeded`. */
+  @WholeNumber(1)
+  readonly FILES_MAX_BYTES: number = 10 * 1024 * MEGABYTE;
+
+  /** Most files of a tenant. */
+  @WholeNumber(1)
+  readonly FILES_MAX_COUNT: number = 10_000;
+
   // Section: Documents
 
   /**

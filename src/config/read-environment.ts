@@ -70,6 +70,16 @@ const CHECKS: readonly VariableCheck<Environment>[] = [
         : undefined,
   ],
   [
+    ['VECTOR_STORE_URL', 'WORKERS'],
+    ({ VECTOR_STORE_URL: url, WORKERS }) => {
+      const isFile = /^sqlite:./.test(url);
+      if (isFile && WORKERS > 1) return 'VECTOR_STORE_URL: sqlite: needs WORKERS=1. Only one process can use the file.';
+      return url === '' || isFile || isDatabaseUrl(url)
+        ? undefined
+        : 'VECTOR_STORE_URL: expected sqlite:<directory> or postgres://user:password@host/database.';
+    },
+  ],
+  [
     ['STATE', 'REDIS_URL'],
     ({ STATE, REDIS_URL: url }) => {
       const fault = STATE === 'redis' || url !== '' ? faultOfRedisUrl(url) : undefined;

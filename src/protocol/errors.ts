@@ -19,6 +19,10 @@ export const ERROR_CODES = {
   context_length_exceeded: { status: 400, type: 'invalid_request_error' },
   /** Another turn runs in the conversation. Sent with `retry-after`, and `x-should-retry: true`, because SDKs do not retry a 400 otherwise. */
   conversation_locked: { status: 400, type: 'invalid_request_error' },
+  /** The tenant has reached FILES_MAX_COUNT or FILES_MAX_BYTES, or files in memory have reached MEMORY_MAX_BYTES. Nothing is stored. */
+  file_quota_exceeded: { status: 400, type: 'invalid_request_error' },
+  /** The state keeps no files, and VECTOR_STORE_URL names no database for them. */
+  files_not_configured: { status: 400, type: 'invalid_request_error' },
   /** A number is too large. */
   decimal_above_max_value: { status: 400, type: 'invalid_request_error' },
   /** A number is too small. */
@@ -223,7 +227,7 @@ export class ApiError extends Error {
 
   /** A 404 without a code: what is missing and what is another tenant's look the same (protocol §7). */
   static notFound(
-    kind: 'Response' | 'Conversation' | 'Item' | 'Session' | 'Connection' | 'Prompt',
+    kind: 'Response' | 'Conversation' | 'Item' | 'Session' | 'Connection' | 'Prompt' | 'File' | 'Upload',
     id: string,
   ): ApiError {
     return new ApiError(404, 'invalid_request_error', null, null, `${kind} with id '${id}' not found.`);

@@ -5,7 +5,7 @@ export * from './conversation-store.js';
 export * from './notices.js';
 export * from './errors.js';
 export * from './event-log.js';
-export * from './event-log.js';
+export * from './file-store.js';
 export * from './given-items.js';
 export * from './job-queue.js';
 export { MemoryBackend } from './memory/backend.js';

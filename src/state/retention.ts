@@ -7,10 +7,10 @@ import { OutageLog } from '../logging/index.js';
 import { Clock, type Timer } from '../time/index.js';
 import { inOneLine } from './errors.js';
 import { ResponseStore } from './response-store.js';
-import { StateBackend } from './state-backend.js';
+import { LibraryBackend, StateBackend } from './state-backend.js';
 import { DAY_MS } from './usage-store.js';
 
-/** Frees expired responses, and usage after USAGE_RETENTION_DAYS, every PURGE_INTERVAL_MS, in batches, so that turns continue in between. */
+/** Frees expired responses and files, and usage after USAGE_RETENTION_DAYS, every PURGE_INTERVAL_MS, in batches, so that turns continue in between. */
 @Injectable()
 export class Retention implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly outages = new OutageLog(new Logger(Retention.name));
@@ -19,6 +19,7 @@ export class Retention implements OnApplicationBootstrap, OnApplicationShutdown 
   constructor(
     private readonly store: ResponseStore,
     private readonly backend: StateBackend,
+    private readonly library: LibraryBackend,
     private readonly clock: Clock,
     private readonly environment: Environment,
   ) {}
@@ -38,6 +39,8 @@ export class Retention implements OnApplicationBootstrap, OnApplicationShutdown 
       const { usage } = this.backend;
       const keptSince = this.clock.now() - this.environment.USAGE_RETENTION_DAYS * DAY_MS;
       if (usage !== undefined) await this.purgeAll(() => usage.purge(keptSince));
+      const { files } = this.library;
+      if (files !== undefined) await this.purgeAll(() => files.purge());
     } catch (error) {
       this.outages.warn('what has expired was not purged', inOneLine(error));
     }

@@ -3,6 +3,7 @@ import type { Claims } from './claims.js';
 import type { ConversationStore } from './conversation-store.js';
 import type { DeletionNotices, RunNotices } from './notices.js';
 import type { EventLog } from './event-log.js';
+import type { FileStore } from './file-store.js';
 import type { JobQueue } from './job-queue.js';
 import type { ResponseGraph } from './response-graph.js';
 import type { ResponseStore } from './response-store.js';
@@ -33,9 +34,16 @@ export abstract class StateBackend {
   readonly limits?: SharedLimits;
   /** What turns have used, of stored responses together with them; without it usage is not recorded. */
   readonly usage?: UsageStore;
+  /** Files of tenants; without it they are kept where VECTOR_STORE_URL says, or not at all. */
+  readonly files?: FileStore;
 
   /** Starts the backend. Throws permanent errors; a temporarily unavailable storage is retried in the background. */
   abstract start(): Promise<void>;
 
   abstract stop(): Promise<void>;
+}
+
+/** The backend that keeps files, and vector stores: that of the state or, where it does not, that of VECTOR_STORE_URL. */
+export abstract class LibraryBackend {
+  abstract readonly files?: StateBackend['files'];
 }

@@ -19,20 +19,28 @@ import { ResponseStore } from './response-store.js';
 import { Retention } from './retention.js';
 import { SecretStore } from './secret-store.js';
 import { SessionStore } from './session-store.js';
-import { StateBackend } from './state-backend.js';
+import { LibraryBackend, StateBackend } from './state-backend.js';
 import { WriteLock } from './write-lock.js';
 
-/** Starts the backend before the first request, and stops it after the last turn. */
+/** Starts the backends before the first request, and stops it after the last turn. */
 @Injectable()
 class StateLifecycle implements OnModuleInit, OnApplicationShutdown {
-  constructor(private readonly backend: StateBackend) {}
+  constructor(
+    private readonly backend: StateBackend,
+    private readonly library: LibraryBackend,
+  ) {}
 
-  onModuleInit(): Promise<void> {
-    return this.backend.start();
+  async onModuleInit(): Promise<void> {
+    for (const backend of this.all) await backend.start();
   }
 
-  onApplicationShutdown(): Promise<void> {
-    return this.backend.stop();
+  async onApplicationShutdown(): Promise<void> {
+    for (const backend of this.all) await backend.stop();
+  }
+
+  private get all(): Iterable<StateBackend> {
+    const { backend, library } = this;
+    return new Set(library instanceof StateBackend ? [backend, library] : [backend]);
   }
 }
 

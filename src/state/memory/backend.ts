@@ -6,6 +6,7 @@ import { InProcessLock } from '../in-process/locks.js';
 import { MemoryClaims } from './claims.js';
 import { MemoryConversationStore } from './conversations.js';
 import { MemoryEventLog } from './log.js';
+import { MemoryFileStore } from './files.js';
 import { MemoryResponseGraph } from './graph.js';
 import { MemoryResponseStore } from './responses.js';
 import { MemoryRuns } from './runs.js';
@@ -31,6 +32,7 @@ export class MemoryBackend extends StateBackend {
   override readonly jobs: InProcessJobQueue;
   override readonly transfer: MemoryTransfer;
   override readonly usage: MemoryUsageStore;
+  override readonly files: MemoryFileStore;
 
   /** What is kept of responses and conversations. */
   private readonly state: MemoryState;
@@ -50,6 +52,7 @@ export class MemoryBackend extends StateBackend {
     this.graph = new MemoryResponseGraph(state);
     this.sessions = new MemorySessionStore(state, this.notices);
     this.claims = new MemoryClaims(clock, limits.MEMORY_MAX_RESPONSES);
+    this.files = new MemoryFileStore(clock, limits.MEMORY_MAX_BYTES);
     this.transfer = new MemoryTransfer(state, this.log, this.jobs, this.secrets);
   }
 

@@ -16,6 +16,7 @@ import { NoticeListener } from './notice-listener.js';
 import { PostgresClaims } from './claims.js';
 import { PostgresConversationStore } from './conversations.js';
 import { PostgresEventLog } from './log.js';
+import { PostgresFileStore } from './files.js';
 import { PostgresJobQueue } from './jobs.js';
 import { PostgresLimits } from './limits.js';
 import { PostgresResponseGraph } from './graph.js';
@@ -45,6 +46,7 @@ export class PostgresBackend extends StateBackend {
   override readonly transfer: PostgresTransfer;
   override readonly limits: PostgresLimits;
   override readonly usage: PostgresUsageStore;
+  override readonly files: PostgresFileStore;
   private readonly logger = new Logger('Database');
   private readonly outages = new OutageLog(this.logger);
   private readonly database: Database;
@@ -80,6 +82,7 @@ export class PostgresBackend extends StateBackend {
     this.secrets = new PostgresSecretStore(this.database);
     this.claims = new PostgresClaims(this.database, clock);
     this.usage = new PostgresUsageStore(this.database);
+    this.files = new PostgresFileStore(this.database, clock);
     this.transfer = new PostgresTransfer(this.database, this.jobs);
     this.limits = new PostgresLimits(this.database);
   }

@@ -21,6 +21,7 @@ import { DatabaseThread } from './database-thread.js';
 import { explainStart } from './explain-error.js';
 import { FILE_NAME } from './open-database.js';
 import { SqliteClaims } from './claims.js';
+import { SqliteFileStore } from './files.js';
 import { RunGate, SqliteEventLog } from './log.js';
 import { SqliteConversationStore } from './conversations.js';
 import { SqliteJobJournal } from './jobs.js';
@@ -50,6 +51,7 @@ export class SqliteBackend extends StateBackend {
   override readonly jobs: InProcessJobQueue;
   override readonly transfer: SqliteTransfer;
   override readonly usage: UsageStore;
+  override readonly files: SqliteFileStore;
   private readonly thread: DatabaseThread;
   private readonly logger = new Logger('Sqlite');
 
@@ -74,6 +76,7 @@ export class SqliteBackend extends StateBackend {
     this.claims = new SqliteClaims(thread, clock);
     this.secrets = thread.methods({ getOrCreate: 'getOrCreateSecret', find: 'findSecret' });
     this.usage = thread.methods({ record: 'recordUsage', report: 'reportUsage', purge: 'purgeUsage' });
+    this.files = new SqliteFileStore(thread, clock);
     this.transfer = new SqliteTransfer(thread, jobs);
     [this.thread, this.locks, this.log, this.jobs, this.conversations] = [thread, locks, log, jobs, conversations];
   }

@@ -43,12 +43,16 @@ export interface OpenState {
 /** What makes room, and needs some for it: what is written goes to the log first. */
 const FREEING: ReadonlySet<OperationName> = new Set([
   'delete',
+  'cancelUpload',
   'deleteConversation',
   'deleteConversationItem',
+  'deleteFile',
   'deleteSession',
+  'discardDraft',
   'forgetConversations',
   'forgetLogs',
   'free',
+  'purgeFiles',
   'purgeUsage',
   'removeJob',
   'sweep',

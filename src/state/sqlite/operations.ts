@@ -6,6 +6,7 @@ import { secretOperations } from './operations/secrets.js';
 import { conversationOperations } from './operations/conversations.js';
 import { deleteOperations, freeOperations } from './operations/delete.js';
 import { eventLogOperations } from './operations/log.js';
+import { fileOperations } from './operations/files.js';
 import { graphOperations } from './operations/graph.js';
 import { jobOperations } from './operations/jobs.js';
 import { moveInOperations } from './operations/move-in.js';
@@ -35,6 +36,7 @@ export function operationsOf(database: DatabaseSync) {
     ...claimOperations(database),
     ...checkOperations(database),
     ...usageOperations(database),
+    ...fileOperations(database),
     ...moveOutOperations(database),
     ...moveInOperations(database, log),
   };

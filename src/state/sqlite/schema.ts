@@ -2,7 +2,7 @@
 export const APPLICATION_ID = 0x416e7469;
 
 /** The version of the schema below: the `user_version` of a file. A file with a greater one is refused. */
-export const SCHEMA_VERSION = 4;
+export const SCHEMA_VERSION = 5;
 
 /**
  * The steps that lead to the schema, by the version that each one makes. Texts of users and clients are stored as
@@ -197,5 +197,50 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (owner, name)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX claims_by_expiry ON claims (expires_at);
+  `,
+  `
+  -- Files, parts of uploads, and drafts, which become one of them. about: the record of a file, as JSON.
+  CREATE TABLE files (
+    content INTEGER PRIMARY KEY,
+    owner INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    upload_id TEXT,
+    purpose TEXT,
+    about TEXT,
+    UNIQUE (owner, id)
+  ) STRICT;
+  CREATE INDEX files_by_time ON files (owner, created_at, id) WHERE kind = 'file';
+  CREATE INDEX files_by_upload ON files (owner, upload_id) WHERE upload_id IS NOT NULL;
+  CREATE INDEX files_by_expiry ON files (expires_at);
+
+  -- Equal pieces of a tenant are stored once. uses: how many places have one.
+  CREATE TABLE file_pieces (
+    piece INTEGER PRIMARY KEY,
+    owner INTEGER NOT NULL,
+    hash TEXT NOT NULL,
+    uses INTEGER NOT NULL,
+    bytes BLOB NOT NULL,
+    UNIQUE (owner, hash)
+  ) STRICT;
+
+  CREATE TABLE file_places (
+    content INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    piece INTEGER NOT NULL,
+    PRIMARY KEY (content, position)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE file_uploads (
+    owner INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    expires_at INTEGER NOT NULL,
+    about TEXT NOT NULL,
+    PRIMARY KEY (owner, id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX file_uploads_by_expiry ON file_uploads (expires_at);
   `,
 ];

@@ -1,0 +1,152 @@
+import type { Tenant } from '../access/index.js';
+import { ApiError } from '../protocol/index.js';
+import { StateError } from './errors.js';
+import type { Page, PageRequest } from './page.js';
+
+/** Most bytes of a piece: files are stored and read piece by piece. */
+export const PIECE_BYTES = 256 * 1024;
+
+/** A file as it is stored, without its content. */
+export interface FileRecord {
+  readonly id: string;
+  /** Unix seconds. */
+  readonly createdAt: number;
+  readonly bytes: number;
+  readonly filename: string;
+  readonly purpose: string;
+  /** The media type that its sender has named. */
+  readonly mimeType: string | null;
+  /** SHA-256 of the content, in hexadecimal digits. */
+  readonly sha256: string;
+  /** Unix ms; null: it does not expire. */
+  readonly expiresAt: number | null;
+}
+
+/** A part of a content, up to PIECE_BYTES long. */
+export interface FilePiece {
+  /** Its place, from 0. */
+  readonly position: number;
+  /** SHA-256 of its bytes in hexadecimal digits: equal pieces of a tenant are stored once. */
+  readonly hash: string;
+  readonly bytes: Uint8Array;
+}
+
+/** A file that is uploaded in parts. */
+export interface UploadRecord {
+  readonly id: string;
+  /** Unix seconds. */
+  readonly createdAt: number;
+  /** What its parts must have together. */
+  readonly bytes: number;
+  readonly filename: string;
+  readonly purpose: string;
+  readonly mimeType: string;
+  /** Unix ms. */
+  readonly expiresAt: number;
+  /** Lifetime of the file in seconds; null: it does not expire. */
+  readonly fileTtl: number | null;
+  readonly status: 'pending' | 'completed' | 'cancelled';
+  /** The file that it has become. */
+  readonly file: FileRecord | null;
+}
+
+/** A page of files, of one purpose or of all. */
+export type FilePage = Omit<PageRequest, 'before'> & { readonly purpose?: string };
+
+/** What a tenant has stored. */
+export interface FileUsage {
+  /** Also of what is being written, and of parts. A content that several files have counts for each. */
+  readonly bytes: number;
+  /** Files only. */
+  readonly files: number;
+}
+
+/** What a tenant may have stored. */
+export type FileQuota = FileUsage;
+
+/** A file does not fit: nothing of it is stored. */
+export class FileQuotaError extends StateError {
+  override readonly name = 'FileQuotaError';
+
+  constructor(private readonly bound: 'bytes' | 'files' | 'memory') {
+    super('there is no room for the file');
+  }
+
+  override toApiError(): ApiError {
+    const messages = {
+      bytes: 'Your files have reached the limit of bytes that you may store. Delete some, and retry your request.',
+      files: 'You have reached the limit of files that you may store. Delete some, and retry your request.',
+      memory: 'The server keeps files in its memory, and has no room for this one.',
+    };
+    return ApiError.of('file_quota_exceeded', messages[this.bound]);
+  }
+}
+
+/**
+ * Files of tenants. A content is written as a draft, piece by piece, which nobody sees until it becomes a file or a part of an upload. Pieces are
+ * counted: each is freed with the last content that has it. What has expired or was deleted is invisible at once, and freed by `purge`.
+ * All methods throw StoreUnavailableError.
+ */
+export abstract class FileStore {
+  /** Stores the next piece of a draft, which is dropped at `expiresAt` (Unix ms) unless more follows. Throws FileQuotaError. */
+  abstract append(tenant: Tenant, draftId: string, piece: FilePiece, expiresAt: number): Promise<void>;
+
+  /** Drops a draft; one that is not there is none. */
+  abstract discard(tenant: Tenant, draftId: string): Promise<void>;
+
+  /**
+   * Makes a file of the draft with its id, as long as the record says: an empty one needs no draft. The quota includes it. Throws
+   * FileQuotaError; the draft is still there then.
+   */
+  abstract commit(tenant: Tenant, record: FileRecord, quota: FileQuota): Promise<void>;
+
+  /** A file; undefined if there is none. */
+  abstract get(tenant: Tenant, fileId: string): Promise<FileRecord | undefined>;
+
+  /** Files in the order of their creation. Throws UnknownCursorError. */
+  abstract list(tenant: Tenant, page: FilePage): Promise<Page<FileRecord>>;
+
+  /** False if there is no such file. */
+  abstract delete(tenant: Tenant, fileId: string): Promise<boolean>;
+
+  /** A piece of a file or a part; undefined beyond the last one, and once it was deleted. */
+  abstract piece(tenant: Tenant, contentId: string, position: number): Promise<Uint8Array | undefined>;
+
+  abstract used(tenant: Tenant): Promise<FileUsage>;
+
+  /** Stores an upload without parts. */
+  abstract createUpload(tenant: Tenant, upload: UploadRecord): Promise<void>;
+
+  /** An upload; undefined if there is none, or it has expired. */
+  abstract upload(tenant: Tenant, uploadId: string): Promise<UploadRecord | undefined>;
+
+  /** Makes a part of the draft with its id; it expires with its upload. False unless the upload is pending. */
+  abstract addPart(tenant: Tenant, uploadId: string, partId: string): Promise<boolean>;
+
+  /** The bytes of the parts of an upload, by their ids. */
+  abstract parts(tenant: Tenant, uploadId: string): Promise<ReadonlyMap<string, number>>;
+
+  /**
+   * Joins parts of an upload, in this order, to a file as long as the record says; the other parts go. False unless it is pending and has
+   * all of them. Throws FileQuotaError.
+   */
+  abstract complete(
+    tenant: Tenant,
+    uploadId: string,
+    partIds: readonly string[],
+    record: FileRecord,
+    quota: FileQuota,
+  ): Promise<boolean>;
+
+  /** Cancels an upload, whose parts go. False unless it is pending. */
+  abstract cancel(tenant: Tenant, uploadId: string): Promise<boolean>;
+
+  /** Frees a batch of what has expired or was deleted; whether there may be more. */
+  abstract purge(): Promise<boolean>;
+}
+
+/** Throws FileQuotaError when there is more than there may be. */
+export function requireRoom(used: FileUsage, quota: FileQuota): void {
+  if (used.bytes > quota.bytes) throw new FileQuotaError('bytes');
+  if (used.files > quota.files) throw new FileQuotaError('files');
+}
