@@ -5,6 +5,7 @@ import type { AntiphonAsyncOptions, AntiphonOptions, AntiphonSeams } from './ant
 import { ConfigModule } from './config/index.js';
 import { ConnectionsModule } from './connections/index.js';
 import { ConversationsModule } from './conversations/index.js';
+import { FilesModule } from './files/index.js';
 import { GraphModule } from './graph/index.js';
 import { HttpModule } from './http/index.js';
 import { LimitsModule } from './limits/index.js';
@@ -45,6 +46,7 @@ export class AntiphonModule {
     const service = [
       ResponsesModule,
       ConversationsModule,
+      FilesModule,
       SessionsModule,
       GraphModule,
       ConnectionsModule,

@@ -6,7 +6,16 @@ import type { AnswerName } from './schemas/index.js';
 
 /** The groups in which documents show operations. */
 export type OperationGroup =
-  'Responses' | 'Graph' | 'Conversations' | 'Sessions' | 'Models' | 'Prompts' | 'Connections' | 'Access' | 'Usage';
+  | 'Responses'
+  | 'Graph'
+  | 'Conversations'
+  | 'Files'
+  | 'Sessions'
+  | 'Models'
+  | 'Prompts'
+  | 'Connections'
+  | 'Access'
+  | 'Usage';
 
 /** Request headers with a meaning of their own. */
 export type RequestHeader = 'x-session-id' | 'x-response-ttl';
@@ -23,6 +32,14 @@ export interface DescribedBody {
   readonly examples: Readonly<Record<string, object>>;
 }
 
+/** The form of a request, `multipart/form-data`. */
+export interface DescribedForm {
+  /** The name of its file. */
+  readonly file: string;
+  /** The class by which its other fields are validated. */
+  readonly of?: DecoratedClass;
+}
+
 /** What a route says of itself for the API description. Its path, method and parameters in the path are those of its decorators. */
 export interface Operation {
   /** `operationId`: the name of the function in generated clients. */
@@ -33,11 +50,12 @@ export interface Operation {
   /** Markdown. */
   readonly description?: string;
   readonly body?: DescribedBody;
+  readonly form?: DescribedForm;
   /** The class by which the query is validated. */
   readonly query?: DecoratedClass;
   readonly headers?: readonly RequestHeader[];
-  /** The schema of the answer with status 200. */
-  readonly answer: AnswerName;
+  /** The schema of the answer with status 200; `bytes`: it is not JSON. */
+  readonly answer: AnswerName | 'bytes';
   /** Whether the answer may be a stream of events instead. */
   readonly streams?: boolean;
   /** Whether it is a turn, which counts for the limits: its answers tell what is left of them. */
@@ -45,7 +63,9 @@ export interface Operation {
   /** Codes beyond those that every route has, and those of its body and query. */
   readonly errors?: readonly ErrorCode[];
   /** What a 404 without a code says is missing. */
-  readonly missing?: readonly ('Response' | 'Conversation' | 'Item' | 'Session' | 'Connection' | 'Prompt')[];
+  readonly missing?: readonly (
+    'Response' | 'Conversation' | 'Item' | 'Session' | 'Connection' | 'Prompt' | 'File' | 'Upload'
+  )[];
 }
 
 const OPERATION = 'antiphon:operation';

@@ -1,6 +1,7 @@
 export {
   Describe,
   type DescribedBody,
+  type DescribedForm,
   type Operation,
   type OperationGroup,
   operationOf,

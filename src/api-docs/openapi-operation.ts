@@ -1,4 +1,4 @@
-import type { DescribedBody, RequestHeader } from '../api-description/index.js';
+import type { DescribedBody, DescribedForm, RequestHeader } from '../api-description/index.js';
 import { ref } from '../api-description/schemas/index.js';
 import {
   type DecoratedClass,
@@ -16,6 +16,10 @@ import { errorsOf } from './operation-errors.js';
 const PATH_PARAMETERS: Readonly<Record<string, string>> = {
   path: 'The name of a model. It may contain slashes, as in `org/model`.',
 };
+
+const BYTES = 'application/octet-stream';
+
+const BINARY: JsonSchema = { type: 'string', format: 'binary' };
 
 const STREAMED =
   'The response, or with `stream: true` server-sent events: the `data` of each is a `StreamEvent`, that of the last one `[DONE]`.';
@@ -35,6 +39,7 @@ const QUERY_PARAMETERS: Readonly<Record<string, string>> = {
   models: 'Only these models.',
   order: '`desc` by default.',
   page: 'The `next_page` of the page before.',
+  purpose: 'Only files of this purpose.',
   start_time: 'Unix seconds. Seven days before the end by default.',
   starting_after: 'The number of the last event that was read.',
   stream: 'Whether the events of a background response are streamed. False by default.',
@@ -54,7 +59,7 @@ const REQUEST_HEADERS: Readonly<Record<RequestHeader, JsonSchema>> = {
 
 /** An operation as OpenAPI writes it; classes of its body become definitions. */
 export function toOpenApi(operation: ApiOperation, definitions: Definitions): JsonSchema {
-  const { id, group, summary, description, body, query, headers = [], answer, streams = false } = operation;
+  const { id, group, summary, description, body, form, query, headers = [], answer, streams = false } = operation;
   const parameters = [
     ...operation.parameters.map((name) => ({
       ...{ name, in: 'path', required: true, schema: { type: 'string', minLength: 1 } },
@@ -70,12 +75,13 @@ export function toOpenApi(operation: ApiOperation, definitions: Definitions): Js
     ...(description === undefined ? {} : { description }),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined ? {} : { requestBody: bodyOf(body, definitions) }),
+    ...(form === undefined ? {} : { requestBody: formOf(form, definitions) }),
     responses: {
       200: {
         description: streams ? STREAMED : 'The result.',
         headers: headersOf(operation, 200),
         content: {
-          'application/json': { schema: ref(answer) },
+          ...(answer === 'bytes' ? { [BYTES]: { schema: BINARY } } : { 'application/json': { schema: ref(answer) } }),
           ...(streams ? { 'text/event-stream': { schema: ref('StreamEvent') } } : {}),
         },
       },
@@ -108,4 +114,11 @@ function bodyOf({ of, only, isOptional = false, examples }: DescribedBody, defin
       },
     },
   };
+}
+
+/** Members of an object are sent as `name[member]`. */
+function formOf({ file, of }: DescribedForm, definitions: Definitions): JsonSchema {
+  const fields = of === undefined ? { type: 'object' } : schemaOf(nested(of), definitions);
+  const content = { type: 'object', required: [file], properties: { [file]: BINARY } };
+  return { required: true, content: { 'multipart/form-data': { schema: { allOf: [content, fields] } } } };
 }

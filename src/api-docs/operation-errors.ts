@@ -26,10 +26,10 @@ const OF_BODIES: readonly ErrorCode[] = [
 
 /** The refusals of an operation by status, with the codes that each may have. */
 export function errorsOf(operation: Operation): Readonly<Record<string, JsonSchema>> {
-  const { body, query, headers = [], errors = [], missing = [] } = operation;
+  const { body, form, query, headers = [], errors = [], missing = [] } = operation;
   const codes = new Set([
     ...EVERYWHERE,
-    ...(body === undefined ? [] : OF_BODIES),
+    ...(body === undefined && form === undefined ? [] : OF_BODIES),
     ...(query === undefined && headers.length === 0 ? [] : OF_VALUES),
     ...errors,
   ]);

@@ -5,7 +5,7 @@ import { pathOf } from './api-paths.js';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Marks a route by which others go (RESPONSES_ROUTE). */
+    /** Marks a route by which others go (RESPONSES_ROUTE), or one that takes forms (FORM_ROUTE). */
     antiphon?: string;
   }
 }
@@ -24,6 +24,11 @@ const METHODS_BY_PATH: readonly (readonly [path: RegExp, methods: readonly strin
   [/^conversations\/[^/]+$/, ['GET', 'HEAD', 'POST', 'DELETE']],
   [/^conversations\/[^/]+\/items$/, ['GET', 'HEAD', 'POST']],
   [/^conversations\/[^/]+\/items\/[^/]+$/, ['GET', 'HEAD', 'DELETE']],
+  [/^files$/, ['GET', 'HEAD', 'POST']],
+  [/^files\/[^/]+$/, ['GET', 'HEAD', 'DELETE']],
+  [/^files\/[^/]+\/content$/, ['GET', 'HEAD']],
+  [/^uploads$/, ['POST']],
+  [/^uploads\/[^/]+\/(?:parts|complete|cancel)$/, ['POST']],
   [/^connections$/, ['GET', 'HEAD']],
   [/^connections\/[^/]+$/, ['DELETE']],
   [/^socket_tokens$/, ['POST']],

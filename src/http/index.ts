@@ -11,6 +11,7 @@ export * from './page-query.js';
 export * from './pending-answers.js';
 export * from './raw-answer.js';
 export * from './read-body.js';
+export * from './read-form.js';
 export * from './read-get-body.js';
 export * from './to-api-error.js';
 export * from './unknown-fields.js';

@@ -7,13 +7,14 @@ import { BodyBudget, JsonReader, SMALL_BYTES } from '../bodies/index.js';
 import type { Environment } from '../config/index.js';
 import { ApiError } from '../protocol/index.js';
 import { isPromise } from '../time/index.js';
+import { acceptForms, isForm } from './read-form.js';
 import { WRONG_MEDIA_TYPE } from './to-api-error.js';
 import { UnpackedBody } from './unpacked-body.js';
 
 type Done = (error: Error | null, body?: unknown) => void;
 
 /**
- * Enables JSON bodies, compressed or not. A body passes here from its first byte to its value: the size limit applies
+ * Enables JSON bodies, compressed or not, and forms on the routes that take them. A body passes here from its first byte to its value: the size limit applies
  * before and after decompression, the budget of all bodies until it is parsed.
  */
 export function readJsonBodies(app: NestFastifyApplication, environment: Environment): void {
@@ -24,7 +25,7 @@ export function readJsonBodies(app: NestFastifyApplication, environment: Environ
 
   fastify.addHook('preParsing', (request, reply, payload, done) => {
     normalizeEncoding(request);
-    if (!isParsed(request) || isSmall(request) || payload !== request.raw) {
+    if (!isParsed(request) || isForm(request) || isSmall(request) || payload !== request.raw) {
       done(null, payload);
       return;
     }
@@ -58,6 +59,7 @@ export function readJsonBodies(app: NestFastifyApplication, environment: Environ
       finish(error as Error);
     }
   });
+  acceptForms(fastify);
   // Nest accepts forms by default.
   app.useBodyParser('application/x-www-form-urlencoded', options, (_request, _bytes, done: Done) => {
     done(wrongMediaType());

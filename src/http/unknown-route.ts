@@ -13,11 +13,6 @@ const OTHER_APIS: readonly (readonly [resource: RegExp, name: string, toAdvice: 
   [/^completions$/, 'Completions', useResponses],
   [/^messages(?:\/.*)?$/, 'Anthropic Messages', useResponses],
   [/^embeddings$/, 'Embeddings', () => 'Ask the server of an embedding model for them.'],
-  [
-    /^files(?:\/.*)?$/,
-    'Files',
-    (base) => `Send files in the input of POST ${base}responses: as 'input_file' with 'file_data' or 'file_url'.`,
-  ],
 ];
 
 const METRICS = 'Metrics are at /metrics: here with METRICS=true, and on a port of their own with METRICS_PORT.';

@@ -1,0 +1,103 @@
+import { IsIn, IsInt, IsOptional, IsString, Max, MaxLength, Min, MinLength } from 'class-validator';
+
+import { ApiError } from '../protocol/index.js';
+import type { FilePage } from '../state/index.js';
+import { Closed, compile, listOf, nested, type Query, Satisfies, stringOr, toNumber } from '../validation/index.js';
+
+/** What files may be for. */
+const PURPOSES = ['assistants', 'batch', 'fine-tune', 'vision', 'user_data', 'evals'] as const;
+
+const HOUR_SECONDS = 3600;
+const MONTH_SECONDS = 30 * 24 * HOUR_SECONDS;
+
+/** Longest name of a file, characters. */
+const LONGEST_NAME = 512;
+
+/** When a file expires. */
+@Closed()
+class ExpiresAfter {
+  @IsIn(['created_at'])
+  readonly anchor!: 'created_at';
+
+  @IsInt()
+  @Min(HOUR_SECONDS)
+  @Max(MONTH_SECONDS)
+  readonly seconds!: number;
+}
+
+/** The fields of `POST /files` beside its file. */
+@Closed()
+export class CreateFileFields {
+  @IsIn(PURPOSES)
+  readonly purpose!: (typeof PURPOSES)[number];
+
+  @IsOptional()
+  @Satisfies(nested(ExpiresAfter))
+  readonly expires_after?: ExpiresAfter | null;
+}
+
+/** The query of `GET /files`. */
+export class FileListParameters {
+  @IsInt()
+  @Min(1)
+  @Max(10_000)
+  readonly limit!: number;
+
+  @IsIn(['asc', 'desc'])
+  readonly order!: 'asc' | 'desc';
+
+  @IsOptional()
+  @IsString()
+  @MinLength(1)
+  readonly after?: string;
+
+  @IsOptional()
+  @IsString()
+  @MinLength(1)
+  readonly purpose?: string;
+}
+
+const checkFields = compile(CreateFileFields);
+const checkList = compile(FileListParameters);
+
+/** Reads the fields of a form. Throws ApiError 400 for the first violation. */
+export function readFileFields(fields: ReadonlyMap<string, string>): CreateFileFields {
+  const purpose = fields.get('purpose');
+  const [anchor, seconds] = [fields.get('expires_after[anchor]'), fields.get('expires_after[seconds]')];
+  const parameters = {
+    ...(purpose === undefined ? {} : { purpose }),
+    ...(anchor === undefined && seconds === undefined ? {} : { expires_after: toExpiry(anchor, seconds) }),
+  };
+  checkFields(parameters, { unknownParameters: 'ignore' });
+  return parameters as CreateFileFields;
+}
+
+/** Reads the query of a list of files. Throws ApiError 400 for the first violation. */
+export function readFileList({ limit, order, after, purpose }: Query): FilePage {
+  const parameters = {
+    limit: toNumber(limit ?? 10_000),
+    order: order ?? 'desc',
+    ...(after === undefined ? {} : { after }),
+    ...(purpose === undefined ? {} : { purpose }),
+  };
+  checkList(parameters, { unknownParameters: 'ignore' });
+  return parameters as FilePage;
+}
+
+/** A name as it is stored: a sender may have left it out. */
+export function toFilename(name: string): string {
+  return name === '' ? 'file' : name.slice(0, LONGEST_NAME);
+}
+
+/** Throws ApiError 400 for a form without its file. */
+export function requireFormFile<T>(file: T | undefined, name: string): T {
+  if (file !== undefined) return file;
+  throw ApiError.of('missing_required_parameter', `Missing required parameter: '${name}'.`, { param: name });
+}
+
+function toExpiry(anchor: string | undefined, seconds: string | undefined): object {
+  return {
+    ...(anchor === undefined ? {} : { anchor }),
+    ...(seconds === undefined ? {} : { seconds: toNumber(seconds) }),
+  };
+}

@@ -1,0 +1,15 @@
+import { Module } from '@nestjs/common';
+
+import { HttpModule } from '../http/index.js';
+import { StateModule } from '../state/index.js';
+import { FilesController } from './files.controller.js';
+import { FilesService } from './files.service.js';
+
+/** Files of tenants, and the uploads that become files. */
+@Module({
+  imports: [HttpModule, StateModule],
+  controllers: [FilesController],
+  providers: [FilesService],
+  exports: [FilesService],
+})
+export class FilesModule {}

@@ -1,0 +1,193 @@
+import { createHash } from 'node:crypto';
+
+import { Injectable, Logger } from '@nestjs/common';
+
+import type { Tenant } from '../access/index.js';
+import { Environment } from '../config/index.js';
+import { ApiError, IdGenerator } from '../protocol/index.js';
+import {
+  type FilePage,
+  type FileQuota,
+  type FileRecord,
+  FileQuotaError,
+  FileStore,
+  LibraryBackend,
+  type Page,
+  PIECE_BYTES,
+  StoreUnavailableError,
+} from '../state/index.js';
+import { Clock } from '../time/index.js';
+import { inPieces } from './pieces.js';
+
+/** How long a draft waits for its next piece, ms. */
+const DRAFT_MS = 3_600_000;
+
+/** A content that was received, and that nobody sees yet. */
+export interface Draft {
+  readonly id: string;
+  readonly bytes: number;
+  /** SHA-256 in hexadecimal digits. */
+  readonly sha256: string;
+}
+
+/** What a sender says of a file. */
+export interface FileDescription {
+  readonly filename: string;
+  readonly purpose: string;
+  readonly mimeType: string | null;
+  /** Lifetime in seconds; null: it does not expire. */
+  readonly ttl: number | null;
+}
+
+/** A new file. */
+export interface NewFile extends FileDescription {
+  readonly content: AsyncIterable<Uint8Array>;
+}
+
+/** Is told of a file that its tenant has deleted, before the answer. */
+export type DeletionListener = (tenant: Tenant, fileId: string) => Promise<void>;
+
+/**
+ * Files of tenants, of which no more than a piece is in memory at a time. Files of other tenants are not found: ApiError 404. All methods throw
+ * ApiError 400 `files_not_configured` where no database keeps files, and StoreUnavailableError.
+ */
+@Injectable()
+export class FilesService {
+  private readonly listeners = new Set<DeletionListener>();
+  private readonly logger = new Logger('Files');
+
+  constructor(
+    private readonly library: LibraryBackend,
+    private readonly environment: Environment,
+    private readonly ids: IdGenerator,
+    private readonly clock: Clock,
+  ) {}
+
+  /** The store of files. Throws ApiError 400 `files_not_configured`. */
+  get store(): FileStore {
+    const { files } = this.library;
+    if (files !== undefined) return files;
+    const message = `This server keeps no files: STATE=${this.environment.STATE} needs VECTOR_STORE_URL for them.`;
+    throw ApiError.of('files_not_configured', message);
+  }
+
+  /** What a tenant may have stored. */
+  get quota(): FileQuota {
+    return { bytes: this.environment.FILES_MAX_BYTES, files: this.environment.FILES_MAX_COUNT };
+  }
+
+  /** Calls a function for each file that is deleted from now on; its errors are logged. */
+  onDeleted(listener: DeletionListener): void {
+    this.listeners.add(listener);
+  }
+
+  /** Stores a file. Throws ApiError 413 when it is too long, and FileQuotaError. */
+  async create(tenant: Tenant, { content, ...description }: NewFile): Promise<FileRecord> {
+    return this.keep(tenant, await this.receive(tenant, 'file', content), description);
+  }
+
+  /**
+   * Stores a content as a draft. Throws ApiError 413 when it is longer than `mostBytes`, by default FILES_MAX_FILE_BYTES, FileQuotaError,
+   * and the errors of the content; nothing is stored then.
+   */
+  async receive(
+    tenant: Tenant,
+    prefix: 'file' | 'part',
+    content: AsyncIterable<Uint8Array>,
+    mostBytes = this.environment.FILES_MAX_FILE_BYTES,
+  ): Promise<Draft> {
+    const { store } = this;
+    const id = this.ids.next(prefix);
+    const whole = createHash('sha256');
+    let bytes = 0;
+    // A content that does not fit is refused before all of it has come.
+    const room = this.environment.FILES_MAX_BYTES - (await store.used(tenant)).bytes;
+    try {
+      let position = 0;
+      for await (const piece of inPieces(content, PIECE_BYTES)) {
+        bytes += piece.length;
+        if (bytes > mostBytes) throw tooLarge(mostBytes);
+        if (bytes > room) throw this.full();
+        whole.update(piece);
+        const hash = createHash('sha256').update(piece).digest('hex');
+        await store.append(tenant, id, { position, hash, bytes: piece }, this.clock.now() + DRAFT_MS);
+        position += 1;
+      }
+    } catch (error) {
+      await this.discard(tenant, id);
+      throw error;
+    }
+    return { id, bytes, sha256: whole.digest('hex') };
+  }
+
+  /** Makes a file of a draft. Throws FileQuotaError; nothing is stored then. */
+  async keep(tenant: Tenant, draft: Draft, description: FileDescription): Promise<FileRecord> {
+    const record = this.toRecord(draft, description);
+    try {
+      await this.store.commit(tenant, record, this.quota);
+    } catch (error) {
+      await this.discard(tenant, draft.id);
+      throw error;
+    }
+    return record;
+  }
+
+  /** Drops a draft. Where that fails, the draft goes when its time is over. */
+  async discard(tenant: Tenant, draftId: string): Promise<void> {
+    await this.store.discard(tenant, draftId).catch(() => undefined);
+  }
+
+  /** The record of a content that becomes a file now. */
+  toRecord({ id, bytes, sha256 }: Draft, { ttl, ...description }: FileDescription): FileRecord {
+    const createdAt = this.clock.nowInSeconds();
+    const expiresAt = ttl === null ? null : (createdAt + ttl) * 1000;
+    return { id, createdAt, bytes, sha256, expiresAt, ...description };
+  }
+
+  /** Throws ApiError 404. */
+  async get(tenant: Tenant, fileId: string): Promise<FileRecord> {
+    const file = await this.store.get(tenant, fileId);
+    if (file === undefined) throw ApiError.notFound('File', fileId);
+    return file;
+  }
+
+  /** A page of files. Throws UnknownCursorError. */
+  list(tenant: Tenant, page: FilePage): Promise<Page<FileRecord>> {
+    return this.store.list(tenant, page);
+  }
+
+  /** Deletes a file, and what was made of it. Throws ApiError 404, also the second time. */
+  async delete(tenant: Tenant, fileId: string): Promise<void> {
+    const { store } = this;
+    if (!(await store.delete(tenant, fileId))) throw ApiError.notFound('File', fileId);
+    for (const listener of this.listeners) {
+      await listener(tenant, fileId).catch((error: unknown) => this.logger.error(`${fileId} was deleted`, error));
+    }
+    while (await store.purge());
+  }
+
+  /** The content of a file, piece by piece. Throws ApiError 404, and StoreUnavailableError when it is deleted meanwhile. */
+  async *read(tenant: Tenant, fileId: string): AsyncGenerator<Buffer> {
+    const { bytes } = await this.get(tenant, fileId);
+    yield* this.piecesOf(tenant, fileId, bytes);
+  }
+
+  /** The content of a file or a part with so many bytes. Throws StoreUnavailableError when it is gone. */
+  async *piecesOf(tenant: Tenant, contentId: string, bytes: number): AsyncGenerator<Buffer> {
+    const { store } = this;
+    for (let position = 0, left = bytes; left > 0; position += 1) {
+      const piece = await store.piece(tenant, contentId, position);
+      if (piece === undefined) throw new StoreUnavailableError(`${contentId} was deleted while it was read`);
+      left -= piece.length;
+      yield Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
+    }
+  }
+
+  private full(): ApiError {
+    return new FileQuotaError('bytes').toApiError();
+  }
+}
+
+function tooLarge(most: number): ApiError {
+  return ApiError.of('request_too_large', `The file is larger than ${most} bytes, the most that a file may have here.`);
+}

@@ -1,0 +1,2 @@
+export * from './files.module.js';
+export * from './files.service.js';

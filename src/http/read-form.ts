@@ -1,0 +1,124 @@
+import type { IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
+
+import { Busboy, type BusboyInstance } from '@fastify/busboy';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+
+import { ApiError } from '../protocol/index.js';
+
+/** The route configuration of what takes `multipart/form-data`; its handler reads the form from the raw request. */
+export const FORM_ROUTE = { antiphon: 'form' } as const;
+
+/** Fields beside the file, and their longest value. */
+const LIMITS = { files: 1, fields: 20, fieldSize: 4096, fieldNameSize: 100, headerPairs: 20 };
+
+/** The file of a form. */
+export interface FormFile<T> {
+  readonly filename: string;
+  readonly mimeType: string;
+  /** What `receive` has made of its content. */
+  readonly received: T;
+}
+
+/** A form that was read to its end. */
+export interface Form<T> {
+  readonly fields: ReadonlyMap<string, string>;
+  /** Undefined without one. */
+  readonly file?: FormFile<T>;
+}
+
+/** Leaves bodies of forms to the handlers of routes that take them; others refuse them with 415, as before. */
+export function acceptForms(fastify: FastifyInstance): void {
+  fastify.addContentTypeParser('multipart/form-data', (request, _payload, done) => {
+    if (isForm(request)) done(null);
+    else done(ApiError.of('unsupported_media_type', "Send UTF-8 JSON with 'content-type: application/json'."));
+  });
+}
+
+/** Whether the handler of a request reads its body as a form. */
+export function isForm({ routeOptions, headers }: FastifyRequest): boolean {
+  const { antiphon } = routeOptions.config;
+  return antiphon === FORM_ROUTE.antiphon && /^multipart\/form-data\b/i.test(headers['content-type'] ?? '');
+}
+
+/**
+ * Reads a form whose field `name` is a file. `receive` gets the content while it arrives, before the fields behind it are known, and no more
+ * of it is read than it takes. Throws ApiError 400 for what is no form, 415 for one that is compressed or of another type, and what
+ * `receive` throws; the rest of the request is discarded then.
+ */
+export async function readForm<T>(
+  request: IncomingMessage,
+  name: string,
+  receive: (content: AsyncIterable<Uint8Array>) => Promise<T>,
+): Promise<Form<T>> {
+  const form = open(request);
+  const fields = new Map<string, string>();
+  const { promise: failed, reject: fail } = Promise.withResolvers<never>();
+  // Whoever has failed first is reported; nobody may be waiting yet.
+  failed.catch(() => undefined);
+  let content: Readable | undefined;
+  let file: Promise<FormFile<T>> | undefined;
+  form.on('file', (field, stream, filename = '', _encoding, mimeType) => {
+    if (field !== name || file !== undefined) {
+      fail(ApiError.of('invalid_value', `Expected one file, as '${name}', but got '${field.slice(0, 100)}'.`));
+      stream.resume();
+      return;
+    }
+    content = stream;
+    file = receive(stream).then((received) => ({ filename, mimeType, received }));
+    file.catch(fail);
+  });
+  form.on('field', (field, value, isNameCut, isCut) => {
+    if (isNameCut || isCut) fail(ApiError.of('string_above_max_length', 'A field of the form is too long.'));
+    fields.set(field, value);
+  });
+  for (const limit of ['filesLimit', 'fieldsLimit'] as const) {
+    form.on(limit, () => fail(ApiError.of('invalid_value', `The form has more fields than '${name}' needs.`)));
+  }
+  form.on('error', (error) => fail(malformed(error)));
+  const leave = (): void => {
+    if (!request.complete) fail(new Error('the client has left'));
+  };
+  request.once('close', leave);
+  try {
+    await Promise.race([failed, ended(request, form)]);
+    return { fields, ...(file === undefined ? {} : { file: await Promise.race([failed, file]) }) };
+  } catch (error) {
+    request.unpipe(form);
+    // Discards the rest: the next request comes on the same connection.
+    request.resume();
+    content?.destroy(error instanceof Error ? error : new Error('the form cannot be read'));
+    // What has received a part of the content puts that away first.
+    await file?.catch(() => undefined);
+    throw error;
+  } finally {
+    request.off('close', leave);
+  }
+}
+
+function ended(request: IncomingMessage, form: BusboyInstance): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  form.once('finish', resolve);
+  request.pipe(form);
+  return promise;
+}
+
+function open({ headers }: IncomingMessage): BusboyInstance {
+  const type = headers['content-type'] ?? '';
+  if (!/^multipart\/form-data\b/i.test(type)) {
+    throw ApiError.of('unsupported_media_type', "Send a form with 'content-type: multipart/form-data'.");
+  }
+  if (headers['content-encoding'] !== undefined) {
+    throw ApiError.of('unsupported_content_encoding', 'Forms are not accepted in a compressed form.');
+  }
+  try {
+    return new Busboy({ headers: { ...headers, 'content-type': type }, limits: LIMITS, defCharset: 'utf8' });
+  } catch (error) {
+    throw malformed(error);
+  }
+}
+
+function malformed(cause: unknown): ApiError {
+  const reason = cause instanceof Error ? `: ${cause.message.slice(0, 100)}` : '';
+  return ApiError.of('invalid_value', `The body is not a valid form${reason}.`, { cause });
+}

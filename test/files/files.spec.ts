@@ -1,0 +1,115 @@
+import { randomBytes } from 'node:crypto';
+
+import { describe, expect, it } from '@jest/globals';
+import { toFile } from 'openai';
+
+import { describeService } from '../support/describe-service.js';
+import { startService } from '../support/service.js';
+import { STATES, startServiceIn } from '../support/states.js';
+
+const KEYS = { API_KEYS: 'ada:test,eve:other' };
+const SMALL = { FILES_MAX_FILE_BYTES: '2000000', FILES_MAX_BYTES: '4000000', FILES_MAX_COUNT: '4' };
+
+/** Longer than two pieces, and no multiple of one. */
+const CONTENT = randomBytes(600_001);
+
+describe.each(STATES)('files in $state', ({ open }) => {
+  const start = () => startServiceIn(open, { environment: { ...KEYS, ...SMALL } });
+
+  describeService('with the SDK', start, (service) => {
+    const create = async (content: string | Buffer, name = 'a.txt', more: object = {}) =>
+      service.client().files.create({
+        file: await toFile(typeof content === 'string' ? Buffer.from(content) : content, name),
+        purpose: 'user_data',
+        ...more,
+      });
+
+    it('are stored, read, listed and deleted', async () => {
+      const files = service.client().files;
+      const expiry = { anchor: 'created_at', seconds: 3600 } as const;
+      const created = await create(CONTENT, 'räum 1.bin', { expires_after: expiry });
+      expect(created).toMatchObject({
+        ...{ object: 'file', bytes: CONTENT.length, filename: 'räum 1.bin', purpose: 'user_data' },
+        ...{ status: 'processed', expires_at: created.created_at + 3600 },
+      });
+      expect(await files.retrieve(created.id)).toEqual(created);
+      const content = await files.content(created.id);
+      expect(content.headers.get('content-length')).toBe(String(CONTENT.length));
+      expect(Buffer.from(await content.arrayBuffer()).equals(CONTENT)).toBe(true);
+      const vision = await create('', 'empty.png', { purpose: 'vision' });
+      expect(Buffer.from(await (await files.content(vision.id)).arrayBuffer())).toHaveLength(0);
+      const idsOf = async (query: object): Promise<readonly string[]> => {
+        const ids: string[] = [];
+        for await (const { id } of files.list(query)) ids.push(id);
+        return ids;
+      };
+      expect(await idsOf({ limit: 1, order: 'asc' })).toEqual([created.id, vision.id]);
+      expect(await idsOf({ limit: 1 })).toEqual([vision.id, created.id]);
+      expect(await idsOf({ purpose: 'vision' })).toEqual([vision.id]);
+      // The cursor of the second page has just been deleted.
+      for await (const { id } of files.list({ limit: 1 })) {
+        expect(await files.delete(id)).toEqual({ id, object: 'file', deleted: true });
+      }
+      expect(await idsOf({})).toEqual([]);
+      const gone = { status: 404, message: `404 File with id '${created.id}' not found.` };
+      await expect(files.retrieve(created.id)).rejects.toMatchObject(gone);
+      await expect(files.content(created.id)).rejects.toMatchObject(gone);
+      await expect(files.delete(created.id)).rejects.toMatchObject(gone);
+    });
+
+    it('belong to their tenant', async () => {
+      const { id } = await create('mine');
+      const eve = service.client({ apiKey: 'other' }).files;
+      await expect(eve.retrieve(id)).rejects.toMatchObject({ status: 404 });
+      await expect(eve.content(id)).rejects.toMatchObject({ status: 404 });
+      await expect(eve.delete(id)).rejects.toMatchObject({ status: 404 });
+      expect((await eve.list()).data).toEqual([]);
+      await service.client().files.delete(id);
+    });
+
+    it('are refused as the API refuses', async () => {
+      const refusal = async (promise: Promise<unknown>) =>
+        promise.then(
+          () => 'accepted',
+          ({ status, code, param }: Record<string, unknown>) => [status, code, param],
+        );
+      expect(await refusal(create('a', 'a', { purpose: 'fun' }))).toEqual([400, 'invalid_value', 'purpose']);
+      const expiry = { anchor: 'created_at', seconds: 1 };
+      expect(await refusal(create('a', 'a', { expires_after: expiry }))).toEqual([
+        ...[400, 'integer_below_min_value', 'expires_after.seconds'],
+      ]);
+      expect(await refusal(create(randomBytes(2_000_001)))).toEqual([413, 'request_too_large', null]);
+      const files = await Promise.all([create(randomBytes(1_900_000)), create(randomBytes(1_900_000))]);
+      expect(await refusal(create(randomBytes(1_000_000)))).toEqual([400, 'file_quota_exceeded', null]);
+      const [third, fourth] = [await create('3'), await create('4')];
+      expect(await refusal(create('5'))).toEqual([400, 'file_quota_exceeded', null]);
+      // What was refused takes no room.
+      for (const { id } of [...files, third, fourth]) await service.client().files.delete(id);
+      await service.client().files.delete((await create(randomBytes(2_000_000))).id);
+    });
+
+    it('need a form that has them', async () => {
+      const send = async (headers: Record<string, string>, body: string | FormData): Promise<readonly unknown[]> => {
+        const options = { method: 'POST', headers: { authorization: 'Bearer test', ...headers }, body };
+        const answer = await fetch(`${service.baseURL}/files`, options);
+        const { error } = (await answer.json()) as { error: { code: string; param: string | null } };
+        return [answer.status, error.code, error.param];
+      };
+      const form = new FormData();
+      form.set('purpose', 'user_data');
+      expect(await send({}, form)).toEqual([400, 'missing_required_parameter', 'file']);
+      expect(await send({ 'content-type': 'application/json' }, '{}')).toEqual([415, 'unsupported_media_type', null]);
+      const boundary = { 'content-type': 'multipart/form-data; boundary=b' };
+      expect(await send(boundary, '--b\r\nnonsense')).toEqual([400, 'invalid_value', null]);
+      expect(await send({ 'content-type': 'multipart/form-data' }, '')).toEqual([400, 'invalid_value', null]);
+    });
+  });
+});
+
+it('a state that keeps no files says what it needs', async () => {
+  const { LibraryBackend } = await import('../../src/state/index.js');
+  await using service = await startService({ overrides: [[LibraryBackend, {}]] });
+  await expect(service.client().files.list()).rejects.toMatchObject({
+    ...{ status: 400, code: 'files_not_configured', message: expect.stringContaining('VECTOR_STORE_URL') },
+  });
+});
