@@ -5,17 +5,17 @@ import type { FilePage } from '../state/index.js';
 import { Closed, compile, listOf, nested, type Query, Satisfies, stringOr, toNumber } from '../validation/index.js';
 
 /** What files may be for. */
-const PURPOSES = ['assistants', 'batch', 'fine-tune', 'vision', 'user_data', 'evals'] as const;
+export const PURPOSES = ['assistants', 'batch', 'fine-tune', 'vision', 'user_data', 'evals'] as const;
 
 const HOUR_SECONDS = 3600;
 const MONTH_SECONDS = 30 * 24 * HOUR_SECONDS;
 
 /** Longest name of a file, characters. */
-const LONGEST_NAME = 512;
+export const LONGEST_NAME = 512;
 
 /** When a file expires. */
 @Closed()
-class ExpiresAfter {
+export class ExpiresAfter {
   @IsIn(['created_at'])
   readonly anchor!: 'created_at';
 

@@ -4,12 +4,14 @@ import { HttpModule } from '../http/index.js';
 import { StateModule } from '../state/index.js';
 import { FilesController } from './files.controller.js';
 import { FilesService } from './files.service.js';
+import { UploadsController } from './uploads.controller.js';
+import { UploadsService } from './uploads.service.js';
 
 /** Files of tenants, and the uploads that become files. */
 @Module({
   imports: [HttpModule, StateModule],
-  controllers: [FilesController],
-  providers: [FilesService],
+  controllers: [FilesController, UploadsController],
+  providers: [FilesService, UploadsService],
   exports: [FilesService],
 })
 export class FilesModule {}

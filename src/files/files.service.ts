@@ -14,6 +14,7 @@ import {
   LibraryBackend,
   type Page,
   PIECE_BYTES,
+  requireRoom,
   StoreUnavailableError,
 } from '../state/index.js';
 import { Clock } from '../time/index.js';
@@ -107,7 +108,7 @@ export class FilesService {
       for await (const piece of inPieces(content, PIECE_BYTES)) {
         bytes += piece.length;
         if (bytes > mostBytes) throw tooLarge(mostBytes);
-        if (bytes > room) throw this.full();
+        if (bytes > room) throw new FileQuotaError('bytes');
         whole.update(piece);
         const hash = createHash('sha256').update(piece).digest('hex');
         await store.append(tenant, id, { position, hash, bytes: piece }, this.clock.now() + DRAFT_MS);
@@ -163,7 +164,18 @@ export class FilesService {
     for (const listener of this.listeners) {
       await listener(tenant, fileId).catch((error: unknown) => this.logger.error(`${fileId} was deleted`, error));
     }
-    while (await store.purge());
+    await this.free();
+  }
+
+  /** Frees what was deleted, and what has expired meanwhile. */
+  async free(): Promise<void> {
+    while (await this.store.purge());
+  }
+
+  /** Throws FileQuotaError when a file with so many bytes would not fit. */
+  async requireRoom(tenant: Tenant, bytes: number): Promise<void> {
+    const used = await this.store.used(tenant);
+    requireRoom({ bytes: used.bytes + bytes, files: used.files + 1 }, this.quota);
   }
 
   /** The content of a file, piece by piece. Throws ApiError 404, and StoreUnavailableError when it is deleted meanwhile. */
@@ -181,10 +193,6 @@ export class FilesService {
       left -= piece.length;
       yield Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
     }
-  }
-
-  private full(): ApiError {
-    return new FileQuotaError('bytes').toApiError();
   }
 }
 

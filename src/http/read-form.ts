@@ -65,6 +65,8 @@ export async function readForm<T>(
       return;
     }
     content = stream;
+    // `receive` may have failed before it read anything: nobody else listens then.
+    stream.on('error', () => undefined);
     file = receive(stream).then((received) => ({ filename, mimeType, received }));
     file.catch(fail);
   });

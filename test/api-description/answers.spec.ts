@@ -101,6 +101,23 @@ describeService('what the service answers', DESCRIBED, (service) => {
     await call('deleteResponse', `responses/${String(second.id)}`);
     await using socket = await SocketClient.open(service);
     await socket.turn(OPEN);
+    const form = (name: string): FormData => {
+      const data = new FormData();
+      data.set(name, new Blob(['Hi']), 'a.txt');
+      data.set('purpose', 'user_data');
+      return data;
+    };
+    const file = await call('createFile', 'files', form('file'));
+    await call('listFiles', 'files');
+    await call('getFile', `files/${String(file.id)}`);
+    answered.set('getFileContent', await (await fetch(`${service.baseURL}/files/${String(file.id)}/content`)).text());
+    await call('deleteFile', `files/${String(file.id)}`);
+    const announced = { bytes: 2, filename: 'a.txt', mime_type: 'text/plain', purpose: 'user_data' };
+    const upload = await call('createUpload', 'uploads', announced);
+    const part = await call('createUploadPart', `uploads/${String(upload.id)}/parts`, form('data'));
+    await call('completeUpload', `uploads/${String(upload.id)}/complete`, { part_ids: [part.id] });
+    const another = await call('createUpload', 'uploads', announced);
+    await call('cancelUpload', `uploads/${String(another.id)}/cancel`);
     const connections = await call('listConnections', 'connections');
     await call('retireConnection', `connections/${String((connections.data as readonly Json[])[0]?.id)}`);
     await call('createSocketToken', 'socket_tokens', { origin: 'https://app.example.com' });

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 
 import { describe, expect, it } from '@jest/globals';
 import { toFile } from 'openai';
@@ -55,6 +55,40 @@ describe.each(STATES)('files in $state', ({ open }) => {
       await expect(files.retrieve(created.id)).rejects.toMatchObject(gone);
       await expect(files.content(created.id)).rejects.toMatchObject(gone);
       await expect(files.delete(created.id)).rejects.toMatchObject(gone);
+    });
+
+    it('are uploaded in parts, in the order that completes them', async () => {
+      const { uploads, files } = service.client();
+      const [first, second] = [CONTENT.subarray(0, 300_000), CONTENT.subarray(300_000)];
+      const about = { filename: 'big.bin', mime_type: 'text/plain', purpose: 'user_data' } as const;
+      const upload = await uploads.create({ ...about, bytes: CONTENT.length });
+      expect(upload).toMatchObject({ object: 'upload', status: 'pending', expires_at: upload.created_at + 3600 });
+      const add = async (data: Buffer) => (await uploads.parts.create(upload.id, { data: await toFile(data) })).id;
+      const [late, early] = [await add(second), await add(first)];
+      const md5 = createHash('md5').update(CONTENT).digest('hex');
+      const complete = (part_ids: string[], digest = md5) => uploads.complete(upload.id, { part_ids, md5: digest });
+      for (const [ids, param] of [
+        [[early], 'part_ids'],
+        [[early, 'part_none'], 'part_ids[1]'],
+        [[early, early], 'part_ids'],
+        [[late, early], 'md5'],
+      ] as const) {
+        await expect(complete([...ids])).rejects.toMatchObject({ status: 400, code: 'invalid_value', param });
+      }
+      const eve = service.client({ apiKey: 'other' }).uploads;
+      await expect(eve.complete(upload.id, { part_ids: [early, late] })).rejects.toMatchObject({ status: 404 });
+      const completed = await complete([early, late]);
+      expect(completed).toMatchObject({ status: 'completed', file: { filename: 'big.bin', bytes: CONTENT.length } });
+      // A client that has not got the answer asks again.
+      expect(await complete([early, late])).toEqual(completed);
+      const id = completed.file?.id ?? '';
+      expect(Buffer.from(await (await files.content(id)).arrayBuffer()).equals(CONTENT)).toBe(true);
+      await expect(uploads.cancel(upload.id)).rejects.toMatchObject({ status: 400 });
+      await expect(add(first)).rejects.toMatchObject({ status: 400 });
+      const other = await uploads.create({ ...about, bytes: 1 });
+      expect(await uploads.cancel(other.id)).toMatchObject({ id: other.id, status: 'cancelled' });
+      await expect(uploads.complete(other.id, { part_ids: ['a'] })).rejects.toMatchObject({ status: 400 });
+      await files.delete(id);
     });
 
     it('belong to their tenant', async () => {

@@ -21,8 +21,8 @@ const ALL: readonly TestedBackend[] = [
   // Where there is no Redis it is left out, which redis-start.spec.ts says.
   ...(HAS_REDIS
     ? [
-        { name: 'redis', open: () => openRedis(), forgetsUsage: true },
-        { name: 'redis cluster', open: () => openRedis(CLUSTER_URL), forgetsUsage: true },
+        { name: 'redis', open: () => openRedis(), without: ['files'] as const, forgetsUsage: true },
+        { name: 'redis cluster', open: () => openRedis(CLUSTER_URL), without: ['files'] as const, forgetsUsage: true },
       ]
     : []),
 ];

@@ -47,12 +47,13 @@ export class ApiClient {
     return (body['data'] as readonly { readonly id: string }[]).map(({ id }) => id);
   }
 
-  /** Sends a request, with a JSON body if there is one. */
+  /** Sends a request, with a form or a JSON body if there is one. */
   async send(method: string, path: string, body?: unknown): Promise<ApiAnswer> {
+    const isJson = body !== undefined && !(body instanceof FormData);
     const answer = await fetch(`${this.baseURL}/${path}`, {
       method,
-      headers: { ...this.headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      headers: { ...this.headers, ...(isJson ? { 'content-type': 'application/json' } : {}) },
+      ...(body === undefined ? {} : { body: isJson ? JSON.stringify(body) : body }),
     });
     return { status: answer.status, headers: answer.headers, body: (await answer.json()) as ApiAnswer['body'] };
   }

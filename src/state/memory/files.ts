@@ -78,7 +78,8 @@ export class MemoryFileStore extends FileStore {
   override async commit(tenant: Tenant, record: FileRecord, quota: FileQuota): Promise<void> {
     const draft = this.contents.get(tenantKey(tenant, record.id));
     if ((draft?.bytes ?? 0) !== record.bytes) throw new StoreUnavailableError(`the draft ${record.id} is gone`);
-    const { bytes, files } = await this.used(tenant);
+    // Nothing is awaited between the look and the deed.
+    const { bytes, files } = this.usedBy(tenant);
     requireRoom({ bytes, files: files + 1 }, quota);
     this.show(draft ?? this.add(tenant, record.id), record);
   }
@@ -119,13 +120,7 @@ export class MemoryFileStore extends FileStore {
   }
 
   override async used(tenant: Tenant): Promise<FileUsage> {
-    let [bytes, files] = [0, 0];
-    for (const content of this.contents.values()) {
-      if (content.tenant !== tenant || !this.isAlive(content)) continue;
-      bytes += content.bytes;
-      if (content.record !== null) files += 1;
-    }
-    return { bytes, files };
+    return this.usedBy(tenant);
   }
 
   override async createUpload(tenant: Tenant, upload: UploadRecord): Promise<void> {
@@ -133,12 +128,11 @@ export class MemoryFileStore extends FileStore {
   }
 
   override async upload(tenant: Tenant, uploadId: string): Promise<UploadRecord | undefined> {
-    const upload = this.uploads.get(tenantKey(tenant, uploadId));
-    return upload !== undefined && upload.expiresAt > this.clock.now() ? upload : undefined;
+    return this.find(tenant, uploadId);
   }
 
   override async addPart(tenant: Tenant, uploadId: string, partId: string): Promise<boolean> {
-    const upload = await this.upload(tenant, uploadId);
+    const upload = this.find(tenant, uploadId);
     if (upload?.status !== 'pending') return false;
     const part = this.contents.get(tenantKey(tenant, partId));
     if (part === undefined) throw new StoreUnavailableError(`the draft ${partId} is gone`);
@@ -158,13 +152,13 @@ export class MemoryFileStore extends FileStore {
     record: FileRecord,
     quota: FileQuota,
   ): Promise<boolean> {
-    const upload = await this.upload(tenant, uploadId);
+    const upload = this.find(tenant, uploadId);
     const parts = new Map([...this.partsOf(tenant, uploadId)].map((part) => [part.id, part]));
     const joined = partIds.map((id) => parts.get(id));
     if (upload?.status !== 'pending' || !joined.every((part) => part !== undefined)) return false;
     const bytes = joined.reduce((sum, part) => sum + part.bytes, 0);
     if (bytes !== record.bytes) return false;
-    const used = await this.used(tenant);
+    const used = this.usedBy(tenant);
     requireRoom({ bytes: used.bytes, files: used.files + 1 }, quota);
     const file = this.add(tenant, record.id);
     for (const part of joined) {
@@ -179,7 +173,7 @@ export class MemoryFileStore extends FileStore {
   }
 
   override async cancel(tenant: Tenant, uploadId: string): Promise<boolean> {
-    const upload = await this.upload(tenant, uploadId);
+    const upload = this.find(tenant, uploadId);
     if (upload?.status !== 'pending') return false;
     this.uploads.set(tenantKey(tenant, uploadId), { ...upload, status: 'cancelled' });
     for (const part of [...this.partsOf(tenant, uploadId)]) this.free(part);
@@ -191,6 +185,21 @@ export class MemoryFileStore extends FileStore {
     for (const [key, { expiresAt }] of this.uploads) if (expiresAt <= now) this.uploads.delete(key);
     for (const content of [...this.contents.values()]) if (!this.isAlive(content)) this.free(content);
     return false;
+  }
+
+  private usedBy(tenant: Tenant): FileUsage {
+    let [bytes, files] = [0, 0];
+    for (const content of this.contents.values()) {
+      if (content.tenant !== tenant || !this.isAlive(content)) continue;
+      bytes += content.bytes;
+      if (content.record !== null) files += 1;
+    }
+    return { bytes, files };
+  }
+
+  private find(tenant: Tenant, uploadId: string): UploadRecord | undefined {
+    const upload = this.uploads.get(tenantKey(tenant, uploadId));
+    return upload !== undefined && upload.expiresAt > this.clock.now() ? upload : undefined;
   }
 
   private add(tenant: Tenant, id: string): Content {

@@ -15,6 +15,7 @@ export type StateContractName =
   | 'runs'
   | 'limits'
   | 'usage'
+  | 'files'
   | 'transfer';
 
 type Step = () => unknown;

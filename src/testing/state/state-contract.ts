@@ -11,6 +11,7 @@ import { DELETION } from './parts/deletion.js';
 import { EVENT_LOG } from './parts/event-log.js';
 import { EXPIRY } from './parts/expiry.js';
 import { FENCING } from './parts/fencing.js';
+import { FILES } from './parts/files.js';
 import { GIVEN_ITEMS } from './parts/given-items.js';
 import { GONE_CURSORS } from './parts/gone-cursors.js';
 import { INPUT_ITEMS } from './parts/input-items.js';
@@ -76,6 +77,7 @@ const PARTS = [
   JOB_QUEUE,
   SHARED_LIMITS,
   USAGE,
+  FILES,
   TRANSFER,
 ];
 

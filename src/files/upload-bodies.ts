@@ -1,0 +1,81 @@
+import {
+  ArrayMaxSize,
+  ArrayNotEmpty,
+  IsArray,
+  IsIn,
+  IsInt,
+  IsOptional,
+  IsString,
+  Max,
+  MaxLength,
+  Min,
+  MinLength,
+} from 'class-validator';
+
+import { type CheckOptions, Closed, compile, nested, requireObject, Satisfies } from '../validation/index.js';
+import { ExpiresAfter, LONGEST_NAME, PURPOSES } from './file-bodies.js';
+
+/** Most bytes of a file that is uploaded in parts. */
+const MAX_UPLOAD_BYTES = 8 * 1024 ** 3;
+
+/** Most parts of an upload. */
+const MAX_PARTS = 10_000;
+
+/** The body of `POST /uploads`. */
+@Closed()
+export class CreateUploadBody {
+  @IsInt()
+  @Min(1)
+  @Max(MAX_UPLOAD_BYTES)
+  readonly bytes!: number;
+
+  @IsString()
+  @MinLength(1)
+  @MaxLength(LONGEST_NAME)
+  readonly filename!: string;
+
+  @IsString()
+  @MinLength(1)
+  @MaxLength(255)
+  readonly mime_type!: string;
+
+  @IsIn(PURPOSES)
+  readonly purpose!: (typeof PURPOSES)[number];
+
+  @IsOptional()
+  @Satisfies(nested(ExpiresAfter))
+  readonly expires_after?: ExpiresAfter | null;
+}
+
+/** The body of `POST /uploads/{id}/complete`. */
+@Closed()
+export class CompleteUploadBody {
+  /** In the order of the file. */
+  @IsArray()
+  @ArrayNotEmpty()
+  @ArrayMaxSize(MAX_PARTS)
+  @IsString({ each: true })
+  readonly part_ids!: readonly string[];
+
+  /** Of the file, in hexadecimal digits. */
+  @IsOptional()
+  @IsString()
+  readonly md5?: string | null;
+}
+
+const checkCreation = compile(CreateUploadBody);
+const checkCompletion = compile(CompleteUploadBody);
+
+/** Checks a body and returns it. Throws ApiError 400 for the first violation. */
+export function validateCreateUpload(body: unknown, options: CheckOptions): CreateUploadBody {
+  const members = requireObject(body);
+  checkCreation(members, options);
+  return members as unknown as CreateUploadBody;
+}
+
+/** Checks a body and returns it. Throws ApiError 400 for the first violation. */
+export function validateCompleteUpload(body: unknown, options: CheckOptions): CompleteUploadBody {
+  const members = requireObject(body);
+  checkCompletion(members, options);
+  return members as unknown as CompleteUploadBody;
+}

@@ -1,0 +1,235 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+
+import type { Tenant } from '../../../access/index.js';
+import { FileQuotaError, type FileRecord, type FileStore, type UploadRecord } from '../../../state/index.js';
+import { requireAlike } from '../assertions.js';
+import { part } from '../part.js';
+import { newTenant } from '../records.js';
+import type { TestedState } from '../tested-state.js';
+
+const HOUR_MS = 3_600_000;
+const PLENTY = { bytes: 1_000_000, files: 100 };
+
+const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+/** Files are kept in pieces, as long as something needs them. */
+export const FILES = part('files', 'files', ({ open, it, describe, beforeAll, beforeEach, afterAll }) => {
+  let opened: TestedState;
+  let files: FileStore;
+  let tenant: Tenant;
+
+  beforeAll(async () => {
+    opened = await open();
+    if (opened.backend.files === undefined) throw new Error('the backend has no FileStore');
+    files = opened.backend.files;
+  });
+  beforeEach(() => (tenant = newTenant()));
+  afterAll(() => opened.close());
+
+  const now = (): number => opened.clock.now();
+
+  async function write(draftId: string, ...pieces: readonly string[]): Promise<void> {
+    for (const [position, text] of pieces.entries()) {
+      const piece = { position, hash: digest(text), bytes: new TextEncoder().encode(text) };
+      await files.append(tenant, draftId, piece, now() + HOUR_MS);
+    }
+  }
+
+  function recordOf(id: string, bytes: number, parts: Partial<FileRecord> = {}): FileRecord {
+    const createdAt = Math.floor(now() / 1000);
+    const about = { filename: `${id}.txt`, purpose: 'user_data', mimeType: null, sha256: digest(id), expiresAt: null };
+    return { id, createdAt, bytes, ...about, ...parts };
+  }
+
+  async function create(id: string, pieces: readonly string[], parts: Partial<FileRecord> = {}): Promise<FileRecord> {
+    await write(id, ...pieces);
+    const record = recordOf(id, pieces.join('').length, parts);
+    await files.commit(tenant, record, PLENTY);
+    return record;
+  }
+
+  async function read(id: string, of = tenant): Promise<readonly string[]> {
+    const texts: string[] = [];
+    for (;;) {
+      const piece = await files.piece(of, id, texts.length);
+      if (piece === undefined) return texts;
+      texts.push(new TextDecoder().decode(piece));
+    }
+  }
+
+  async function purge(): Promise<void> {
+    while (await files.purge());
+  }
+
+  it('have the pieces of their draft, and nobody sees a draft', async () => {
+    await write('a', 'one', 'two', 'one');
+    requireAlike(await files.get(tenant, 'a'), undefined);
+    requireAlike((await files.list(tenant, { limit: 10, order: 'asc' })).data, []);
+    requireAlike(await files.delete(tenant, 'a'), false);
+    requireAlike(await files.used(tenant), { bytes: 9, files: 0 });
+    const record = recordOf('a', 9, { filename: 'half \uD800 a "name"\0', mimeType: 'text/plain' });
+    await files.commit(tenant, record, PLENTY);
+    requireAlike(await files.get(tenant, 'a'), record);
+    requireAlike(await read('a'), ['one', 'two', 'one']);
+    requireAlike(await files.used(tenant), { bytes: 9, files: 1 });
+    // What a file has is no draft any more.
+    await files.discard(tenant, 'a');
+    requireAlike(await read('a'), ['one', 'two', 'one']);
+  });
+
+  it('may be empty', async () => {
+    const record = await create('empty', []);
+    requireAlike(await files.get(tenant, 'empty'), record);
+    requireAlike(await read('empty'), []);
+  });
+
+  it('are those of their tenant', async () => {
+    await create('a', ['mine']);
+    const other = newTenant();
+    requireAlike(await files.get(other, 'a'), undefined);
+    requireAlike(await read('a', other), []);
+    requireAlike(await files.delete(other, 'a'), false);
+    requireAlike((await files.list(other, { limit: 10, order: 'asc' })).data, []);
+    requireAlike(await files.used(other), { bytes: 0, files: 0 });
+    requireAlike(await read('a'), ['mine']);
+  });
+
+  it('are not stored beyond the quota, also when they come at once', async () => {
+    await create('a', ['12345']);
+    await write('b', '12345');
+    const commit = (id: string, quota: object): Promise<void> =>
+      files.commit(tenant, recordOf(id, 5), { ...PLENTY, ...quota });
+    await assert.rejects(commit('b', { bytes: 9 }), FileQuotaError);
+    await assert.rejects(commit('b', { files: 1 }), FileQuotaError);
+    await commit('b', { bytes: 10, files: 2 });
+    const ids = ['c', 'd', 'e', 'f', 'g'];
+    for (const id of ids) await write(id, '12345');
+    const outcomes = await Promise.allSettled(ids.map((id) => commit(id, { files: 4 })));
+    assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 2);
+    requireAlike((await files.used(tenant)).files, 4);
+  });
+
+  it('share pieces, which go with the last that has them', async () => {
+    await create('a', ['same', 'a']);
+    await create('b', ['same', 'b']);
+    requireAlike(await files.delete(tenant, 'a'), true);
+    requireAlike(await files.get(tenant, 'a'), undefined);
+    requireAlike(await read('a'), []);
+    requireAlike(await files.delete(tenant, 'a'), false);
+    await purge();
+    requireAlike(await read('b'), ['same', 'b']);
+    // A new one with the pieces of a deleted one has them.
+    await create('c', ['a', 'same']);
+    await files.delete(tenant, 'b');
+    await purge();
+    requireAlike(await read('c'), ['a', 'same']);
+    requireAlike(await files.used(tenant), { bytes: 5, files: 1 });
+  });
+
+  it('are written and deleted at once, and have what they should', async () => {
+    const ids = Array.from({ length: 8 }, (_, index) => `f${index}`);
+    await Promise.all(
+      ids.map(async (id) => {
+        await create(id, ['same', 'other', id]);
+        if (id > 'f3') {
+          await files.delete(tenant, id);
+          await purge();
+        }
+      }),
+    );
+    for (const id of ids.slice(0, 4)) requireAlike(await read(id), ['same', 'other', id]);
+  });
+
+  it('expire, as drafts do', async () => {
+    await create('a', ['a'], { expiresAt: now() + 1000 });
+    await write('draft', 'b');
+    opened.clock.advance(1000);
+    requireAlike(await files.get(tenant, 'a'), undefined);
+    requireAlike(await read('a'), []);
+    opened.clock.advance(HOUR_MS);
+    await purge();
+    requireAlike(await files.used(tenant), { bytes: 0, files: 0 });
+    await assert.rejects(files.commit(tenant, recordOf('draft', 1), PLENTY));
+  });
+
+  it('are listed in pages, in both directions and by purpose, also behind one that was just deleted', async () => {
+    const ids = ['a', 'b', 'c', 'd', 'e'];
+    for (const id of ids) {
+      await create(id, [id], { purpose: id < 'c' ? 'vision' : 'user_data' });
+      if (id === 'b') opened.clock.advance(5000);
+    }
+    const page = async (query: object): Promise<readonly [string, boolean]> => {
+      const { data, hasMore } = await files.list(tenant, { limit: 2, order: 'asc', ...query });
+      return [data.map(({ id }) => id).join(''), hasMore];
+    };
+    requireAlike(await page({}), ['ab', true]);
+    requireAlike(await page({ after: 'b' }), ['cd', true]);
+    requireAlike(await page({ after: 'd' }), ['e', false]);
+    requireAlike(await page({ order: 'desc', after: 'd' }), ['cb', true]);
+    requireAlike(await page({ purpose: 'vision' }), ['ab', false]);
+    await files.delete(tenant, 'b');
+    await purge();
+    requireAlike(await page({ after: 'b' }), ['cd', true]);
+    await assert.rejects(page({ after: 'nobody' }), { name: 'UnknownCursorError' });
+  });
+
+  describe('that are uploaded in parts', () => {
+    const upload = (id: string, parts: Partial<UploadRecord> = {}): UploadRecord => ({
+      ...{ id, createdAt: Math.floor(now() / 1000), bytes: 6, filename: 'a.txt', purpose: 'user_data' },
+      ...{ mimeType: 'text/plain', expiresAt: now() + HOUR_MS, fileTtl: null, status: 'pending', file: null },
+      ...parts,
+    });
+
+    async function addPart(uploadId: string, partId: string, ...pieces: readonly string[]): Promise<boolean> {
+      await write(partId, ...pieces);
+      return files.addPart(tenant, uploadId, partId);
+    }
+
+    it('have the parts in the order that is asked for', async () => {
+      const begun = upload('u');
+      await files.createUpload(tenant, begun);
+      requireAlike(await files.upload(tenant, 'u'), begun);
+      requireAlike(await files.upload(newTenant(), 'u'), undefined);
+      requireAlike(await addPart('u', 'first', 'ab', 'c'), true);
+      requireAlike(await addPart('u', 'left out', 'x'), true);
+      requireAlike(await addPart('u', 'second', 'def'), true);
+      requireAlike([...(await files.parts(tenant, 'u'))].sort(), [
+        ['first', 3],
+        ['left out', 1],
+        ['second', 3],
+      ]);
+      const record = recordOf('joined', 6);
+      const complete = (ids: readonly string[], quota = PLENTY): Promise<boolean> =>
+        files.complete(tenant, 'u', ids, record, quota);
+      requireAlike(await complete(['second', 'nobody']), false);
+      requireAlike(await complete(['second']), false);
+      await assert.rejects(complete(['second', 'first'], { bytes: 5, files: 1 }), FileQuotaError);
+      requireAlike(await complete(['second', 'first']), true);
+      requireAlike(await read('joined'), ['def', 'ab', 'c']);
+      requireAlike(await files.get(tenant, 'joined'), record);
+      requireAlike(await files.upload(tenant, 'u'), { ...begun, status: 'completed', file: record });
+      requireAlike(await complete(['second', 'first']), false);
+      await purge();
+      requireAlike(await read('joined'), ['def', 'ab', 'c']);
+      requireAlike(await files.used(tenant), { bytes: 6, files: 1 });
+    });
+
+    it('take no more parts once they were cancelled, or have expired', async () => {
+      await files.createUpload(tenant, upload('u'));
+      await addPart('u', 'part', 'abc');
+      requireAlike(await files.cancel(tenant, 'u'), true);
+      requireAlike(await files.cancel(tenant, 'u'), false);
+      requireAlike((await files.upload(tenant, 'u'))?.status, 'cancelled');
+      requireAlike(await addPart('u', 'late', 'abc'), false);
+      await files.createUpload(tenant, upload('v'));
+      await addPart('v', 'other part', 'abc');
+      opened.clock.advance(HOUR_MS);
+      requireAlike(await files.upload(tenant, 'v'), undefined);
+      requireAlike(await addPart('v', 'later', 'abc'), false);
+      opened.clock.advance(HOUR_MS);
+      await purge();
+      requireAlike(await files.used(tenant), { bytes: 0, files: 0 });
+    });
+  });
+});
