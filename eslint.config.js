@@ -23,6 +23,11 @@ export default tseslint.config(
     },
   },
   {
+    // The one table of variables: two lines each.
+    files: ['src/config/environment.ts'],
+    rules: { 'max-lines': 'off' },
+  },
+  {
     files: ['src/**/*.ts', 'bench/**/*.ts'],
     ignores: ['src/**/*.spec.ts'],
     plugins: { jsdoc },

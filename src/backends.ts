@@ -2,10 +2,11 @@ import { Environment, EnvironmentError } from './config/index.js';
 import { POSTGRES_PACKAGES, requirePackages } from './require-packages.js';
 import type { Seam } from './seams/index.js';
 import { type LibraryBackend, MemoryBackend, type StateBackend } from './state/index.js';
+import type { DatabaseSettings } from './state/postgres/index.js';
 import { Clock } from './time/index.js';
 
 /** Begins a VECTOR_STORE_URL that names the directory of a file. */
-const SQLITE_SCHEME = 'sqlite:';
+export const SQLITE_SCHEME = 'sqlite:';
 
 /** State backends, by the value of STATE that selects them. */
 export type Backends = Readonly<Record<string, Seam<StateBackend>>>;
@@ -65,18 +66,31 @@ export function selectBackend(name: string, own: Backends = {}): Seam<StateBacke
  * Throws EnvironmentError when a package that it needs is not installed.
  */
 export async function libraryOf(
-  state: StateBackend,
+  state: LibraryBackend,
   environment: Environment,
   clock: Clock,
-): Promise<StateBackend | LibraryBackend> {
+): Promise<LibraryBackend> {
   const { VECTOR_STORE_URL: url } = environment;
   if (state.files !== undefined) return state;
   if (url === '') return {};
   if (url.startsWith(SQLITE_SCHEME)) {
     const { SqliteBackend } = await import('./state/sqlite/index.js');
-    return new SqliteBackend({ ...environment, STATE_DIR: url.slice(SQLITE_SCHEME.length) }, clock);
+    return new SqliteBackend(
+      { STATE_DIR: url.slice(SQLITE_SCHEME.length), CONTEXT_MAX_BYTES: environment.CONTEXT_MAX_BYTES },
+      clock,
+    );
   }
   requirePackages('VECTOR_STORE_URL', ...POSTGRES_PACKAGES);
   const { PostgresBackend } = await import('./state/postgres/index.js');
-  return new PostgresBackend({ ...environment, DATABASE_URL: url, DATABASE_DIRECT_URL: '' }, clock);
+  return new PostgresBackend(libraryDatabase(environment), clock);
+}
+
+/** The variables of the database that VECTOR_STORE_URL names. */
+export function libraryDatabase(environment: Environment): DatabaseSettings {
+  const { VECTOR_STORE_URL: DATABASE_URL, DATABASE_POOL_SIZE, DATABASE_MIGRATE, CONTEXT_MAX_BYTES } = environment;
+  const { DATABASE_CONNECT_TIMEOUT_MS, DATABASE_STATEMENT_TIMEOUT_MS } = environment;
+  return {
+    ...{ DATABASE_URL, DATABASE_DIRECT_URL: '', DATABASE_POOL_SIZE, DATABASE_MIGRATE, CONTEXT_MAX_BYTES },
+    ...{ DATABASE_CONNECT_TIMEOUT_MS, DATABASE_STATEMENT_TIMEOUT_MS },
+  };
 }

@@ -162,7 +162,7 @@ const ADDRESSES = [
 
 /** Warns of settings that are valid, but maybe not meant. */
 function warnOf(environment: Environment, isOpen: boolean): void {
-  const { ALLOW_OPEN, STATE, WORKERS } = environment;
+  const { ALLOW_OPEN, STATE, VECTOR_STORE_URL, WORKERS } = environment;
   const logger = new Logger('Antiphon');
   if (isOpen) {
     const reach = ALLOW_OPEN ? 'any client that reaches the port can use it' : 'only this machine can use it';
@@ -173,6 +173,12 @@ function warnOf(environment: Environment, isOpen: boolean): void {
     if (place !== undefined && STATE !== state && environment[name] !== '') {
       logger.warn(`${name} is ignored: STATE=${STATE} stores everything in ${place}`);
     }
+  }
+  if (STATE === 'redis' && VECTOR_STORE_URL === '') {
+    logger.warn('STATE=redis keeps no files: the Files API needs VECTOR_STORE_URL');
+  }
+  if (STATE !== 'redis' && place !== undefined && VECTOR_STORE_URL !== '') {
+    logger.warn(`VECTOR_STORE_URL is ignored: STATE=${STATE} keeps files in ${place}`);
   }
   if (WORKERS > 1 && !cluster.isWorker) {
     logger.warn('WORKERS is ignored: an embedded service runs in one process');

@@ -5,7 +5,7 @@ import { Logger, type LoggerService } from '@nestjs/common';
 import type { ModuleRef } from '@nestjs/core';
 
 import { ApiKeys } from './access/index.js';
-import { selectBackend } from './backends.js';
+import { libraryDatabase, selectBackend, SQLITE_SCHEME } from './backends.js';
 import { type Environment, EnvironmentError } from './config/index.js';
 import { Documents } from './documents/index.js';
 import { LimitRules } from './limits/limit-rules.js';
@@ -21,6 +21,7 @@ import { SIMULATOR, SimulatorOptions, SimulatorProvider, type SimulatorVariables
 import { findScriptFaults } from './simulator/script/check-script.js';
 import { describeStartFailure } from './start-failure.js';
 import { type StateBackend, StateStartError } from './state/index.js';
+import type { DatabaseSettings } from './state/postgres/index.js';
 import { SystemClock } from './time/index.js';
 import { requireSpanExporter } from './tracing/index.js';
 import { WebSearch } from './web-search/index.js';
@@ -61,6 +62,7 @@ export async function checkSetup(
     () => checkMcpServers(environment),
     () => checkWebSearch(environment),
     () => checkState(environment),
+    () => checkLibrary(environment),
     () => checkExporters(environment),
   ];
   let faults = 0;
@@ -236,20 +238,29 @@ async function checkState(environment: Environment): Promise<readonly Finding[]>
   if (STATE === 'postgres') return checkDatabase(environment);
   if (STATE === 'redis') {
     const { RedisBackend } = await import('./state/redis/index.js');
-    await reach(STATE, new RedisBackend(environment, clock));
+    await reach(`STATE: ${STATE}`, new RedisBackend(environment, clock));
   }
   return [ok(`STATE: ${STATE}${STATE === 'redis' ? ' is reached' : ''}`)];
 }
 
-async function checkDatabase(environment: Environment): Promise<readonly Finding[]> {
+/** Whether the database of files and vector stores can be reached, where it is one of its own. Creates no file. */
+async function checkLibrary(environment: Environment): Promise<readonly Finding[]> {
+  const { STATE, VECTOR_STORE_URL: url } = environment;
+  if (STATE !== 'redis') return [];
+  if (url === '') return [warning('STATE: redis keeps no files: set VECTOR_STORE_URL for them')];
+  if (url.startsWith(SQLITE_SCHEME)) return [await checkDirectory(resolve(url.slice(SQLITE_SCHEME.length)))];
+  return checkDatabase(libraryDatabase(environment), 'VECTOR_STORE_URL');
+}
+
+async function checkDatabase(environment: DatabaseSettings, variable = 'STATE'): Promise<readonly Finding[]> {
   const { pendingMigrations, PostgresBackend } = await import('./state/postgres/index.js');
   const pending = await pendingMigrations(environment);
   if (pending.length === 0) {
-    await reach('postgres', new PostgresBackend(environment, clock));
-    return [ok('STATE: postgres is reached, and its schema is up to date')];
+    await reach(`${variable}: postgres`, new PostgresBackend(environment, clock));
+    return [ok(`${variable}: postgres is reached, and its schema is up to date`)];
   }
   const names = pending.length > 3 ? `${pending.slice(0, 3).join(', ')} …` : pending.join(', ');
-  const text = `STATE: postgres is reached, and lacks ${pending.length} migrations (${names})`;
+  const text = `${variable}: postgres is reached, and lacks ${pending.length} migrations (${names})`;
   return environment.DATABASE_MIGRATE
     ? [warning(`${text}: the next start applies them`)]
     : [fault(`${text}: run 'npm run migrate'`)];
@@ -261,7 +272,7 @@ async function reach(state: string, backend: StateBackend): Promise<void> {
   try {
     await backend.responses.check();
   } catch (error) {
-    throw new StateStartError(`STATE: ${state} is not available: ${(error as Error).message}`, { cause: error });
+    throw new StateStartError(`${state} is not available: ${(error as Error).message}`, { cause: error });
   } finally {
     await backend.stop();
   }

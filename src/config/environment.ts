@@ -522,6 +522,10 @@ export class Environment {
   @WholeNumber(1)
   readonly FILES_MAX_FILE_BYTES: number = 512 * MEGABYTE;
 
+  /** Most bytes of all files that a turn gives its model. */
+  @WholeNumber(1)
+  readonly FILE_INPUT_MAX_BYTES: number = 50 * MEGABYTE;
+
   /** Most bytes of all files of a tenant; what is being uploaded counts. Beyond it files are refused with 400 `file_quota_exceeded`. */
   @WholeNumber(1)
   readonly FILES_MAX_BYTES: number = 10 * 1024 * MEGABYTE;

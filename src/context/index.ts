@@ -7,6 +7,7 @@ export * from './continuation.js';
 export * from './continuation-cache.js';
 export * from './continuation-caches.js';
 export * from './model-contexts.js';
+export { holdsFiles } from './marks.js';
 export * from './sealed-reasoning.js';
 export * from './transcript.js';
 export {

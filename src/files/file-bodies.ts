@@ -1,8 +1,8 @@
-import { IsIn, IsInt, IsOptional, IsString, Max, MaxLength, Min, MinLength } from 'class-validator';
+import { IsIn, IsInt, IsOptional, IsString, Max, Min, MinLength } from 'class-validator';
 
 import { ApiError } from '../protocol/index.js';
 import type { FilePage } from '../state/index.js';
-import { Closed, compile, listOf, nested, type Query, Satisfies, stringOr, toNumber } from '../validation/index.js';
+import { Closed, compile, nested, type Query, Satisfies, toNumber } from '../validation/index.js';
 
 /** What files may be for. */
 export const PURPOSES = ['assistants', 'batch', 'fine-tune', 'vision', 'user_data', 'evals'] as const;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-import { Injectable, Logger } from '@nestjs/common';
+import { Inject, Injectable, Logger, Optional } from '@nestjs/common';
 
 import type { Tenant } from '../access/index.js';
 import { Environment } from '../config/index.js';
@@ -12,9 +12,11 @@ import {
   FileQuotaError,
   FileStore,
   LibraryBackend,
+  observeCalls,
   type Page,
   PIECE_BYTES,
   requireRoom,
+  StateCallObserver,
   StoreUnavailableError,
 } from '../state/index.js';
 import { Clock } from '../time/index.js';
@@ -56,18 +58,27 @@ export type DeletionListener = (tenant: Tenant, fileId: string) => Promise<void>
 export class FilesService {
   private readonly listeners = new Set<DeletionListener>();
   private readonly logger = new Logger('Files');
+  private readonly kept: FileStore | undefined;
 
   constructor(
-    private readonly library: LibraryBackend,
+    library: LibraryBackend,
     private readonly environment: Environment,
     private readonly ids: IdGenerator,
     private readonly clock: Clock,
-  ) {}
+    @Optional() @Inject(StateCallObserver) observer: StateCallObserver | null = null,
+  ) {
+    const { files } = library;
+    this.kept = files && observeCalls(files, 'files', observer);
+  }
+
+  /** Whether a database keeps files. */
+  get isAvailable(): boolean {
+    return this.kept !== undefined;
+  }
 
   /** The store of files. Throws ApiError 400 `files_not_configured`. */
   get store(): FileStore {
-    const { files } = this.library;
-    if (files !== undefined) return files;
+    if (this.kept !== undefined) return this.kept;
     const message = `This server keeps no files: STATE=${this.environment.STATE} needs VECTOR_STORE_URL for them.`;
     throw ApiError.of('files_not_configured', message);
   }

@@ -1,2 +1,3 @@
 export * from './files.module.js';
 export * from './files.service.js';
+export * from './media-types.js';

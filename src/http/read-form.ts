@@ -58,7 +58,7 @@ export async function readForm<T>(
   failed.catch(() => undefined);
   let content: Readable | undefined;
   let file: Promise<FormFile<T>> | undefined;
-  form.on('file', (field, stream, filename = '', _encoding, mimeType) => {
+  form.on('file', (field, stream, filename: string | undefined, _encoding, mimeType) => {
     if (field !== name || file !== undefined) {
       fail(ApiError.of('invalid_value', `Expected one file, as '${name}', but got '${field.slice(0, 100)}'.`));
       stream.resume();
@@ -67,7 +67,7 @@ export async function readForm<T>(
     content = stream;
     // `receive` may have failed before it read anything: nobody else listens then.
     stream.on('error', () => undefined);
-    file = receive(stream).then((received) => ({ filename, mimeType, received }));
+    file = receive(stream).then((received) => ({ filename: filename ?? '', mimeType, received }));
     file.catch(fail);
   });
   form.on('field', (field, value, isNameCut, isCut) => {
@@ -98,9 +98,9 @@ export async function readForm<T>(
   }
 }
 
-function ended(request: IncomingMessage, form: BusboyInstance): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  form.once('finish', resolve);
+function ended(request: IncomingMessage, form: BusboyInstance): Promise<undefined> {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  form.once('finish', () => resolve(undefined));
   request.pipe(form);
   return promise;
 }

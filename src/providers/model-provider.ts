@@ -84,6 +84,11 @@ export abstract class ModelProviderBase {
    */
   readonly takesOpaqueData: boolean = false;
 
+  /**
+   * Whether it takes `input_file` parts with data. Otherwise the service turns files into text, and hands on no file that has none.
+   */
+  readonly takesFiles: boolean = true;
+
   /** Request headers to pass in `Turn.headers`, in lower case. Read once, at start. */
   readonly requestHeaders: readonly string[] = [];
 

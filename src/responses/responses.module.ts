@@ -4,6 +4,8 @@ import { DiscoveryModule } from '@nestjs/core';
 import { BodiesModule } from '../bodies/index.js';
 import { ConnectionsModule } from '../connections/index.js';
 import { ContextModule } from '../context/index.js';
+import { DocumentsModule } from '../documents/index.js';
+import { FilesModule } from '../files/index.js';
 import { HttpModule } from '../http/index.js';
 import { McpModule } from '../mcp/index.js';
 import { SealsModule } from '../seals/index.js';
@@ -45,6 +47,7 @@ import { Assemblers } from './turn/assemblers.js';
 import { ContextWindow } from './turn/context-window.js';
 import { CountedReasoning } from './turn/counted-reasoning.js';
 import { Entrance } from './turn/entrance.js';
+import { GivenFiles } from './turn/given-files.js';
 import { InputTokens } from './turn/input-tokens.js';
 import { Passes } from './turn/passes.js';
 import { PassPolicies } from './turn/turn-policies.js';
@@ -67,6 +70,8 @@ import { UsageRecords } from './turn/usage-records.js';
     BodiesModule,
     ConnectionsModule,
     ContextModule,
+    DocumentsModule,
+    FilesModule,
     HttpModule,
     McpModule,
     SealsModule,
@@ -100,6 +105,7 @@ import { UsageRecords } from './turn/usage-records.js';
     TurnResolver,
     ContextWindow,
     CountedReasoning,
+    GivenFiles,
     Questions,
     Assemblers,
     Passes,

@@ -45,5 +45,5 @@ export abstract class StateBackend {
 
 /** The backend that keeps files, and vector stores: that of the state or, where it does not, that of VECTOR_STORE_URL. */
 export abstract class LibraryBackend {
-  abstract readonly files?: StateBackend['files'];
+  readonly files?: FileStore;
 }

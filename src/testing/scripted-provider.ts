@@ -29,6 +29,8 @@ export class ScriptedProvider extends ModelProviderBase {
   readonly turns: Turn[] = [];
   /** Whether its responses can be steered. */
   override isSteerable = false;
+  /** Whether it takes files; otherwise it is given their text. */
+  override takesFiles = true;
   private readonly scripts: (Script | readonly ModelEvent[])[] = [];
   private otherScript: Script | readonly ModelEvent[] = OK;
 

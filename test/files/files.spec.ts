@@ -105,7 +105,10 @@ describe.each(STATES)('files in $state', ({ open }) => {
       const refusal = async (promise: Promise<unknown>) =>
         promise.then(
           () => 'accepted',
-          ({ status, code, param }: Record<string, unknown>) => [status, code, param],
+          (error: unknown) => {
+            const { status, code, param } = error as Record<string, unknown>;
+            return [status, code, param];
+          },
         );
       expect(await refusal(create('a', 'a', { purpose: 'fun' }))).toEqual([400, 'invalid_value', 'purpose']);
       const expiry = { anchor: 'created_at', seconds: 1 };

@@ -73,6 +73,7 @@ export class ChatCompletionsProvider extends PushingProvider {
   override readonly isSteerable = true;
   override readonly takesOpaqueData = true;
   override readonly hasTokenizer: boolean;
+  override readonly takesFiles: boolean;
 
   private readonly client: UpstreamClient;
   private readonly lister: ModelLister;
@@ -92,6 +93,7 @@ export class ChatCompletionsProvider extends PushingProvider {
     this.client = new UpstreamClient(options.address, dependencies.clock);
     const { address, capabilities } = options;
     this.counting = TokenRoute.of(capabilities.tokenCount, this.client, dependencies.clock, address.baseUrl);
+    this.takesFiles = capabilities.files;
     this.hasTokenizer = this.counting !== null;
     this.lister = new ModelLister(this.client, dependencies.clock, { ...options, baseUrl: options.address.baseUrl });
   }

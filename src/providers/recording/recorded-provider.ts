@@ -25,6 +25,7 @@ export class RecordedProvider extends PushingProvider {
   override readonly readsForeignSeals: boolean;
   override readonly takesOpaqueData: boolean;
   override readonly isSteerable: boolean;
+  override readonly takesFiles: boolean;
 
   constructor(
     private readonly provider: ModelProviderBase,
@@ -37,6 +38,7 @@ export class RecordedProvider extends PushingProvider {
     this.hasTokenizer = provider.hasTokenizer;
     this.readsForeignSeals = provider.readsForeignSeals;
     this.takesOpaqueData = provider.takesOpaqueData;
+    this.takesFiles = provider.takesFiles;
     this.isSteerable = provider.isSteerable;
   }
 

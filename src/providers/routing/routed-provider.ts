@@ -33,6 +33,7 @@ export class RoutedProvider extends PushingProvider {
   override readonly readsForeignSeals: boolean;
   override readonly takesOpaqueData: boolean;
   override readonly isSteerable: boolean;
+  override readonly takesFiles: boolean;
 
   constructor(
     private readonly targets: readonly [Target, ...Target[]],
@@ -47,6 +48,8 @@ export class RoutedProvider extends PushingProvider {
     this.compactsContexts = targets.every(({ provider }) => provider.compactsContexts);
     this.readsForeignSeals = targets.some(({ provider }) => provider.readsForeignSeals);
     this.takesOpaqueData = targets.some(({ provider }) => provider.takesOpaqueData);
+    // Any target may answer.
+    this.takesFiles = targets.every(({ provider }) => provider.takesFiles);
     this.isSteerable = targets.every(({ provider }) => provider.isSteerable);
   }
 

@@ -3,8 +3,9 @@ import { Injectable } from '@nestjs/common';
 import { configure, ModelContexts, type ModelContext, type TurnContext } from '../../context/index.js';
 import { type TraceContext, withoutUpstream } from '../../protocol/index.js';
 import type { ModelRoute, Turn } from '../../providers/index.js';
-import { isPromise, type MaybePromise } from '../../time/index.js';
+import { andThen, type MaybePromise } from '../../time/index.js';
 import type { AdmittedTurn } from './admit.js';
+import { GivenFiles } from './given-files.js';
 import { ContextWindow } from './context-window.js';
 import { UpstreamTraces } from './upstream-traces.js';
 
@@ -18,9 +19,10 @@ export class Questions {
     private readonly contexts: ModelContexts,
     private readonly window: ContextWindow,
     private readonly traces: UpstreamTraces,
+    private readonly files: GivenFiles,
   ) {}
 
-  /** A turn for its provider. Throws like `ModelContexts.open`. */
+  /** A turn for its provider. Throws like `ModelContexts.open` and `GivenFiles.fill`. */
   make(admitted: AdmittedTurn, route: ModelRoute, sessionId: string, material: Material): MaybePromise<Turn> {
     const { caller, settings } = admitted;
     const { transcript, input, parent } = material;
@@ -38,7 +40,9 @@ export class Questions {
       const asked = configured === settings ? admitted : { ...admitted, settings: configured };
       return new Question(asked, sessionId, trace, opened, parent);
     };
-    return isPromise(context) ? context.then(ask) : ask(context);
+    if (!transcript.marks.mayHoldFiles) return andThen(context, ask);
+    const filled = andThen(context, (opened) => this.files.fill(admitted, route.provider, opened));
+    return andThen(filled, ask);
   }
 
   /** The turn with the part of its context that fits the window of its model; with all of it, if no part does. */

@@ -1,0 +1,29 @@
+/** What is not known. */
+const UNKNOWN = 'application/octet-stream';
+
+/** Types of files that models are given, by the ends of their names. */
+const BY_EXTENSION: ReadonlyMap<string, string> = new Map([
+  ['pdf', 'application/pdf'],
+  ['html', 'text/html'],
+  ['htm', 'text/html'],
+  ['txt', 'text/plain'],
+  ['md', 'text/markdown'],
+  ['csv', 'text/csv'],
+  ['json', 'application/json'],
+  ['xml', 'application/xml'],
+  ['yaml', 'application/yaml'],
+  ['yml', 'application/yaml'],
+  ['png', 'image/png'],
+  ['jpg', 'image/jpeg'],
+  ['jpeg', 'image/jpeg'],
+  ['gif', 'image/gif'],
+  ['webp', 'image/webp'],
+  ['docx', 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'],
+]);
+
+/** The media type of a file: what its sender has said or, where that says nothing, what its name does. */
+export function mediaTypeOfName(name: string, stated: string | null): string {
+  if (stated !== null && stated !== '' && stated !== UNKNOWN) return stated.toLowerCase();
+  const extension = /\.([^./\\]+)$/.exec(name)?.[1]?.toLowerCase() ?? '';
+  return BY_EXTENSION.get(extension) ?? UNKNOWN;
+}
