@@ -42,14 +42,17 @@ const USAGE_ERROR = 2;
 /** What is stored outlives a service that is started, rather than embedded in a program. */
 const DEFAULTS: Variables = { STATE: 'sqlite' };
 
-const command = readCommand();
-if (command?.action === 'help') process.stdout.write(HELP);
-if (command?.action === 'version') process.stdout.write(`${readVersion()}\n`);
-if (command?.action === 'start') await start(command.variables);
-if (command?.action === 'check') await check(command);
-if (command?.action === 'simulate') await simulate(command.variables);
-if (command?.action === 'export' || command?.action === 'import') await move(command);
-if (command?.action === 'keys') await changeKeys(command);
+/** Does what the command line asks for. Resolves when the service serves, or the command has ended. */
+export async function run(): Promise<void> {
+  const command = readCommand();
+  if (command?.action === 'help') process.stdout.write(HELP);
+  if (command?.action === 'version') process.stdout.write(`${readVersion()}\n`);
+  if (command?.action === 'start') await start(command.variables);
+  if (command?.action === 'check') await check(command);
+  if (command?.action === 'simulate') await simulate(command.variables);
+  if (command?.action === 'export' || command?.action === 'import') await move(command);
+  if (command?.action === 'keys') await changeKeys(command);
+}
 
 function readCommand(): Command | undefined {
   try {

@@ -10,9 +10,12 @@ const STARTED_MS = 5000;
  * decide that for every later one: all turns would stay until the next full collection, at a third more CPU and twice the memory.
  */
 setFlagsFromString('--no-allocation-site-pretenuring');
+beginStart();
 
-// Modules that load live on, and V8 takes them for a load that needs a larger young generation: 10 MB that an idle service keeps.
-setFlagsFromString('--semi-space-growth-factor=1');
+/** Modules that load live on, and V8 takes them for a load that needs a larger young generation: 10 MB that an idle service keeps. */
+export function beginStart(): void {
+  setFlagsFromString('--semi-space-growth-factor=1');
+}
 
 /** Lets the young generation grow again, as far as the load asks for it. */
 export function endStart(): void {

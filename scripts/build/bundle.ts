@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
@@ -35,17 +36,24 @@ function inEsm(filter: RegExp): Plugin {
   };
 }
 
-/**
- * An `import` of Node's HTTP reads all its members, also those that load what `fetch` and `WebSocket` are made of: a tenth of the CPU of a
- * start. A `require` reads none.
- */
-const lazyHttp: Plugin = {
-  name: 'lazy-http',
+/** Fastify loads Node's HTTP/2, and uses it only where an application asks for it. */
+const lazyHttp2: Plugin = {
+  name: 'lazy-http2',
   setup(bundler) {
-    bundler.onResolve({ filter: /^(?:node:)?http$/ }, ({ kind }) =>
-      kind === 'import-statement' ? { path: 'http', namespace: 'lazy' } : undefined,
+    bundler.onResolve({ filter: /^(?:node:)?http2$/ }, ({ namespace }) =>
+      namespace === 'lazy' ? undefined : { path: 'node:http2', namespace: 'lazy' },
     );
-    bundler.onLoad({ filter: /^/, namespace: 'lazy' }, () => ({ contents: `module.exports = require('node:http');` }));
+    bundler.onLoad({ filter: /^/, namespace: 'lazy' }, ({ path }) => ({
+      contents: `module.exports = new Proxy({}, { get: (_, name) => require('${path}')[name] });`,
+    }));
+  },
+};
+
+/** `main.js` has loaded it before: there must be one. */
+const besideLoader: Plugin = {
+  name: 'beside-loader',
+  setup(bundler) {
+    bundler.onResolve({ filter: /\/tune-engine\.ts$/ }, () => ({ path: './tune-engine.js', external: true }));
   },
 };
 
@@ -77,29 +85,60 @@ function threadsIn(folder: string): Readonly<Record<string, string>> {
   };
 }
 
+/** Nest brings `class-transformer` in CommonJS, and there must be one. */
+const OF_PROGRAM = [onDemand, inEsm(/^class-validator$/), lazyHttp2];
+
 /**
- * Puts the modules of `start.js` into that one file, those of the threads into files of their own,
- * and those of `npm run migrate` into `apply-migrations.js`. Finding, reading and linking two thousand modules is a third of a start. The other files stay as they were compiled.
+ * Puts the modules of the program into one file that `start.js` loads, those of the threads into files of their
+ * own, and those of `npm run migrate` into `apply-migrations.js`. Finding, reading and linking two thousand modules is a third
+ * of a start. The other files stay as they were compiled.
  */
 export async function bundleProgram(folder: string): Promise<void> {
-  const { metafile, outputFiles } = await build({
+  const program = await bundleScript(join(folder, 'start.js'));
+  const name = `program-${createHash('sha256').update(program.text).digest('hex').slice(0, 16)}.js`;
+  writeFileSync(join(folder, name), program.text);
+  const loader = await build({
     ...COMMON,
-    entryPoints: {
-      start: join(folder, 'start.js'),
-      'apply-migrations': join(folder, 'apply-migrations.js'),
-      ...threadsIn(folder),
-    },
+    entryPoints: ['scripts/build/program-loader.ts'],
+    outfile: join(folder, 'start.js'),
+    define: { PROGRAM: JSON.stringify(name) },
+    plugins: [besideLoader],
+  });
+  const modules = await build({
+    ...COMMON,
+    entryPoints: { 'apply-migrations': join(folder, 'apply-migrations.js'), ...threadsIn(folder) },
     outdir: folder,
     allowOverwrite: true,
     banner: { js: REQUIRE },
-    // Nest brings `class-transformer` in CommonJS, and there must be one.
-    plugins: [onDemand, inEsm(/^class-validator$/), lazyHttp],
+    plugins: OF_PROGRAM,
   });
-  for (const { path, text } of outputFiles) writeFileSync(path, toAscii(nameOnlyClasses(text)));
-  // No map either: with the first stack Node would read all of it, for half a second and 150 MB.
-  for (const { path } of outputFiles) rmSync(`${path}.map`, { force: true });
+  for (const { path, text } of [...loader.outputFiles, ...modules.outputFiles]) {
+    writeFileSync(path, toAscii(nameOnlyClasses(text)));
+    // No map either: with the first stack Node would read all of it, for half a second and 150 MB.
+    rmSync(`${path}.map`, { force: true });
+  }
   copyMigrations(folder, folder);
-  listLicences(modulesIn(metafile), join(folder, 'start.licences.txt'));
+  listLicences([program.metafile, modules.metafile].flatMap(modulesIn), join(folder, 'start.licences.txt'));
+}
+
+/** Puts a module and all that it imports into the text of a function, which `program-loader.ts` calls. */
+async function bundleScript(entry: string): Promise<{ readonly text: string; readonly metafile: Metafile }> {
+  const { metafile, outputFiles } = await build({
+    ...COMMON,
+    format: 'cjs',
+    entryPoints: [entry],
+    define: { 'import.meta': 'importMeta' },
+    banner: { js: `(function (require, module, importMeta, importModule) {'use strict';` },
+    footer: { js: '})' },
+    plugins: OF_PROGRAM,
+  });
+  return { text: toAscii(importThroughLoader(nameOnlyClasses(String(outputFiles[0]?.text)))), metafile };
+}
+
+/** A script imports nothing by itself, so that it asks its loader. */
+function importThroughLoader(script: string): string {
+  if (/^\s*(?:async )?import\(.*\{$/m.test(script)) throw new Error('a method is named `import`');
+  return script.replaceAll(/(?<![.\w$])import\(/g, 'importModule(');
 }
 
 /**

@@ -7,7 +7,9 @@ const FILES = [
   'nest-cli.json',
   'package-lock.json',
   'scripts/build/bundle.ts',
+  'scripts/build/compile-program.ts',
   'scripts/build/list-licences.ts',
+  'scripts/build/program-loader.ts',
   'tsconfig.json',
   'tsconfig.build.json',
 ];

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
 import { bundlePackage, bundleProgram } from './bundle.ts';
+import { compileProgram } from './compile-program.ts';
 import { digestSources } from './digest-sources.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -34,6 +35,7 @@ async function build(): Promise<void> {
   rmSync('lib-next', { recursive: true, force: true });
   await bundlePackage('dist-next', 'lib-next');
   await bundleProgram('dist-next');
+  await compileProgram('dist-next');
   // npm does so only where it installs the package.
   chmodSync('dist-next/main.js', 0o755);
   writeFileSync(`dist-next/${STAMP}`, digest);

@@ -2,7 +2,7 @@
 
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, watch } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, watch } from 'node:fs';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -11,6 +11,8 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+
+import { endProcesses, startProgram } from '../support/process-service.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const COPIED = ['scripts/build', 'nest-cli.json', 'package.json', 'package-lock.json', 'tsconfig.build.json'];
@@ -24,12 +26,18 @@ function importsOf(text: string): readonly string[] {
 }
 
 describe('the program as it is built', () => {
-  const read = (file: string): Promise<string> => readFile(join(ROOT, 'dist', file), 'utf8');
+  afterEach(endProcesses);
+
+  const DIST = join(ROOT, 'dist');
+  const program = String(readdirSync(DIST).find((name) => /^program-\w+\.js$/.test(name)));
+  const read = (file: string): Promise<string> => readFile(join(DIST, file), 'utf8');
 
   it('needs no other file to start', async () => {
     expect(importsOf(await read('thread.js'))).toEqual([]);
     expect(importsOf(await read('schema-thread.js'))).toEqual([]);
-    expect(importsOf(await read('start.js'))).toEqual([]);
+    expect(importsOf(await read('start.js'))).toEqual(['./tune-engine.js']);
+    expect(importsOf(await read('tune-engine.js'))).toEqual([]);
+    expect(importsOf(await read(program))).toEqual([]);
     expect(importsOf(await read('apply-migrations.js'))).toEqual([]);
     // Programs import these.
     expect(importsOf(await read('index.js'))).toContain('./bootstrap.js');
@@ -37,17 +45,60 @@ describe('the program as it is built', () => {
 
   it('is text of one byte a character, because Node keeps all of it', async () => {
     const beyond = /[^\0-\x7f]/;
-    expect(beyond.exec(await read('start.js'))).toBeNull();
+    expect(beyond.exec(await read(program))).toBeNull();
     expect(beyond.exec(await read('thread.js'))).toBeNull();
     expect(beyond.exec(await read('schema-thread.js'))).toBeNull();
   });
 
   it('has one Nest: what it loads on demand does not bring another', async () => {
-    const demanded = Array.from((await read('start.js')).matchAll(/\bimport\("([^"]+)"\)/g), ([, name = '']) => name);
+    const demands = (await read(program)).matchAll(/\bimportModule\("([^"]+)"\)/g);
+    const demanded = Array.from(demands, ([, name = '']) => name);
     expect(demanded).toContain('prom-client');
     const ofNest = demanded.filter((name) => name.startsWith('@nestjs/'));
     const installed = ofNest.filter((name) => existsSync(join(ROOT, 'node_modules', name.split('/', 2).join('/'))));
     expect(installed).toEqual([]);
+  });
+
+  /** A copy of the program alone, beside which nothing is compiled. */
+  async function copyProgram(): Promise<string> {
+    const folder = await mkdtemp(join(tmpdir(), 'antiphon-program-'));
+    for (const name of ['main.js', 'node-version.js', 'start.js', 'tune-engine.js', program])
+      await cp(join(DIST, name), join(folder, 'dist', name));
+    for (const name of ['package.json', 'node_modules']) await symlink(join(ROOT, name), join(folder, name));
+    return folder;
+  }
+
+  it('is compiled, as V8 takes it at a start', () => {
+    const path = JSON.stringify(join(DIST, program));
+    const look = `await import(${JSON.stringify(join(DIST, 'tune-engine.js'))});
+      import { readFileSync } from 'node:fs';
+      import { Script } from 'node:vm';
+      const script = new Script(readFileSync(${path}, 'latin1'), { cachedData: readFileSync(${path} + '.compiled') });
+      console.log(script.cachedDataRejected);`;
+    expect(execFileSync(process.execPath, ['--input-type=module', '--eval', look], { encoding: 'utf8' })).toBe(
+      'false\n',
+    );
+  });
+
+  it('compiles itself for later starts on a Node for which the build did not', async () => {
+    const folder = await copyProgram();
+    const cache = join(folder, 'cache');
+    await mkdir(cache);
+    const writes = watch(cache, { recursive: true });
+    const isKept = new Promise<void>((done) => {
+      writes.on('change', (_, name) => {
+        if (String(name).endsWith(`${program}.compiled`)) done();
+      });
+    });
+    const service = await startProgram(join(folder, 'dist/main.js'), /Antiphon listens on (\S+)/, {
+      STATE: 'memory',
+      NODE_COMPILE_CACHE: cache,
+    });
+    await isKept;
+    writes.close();
+    service.kill('SIGTERM');
+    expect((await service.exited).code).toBe(0);
+    await rm(folder, { recursive: true });
   });
 });
 
@@ -168,7 +219,11 @@ describe('a build', () => {
     await mkdir(join(folder, 'src/state/postgres/migrations'), { recursive: true });
     await mkdir(join(folder, 'src/state/sqlite'));
     await write('main.ts', '#!/usr/bin/env node\nexport const value: number = 1;\n');
-    await write('start.ts', "import 'reflect-metadata';\nexport { part } from './part.js';\n");
+    await write(
+      'start.ts',
+      `import 'reflect-metadata';\nimport { part } from './part.js';\nexport function run(): readonly string[] {\n  return part;\n}\n`,
+    );
+    await write('tune-engine.ts', 'export function beginStart(): void {}\nexport function endStart(): void {}\n');
     await write('part.ts', "export const part: readonly string[] = ['a part'];\n");
     await write('state/sqlite/thread.ts', 'export {};\n');
     await mkdir(join(folder, 'src/simulator/schema'), { recursive: true });
@@ -199,8 +254,11 @@ describe('a build', () => {
   });
 
   it('has the program in one file, with what it needs beside it and the licences of what is in it', async () => {
-    expect(await built('start.js')).toContain('["a part"]');
-    expect(importsOf(await built('start.js'))).toEqual([]);
+    const program = (await readdir(join(folder, 'dist'))).filter((name) => name.startsWith('program-'));
+    expect(program).toEqual([expect.stringMatching(/^program-\w+\.js$/), `${program[0]}.compiled`]);
+    expect(await built(program[0])).toContain('["a part"]');
+    expect(importsOf(await built(program[0]))).toEqual([]);
+    expect(await built('start.js')).toContain(String(program[0]));
     expect(await built('part.js')).toContain('a part');
     expect(await built('thread.js')).not.toBe('');
     expect(await built('migrations/1.sql')).toBe('SELECT 1;');
