@@ -49,14 +49,18 @@ export async function compileProgram(folder: string): Promise<void> {
   });
   const ended = once(program, 'close');
   let served = 0;
-  for await (const line of createInterface(program.stdout)) {
-    const url = /^Antiphon listens on (\S+)/.exec(line)?.[1];
-    if (url === undefined) continue;
-    await askForTurns(`${url}/v1/responses`);
-    if (++served === STATES.length) program.kill();
+  try {
+    for await (const line of createInterface(program.stdout)) {
+      const url = /^Antiphon listens on (\S+)/.exec(line)?.[1];
+      if (url === undefined) continue;
+      await askForTurns(`${url}/v1/responses`);
+      if (++served === STATES.length) program.kill();
+    }
+  } finally {
+    program.kill();
+    await ended;
+    rmSync(data, { recursive: true });
   }
-  await ended;
-  rmSync(data, { recursive: true });
 }
 
 /** One turn of each kind that most clients ask for. */
