@@ -184,6 +184,17 @@ describe.each([...TRANSPORTS, BACKGROUND_TRANSPORT])('a tool of an MCP server, o
     expect(service.provider.turns[1]?.settings.tools).toEqual([]);
   });
 
+  it('leaves the response incomplete when the model goes on to call it', async () => {
+    const reasoning: ModelEvent = { type: 'reasoning', delta: 'Once more.' };
+    service.provider.reply(...call('roll', '{}', 'a'), USAGE).reply(reasoning, ...call('roll', '{}', 'b'), USAGE);
+    const { response } = await transport.run(service, { model: 'm', input: 'Go.', tools: [DICE], max_tool_calls: 1 });
+    expect(typesOf(response)).toEqual(['mcp_list_tools', 'mcp_call', 'reasoning']);
+    expect(response).toMatchObject({ status: 'incomplete', incomplete_details: { reason: 'max_tool_calls' } });
+    service.provider.reply({ type: 'text', delta: 'Enough.' }, ...call('roll'), USAGE);
+    const next = { model: 'm', input: 'Go.', tools: [DICE], max_tool_calls: 0 };
+    expect((await transport.run(service, next)).response).toMatchObject({ status: 'completed' });
+  });
+
   it('fails the turn when its server cannot be asked for its tools', async () => {
     const tools = [{ type: 'mcp', server_label: 'gone', require_approval: 'never' }];
     const { response } = await transport.run(service, { model: 'm', input: 'Go.', tools });

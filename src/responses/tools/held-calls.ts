@@ -1,4 +1,5 @@
 import type { ModelEvent } from '../../providers/index.js';
+import type { PassesLeft } from '../turn/pass-policy.js';
 
 /** Functions that stand for tools of the service. */
 export interface Functions<Fn> {
@@ -30,16 +31,50 @@ const OPENING: ReadonlySet<ModelEvent['type']> = new Set<ModelEvent['type']>([
   'custom_tool_call',
 ]);
 
+const ANSWERS: ReadonlySet<ModelEvent['type']> = new Set<ModelEvent['type']>([
+  'text',
+  'refusal',
+  'function_call',
+  'custom_tool_call',
+]);
+
+/** Why no call of a pass will be run: the reason of a response that ends with such calls alone. */
+export type NoCalls = 'max_tool_calls' | 'max_passes';
+
+/** Why the functions are not offered in a pass; null when they are. */
+export function noCallsIn({ isLast, toolCallsLeft }: PassesLeft): NoCalls | null {
+  if (toolCallsLeft <= 0) return 'max_tool_calls';
+  return isLast ? 'max_passes' : null;
+}
+
 /** Keeps back the calls of functions that stand for tools, out of the events of one pass. */
 export class HeldCalls<Fn> {
   private readonly calls: WrittenCall<Fn>[] = [];
   /** Those that the model has not ended, by their keys. */
   private readonly open = new Map<string | undefined, WrittenCall<Fn>>();
 
-  constructor(private readonly functions: Functions<Fn>) {}
+  /** Whether the pass has output beside the calls that are kept back. */
+  private hasOther = false;
 
-  /** The event, unless it belongs to a call that is kept back. */
+  /** `noCalls`: why none of them will be run; null when they will. */
+  constructor(
+    private readonly functions: Functions<Fn>,
+    private readonly noCalls: NoCalls | null = null,
+  ) {}
+
+  /**
+   * The event, unless it belongs to a call that is kept back. A model may call what it was not offered: where nothing else comes of a pass,
+   * its end says why.
+   */
   look(event: ModelEvent): ModelEvent | undefined {
+    const isUnanswered = event.type === 'finish' && event.reason === 'stop' && this.calls.length > 0 && !this.hasOther;
+    if (isUnanswered && this.noCalls !== null) return { ...event, reason: 'length', incompleteReason: this.noCalls };
+    const kept = this.keepBack(event);
+    if (kept === event) this.hasOther ||= isOutput(event);
+    return kept;
+  }
+
+  private keepBack(event: ModelEvent): ModelEvent | undefined {
     const started = this.start(event);
     if (started !== undefined) {
       this.calls.push(started);
@@ -89,6 +124,12 @@ export class HeldCalls<Fn> {
     const fn = this.functions.find(name);
     return fn === undefined ? undefined : { fn, arguments: given };
   }
+}
+
+/** Whether an event begins what a client can read or answer. */
+function isOutput(event: ModelEvent): boolean {
+  if (event.type === 'item.open') return event.item.type !== 'reasoning';
+  return ANSWERS.has(event.type);
 }
 
 function keyOf(event: ModelEvent): string | undefined {

@@ -20,7 +20,7 @@ import {
   type McpRunOptions,
   toListed,
 } from './mcp-calls.js';
-import { type HeldCall, HeldCalls, textOf } from './held-calls.js';
+import { type HeldCall, HeldCalls, noCallsIn, textOf } from './held-calls.js';
 import { type McpFunction, McpFunctions } from './mcp-functions.js';
 import { approvalOf, isAllowed, namesAllow } from './mcp-rules.js';
 import { FINISH, NO_TOKENS } from './run-calls.js';
@@ -109,15 +109,16 @@ export class McpTurn implements TurnPolicy {
     yield [NO_TOKENS, FINISH];
   }
 
-  ask(question: Turn, { number, isLast, toolCallsLeft }: PassesLeft): Turn {
+  ask(question: Turn, left: PassesLeft): Turn {
     // When a process that died has listed them, no list is made first. What a list says of its tools counts only if it is known to be ours.
     for (const each of this.tools.values()) {
       const item = this.lists.has(each.tool.server_label) ? undefined : newestList(each, question.context);
       if (item !== undefined) this.adopt(each, item, this.timeOf(each, item) !== undefined);
     }
     this.functions = this.toFunctions(question.settings.tools);
-    this.held = new HeldCalls(this.functions);
-    return this.functions.ask(question, { isOffered: !isLast && toolCallsLeft > 0, isFirst: number === 1 });
+    const noCalls = noCallsIn(left);
+    this.held = new HeldCalls(this.functions, noCalls);
+    return this.functions.ask(question, { isOffered: noCalls === null, isFirst: left.number === 1 });
   }
 
   look(event: ModelEvent): ModelEvent | undefined {

@@ -2,7 +2,7 @@ import { addsTools, type Item, type Tool } from '../../protocol/index.js';
 import type { ModelEvent, Turn } from '../../providers/index.js';
 import { isObject, objectsIn, parseJson } from '../../validation/index.js';
 import type { FinishedPass, OwnPass, PassesLeft, TurnPolicy } from '../turn/pass-policy.js';
-import { HeldCalls } from './held-calls.js';
+import { HeldCalls, type NoCalls, noCallsIn } from './held-calls.js';
 import { FINISH, NO_TOKENS, runCalls } from './run-calls.js';
 import { chooseFunctions, type NamedFunction } from './tool-choice.js';
 import {
@@ -64,10 +64,11 @@ export class WebSearchTurn implements TurnPolicy {
     this.held = this.hold();
   }
 
-  ask(question: Turn, { number, isLast, toolCallsLeft }: PassesLeft): Turn {
-    this.held = this.hold();
+  ask(question: Turn, left: PassesLeft): Turn {
+    const noCalls = noCallsIn(left);
+    this.held = this.hold(noCalls);
     this.calls.sources.learn(question.context);
-    const isOffered = !isLast && toolCallsLeft > 0;
+    const isOffered = noCalls === null;
     const definitions = isOffered ? this.definitions() : [];
     const replace = (tools: readonly object[]): Tool[] =>
       [...tools.filter((tool) => !isWebSearch(tool)), ...definitions] as Tool[];
@@ -75,7 +76,7 @@ export class WebSearchTurn implements TurnPolicy {
     const tools = replace(settings.tools);
     const named = (tool: object): readonly NamedFunction[] | undefined =>
       isWebSearch(tool) ? [{ type: 'function', name: this.names.search }] : undefined;
-    const isFirst = number === 1;
+    const isFirst = left.number === 1;
     const choice = chooseFunctions(settings.tool_choice, { named, isOffered, isFirst, hasTools: tools.length > 0 });
     let readable: readonly Item[] | null = null;
     return {
@@ -129,9 +130,9 @@ export class WebSearchTurn implements TurnPolicy {
     };
   }
 
-  private hold(): HeldCalls<WebCallKind> {
+  private hold(noCalls: NoCalls | null = null): HeldCalls<WebCallKind> {
     const kinds = new Map(Object.entries(this.names).map(([kind, name]) => [name, kind as WebCallKind]));
-    return new HeldCalls({ find: (name) => kinds.get(name) });
+    return new HeldCalls({ find: (name) => kinds.get(name) }, noCalls);
   }
 
   private definitions(): readonly Tool[] {
