@@ -4,14 +4,16 @@ import { type DynamicModule, Logger, Module } from '@nestjs/common';
 import { ModuleRef, NestFactory } from '@nestjs/core';
 
 import { asTenant } from './access/index.js';
-import { selectBackend } from './backends.js';
+import { libraryOf, selectBackend } from './backends.js';
 import type { ExportCommand } from './command-line/index.js';
 import { ConfigModule, Environment, loadEnvironment, type Variables } from './config/index.js';
 import { createLogger } from './logging/index.js';
 import { makeSeam } from './seams/index.js';
 import {
   exportState,
+  type FileStore,
   importState,
+  LibraryBackend,
   type Moved,
   StateBackend,
   StateTransferError,
@@ -19,7 +21,7 @@ import {
 } from './state/index.js';
 import { Clock, SharedClock } from './time/index.js';
 
-/** The backend alone, without what uses it. */
+/** The backends alone, without what uses it. */
 @Module({})
 class BackendModule {
   static of(variables: Variables): DynamicModule {
@@ -33,6 +35,7 @@ class BackendModule {
           inject: [Environment, ModuleRef],
           useFactory: ({ STATE }: Environment, modules: ModuleRef) => makeSeam(selectBackend(STATE), modules),
         },
+        { provide: LibraryBackend, inject: [StateBackend, Environment, Clock], useFactory: libraryOf },
       ],
     };
   }
@@ -48,8 +51,8 @@ export async function exportTo(
   variables: Variables,
 ): Promise<void> {
   const only = tenants.length === 0 ? {} : { tenants: tenants.map(asTenant) };
-  const moved = await withBackend(variables, (backend) =>
-    exportState(backend, output, { ...only, secrets, onProgress: (soFar) => report('Exporting', soFar) }),
+  const moved = await withBackend(variables, (backend, files) =>
+    exportState(backend, output, { ...only, secrets, files, onProgress: (soFar) => report('Exporting', soFar) }),
   );
   report('Exported', moved);
 }
@@ -59,14 +62,17 @@ export async function exportTo(
  * start of the backend.
  */
 export async function importFrom(input: Readable, variables: Variables): Promise<void> {
-  const moved = await withBackend(variables, (backend) =>
-    importState(backend, input, { onProgress: (soFar) => report('Importing', soFar) }),
+  const moved = await withBackend(variables, (backend, files) =>
+    importState(backend, input, { files, onProgress: (soFar) => report('Importing', soFar) }),
   );
   report('Imported', moved);
   if (moved.existing > 0) process.stderr.write(`${moved.existing} of them were there already and are unchanged.\n`);
 }
 
-async function withBackend<T>(variables: Variables, work: (backend: StateBackend) => Promise<T>): Promise<T> {
+async function withBackend<T>(
+  variables: Variables,
+  work: (backend: StateBackend, files: FileStore | undefined) => Promise<T>,
+): Promise<T> {
   const environment = loadEnvironment(variables);
   if (environment.STATE === 'memory') {
     throw new StateTransferError('STATE: memory ends with its process, so there is nothing to export or import.');
@@ -78,13 +84,14 @@ async function withBackend<T>(variables: Variables, work: (backend: StateBackend
     logger,
     abortOnError: false,
   });
-  const backend = modules.get(StateBackend);
+  const [backend, library] = [modules.get(StateBackend), modules.get<LibraryBackend>(LibraryBackend)];
+  const all = new Set(library instanceof StateBackend ? [backend, library] : [backend]);
   try {
-    await backend.start();
+    for (const one of all) await one.start();
     await requireAvailable(backend, environment);
-    return await work(backend);
+    return await work(backend, library.files);
   } finally {
-    await backend.stop();
+    for (const one of all) await one.stop();
   }
 }
 
@@ -99,11 +106,12 @@ async function requireAvailable(backend: StateBackend, { STATE }: Environment): 
   }
 }
 
-function report(what: string, { tenants, conversations, responses, jobs }: Moved): void {
+function report(what: string, { tenants, conversations, responses, files, jobs }: Moved): void {
   const counts = [
     count(tenants, 'tenant'),
     count(conversations, 'conversation'),
     count(responses, 'response'),
+    ...(files === 0 ? [] : [count(files, 'file')]),
     count(jobs, 'job'),
   ];
   process.stderr.write(`${what}: ${counts.join(', ')}.\n`);

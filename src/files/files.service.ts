@@ -18,6 +18,7 @@ import {
   requireRoom,
   StateCallObserver,
   StoreUnavailableError,
+  toHash,
 } from '../state/index.js';
 import { Clock } from '../time/index.js';
 import { inPieces } from './pieces.js';
@@ -121,8 +122,7 @@ export class FilesService {
         if (bytes > mostBytes) throw tooLarge(mostBytes);
         if (bytes > room) throw new FileQuotaError('bytes');
         whole.update(piece);
-        const hash = createHash('sha256').update(piece).digest('hex');
-        await store.append(tenant, id, { position, hash, bytes: piece }, this.clock.now() + DRAFT_MS);
+        await store.append(tenant, id, { position, hash: toHash(piece), bytes: piece }, this.clock.now() + DRAFT_MS);
         position += 1;
       }
     } catch (error) {

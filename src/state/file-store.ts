@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+
 import type { Tenant } from '../access/index.js';
 import { ApiError } from '../protocol/index.js';
 import { StateError } from './errors.js';
@@ -114,6 +116,9 @@ export abstract class FileStore {
 
   abstract used(tenant: Tenant): Promise<FileUsage>;
 
+  /** The tenants that have files. Throws StateTransferError for one whose name is not known any more. */
+  abstract tenants(): Promise<readonly Tenant[]>;
+
   /** Stores an upload without parts. */
   abstract createUpload(tenant: Tenant, upload: UploadRecord): Promise<void>;
 
@@ -149,4 +154,9 @@ export abstract class FileStore {
 export function requireRoom(used: FileUsage, quota: FileQuota): void {
   if (used.bytes > quota.bytes) throw new FileQuotaError('bytes');
   if (used.files > quota.files) throw new FileQuotaError('files');
+}
+
+/** SHA-256 of bytes in hexadecimal digits: the hash of a piece. */
+export function toHash(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
 }

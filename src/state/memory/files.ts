@@ -123,6 +123,11 @@ export class MemoryFileStore extends FileStore {
     return this.usedBy(tenant);
   }
 
+  override async tenants(): Promise<readonly Tenant[]> {
+    const files = [...this.contents.values()].filter((content) => content.record !== null && this.isAlive(content));
+    return [...new Set(files.map(({ tenant }) => tenant))];
+  }
+
   override async createUpload(tenant: Tenant, upload: UploadRecord): Promise<void> {
     this.uploads.set(tenantKey(tenant, upload.id), upload);
   }

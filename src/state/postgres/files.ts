@@ -15,6 +15,7 @@ import {
 import { toKey } from '../keys.js';
 import type { Page } from '../page.js';
 import type { Database, RunStatement } from './database.js';
+import { tenantOf } from './moved-rows.js';
 import { adHoc } from './statement.js';
 import {
   ADD,
@@ -31,6 +32,7 @@ import {
   FREE,
   HOLD_UPLOAD,
   JOIN,
+  OWNERS,
   LOCK,
   PARTS,
   PIECE,
@@ -108,6 +110,11 @@ export class PostgresFileStore extends FileStore {
 
   override async used(tenant: Tenant): Promise<FileUsage> {
     return this.usedOf(this.database.repeatable, tenant);
+  }
+
+  override async tenants(): Promise<readonly Tenant[]> {
+    const rows = await this.database.repeatable(OWNERS, [this.clock.now()]);
+    return rows.map(({ owner }) => tenantOf(owner, null));
   }
 
   override async createUpload(tenant: Tenant, upload: UploadRecord): Promise<void> {

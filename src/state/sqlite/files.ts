@@ -58,6 +58,10 @@ export class SqliteFileStore extends FileStore {
     return this.thread.call('fileUsage', tenant, this.clock.now());
   }
 
+  override tenants(): Promise<readonly Tenant[]> {
+    return this.thread.call('fileTenants', this.clock.now());
+  }
+
   override createUpload(tenant: Tenant, upload: UploadRecord): Promise<void> {
     return this.thread.call('createUpload', tenant, upload);
   }

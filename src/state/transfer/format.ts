@@ -1,5 +1,6 @@
 import type { Tenant } from '../../access/index.js';
 import { type MovedJob, type MovedRecord, StateTransferError } from '../state-transfer.js';
+import type { MovedFile, MovedPiece } from './moved-files.js';
 
 /** Names the format in the first line of a file. */
 export const FORMAT = 'antiphon-state';
@@ -31,7 +32,7 @@ export interface EndLine {
 }
 
 /** A line after the first. */
-export type StateLine = SecretLine | TenantLine | MovedRecord | MovedJob | EndLine;
+export type StateLine = SecretLine | TenantLine | MovedRecord | MovedPiece | MovedFile | MovedJob | EndLine;
 
 const TIME = of('number', 'null');
 const ITEMS = list(object({ id: of('string') }));
@@ -84,6 +85,19 @@ const SHAPES: Readonly<Record<StateLine['kind'], Shape>> = {
         log: object({ firstEvent: of('number'), firstNote: of('number'), events: list(EVENT), notes: list(NOTE) }),
       }),
     ),
+  }),
+  piece: object({ fileId: of('string'), position: of('number'), bytes: of('string') }),
+  file: object({
+    record: object({
+      id: of('string'),
+      createdAt: of('number'),
+      bytes: of('number'),
+      filename: of('string'),
+      purpose: of('string'),
+      mimeType: of('string', 'null'),
+      sha256: of('string'),
+      expiresAt: TIME,
+    }),
   }),
   job: object({ queue: of('string'), id: of('string'), data: of('object') }),
   end: object({}),

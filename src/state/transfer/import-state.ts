@@ -1,10 +1,12 @@
 import { StringDecoder } from 'node:string_decoder';
 
 import type { Tenant } from '../../access/index.js';
+import type { FileStore } from '../file-store.js';
 import type { SecretStore } from '../secret-store.js';
 import type { StateBackend } from '../state-backend.js';
 import { type MovedJob, type MovedRecord, type StateTransfer, StateTransferError } from '../state-transfer.js';
 import { readLine, requireHeader, type SecretLine, type StateLine } from './format.js';
+import { FileImport, type MovedFile, type MovedPiece } from './moved-files.js';
 import { type Moved, Tally } from './moved.js';
 
 /** Some editors and shells begin a file with this mark. */
@@ -12,13 +14,15 @@ const BYTE_ORDER_MARK = '\uFEFF';
 
 /** Who is told how far an import is. */
 export interface ImportOptions {
+  /** Where files are stored, unless the backend keeps them. */
+  readonly files?: FileStore | undefined;
   /** Called every 10,000 records. */
   readonly onProgress?: (moved: Moved) => void;
 }
 
 /** What an import came to. */
 export interface Imported extends Moved {
-  /** How many of the conversations and responses were there already. */
+  /** How many of the conversations, responses and files were there already. */
   readonly existing: number;
 }
 
@@ -38,12 +42,12 @@ const LONGEST_LINE = 256 * 1024 * 1024;
 export async function importState(
   backend: StateBackend,
   input: AsyncIterable<Uint8Array | string>,
-  { onProgress }: ImportOptions = {},
+  { files, onProgress }: ImportOptions = {},
 ): Promise<Imported> {
   const { transfer, secrets } = backend;
   if (transfer === undefined) throw new StateTransferError('Nothing can be imported into this state.');
   const tally = new Tally(PROGRESS, onProgress);
-  const importing = new Importing(transfer, secrets, tally);
+  const importing = new Importing(transfer, secrets, backend.files ?? files, tally);
   let isWhole = false;
   let last = 0;
   for await (const [number, text] of linesOf(input, LONGEST_LINE)) {
@@ -69,17 +73,20 @@ export async function importState(
 
 /** Collects records, and writes them together. */
 class Importing {
-  /** Conversations and responses that were there already. */
+  /** Conversations, responses and files that were there already. */
   existing = 0;
   private tenant: Tenant | null = null;
   private records: MovedRecord[] = [];
   private jobs: MovedJob[] = [];
   private length = 0;
   private first = 0;
+  /** Of the tenant. */
+  private importedFiles: FileImport | undefined;
 
   constructor(
     private readonly transfer: StateTransfer,
     private readonly secrets: SecretStore,
+    private readonly files: FileStore | undefined,
     private readonly tally: Tally,
   ) {}
 
@@ -89,9 +96,11 @@ class Importing {
     if (line.kind === 'tenant') {
       await this.flush();
       this.tenant = line.tenant;
+      this.importedFiles = this.files && new FileImport(this.files, line.tenant, Date.now());
       this.tally.count('tenants');
       return;
     }
+    if (line.kind === 'piece' || line.kind === 'file') return this.takeFile(number, line);
     if (this.length === 0) this.first = number;
     this.length += length;
     if (line.kind === 'job') this.jobs.push(line);
@@ -102,6 +111,17 @@ class Importing {
     }
     if (line.kind !== 'entries') this.tally.count(`${line.kind}s`);
     if (this.records.length + this.jobs.length >= BATCH || this.length >= BATCH_LENGTH) await this.flush();
+  }
+
+  private async takeFile(number: number, line: MovedPiece | MovedFile): Promise<void> {
+    if (this.tenant === null) {
+      throw new StateTransferError(`Line ${number} is not valid: no line before it names a tenant.`);
+    }
+    if (this.importedFiles === undefined) {
+      throw new StateTransferError(`Line ${number} has a file, and this state keeps none: set VECTOR_STORE_URL.`);
+    }
+    if (!(await this.importedFiles.write(line))) this.existing += 1;
+    if (line.kind === 'file') this.tally.count('files');
   }
 
   /** Writes what was collected. */

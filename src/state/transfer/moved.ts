@@ -3,12 +3,13 @@ export interface Moved {
   readonly tenants: number;
   readonly conversations: number;
   readonly responses: number;
+  readonly files: number;
   readonly jobs: number;
 }
 
 /** Counts what is moved, and reports it from time to time. */
 export class Tally {
-  private counts = { tenants: 0, conversations: 0, responses: 0, jobs: 0 };
+  private counts = { tenants: 0, conversations: 0, responses: 0, files: 0, jobs: 0 };
 
   constructor(
     private readonly every: number,
@@ -21,7 +22,8 @@ export class Tally {
 
   count(what: keyof Moved): void {
     this.counts[what] += 1;
-    const { conversations, responses, jobs } = this.counts;
-    if (what !== 'tenants' && (conversations + responses + jobs) % this.every === 0) this.onProgress(this.moved);
+    const { conversations, responses, files, jobs } = this.counts;
+    if (what !== 'tenants' && (conversations + responses + files + jobs) % this.every === 0)
+      this.onProgress(this.moved);
   }
 }

@@ -4,7 +4,9 @@ import { prepared } from '../statement.js';
 /** Pieces that one purge frees at most, and files that it forgets. */
 export const BATCH = 64;
 
+/** A content or an upload. */
 export type ById = readonly [owner: string, id: string];
+/** The same, at a time in ms since the epoch. */
 export type ByIdAt = readonly [owner: string, id: string, now: number];
 
 export const APPEND = prepared<
@@ -30,6 +32,7 @@ export const ADD = prepared<ById, never>(
   ON CONFLICT (owner, id) DO NOTHING`,
 );
 
+/** A row of the table, without its keys. */
 export interface FileRow {
   readonly content: string;
   readonly kind: string;
@@ -64,6 +67,11 @@ export const USED = prepared<readonly [owner: string, now: number], FileUsage>(
   'files_used',
   `SELECT coalesce(sum(bytes), 0)::float8 AS bytes, (count(*) FILTER (WHERE kind = 'file'))::float8 AS files
   FROM antiphon.files WHERE owner = $1 AND expires_at > $2`,
+);
+
+export const OWNERS = prepared<readonly [now: number], { readonly owner: string }>(
+  'file_owners',
+  `SELECT DISTINCT owner FROM antiphon.files WHERE kind = 'file' AND expires_at > $1`,
 );
 
 export const EXPIRE = prepared<readonly [...ByIdAt, kind: string], unknown>(
@@ -107,6 +115,7 @@ export const TO_PART = prepared<readonly [owner: string, id: string, uploadId: s
   WHERE owner = $1 AND id = $2 AND kind = 'draft' RETURNING 1`,
 );
 
+/** A part of an upload. */
 export interface PartRow {
   readonly content: string;
   readonly id: string;

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 
+import type { Tenant } from '../../../access/index.js';
 import { BOOKMARK_MS } from '../../bookmark.js';
 import type { FilePage, FilePiece, FileQuota, FileRecord, FileUsage, UploadRecord } from '../../file-store.js';
 import { toKey } from '../../keys.js';
@@ -46,6 +47,9 @@ export function fileOperations(database: DatabaseSync) {
   const selectPiece = database.prepare(
     `SELECT p.bytes FROM files f JOIN file_places l ON l.content = f.content JOIN file_pieces p ON p.piece = l.piece
     WHERE f.owner = ? AND f.id = ? AND f.expires_at > ? AND l.position = ?`,
+  );
+  const owners = database.prepare(
+    `SELECT name FROM tenants WHERE owner IN (SELECT owner FROM files WHERE kind = 'file' AND expires_at > ?)`,
   );
   const addUpload = database.prepare(
     'INSERT OR IGNORE INTO file_uploads (owner, id, expires_at, about) VALUES (?, ?, ?, ?)',
@@ -146,6 +150,9 @@ export function fileOperations(database: DatabaseSync) {
       selectPiece.get(tenants.find(tenant), toKey(id), now, position)?.['bytes'] as Uint8Array | undefined,
 
     fileUsage: (tenant: string, now: number): FileUsage => used(tenants.find(tenant), now),
+
+    fileTenants: (now: number): readonly Tenant[] =>
+      owners.all(now).map(({ name }) => JSON.parse(String(name)) as Tenant),
 
     createUpload: (tenant: string, record: UploadRecord): void =>
       void addUpload.run(tenants.findOrCreate(tenant), toKey(record.id), record.expiresAt, JSON.stringify(record)),

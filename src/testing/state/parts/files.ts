@@ -3,7 +3,9 @@ import { createHash } from 'node:crypto';
 
 import type { Tenant } from '../../../access/index.js';
 import { FileQuotaError, type FileRecord, type FileStore, type UploadRecord } from '../../../state/index.js';
-import { requireAlike } from '../assertions.js';
+import { requireAlike, requireEntry, requireMatch } from '../assertions.js';
+import { exported, imported } from '../moved-state.js';
+import { openMemory } from '../open-memory.js';
 import { part } from '../part.js';
 import { newTenant } from '../records.js';
 import type { TestedState } from '../tested-state.js';
@@ -172,6 +174,22 @@ export const FILES = part('files', 'files', ({ open, it, describe, beforeAll, be
     await purge();
     requireAlike(await page({ after: 'b' }), ['cd', true]);
     await assert.rejects(page({ after: 'nobody' }), { name: 'UnknownCursorError' });
+  });
+
+  it('are moved with a state, and again without effect', async () => {
+    await create('a', ['one', 'two']);
+    await create('b', [], { filename: 'leer.txt', expiresAt: now() + HOUR_MS });
+    const text = await exported(opened.backend, { tenants: [tenant] });
+    const target = await openMemory();
+    const moved = target.backend.files;
+    assert.ok(moved !== undefined);
+    target.clock.advance(now() - target.clock.now());
+    requireMatch(await imported(target.backend, text), { files: 2, existing: 0 });
+    requireMatch(await imported(target.backend, text), { files: 2, existing: 2 });
+    for (const id of ['a', 'b']) requireAlike(await moved.get(tenant, id), await files.get(tenant, id));
+    requireAlike(new TextDecoder().decode(await moved.piece(tenant, 'a', 1)), 'two');
+    await target.close();
+    requireEntry(await files.tenants(), tenant);
   });
 
   describe('that are uploaded in parts', () => {
