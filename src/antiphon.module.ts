@@ -5,6 +5,7 @@ import type { AntiphonAsyncOptions, AntiphonOptions, AntiphonSeams } from './ant
 import { ConfigModule } from './config/index.js';
 import { ConnectionsModule } from './connections/index.js';
 import { ConversationsModule } from './conversations/index.js';
+import { EmbeddingsModule } from './embeddings/index.js';
 import { FilesModule } from './files/index.js';
 import { GraphModule } from './graph/index.js';
 import { HttpModule } from './http/index.js';
@@ -66,6 +67,7 @@ export class AntiphonModule {
         HttpModule,
         ...service,
         UsageModule,
+        EmbeddingsModule,
         WebhooksModule,
         SocketTokensModule,
         OperationsModule,

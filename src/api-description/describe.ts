@@ -12,6 +12,7 @@ export type OperationGroup =
   | 'Files'
   | 'Sessions'
   | 'Models'
+  | 'Embeddings'
   | 'Prompts'
   | 'Connections'
   | 'Access'

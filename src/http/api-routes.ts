@@ -33,6 +33,7 @@ const METHODS_BY_PATH: readonly (readonly [path: RegExp, methods: readonly strin
   [/^connections\/[^/]+$/, ['DELETE']],
   [/^socket_tokens$/, ['POST']],
   [/^usage$/, ['GET', 'HEAD']],
+  [/^embeddings$/, ['POST']],
   [/^models$/, ['GET', 'HEAD']],
   [/^models\/.+$/, ['GET', 'HEAD']],
 ];

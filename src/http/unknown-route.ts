@@ -12,7 +12,6 @@ const OTHER_APIS: readonly (readonly [resource: RegExp, name: string, toAdvice: 
   [/^chat\/completions$/, 'Chat Completions', useResponses],
   [/^completions$/, 'Completions', useResponses],
   [/^messages(?:\/.*)?$/, 'Anthropic Messages', useResponses],
-  [/^embeddings$/, 'Embeddings', () => 'Ask the server of an embedding model for them.'],
 ];
 
 const METRICS = 'Metrics are at /metrics: here with METRICS=true, and on a port of their own with METRICS_PORT.';

@@ -1,8 +1,16 @@
 import { Injectable } from '@nestjs/common';
 
+import type { Caller } from '../access/index.js';
 import { Environment } from '../config/index.js';
 import { ApiError, type Usage } from '../protocol/index.js';
-import { type AdmittedTurn, Admission, type Lease, type QueuedTurn, type TurnEstimate } from '../responses/index.js';
+import {
+  type AdmittedEmbedding,
+  type AdmittedTurn,
+  Admission,
+  type Lease,
+  type QueuedTurn,
+  type TurnEstimate,
+} from '../responses/index.js';
 import type { Counted, Take } from '../state/index.js';
 import { andThen, Clock, isPromise, type MaybePromise } from '../time/index.js';
 import { Counters } from './counters.js';
@@ -68,7 +76,7 @@ export class LimitedAdmission extends Admission {
   }
 
   override queue(turn: AdmittedTurn, estimate: TurnEstimate): MaybePromise<QueuedTurn> {
-    const ruled = this.ruled(turn);
+    const ruled = this.ruled(turn.caller, turn.settings.model);
     if (ruled === undefined || !countsWindows(ruled.rule)) return {};
     const tokens = this.tokensOf(ruled, estimate);
     return andThen(this.take(ruled, { requests: 1, tokens }), (counted) => {
@@ -82,9 +90,19 @@ export class LimitedAdmission extends Admission {
     if (receipt !== undefined) this.settle(toReceipt(receipt), usage?.total_tokens ?? 0);
   }
 
+  override embed({ caller, model, inputTokens }: AdmittedEmbedding): MaybePromise<Readonly<Record<string, string>>> {
+    const ruled = this.ruled(caller, model);
+    if (ruled === undefined || !countsWindows(ruled.rule)) return {};
+    const { rule } = ruled;
+    const { tokens_per_minute: limit = 0 } = rule;
+    if (limit > 0 && inputTokens > limit) throw requestTooLarge(rule, model, inputTokens, null);
+    const tokens = limit > 0 ? inputTokens : 0;
+    return andThen(this.take(ruled, { requests: 1, tokens }), (counted) => limitHeaders(rule, counted));
+  }
+
   /** The lease without the place in the process. Throws ApiError 429. */
   private count(turn: AdmittedTurn, estimate: TurnEstimate): MaybePromise<Lease> {
-    const ruled = this.ruled(turn);
+    const ruled = this.ruled(turn.caller, turn.settings.model);
     if (ruled === undefined) return { release: () => undefined };
     const { concurrent_turns: most = 0 } = ruled.rule;
     const places = most > 0 ? 1 : 0;
@@ -149,7 +167,7 @@ export class LimitedAdmission extends Admission {
     };
   }
 
-  private ruled({ caller, settings: { model } }: AdmittedTurn): RuledTurn | undefined {
+  private ruled(caller: Caller, model: string): RuledTurn | undefined {
     const rule = this.rules.find(caller.tenant, model);
     return rule === undefined ? undefined : { rule, key: counterKey(rule, caller.tenant), model };
   }

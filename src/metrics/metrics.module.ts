@@ -4,12 +4,14 @@ import { BodiesModule, BodyBudget } from '../bodies/index.js';
 import { Environment } from '../config/index.js';
 import { ConnectionRegistry, ConnectionsModule } from '../connections/index.js';
 import { ContextModule, ContinuationCaches } from '../context/index.js';
+import { EmbeddingObserver } from '../embeddings/index.js';
 import { McpObserver } from '../mcp/index.js';
 import { OperationsModule, Readiness } from '../operations/index.js';
 import { ResponsesModule, RunningTurns } from '../responses/index.js';
 import { BackgroundRuns, StateCallObserver, StateModule } from '../state/index.js';
 import { Clock } from '../time/index.js';
 import { WebSearchObserver } from '../web-search/index.js';
+import { EmbeddingMetrics } from './embedding-metrics.js';
 import { HttpMetrics } from './http-metrics.js';
 import { McpMetrics } from './mcp-metrics.js';
 import { MetricsController, MetricsSwitch } from './metrics.controller.js';
@@ -38,6 +40,11 @@ import { WebSearchMetrics } from './web-search-metrics.js';
       useFactory: (metrics: Metrics | null) => metrics && new McpMetrics(metrics),
     },
     {
+      provide: EmbeddingObserver,
+      inject: [METRICS],
+      useFactory: (metrics: Metrics | null) => metrics && new EmbeddingMetrics(metrics),
+    },
+    {
       provide: WebSearchObserver,
       inject: [METRICS],
       useFactory: (metrics: Metrics | null) => metrics && new WebSearchMetrics(metrics),
@@ -48,7 +55,7 @@ import { WebSearchMetrics } from './web-search-metrics.js';
       useFactory: (metrics: Metrics | null) => metrics && new HttpMetrics(metrics),
     },
   ],
-  exports: [METRICS, StateCallObserver, McpObserver, WebSearchObserver, HttpMetrics],
+  exports: [METRICS, StateCallObserver, McpObserver, EmbeddingObserver, WebSearchObserver, HttpMetrics],
 })
 class MetricsRegistryModule {}
 

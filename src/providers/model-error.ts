@@ -1,3 +1,5 @@
+import { ApiError } from '../protocol/index.js';
+
 /**
  * Where to retry before the first output: at the `same` upstream, only at an `other` one, or `nowhere`, because the request
  * itself is invalid.
@@ -52,4 +54,21 @@ export class ModelError extends Error {
     if (status === 408 || status >= 500) return 'same';
     return status === 429 ? 'other' : 'nowhere';
   }
+
+  /** The refusal of a request. Uses the status only if it is an error status: SDKs ignore errors in other answers. */
+  toApiError(): ApiError {
+    const { status: given = 500, type, param = null, retryAfterMs = NaN, shouldRetry } = this.options;
+    const status = Number.isInteger(given) && given >= 400 && given <= 599 ? given : 500;
+    const headers: Record<string, string> = {};
+    if (retryAfterMs >= 0 && Number.isFinite(retryAfterMs))
+      headers['retry-after'] = String(Math.ceil(retryAfterMs / 1000));
+    if (shouldRetry !== undefined) headers['x-should-retry'] = String(shouldRetry);
+    return new ApiError(status, type ?? typeOf(status), this.code, param, this.message, headers, this);
+  }
+}
+
+function typeOf(status: number): string {
+  if (status === 429) return 'rate_limit_error';
+  if (status === 503) return 'service_unavailable_error';
+  return status < 500 ? 'invalid_request_error' : 'server_error';
 }

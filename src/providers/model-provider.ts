@@ -1,6 +1,7 @@
 import { DiscoveryService } from '@nestjs/core';
 
 import type { Item } from '../protocol/index.js';
+import type { EmbeddingRequest, Embeddings } from './embedding.js';
 import type { ModelEvent } from './model-event.js';
 import type { ModelSink } from './model-sink.js';
 import { type CountOptions, countItemTokens, countSettingsTokens } from './tokens/index.js';
@@ -38,6 +39,9 @@ export const PROVIDERS = 'antiphon: providers';
 
 /** DI token: request headers that are forwarded to every provider, in lower case. */
 export const FORWARDED_HEADERS = 'antiphon: forwarded headers';
+
+/** Most inputs of one request for embeddings where nothing else is said: small enough for most servers. */
+export const DEFAULT_EMBEDDING_BATCH = 128;
 
 /** Base class of providers. A faulty provider fails its own turns but cannot violate the stream protocol. */
 export abstract class ModelProviderBase {
@@ -89,6 +93,9 @@ export abstract class ModelProviderBase {
    */
   readonly takesFiles: boolean = true;
 
+  /** Most inputs of one call of `embed`. */
+  readonly embeddingBatch: number = DEFAULT_EMBEDDING_BATCH;
+
   /** Request headers to pass in `Turn.headers`, in lower case. Read once, at start. */
   readonly requestHeaders: readonly string[] = [];
 
@@ -116,6 +123,11 @@ export abstract class ModelProviderBase {
    * after it, the response fails.
    */
   push?(turn: Turn, sink: ModelSink): Promise<void>;
+
+  /**
+   * Gives the vectors of texts. Without it none of its models does. Rejects with ModelError; `signal` aborts when the client has left.
+   */
+  embed?(request: EmbeddingRequest, options: { readonly signal: AbortSignal }): Promise<Embeddings>;
 
   /**
    * Finds a model beyond `models()`, for example by a pattern; undefined if it is not served. `alone` is true if no other

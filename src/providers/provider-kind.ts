@@ -1,6 +1,14 @@
 import type { ModelProviderBase } from './model-provider.js';
 import type { ToleratedRule } from './tolerated-rules.js';
 
+/** What an entry says of embeddings. */
+export interface EmbeddingsEntry {
+  /** Models of its server that give embeddings; their names are served. */
+  readonly models?: readonly string[];
+  /** Most inputs of one request. */
+  readonly batch?: number;
+}
+
 /** A validated entry of PROVIDERS_FILE. */
 export interface ProviderEntry {
   /** Name of its kind. Default: `chat-completions`. */
@@ -13,6 +21,7 @@ export interface ProviderEntry {
   readonly tolerates?: readonly ToleratedRule[];
   /** Additional request members that are forwarded. */
   readonly forward?: readonly string[];
+  readonly embeddings?: EmbeddingsEntry;
   /** Members of its kind. */
   readonly [member: string]: unknown;
 }

@@ -101,11 +101,21 @@ export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationSh
    * is not known, because a provider has not listed its models. The 404 suggests a listed model that the caller may use and may have meant.
    */
   route(model: string, caller: ModelLimit = {}): ModelRoute {
-    const route = this.table.find(model);
+    const route = this.find(model, caller);
     // Recorded once per turn, even if routing tries several upstreams.
-    if (route !== undefined) return { ...route, provider: this.recorder.around(route.providerName, route.provider) };
+    return { ...route, provider: this.recorder.around(route.providerName, route.provider) };
+  }
+
+  private find(model: string, caller: ModelLimit): ModelRoute {
+    const route = this.table.find(model);
+    if (route !== undefined) return route;
     if (!this.table.isComplete) throw notKnownYet(model);
     throw modelNotFound(model, findMeant(model, this.listed(caller)));
+  }
+
+  /** The provider that embeds for a model. Throws as `route` does; RECORD_FILE records turns only. */
+  embedder(model: string, caller: ModelLimit = {}): ModelRoute {
+    return this.find(model, caller);
   }
 
   /** Reloads the file, after a reload that is under way. If it is invalid, the previous configuration stays. Never rejects. */

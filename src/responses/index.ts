@@ -13,7 +13,7 @@ export * from './responses.service.js';
 export * from './stored-responses.service.js';
 export { ActiveTurn, type TurnClient } from './turn/active-turn.js';
 export { ClientTraces, UpstreamTraces } from './turn/upstream-traces.js';
-export { Admission, type Lease, type QueuedTurn } from './turn/admission.js';
+export { Admission, type AdmittedEmbedding, type Lease, type QueuedTurn } from './turn/admission.js';
 export type { AdmittedTurn } from './turn/admit.js';
 export {
   type AnsweringTurn,

@@ -2,7 +2,15 @@ import { hash } from 'node:crypto';
 
 import { Inject, Logger, type OnModuleInit, Optional } from '@nestjs/common';
 
-import { type ModelInfo, ModelProvider, type ModelSink, PushingProvider, type Turn } from '../providers/index.js';
+import {
+  type EmbeddingRequest,
+  type Embeddings,
+  type ModelInfo,
+  ModelProvider,
+  type ModelSink,
+  PushingProvider,
+  type Turn,
+} from '../providers/index.js';
 import { Clock } from '../time/index.js';
 import { LongText } from './answer/long-text.js';
 import {
@@ -24,6 +32,7 @@ import { type Performance, play } from './play.js';
 import { PromptCache } from './prompt-cache.js';
 import { isTimed, planScript } from './script/plan-script.js';
 import { SeededRandom } from './seeded-random.js';
+import { isEmbeddingModel, simulateEmbeddings } from './simulated-embeddings.js';
 import { SIMULATOR } from './simulator-name.js';
 import { SimulatorOptions } from './simulator-options.js';
 import { type Space, SPACE_HEADER, Spaces } from './spaces/index.js';
@@ -91,12 +100,18 @@ export class SimulatorProvider extends PushingProvider implements OnModuleInit {
 
   override find(model: string, { alone }: { readonly alone: boolean }): ModelInfo | undefined {
     if (model === '') return undefined;
-    const isServed = (this.options.anyModel ?? alone) || isListed(model) || this.spaces.serve(model);
+    const isServed =
+      (this.options.anyModel ?? alone) || isListed(model) || isEmbeddingModel(model) || this.spaces.serve(model);
     return isServed ? describeModel(model) : undefined;
   }
 
   override push(turn: Turn, sink: ModelSink): Promise<void> {
     return play(() => this.prepare(turn, sink), this.clock, sink);
+  }
+
+  /** Vectors by the words of texts; any model has them. */
+  override async embed(request: EmbeddingRequest): Promise<Embeddings> {
+    return simulateEmbeddings(request);
   }
 
   private async prepare(turn: Turn, sink: ModelSink): Promise<Performance> {

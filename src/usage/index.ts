@@ -1,1 +1,2 @@
 export * from './usage.module.js';
+export { UsageRecorder } from './usage-recorder.js';

@@ -47,7 +47,12 @@ export class UsageRecorder extends TurnObserver implements OnApplicationBootstra
   override settled(turn: TurnRecord): void {
     if (this.store === undefined || turn.isUsageStored) return;
     const record = this.records.of({ ...turn, endedAt: turn.startedAt + turn.durationMs });
-    if (record === undefined) return;
+    if (record !== undefined) this.add(record);
+  }
+
+  /** Records what a request has used that is no turn, if usage is recorded. */
+  add(record: UsageRecord): void {
+    if (this.store === undefined) return;
     if (this.waiting.length >= MAX_WAITING) {
       this.waiting.shift();
       this.outages.warn('usage was lost', `more than ${MAX_WAITING} records wait for the storage`);

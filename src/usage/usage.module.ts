@@ -11,5 +11,6 @@ import { UsageService } from './usage.service.js';
   imports: [ResponsesModule, StateModule],
   controllers: [UsageController],
   providers: [UsageRecorder, UsageService],
+  exports: [UsageRecorder],
 })
 export class UsageModule {}

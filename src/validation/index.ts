@@ -13,7 +13,16 @@ export {
 export { Closed, IsNullable, Satisfies } from './decorators.js';
 export { Definitions, described, type JsonSchema, orNull, schemaOf } from './json-schema.js';
 export { Violation } from './violation.js';
-export { aboveMaximum, belowMinimum, tooLong, tooManyElements, unknownValue, wrongType } from './violations.js';
+export {
+  aboveMaximum,
+  belowMinimum,
+  emptyArray,
+  tooLong,
+  tooManyElements,
+  tooShort,
+  unknownValue,
+  wrongType,
+} from './violations.js';
 export { IgnoredMembers } from './ignored-members.js';
 export { didYouMean, isNearMiss } from './did-you-mean.js';
 export { refuseUnknown } from './refuse-unknown.js';

@@ -36,6 +36,7 @@ const ROUTES: readonly (readonly [method: string, path: string, scope: string])[
   ['DELETE', 'connections/:id', 'responses:write'],
   ['POST', 'socket_tokens', 'responses:write'],
   ['GET', 'usage', 'responses:read'],
+  ['POST', 'embeddings', 'responses:write'],
   ['GET', 'models', 'any'],
   ['GET', 'models/:id', 'any'],
   ['GET', 'prompts', 'any'],

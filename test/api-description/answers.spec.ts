@@ -80,6 +80,7 @@ describeService('what the service answers', DESCRIBED, (service) => {
     await call('listSessionResponses', 'sessions/one/responses');
     await call('forkSession', 'sessions/one/fork', { target_session_id: 'two' });
     await call('deleteSession', 'sessions/two');
+    await call('createEmbeddings', 'embeddings', { model: 'text-embedding-3-small', input: 'Hi', dimensions: 4 });
     await call('listModels', 'models');
     await call('getModel', 'models/gpt-5');
     await call('listPrompts', 'prompts');

@@ -102,7 +102,6 @@ describe('a client of another API', () => {
   });
 
   it.each([
-    ['/v1/embeddings', 'no Embeddings API. Ask the server of an embedding model'],
     ['/v1/files', "no Files API. Send files in the input of POST /v1/responses: as 'input_file'"],
     ['/openai/v1/files/file_1/content', 'no Files API. Send files in the input of POST /openai/v1/responses'],
   ])('is told on %s what there is instead', async (path, hint) => {

@@ -101,6 +101,21 @@ export const ANSWER_SCHEMAS = {
     data: listOf(ref('Model')),
     models: { ...listOf({}), maxItems: 0, description: 'Empty: Codex looks for models of its own kind here.' },
   }),
+  EmbeddingList: object({
+    object: oneOf('list'),
+    data: listOf(
+      object({
+        object: oneOf('embedding'),
+        index: INTEGER,
+        embedding: {
+          anyOf: [listOf({ type: 'number' }), TEXT],
+          description: 'Base64 of little-endian floats if asked for.',
+        },
+      }),
+    ),
+    model: TEXT,
+    usage: object({ prompt_tokens: INTEGER, total_tokens: INTEGER }),
+  }),
   Connection: object({
     id: TEXT,
     object: oneOf('connection'),

@@ -3,14 +3,16 @@ import { Logger } from '@nestjs/common';
 import { OutageLog } from '../../logging/index.js';
 import type { IdGenerator, Item, ResponseSettings } from '../../protocol/index.js';
 import type { Clock, Timer } from '../../time/index.js';
+import type { EmbeddingRequest, Embeddings } from '../embedding.js';
 import { ModelError } from '../model-error.js';
-import type { ModelInfo } from '../model-provider.js';
+import { DEFAULT_EMBEDDING_BATCH, type ModelInfo } from '../model-provider.js';
 import type { ModelSink } from '../model-sink.js';
 import { PushingProvider } from '../pushing-provider.js';
 import { reasonOf } from '../scrub.js';
 import { countItemTokens, type CountOptions } from '../tokens/index.js';
 import type { Turn } from '../turn.js';
 import { CountRefusedError } from '../upstream-http/count-route.js';
+import { EmbeddingRoute } from '../upstream-http/embedding-route.js';
 import { readText } from '../upstream-http/read-text.js';
 import { type UpstreamAddress, UpstreamClient } from '../upstream-http/upstream-client.js';
 import type { UpstreamAnswer } from '../upstream-http/upstream-answer.js';
@@ -50,6 +52,8 @@ export interface ChatCompletionsOptions {
   readonly reasoningTags: readonly string[];
   /** Whether to list models with `GET /models`. */
   readonly discover: boolean;
+  /** Most inputs of one request for embeddings; absent: the default of providers. */
+  readonly embeddingBatch?: number;
   /** Request members that are forwarded unchanged. */
   readonly forward: readonly string[];
   /** Request members that are not sent. */
@@ -74,10 +78,12 @@ export class ChatCompletionsProvider extends PushingProvider {
   override readonly takesOpaqueData = true;
   override readonly hasTokenizer: boolean;
   override readonly takesFiles: boolean;
+  override readonly embeddingBatch: number;
 
   private readonly client: UpstreamClient;
   private readonly lister: ModelLister;
   private readonly counting: TokenRoute | null;
+  private readonly embedding: EmbeddingRoute;
   /** Whether the server has refused to answer without `stream`. */
   private mustStream = false;
   private readonly logger = new Logger(ChatCompletionsProvider.name);
@@ -95,6 +101,8 @@ export class ChatCompletionsProvider extends PushingProvider {
     this.counting = TokenRoute.of(capabilities.tokenCount, this.client, dependencies.clock, address.baseUrl);
     this.takesFiles = capabilities.files;
     this.hasTokenizer = this.counting !== null;
+    this.embeddingBatch = options.embeddingBatch ?? DEFAULT_EMBEDDING_BATCH;
+    this.embedding = new EmbeddingRoute(this.client, dependencies.clock, options);
     this.lister = new ModelLister(this.client, dependencies.clock, { ...options, baseUrl: options.address.baseUrl });
   }
 
@@ -160,6 +168,10 @@ export class ChatCompletionsProvider extends PushingProvider {
       items.filter((item) => item.type !== 'reasoning' || (isRead && reasoningOf(item) !== '')),
       options,
     );
+  }
+
+  override embed(request: EmbeddingRequest, { signal }: { readonly signal: AbortSignal }): Promise<Embeddings> {
+    return this.embedding.ask(request, signal);
   }
 
   /** Closes all connections. */

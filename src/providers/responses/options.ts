@@ -21,6 +21,8 @@ export interface ResponsesOptions {
   readonly retries: RetryOptions;
   /** Whether to list models with `GET /models`. */
   readonly discover: boolean;
+  /** Most inputs of one request for embeddings; absent: the default of providers. */
+  readonly embeddingBatch?: number;
   /** Request members that are forwarded unchanged, beyond those of the API. */
   readonly forward: readonly string[];
   /** Request members that are not sent. */

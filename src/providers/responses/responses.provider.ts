@@ -2,13 +2,15 @@ import { Logger } from '@nestjs/common';
 
 import { OutageLog } from '../../logging/index.js';
 import type { Clock } from '../../time/index.js';
-import type { ModelInfo, ModelProviderBase } from '../model-provider.js';
+import { cannotEmbed, type EmbeddingRequest, type Embeddings } from '../embedding.js';
+import { DEFAULT_EMBEDDING_BATCH, type ModelInfo, type ModelProviderBase } from '../model-provider.js';
 import type { ModelSink } from '../model-sink.js';
 import { PushingProvider } from '../pushing-provider.js';
 import type { Random } from '../routing/random.js';
 import type { CountOptions } from '../tokens/index.js';
 import type { Turn } from '../turn.js';
 import { CountRoute } from '../upstream-http/count-route.js';
+import { EmbeddingRoute } from '../upstream-http/embedding-route.js';
 import { UpstreamClient } from '../upstream-http/upstream-client.js';
 import { ModelList } from '../upstream-models/model-list.js';
 import { readModels } from '../upstream-models/read-models.js';
@@ -37,9 +39,11 @@ export class ResponsesProvider extends PushingProvider {
   override readonly readsForeignSeals = true;
   override readonly requestHeaders = CONVERSATION_HEADERS;
   override readonly compactsContexts: boolean;
+  override readonly embeddingBatch: number;
 
   private readonly upstream: Upstream;
   private readonly list: ModelList;
+  private readonly embedding: EmbeddingRoute;
 
   constructor(
     private readonly options: ResponsesOptions,
@@ -48,6 +52,7 @@ export class ResponsesProvider extends PushingProvider {
     super();
     const { address, websockets } = options;
     this.compactsContexts = options.compactsUpstream;
+    this.embeddingBatch = options.embeddingBatch ?? DEFAULT_EMBEDDING_BATCH;
     const logger = new Logger(ResponsesProvider.name);
     const client = new UpstreamClient(address, clock);
     this.upstream = {
@@ -62,6 +67,7 @@ export class ResponsesProvider extends PushingProvider {
       logger,
       outages: new OutageLog(logger, clock),
     };
+    this.embedding = new EmbeddingRoute(client, clock, options);
     this.list = new ModelList(client, clock, {
       name: options.name,
       baseUrl: address.baseUrl,
@@ -83,6 +89,12 @@ export class ResponsesProvider extends PushingProvider {
   override async countTokens(turn: Turn, options: CountOptions = {}): Promise<number> {
     const asked = options.exact === true ? await countAtUpstream(turn, this.upstream, options.signal) : null;
     return asked ?? super.countTokens(turn, options);
+  }
+
+  override async embed(request: EmbeddingRequest, { signal }: { readonly signal: AbortSignal }): Promise<Embeddings> {
+    // A fixture answers turns only.
+    if (this.options.fixture !== null) throw cannotEmbed(request.model);
+    return this.embedding.ask(request, signal);
   }
 
   /** What it has counted since it was created (docs/upstreams.md). */

@@ -11,7 +11,7 @@ import {
   REASONING_TAGS,
 } from './chat-completions-entry.js';
 import { milliseconds, object } from './schema-parts.js';
-import { checkServer, secretsOfServer, SERVER_MEMBERS, toAddress } from './server-entry.js';
+import { checkServer, secretsOfServer, SERVER_MEMBERS, toAddress, toEmbeddingOptions } from './server-entry.js';
 
 const DEFAULT_TIMEOUTS = { connectMs: 10_000, firstByteMs: 180_000, idleMs: 120_000, wholeMs: 600_000 };
 
@@ -73,6 +73,7 @@ function toProviderOptions(
     configured: new Set(Object.keys(known) as (keyof Capabilities)[]),
     reasoningTags: entry.reasoning_tags ?? [],
     discover: entry.discover ?? true,
+    ...toEmbeddingOptions(entry),
     forward: entry.forward ?? [],
     omit: new Set([...omittedBy(dialect), ...(entry.omit ?? [])]),
     secrets,

@@ -3,7 +3,7 @@ import type { ModelProviderBase } from '../model-provider.js';
 import type { ProviderKind } from '../provider-kind.js';
 import { redact } from '../redact.js';
 import type { Configuration } from './configuration.js';
-import type { ModelEntry } from './providers-file.js';
+import type { ModelEntry, ProvidersFile, UpstreamEntry } from './providers-file.js';
 import { kindOf, readProvidersFile } from './read-providers-file.js';
 import type { Destination } from './target.js';
 
@@ -17,8 +17,9 @@ export async function configureProviders(
 ): Promise<Configuration> {
   const { file, isBlank, secrets } = await readProvidersFile(path, kinds);
   const entries = Object.entries(file.providers ?? {});
-  const models = file.models ?? [];
-  const named = namedIn(models);
+  const routed = file.models ?? [];
+  const named = namedIn(routed);
+  const models = [...routed, ...embeddingModelsOf(file)];
   const destinations = new Map<string, Destination>();
   for (const [name, entry] of entries) {
     const kind = kindOf(entry, kinds);
@@ -55,6 +56,16 @@ async function create(
     const reason = redact(firstLineOf(error), secrets);
     throw new EnvironmentError([`PROVIDERS_FILE: ${path}: providers.${name}: ${reason}.`]);
   }
+}
+
+/** Entries for the names in `embeddings.models` that `models` does not have; who lists the same name serves it together. */
+function embeddingModelsOf({ providers = {}, models = [] }: ProvidersFile): readonly ModelEntry[] {
+  const upstreams = new Map<string, UpstreamEntry[]>();
+  for (const [provider, { embeddings }] of Object.entries(providers)) {
+    for (const name of embeddings?.models ?? []) upstreams.set(name, [...(upstreams.get(name) ?? []), { provider }]);
+  }
+  const known = new Set(models.map(({ name }) => name));
+  return [...upstreams].filter(([name]) => !known.has(name)).map(([name, of]) => ({ name, upstreams: of }));
 }
 
 /** Providers that entries of `models` name. Their own model lists are not served by default. */

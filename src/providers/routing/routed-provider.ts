@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 
 import type { Item } from '../../protocol/index.js';
 import { askProvider } from '../ask-provider.js';
+import { cannotEmbed, type EmbeddingRequest, type Embeddings } from '../embedding.js';
 import { ModelError } from '../model-error.js';
 import type { ModelInfo, ModelProviderBase } from '../model-provider.js';
 import type { ModelSink } from '../model-sink.js';
@@ -34,6 +35,7 @@ export class RoutedProvider extends PushingProvider {
   override readonly takesOpaqueData: boolean;
   override readonly isSteerable: boolean;
   override readonly takesFiles: boolean;
+  override readonly embeddingBatch: number;
 
   constructor(
     private readonly targets: readonly [Target, ...Target[]],
@@ -51,6 +53,7 @@ export class RoutedProvider extends PushingProvider {
     // Any target may answer.
     this.takesFiles = targets.every(({ provider }) => provider.takesFiles);
     this.isSteerable = targets.every(({ provider }) => provider.isSteerable);
+    this.embeddingBatch = Math.min(...targets.map(({ provider }) => provider.embeddingBatch));
   }
 
   /** Wraps one provider, for its own model names. */
@@ -70,10 +73,35 @@ export class RoutedProvider extends PushingProvider {
   }
 
   override push(turn: Turn, sink: ModelSink): Promise<void> {
-    const targets = orderTargets(this.targets, turn, this.dependencies.health, this.dependencies.random);
+    const targets = this.order(turn);
     const ask = (target: Target, opening: ModelSink, hasOthers: boolean): Promise<void> =>
       askProvider(target.provider, this.turnFor(target, turn, { chosen: targets[0], hasOthers }), opening);
     return answerByTargets({ ...this.dependencies, targets, ask, model: turn.settings.model }, sink);
+  }
+
+  /** Asks the targets that give embeddings, with the retries and failovers of a turn. */
+  override async embed(request: EmbeddingRequest, { signal }: { readonly signal: AbortSignal }): Promise<Embeddings> {
+    const { health, clock } = this.dependencies;
+    const able = this.order().filter(({ provider }) => provider.embed !== undefined);
+    if (able.length === 0) throw cannotEmbed(request.model);
+    const attempts = new Attempts(able, this.dependencies);
+    for (let attempt = attempts.next(); attempt !== undefined; attempt = attempts.next()) {
+      const { target, pauseMs } = attempt;
+      if (pauseMs > 0) await clock.sleep(pauseMs, signal);
+      signal.throwIfAborted();
+      try {
+        const asked = { ...request, model: target.toModel(request.model) };
+        const embeddings = await target.provider.embed?.(asked, { signal });
+        if (embeddings === undefined) throw cannotEmbed(request.model);
+        health.answered(target);
+        return embeddings;
+      } catch (error) {
+        signal.throwIfAborted();
+        attempts.failed(target, error);
+        if (isTargetFailure(error)) health.failed(target, waitOf(error));
+      }
+    }
+    throw attempts.error;
   }
 
   override countTokens(turn: Turn, options?: CountOptions): Promise<number> {
@@ -92,7 +120,7 @@ export class RoutedProvider extends PushingProvider {
   /** Asks the target that would answer or, where that fails, the next one. */
   private async countExactly(turn: Turn, options: CountOptions): Promise<number> {
     let failure: unknown;
-    const targets = orderTargets(this.targets, turn, this.dependencies.health, this.dependencies.random);
+    const targets = this.order(turn);
     for (const target of targets) {
       try {
         return await target.provider.countTokens(this.turnFor(target, turn, { chosen: targets[0] }), options);
@@ -103,6 +131,10 @@ export class RoutedProvider extends PushingProvider {
       }
     }
     throw failure;
+  }
+
+  private order(turn?: Turn): readonly Target[] {
+    return orderTargets(this.targets, turn, this.dependencies.health, this.dependencies.random);
   }
 
   private turnFor(target: Target, turn: Turn, { chosen = target, hasOthers = false }: Asking = {}): Turn {
@@ -175,20 +207,20 @@ function isClosed(sink: ModelSink): boolean {
 }
 
 /**
- * Orders the targets of a turn: first the target that answered the parent, whose prompt cache is likely to hold the transcript;
+ * Orders the targets of a turn, or of embeddings without one: first the target that answered the parent, whose prompt cache is likely to hold the transcript;
  * then by `prompt_cache_key`, or else at random, both by weight; last those that failed recently.
  */
 function orderTargets(
   targets: readonly Target[],
-  { parent, settings }: Turn,
+  turn: Turn | undefined,
   health: TargetHealth,
   random: Random,
 ): readonly Target[] {
   if (targets.length === 1) return targets;
-  const { provider, model } = parent?.origin ?? {};
+  const { provider, model } = turn?.parent?.origin ?? {};
   const there = targets.filter(({ providerName }) => providerName === provider);
-  const known = there.find(({ toModel }) => toModel(settings.model) === model) ?? there[0];
-  const { prompt_cache_key: key } = settings;
+  const known = there.find(({ toModel }) => toModel(turn?.settings.model ?? '') === model) ?? there[0];
+  const key = turn?.settings.prompt_cache_key ?? null;
   const left = targets.filter((target) => target !== known);
   const others = key === null ? shuffle(left, random) : rank(left, key);
   const ordered = known === undefined ? others : [known, ...others];

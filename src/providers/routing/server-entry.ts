@@ -1,8 +1,9 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 
+import { MOST_EMBEDDING_INPUTS } from '../embedding.js';
 import type { ProviderEntry } from '../provider-kind.js';
 import type { UpstreamAddress } from '../upstream-http/upstream-client.js';
-import { member, text, texts } from './schema-parts.js';
+import { member, object, text, texts } from './schema-parts.js';
 
 /** What an entry of PROVIDERS_FILE says of any HTTP server. */
 export interface ServerEntry extends ProviderEntry {
@@ -23,6 +24,10 @@ export const SERVER_MEMBERS = {
   connections: { type: 'integer', minimum: 1, maximum: 65_535 },
   forward: { type: 'array', items: member, uniqueItems: true },
   omit: { type: 'array', items: member, uniqueItems: true },
+  embeddings: object({
+    models: { type: 'array', items: text, minItems: 1, uniqueItems: true },
+    batch: { type: 'integer', minimum: 1, maximum: MOST_EMBEDDING_INPUTS },
+  }),
 };
 
 const DEFAULT_CONNECTIONS = 1024;
@@ -80,6 +85,11 @@ export function toAddress(entry: ServerEntry, timeouts: UpstreamAddress['timeout
     timeouts,
     connections,
   };
+}
+
+/** What an entry says of embeddings, as options of its provider. */
+export function toEmbeddingOptions({ embeddings }: ProviderEntry): { readonly embeddingBatch?: number } {
+  return embeddings?.batch === undefined ? {} : { embeddingBatch: embeddings.batch };
 }
 
 function lowerCased(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {

@@ -3,7 +3,7 @@ import type { ResponsesOptions, WebsocketOptions } from '../responses/options.js
 import { type Profile, PROFILES } from '../responses/profile.js';
 import { RESERVED_MEMBERS, VITAL_MEMBERS } from '../responses/request/member-names.js';
 import type { ResponsesEntry } from './responses-entry.js';
-import { checkServer, secretsOfServer, toAddress } from './server-entry.js';
+import { checkServer, secretsOfServer, toAddress, toEmbeddingOptions } from './server-entry.js';
 
 const FIXTURE = 'fixture:';
 
@@ -61,6 +61,7 @@ export function toResponsesOptions(
       budgetMs: entry.retry_budget_ms ?? 60_000,
     },
     discover: entry.discover ?? true,
+    ...toEmbeddingOptions(entry),
     forward: entry.forward ?? [],
     omit: new Set(entry.omit),
     secrets,

@@ -1,3 +1,4 @@
+import type { Caller } from '../../access/index.js';
 import type { Usage } from '../../protocol/index.js';
 import type { MaybePromise } from '../../time/index.js';
 import type { AdmittedTurn } from './admit.js';
@@ -32,6 +33,14 @@ export interface QueuedTurn {
   readonly receipt?: Readonly<Record<string, unknown>>;
 }
 
+/** A request for embeddings. */
+export interface AdmittedEmbedding {
+  readonly caller: Caller;
+  readonly model: string;
+  /** Of all its inputs, at four characters a token. */
+  readonly inputTokens: number;
+}
+
 /** Decides whether a turn may run now. Implement it for limits and quotas of your own; the default is `LimitedAdmission`. */
 export abstract class Admission {
   /**
@@ -46,6 +55,12 @@ export abstract class Admission {
    * which the client reads. Without it every turn may be queued.
    */
   queue?(turn: AdmittedTurn, estimate: TurnEstimate): MaybePromise<QueuedTurn>;
+
+  /**
+   * Decides whether a request for embeddings may run. Throws ApiError, which the client reads, or returns headers for it, as those of a
+   * lease. Without it every request may run.
+   */
+  embed?(request: AdmittedEmbedding): MaybePromise<Readonly<Record<string, string>>>;
 
   /**
    * A queued turn ends outside of a run: it could not be stored, was cancelled, or has failed in the queue. `usage` is what its runs

@@ -3,7 +3,6 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../access/index.js';
 import { Environment } from '../../config/index.js';
 import {
-  ApiError,
   type CreateResponseRequest,
   IdGenerator,
   type Includable,
@@ -14,7 +13,7 @@ import {
   type ResponseSettings,
   type TraceContext,
 } from '../../protocol/index.js';
-import { mayUseModel, pickTurnHeaders, ProviderRegistry, type TurnHeaders } from '../../providers/index.js';
+import { pickTurnHeaders, ProviderRegistry, requireModel, type TurnHeaders } from '../../providers/index.js';
 import { readSessionId } from '../../sessions/index.js';
 import { Clock } from '../../time/index.js';
 import { aboveMaximum, belowMinimum, wrongType } from '../../validation/index.js';
@@ -112,13 +111,6 @@ export class TurnAdmitter {
       ttlSeconds: readTimeToLive(headers, this.environment),
     };
   }
-}
-
-function requireModel(caller: Caller, model: string): void {
-  if (mayUseModel(caller, model)) return;
-  throw ApiError.of('model_not_allowed', `Your API key does not have access to the model '${model}'.`, {
-    param: 'model',
-  });
 }
 
 /** An upstream may know `generate_summary` by its present name alone. */

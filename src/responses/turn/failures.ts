@@ -69,7 +69,7 @@ export class TurnFailures {
   /** A failure before `response.created`, as an HTTP error or error frame (protocol §7). */
   toRefusal(error: unknown, turn: AdmittedTurn): ApiError {
     if (error instanceof ApiError) return error;
-    if (error instanceof ModelError) return fromModelError(error);
+    if (error instanceof ModelError) return error.toApiError();
     if (error instanceof TurnStoppedError) {
       return error.reason === 'time_limit' ? this.outOfTime() : ApiError.retryLater(stopMessage(error.reason, turn));
     }
@@ -91,7 +91,7 @@ export class TurnFailures {
     if (!(error instanceof ModelError) || !isOfUpstream(turn)) return null;
     const { status = 500 } = error.options;
     if (status < 500) return null;
-    if (status !== 500) return fromModelError(error);
+    if (status !== 500) return error.toApiError();
     return ApiError.of('model_unavailable', error.message, { headers: { 'retry-after': '1' }, cause: error });
   }
 
@@ -168,21 +168,4 @@ function isDeletion(error: unknown): boolean {
 function lockLost({ settings }: AdmittedTurn): string {
   const what = settings.conversation == null ? 'session' : 'conversation';
   return `Another request took over the ${what}. Please retry your request.`;
-}
-
-/** Uses a provider's status only if it is an error status: SDKs ignore errors in other answers. */
-function fromModelError(error: ModelError): ApiError {
-  const { status: given = 500, param = null, retryAfterMs = NaN, shouldRetry } = error.options;
-  const status = Number.isInteger(given) && given >= 400 && given <= 599 ? given : 500;
-  const headers: Record<string, string> = {};
-  if (retryAfterMs >= 0 && Number.isFinite(retryAfterMs))
-    headers['retry-after'] = String(Math.ceil(retryAfterMs / 1000));
-  if (shouldRetry !== undefined) headers['x-should-retry'] = String(shouldRetry);
-  return new ApiError(status, error.options.type ?? typeOf(status), error.code, param, error.message, headers, error);
-}
-
-function typeOf(status: number): string {
-  if (status === 429) return 'rate_limit_error';
-  if (status === 503) return 'service_unavailable_error';
-  return status < 500 ? 'invalid_request_error' : 'server_error';
 }

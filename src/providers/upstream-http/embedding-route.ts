@@ -1,0 +1,108 @@
+import { Logger } from '@nestjs/common';
+
+import { OutageLog } from '../../logging/index.js';
+import type { Clock } from '../../time/index.js';
+import { isObject, objectsIn, parseJson } from '../../validation/index.js';
+import type { Embeddings, EmbeddingRequest } from '../embedding.js';
+import { ModelError } from '../model-error.js';
+import { reasonOf } from '../scrub.js';
+import { readFailure } from '../upstream-errors/error-body.js';
+import { readRetryAfter } from '../upstream-errors/retry-after.js';
+import { serverError, toModelError } from '../upstream-errors/to-model-error.js';
+import { isUnreachable, unreachable } from '../upstream-errors/unreachable.js';
+import { UpstreamTimeoutError } from './exchange-timer.js';
+import { readText } from './read-text.js';
+import type { UpstreamClient } from './upstream-client.js';
+
+/** Bytes of an answer: 2048 vectors of 3072 numbers in Base64 have 34 MB, as lists three times as many. */
+const LONGEST_ANSWER = 128 * 1024 * 1024;
+
+/** The server of an EmbeddingRoute. */
+export interface EmbeddingServer {
+  /** Name of the provider, for the log. */
+  readonly name: string;
+  /** Values to redact from errors. */
+  readonly secrets: readonly string[];
+}
+
+/** `POST /embeddings` of an upstream. */
+export class EmbeddingRoute {
+  private readonly outages = new OutageLog(new Logger('Upstream'));
+
+  constructor(
+    private readonly client: UpstreamClient,
+    private readonly clock: Clock,
+    private readonly server: EmbeddingServer,
+  ) {}
+
+  /** Asks once for the vectors of inputs. Rejects with ModelError, and with the reason of the signal. */
+  async ask(request: EmbeddingRequest, signal: AbortSignal): Promise<Embeddings> {
+    try {
+      return await this.request(request, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      const explained = explain(error);
+      if (explained.retry !== 'nowhere') this.warn(explained);
+      throw explained;
+    }
+  }
+
+  private async request(
+    { model, inputs, dimensions, user }: EmbeddingRequest,
+    signal: AbortSignal,
+  ): Promise<Embeddings> {
+    // Servers that do not know Base64 send lists, which are read as well.
+    const body = { model, input: inputs, encoding_format: 'base64', dimensions, user };
+    const answer = await this.client.post('/embeddings', JSON.stringify(body), signal);
+    const { status, headers } = answer;
+    const isAnswer = status >= 200 && status <= 299;
+    const text = isAnswer ? await readText(answer, LONGEST_ANSWER) : await readText(answer);
+    if (isAnswer) return readEmbeddings(text, inputs.length);
+    const retryAfterMs = readRetryAfter(headers, this.clock.now());
+    throw toModelError(status, readFailure(text), { secrets: this.server.secrets, retryAfterMs });
+  }
+
+  private warn({ cause, message }: ModelError): void {
+    const reason = cause === undefined ? message : reasonOf(cause, this.server.secrets);
+    this.outages.warn('an upstream gave no embeddings', `'${this.server.name}': ${reason}`);
+  }
+}
+
+function explain(cause: unknown): ModelError {
+  if (cause instanceof ModelError) return cause;
+  if (isUnreachable(cause)) return unreachable(cause);
+  if (cause instanceof UpstreamTimeoutError) {
+    return serverError('The model did not answer in time. Please retry your request.', cause, { retry: 'other' });
+  }
+  return serverError('The connection to the model broke. Please retry your request.', cause);
+}
+
+/** Throws an Error for an answer without a vector for each of `count` inputs. */
+function readEmbeddings(text: string, count: number): Embeddings {
+  const body = parseJson(text);
+  const { data, usage } = isObject(body) ? body : {};
+  const vectors: Float32Array[] = [];
+  for (const [position, { index = position, embedding }] of objectsIn(data).entries()) {
+    const vector = readVector(embedding);
+    if (vector !== null && Number.isInteger(index)) vectors[index as number] = vector;
+  }
+  const length = vectors[0]?.length;
+  const isWhole = Array.from({ length: count }, (_, index) => vectors[index]).every(
+    (vector) => vector !== undefined && vector.length === length,
+  );
+  if (!isWhole || vectors.length !== count) throw new Error('the answer lacks embeddings');
+  const { prompt_tokens: tokens } = isObject(usage) ? usage : {};
+  return { vectors, tokens: Number.isSafeInteger(tokens) && (tokens as number) >= 0 ? (tokens as number) : 0 };
+}
+
+/** A vector of numbers, or of little-endian floats in Base64; null for anything else. */
+function readVector(embedding: unknown): Float32Array | null {
+  if (typeof embedding === 'string') {
+    const bytes = Buffer.from(embedding, 'base64');
+    if (bytes.length === 0 || bytes.length % 4 !== 0) return null;
+    const vector = Float32Array.from({ length: bytes.length / 4 }, (_, index) => bytes.readFloatLE(index * 4));
+    return vector.every(Number.isFinite) ? vector : null;
+  }
+  const isVector = Array.isArray(embedding) && embedding.length > 0 && embedding.every(Number.isFinite);
+  return isVector ? Float32Array.from(embedding as number[]) : null;
+}
