@@ -12,6 +12,7 @@ import type { SharedLimits } from './shared-limits.js';
 import type { SessionStore } from './session-store.js';
 import type { StateTransfer } from './state-transfer.js';
 import type { UsageStore } from './usage-store.js';
+import type { VectorIndex } from './vector-index.js';
 import type { WriteLock } from './write-lock.js';
 
 /** The implementations of the state contracts over one storage. */
@@ -36,6 +37,8 @@ export abstract class StateBackend {
   readonly usage?: UsageStore;
   /** Files of tenants; without it they are kept where VECTOR_STORE_URL says, or not at all. */
   readonly files?: FileStore;
+  /** Chunks of the documents in vector stores, as `files`. */
+  readonly vectors?: VectorIndex;
 
   /** Starts the backend. Throws permanent errors; a temporarily unavailable storage is retried in the background. */
   abstract start(): Promise<void>;
@@ -46,4 +49,5 @@ export abstract class StateBackend {
 /** The backend that keeps files, and vector stores: that of the state or, where it does not, that of VECTOR_STORE_URL. */
 export abstract class LibraryBackend {
   readonly files?: FileStore;
+  readonly vectors?: VectorIndex;
 }

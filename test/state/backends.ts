@@ -17,12 +17,17 @@ export interface TestedBackend extends StateSubject {
 const ALL: readonly TestedBackend[] = [
   { name: 'memory', open: async () => withDefaults(await openMemory()), without: ['limits'] },
   { name: 'sqlite', open: () => openSqlite(), without: ['limits'] },
-  { name: 'postgres', open: openPostgres },
+  { name: 'postgres', open: openPostgres, without: ['vectors'] },
   // Where there is no Redis it is left out, which redis-start.spec.ts says.
   ...(HAS_REDIS
     ? [
-        { name: 'redis', open: () => openRedis(), without: ['files'] as const, forgetsUsage: true },
-        { name: 'redis cluster', open: () => openRedis(CLUSTER_URL), without: ['files'] as const, forgetsUsage: true },
+        { name: 'redis', open: () => openRedis(), without: ['files', 'vectors'] as const, forgetsUsage: true },
+        {
+          name: 'redis cluster',
+          open: () => openRedis(CLUSTER_URL),
+          without: ['files', 'vectors'] as const,
+          forgetsUsage: true,
+        },
       ]
     : []),
 ];

@@ -15,6 +15,7 @@ import { MemorySecretStore } from './secrets.js';
 import { type MemoryLimits, MemoryState } from './state.js';
 import { MemoryTransfer } from './transfer.js';
 import { MemoryUsageStore } from './usage.js';
+import { MemoryVectorIndex } from './vectors.js';
 
 /** State in the memory of this process: fast, bounded, and lost when it ends. */
 export class MemoryBackend extends StateBackend {
@@ -33,6 +34,7 @@ export class MemoryBackend extends StateBackend {
   override readonly transfer: MemoryTransfer;
   override readonly usage: MemoryUsageStore;
   override readonly files: MemoryFileStore;
+  override readonly vectors = new MemoryVectorIndex();
 
   /** What is kept of responses and conversations. */
   private readonly state: MemoryState;

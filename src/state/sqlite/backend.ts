@@ -52,6 +52,7 @@ export class SqliteBackend extends StateBackend {
   override readonly transfer: SqliteTransfer;
   override readonly usage: UsageStore;
   override readonly files: SqliteFileStore;
+  override readonly vectors: VectorIndex;
   private readonly thread: DatabaseThread;
   private readonly logger = new Logger('Sqlite');
 
@@ -77,6 +78,11 @@ export class SqliteBackend extends StateBackend {
     this.secrets = thread.methods({ getOrCreate: 'getOrCreateSecret', find: 'findSecret' });
     this.usage = thread.methods({ record: 'recordUsage', report: 'reportUsage', purge: 'purgeUsage' });
     this.files = new SqliteFileStore(thread, clock);
+    this.vectors = thread.methods({
+      ...{ append: 'appendChunks', publish: 'publishDocument', describe: 'describeDocument', remove: 'removeDocument' },
+      ...{ drop: 'dropVectors', documents: 'listDocuments', texts: 'documentTexts' },
+      ...{ nearest: 'nearestChunks', matching: 'matchingChunks' },
+    });
     this.transfer = new SqliteTransfer(thread, jobs);
     [this.thread, this.locks, this.log, this.jobs, this.conversations] = [thread, locks, log, jobs, conversations];
   }

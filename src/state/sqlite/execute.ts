@@ -49,11 +49,13 @@ const FREEING: ReadonlySet<OperationName> = new Set([
   'deleteFile',
   'deleteSession',
   'discardDraft',
+  'dropVectors',
   'forgetConversations',
   'forgetLogs',
   'free',
   'purgeFiles',
   'purgeUsage',
+  'removeDocument',
   'removeJob',
   'sweep',
 ]);

@@ -14,6 +14,7 @@ import { moveOutOperations } from './operations/move-out.js';
 import { runEndOperations } from './operations/run-ends.js';
 import { runOperations } from './operations/runs.js';
 import { sessionOperations } from './operations/sessions.js';
+import { vectorOperations } from './operations/vectors.js';
 import { usageOperations } from './operations/usage.js';
 
 /** What the thread can be asked for, by name: synchronous functions over the database. */
@@ -37,6 +38,7 @@ export function operationsOf(database: DatabaseSync) {
     ...checkOperations(database),
     ...usageOperations(database),
     ...fileOperations(database),
+    ...vectorOperations(database),
     ...moveOutOperations(database),
     ...moveInOperations(database, log),
   };

@@ -2,7 +2,7 @@
 export const APPLICATION_ID = 0x416e7469;
 
 /** The version of the schema below: the `user_version` of a file. A file with a greater one is refused. */
-export const SCHEMA_VERSION = 5;
+export const SCHEMA_VERSION = 6;
 
 /**
  * The steps that lead to the schema, by the version that each one makes. Texts of users and clients are stored as
@@ -242,5 +242,33 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (owner, id)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX file_uploads_by_expiry ON file_uploads (expires_at);
+  `,
+  `
+  -- Documents of vector stores. attributes: JSON; null until the document is published. names: store and file, as JSON.
+  -- Numbers are not used again: a search may have one from before.
+  CREATE TABLE vector_documents (
+    document INTEGER PRIMARY KEY AUTOINCREMENT,
+    owner INTEGER NOT NULL,
+    store_id TEXT NOT NULL,
+    file_id TEXT NOT NULL,
+    names TEXT NOT NULL,
+    attributes TEXT,
+    UNIQUE (owner, store_id, file_id)
+  ) STRICT;
+
+  -- text is JSON, so that every text can be read back; vector: floats, little-endian.
+  CREATE TABLE vector_chunks (
+    chunk INTEGER PRIMARY KEY,
+    document INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    text TEXT NOT NULL,
+    vector BLOB NOT NULL,
+    UNIQUE (document, position)
+  ) STRICT;
+
+  -- The words of chunks. scope: one word for each store of a tenant.
+  CREATE VIRTUAL TABLE vector_words USING fts5 (
+    scope, text, content = '', contentless_delete = 1, tokenize = 'unicode61'
+  );
   `,
 ];

@@ -16,6 +16,7 @@ export type StateContractName =
   | 'limits'
   | 'usage'
   | 'files'
+  | 'vectors'
   | 'transfer';
 
 type Step = () => unknown;

@@ -37,6 +37,7 @@ import { STORED_ITEMS } from './parts/stored-items.js';
 import { TENANTS } from './parts/tenants.js';
 import { TRANSFER } from './parts/transfer.js';
 import { USAGE } from './parts/usage.js';
+import { VECTORS } from './parts/vectors.js';
 import { WITHIN_SESSION } from './parts/within-session.js';
 import { WRITE_LOCK } from './parts/write-lock.js';
 import type { OptionalContract, StateSubject } from './state-subject.js';
@@ -78,6 +79,7 @@ const PARTS = [
   SHARED_LIMITS,
   USAGE,
   FILES,
+  VECTORS,
   TRANSFER,
 ];
 

@@ -1,0 +1,191 @@
+import { hash } from 'node:crypto';
+import type { DatabaseSync } from 'node:sqlite';
+
+import { toKey } from '../../keys.js';
+import {
+  type Attributes,
+  type ChunkHit,
+  type ChunkQuery,
+  type IndexedDocument,
+  productOf,
+  type VectorChunk,
+  wordsOf,
+} from '../../vector-index.js';
+import { tenantNumbers } from './tenants.js';
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** The documents that a query names: ?1 their owner, ?2 their stores, ?3 their numbers or null for all. */
+const WANTED = `d.owner = ?1 AND d.attributes IS NOT NULL AND d.store_id IN (SELECT value FROM json_each(?2))
+  AND (?3 IS NULL OR d.document IN (SELECT value FROM json_each(?3)))`;
+
+const HIT = 'd.document, d.names, c.position, c.text';
+
+/**
+ * Chunks of documents. Each search of vectors compares all those of its stores: exact, and with ten thousand of them some tens of ms. Words are
+ * found by FTS5, in the scope of their store.
+ */
+export function vectorOperations(database: DatabaseSync) {
+  const tenants = tenantNumbers(database);
+  /** What the vectors of the running search are compared with. */
+  let sought = new Float32Array();
+  database.function('similarity', { deterministic: true }, (bytes: unknown) =>
+    productOf(sought, toVector(bytes as Uint8Array)),
+  );
+  const create = database.prepare(
+    'INSERT INTO vector_documents (owner, store_id, file_id, names) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
+  );
+  const find = database.prepare(
+    'SELECT document, attributes FROM vector_documents WHERE owner = ? AND store_id = ? AND file_id = ?',
+  );
+  const ofStore = database.prepare('SELECT document FROM vector_documents WHERE owner = ? AND store_id = ?');
+  const show = database.prepare('UPDATE vector_documents SET attributes = ? WHERE document = ?');
+  const list = database.prepare(
+    `SELECT document, names, attributes FROM vector_documents d WHERE ${WANTED} ORDER BY document`,
+  );
+  const chunkAt = database.prepare('SELECT chunk FROM vector_chunks WHERE document = ? AND position = ?');
+  const addChunk = database.prepare(
+    'INSERT INTO vector_chunks (document, position, text, vector) VALUES (?, ?, ?, ?) RETURNING chunk',
+  );
+  const addWords = database.prepare('INSERT INTO vector_words (rowid, scope, text) VALUES (?, ?, ?)');
+  const chunksFrom = database.prepare('SELECT chunk FROM vector_chunks WHERE document = ? AND position >= ?');
+  const removeChunk = database.prepare('DELETE FROM vector_chunks WHERE chunk = ?');
+  const removeWords = database.prepare('DELETE FROM vector_words WHERE rowid = ?');
+  const removeDocument = database.prepare('DELETE FROM vector_documents WHERE document = ?');
+  const texts = database.prepare('SELECT text FROM vector_chunks WHERE document = ? ORDER BY position');
+  // The best are chosen before their texts are read.
+  const nearest = database.prepare(
+    `SELECT ${HIT}, best.score FROM (
+      SELECT c.chunk, similarity(c.vector) AS score
+      FROM vector_documents d JOIN vector_chunks c ON c.document = d.document
+      WHERE ${WANTED} AND length(c.vector) = ?4 ORDER BY score DESC, c.chunk LIMIT ?5
+    ) best JOIN vector_chunks c ON c.chunk = best.chunk JOIN vector_documents d ON d.document = c.document
+    ORDER BY best.score DESC, c.chunk`,
+  );
+  const matching = database.prepare(
+    `SELECT ${HIT}, -bm25(vector_words, 0, 1) AS score FROM vector_words w
+    JOIN vector_chunks c ON c.chunk = w.rowid JOIN vector_documents d ON d.document = c.document
+    WHERE vector_words MATCH ?4 AND ${WANTED} ORDER BY score DESC, c.chunk LIMIT ?5`,
+  );
+
+  const documentOf = (tenant: string, storeId: string, fileId: string): Row | undefined =>
+    find.get(tenants.find(tenant), toKey(storeId), toKey(fileId));
+  const findOrCreate = (tenant: string, storeId: string, fileId: string): number => {
+    const names = JSON.stringify([storeId, fileId]);
+    create.run(tenants.findOrCreate(tenant), toKey(storeId), toKey(fileId), names);
+    return Number(documentOf(tenant, storeId, fileId)?.['document']);
+  };
+  const forgetChunk = (row: Row | undefined): void => {
+    if (row === undefined) return;
+    removeWords.run(Number(row['chunk']));
+    removeChunk.run(Number(row['chunk']));
+  };
+  const forget = (document: number): void => {
+    for (const chunk of chunksFrom.all(document, 0)) forgetChunk(chunk);
+    removeDocument.run(document);
+  };
+  const wanted = (tenant: string, { storeIds, documents }: Omit<ChunkQuery, 'limit'>) =>
+    [
+      tenants.find(tenant),
+      JSON.stringify(storeIds.map(toKey)),
+      documents === undefined ? null : JSON.stringify(documents),
+    ] as const;
+
+  return {
+    appendChunks: (tenant: string, storeId: string, fileId: string, chunks: readonly VectorChunk[]): void => {
+      const document = findOrCreate(tenant, storeId, fileId);
+      const scope = scopeOf(tenant, storeId);
+      for (const { position, text, vector } of chunks) {
+        forgetChunk(chunkAt.get(document, position));
+        const row = addChunk.get(document, position, JSON.stringify(text), toBytes(vector));
+        addWords.run(Number(row?.['chunk']), scope, text);
+      }
+    },
+
+    publishDocument: (
+      tenant: string,
+      storeId: string,
+      fileId: string,
+      { attributes, count }: { readonly attributes: Attributes; readonly count: number },
+    ): void => {
+      const document = findOrCreate(tenant, storeId, fileId);
+      for (const chunk of chunksFrom.all(document, count)) forgetChunk(chunk);
+      show.run(JSON.stringify(attributes), document);
+    },
+
+    describeDocument: (tenant: string, storeId: string, fileId: string, attributes: Attributes): boolean => {
+      const row = documentOf(tenant, storeId, fileId);
+      if (row === undefined || row['attributes'] === null) return false;
+      show.run(JSON.stringify(attributes), Number(row['document']));
+      return true;
+    },
+
+    removeDocument: (tenant: string, storeId: string, fileId: string): void => {
+      const row = documentOf(tenant, storeId, fileId);
+      if (row !== undefined) forget(Number(row['document']));
+    },
+
+    dropVectors: (tenant: string, storeId: string): void => {
+      for (const row of ofStore.all(tenants.find(tenant), toKey(storeId))) forget(Number(row['document']));
+    },
+
+    listDocuments: (tenant: string, storeIds: readonly string[]): readonly IndexedDocument[] =>
+      list.all(...wanted(tenant, { storeIds })).map((row) => ({
+        ...toNames(row),
+        attributes: JSON.parse(String(row['attributes'])) as Attributes,
+      })),
+
+    documentTexts: (tenant: string, storeId: string, fileId: string): readonly string[] => {
+      const row = documentOf(tenant, storeId, fileId);
+      if (row === undefined || row['attributes'] === null) return [];
+      return texts.all(Number(row['document'])).map(({ text }) => JSON.parse(String(text)) as string);
+    },
+
+    nearestChunks: (tenant: string, vector: Float32Array, query: ChunkQuery): readonly ChunkHit[] => {
+      sought = Float32Array.from(vector);
+      return nearest.all(...wanted(tenant, query), vector.byteLength, query.limit).map(toHit);
+    },
+
+    matchingChunks: (tenant: string, text: string, query: ChunkQuery): readonly ChunkHit[] => {
+      const words = wordsOf(text);
+      if (words.length === 0) return [];
+      const scopes = query.storeIds.map((storeId) => scopeOf(tenant, storeId)).join(' OR ');
+      const sought = words.map((word) => `"${word}"`).join(' OR ');
+      const match = `scope : (${scopes}) AND text : (${sought})`;
+      return query.storeIds.length === 0 ? [] : matching.all(...wanted(tenant, query), match, query.limit).map(toHit);
+    },
+  };
+}
+
+/** A word that only the chunks of a store have. */
+function scopeOf(tenant: string, storeId: string): string {
+  return `s${hash('sha256', JSON.stringify([tenant, storeId])).slice(0, 32)}`;
+}
+
+function toNames(row: Row): { readonly document: number; readonly storeId: string; readonly fileId: string } {
+  const [storeId, fileId] = JSON.parse(String(row['names'])) as [string, string];
+  return { document: Number(row['document']), storeId, fileId };
+}
+
+function toHit(row: Row): ChunkHit {
+  return {
+    ...toNames(row),
+    position: Number(row['position']),
+    text: JSON.parse(String(row['text'])) as string,
+    score: Number(row['score']),
+  };
+}
+
+function toBytes({ buffer, byteOffset, byteLength }: Float32Array): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, byteLength);
+}
+
+/** A view, which must begin at a multiple of four bytes. */
+function toVector(bytes: Uint8Array): Float32Array {
+  const { buffer, byteOffset, byteLength } = isAligned(bytes) ? bytes : Uint8Array.from(bytes);
+  return new Float32Array(buffer, byteOffset, byteLength / 4);
+}
+
+function isAligned({ byteOffset }: Uint8Array): boolean {
+  return byteOffset % 4 === 0;
+}
