@@ -1,0 +1,8 @@
+export {
+  type AttributeComparison,
+  type AttributeFilter,
+  attributeFilter,
+  type CompoundFilter,
+  passes,
+} from './attribute-filter.js';
+export { type HybridQuery, searchHybrid } from './hybrid-search.js';
