@@ -79,18 +79,18 @@ export abstract class VectorIndex {
   /** The chunks that are nearest to a vector of length 1, best first. Chunks with another number of dimensions are not found. */
   abstract nearest(tenant: Tenant, vector: Float32Array, query: ChunkQuery): Promise<readonly ChunkHit[]>;
 
-  /** The chunks with the most, and the rarest, words of a text, best first. */
+  /** The chunks with the most words of a text, best first; rare words may count more. */
   abstract matching(tenant: Tenant, text: string, query: ChunkQuery): Promise<readonly ChunkHit[]>;
 }
 
-/** The different words of a text, in lower case, as far as a search looks for them. */
-export function wordsOf(text: string): readonly string[] {
+/** The different words of a text, in lower case; at most as many as a search looks for. */
+export function wordsOf(text: string, most = MOST_WORDS): readonly string[] {
   const words =
     text
       .normalize('NFKC')
       .toLowerCase()
       .match(/[\p{L}\p{N}]+/gu) ?? [];
-  return [...new Set(words)].slice(0, MOST_WORDS);
+  return [...new Set(words)].slice(0, most);
 }
 
 /** The product of two vectors; null for different numbers of dimensions. */

@@ -17,7 +17,7 @@ export interface TestedBackend extends StateSubject {
 const ALL: readonly TestedBackend[] = [
   { name: 'memory', open: async () => withDefaults(await openMemory()), without: ['limits'] },
   { name: 'sqlite', open: () => openSqlite(), without: ['limits'] },
-  { name: 'postgres', open: openPostgres, without: ['vectors'] },
+  { name: 'postgres', open: openPostgres },
   // Where there is no Redis it is left out, which redis-start.spec.ts says.
   ...(HAS_REDIS
     ? [

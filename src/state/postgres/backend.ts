@@ -17,6 +17,7 @@ import { PostgresClaims } from './claims.js';
 import { PostgresConversationStore } from './conversations.js';
 import { PostgresEventLog } from './log.js';
 import { PostgresFileStore } from './files.js';
+import { PostgresVectorIndex } from './vectors.js';
 import { PostgresJobQueue } from './jobs.js';
 import { PostgresLimits } from './limits.js';
 import { PostgresResponseGraph } from './graph.js';
@@ -47,6 +48,7 @@ export class PostgresBackend extends StateBackend {
   override readonly limits: PostgresLimits;
   override readonly usage: PostgresUsageStore;
   override readonly files: PostgresFileStore;
+  override readonly vectors: PostgresVectorIndex;
   private readonly logger = new Logger('Database');
   private readonly outages = new OutageLog(this.logger);
   private readonly database: Database;
@@ -83,6 +85,7 @@ export class PostgresBackend extends StateBackend {
     this.claims = new PostgresClaims(this.database, clock);
     this.usage = new PostgresUsageStore(this.database);
     this.files = new PostgresFileStore(this.database, clock);
+    this.vectors = new PostgresVectorIndex(this.database);
     this.transfer = new PostgresTransfer(this.database, this.jobs);
     this.limits = new PostgresLimits(this.database);
   }

@@ -17,6 +17,7 @@ import type { SecretStore } from '../secret-store.js';
 import type { SessionStore } from '../session-store.js';
 import { StateBackend } from '../state-backend.js';
 import type { UsageStore } from '../usage-store.js';
+import type { VectorIndex } from '../vector-index.js';
 import { DatabaseThread } from './database-thread.js';
 import { explainStart } from './explain-error.js';
 import { FILE_NAME } from './open-database.js';

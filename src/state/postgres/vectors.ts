@@ -1,0 +1,250 @@
+import type { Tenant } from '../../access/index.js';
+import { toKey } from '../keys.js';
+import {
+  type Attributes,
+  type ChunkHit,
+  type ChunkQuery,
+  type IndexedDocument,
+  productOf,
+  type VectorChunk,
+  VectorIndex,
+  wordsOf,
+} from '../vector-index.js';
+import type { Database } from './database.js';
+import { prepared } from './statement.js';
+import { signsOf } from './vector-signs.js';
+
+/**
+ * Chunks whose vectors are compared, for each hit that is wanted, and at least: up to so many, a search is exact. They are the ones whose
+ * vectors agree in most bits of `signsOf`.
+ */
+const CANDIDATES_PER_HIT = 20;
+const LEAST_CANDIDATES = 1000;
+
+/** Characters of a word: PostgreSQL keeps words up to 2 kB. */
+const LONGEST_WORD = 500;
+
+type ByFile = readonly [owner: string, storeId: string, fileId: string];
+type Wanted = readonly [owner: string, storeIds: readonly string[], documents: readonly number[] | null];
+
+/** The documents that a query names. */
+const WANTED = `d.owner = $1 AND d.attributes IS NOT NULL AND d.store_id = ANY ($2::text[])
+  AND ($3::bigint[] IS NULL OR d.document = ANY ($3))`;
+
+/** Locked, so that a document is written by one at a time. */
+const FIND_OR_CREATE = prepared<readonly [...ByFile, names: string], { readonly document: string }>(
+  'vector_document',
+  `INSERT INTO antiphon.vector_documents AS d (owner, store_id, file_id, names) VALUES ($1, $2, $3, $4)
+  ON CONFLICT (owner, store_id, file_id) DO UPDATE SET names = d.names RETURNING document`,
+);
+
+const APPEND = prepared<
+  readonly [
+    document: string,
+    position: number,
+    text: string,
+    vector: Uint8Array,
+    signs: string,
+    words: readonly string[],
+  ],
+  never
+>(
+  'append_chunk',
+  `INSERT INTO antiphon.vector_chunks (document, position, text, vector, signs, words)
+  VALUES ($1, $2, $3, $4, $5::bit varying, array_to_tsvector($6::text[]))
+  ON CONFLICT (document, position) DO UPDATE SET text = excluded.text, vector = excluded.vector, signs = excluded.signs, words = excluded.words`,
+);
+
+const CUT = prepared<readonly [document: string, count: number], never>(
+  'cut_document',
+  'DELETE FROM antiphon.vector_chunks WHERE document = $1 AND position >= $2',
+);
+
+const PUBLISH = prepared<readonly [document: string, attributes: string], never>(
+  'publish_document',
+  'UPDATE antiphon.vector_documents SET attributes = $2 WHERE document = $1',
+);
+
+const DESCRIBE = prepared<readonly [...ByFile, attributes: string], unknown>(
+  'describe_document',
+  `UPDATE antiphon.vector_documents SET attributes = $4
+  WHERE owner = $1 AND store_id = $2 AND file_id = $3 AND attributes IS NOT NULL RETURNING 1`,
+);
+
+const REMOVE = prepared<ByFile, never>(
+  'remove_document',
+  'DELETE FROM antiphon.vector_documents WHERE owner = $1 AND store_id = $2 AND file_id = $3',
+);
+
+const DROP = prepared<readonly [owner: string, storeId: string], never>(
+  'drop_vectors',
+  'DELETE FROM antiphon.vector_documents WHERE owner = $1 AND store_id = $2',
+);
+
+interface DocumentRow {
+  readonly document: string;
+  readonly names: string;
+}
+
+const LIST = prepared<Wanted, DocumentRow & { readonly attributes: string }>(
+  'vector_documents',
+  `SELECT document, names, attributes FROM antiphon.vector_documents d WHERE ${WANTED} ORDER BY document`,
+);
+
+const TEXTS = prepared<ByFile, { readonly text: string }>(
+  'document_texts',
+  `SELECT c.text FROM antiphon.vector_documents d JOIN antiphon.vector_chunks c USING (document)
+  WHERE d.owner = $1 AND d.store_id = $2 AND d.file_id = $3 AND d.attributes IS NOT NULL ORDER BY c.position`,
+);
+
+interface ChunkRow extends DocumentRow {
+  readonly position: number;
+  readonly text: string;
+}
+
+/** Bits of different lengths cannot be compared, so the length is checked first; vectors as long as each other have as many. */
+const CANDIDATES = prepared<
+  readonly [...Wanted, signs: string, vectorBytes: number, limit: number],
+  Pick<ChunkRow, 'document' | 'position'> & { readonly vector: Buffer }
+>(
+  'near_chunks',
+  `SELECT c.document, c.position, c.vector
+  FROM antiphon.vector_documents d JOIN antiphon.vector_chunks c USING (document)
+  WHERE ${WANTED} AND length(c.vector) = $5
+  ORDER BY CASE WHEN length(c.vector) = $5 THEN bit_count(c.signs # $4::bit varying) END, c.document, c.position LIMIT $6`,
+);
+
+const READ = prepared<readonly [documents: readonly string[], positions: readonly number[]], ChunkRow>(
+  'read_chunks',
+  `SELECT d.document, d.names, c.position, c.text
+  FROM unnest($1::bigint[], $2::integer[]) WITH ORDINALITY AS best (document, position, rank)
+    JOIN antiphon.vector_documents d ON d.document = best.document
+    JOIN antiphon.vector_chunks c ON c.document = best.document AND c.position = best.position
+  ORDER BY best.rank`,
+);
+
+const MATCHING = prepared<readonly [...Wanted, query: string, limit: number], ChunkRow & { readonly score: number }>(
+  'matching_chunks',
+  `SELECT d.document, d.names, c.position, c.text, ts_rank(c.words, $4::tsquery)::float8 AS score
+  FROM antiphon.vector_documents d JOIN antiphon.vector_chunks c USING (document)
+  WHERE ${WANTED} AND c.words @@ $4::tsquery
+  ORDER BY score DESC, c.document, c.position LIMIT $5`,
+);
+
+/**
+ * Chunks in PostgreSQL, without an extension. The database chooses candidates by bits that tell their directions, and this process compares
+ * their vectors.
+ */
+export class PostgresVectorIndex extends VectorIndex {
+  constructor(private readonly database: Database) {
+    super();
+  }
+
+  override async append(
+    tenant: Tenant,
+    storeId: string,
+    fileId: string,
+    chunks: readonly VectorChunk[],
+  ): Promise<void> {
+    await this.database.transaction(async (run) => {
+      const [row] = await run(FIND_OR_CREATE, [...toFile(tenant, storeId, fileId), JSON.stringify([storeId, fileId])]);
+      if (row === undefined) throw new Error('a document was not stored');
+      for (const { position, text, vector } of chunks) {
+        const bytes = new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength);
+        await run(APPEND, [row.document, position, JSON.stringify(text), bytes, signsOf(vector), keptWords(text)]);
+      }
+    });
+  }
+
+  override async publish(
+    tenant: Tenant,
+    storeId: string,
+    fileId: string,
+    { attributes, count }: { readonly attributes: Attributes; readonly count: number },
+  ): Promise<void> {
+    await this.database.transaction(async (run) => {
+      const [row] = await run(FIND_OR_CREATE, [...toFile(tenant, storeId, fileId), JSON.stringify([storeId, fileId])]);
+      if (row === undefined) throw new Error('a document was not stored');
+      await run(CUT, [row.document, count]);
+      await run(PUBLISH, [row.document, JSON.stringify(attributes)]);
+    });
+  }
+
+  override async describe(tenant: Tenant, storeId: string, fileId: string, attributes: Attributes): Promise<boolean> {
+    const values = [...toFile(tenant, storeId, fileId), JSON.stringify(attributes)] as const;
+    return (await this.database.repeatable(DESCRIBE, values)).length > 0;
+  }
+
+  override async remove(tenant: Tenant, storeId: string, fileId: string): Promise<void> {
+    await this.database.repeatable(REMOVE, toFile(tenant, storeId, fileId));
+  }
+
+  override async drop(tenant: Tenant, storeId: string): Promise<void> {
+    await this.database.repeatable(DROP, [toKey(tenant), toKey(storeId)]);
+  }
+
+  override async documents(tenant: Tenant, storeIds: readonly string[]): Promise<readonly IndexedDocument[]> {
+    const rows = await this.database.repeatable(LIST, wanted(tenant, { storeIds }));
+    return rows.map((row) => ({ ...toNames(row), attributes: JSON.parse(row.attributes) as Attributes }));
+  }
+
+  override async texts(tenant: Tenant, storeId: string, fileId: string): Promise<readonly string[]> {
+    const rows = await this.database.repeatable(TEXTS, toFile(tenant, storeId, fileId));
+    return rows.map(({ text }) => JSON.parse(text) as string);
+  }
+
+  override async nearest(tenant: Tenant, vector: Float32Array, query: ChunkQuery): Promise<readonly ChunkHit[]> {
+    const limit = Math.max(LEAST_CANDIDATES, query.limit * CANDIDATES_PER_HIT);
+    const values = [...wanted(tenant, query), signsOf(vector), vector.byteLength, limit] as const;
+    const best = (await this.database.repeatable(CANDIDATES, values))
+      .map(({ document, position, vector: bytes }) => ({
+        ...{ document, position },
+        score: productOf(vector, toVector(bytes)) ?? -1,
+      }))
+      .sort((one, other) => other.score - one.score)
+      .slice(0, query.limit);
+    const places = [best.map(({ document }) => document), best.map(({ position }) => position)] as const;
+    const scores = new Map(best.map(({ document, position, score }) => [`${document} ${position}`, score]));
+    const rows = best.length === 0 ? [] : await this.database.repeatable(READ, places);
+    return rows.map((row) => toHit(row, scores.get(`${row.document} ${row.position}`) ?? 0));
+  }
+
+  override async matching(tenant: Tenant, text: string, query: ChunkQuery): Promise<readonly ChunkHit[]> {
+    const words = wordsOf(text).filter(isKept);
+    if (words.length === 0) return [];
+    const sought = words.map((word) => `'${word}'`).join(' | ');
+    const rows = await this.database.repeatable(MATCHING, [...wanted(tenant, query), sought, query.limit]);
+    return rows.map((row) => toHit(row, row.score));
+  }
+}
+
+function toFile(tenant: Tenant, storeId: string, fileId: string): ByFile {
+  return [toKey(tenant), toKey(storeId), toKey(fileId)];
+}
+
+function wanted(tenant: Tenant, { storeIds, documents }: Omit<ChunkQuery, 'limit'>): Wanted {
+  return [toKey(tenant), storeIds.map(toKey), documents ?? null];
+}
+
+/** A view, which must begin at a multiple of four bytes. */
+function toVector(bytes: Buffer): Float32Array {
+  const { buffer, byteOffset, byteLength } = bytes.byteOffset % 4 === 0 ? bytes : Uint8Array.from(bytes);
+  return new Float32Array(buffer, byteOffset, byteLength / 4);
+}
+
+function keptWords(text: string): readonly string[] {
+  return wordsOf(text, Infinity).filter(isKept);
+}
+
+function isKept(word: string): boolean {
+  return word.length <= LONGEST_WORD;
+}
+
+function toNames({ document, names }: DocumentRow): Omit<IndexedDocument, 'attributes'> {
+  const [storeId, fileId] = JSON.parse(names) as [string, string];
+  return { document: Number(document), storeId, fileId };
+}
+
+function toHit(row: ChunkRow, score: number): ChunkHit {
+  return { ...toNames(row), position: row.position, text: JSON.parse(row.text) as string, score };
+}
