@@ -207,6 +207,11 @@ describe.each([...TRANSPORTS, BACKGROUND_TRANSPORT])('a tool of an MCP server, o
   });
 });
 
+const ask = async (body: object): Promise<WireResponse> =>
+  (await service
+    .client()
+    .responses.create({ model: 'm', input: 'Go.', tools: [CAREFUL], ...body } as never)) as unknown as WireResponse;
+
 describe('an approval', () => {
   it.each([
     ['whose arguments were changed', { arguments: '{"to":"Eve"}' }],
@@ -262,10 +267,6 @@ describe('an approval', () => {
 
   it('that was denied is answered: it cannot be approved afterwards', async () => {
     service.provider.reply(...call('send'), USAGE).reply({ type: 'text', delta: 'Fine.' });
-    const ask = async (body: object): Promise<WireResponse> =>
-      (await service
-        .client()
-        .responses.create({ model: 'm', tools: [CAREFUL], ...body } as never)) as unknown as WireResponse;
     const first = await ask({ input: 'Go.' });
     const [request] = itemsOf(first, 'mcp_approval_request');
     const answer = { type: 'mcp_approval_response', approval_request_id: request?.['id'] };
@@ -275,33 +276,8 @@ describe('an approval', () => {
     expect(server.count('tools/call')).toBe(0);
   });
 
-  it('stays open when another one in its request was answered before', async () => {
-    service.provider.reply(...call('send', '{"n":1}', 'a'), ...call('send', '{"n":2}', 'b'), USAGE);
-    const ask = async (body: object): Promise<WireResponse> =>
-      (await service
-        .client()
-        .responses.create({ model: 'm', tools: [CAREFUL], ...body } as never)) as unknown as WireResponse;
-    const { id, output } = await ask({ input: 'Go.' });
-    const [first, second] = itemsOf({ output } as never, 'mcp_approval_request').map((request) => ({
-      type: 'mcp_approval_response',
-      approval_request_id: request['id'],
-      approve: true,
-    }));
-    service.provider.reply({ type: 'text', delta: 'Two is sent.' }).reply({ type: 'text', delta: 'One is sent.' });
-    await ask({ previous_response_id: id, input: [second] });
-    const both = ask({ previous_response_id: id, input: [first, second] });
-    await expect(both).rejects.toMatchObject({ status: 400, message: expect.stringContaining('answered before') });
-    const next = await ask({ previous_response_id: id, input: [first] });
-    expect(itemsOf(next, 'mcp_call')).toMatchObject([{ arguments: '{"n":1}', status: 'completed' }]);
-    expect(server.count('tools/call')).toBe(2);
-  });
-
   it('beyond max_tool_calls is left open', async () => {
     service.provider.reply(...call('send', '{"n":1}', 'a'), ...call('send', '{"n":2}', 'b'), USAGE);
-    const ask = async (body: object): Promise<WireResponse> =>
-      (await service
-        .client()
-        .responses.create({ model: 'm', tools: [CAREFUL], ...body } as never)) as unknown as WireResponse;
     const first = await ask({ input: 'Go.' });
     const input = itemsOf(first, 'mcp_approval_request').map(({ id }) => ({
       type: 'mcp_approval_response',
@@ -316,10 +292,6 @@ describe('an approval', () => {
 });
 
 describe('the tools of a server', () => {
-  const ask = async (body: object): Promise<WireResponse> =>
-    (await service
-      .client()
-      .responses.create({ model: 'm', input: 'Go.', ...body } as never)) as unknown as WireResponse;
   const namesOf = (turn: number): readonly unknown[] =>
     (service.provider.turns[turn]?.settings.tools as readonly { readonly name?: string }[]).map(({ name }) => name);
 
