@@ -38,7 +38,7 @@ interface Kept<T> {
 /** The name that robots.txt has rules for. */
 const ROBOT = 'antiphon';
 const MOST_REDIRECTS = 5;
-/** Bytes of robots.txt that count (RFC 9309 §2.5). */
+/** Bytes of robots.txt that count (RFC 9309, section 2.5). */
 const LONGEST_ROBOTS = 512 * 1024;
 const PAGE_TTL_MS = 5 * 60_000;
 const ROBOTS_TTL_MS = 60 * 60_000;
