@@ -104,7 +104,7 @@ export class Documents implements OnApplicationShutdown {
     try {
       const read = await this.threads.run(task, stops, begin);
       if ('text' in read) return read.text;
-      throw new DocumentError('damaged', `The document cannot be read: ${read.damage}`);
+      throw new DocumentError('damaged', `The document cannot be read: ${read.damage.replace(/\.$/, '')}.`);
     } catch (error) {
       signal?.throwIfAborted();
       if (error instanceof DocumentError) throw error;

@@ -101,17 +101,6 @@ describe('a client of another API', () => {
     }
   });
 
-  it.each([
-    ['/v1/files', "no Files API. Send files in the input of POST /v1/responses: as 'input_file'"],
-    ['/openai/v1/files/file_1/content', 'no Files API. Send files in the input of POST /openai/v1/responses'],
-  ])('is told on %s what there is instead', async (path, hint) => {
-    const { status, text } = await send('POST', path, '{}');
-    expect(status).toBe(404);
-    const { error } = JSON.parse(text) as { error: { code: string; message: string } };
-    expect(error.code).toBe('unknown_url');
-    expect(error.message).toContain(hint);
-  });
-
   it.each(['/v1/chat', '/v1/chat/completions/x', '/v1/filesystem', '/other/v1/chat/completions', '/v1', '/'])(
     'is told no more elsewhere: %s',
     async (path) => {

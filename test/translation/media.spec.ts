@@ -75,7 +75,6 @@ describe('pictures, files and sounds for an upstream', () => {
   it.each<[string, string, object, string]>([
     ['pictures', 'blind', image(), 'This model does not support images.'],
     ['sounds', 'deaf', audio, 'This model does not support audio.'],
-    ['files', 'fileless', file({ file_data: PDF }), 'This model does not support files.'],
     [
       'pictures by id',
       'generic',
@@ -91,6 +90,21 @@ describe('pictures, files and sounds for an upstream', () => {
     ],
   ])('are refused where they cannot be sent: %s', async (_, model, part, message) => {
     expect(await translation.refusal({ model, input: [user([part])] })).toEqual(refusedValue('input', message));
+  });
+
+  it('are refused where they are files that neither the model nor the service can read', async () => {
+    expect(await translation.refusal({ model: 'fileless', input: [user([file({ file_data: PDF })])] })).toEqual({
+      status: 400,
+      error: {
+        type: 'invalid_request_error',
+        code: 'invalid_value',
+        param: 'input',
+        message: expect.stringMatching(
+          /^Invalid 'input': this model takes text only, and 'file' cannot be read: The document cannot be read: [^.]+\.$/,
+        ),
+      },
+      wasAsked: false,
+    });
   });
 
   it('are refused in the past just the same', async () => {

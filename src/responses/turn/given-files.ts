@@ -153,7 +153,10 @@ export class GivenFiles {
       return { type: 'input_text', text: texts.join('\n') };
     } catch (error) {
       if (!(error instanceof DocumentError)) throw error;
-      throw invalid(`this model takes text only, and '${name}' cannot be read: ${error.message}`, error);
+      throw invalid(
+        `this model takes text only, and '${name}' cannot be read: ${error.message.replace(/\.$/, '')}`,
+        error,
+      );
     }
   }
 }
