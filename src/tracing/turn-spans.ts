@@ -92,7 +92,7 @@ export class TurnSpans extends TurnObserver {
         'gen_ai.tool.call.id': callId,
         // The conventions' word for what the side of the agent runs itself.
         'gen_ai.tool.type': 'extension',
-        'antiphon.tool.server': server,
+        ...(server === null ? {} : { 'antiphon.tool.server': server }),
         ...(errorType === null ? {} : { 'error.type': errorType }),
       },
     });

@@ -3,7 +3,7 @@ import { Injectable, Module } from '@nestjs/common';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 
 import { ModelError, type ModelEvent, Random, ServerTool } from '../../src/index.js';
-import { FakeMcpServer, ScriptedProvider } from '../../src/testing/index.js';
+import { FakeMcpServer, FakeSearxng, ScriptedProvider } from '../../src/testing/index.js';
 import { SpanExporter } from '../../src/tracing/span-exporter.js';
 import { CollectedLog } from '../support/collected-log.js';
 import { startResponsesService } from '../support/responses-upstream/start-responses-service.js';
@@ -250,5 +250,28 @@ describe('a call of a tool that the service runs', () => {
     }
     await service.app.get(SpanExporter).processor.forceFlush();
     expect(Buffer.concat(collector.bodies).toString('latin1')).not.toContain('secret-of');
+  });
+
+  it('is one of the web, by the name of its function', async () => {
+    await using engine = await FakeSearxng.start();
+    await using service = await startService({
+      environment: on({ WEB_SEARCH: 'searxng', WEB_SEARCH_URL: engine.url }),
+      providers: [ScriptedProvider],
+    });
+    const spans = spansOf(service);
+    service.app
+      .get(ScriptedProvider)
+      .reply(
+        { type: 'function_call', name: 'web_search' },
+        { type: 'function_call_arguments', delta: '{"query":"bees"}' },
+      );
+    const { output } = await service.client().responses.create({ ...SAY, tools: [{ type: 'web_search' }] });
+    const run = spans.find(({ name }) => name === 'execute_tool web_search');
+    expect(run?.attributes).toEqual({
+      'gen_ai.operation.name': 'execute_tool',
+      'gen_ai.tool.name': 'web_search',
+      'gen_ai.tool.call.id': output[0]?.id,
+      'gen_ai.tool.type': 'extension',
+    });
   });
 });

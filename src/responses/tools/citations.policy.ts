@@ -58,6 +58,9 @@ const LONGEST_MARK = 80;
 /** What stands in a mark, such as `3`, `1, 2` or `f3†source`. */
 const IN_MARK = /^\s*[a-z]?\d+(?:†[^,;]*)?(?:\s*[,;]\s*[a-z]?\d+(?:†[^,;]*)?)*\s*$/;
 
+/** Characters. */
+const LONGEST_STATEMENT = 2000;
+
 const SENTENCES = new Intl.Segmenter(undefined, { granularity: 'sentence' });
 
 /** Reads marks in the text of one pass, also in pieces. */
@@ -203,7 +206,7 @@ class MarkReader {
 
 /** Where the last statement of a text begins: a sentence, or what stands in the line. */
 function startOfStatement(text: string): number {
-  const line = text.lastIndexOf('\n') + 1;
+  const line = Math.max(text.lastIndexOf('\n') + 1, text.length - LONGEST_STATEMENT);
   let start = line;
   for (const { segment, index } of SENTENCES.segment(text.slice(line))) {
     if (segment.trim() !== '') start = line + index;

@@ -5,6 +5,7 @@ import type { IdGenerator } from '../../protocol/index.js';
 import type { ModelEvent, Turn } from '../../providers/index.js';
 import type { Clock } from '../../time/index.js';
 import { type SearchResult, type UserLocation, type WebSearch, WebSearchError } from '../../web-search/index.js';
+import type { FinishedPass } from '../turn/pass-policy.js';
 import { textOf } from './held-calls.js';
 import { toEvent } from './run-calls.js';
 import { Sources } from './sources.js';
@@ -114,8 +115,22 @@ export class WebCalls {
     return call.kind === 'search' ? [...events, toEvent(id, 'web_search_call.searching')] : events;
   }
 
-  /** Rejects only with the reason of the signal. */
-  async make(call: WebCall, signal: AbortSignal): Promise<WebOutcome> {
+  /** Runs a call, and reports it. Rejects only with the reason of the signal. */
+  async run(call: WebCall, { signal, ran }: Pick<FinishedPass, 'signal' | 'ran'>): Promise<WebOutcome> {
+    const { clock } = this.shared;
+    const startedAt = clock.now();
+    let errorType: string | null = 'aborted';
+    try {
+      const outcome = await this.make(call, signal);
+      errorType = outcome.status === 'failed' ? 'web_search_failed' : null;
+      return outcome;
+    } finally {
+      const durationMs = clock.now() - startedAt;
+      ran({ callId: call.id, name: call.name, server: null, startedAt, durationMs, errorType });
+    }
+  }
+
+  private async make(call: WebCall, signal: AbortSignal): Promise<WebOutcome> {
     try {
       if (call.kind === 'search') return await this.search(call, signal);
       return await this.read(call, signal);
@@ -178,6 +193,8 @@ export class WebCalls {
     }
     this.requireAllowed(url);
     const page = await this.shared.web.open(url, { tenant: this.turn.tenant, signal, isLive: this.isLive });
+    // A redirect may lead elsewhere.
+    this.requireAllowed(page.url);
     const { text, title } = page;
     const head = { ...this.markOf({ title: title ?? page.url, url: page.url }), title: title ?? '', url: page.url };
     const known = {

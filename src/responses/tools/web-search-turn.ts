@@ -117,7 +117,7 @@ export class WebSearchTurn implements TurnPolicy {
     };
     const kind = {
       open: (call: WebCall) => this.calls.open(call),
-      make: (call: WebCall) => this.calls.make(call, pass.signal),
+      make: (call: WebCall) => this.calls.run(call, pass),
       close: (call: WebCall, _key: string, outcome: WebOutcome) => this.calls.close(call, outcome),
     };
     return {

@@ -54,8 +54,8 @@ export interface ToolRun {
   /** The id of its item. */
   readonly callId: string;
   readonly name: string;
-  /** The label of its server. */
-  readonly server: string;
+  /** The label of its server; null for the web. */
+  readonly server: string | null;
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
   readonly durationMs: number;
