@@ -27,8 +27,19 @@ export interface ReadTask {
   readonly mostCharacters: number;
 }
 
-/** What became of it: its text, or what is wrong with it. */
-export type Read = { readonly text: DocumentText } | { readonly damage: string };
+/** A question about the robots.txt of a site (RFC 9309): its matching takes as long as its author wants. */
+export interface RobotsTask {
+  readonly format: 'robots';
+  readonly rules: string;
+  readonly url: string;
+  readonly robot: string;
+}
+
+/** What became of it: the text of a document, whether a page may be read, or what is wrong. */
+export type Read = { readonly text: DocumentText } | { readonly isAllowed: boolean } | { readonly damage: string };
+
+/** Characters of a title. */
+const LONGEST_TITLE = 300;
 
 /** Bytes in which HTML states its `charset`. */
 const HEAD_BYTES = 1024;
@@ -37,10 +48,14 @@ const HEAD_BYTES = 1024;
 const WITHOUT_TEXT =
   'title, script, style, noscript, template, svg, iframe, object, embed, form, nav, header, footer, aside';
 
-parentPort?.on('message', (task: ReadTask) => void read(task).then((result) => parentPort?.postMessage(result)));
+parentPort?.on(
+  'message',
+  (task: ReadTask | RobotsTask) => void read(task).then((result) => parentPort?.postMessage(result)),
+);
 
-async function read(task: ReadTask): Promise<Read> {
+async function read(task: ReadTask | RobotsTask): Promise<Read> {
   try {
+    if (task.format === 'robots') return { isAllowed: await readRobots(task) };
     return { text: await READERS[task.format](task) };
   } catch (error) {
     return { damage: error instanceof Error ? error.message : String(error) };
@@ -87,6 +102,13 @@ const READERS: Readonly<Record<ReadTask['format'], (task: ReadTask) => Promise<D
   pdf: readPdf,
   text: (task) => Promise.resolve(toText(task, null, [{ number: 1, text: decode(task, task.charset) }])),
 };
+
+async function readRobots({ rules, url, robot }: RobotsTask): Promise<boolean> {
+  const { default: parse } = (await import('robots-parser')) as unknown as {
+    readonly default: (url: string, text: string) => { isAllowed(url: string, robot: string): boolean | undefined };
+  };
+  return parse(new URL('/robots.txt', url).href, rules).isAllowed(url, robot) ?? true;
+}
 
 async function readHtml(task: ReadTask): Promise<DocumentText> {
   const [{ parseHTML }, { Readability }, { default: Turndown }] = (await Promise.all([
@@ -148,7 +170,8 @@ async function readPdf(task: ReadTask): Promise<DocumentText> {
 }
 
 /** The text within the most characters. */
-function toText({ mostCharacters }: ReadTask, title: string | null, pages: readonly DocumentPage[]): DocumentText {
+function toText({ mostCharacters }: ReadTask, whole: string | null, pages: readonly DocumentPage[]): DocumentText {
+  const title = whole?.slice(0, LONGEST_TITLE).toWellFormed() ?? null;
   let left = mostCharacters;
   const kept: DocumentPage[] = [];
   for (const { number, text } of pages) {

@@ -1,13 +1,13 @@
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Environment } from '../config/index.js';
 import { describeMissing, isInstalled } from '../require-packages.js';
-import type { DocumentText, ReadTask } from './document-thread.js';
-import { DocumentThreads } from './document-threads.js';
+import type { DocumentText, Read, ReadTask, RobotsTask } from './document-thread.js';
+import { DocumentThreads, TooManyDocumentsError } from './document-threads.js';
 
 export type { DocumentPage, DocumentText } from './document-thread.js';
 
 /** Why a document could not be read. */
-export type DocumentFault = 'unsupported' | 'damaged' | 'took_too_long' | 'too_complex' | 'not_installed';
+export type DocumentFault = 'unsupported' | 'damaged' | 'took_too_long' | 'too_complex' | 'too_many' | 'not_installed';
 
 /** A document could not be read. The message is for people and models. */
 export class DocumentError extends Error {
@@ -30,6 +30,14 @@ export interface Document {
   readonly contentType: string;
   /** Where it came from: the base of its links. */
   readonly url?: string;
+}
+
+/** For whom a document is read. */
+export interface ReadOptions {
+  /** Ends the reading. */
+  readonly signal?: AbortSignal | undefined;
+  /** The tenant: the documents of one do not hold up those of others. */
+  readonly owner: string;
 }
 
 /** The formats, with the packages that read them; none for plain text. */
@@ -78,7 +86,7 @@ export class Documents implements OnApplicationShutdown {
   }
 
   /** The text of a document. Rejects with DocumentError, and with the reason of the signal. */
-  async read(document: Document, signal?: AbortSignal): Promise<DocumentText> {
+  async read(document: Document, options: ReadOptions): Promise<DocumentText> {
     const { bytes, contentType, url } = document;
     const format = formatOf(contentType);
     if (format === undefined) {
@@ -88,8 +96,7 @@ export class Documents implements OnApplicationShutdown {
     if (missing.length > 0) {
       throw new DocumentError('not_installed', `Reading ${format.toUpperCase()} needs ${describeMissing(missing)}`);
     }
-    signal?.throwIfAborted();
-    const { DOCUMENT_TIMEOUT_MS: timeoutMs, ...most } = this.environment;
+    const { environment: most } = this;
     const task: ReadTask = {
       format,
       bytes,
@@ -98,16 +105,28 @@ export class Documents implements OnApplicationShutdown {
       mostPages: most.DOCUMENT_MAX_PAGES,
       mostCharacters: most.DOCUMENT_MAX_CHARACTERS,
     };
+    const read = await this.run(task, options);
+    if ('text' in read) return read.text;
+    const damage = 'damage' in read ? read.damage.replace(/\.$/, '') : '';
+    throw new DocumentError('damaged', `The document cannot be read: ${damage}.`);
+  }
+
+  /** Whether a robots.txt lets a robot read a page (RFC 9309). Rejects like `read`. */
+  async isAllowed(rules: string, url: string, robot: string, options: ReadOptions): Promise<boolean> {
+    const read = await this.run({ format: 'robots', rules, url, robot }, options);
+    return 'isAllowed' in read && read.isAllowed;
+  }
+
+  private async run(task: ReadTask | RobotsTask, { signal, owner }: ReadOptions): Promise<Read> {
+    const { DOCUMENT_TIMEOUT_MS: timeoutMs } = this.environment;
     const deadline = new AbortController();
     const begin = (): NodeJS.Timeout => setTimeout(() => deadline.abort(), timeoutMs);
     const stops = signal === undefined ? deadline.signal : AbortSignal.any([deadline.signal, signal]);
     try {
-      const read = await this.threads.run(task, stops, begin);
-      if ('text' in read) return read.text;
-      throw new DocumentError('damaged', `The document cannot be read: ${read.damage.replace(/\.$/, '')}.`);
+      return await this.threads.run(task, { signal: stops, owner, begin });
     } catch (error) {
       signal?.throwIfAborted();
-      if (error instanceof DocumentError) throw error;
+      if (error instanceof TooManyDocumentsError) throw new DocumentError('too_many', error.message);
       if (deadline.signal.aborted) {
         throw new DocumentError('took_too_long', `The document could not be read within ${timeoutMs} ms.`);
       }

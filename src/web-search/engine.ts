@@ -65,9 +65,32 @@ export abstract class WebSearchEngine {
   open?(url: string, options: EngineOptions): Promise<EnginePage | undefined>;
 }
 
+/** Whether a URL is of one of some domains, or below one, whatever way it is written. */
+export function isWithin(url: string, domains: readonly string[]): boolean {
+  const host = plainHost(url);
+  return domains.some((domain) => {
+    const own = plainHost(`http://${domain}`);
+    return own !== '' && (host === own || host.endsWith(`.${own}`));
+  });
+}
+
+/** In lower case, as ASCII, and without a dot at its end. */
+function plainHost(url: string): string {
+  return URL.parse(url)?.hostname.replace(/\.$/, '') ?? '';
+}
+
 /** A search that has failed, or a page that cannot be read. The message is for models and logs, without credentials. */
 export class WebSearchError extends Error {
   override readonly name = 'WebSearchError';
+
+  /** `isOfQuery`: whether the engine would answer other queries. */
+  constructor(
+    message: string,
+    options?: ErrorOptions,
+    readonly isOfQuery = false,
+  ) {
+    super(message, options);
+  }
 }
 
 /** A search that is over; for metrics. */

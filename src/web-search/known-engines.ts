@@ -13,6 +13,9 @@ export interface EngineSettings {
   readonly userAgent: string;
 }
 
+/** Characters of a query that Brave takes. */
+const BRAVE_QUERY = 400;
+
 /** Bytes of an answer. */
 const LONGEST_ANSWER = 4 * 1024 * 1024;
 
@@ -72,7 +75,7 @@ const APIS = {
     needsKey: true,
     request: (query, { url, key }) => {
       const { images, most, location } = query;
-      const members = { q: withSites(query), count: String(Math.min(most, 20)), ...countryIn(location) };
+      const members = { q: withSites(query, BRAVE_QUERY), count: String(Math.min(most, 20)), ...countryIn(location) };
       const target = images
         ? below(url, 'images/search', members)
         : below(url, 'web/search', { ...members, extra_snippets: 'true' });
@@ -170,7 +173,9 @@ export class HttpEngine extends WebSearchEngine {
     if (answer.statusCode !== 200) {
       await answer.body.dump({ limit: LONGEST_ANSWER });
       const hint = api.hints?.[answer.statusCode];
-      throw new WebSearchError(`It has answered ${answer.statusCode}.${hint === undefined ? '' : ` ${hint}`}`);
+      const isOfQuery = answer.statusCode === 400 || answer.statusCode === 422;
+      const text = `It has answered ${answer.statusCode}.${hint === undefined ? '' : ` ${hint}`}`;
+      throw new WebSearchError(text, undefined, isOfQuery);
     }
     const value = parseJson(await readText(answer.body));
     if (!isObject(value)) throw new WebSearchError('Its answer is not JSON.');
@@ -251,11 +256,13 @@ function below(base: URL, path: string, parameters: Readonly<Record<string, stri
   return url;
 }
 
-/** The words of a search with its domains, as most engines understand them. */
-function withSites({ text, allowedDomains, blockedDomains }: SearchQuery): string {
+/** The words of a search with its domains, as most engines understand them; without the domains where they are too long: results are filtered. */
+function withSites({ text, allowedDomains, blockedDomains }: SearchQuery, longest = Infinity): string {
   const sites = allowedDomains.map((domain) => `site:${domain}`).join(' OR ');
   const allowed = allowedDomains.length > 1 ? `(${sites})` : sites;
-  return [text, allowed, ...blockedDomains.map((domain) => `-site:${domain}`)].filter((part) => part !== '').join(' ');
+  const parts = [text, allowed, ...blockedDomains.map((domain) => `-site:${domain}`)];
+  const whole = parts.filter((part) => part !== '').join(' ');
+  return whole.length <= longest ? whole : text.slice(0, longest);
 }
 
 function countryIn(location: SearchQuery['location']): { readonly country?: string } {

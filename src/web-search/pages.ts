@@ -8,7 +8,7 @@ import type { Documents } from '../documents/index.js';
 import { DocumentError } from '../documents/index.js';
 import { permittedLookup, RefusedAddressError } from '../outbound/index.js';
 import type { Clock } from '../time/index.js';
-import { WebSearchError } from './engine.js';
+import { type EngineOptions, WebSearchError } from './engine.js';
 
 /** A page that was read. */
 export interface WebPage {
@@ -29,15 +29,15 @@ export interface PageSettings {
   readonly timeoutMs: number;
 }
 
-interface Kept<T> {
-  readonly value: T;
-  readonly until: number;
-  readonly weight: number;
+interface PageOptions {
+  readonly signal: AbortSignal;
+  readonly owner: string;
 }
 
 /** The name that robots.txt has rules for. */
 const ROBOT = 'antiphon';
 const MOST_REDIRECTS = 5;
+const LONGEST_URL = 2048;
 /** Bytes of robots.txt that count (RFC 9309, section 2.5). */
 const LONGEST_ROBOTS = 512 * 1024;
 const PAGE_TTL_MS = 5 * 60_000;
@@ -49,9 +49,8 @@ const ENTRY_CHARACTERS = 256;
 /** Reads pages of the web: bounded in time and bytes, only where they may be read, and each once within some minutes. */
 export class Pages {
   private readonly agent: Agent;
-  private readonly kept = new Map<string, Kept<WebPage>>();
-  private readonly robots = new Map<string, Kept<string | null>>();
-  private characters = 0;
+  private readonly kept: Kept<WebPage>;
+  private readonly robots: Kept<string | null>;
 
   constructor(
     private readonly settings: PageSettings,
@@ -59,6 +58,8 @@ export class Pages {
     private readonly clock: Clock,
     lookup: LookupFunction = systemLookup,
   ) {
+    this.kept = new Kept(clock);
+    this.robots = new Kept(clock);
     const isOpen = settings.hosts === 'any';
     this.agent = new Agent({
       connect: { lookup: isOpen ? lookup : permittedLookup(lookup, isPublicAddress), timeout: settings.timeoutMs },
@@ -67,29 +68,38 @@ export class Pages {
 
   /** The page, if it was read within some minutes. */
   find(url: string): WebPage | undefined {
-    return this.fresh(this.kept, url);
+    return this.kept.find(url);
   }
 
-  /** Reads a page. Rejects with WebSearchError, whose message is for models, and with the reason of the signal. */
-  async read(given: string, signal: AbortSignal): Promise<WebPage> {
+  /**
+   * Reads a page. Rejects with WebSearchError, whose message is for models, and with the reason of the signal.
+   *
+   * @param isOpen whether a URL may be asked for, also behind a redirect
+   */
+  async read(
+    given: string,
+    { signal, tenant }: EngineOptions,
+    isOpen: (url: string) => boolean = () => true,
+  ): Promise<WebPage> {
     const known = this.find(given);
     if (known !== undefined) return known;
     const late = new AbortController();
     const timer = this.clock.schedule(this.settings.timeoutMs, () => late.abort());
     const either = AbortSignal.any([signal, late.signal]);
     try {
-      const { url, answer } = await this.follow(this.toUrl(given), either);
+      const options = { signal: either, owner: tenant };
+      const { url, answer } = await this.follow(this.toUrl(given), options, isOpen);
       const contentType = answer.headers.get('content-type') ?? 'text/html';
       if (!this.documents.reads(contentType)) {
         await answer.body?.cancel();
         throw new WebSearchError(`It is of the type '${contentType.slice(0, 100)}', which cannot be read.`);
       }
       const bytes = await this.readBody(answer, this.settings.maxBytes);
-      const document = await this.documents.read({ bytes, contentType, url: url.href }, signal);
+      const document = await this.documents.read({ bytes, contentType, url: url.href }, options);
       const text = document.pages.map((page) => page.text).join('\n\n');
       const page: WebPage = { url: url.href, title: document.title, text };
-      this.keep(given, page);
-      if (url.href !== given) this.keep(url.href, page);
+      const characters = text.length + page.url.length + (page.title?.length ?? 0);
+      for (const key of new Set([given, url.href])) this.kept.keep(key, page, PAGE_TTL_MS, characters);
       return page;
     } catch (error) {
       signal.throwIfAborted();
@@ -108,13 +118,18 @@ export class Pages {
   }
 
   /** Asks for a page, behind redirects, each of which is checked like the first URL. */
-  private async follow(url: URL, signal: AbortSignal): Promise<{ readonly url: URL; readonly answer: Response }> {
+  private async follow(
+    url: URL,
+    options: PageOptions,
+    isOpen: (url: string) => boolean,
+  ): Promise<{ readonly url: URL; readonly answer: Response }> {
     let target = url;
     for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
-      if (this.settings.obeysRobots && !(await this.isAllowed(target, signal))) {
+      if (!isOpen(target.href)) throw new WebSearchError('Its domain is not among those that are allowed.');
+      if (this.settings.obeysRobots && !(await this.isAllowed(target, options))) {
         throw new WebSearchError('Its robots.txt does not let this service read it.');
       }
-      const answer = await this.fetch(target, signal);
+      const answer = await this.fetch(target, options.signal);
       const location = answer.headers.get('location');
       if (answer.status < 300 || answer.status > 399 || location === null) {
         if (answer.ok) return { url: target, answer };
@@ -140,6 +155,7 @@ export class Pages {
     const url = URL.parse(text, base?.href);
     if (url === null || !/^https?:$/.test(url.protocol))
       throw new WebSearchError('Its URL is not one of http or https.');
+    if (url.href.length > LONGEST_URL) throw new WebSearchError(`Its URL has more than ${LONGEST_URL} characters.`);
     if (url.username !== '' || url.password !== '') throw new WebSearchError('Its URL has a user or a password.');
     url.hash = '';
     const host = hostOf(url);
@@ -148,13 +164,14 @@ export class Pages {
     return url;
   }
 
-  /** The body, decompressed, up to the most bytes. Throws WebSearchError for a longer one. */
-  private async readBody({ body }: Response, most: number): Promise<Uint8Array> {
+  /** The body, decompressed, up to the most bytes. Throws WebSearchError for a longer one, unless it is cut. */
+  private async readBody({ body }: Response, most: number, longer: 'cut' | 'refuse' = 'refuse'): Promise<Uint8Array> {
     const parts: Uint8Array[] = [];
     let length = 0;
     for await (const part of (body ?? []) as AsyncIterable<Uint8Array>) {
-      length += part.byteLength;
       // Leaving the loop ends the request.
+      if (length + part.byteLength > most && longer === 'cut') break;
+      length += part.byteLength;
       if (length > most) throw new WebSearchError(`It has more than ${most} bytes.`);
       parts.push(part);
     }
@@ -168,20 +185,12 @@ export class Pages {
   }
 
   /** Whether robots.txt lets this service read a page (RFC 9309): a server that has none does, one that fails does not. */
-  private async isAllowed(url: URL, signal: AbortSignal): Promise<boolean> {
-    const known = this.fresh(this.robots, url.origin);
-    const rules = known === undefined ? await this.readRobots(url.origin, signal) : known;
-    if (known === undefined) {
-      this.robots.set(url.origin, { value: rules, until: this.clock.now() + ROBOTS_TTL_MS, weight: 0 });
-      const oldest = this.robots.keys().next();
-      if (this.robots.size > 1000 && oldest.done !== true) this.robots.delete(oldest.value);
-    }
+  private async isAllowed(url: URL, options: PageOptions): Promise<boolean> {
+    const known = this.robots.find(url.origin);
+    const rules = known === undefined ? await this.readRobots(url.origin, options.signal) : known;
+    if (known === undefined) this.robots.keep(url.origin, rules, ROBOTS_TTL_MS, rules?.length ?? 0);
     if (rules === null) return false;
-    if (rules === '') return true;
-    const { default: parse } = (await import('robots-parser')) as unknown as {
-      readonly default: (url: string, text: string) => { isAllowed(url: string, robot: string): boolean | undefined };
-    };
-    return parse(`${url.origin}/robots.txt`, rules).isAllowed(url.href, ROBOT) ?? true;
+    return rules === '' || (await this.documents.isAllowed(rules, url.href, ROBOT, options));
   }
 
   /** The text of robots.txt; null where nothing may be read. */
@@ -195,30 +204,40 @@ export class Pages {
         target = this.toUrl(location, target);
         continue;
       }
-      if (answer.ok) return new TextDecoder().decode(await this.readBody(answer, LONGEST_ROBOTS));
+      if (answer.ok) return new TextDecoder().decode(await this.readBody(answer, LONGEST_ROBOTS, 'cut'));
       await answer.body?.cancel();
       return answer.status >= 500 ? null : '';
     }
     return '';
   }
+}
 
-  private fresh<T>(entries: ReadonlyMap<string, Kept<T>>, key: string): T | undefined {
-    const entry = entries.get(key);
+/** What was read, for a while: the oldest go when there are too many characters. */
+class Kept<T> {
+  private readonly entries = new Map<string, { readonly value: T; readonly until: number; readonly weight: number }>();
+  private characters = 0;
+
+  constructor(private readonly clock: Clock) {}
+
+  find(key: string): T | undefined {
+    const entry = this.entries.get(key);
     return entry === undefined || entry.until <= this.clock.now() ? undefined : entry.value;
   }
 
-  private keep(url: string, page: WebPage): void {
-    const { kept } = this;
-    this.characters -= kept.get(url)?.weight ?? 0;
-    kept.delete(url);
-    const weight = page.text.length + ENTRY_CHARACTERS;
-    kept.set(url, { value: page, until: this.clock.now() + PAGE_TTL_MS, weight });
+  keep(key: string, value: T, ttlMs: number, characters: number): void {
+    this.delete(key);
+    const weight = characters + key.length + ENTRY_CHARACTERS;
+    this.entries.set(key, { value, until: this.clock.now() + ttlMs, weight });
     this.characters += weight;
-    for (const [oldest, entry] of kept) {
+    for (const oldest of this.entries.keys()) {
       if (this.characters <= KEPT_CHARACTERS) return;
-      kept.delete(oldest);
-      this.characters -= entry.weight;
+      this.delete(oldest);
     }
+  }
+
+  private delete(key: string): void {
+    this.characters -= this.entries.get(key)?.weight ?? 0;
+    this.entries.delete(key);
   }
 }
 

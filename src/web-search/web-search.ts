@@ -11,6 +11,7 @@ import { describeMissing, isInstalled } from '../require-packages.js';
 import { Clock, type MaybePromise } from '../time/index.js';
 import {
   type EngineOptions,
+  isWithin,
   reasonOf,
   type SearchQuery,
   type SearchResult,
@@ -50,6 +51,14 @@ export interface Found {
   readonly requests: number;
   /** Why there are no results, for the model; null for a search that has succeeded, with or without results. */
   readonly error: string | null;
+}
+
+/** How a page is opened. */
+export interface OpenOptions extends EngineOptions {
+  /** Whether the page may be fetched; otherwise only what an engine has, or was read some minutes ago. */
+  readonly isLive: boolean;
+  /** Whether a URL may be asked for, also behind a redirect; by default every one. */
+  readonly isOpen?: (url: string) => boolean;
 }
 
 interface Engine {
@@ -150,11 +159,9 @@ export class WebSearch implements OnModuleInit, OnApplicationShutdown {
 
   /**
    * Reads a page: that of an engine, or of its server. Rejects with WebSearchError, and with the reason of the signal.
-   *
-   * @param isLive whether the page may be fetched; otherwise only what an engine has, or was read some minutes ago
    */
-  async open(url: string, options: EngineOptions & { readonly isLive: boolean }): Promise<WebPage> {
-    const { tenant, signal, isLive } = options;
+  async open(url: string, options: OpenOptions): Promise<WebPage> {
+    const { tenant, signal, isLive, isOpen } = options;
     const known = this.pages?.find(url);
     if (known !== undefined) return known;
     for (const each of this.inOrder()) {
@@ -169,7 +176,7 @@ export class WebSearch implements OnModuleInit, OnApplicationShutdown {
     const end = (outcome: WebRequestRecord['outcome']): void =>
       this.observer?.ended({ engine: 'pages', kind: 'page', outcome, durationMs: this.clock.now() - startedAt });
     try {
-      const page = await this.pages.read(url, signal);
+      const page = await this.pages.read(url, { tenant, signal }, isOpen);
       end('ok');
       return page;
     } catch (error) {
@@ -211,7 +218,8 @@ export class WebSearch implements OnModuleInit, OnApplicationShutdown {
         throw signal.reason;
       }
       each.error = reasonOf(error);
-      each.awayUntil = this.clock.now() + AWAY_MS;
+      // What an engine does not take of one client is no reason to pass it over for others.
+      if (!(error instanceof WebSearchError && error.isOfQuery)) each.awayUntil = this.clock.now() + AWAY_MS;
       this.outages.warn(`the engine ${name} has failed a ${kind}`, each.error);
       return null;
     } finally {
@@ -232,10 +240,6 @@ export class WebSearch implements OnModuleInit, OnApplicationShutdown {
   /** The results that a search allows: not every engine knows filters. */
   private within(results: readonly SearchResult[], query: SearchQuery): readonly SearchResult[] {
     const { allowedDomains, blockedDomains, most } = query;
-    const isWithin = (url: string, domains: readonly string[]): boolean => {
-      const host = URL.parse(url)?.hostname ?? '';
-      return domains.some((domain) => host === domain || host.endsWith(`.${domain}`));
-    };
     return results
       .filter(({ url }) => allowedDomains.length === 0 || isWithin(url, allowedDomains))
       .filter(({ url }) => !isWithin(url, blockedDomains))

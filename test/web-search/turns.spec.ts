@@ -232,6 +232,39 @@ describe('web_search', () => {
     ]);
   });
 
+  it.each([
+    ['behind a redirect', { allowed_domains: ['127.0.0.1'] }, '/away'],
+    ['that was read before behind a redirect', { allowed_domains: ['127.0.0.1'] }, '/away'],
+    ['with a dot behind its name', { blocked_domains: ['localhost'] }, 'http://localhost./'],
+    ['in its other form', { blocked_domains: ['b\u00fccher.example'] }, 'https://xn--bcher-kva.example/'],
+  ])('opens no page of a domain that is not allowed: %s', async (_, filters, target) => {
+    site.pages['/away'] = (_request, answer) =>
+      void answer.writeHead(302, { location: site.url.replace('127.0.0.1', 'localhost') + '/bees' }).end();
+    const url = new URL(target, site.url).href;
+    service.provider.reply(...call('web_open_page', { url })).reply(...say('x'));
+    await JSON_TRANSPORT.run(service, { ...BODY, tools: [{ type: 'web_search', filters }] });
+    expect(lastOutput()).toMatchObject({ error: expect.stringContaining('not among those that are allowed') });
+  });
+
+  it('makes citations of what was found before also in a response without the tool', async () => {
+    service.provider.reply(...search('bees')).reply(...say('They dance.'));
+    const { response: first } = await JSON_TRANSPORT.run(service, BODY);
+    service.provider.reply(...say('As I sa', 'id【1', '】.'));
+    const next = { model: 'm', input: 'Sure?', previous_response_id: first.id };
+    const { response } = await SSE_TRANSPORT.run(service, next);
+    expect(textOf(response)).toMatchObject({ text: 'As I said.', annotations: [{ start_index: 0, end_index: 9 }] });
+  });
+
+  it('bounds what pages call themselves', async () => {
+    engine.answer = () => [
+      { title: `【7】${'t'.repeat(1000)}`, url: 'https://a.example/' },
+      { title: 'long', url: `https://a.example/${'x'.repeat(3000)}` },
+    ];
+    service.provider.reply(...search('bees')).reply(...say('x'));
+    await JSON_TRANSPORT.run(service, BODY);
+    expect(lastOutput()).toMatchObject({ results: [{ title: `[7]${'t'.repeat(297)}` }] });
+  });
+
   it('reads no page that is not at hand without external web access', async () => {
     service.provider.reply(...call('web_open_page', { url: `${site.url}/new` })).reply(...say('x'));
     await JSON_TRANSPORT.run(service, { ...BODY, tools: [{ type: 'web_search', external_web_access: false }] });
@@ -285,6 +318,15 @@ describe('web_search', () => {
     const { response } = await JSON_TRANSPORT.run(service, { ...BODY, tools: [own, { type: 'web_search' }] });
     expect(itemsOf(response, 'function_call')).toMatchObject([{ name: 'web_search' }]);
     expect(engine.searches).toEqual([]);
+  });
+
+  it('passes on a text of nothing but space, and cites behind much of it', async () => {
+    service.provider.reply(...search('a'));
+    service.provider.reply(...say('So. ', ...Array<string>(200).fill('\n'), 'Yes  ', '【1】'));
+    const { response } = await SSE_TRANSPORT.run(service, BODY);
+    const { text, annotations } = textOf(response);
+    expect(text).toBe(`So. ${'\n'.repeat(200)}Yes`);
+    expect(annotations).toMatchObject([{ start_index: 204, end_index: 207 }]);
   });
 
   it('keeps brackets that are no marks', async () => {

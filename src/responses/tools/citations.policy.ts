@@ -15,25 +15,26 @@ export class CitationsPolicy extends PassPolicy {
     super();
   }
 
-  /** Others pay nothing for it: the context of a turn without such tools is not searched for sources. */
+  /** Also without the tool: what an earlier response has found may be cited. */
   override begin(turn: Turn): TurnPolicy | undefined {
-    return this.web.isOn && webSearchToolsOf(turn).length > 0 ? new CitingTurn() : undefined;
+    return this.web.isOn ? new CitingTurn(webSearchToolsOf(turn).length > 0) : undefined;
   }
 }
 
 /** The citations of one turn. */
 class CitingTurn implements TurnPolicy {
-  /** Null where there is nothing to cite: then events pass as they are. */
-  private marks: MarkReader | null = null;
+  private reader: MarkReader | null = null;
+
+  /** `isExpecting`: whether the model is told to cite. */
+  constructor(private readonly isExpecting: boolean) {}
 
   ask(question: Turn): Turn {
-    const sources = sourcesIn(question.context);
-    this.marks = sources.size === 0 ? null : new MarkReader(sources);
+    this.reader = new MarkReader(() => sourcesIn(question.context), this.isExpecting);
     return question;
   }
 
-  look(event: ModelEvent): ModelEvent | readonly ModelEvent[] | undefined {
-    return this.marks === null ? event : this.marks.look(event);
+  look(event: ModelEvent): ModelEvent | readonly ModelEvent[] {
+    return this.reader?.look(event) ?? event;
   }
 }
 
@@ -43,8 +44,10 @@ type TextEvent = Extract<ModelEvent, { readonly type: 'text' }>;
 interface GrowingText {
   /** The part of its message. */
   readonly part: number | undefined;
-  /** What was passed on. */
-  text: string;
+  /** Length of what was passed on. */
+  length: number;
+  /** Its end, as far as a statement may reach. */
+  tail: string;
   /** What may become a mark, or stand before one. */
   held: string;
   /** Where the statement ends that marks cite, which stand side by side; -1 behind other text. */
@@ -59,7 +62,9 @@ const LONGEST_MARK = 80;
 const IN_MARK = /^\s*[a-z]?\d+(?:†[^,;]*)?(?:\s*[,;]\s*[a-z]?\d+(?:†[^,;]*)?)*\s*$/;
 
 /** Characters. */
-const LONGEST_STATEMENT = 2000;
+const LONGEST_STATEMENT = 600;
+/** Space before a mark, characters: more is text. */
+const LONGEST_SPACE = 16;
 
 const SENTENCES = new Intl.Segmenter(undefined, { granularity: 'sentence' });
 
@@ -67,7 +72,17 @@ const SENTENCES = new Intl.Segmenter(undefined, { granularity: 'sentence' });
 class MarkReader {
   private readonly texts = new Map<string | undefined, GrowingText>();
 
-  constructor(private readonly sources: ReadonlyMap<string, Source>) {}
+  private known: ReadonlyMap<string, Source> | null = null;
+
+  /** `find` is called with the first mark: it costs a look at the whole context. `holdsSpace`: whether space waits for a mark behind it. */
+  constructor(
+    private readonly find: () => ReadonlyMap<string, Source>,
+    private readonly holdsSpace: boolean,
+  ) {}
+
+  private get sources(): ReadonlyMap<string, Source> {
+    return (this.known ??= this.find());
+  }
 
   /** The events in place of one. */
   look(event: ModelEvent): ModelEvent | readonly ModelEvent[] {
@@ -97,12 +112,11 @@ class MarkReader {
     const known = this.texts.get(key);
     const isSame = known !== undefined && (part === undefined || part === known.part);
     const rest = isSame ? [] : this.flush(key);
-    const growing: GrowingText = isSame ? known : { part, text: '', held: '', citedUpTo: -1 };
+    const growing: GrowingText = isSame ? known : { part, length: 0, tail: '', held: '', citedUpTo: -1 };
     this.texts.set(key, growing);
-    const isPlain = growing.held === '' && !delta.includes(OPEN) && !/\s$/.test(delta);
+    const isPlain = growing.held === '' && !delta.includes(OPEN) && !(this.holdsSpace && /\s$/.test(delta));
     if (isPlain) {
-      growing.text += delta;
-      growing.citedUpTo = -1;
+      grow(growing, delta);
       return rest.length === 0 ? event : [...rest, event];
     }
     return [...rest, ...this.advance(event, growing, growing.held + delta, false)];
@@ -114,8 +128,7 @@ class MarkReader {
     let { logprobs } = event;
     const write = (delta: string): void => {
       if (delta === '') return;
-      growing.text += delta;
-      growing.citedUpTo = -1;
+      grow(growing, delta);
       // They belong to the whole piece: its first part has them.
       const { logprobs: _, ...plain } = event;
       events.push({ ...plain, delta, ...(logprobs === undefined ? {} : { logprobs }) });
@@ -125,9 +138,10 @@ class MarkReader {
     for (;;) {
       const at = left.indexOf(OPEN);
       if (at === -1) {
-        const space = isEnd ? '' : (/\s+$/.exec(left)?.[0] ?? '');
-        write(left.slice(0, left.length - space.length));
-        growing.held = space;
+        const space = isEnd || !this.holdsSpace ? 0 : left.length - left.trimEnd().length;
+        const held = space > LONGEST_SPACE ? 0 : space;
+        write(left.slice(0, left.length - held));
+        growing.held = left.slice(left.length - held);
         return events;
       }
       const end = left.indexOf(CLOSE, at);
@@ -139,7 +153,7 @@ class MarkReader {
         return events;
       }
       const inside = end === -1 ? '' : left.slice(at + 1, end);
-      if (inside.length > LONGEST_MARK || !IN_MARK.test(inside)) {
+      if (inside.length > LONGEST_MARK || !IN_MARK.test(inside) || this.sources.size === 0) {
         write(left.slice(0, at + 1));
         left = left.slice(at + 1);
         continue;
@@ -158,9 +172,11 @@ class MarkReader {
     const names = inside.split(/[,;]/).map((part) => (part.split('†', 1)[0] ?? '').trim());
     const found = names.map((name) => this.sources.get(name)).filter((source) => source !== undefined);
     if (found.length === 0) return [];
-    const end = growing.citedUpTo === -1 ? growing.text.trimEnd().length : growing.citedUpTo;
+    const { length, tail } = growing;
+    const end = growing.citedUpTo === -1 ? length - (tail.length - tail.trimEnd().length) : growing.citedUpTo;
     growing.citedUpTo = end;
-    const start = startOfStatement(growing.text.slice(0, end));
+    const before = length - tail.length;
+    const start = before + startOfStatement(tail.slice(0, end - before));
     return found.map((source) => toAnnotation(source, start, end));
   }
 
@@ -191,7 +207,7 @@ class MarkReader {
   private withoutMarks(item: ForeignItem, content: readonly unknown[]): ForeignItem {
     const parts = content.map((part) => {
       if (!isObject(part) || typeof part.text !== 'string' || !part.text.includes(OPEN)) return part;
-      const reader = new MarkReader(this.sources);
+      const reader = new MarkReader(this.find, true);
       const events = [
         reader.look({ type: 'text', delta: part.text }),
         reader.look({ type: 'finish', reason: 'stop' }),
@@ -204,9 +220,15 @@ class MarkReader {
   }
 }
 
+function grow(growing: GrowingText, delta: string): void {
+  growing.length += delta.length;
+  growing.tail = (growing.tail + delta).slice(-LONGEST_STATEMENT);
+  growing.citedUpTo = -1;
+}
+
 /** Where the last statement of a text begins: a sentence, or what stands in the line. */
 function startOfStatement(text: string): number {
-  const line = Math.max(text.lastIndexOf('\n') + 1, text.length - LONGEST_STATEMENT);
+  const line = text.lastIndexOf('\n') + 1;
   let start = line;
   for (const { segment, index } of SENTENCES.segment(text.slice(line))) {
     if (segment.trim() !== '') start = line + index;

@@ -4,7 +4,13 @@ import type { Environment } from '../../config/index.js';
 import type { IdGenerator } from '../../protocol/index.js';
 import type { ModelEvent, Turn } from '../../providers/index.js';
 import type { Clock } from '../../time/index.js';
-import { type SearchResult, type UserLocation, type WebSearch, WebSearchError } from '../../web-search/index.js';
+import {
+  isWithin,
+  type SearchResult,
+  type UserLocation,
+  type WebSearch,
+  WebSearchError,
+} from '../../web-search/index.js';
 import type { FinishedPass } from '../turn/pass-policy.js';
 import { textOf } from './held-calls.js';
 import { toEvent } from './run-calls.js';
@@ -78,6 +84,9 @@ const LONGEST_QUERY = 1000;
 /** Matches of a page, and characters around each. */
 const MOST_MATCHES = 20;
 const AROUND = 300;
+/** Characters of a title, and of a URL: longer ones are left out. */
+const LONGEST_TITLE = 300;
+const LONGEST_URL = 2048;
 
 /** How models cite. */
 export const CITE = `Cite what you use: put the mark of its source, such as 【3】, right behind the statement that it supports.`;
@@ -168,14 +177,17 @@ export class WebCalls {
     );
     const searches = found.reduce((sum, { requests }) => sum + requests, 0);
     const failure = found.find(({ error }) => error !== null)?.error ?? null;
-    const results = withoutTwins(found.flatMap((each) => each.results));
+    const listable = found
+      .flatMap((each) => each.results)
+      .filter(({ url, image = '' }) => Math.max(url.length, image.length) <= LONGEST_URL);
+    const results = withoutTwins(listable).map((each) => ({ ...each, title: quote(each.title, LONGEST_TITLE) }));
     if (failure !== null && results.length === 0) return { ...toFailure(failure), searches };
     const each = Math.floor(this.size.characters / Math.max(1, results.length));
     const listed = results.map((result) => ({
       ...this.markOf(result),
       title: result.title,
       url: result.url,
-      ...(result.published === undefined ? {} : { published: result.published }),
+      ...(result.published === undefined ? {} : { published: quote(result.published, LONGEST_TITLE) }),
       ...(result.image === undefined ? {} : { image: result.image }),
       text: quote(result.text, each),
     }));
@@ -191,11 +203,13 @@ export class WebCalls {
     if (isAsked && (typeof pattern !== 'string' || pattern === '')) {
       throw new WebSearchError("Give 'pattern': the text to look for.");
     }
-    this.requireAllowed(url);
-    const page = await this.shared.web.open(url, { tenant: this.turn.tenant, signal, isLive: this.isLive });
-    // A redirect may lead elsewhere.
-    this.requireAllowed(page.url);
-    const { text, title } = page;
+    const isOpen = (target: string): boolean => this.isOpen(target);
+    if (!isOpen(url)) throw closed();
+    const page = await this.shared.web.open(url, { tenant: this.turn.tenant, signal, isLive: this.isLive, isOpen });
+    // One that is kept was maybe read behind a redirect.
+    if (!isOpen(page.url)) throw closed();
+    const { text } = page;
+    const title = page.title === null ? null : quote(page.title, LONGEST_TITLE);
     const head = { ...this.markOf({ title: title ?? page.url, url: page.url }), title: title ?? '', url: page.url };
     const known = {
       status: 'completed',
@@ -241,16 +255,16 @@ export class WebCalls {
     return url === '' ? {} : { mark: this.sources.add({ type: 'url_citation', url, title }) };
   }
 
-  /** Throws WebSearchError for a page beyond the domains of the tool. */
-  private requireAllowed(url: string): void {
+  /** Whether the tool may have a page, by its domain. */
+  private isOpen(url: string): boolean {
     const { allowed_domains: allowed, blocked_domains: blocked } = this.tool.filters ?? {};
-    const host = URL.parse(url)?.hostname ?? '';
-    const isBelow = (domain: string): boolean =>
-      host === domain.toLowerCase() || host.endsWith(`.${domain.toLowerCase()}`);
-    const isOpen = allowed == null || allowed.length === 0 || allowed.some(isBelow);
-    if (!isOpen || blocked?.some(isBelow) === true)
-      throw new WebSearchError('Its domain is not among those that are allowed.');
+    const isAllowed = allowed == null || allowed.length === 0 || isWithin(url, allowed);
+    return isAllowed && !isWithin(url, blocked ?? []);
   }
+}
+
+function closed(): WebSearchError {
+  return new WebSearchError('Its domain is not among those that are allowed.');
 }
 
 function sizeOf({ search_context_size: size, return_token_budget: budget }: WebSearchParam): WebCalls['size'] {

@@ -105,11 +105,11 @@ export class GivenFiles {
     if (typeof id === 'string' && data == null) {
       const file = await this.find(id, reading, isNew);
       if (file === undefined) return missing(part, id);
-      if (!reading.takesFiles) return this.toText(file);
+      if (!reading.takesFiles) return this.toText(file, reading);
       return { type, filename: file.name, file_data: toDataUrl(file) };
     }
     if (typeof data !== 'string' || reading.takesFiles) return part;
-    return this.toText(this.take(fromData(data, part.filename), reading));
+    return this.toText(this.take(fromData(data, part.filename), reading), reading);
   }
 
   /** A file of the tenant. Undefined for one that an upstream may have, and for one that was deleted since its turn. */
@@ -141,12 +141,15 @@ export class GivenFiles {
   }
 
   /** The text of a document, for a model that takes no files. */
-  private async toText({ name, mediaType, bytes }: GivenFile): Promise<Part> {
+  private async toText({ name, mediaType, bytes }: GivenFile, { tenant }: Reading): Promise<Part> {
     const isText = !this.documents.reads(mediaType) && !bytes.includes(0) && isUtf8(bytes);
     try {
       const contentType = isText ? 'text/plain' : mediaType;
       // The thread that reads them takes the bytes.
-      const { pages, isCut } = await this.documents.read({ bytes: new Uint8Array(bytes), contentType });
+      const { pages, isCut } = await this.documents.read(
+        { bytes: new Uint8Array(bytes), contentType },
+        { owner: tenant },
+      );
       const label = JSON.stringify(name);
       const texts = pages.map(({ number, text }) => `<file name=${label} page="${number}">\n${text}\n</file>`);
       if (isCut) texts.push(`(The rest of ${label} was left out.)`);
