@@ -106,9 +106,17 @@ function toHeaders(received: IncomingHttpHeaders): Headers {
   return headers;
 }
 
-/** The body of an answer without its compression. */
+/** Compressions of one answer. */
+const MOST_CODINGS = 5;
+
+/** The body of an answer without its compression. Throws McpFailure for one that is packed too often. */
 function unpack({ body, headers }: Dispatcher.ResponseData): Readable {
-  const codings = String(headers['content-encoding'] ?? '').split(',');
+  // Each of them costs a decoder, whether it has anything to do or not.
+  const codings = String(headers['content-encoding'] ?? '').split(',', MOST_CODINGS + 1);
+  if (codings.length > MOST_CODINGS) {
+    body.destroy();
+    throw new McpFailure('protocol', 'The answer of the server is packed too often.');
+  }
   return codings.reduceRight<Readable>((packed, coding) => {
     const decoder = DECODERS.get(coding.trim().toLowerCase())?.();
     // The errors of either reach whoever reads the end.

@@ -127,6 +127,18 @@ const FAULTS: readonly StateFault[] = [
     subject: broken(({ usage }) => Object.assign(usage ?? {}, { record: async () => undefined })),
   },
   {
+    what: 'finds no file',
+    group: 'files: files',
+    notices: 'have the pieces of their draft, and nobody sees a draft',
+    subject: broken(({ files }) => Object.assign(files ?? {}, { get: async () => undefined })),
+  },
+  {
+    what: 'finds no chunk by its vector',
+    group: 'vectors: vectors',
+    notices: 'finds the nearest vectors, best first, with their cosines',
+    subject: broken(({ vectors }) => Object.assign(vectors ?? {}, { nearest: async () => [] })),
+  },
+  {
     what: 'leaves jobs behind when it is moved',
     group: 'transfer: moves',
     notices: 'to another backend keeps everything that readers find',
