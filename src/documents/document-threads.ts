@@ -113,8 +113,9 @@ export class DocumentThreads {
   /** Ends a thread that has more memory than it may have. */
   private async look(thread: Thread): Promise<void> {
     const { reading, worker } = thread;
-    // Not every version of Node can tell.
-    const statistics = await worker.getHeapStatistics?.().catch(() => undefined);
+    // Not every version of Node can tell, whatever its types say.
+    const tells = typeof (worker as Partial<Worker>).getHeapStatistics === 'function';
+    const statistics = tells ? await worker.getHeapStatistics().catch(() => undefined) : undefined;
     if (statistics === undefined || thread.reading !== reading || reading === null) return;
     const bytes = statistics.used_heap_size + statistics.external_memory;
     if (bytes > MOST_BYTES) await this.end(thread, new Error(`The thread has ${bytes} bytes.`));

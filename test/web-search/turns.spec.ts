@@ -2,15 +2,13 @@ import { once } from 'node:events';
 
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 
-import type { ModelEvent } from '../../src/index.js';
 import { type FakeSearch, FakeSearxng, ScriptedProvider } from '../../src/testing/index.js';
 import { BACKGROUND_TRANSPORT } from '../support/background-transport.js';
 import { useService } from '../support/describe-service.js';
 import { startService } from '../support/service.js';
-import type { Refusal } from '../support/transport.js';
-import { type WireResponse } from '../support/transport.js';
 import { JSON_TRANSPORT, SSE_TRANSPORT, TRANSPORTS } from '../support/transports.js';
 import { FakeSite } from './fake-site.js';
+import { BODY, call, itemsOf, say, search, textOf, USAGE, type Wire } from './scripted.js';
 
 const site = await FakeSite.start({
   '/bees': '<html><head><title>Bees</title></head><body><p>Bees dance to show where flowers are.</p></body></html>',
@@ -45,24 +43,6 @@ beforeEach(() => {
   engine.answer = () => FOUND;
 });
 
-const call = (name: string, args: object, key = name): readonly ModelEvent[] => [
-  { type: 'function_call', name, callId: `call_${key}`, key },
-  { type: 'function_call_arguments', delta: JSON.stringify(args), key },
-  { type: 'end', key },
-];
-const search = (...queries: readonly string[]): readonly ModelEvent[] => call('web_search', { queries });
-const USAGE: ModelEvent = { type: 'usage', input: 10, output: 5 };
-const say = (...deltas: readonly string[]): readonly ModelEvent[] => [
-  ...deltas.map((delta): ModelEvent => ({ type: 'text', delta })),
-  USAGE,
-];
-const BODY = { model: 'm', input: 'Do bees dance?', tools: [{ type: 'web_search' }] };
-
-type Wire = Readonly<Record<string, unknown>>;
-const itemsOf = ({ output }: WireResponse, type: string): readonly Wire[] =>
-  (output as readonly Wire[]).filter((item) => item['type'] === type);
-const textOf = (response: WireResponse): { readonly text: string; readonly annotations: readonly Wire[] } =>
-  (itemsOf(response, 'message').at(-1)?.['content'] as readonly never[])[0] as never;
 /** What the model has read of the last call. */
 const lastOutput = (): Wire => {
   const output = service.provider.turns.at(-1)?.context.findLast(({ type }) => type === 'function_call_output');
@@ -214,38 +194,6 @@ describe('web_search', () => {
     expect(signal.aborted).toBe(true);
   });
 
-  it('filters by domains, whatever the engine does with them', async () => {
-    const filters = { allowed_domains: ['EXAMPLE.com', 'wasps.example'], blocked_domains: ['x.example.com'] };
-    engine.answer = () => [
-      { title: 'a', url: 'https://a.example.com/' },
-      { title: 'b', url: 'https://x.example.com/' },
-      { title: 'c', url: 'https://notexample.com/' },
-    ];
-    service.provider.reply(...search('bees'), ...call('web_open_page', { url: `${site.url}/bees` })).reply(...say('x'));
-    await JSON_TRANSPORT.run(service, { ...BODY, tools: [{ type: 'web_search', filters }] });
-    expect(engine.searches[0]?.query).toBe('bees (site:example.com OR site:wasps.example) -site:x.example.com');
-    const outputs = service.provider.turns.at(-1)?.context.filter(({ type }) => type === 'function_call_output') ?? [];
-    // As they come to their ends.
-    expect(outputs.map(({ output }) => JSON.parse(String(output)) as Wire).reverse()).toMatchObject([
-      { results: [{ title: 'a' }] },
-      { error: expect.stringContaining('not among those that are allowed') },
-    ]);
-  });
-
-  it.each([
-    ['behind a redirect', { allowed_domains: ['127.0.0.1'] }, '/away'],
-    ['that was read before behind a redirect', { allowed_domains: ['127.0.0.1'] }, '/away'],
-    ['with a dot behind its name', { blocked_domains: ['localhost'] }, 'http://localhost./'],
-    ['in its other form', { blocked_domains: ['b\u00fccher.example'] }, 'https://xn--bcher-kva.example/'],
-  ])('opens no page of a domain that is not allowed: %s', async (_, filters, target) => {
-    site.pages['/away'] = (_request, answer) =>
-      void answer.writeHead(302, { location: site.url.replace('127.0.0.1', 'localhost') + '/bees' }).end();
-    const url = new URL(target, site.url).href;
-    service.provider.reply(...call('web_open_page', { url })).reply(...say('x'));
-    await JSON_TRANSPORT.run(service, { ...BODY, tools: [{ type: 'web_search', filters }] });
-    expect(lastOutput()).toMatchObject({ error: expect.stringContaining('not among those that are allowed') });
-  });
-
   it('makes citations of what was found before also in a response without the tool', async () => {
     service.provider.reply(...search('bees')).reply(...say('They dance.'));
     const { response: first } = await JSON_TRANSPORT.run(service, BODY);
@@ -263,13 +211,6 @@ describe('web_search', () => {
     service.provider.reply(...search('bees')).reply(...say('x'));
     await JSON_TRANSPORT.run(service, BODY);
     expect(lastOutput()).toMatchObject({ results: [{ title: `[7]${'t'.repeat(297)}` }] });
-  });
-
-  it('reads no page that is not at hand without external web access', async () => {
-    service.provider.reply(...call('web_open_page', { url: `${site.url}/new` })).reply(...say('x'));
-    await JSON_TRANSPORT.run(service, { ...BODY, tools: [{ type: 'web_search', external_web_access: false }] });
-    expect(lastOutput()).toMatchObject({ error: expect.stringContaining('does not let the service fetch pages') });
-    expect(site.requests).not.toContain('/new');
   });
 
   it('finds images for a client that asks for them', async () => {
@@ -348,23 +289,5 @@ describe('web_search', () => {
     const { text, annotations } = textOf(response);
     expect(text).toBe('- They dance.');
     expect(annotations).toMatchObject([{ start_index: 2, end_index: 12 }]);
-  });
-
-  it.each([
-    [{ search_context_size: 'huge' }, 'tools[0].search_context_size'],
-    [{ filters: { allowed_domains: ['https://example.com/a'] } }, 'tools[0].filters.allowed_domains[0]'],
-    [{ filters: { blocked_domains: 'example.com' } }, 'tools[0].filters.blocked_domains'],
-    [{ filters: [] }, 'tools[0].filters'],
-    [{ external_web_access: 'no' }, 'tools[0].external_web_access'],
-    [{ user_location: 'Graz' }, 'tools[0].user_location'],
-    [{ return_token_budget: 0 }, 'tools[0].return_token_budget'],
-    [{ search_content_types: ['video'] }, 'tools[0].search_content_types'],
-  ])('is refused with %j', async (members, param) => {
-    const run = JSON_TRANSPORT.run(service, { ...BODY, tools: [{ type: 'web_search', ...members }] });
-    const refusal = await run.then(
-      () => null,
-      (error: unknown) => error as Refusal,
-    );
-    expect(refusal).toMatchObject({ status: 400, body: { error: { param, code: 'invalid_value' } } });
   });
 });
