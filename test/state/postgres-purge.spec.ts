@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
 
+import { toHash } from '../../src/state/index.js';
 import { heardBy } from '../../src/testing/state/heard.js';
 import {
   append,
@@ -90,6 +91,27 @@ describe('purging PostgreSQL', () => {
       await client.end();
     }
     await expectFreedInTime();
+  });
+
+  it('frees the pieces of files that a replica was freeing when it died', async () => {
+    const { database, clock } = opened;
+    const { files } = opened.backend;
+    const bytes = Buffer.from('a piece');
+    await files.append(tenant, 'draft', { position: 0, hash: toHash(bytes), bytes }, clock.now() + 1000);
+    await files.discard(tenant, 'draft');
+    const client = new Client({ connectionString: database.url });
+    await client.connect();
+    await client.query('BEGIN; SELECT FROM antiphon.file_places FOR UPDATE');
+    try {
+      while (await files.purge());
+    } finally {
+      await client.query('ROLLBACK');
+      await client.end();
+    }
+    while (await files.purge());
+    for (const table of ['files', 'file_places', 'file_pieces']) {
+      expect(await database.query(`SELECT FROM antiphon.${table}`)).toEqual([]);
+    }
   });
 
   it('frees what a replica that died did not come to', async () => {

@@ -162,11 +162,14 @@ export const DROP_PIECES = prepared<readonly [owners: readonly string[], hashes:
   WHERE p.owner = gone.owner AND p.hash = gone.hash AND p.uses <= 0`,
 );
 
+/** A content goes once it has no pieces any more: it may have been dropped behind `FREE`, and only it knows which pieces to free. */
 export const FORGET = prepared<readonly [now: number, before: number], { readonly count: number }>(
   'forget_files',
   `WITH files AS (
-    DELETE FROM antiphon.files WHERE content IN (SELECT content FROM antiphon.files
-      WHERE expires_at <= $1 AND (kind <> 'file' OR expires_at <= $2) LIMIT ${BATCH} FOR UPDATE SKIP LOCKED) RETURNING 1
+    DELETE FROM antiphon.files WHERE content IN (SELECT f.content FROM antiphon.files f
+      WHERE f.expires_at <= $1 AND (f.kind <> 'file' OR f.expires_at <= $2)
+        AND NOT EXISTS (SELECT FROM antiphon.file_places l WHERE l.content = f.content)
+      LIMIT ${BATCH} FOR UPDATE OF f SKIP LOCKED) RETURNING 1
   ), uploads AS (
     DELETE FROM antiphon.file_uploads WHERE (owner, id) IN (SELECT owner, id FROM antiphon.file_uploads
       WHERE expires_at <= $1 LIMIT ${BATCH} FOR UPDATE SKIP LOCKED) RETURNING 1
