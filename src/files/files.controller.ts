@@ -45,7 +45,10 @@ export class FilesController {
   @HttpCode(200)
   @RouteConfig(FORM_ROUTE)
   async create(@Req() { raw }: FastifyRequest, @CurrentCaller() { tenant }: Caller): Promise<FileObject> {
-    const { fields, file } = await readForm(raw, 'file', (content) => this.files.receive(tenant, 'file', content));
+    const { fields, file } = await readForm(raw, 'file', {
+      receive: (content) => this.files.receive(tenant, 'file', content),
+      discard: ({ id }) => this.files.discard(tenant, id),
+    });
     const { filename, mimeType, received } = requireFormFile(file, 'file');
     try {
       const { purpose, expires_after: expiry } = readFileFields(fields);

@@ -80,7 +80,10 @@ export class UploadsController {
     @Req() { raw }: FastifyRequest,
     @CurrentCaller() { tenant }: Caller,
   ): Promise<UploadPartObject> {
-    const { file } = await readForm(raw, 'data', (content) => this.uploads.receivePart(tenant, id, content));
+    const { file } = await readForm(raw, 'data', {
+      receive: (content) => this.uploads.receivePart(tenant, id, content),
+      discard: (partId) => this.uploads.discardPart(tenant, partId),
+    });
     const part = await this.uploads.addPart(tenant, id, requireFormFile(file, 'data').received);
     return { id: part.id, object: 'upload.part', created_at: part.createdAt, upload_id: id };
   }

@@ -54,13 +54,20 @@ export class UploadsService {
     return (await this.files.receive(tenant, 'part', content, MAX_PART_BYTES)).id;
   }
 
-  /** Adds a part that was received. Throws ApiError 404, and 400 unless the upload is pending. */
+  /** Drops a part that was received and is not added. */
+  discardPart(tenant: Tenant, partId: string): Promise<void> {
+    return this.files.discard(tenant, partId);
+  }
+
+  /** Adds a part that was received. Throws ApiError 404, and 400 unless the upload is pending; the part is dropped then. */
   async addPart(tenant: Tenant, uploadId: string, partId: string): Promise<UploadPart> {
-    if (await this.files.store.addPart(tenant, uploadId, partId)) {
-      return { id: partId, createdAt: this.clock.nowInSeconds() };
+    try {
+      if (!(await this.files.store.addPart(tenant, uploadId, partId))) throw await this.notPending(tenant, uploadId);
+    } catch (error) {
+      await this.discardPart(tenant, partId);
+      throw error;
     }
-    await this.files.discard(tenant, partId);
-    throw await this.notPending(tenant, uploadId);
+    return { id: partId, createdAt: this.clock.nowInSeconds() };
   }
 
   /**

@@ -20,6 +20,14 @@ export interface FormFile<T> {
   readonly received: T;
 }
 
+/** What becomes of the file of a form. */
+export interface FormReceiver<T> {
+  /** Gets the content while it arrives, before the fields behind it are known; no more of it is read than this takes. */
+  receive(content: AsyncIterable<Uint8Array>): Promise<T>;
+  /** Puts away what `receive` has made of a file whose form has failed behind it. Must not throw. */
+  discard(received: T): Promise<void>;
+}
+
 /** A form that was read to its end. */
 export interface Form<T> {
   readonly fields: ReadonlyMap<string, string>;
@@ -42,14 +50,13 @@ export function isForm({ routeOptions, headers }: FastifyRequest): boolean {
 }
 
 /**
- * Reads a form whose field `name` is a file. `receive` gets the content while it arrives, before the fields behind it are known, and no more
- * of it is read than it takes. Throws ApiError 400 for what is no form, 415 for one that is compressed or of another type, and what
- * `receive` throws; the rest of the request is discarded then.
+ * Reads a form whose field `name` is a file. Throws ApiError 400 for what is no form, 415 for one that is compressed or of another type, what
+ * `receive` throws, and Error when the client leaves; the file and the rest of the request are discarded then.
  */
 export async function readForm<T>(
   request: IncomingMessage,
   name: string,
-  receive: (content: AsyncIterable<Uint8Array>) => Promise<T>,
+  receiver: FormReceiver<T>,
 ): Promise<Form<T>> {
   const form = open(request);
   const fields = new Map<string, string>();
@@ -67,7 +74,7 @@ export async function readForm<T>(
     content = stream;
     // `receive` may have failed before it read anything: nobody else listens then.
     stream.on('error', () => undefined);
-    file = receive(stream).then((received) => ({ filename: filename ?? '', mimeType, received }));
+    file = receiver.receive(stream).then((received) => ({ filename: filename ?? '', mimeType, received }));
     file.catch(fail);
   });
   form.on('field', (field, value, isNameCut, isCut) => {
@@ -90,8 +97,11 @@ export async function readForm<T>(
     // Discards the rest: the next request comes on the same connection.
     request.resume();
     content?.destroy(error instanceof Error ? error : new Error('the form cannot be read'));
-    // What has received a part of the content puts that away first.
-    await file?.catch(() => undefined);
+    // What has received a part of the content puts that away first, itself.
+    await file?.then(
+      ({ received }) => receiver.discard(received),
+      () => undefined,
+    );
     throw error;
   } finally {
     request.off('close', leave);

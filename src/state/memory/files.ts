@@ -72,7 +72,7 @@ export class MemoryFileStore extends FileStore {
 
   override async discard(tenant: Tenant, draftId: string): Promise<void> {
     const draft = this.contents.get(tenantKey(tenant, draftId));
-    if (draft !== undefined && draft.record === null) this.free(draft);
+    if (draft !== undefined && draft.record === null && draft.uploadId === null) this.free(draft);
   }
 
   override async commit(tenant: Tenant, record: FileRecord, quota: FileQuota): Promise<void> {
