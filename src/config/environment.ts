@@ -530,7 +530,7 @@ export class Environment {
   @WholeNumber(1)
   readonly FILES_MAX_BYTES: number = 10 * 1024 * MEGABYTE;
 
-  /** Most files of a tenant. */
+  /** Most files of a tenant; an upload in parts that is pending counts. */
   @WholeNumber(1)
   readonly FILES_MAX_COUNT: number = 10_000;
 

@@ -9,13 +9,11 @@ import {
   type FilePage,
   type FileQuota,
   type FileRecord,
-  FileQuotaError,
   FileStore,
   LibraryBackend,
   observeCalls,
   type Page,
   PIECE_BYTES,
-  requireRoom,
   StateCallObserver,
   StoreUnavailableError,
   toHash,
@@ -113,16 +111,15 @@ export class FilesService {
     const id = this.ids.next(prefix);
     const whole = createHash('sha256');
     let bytes = 0;
-    // A content that does not fit is refused before all of it has come.
-    const room = this.environment.FILES_MAX_BYTES - (await store.used(tenant)).bytes;
     try {
       let position = 0;
       for await (const piece of inPieces(content, PIECE_BYTES)) {
         bytes += piece.length;
         if (bytes > mostBytes) throw tooLarge(mostBytes);
-        if (bytes > room) throw new FileQuotaError('bytes');
         whole.update(piece);
-        await store.append(tenant, id, { position, hash: toHash(piece), bytes: piece }, this.clock.now() + DRAFT_MS);
+        const next = { position, hash: toHash(piece), bytes: piece };
+        // A content that does not fit is refused before all of it has come.
+        await store.append(tenant, id, next, this.clock.now() + DRAFT_MS, this.quota);
         position += 1;
       }
     } catch (error) {
@@ -181,12 +178,6 @@ export class FilesService {
   /** Frees what was deleted, and what has expired meanwhile. */
   async free(): Promise<void> {
     while (await this.store.purge());
-  }
-
-  /** Throws FileQuotaError when a file with so many bytes would not fit. */
-  async requireRoom(tenant: Tenant, bytes: number): Promise<void> {
-    const used = await this.store.used(tenant);
-    requireRoom({ bytes: used.bytes + bytes, files: used.files + 1 }, this.quota);
   }
 
   /** The content of a file, piece by piece. Throws ApiError 404, and StoreUnavailableError when it is deleted meanwhile. */

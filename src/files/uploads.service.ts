@@ -31,10 +31,9 @@ export class UploadsService {
     private readonly clock: Clock,
   ) {}
 
-  /** Begins an upload. Throws ApiError 400 `file_quota_exceeded` when the file would not fit. */
+  /** Begins an upload, which counts as a file. Throws FileQuotaError when the file would not fit. */
   async create(tenant: Tenant, body: CreateUploadBody): Promise<UploadRecord> {
     const { bytes, filename, purpose, mime_type: mimeType, expires_after: expiry } = body;
-    await this.files.requireRoom(tenant, bytes);
     const upload: UploadRecord = {
       id: this.ids.next('upload'),
       createdAt: this.clock.nowInSeconds(),
@@ -44,14 +43,16 @@ export class UploadsService {
       status: 'pending',
       file: null,
     };
-    await this.files.store.createUpload(tenant, upload);
+    await this.files.store.createUpload(tenant, upload, this.files.quota);
     return upload;
   }
 
-  /** Receives the content of a part, as a draft. Throws ApiError 404, 400 unless the upload is pending, and 413. */
+  /** Receives the content of a part, as a draft. Throws ApiError 404, 400 unless the upload is pending and the part has a byte, 413, and FileQuotaError. */
   async receivePart(tenant: Tenant, uploadId: string, content: AsyncIterable<Uint8Array>): Promise<string> {
     await this.pending(tenant, uploadId);
-    return (await this.files.receive(tenant, 'part', content, MAX_PART_BYTES)).id;
+    const { id, bytes } = await this.files.receive(tenant, 'part', content, MAX_PART_BYTES);
+    if (bytes === 0) throw invalid('data', 'a part cannot be empty');
+    return id;
   }
 
   /** Drops a part that was received and is not added. */

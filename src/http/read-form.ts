@@ -53,11 +53,7 @@ export function isForm({ routeOptions, headers }: FastifyRequest): boolean {
  * Reads a form whose field `name` is a file. Throws ApiError 400 for what is no form, 415 for one that is compressed or of another type, what
  * `receive` throws, and Error when the client leaves; the file and the rest of the request are discarded then.
  */
-export async function readForm<T>(
-  request: IncomingMessage,
-  name: string,
-  receiver: FormReceiver<T>,
-): Promise<Form<T>> {
+export async function readForm<T>(request: IncomingMessage, name: string, receiver: FormReceiver<T>): Promise<Form<T>> {
   const form = open(request);
   const fields = new Map<string, string>();
   const { promise: failed, reject: fail } = Promise.withResolvers<never>();

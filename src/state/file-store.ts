@@ -59,7 +59,7 @@ export type FilePage = Omit<PageRequest, 'before'> & { readonly purpose?: string
 export interface FileUsage {
   /** Also of what is being written, and of parts. A content that several files have counts for each. */
   readonly bytes: number;
-  /** Files only. */
+  /** Also uploads that are pending, which become files. */
   readonly files: number;
 }
 
@@ -90,8 +90,18 @@ export class FileQuotaError extends StateError {
  * All methods throw StoreUnavailableError.
  */
 export abstract class FileStore {
-  /** Stores the next piece of a draft, which is dropped at `expiresAt` (Unix ms) unless more follows. Throws FileQuotaError. */
-  abstract append(tenant: Tenant, draftId: string, piece: FilePiece, expiresAt: number): Promise<void>;
+  /**
+   * Stores the next piece of a draft, which is dropped at `expiresAt` (Unix ms) unless more follows. The quota includes it. Throws
+   * FileQuotaError, of drafts that grow at once perhaps for more than had to be refused; the caller discards the draft then, which may have
+   * the piece.
+   */
+  abstract append(
+    tenant: Tenant,
+    draftId: string,
+    piece: FilePiece,
+    expiresAt: number,
+    quota: FileQuota,
+  ): Promise<void>;
 
   /** Drops a draft; one that is not there is none. */
   abstract discard(tenant: Tenant, draftId: string): Promise<void>;
@@ -119,8 +129,8 @@ export abstract class FileStore {
   /** The tenants that have files. Throws StateTransferError for one whose name is not known any more. */
   abstract tenants(): Promise<readonly Tenant[]>;
 
-  /** Stores an upload without parts. */
-  abstract createUpload(tenant: Tenant, upload: UploadRecord): Promise<void>;
+  /** Stores an upload without parts. The quota includes the file that it announces. Throws FileQuotaError; nothing is stored then. */
+  abstract createUpload(tenant: Tenant, upload: UploadRecord, quota: FileQuota): Promise<void>;
 
   /** An upload; undefined if there is none, or it has expired. */
   abstract upload(tenant: Tenant, uploadId: string): Promise<UploadRecord | undefined>;

@@ -86,6 +86,8 @@ describe.each(STATES)('files in $state', ({ open }) => {
       await expect(uploads.cancel(upload.id)).rejects.toMatchObject({ status: 400 });
       await expect(add(first)).rejects.toMatchObject({ status: 400 });
       const other = await uploads.create({ ...about, bytes: 1 });
+      const empty = uploads.parts.create(other.id, { data: await toFile(Buffer.alloc(0)) });
+      await expect(empty).rejects.toMatchObject({ status: 400, code: 'invalid_value', param: 'data' });
       expect(await uploads.cancel(other.id)).toMatchObject({ id: other.id, status: 'cancelled' });
       await expect(uploads.complete(other.id, { part_ids: ['a'] })).rejects.toMatchObject({ status: 400 });
       await files.delete(id);

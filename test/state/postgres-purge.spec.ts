@@ -97,7 +97,8 @@ describe('purging PostgreSQL', () => {
     const { database, clock } = opened;
     const { files } = opened.backend;
     const bytes = Buffer.from('a piece');
-    await files.append(tenant, 'draft', { position: 0, hash: toHash(bytes), bytes }, clock.now() + 1000);
+    const piece = { position: 0, hash: toHash(bytes), bytes };
+    await files.append(tenant, 'draft', piece, clock.now() + 1000, { bytes: bytes.length, files: 1 });
     await files.discard(tenant, 'draft');
     const client = new Client({ connectionString: database.url });
     await client.connect();

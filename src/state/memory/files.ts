@@ -39,7 +39,7 @@ interface Content {
 /** Files in memory. They are not dropped for others: what does not fit is refused. */
 export class MemoryFileStore extends FileStore {
   private readonly contents = new Map<string, Content>();
-  private readonly uploads = new Map<string, UploadRecord>();
+  private readonly uploads = new Map<string, { readonly tenant: Tenant; readonly upload: UploadRecord }>();
   private readonly pieces = new Map<string, Piece>();
   private bytes = 0;
 
@@ -56,7 +56,15 @@ export class MemoryFileStore extends FileStore {
     return this.bytes;
   }
 
-  override async append(tenant: Tenant, draftId: string, piece: FilePiece, expiresAt: number): Promise<void> {
+  override async append(
+    tenant: Tenant,
+    draftId: string,
+    piece: FilePiece,
+    expiresAt: number,
+    quota: FileQuota,
+  ): Promise<void> {
+    const { bytes, files } = this.usedBy(tenant);
+    requireRoom({ bytes: bytes + piece.bytes.length, files }, quota);
     const key = tenantKey(tenant, piece.hash);
     const known = this.pieces.get(key);
     if (known === undefined && this.bytes + piece.bytes.length > this.capacity) throw new FileQuotaError('memory');
@@ -128,8 +136,10 @@ export class MemoryFileStore extends FileStore {
     return [...new Set(files.map(({ tenant }) => tenant))];
   }
 
-  override async createUpload(tenant: Tenant, upload: UploadRecord): Promise<void> {
-    this.uploads.set(tenantKey(tenant, upload.id), upload);
+  override async createUpload(tenant: Tenant, upload: UploadRecord, quota: FileQuota): Promise<void> {
+    const { bytes, files } = this.usedBy(tenant);
+    requireRoom({ bytes: bytes + upload.bytes, files: files + 1 }, quota);
+    this.keep(tenant, upload);
   }
 
   override async upload(tenant: Tenant, uploadId: string): Promise<UploadRecord | undefined> {
@@ -163,8 +173,8 @@ export class MemoryFileStore extends FileStore {
     if (upload?.status !== 'pending' || !joined.every((part) => part !== undefined)) return false;
     const bytes = joined.reduce((sum, part) => sum + part.bytes, 0);
     if (bytes !== record.bytes) return false;
-    const used = this.usedBy(tenant);
-    requireRoom({ bytes: used.bytes, files: used.files + 1 }, quota);
+    // Its parts and itself count already.
+    requireRoom(this.usedBy(tenant), quota);
     const file = this.add(tenant, record.id);
     for (const part of joined) {
       file.pieces.push(...part.pieces);
@@ -173,21 +183,21 @@ export class MemoryFileStore extends FileStore {
     file.bytes = bytes;
     this.show(file, record);
     for (const part of parts.values()) this.free(part);
-    this.uploads.set(tenantKey(tenant, uploadId), { ...upload, status: 'completed', file: record });
+    this.keep(tenant, { ...upload, status: 'completed', file: record });
     return true;
   }
 
   override async cancel(tenant: Tenant, uploadId: string): Promise<boolean> {
     const upload = this.find(tenant, uploadId);
     if (upload?.status !== 'pending') return false;
-    this.uploads.set(tenantKey(tenant, uploadId), { ...upload, status: 'cancelled' });
+    this.keep(tenant, { ...upload, status: 'cancelled' });
     for (const part of [...this.partsOf(tenant, uploadId)]) this.free(part);
     return true;
   }
 
   override async purge(): Promise<boolean> {
     const now = this.clock.now();
-    for (const [key, { expiresAt }] of this.uploads) if (expiresAt <= now) this.uploads.delete(key);
+    for (const [key, { upload }] of this.uploads) if (upload.expiresAt <= now) this.uploads.delete(key);
     for (const content of [...this.contents.values()]) if (!this.isAlive(content)) this.free(content);
     return false;
   }
@@ -199,11 +209,19 @@ export class MemoryFileStore extends FileStore {
       bytes += content.bytes;
       if (content.record !== null) files += 1;
     }
+    const now = this.clock.now();
+    for (const { tenant: owner, upload } of this.uploads.values()) {
+      if (owner === tenant && upload.status === 'pending' && upload.expiresAt > now) files += 1;
+    }
     return { bytes, files };
   }
 
+  private keep(tenant: Tenant, upload: UploadRecord): void {
+    this.uploads.set(tenantKey(tenant, upload.id), { tenant, upload });
+  }
+
   private find(tenant: Tenant, uploadId: string): UploadRecord | undefined {
-    const upload = this.uploads.get(tenantKey(tenant, uploadId));
+    const upload = this.uploads.get(tenantKey(tenant, uploadId))?.upload;
     return upload !== undefined && upload.expiresAt > this.clock.now() ? upload : undefined;
   }
 

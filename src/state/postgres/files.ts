@@ -55,10 +55,18 @@ export class PostgresFileStore extends FileStore {
     super();
   }
 
-  override async append(tenant: Tenant, draftId: string, piece: FilePiece, expiresAt: number): Promise<void> {
+  override async append(
+    tenant: Tenant,
+    draftId: string,
+    piece: FilePiece,
+    expiresAt: number,
+    quota: FileQuota,
+  ): Promise<void> {
     const { position, hash, bytes } = piece;
     // Not repeated: the place of the piece would be taken.
     await this.database.query(APPEND, [toKey(tenant), toKey(draftId), expiresAt, position, hash, bytes]);
+    // Behind the piece: whoever is last sees all others, and no writer waits for another with a connection in its hands.
+    requireRoom(await this.used(tenant), quota);
   }
 
   override async discard(tenant: Tenant, draftId: string): Promise<void> {
@@ -72,7 +80,8 @@ export class PostgresFileStore extends FileStore {
       await run(LOCK, [id[0]]);
       const [row] = await run(FIND, id);
       if (row?.bytes !== record.bytes) throw new StoreUnavailableError('the draft of a file is gone');
-      await this.requireRoom(run, tenant, quota);
+      // Its bytes count already.
+      await this.requireRoom(run, tenant, { bytes: 0, files: 1 }, quota);
       await run(SHOW, toShown(row.content, record));
     });
   }
@@ -117,9 +126,13 @@ export class PostgresFileStore extends FileStore {
     return rows.map(({ owner }) => tenantOf(owner, null));
   }
 
-  override async createUpload(tenant: Tenant, upload: UploadRecord): Promise<void> {
-    const { id, expiresAt } = upload;
-    await this.database.repeatable(ADD_UPLOAD, [toKey(tenant), toKey(id), expiresAt, JSON.stringify(upload)]);
+  override async createUpload(tenant: Tenant, upload: UploadRecord, quota: FileQuota): Promise<void> {
+    const { id, expiresAt, bytes } = upload;
+    await this.database.transaction(async (run) => {
+      await run(LOCK, [toKey(tenant)]);
+      await this.requireRoom(run, tenant, { bytes, files: 1 }, quota);
+      await run(ADD_UPLOAD, [toKey(tenant), toKey(id), expiresAt, JSON.stringify(upload)]);
+    });
   }
 
   override async upload(tenant: Tenant, uploadId: string): Promise<UploadRecord | undefined> {
@@ -158,7 +171,8 @@ export class PostgresFileStore extends FileStore {
       const joined = partIds.flatMap((partId) => parts.get(toKey(partId)) ?? []);
       const bytes = joined.reduce((sum, part) => sum + part.bytes, 0);
       if (joined.length < partIds.length || bytes !== record.bytes) return false;
-      await this.requireRoom(run, tenant, quota);
+      // Its parts and itself count already.
+      await this.requireRoom(run, tenant, { bytes: 0, files: 0 }, quota);
       await run(ADD, id);
       const [row] = await run(FIND, id);
       if (row === undefined) throw new Error('a file was not stored');
@@ -202,10 +216,9 @@ export class PostgresFileStore extends FileStore {
     return row ?? { bytes: 0, files: 0 };
   }
 
-  /** What becomes a file counts already as a draft, or as parts. */
-  private async requireRoom(run: RunStatement, tenant: Tenant, quota: FileQuota): Promise<void> {
+  private async requireRoom(run: RunStatement, tenant: Tenant, added: FileUsage, quota: FileQuota): Promise<void> {
     const { bytes, files } = await this.usedOf(run, tenant);
-    requireRoom({ bytes, files: files + 1 }, quota);
+    requireRoom({ bytes: bytes + added.bytes, files: files + added.files }, quota);
   }
 
   /** An upload that is pending, locked for the transaction. */

@@ -24,8 +24,15 @@ export class SqliteFileStore extends FileStore {
     super();
   }
 
-  override append(tenant: Tenant, draftId: string, piece: FilePiece, expiresAt: number): Promise<void> {
-    return this.thread.call('appendToDraft', tenant, draftId, piece, expiresAt);
+  override async append(
+    tenant: Tenant,
+    draftId: string,
+    piece: FilePiece,
+    expiresAt: number,
+    quota: FileQuota,
+  ): Promise<void> {
+    const now = this.clock.now();
+    requireStored(await this.thread.call('appendToDraft', tenant, draftId, piece, expiresAt, quota, now));
   }
 
   override discard(tenant: Tenant, draftId: string): Promise<void> {
@@ -62,8 +69,8 @@ export class SqliteFileStore extends FileStore {
     return this.thread.call('fileTenants', this.clock.now());
   }
 
-  override createUpload(tenant: Tenant, upload: UploadRecord): Promise<void> {
-    return this.thread.call('createUpload', tenant, upload);
+  override async createUpload(tenant: Tenant, upload: UploadRecord, quota: FileQuota): Promise<void> {
+    requireStored(await this.thread.call('createUpload', tenant, upload, quota, this.clock.now()));
   }
 
   override upload(tenant: Tenant, uploadId: string): Promise<UploadRecord | undefined> {

@@ -65,7 +65,7 @@ export class FileImport {
     } else {
       const bytes = Uint8Array.from(Buffer.from(moved.bytes, 'base64'));
       const piece = { position: moved.position, hash: toHash(bytes), bytes };
-      await this.files.append(this.tenant, moved.fileId, piece, this.now + DRAFT_MS);
+      await this.files.append(this.tenant, moved.fileId, piece, this.now + DRAFT_MS, ANY_SIZE);
     }
     return true;
   }

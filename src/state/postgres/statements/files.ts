@@ -57,16 +57,19 @@ export const SHOW = prepared<
   WHERE content = $1`,
 );
 
-/** Files of a tenant are committed one at a time, so that its quota holds. */
+/** Files of a tenant are committed, and uploads begun, one at a time, so that its quota holds. */
 export const LOCK = prepared<readonly [owner: string], unknown>(
   'lock_files',
   `SELECT pg_advisory_xact_lock(hashtextextended('antiphon files ' || $1, 0))`,
 );
 
+/** Quotes within the strings of a JSON text are escaped: only the member itself reads as what is looked for. */
 export const USED = prepared<readonly [owner: string, now: number], FileUsage>(
   'files_used',
-  `SELECT coalesce(sum(bytes), 0)::float8 AS bytes, (count(*) FILTER (WHERE kind = 'file'))::float8 AS files
-  FROM antiphon.files WHERE owner = $1 AND expires_at > $2`,
+  `SELECT coalesce(sum(bytes), 0)::float8 AS bytes, (count(*) FILTER (WHERE kind = 'file') + (
+    SELECT count(*) FROM antiphon.file_uploads
+    WHERE owner = $1 AND expires_at > $2 AND position('"status":"pending"' IN about) > 0
+  ))::float8 AS files FROM antiphon.files WHERE owner = $1 AND expires_at > $2`,
 );
 
 export const OWNERS = prepared<readonly [now: number], { readonly owner: string }>(

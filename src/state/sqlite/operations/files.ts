@@ -38,8 +38,9 @@ export function fileOperations(database: DatabaseSync) {
     `UPDATE files SET kind = 'file', created_at = ?, expires_at = ?, purpose = ?, about = ? WHERE content = ?`,
   );
   const sum = database.prepare(
-    `SELECT coalesce(sum(bytes), 0) AS bytes, count(*) FILTER (WHERE kind = 'file') AS files
-    FROM files WHERE owner = ? AND expires_at > ?`,
+    `SELECT coalesce(sum(bytes), 0) AS bytes, count(*) FILTER (WHERE kind = 'file') + (
+      SELECT count(*) FROM file_uploads WHERE owner = ?1 AND expires_at > ?2 AND about ->> '$.status' = 'pending'
+    ) AS files FROM files WHERE owner = ?1 AND expires_at > ?2`,
   );
   const expire = database.prepare(
     `UPDATE files SET expires_at = ?3 WHERE owner = ?1 AND id = ?2 AND kind = ?4 AND expires_at > ?3`,
@@ -90,10 +91,10 @@ export function fileOperations(database: DatabaseSync) {
     const row = findUpload.get(tenants.find(tenant), toKey(id), now);
     return row && (JSON.parse(String(row['about'])) as UploadRecord);
   };
-  const isFull = (owner: number, added: number, quota: FileQuota, now: number): FileRefusal | undefined => {
+  const isFull = (owner: number, added: FileUsage, quota: FileQuota, now: number): FileRefusal | undefined => {
     const { bytes, files } = used(owner, now);
-    if (bytes + added > quota.bytes) return 'bytes';
-    return files + 1 > quota.files ? 'files' : undefined;
+    if (bytes + added.bytes > quota.bytes) return 'bytes';
+    return files + added.files > quota.files ? 'files' : undefined;
   };
   const toFile = (content: number, record: FileRecord): void => {
     const { createdAt, expiresAt, purpose } = record;
@@ -101,11 +102,21 @@ export function fileOperations(database: DatabaseSync) {
   };
 
   return {
-    appendToDraft: (tenant: string, id: string, { position, hash, bytes }: FilePiece, expiresAt: number): void => {
+    appendToDraft: (
+      tenant: string,
+      id: string,
+      { position, hash, bytes }: FilePiece,
+      expiresAt: number,
+      quota: FileQuota,
+      now: number,
+    ): FileRefusal | undefined => {
       const draft = [tenants.findOrCreate(tenant), toKey(id)] as const;
+      const refusal = isFull(draft[0], { bytes: bytes.length, files: 0 }, quota, now);
+      if (refusal !== undefined) return refusal;
       insert.run(...draft);
       const content = Number(grow.get(bytes.length, expiresAt, ...draft)?.['content']);
       place.run(content, position, Number(addPiece.get(draft[0], hash, bytes)?.['piece']));
+      return undefined;
     },
 
     commitFile: (tenant: string, record: FileRecord, quota: FileQuota, now: number): FileRefusal | undefined => {
@@ -114,7 +125,7 @@ export function fileOperations(database: DatabaseSync) {
       if (record.bytes === 0) insert.run(owner, id);
       const row = find.get(owner, id);
       if (Number(row?.['bytes']) !== record.bytes) return 'no draft';
-      const refusal = isFull(owner, 0, quota, now);
+      const refusal = isFull(owner, { bytes: 0, files: 1 }, quota, now);
       if (refusal === undefined) toFile(Number(row?.['content']), record);
       return refusal;
     },
@@ -154,8 +165,12 @@ export function fileOperations(database: DatabaseSync) {
     fileTenants: (now: number): readonly Tenant[] =>
       owners.all(now).map(({ name }) => JSON.parse(String(name)) as Tenant),
 
-    createUpload: (tenant: string, record: UploadRecord): void =>
-      void addUpload.run(tenants.findOrCreate(tenant), toKey(record.id), record.expiresAt, JSON.stringify(record)),
+    createUpload: (tenant: string, record: UploadRecord, quota: FileQuota, now: number): FileRefusal | undefined => {
+      const owner = tenants.findOrCreate(tenant);
+      const refusal = isFull(owner, { bytes: record.bytes, files: 1 }, quota, now);
+      if (refusal === undefined) addUpload.run(owner, toKey(record.id), record.expiresAt, JSON.stringify(record));
+      return refusal;
+    },
 
     findUpload: upload,
 
@@ -189,8 +204,8 @@ export function fileOperations(database: DatabaseSync) {
       const joined = partIds.map((id) => parts.get(toKey(id)));
       const bytes = joined.reduce((total, part) => total + Number(part?.['bytes']), 0);
       if (bytes !== record.bytes) return false;
-      // The parts count already.
-      const refusal = isFull(owner, 0, quota, now);
+      // Its parts and itself count already.
+      const refusal = isFull(owner, { bytes: 0, files: 0 }, quota, now);
       if (refusal !== undefined) return refusal;
       insert.run(owner, toKey(record.id));
       const content = Number(grow.get(bytes, 0, owner, toKey(record.id))?.['content']);

@@ -34,7 +34,7 @@ export const FILES = part('files', 'files', ({ open, it, describe, beforeAll, be
   async function write(draftId: string, ...pieces: readonly string[]): Promise<void> {
     for (const [position, text] of pieces.entries()) {
       const piece = { position, hash: digest(text), bytes: new TextEncoder().encode(text) };
-      await files.append(tenant, draftId, piece, now() + HOUR_MS);
+      await files.append(tenant, draftId, piece, now() + HOUR_MS, PLENTY);
     }
   }
 
@@ -110,6 +110,28 @@ export const FILES = part('files', 'files', ({ open, it, describe, beforeAll, be
     const outcomes = await Promise.allSettled(ids.map((id) => commit(id, { files: 4 })));
     assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 2);
     requireAlike((await files.used(tenant)).files, 4);
+  });
+
+  it('do not grow beyond the quota while they are written, also at once', async () => {
+    await write('a', '12345');
+    const quota = { ...PLENTY, bytes: 9 };
+    const append = async (draftId: string, text: string): Promise<boolean> => {
+      const piece = { position: 0, hash: digest(text), bytes: new TextEncoder().encode(text) };
+      try {
+        await files.append(tenant, draftId, piece, now() + HOUR_MS, quota);
+        return true;
+      } catch (error) {
+        assert.ok(error instanceof FileQuotaError);
+        await files.discard(tenant, draftId);
+        return false;
+      }
+    };
+    requireAlike(await append('b', '12345'), false);
+    const outcomes = await Promise.all(['c', 'd', 'e', 'f', 'g'].map((id) => append(id, `12${id}`)));
+    const fitting = outcomes.filter((isStored) => isStored).length;
+    assert.ok(fitting <= 1);
+    requireAlike(await files.used(tenant), { bytes: 5 + 3 * fitting, files: 0 });
+    requireAlike(await append('h', fitting === 0 ? '1234' : '1'), true);
   });
 
   it('share pieces, which go with the last that has them', async () => {
@@ -206,7 +228,7 @@ export const FILES = part('files', 'files', ({ open, it, describe, beforeAll, be
 
     it('have the parts in the order that is asked for', async () => {
       const begun = upload('u');
-      await files.createUpload(tenant, begun);
+      await files.createUpload(tenant, begun, PLENTY);
       requireAlike(await files.upload(tenant, 'u'), begun);
       requireAlike(await files.upload(newTenant(), 'u'), undefined);
       requireAlike(await addPart('u', 'first', 'ab', 'c'), true);
@@ -233,14 +255,35 @@ export const FILES = part('files', 'files', ({ open, it, describe, beforeAll, be
       requireAlike(await files.used(tenant), { bytes: 6, files: 1 });
     });
 
+    it('count as files until they have ended', async () => {
+      const create = (id: string, quota: object): Promise<void> =>
+        files.createUpload(tenant, upload(id, { filename: '"status":"pending"' }), { ...PLENTY, ...quota });
+      const isFull = { name: 'FileQuotaError' };
+      await assert.rejects(create('u', { bytes: 5 }), isFull);
+      requireAlike(await files.upload(tenant, 'u'), undefined);
+      const outcomes = await Promise.allSettled(['u1', 'u2', 'u3', 'u4'].map((id) => create(id, { files: 2 })));
+      assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 2);
+      requireAlike(await files.used(tenant), { bytes: 0, files: 2 });
+      await assert.rejects(files.commit(tenant, recordOf('a', 0), { ...PLENTY, files: 2 }), isFull);
+      for (const id of ['u1', 'u2', 'u3', 'u4']) await files.cancel(tenant, id);
+      requireAlike(await files.used(tenant), { bytes: 0, files: 0 });
+      await create('v', { files: 1 });
+      await addPart('v', 'part', 'abcdef');
+      requireAlike(await files.complete(tenant, 'v', ['part'], recordOf('joined', 6), { ...PLENTY, files: 1 }), true);
+      requireAlike(await files.used(tenant), { bytes: 6, files: 1 });
+      await create('w', {});
+      opened.clock.advance(HOUR_MS);
+      requireAlike(await files.used(tenant), { bytes: 6, files: 1 });
+    });
+
     it('take no more parts once they were cancelled, or have expired', async () => {
-      await files.createUpload(tenant, upload('u'));
+      await files.createUpload(tenant, upload('u'), PLENTY);
       await addPart('u', 'part', 'abc');
       requireAlike(await files.cancel(tenant, 'u'), true);
       requireAlike(await files.cancel(tenant, 'u'), false);
       requireAlike((await files.upload(tenant, 'u'))?.status, 'cancelled');
       requireAlike(await addPart('u', 'late', 'abc'), false);
-      await files.createUpload(tenant, upload('v'));
+      await files.createUpload(tenant, upload('v'), PLENTY);
       await addPart('v', 'other part', 'abc');
       opened.clock.advance(HOUR_MS);
       requireAlike(await files.upload(tenant, 'v'), undefined);
