@@ -2,9 +2,8 @@ import { createHash } from 'node:crypto';
 
 import { ApiError, type Item, type Tool } from '../../protocol/index.js';
 import type { Turn } from '../../providers/index.js';
-import { objectsIn } from '../../validation/index.js';
 import type { McpToolInfo } from '../../mcp/index.js';
-import { chooseFunctions, type NamedFunction } from './tool-choice.js';
+import { askWithFunctions, type NamedFunction } from './tool-choice.js';
 
 /** A tool of a server, as the model knows it. */
 export interface McpFunction {
@@ -57,32 +56,17 @@ export class McpFunctions {
    * choice of a tool that its server does not have.
    */
   ask(question: Turn, { isOffered, isFirst }: { readonly isOffered: boolean; readonly isFirst: boolean }): Turn {
-    const { settings, parameters } = question;
     const injected = this.injected.map((label) => ({ type: 'mcp', server_label: label }));
-    const replace = (tools: readonly object[]): Tool[] =>
-      [...tools, ...injected].flatMap((tool) =>
-        this.isOwn(tool) ? (isOffered ? this.definitionsOf(tool) : []) : [tool as Tool],
-      );
-    const tools = replace(settings.tools);
-    const named = (tool: object): readonly NamedFunction[] | undefined =>
-      this.isOwn(tool) ? (isOffered ? this.named(tool) : []) : undefined;
-    const hasTools = tools.length > 0;
-    const choice = chooseFunctions(settings.tool_choice, { named, isOffered, isFirst, hasTools });
-    const context = (): readonly Item[] => this.readable(question.context);
-    let readable: readonly Item[] | null = null;
-    return {
-      ...question,
-      settings: { ...settings, tools, tool_choice: choice },
-      parameters: {
-        ...parameters,
-        tools: replace(objectsIn(parameters.tools)),
-        ...(parameters.tool_choice == null ? {} : { tool_choice: choice }),
-      },
-      input: this.readable(question.input),
-      get context() {
-        return (readable ??= context());
-      },
-    };
+    return askWithFunctions(question, {
+      replace: (tools) =>
+        [...tools, ...injected].flatMap((tool) =>
+          this.isOwn(tool) ? (isOffered ? this.definitionsOf(tool) : []) : [tool as Tool],
+        ),
+      named: (tool) => (this.isOwn(tool) ? (isOffered ? this.named(tool) : []) : undefined),
+      readable: (items) => this.readable(items),
+      isOffered,
+      isFirst,
+    });
   }
 
   /** Items as a model reads them that knows functions alone: calls with their outputs. */

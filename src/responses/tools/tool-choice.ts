@@ -1,3 +1,4 @@
+import type { Item, Tool } from '../../protocol/index.js';
 import type { Turn } from '../../providers/index.js';
 import { objectsIn } from '../../validation/index.js';
 
@@ -10,7 +11,7 @@ export interface NamedFunction {
 }
 
 /** What a choice is read with. */
-export interface ChoiceOptions {
+interface ChoiceOptions {
   /** The functions that stand for a tool; undefined for a tool of others. Throws ApiError for a tool that there is not. */
   readonly named: (tool: object) => readonly NamedFunction[] | undefined;
   /** Whether the model may call the functions. */
@@ -21,11 +22,37 @@ export interface ChoiceOptions {
   readonly hasTools: boolean;
 }
 
+/** What puts functions into a question. */
+export interface AskedFunctions extends Omit<ChoiceOptions, 'hasTools'> {
+  /** Tools with functions in place of those that the service runs. */
+  readonly replace: (tools: readonly object[]) => Tool[];
+  /** Items as a model reads them that knows functions alone. */
+  readonly readable: (items: readonly Item[]) => readonly Item[];
+}
+
+/** The question with functions in its tools, its choice and its context, which is read only when it is asked for. Throws like `named`. */
+export function askWithFunctions(question: Turn, { replace, readable, ...options }: AskedFunctions): Turn {
+  const { settings, parameters } = question;
+  const tools = replace(settings.tools);
+  const choice = chooseFunctions(settings.tool_choice, { ...options, hasTools: tools.length > 0 });
+  let read: readonly Item[] | null = null;
+  return {
+    ...question,
+    settings: { ...settings, tools, tool_choice: choice },
+    parameters: {
+      ...parameters,
+      tools: replace(objectsIn(parameters.tools)),
+      ...(parameters.tool_choice == null ? {} : { tool_choice: choice }),
+    },
+    input: readable(question.input),
+    get context() {
+      return (read ??= readable(question.context));
+    },
+  };
+}
+
 /** The choice of a request, with functions in place of the tools that the service runs. */
-export function chooseFunctions(
-  choice: ToolChoice,
-  { named, isOffered, isFirst, hasTools }: ChoiceOptions,
-): ToolChoice {
+function chooseFunctions(choice: ToolChoice, { named, isOffered, isFirst, hasTools }: ChoiceOptions): ToolChoice {
   if (typeof choice === 'string') return choice === 'required' && !(isFirst && hasTools) ? 'auto' : choice;
   if (choice.type === 'allowed_tools') {
     const allowed = objectsIn(choice.tools);

@@ -4,7 +4,7 @@ import { isObject, objectsIn, parseJson } from '../../validation/index.js';
 import type { FinishedPass, OwnPass, PassesLeft, TurnPolicy } from '../turn/pass-policy.js';
 import { HeldCalls, type NoCalls, noCallsIn } from './held-calls.js';
 import { FINISH, NO_TOKENS, runCalls } from './run-calls.js';
-import { chooseFunctions, type NamedFunction } from './tool-choice.js';
+import { askWithFunctions } from './tool-choice.js';
 import {
   CITE,
   MOST_QUERIES,
@@ -70,28 +70,13 @@ export class WebSearchTurn implements TurnPolicy {
     this.calls.sources.learn(question.context);
     const isOffered = noCalls === null;
     const definitions = isOffered ? this.definitions() : [];
-    const replace = (tools: readonly object[]): Tool[] =>
-      [...tools.filter((tool) => !isWebSearch(tool)), ...definitions] as Tool[];
-    const { settings, parameters } = question;
-    const tools = replace(settings.tools);
-    const named = (tool: object): readonly NamedFunction[] | undefined =>
-      isWebSearch(tool) ? [{ type: 'function', name: this.names.search }] : undefined;
-    const isFirst = left.number === 1;
-    const choice = chooseFunctions(settings.tool_choice, { named, isOffered, isFirst, hasTools: tools.length > 0 });
-    let readable: readonly Item[] | null = null;
-    return {
-      ...question,
-      settings: { ...settings, tools, tool_choice: choice },
-      parameters: {
-        ...parameters,
-        tools: replace(objectsIn(parameters.tools)),
-        ...(parameters.tool_choice == null ? {} : { tool_choice: choice }),
-      },
-      input: toReadable(question.input),
-      get context() {
-        return (readable ??= toReadable(question.context));
-      },
-    };
+    return askWithFunctions(question, {
+      replace: (tools) => [...tools.filter((tool) => !isWebSearch(tool)), ...definitions] as Tool[],
+      named: (tool) => (isWebSearch(tool) ? [{ type: 'function', name: this.names.search }] : undefined),
+      readable: toReadable,
+      isOffered,
+      isFirst: left.number === 1,
+    });
   }
 
   look(event: ModelEvent): ModelEvent | undefined {
