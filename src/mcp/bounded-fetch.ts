@@ -8,7 +8,7 @@ import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { Agent, type Dispatcher, request } from 'undici';
 
 import { isPublicAddress } from '../config/index.js';
-import { permittedLookup } from '../outbound/index.js';
+import { permittedLookup, readBounded } from '../outbound/index.js';
 import { McpFailure } from './failures.js';
 
 /** `fetch` as the library of the protocol takes it. */
@@ -84,7 +84,7 @@ export class HttpClient {
         }
         const isEvents = init.headers.get('content-type')?.startsWith('text/event-stream') === true;
         if (isEvents) return new Response(toEvents(unpacked, mostBytes, fail), init);
-        return new Response(await readWhole(unpacked, mostBytes, fail), init);
+        return new Response(await readBounded(unpacked, mostBytes, fail), init);
       } catch (error) {
         if (error instanceof McpFailure || signal?.aborted === true) throw error;
         throw new TypeError('fetch failed', { cause: error });
@@ -122,18 +122,6 @@ function unpack({ body, headers }: Dispatcher.ResponseData): Readable {
     // The errors of either reach whoever reads the end.
     return decoder === undefined ? packed : pipeline(packed, decoder, () => undefined);
   }, body);
-}
-
-async function readWhole(body: Readable, mostBytes: number, fail: () => McpFailure): Promise<Buffer> {
-  const parts: Buffer[] = [];
-  let bytes = 0;
-  // Leaving the loop ends the request.
-  for await (const part of body as AsyncIterable<Buffer>) {
-    bytes += part.byteLength;
-    if (bytes > mostBytes) throw fail();
-    parts.push(part);
-  }
-  return Buffer.concat(parts);
 }
 
 function toEvents(body: Readable, mostBytes: number, fail: () => McpFailure): ReadableStream<Uint8Array> {

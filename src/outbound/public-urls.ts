@@ -9,7 +9,11 @@ import { hostOf, isLoopback, isPublicAddress } from '../config/index.js';
 export function faultOfPublicUrl(url: URL): string | undefined {
   if (url.protocol !== 'https:') return 'must begin with https://';
   if (url.username !== '' || url.password !== '') return 'must not contain a user or a password';
+  return isOnPublicHost(url) ? undefined : 'must not lead to a private or reserved address';
+}
+
+/** Whether a URL may lead to the public internet, as far as it says itself: names are checked when they are looked up. */
+export function isOnPublicHost(url: URL): boolean {
   const host = hostOf(url);
-  const isPublic = isIP(host) === 0 ? !isLoopback(host.replace(/\.$/, '')) : isPublicAddress(host);
-  return isPublic ? undefined : 'must not lead to a private or reserved address';
+  return isIP(host) === 0 ? !isLoopback(host.replace(/\.$/, '')) : isPublicAddress(host);
 }

@@ -1,6 +1,7 @@
 import { Agent, request } from 'undici';
 
 import type { McpServers } from '../mcp/index.js';
+import { readBounded } from '../outbound/index.js';
 import { isObject, objectsIn, parseJson } from '../validation/index.js';
 import { type EngineOptions, type SearchQuery, type SearchResult, WebSearchEngine, WebSearchError } from './engine.js';
 
@@ -177,7 +178,8 @@ export class HttpEngine extends WebSearchEngine {
       const text = `It has answered ${answer.statusCode}.${hint === undefined ? '' : ` ${hint}`}`;
       throw new WebSearchError(text, undefined, isOfQuery);
     }
-    const value = parseJson(await readText(answer.body));
+    const tooLong = (): Error => new WebSearchError('Its answer is too long.');
+    const value = parseJson((await readBounded(answer.body, LONGEST_ANSWER, tooLong)).toString());
     if (!isObject(value)) throw new WebSearchError('Its answer is not JSON.');
     return api.read(value, query.images);
   }
@@ -228,17 +230,6 @@ function readToolOutput(output: string): readonly SearchResult[] {
       each['content'] ?? each['snippet'] ?? each['description'] ?? each['text'],
     ),
   );
-}
-
-async function readText(body: AsyncIterable<Buffer>): Promise<string> {
-  const parts: Buffer[] = [];
-  let length = 0;
-  for await (const part of body) {
-    length += part.length;
-    if (length > LONGEST_ANSWER) throw new WebSearchError('Its answer is too long.');
-    parts.push(part);
-  }
-  return Buffer.concat(parts).toString();
 }
 
 function toResult({ title, url }: Readonly<Record<string, unknown>>, text: unknown): SearchResult {

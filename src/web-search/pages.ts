@@ -1,12 +1,12 @@
 import { lookup as systemLookup } from 'node:dns';
-import { isIP, type LookupFunction } from 'node:net';
+import type { LookupFunction } from 'node:net';
 
 import { Agent, fetch, type Response } from 'undici';
 
-import { hostOf, isLoopback, isPublicAddress } from '../config/index.js';
+import { isPublicAddress } from '../config/index.js';
 import type { Documents } from '../documents/index.js';
 import { DocumentError } from '../documents/index.js';
-import { permittedLookup, RefusedAddressError } from '../outbound/index.js';
+import { isOnPublicHost, permittedLookup, readBounded, RefusedAddressError } from '../outbound/index.js';
 import type { Clock } from '../time/index.js';
 import { type EngineOptions, WebSearchError } from './engine.js';
 
@@ -94,7 +94,9 @@ export class Pages {
         await answer.body?.cancel();
         throw new WebSearchError(`It is of the type '${contentType.slice(0, 100)}', which cannot be read.`);
       }
-      const bytes = await this.readBody(answer, this.settings.maxBytes);
+      const { maxBytes } = this.settings;
+      const tooLong = (): Error => new WebSearchError(`It has more than ${maxBytes} bytes.`);
+      const bytes = await readBounded(bodyOf(answer), maxBytes, tooLong);
       const document = await this.documents.read({ bytes, contentType, url: url.href }, options);
       const text = document.pages.map((page) => page.text).join('\n\n');
       const page: WebPage = { url: url.href, title: document.title, text };
@@ -158,30 +160,9 @@ export class Pages {
     if (url.href.length > LONGEST_URL) throw new WebSearchError(`Its URL has more than ${LONGEST_URL} characters.`);
     if (url.username !== '' || url.password !== '') throw new WebSearchError('Its URL has a user or a password.');
     url.hash = '';
-    const host = hostOf(url);
-    const isPublic = isIP(host) === 0 ? !isLoopback(host.replace(/\.$/, '')) : isPublicAddress(host);
-    if (this.settings.hosts === 'public' && !isPublic) throw new WebSearchError('It is not on the public internet.');
+    if (this.settings.hosts === 'public' && !isOnPublicHost(url))
+      throw new WebSearchError('It is not on the public internet.');
     return url;
-  }
-
-  /** The body, decompressed, up to the most bytes. Throws WebSearchError for a longer one, unless it is cut. */
-  private async readBody({ body }: Response, most: number, longer: 'cut' | 'refuse' = 'refuse'): Promise<Uint8Array> {
-    const parts: Uint8Array[] = [];
-    let length = 0;
-    for await (const part of (body ?? []) as AsyncIterable<Uint8Array>) {
-      // Leaving the loop ends the request.
-      if (length + part.byteLength > most && longer === 'cut') break;
-      length += part.byteLength;
-      if (length > most) throw new WebSearchError(`It has more than ${most} bytes.`);
-      parts.push(part);
-    }
-    const whole = new Uint8Array(length);
-    let at = 0;
-    for (const part of parts) {
-      whole.set(part, at);
-      at += part.byteLength;
-    }
-    return whole;
   }
 
   /** Whether robots.txt lets this service read a page (RFC 9309): a server that has none does, one that fails does not. */
@@ -204,12 +185,17 @@ export class Pages {
         target = this.toUrl(location, target);
         continue;
       }
-      if (answer.ok) return new TextDecoder().decode(await this.readBody(answer, LONGEST_ROBOTS, 'cut'));
+      if (answer.ok) return new TextDecoder().decode(await readBounded(bodyOf(answer), LONGEST_ROBOTS, () => null));
       await answer.body?.cancel();
       return answer.status >= 500 ? null : '';
     }
     return '';
   }
+}
+
+/** The body of an answer, decompressed. */
+function bodyOf({ body }: Response): AsyncIterable<Uint8Array> {
+  return (body ?? []) as AsyncIterable<Uint8Array>;
 }
 
 /** What was read, for a while: the oldest go when there are too many characters. */
