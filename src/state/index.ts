@@ -7,6 +7,7 @@ export * from './errors.js';
 export * from './event-log.js';
 export * from './file-store.js';
 export * from './vector-index.js';
+export * from './vector-stores.js';
 export * from './given-items.js';
 export * from './job-queue.js';
 export { MemoryBackend } from './memory/backend.js';

@@ -39,8 +39,9 @@ export class Retention implements OnApplicationBootstrap, OnApplicationShutdown 
       const { usage } = this.backend;
       const keptSince = this.clock.now() - this.environment.USAGE_RETENTION_DAYS * DAY_MS;
       if (usage !== undefined) await this.purgeAll(() => usage.purge(keptSince));
-      const { files } = this.library;
+      const { files, vectorStores } = this.library;
       if (files !== undefined) await this.purgeAll(() => files.purge());
+      if (vectorStores !== undefined) await this.purgeAll(() => vectorStores.purge());
     } catch (error) {
       this.outages.warn('what has expired was not purged', inOneLine(error));
     }

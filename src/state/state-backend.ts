@@ -13,6 +13,7 @@ import type { SessionStore } from './session-store.js';
 import type { StateTransfer } from './state-transfer.js';
 import type { UsageStore } from './usage-store.js';
 import type { VectorIndex } from './vector-index.js';
+import type { VectorStoreRecords } from './vector-stores.js';
 import type { WriteLock } from './write-lock.js';
 
 /** The implementations of the state contracts over one storage. */
@@ -39,6 +40,8 @@ export abstract class StateBackend {
   readonly files?: FileStore;
   /** Chunks of the documents in vector stores, as `files`. */
   readonly vectors?: VectorIndex;
+  /** Vector stores and which files are in them, as `files`. */
+  readonly vectorStores?: VectorStoreRecords;
 
   /** Starts the backend. Throws permanent errors; a temporarily unavailable storage is retried in the background. */
   abstract start(): Promise<void>;
@@ -50,4 +53,5 @@ export abstract class StateBackend {
 export abstract class LibraryBackend {
   readonly files?: FileStore;
   readonly vectors?: VectorIndex;
+  readonly vectorStores?: VectorStoreRecords;
 }

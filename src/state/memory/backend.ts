@@ -16,6 +16,7 @@ import { type MemoryLimits, MemoryState } from './state.js';
 import { MemoryTransfer } from './transfer.js';
 import { MemoryUsageStore } from './usage.js';
 import { MemoryVectorIndex } from './vectors.js';
+import { MemoryVectorStores } from './vector-stores.js';
 
 /** State in the memory of this process: fast, bounded, and lost when it ends. */
 export class MemoryBackend extends StateBackend {
@@ -35,6 +36,7 @@ export class MemoryBackend extends StateBackend {
   override readonly usage: MemoryUsageStore;
   override readonly files: MemoryFileStore;
   override readonly vectors = new MemoryVectorIndex();
+  override readonly vectorStores: MemoryVectorStores;
 
   /** What is kept of responses and conversations. */
   private readonly state: MemoryState;
@@ -55,6 +57,7 @@ export class MemoryBackend extends StateBackend {
     this.sessions = new MemorySessionStore(state, this.notices);
     this.claims = new MemoryClaims(clock, limits.MEMORY_MAX_RESPONSES);
     this.files = new MemoryFileStore(clock, limits.MEMORY_MAX_BYTES);
+    this.vectorStores = new MemoryVectorStores(this.vectors, clock);
     this.transfer = new MemoryTransfer(state, this.log, this.jobs, this.secrets);
   }
 

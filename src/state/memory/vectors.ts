@@ -16,6 +16,7 @@ const LENGTH_WEIGHT = 0.75;
 
 interface Document {
   readonly document: number;
+  readonly tenant: Tenant;
   readonly storeId: string;
   readonly fileId: string;
   readonly chunks: Map<number, VectorChunk>;
@@ -114,6 +115,15 @@ export class MemoryVectorIndex extends VectorIndex {
     return best(candidates, rank, query);
   }
 
+  /** Forgets the documents that do not pass. */
+  keep(passes: (tenant: Tenant, storeId: string, fileId: string) => boolean): void {
+    for (const files of this.stores.values()) {
+      for (const { tenant, storeId, fileId } of files.values()) {
+        if (!passes(tenant, storeId, fileId)) void this.remove(tenant, storeId, fileId);
+      }
+    }
+  }
+
   private findOrCreate(tenant: Tenant, storeId: string, fileId: string): Document {
     const key = tenantKey(tenant, storeId);
     const files = this.stores.get(key) ?? new Map<string, Document>();
@@ -121,7 +131,7 @@ export class MemoryVectorIndex extends VectorIndex {
     const known = files.get(fileId);
     if (known !== undefined) return known;
     this.last += 1;
-    const document = { document: this.last, storeId, fileId, chunks: new Map(), attributes: null };
+    const document = { document: this.last, tenant, storeId, fileId, chunks: new Map(), attributes: null };
     files.set(fileId, document);
     return document;
   }

@@ -1,0 +1,159 @@
+import type { Tenant } from '../access/index.js';
+import type { Page, PageRequest } from './page.js';
+import type { Attributes } from './vector-index.js';
+
+/** A vector store as it is stored, without its files. */
+export interface VectorStoreRecord {
+  readonly id: string;
+  /** Unix seconds. */
+  readonly createdAt: number;
+  readonly name: string | null;
+  readonly description: string | null;
+  readonly metadata: Readonly<Record<string, string>>;
+  /** Days after its last use when it expires; null: it does not. */
+  readonly expiresAfterDays: number | null;
+  /** Unix seconds. */
+  readonly lastActiveAt: number;
+  /** What has made its vectors: those of different models do not compare. */
+  readonly embeddingModel: string;
+}
+
+/** What may change in a vector store. */
+export type VectorStoreChange = Partial<Omit<VectorStoreRecord, 'id' | 'createdAt' | 'embeddingModel'>>;
+
+export type StoreFileStatus = 'in_progress' | 'completed' | 'failed' | 'cancelled';
+
+/** A file in a vector store. */
+export interface StoreFile {
+  readonly storeId: string;
+  readonly fileId: string;
+  /** Unix seconds: when it was added. */
+  readonly createdAt: number;
+  /** The batch that has added it. */
+  readonly batchId: string | null;
+  readonly attributes: Attributes;
+  /** How its text is cut, in tokens. */
+  readonly chunking: { readonly size: number; readonly overlap: number };
+  readonly status: StoreFileStatus;
+  /** Why it has failed. */
+  readonly error: { readonly code: string; readonly message: string } | null;
+  /** What its chunks take; 0 until it is completed. */
+  readonly bytes: number;
+}
+
+/** A file that this process indexes. */
+export interface ClaimedFile extends StoreFile {
+  readonly tenant: Tenant;
+  /** From 1; greater each time that it is claimed: it fences off earlier claims. */
+  readonly attempt: number;
+}
+
+/** What has become of a file. */
+export type StoreFileOutcome = Pick<StoreFile, 'status' | 'error' | 'bytes'>;
+
+/** Files that were added together. */
+export interface StoreBatch {
+  readonly id: string;
+  readonly storeId: string;
+  /** Unix seconds. */
+  readonly createdAt: number;
+  readonly isCancelled: boolean;
+}
+
+/** How many files of a store, or of a batch, have which status. */
+export type StoreFileCounts = Readonly<Record<StoreFileStatus, number>> & {
+  /** Of all of them. */
+  readonly bytes: number;
+};
+
+/** A page of the files in a store: of one status, or of one batch. Cursors are ids of files. */
+export type StoreFilePage = PageRequest & { readonly status?: StoreFileStatus; readonly batchId?: string };
+
+/** When a vector store expires, Unix ms; Infinity: it does not. */
+export function expiryOf({ expiresAfterDays, lastActiveAt }: VectorStoreRecord): number {
+  return expiresAfterDays === null ? Infinity : (lastActiveAt + expiresAfterDays * 86_400) * 1000;
+}
+
+/**
+ * Vector stores of tenants, the files in them, and which of these wait to be indexed. Lists are in the order of creation, and then of ids. A
+ * store that has expired is still there, until it is deleted. All methods throw StoreUnavailableError.
+ */
+export abstract class VectorStoreRecords {
+  abstract create(tenant: Tenant, store: VectorStoreRecord): Promise<void>;
+
+  /** A store; undefined if there is none. */
+  abstract get(tenant: Tenant, storeId: string): Promise<VectorStoreRecord | undefined>;
+
+  /** Throws UnknownCursorError. */
+  abstract list(tenant: Tenant, page: PageRequest): Promise<Page<VectorStoreRecord>>;
+
+  /** The store as it is now; undefined if there is none. Members that are absent stay. */
+  abstract change(tenant: Tenant, storeId: string, change: VectorStoreChange): Promise<VectorStoreRecord | undefined>;
+
+  /** Deletes a store, its files and its batches; what the index has of it is freed by `purge`, if not before. False if there is no such store. */
+  abstract delete(tenant: Tenant, storeId: string): Promise<boolean>;
+
+  /**
+   * Adds files to a store, all of them or none, with the batch that has them. One that is there already is replaced, its last attempt is kept.
+   * False if there is no such store.
+   */
+  abstract add(
+    tenant: Tenant,
+    storeId: string,
+    files: readonly StoreFile[],
+    batch: StoreBatch | null,
+  ): Promise<boolean>;
+
+  /** A file in a store; undefined if it has none such. */
+  abstract file(tenant: Tenant, storeId: string, fileId: string): Promise<StoreFile | undefined>;
+
+  /** Throws UnknownCursorError. */
+  abstract files(tenant: Tenant, storeId: string, page: StoreFilePage): Promise<Page<StoreFile>>;
+
+  /** Of a store, or of a batch in it. */
+  abstract count(tenant: Tenant, storeId: string, batchId?: string): Promise<StoreFileCounts>;
+
+  /** Replaces the attributes of a file; the file as it is now, undefined if there is none. */
+  abstract describe(
+    tenant: Tenant,
+    storeId: string,
+    fileId: string,
+    attributes: Attributes,
+  ): Promise<StoreFile | undefined>;
+
+  /** Takes a file out of a store. False if it has none such. */
+  abstract detach(tenant: Tenant, storeId: string, fileId: string): Promise<boolean>;
+
+  /** The stores that have a file. */
+  abstract storesOf(tenant: Tenant, fileId: string): Promise<readonly string[]>;
+
+  /** A batch of a store; undefined if there is none. */
+  abstract batch(tenant: Tenant, storeId: string, batchId: string): Promise<StoreBatch | undefined>;
+
+  /** Cancels those files of a batch that are in progress, and the batch. False if there is no such batch. */
+  abstract cancelBatch(tenant: Tenant, storeId: string, batchId: string): Promise<boolean>;
+
+  /**
+   * Claims files in progress, those that were added first, of any tenant: no one else gets them until `until` (Unix ms). Files that others have
+   * claimed until `now` or before are among them.
+   */
+  abstract claim(most: number, now: number, until: number): Promise<readonly ClaimedFile[]>;
+
+  /** Claims a file for longer. False if it is not claimed by this attempt any more, or is not in progress. */
+  abstract renew(claimed: ClaimedFile, until: number): Promise<boolean>;
+
+  /** Writes what has become of a file. False, and nothing is written, if it is not claimed by this attempt any more, or is not in progress. */
+  abstract settle(claimed: ClaimedFile, outcome: StoreFileOutcome): Promise<boolean>;
+
+  /** The tenants that have stores. Throws StateTransferError for one whose name is not known any more. */
+  abstract tenants(): Promise<readonly Tenant[]>;
+
+  /**
+   * Frees a batch of what nobody can find any more: documents in the index that no file of a store stands for, and the files of stores that
+   * have expired. Whether there may be more.
+   */
+  abstract purge(): Promise<boolean>;
+}
+
+/** The counts of no files. */
+export const NO_STORE_FILES: StoreFileCounts = { in_progress: 0, completed: 0, failed: 0, cancelled: 0, bytes: 0 };
