@@ -21,6 +21,7 @@ import { SessionsModule } from './sessions/index.js';
 import { SocketTokensModule } from './socket-tokens/index.js';
 import { TracingModule } from './tracing/index.js';
 import { UsageModule } from './usage/index.js';
+import { VectorStoresModule } from './vector-stores/index.js';
 import { WebSearchModule } from './web-search/index.js';
 import { WebhooksModule } from './webhooks/index.js';
 
@@ -68,6 +69,7 @@ export class AntiphonModule {
         ...service,
         UsageModule,
         EmbeddingsModule,
+        VectorStoresModule,
         WebhooksModule,
         SocketTokensModule,
         OperationsModule,

@@ -1,6 +1,6 @@
 import { SetMetadata } from '@nestjs/common';
 
-import type { ErrorCode } from '../protocol/index.js';
+import type { ErrorCode, MissingKind } from '../protocol/index.js';
 import type { DecoratedClass } from '../validation/index.js';
 import type { AnswerName } from './schemas/index.js';
 
@@ -10,6 +10,7 @@ export type OperationGroup =
   | 'Graph'
   | 'Conversations'
   | 'Files'
+  | 'Vector stores'
   | 'Sessions'
   | 'Models'
   | 'Embeddings'
@@ -64,9 +65,7 @@ export interface Operation {
   /** Codes beyond those that every route has, and those of its body and query. */
   readonly errors?: readonly ErrorCode[];
   /** What a 404 without a code says is missing. */
-  readonly missing?: readonly (
-    'Response' | 'Conversation' | 'Item' | 'Session' | 'Connection' | 'Prompt' | 'File' | 'Upload'
-  )[];
+  readonly missing?: readonly MissingKind[];
 }
 
 const OPERATION = 'antiphon:operation';

@@ -534,6 +534,18 @@ export class Environment {
   @WholeNumber(1)
   readonly FILES_MAX_COUNT: number = 10_000;
 
+  /** The model that makes the vectors of new vector stores. One that exists keeps the model that it was created with. */
+  @Text()
+  readonly EMBEDDING_MODEL: string = 'text-embedding-3-small';
+
+  /** The model that makes queries of questions, where a search asks for it with `rewrite_query`. Empty: such searches are refused. */
+  @Text()
+  readonly QUERY_MODEL: string = '';
+
+  /** Files that this process indexes at once. */
+  @WholeNumber(1, 64)
+  readonly INDEX_PARALLEL_FILES: number = 2;
+
   // Section: Documents
 
   /**

@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer';
+
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Environment } from '../config/index.js';
 import { describeMissing, isInstalled } from '../require-packages.js';
@@ -109,6 +111,16 @@ export class Documents implements OnApplicationShutdown {
     if ('text' in read) return read.text;
     const damage = 'damage' in read ? read.damage.replace(/\.$/, '') : '';
     throw new DocumentError('damaged', `The document cannot be read: ${damage}.`);
+  }
+
+  /** The text of a file: one of an unknown type is text if its bytes are. They stay as they are. Rejects like `read`. */
+  readFile(
+    { bytes, mediaType }: { readonly bytes: Buffer; readonly mediaType: string },
+    options: ReadOptions,
+  ): Promise<DocumentText> {
+    const isText = !this.reads(mediaType) && !bytes.includes(0) && isUtf8(bytes);
+    // The thread takes the bytes that it is given.
+    return this.read({ bytes: new Uint8Array(bytes), contentType: isText ? 'text/plain' : mediaType }, options);
   }
 
   /** Whether a robots.txt lets a robot read a page (RFC 9309). Rejects like `read`. */

@@ -4,7 +4,7 @@ import type { CreateEmbeddingResponse } from 'openai/resources/embeddings';
 
 import { ApiKeyGuard, type Caller, CurrentCaller } from '../access/index.js';
 import { Describe } from '../api-description/index.js';
-import { apiPaths, UnknownFields } from '../http/index.js';
+import { apiPaths, signalOf, UnknownFields } from '../http/index.js';
 import { CreateEmbeddingsBody, inputsOf, validateEmbeddings } from './embeddings-body.js';
 import { EmbeddingsService } from './embeddings.service.js';
 
@@ -67,14 +67,6 @@ export class EmbeddingsController {
       usage: { prompt_tokens: tokens, total_tokens: tokens },
     };
   }
-}
-
-/** Aborts when the client leaves before it is answered. */
-function signalOf({ raw }: FastifyReply): AbortSignal {
-  const controller = new AbortController();
-  if (raw.destroyed) controller.abort();
-  raw.once('close', () => controller.abort());
-  return controller.signal;
 }
 
 function toBase64(vector: Float32Array): string {

@@ -13,5 +13,6 @@ export * from './raw-answer.js';
 export * from './read-body.js';
 export * from './read-form.js';
 export * from './read-get-body.js';
+export * from './signal-of.js';
 export * from './to-api-error.js';
 export * from './unknown-fields.js';

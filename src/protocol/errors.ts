@@ -8,6 +8,19 @@ export interface ErrorBody {
   };
 }
 
+/** What a 404 without a code says is missing. */
+export type MissingKind =
+  | 'Response'
+  | 'Conversation'
+  | 'Item'
+  | 'Session'
+  | 'Connection'
+  | 'Prompt'
+  | 'File'
+  | 'Upload'
+  | 'Vector store'
+  | 'File batch';
+
 /**
  * Every error code this service gives, with its HTTP status and `error.type`. `npm run docs` copies the comments to
  * docs/errors.md.
@@ -23,6 +36,10 @@ export const ERROR_CODES = {
   file_quota_exceeded: { status: 400, type: 'invalid_request_error' },
   /** The state keeps no files, and VECTOR_STORE_URL names no database for them. */
   files_not_configured: { status: 400, type: 'invalid_request_error' },
+  /** The vector store has expired: it can only be read and deleted. */
+  vector_store_expired: { status: 400, type: 'invalid_request_error' },
+  /** No provider has the model EMBEDDING_MODEL, which vector stores need. */
+  vector_stores_not_configured: { status: 400, type: 'invalid_request_error' },
   /** A number is too large. */
   decimal_above_max_value: { status: 400, type: 'invalid_request_error' },
   /** A number is too small. */
@@ -227,7 +244,7 @@ export class ApiError extends Error {
 
   /** A 404 without a code: what is missing and what is another tenant's look the same (protocol §7). */
   static notFound(
-    kind: 'Response' | 'Conversation' | 'Item' | 'Session' | 'Connection' | 'Prompt' | 'File' | 'Upload',
+    kind: MissingKind,
     id: string,
   ): ApiError {
     return new ApiError(404, 'invalid_request_error', null, null, `${kind} with id '${id}' not found.`);

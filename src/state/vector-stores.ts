@@ -94,8 +94,8 @@ export abstract class VectorStoreRecords {
   abstract delete(tenant: Tenant, storeId: string): Promise<boolean>;
 
   /**
-   * Adds files to a store, all of them or none, with the batch that has them. One that is there already is replaced, its last attempt is kept.
-   * False if there is no such store.
+   * Adds files to a store, all of them or none, with the batch that has them. One that is there already is replaced; its attempts
+   * count on unless it was completed or had failed. False if there is no such store.
    */
   abstract add(
     tenant: Tenant,

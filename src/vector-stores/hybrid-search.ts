@@ -101,3 +101,11 @@ function fuseRanks(lists: readonly (readonly [hits: readonly ChunkHit[], weight:
   }
   return [...fused.values()].sort((one, other) => other.score - one.score);
 }
+
+/** A vector of length 1: not all models give such. */
+export function toUnit(vector: Float32Array): Float32Array {
+  let sum = 0;
+  for (const each of vector) sum += each * each;
+  const length = Math.sqrt(sum);
+  return length === 0 || Math.abs(length - 1) < 1e-6 ? vector : vector.map((each) => each / length);
+}

@@ -6,3 +6,5 @@ export {
   passes,
 } from './attribute-filter.js';
 export { type HybridQuery, searchHybrid } from './hybrid-search.js';
+export { Reranker, type RerankOptions } from './vector-search.js';
+export * from './vector-stores.module.js';

@@ -46,6 +46,22 @@ const ROUTES: readonly (readonly [method: string, path: string, scope: string])[
   ['POST', 'uploads/:id/parts', 'responses:write'],
   ['POST', 'uploads/:id/complete', 'responses:write'],
   ['POST', 'uploads/:id/cancel', 'responses:write'],
+  ['POST', 'vector_stores', 'responses:write'],
+  ['GET', 'vector_stores', 'responses:read'],
+  ['GET', 'vector_stores/:id', 'responses:read'],
+  ['POST', 'vector_stores/:id', 'responses:write'],
+  ['DELETE', 'vector_stores/:id', 'responses:delete'],
+  ['POST', 'vector_stores/:id/search', 'responses:read'],
+  ['POST', 'vector_stores/:id/files', 'responses:write'],
+  ['GET', 'vector_stores/:id/files', 'responses:read'],
+  ['GET', 'vector_stores/:id/files/:item', 'responses:read'],
+  ['POST', 'vector_stores/:id/files/:item', 'responses:write'],
+  ['DELETE', 'vector_stores/:id/files/:item', 'responses:delete'],
+  ['GET', 'vector_stores/:id/files/:item/content', 'responses:read'],
+  ['POST', 'vector_stores/:id/file_batches', 'responses:write'],
+  ['GET', 'vector_stores/:id/file_batches/:item', 'responses:read'],
+  ['POST', 'vector_stores/:id/file_batches/:item/cancel', 'responses:write'],
+  ['GET', 'vector_stores/:id/file_batches/:item/files', 'responses:read'],
   ['GET', 'models', 'any'],
   ['GET', 'models/:id', 'any'],
   ['GET', 'prompts', 'any'],
@@ -111,7 +127,7 @@ describe('the scope of a route', () => {
     const named = (route: string): string =>
       route
         .replace(/:\w+/g, ':id')
-        .replace(/items\/:id$/, 'items/:item')
+        .replace(/(items|\/files|file_batches)\/:id/, '$1/:item')
         .replace('models*', 'models/:id');
     const undecided = found.filter((route) => !/^(?:HEAD|OPTIONS) /.test(route) && !known.has(named(route)));
     expect(found.length).toBeGreaterThan(ROUTES.length);

@@ -2,6 +2,7 @@
 
 import { expect, it } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
+import { toFile } from 'openai';
 
 import { describeService } from '../support/describe-service.js';
 import { SocketClient } from '../support/socket-client.js';
@@ -13,6 +14,9 @@ import {
   operationsIn,
   readDocument,
 } from './documents.js';
+
+const POLL = { pollIntervalMs: 5 };
+const EXPIRY = { anchor: 'last_active_at', days: 1 };
 
 const OPEN = { model: 'gpt-5', input: 'Hello!' };
 
@@ -119,6 +123,28 @@ describeService('what the service answers', DESCRIBED, (service) => {
     await call('completeUpload', `uploads/${String(upload.id)}/complete`, { part_ids: [part.id] });
     const another = await call('createUpload', 'uploads', announced);
     await call('cancelUpload', `uploads/${String(another.id)}/cancel`);
+    const { id: stored } = await call('createFile', 'files', form('file'));
+    const store = await call('createVectorStore', 'vector_stores', { expires_after: EXPIRY, metadata: { a: 'b' } });
+    const stores = `vector_stores/${String(store.id)}`;
+    await call('listVectorStores', 'vector_stores');
+    await call('getVectorStore', stores);
+    await call('updateVectorStore', stores, { name: 'Rules' });
+    await call('createVectorStoreFile', `${stores}/files`, { file_id: stored, attributes: { year: 2026 } });
+    await call('listVectorStoreFiles', `${stores}/files`);
+    const batch = await call('createVectorStoreFileBatch', `${stores}/file_batches`, { file_ids: [stored] });
+    const batches = `${stores}/file_batches/${String(batch.id)}`;
+    await call('getVectorStoreFileBatch', batches);
+    await call('listVectorStoreFileBatchFiles', `${batches}/files`);
+    await call('cancelVectorStoreFileBatch', `${batches}/cancel`);
+    const inStore = `${stores}/files/${String(stored)}`;
+    await service.client().vectorStores.files.createAndPoll(String(store.id), { file_id: String(stored) }, POLL);
+    await call('getVectorStoreFile', inStore);
+    await call('updateVectorStoreFile', inStore, { attributes: { draft: true } });
+    await call('getVectorStoreFileContent', `${inStore}/content`);
+    const found = await call('searchVectorStore', `${stores}/search`, { query: 'Hi' });
+    expect(found.data).toHaveLength(1);
+    await call('deleteVectorStoreFile', inStore);
+    await call('deleteVectorStore', stores);
     const connections = await call('listConnections', 'connections');
     await call('retireConnection', `connections/${String((connections.data as readonly Json[])[0]?.id)}`);
     await call('createSocketToken', 'socket_tokens', { origin: 'https://app.example.com' });
@@ -156,14 +182,24 @@ describeService('what the service answers', DESCRIBED, (service) => {
     const document = await readDocument(service.origin);
     const schemas = new Schemas(document);
     const conversation = (await service.api.post('conversations', {})).body;
+    const store = (await service.api.post('vector_stores', {})).body;
+    const file = (
+      await service.client().files.create({ file: await toFile(Buffer.from('Hi'), 'a.txt'), purpose: 'user_data' })
+    ).id;
+    await service.api.post(`vector_stores/${String(store.id)}/files`, { file_id: file });
     await service.api.with({ 'x-session-id': 'example' }).create({ model: 'gpt-5' });
     let sent = 0;
     for (const { path, method, requestBody } of operationsIn(document)) {
       const content = requestBody?.content['application/json'];
       for (const [name, { value }] of Object.entries(content?.examples ?? {})) {
         expect([path, name, schemas.faults(value, content?.schema ?? {})]).toEqual([path, name, []]);
-        const id = path.startsWith('/conversations') ? String(conversation.id) : 'example';
-        const answer = await fetch(`${service.baseURL}${path.replace('{id}', id)}`, {
+        const { id = 'example' } = path.startsWith('/vector_stores')
+          ? store
+          : path.startsWith('/conv')
+            ? conversation
+            : {};
+        const target = path.replace('{id}', String(id)).replace('{file}', file);
+        const answer = await fetch(`${service.baseURL}${target}`, {
           method: method.toUpperCase(),
           headers: { 'content-type': 'application/json' },
           body: JSON.stringify(value),

@@ -6,7 +6,7 @@ import { startService } from '../support/service.js';
 import type { Refusal } from '../support/transport.js';
 import { JSON_TRANSPORT } from '../support/transports.js';
 import { FakeSite } from './fake-site.js';
-import { BODY, call, say, search, type Wire } from './scripted.js';
+import { BODY, call, say, search, type Wire } from '../support/scripted-calls.js';
 
 const site = await FakeSite.start({ '/bees': '<title>Bees</title><body><p>Bees dance.' });
 const engine = await FakeSearxng.start();

@@ -8,7 +8,7 @@ import { useService } from '../support/describe-service.js';
 import { startService } from '../support/service.js';
 import { JSON_TRANSPORT, SSE_TRANSPORT, TRANSPORTS } from '../support/transports.js';
 import { FakeSite } from './fake-site.js';
-import { BODY, call, itemsOf, say, search, textOf, USAGE, type Wire } from './scripted.js';
+import { BODY, call, itemsOf, say, search, textOf, USAGE, type Wire } from '../support/scripted-calls.js';
 
 const site = await FakeSite.start({
   '/bees': '<html><head><title>Bees</title></head><body><p>Bees dance to show where flowers are.</p></body></html>',

@@ -15,6 +15,31 @@ const pageOf = (name: string): JsonSchema =>
     has_more: FLAG,
   });
 
+/** A page that is all there is, in the form that the SDK reads with `next_page`. */
+const wholePage = (name: string, element: JsonSchema, others: Readonly<Record<string, JsonSchema>> = {}): JsonSchema =>
+  object({
+    object: oneOf(name),
+    data: listOf(element),
+    has_more: { type: 'boolean', const: false },
+    next_page: { type: 'null' },
+    ...others,
+  });
+
+const TEXT_PART: JsonSchema = object({ type: oneOf('text'), text: TEXT });
+
+const ATTRIBUTES: JsonSchema = {
+  type: 'object',
+  additionalProperties: { anyOf: [TEXT, { type: 'number' }, { type: 'boolean' }] },
+};
+
+const FILE_COUNTS: JsonSchema = object({
+  in_progress: INTEGER,
+  completed: INTEGER,
+  failed: INTEGER,
+  cancelled: INTEGER,
+  total: INTEGER,
+});
+
 /** The bodies of answers besides Responses. */
 export const ANSWER_SCHEMAS = {
   Error: object({
@@ -73,6 +98,60 @@ export const ANSWER_SCHEMAS = {
     file: nullable(ref('File')),
   }),
   UploadPart: object({ id: TEXT, object: oneOf('upload.part'), created_at: SECONDS, upload_id: TEXT }),
+  VectorStore: object(
+    {
+      id: TEXT,
+      object: oneOf('vector_store'),
+      created_at: SECONDS,
+      name: TEXT,
+      description: TEXT,
+      usage_bytes: { ...INTEGER, description: 'Of the chunks of its files.' },
+      file_counts: FILE_COUNTS,
+      status: oneOf('in_progress', 'completed', 'expired'),
+      expires_at: nullable(SECONDS),
+      last_active_at: SECONDS,
+      metadata: { type: 'object', additionalProperties: TEXT },
+    },
+    { expires_after: object({ anchor: oneOf('last_active_at'), days: INTEGER }) },
+  ),
+  VectorStoreList: pageOf('VectorStore'),
+  DeletedVectorStore: deleted('vector_store.deleted'),
+  VectorStoreFile: object({
+    id: TEXT,
+    object: oneOf('vector_store.file'),
+    created_at: SECONDS,
+    vector_store_id: TEXT,
+    usage_bytes: INTEGER,
+    status: oneOf('in_progress', 'completed', 'failed', 'cancelled'),
+    last_error: nullable(object({ code: oneOf('server_error', 'unsupported_file', 'invalid_file'), message: TEXT })),
+    attributes: ATTRIBUTES,
+    chunking_strategy: object({
+      type: oneOf('static'),
+      static: object({ max_chunk_size_tokens: INTEGER, chunk_overlap_tokens: INTEGER }),
+    }),
+  }),
+  VectorStoreFileList: pageOf('VectorStoreFile'),
+  DeletedVectorStoreFile: deleted('vector_store.file.deleted'),
+  VectorStoreFileContent: wholePage('vector_store.file_content.page', TEXT_PART),
+  VectorStoreFileBatch: object({
+    id: TEXT,
+    object: oneOf('vector_store.files_batch'),
+    created_at: SECONDS,
+    vector_store_id: TEXT,
+    status: oneOf('in_progress', 'completed', 'cancelled'),
+    file_counts: FILE_COUNTS,
+  }),
+  VectorStoreSearch: wholePage(
+    'vector_store.search_results.page',
+    object({
+      file_id: TEXT,
+      filename: TEXT,
+      score: { type: 'number' },
+      attributes: ATTRIBUTES,
+      content: listOf(TEXT_PART),
+    }),
+    { search_query: listOf(TEXT) },
+  ),
   ForkedSession: object({
     id: TEXT,
     object: oneOf('session'),

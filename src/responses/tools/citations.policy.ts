@@ -5,6 +5,7 @@ import type { ModelEvent, Turn } from '../../providers/index.js';
 import { isObject, objectsIn } from '../../validation/index.js';
 import { WebSearch } from '../../web-search/index.js';
 import { PassPolicy, type TurnPolicy } from '../turn/pass-policy.js';
+import { hostedToolsOf, isOwnFileSearch } from './hosted-tool-turn.js';
 import { type Source, sourcesIn, toAnnotation } from './sources.js';
 import { webSearchToolsOf } from './web-search-turn.js';
 
@@ -15,9 +16,12 @@ export class CitationsPolicy extends PassPolicy {
     super();
   }
 
-  /** Also without the tool: what an earlier response has found may be cited. */
+  /** Also without a tool: what an earlier response has found may be cited. */
   override begin(turn: Turn): TurnPolicy | undefined {
-    return this.web.isOn ? new CitingTurn(webSearchToolsOf(turn).length > 0) : undefined;
+    const isExpecting =
+      (this.web.isOn && webSearchToolsOf(turn).length > 0) || hostedToolsOf(turn, isOwnFileSearch).length > 0;
+    const mayCite = isExpecting || this.web.isOn || turn.context.some(({ type }) => type === 'file_search_call');
+    return mayCite ? new CitingTurn(isExpecting) : undefined;
   }
 }
 

@@ -7,6 +7,9 @@ export type Source =
   | { readonly type: 'url_citation'; readonly url: string; readonly title: string }
   | { readonly type: 'file_citation'; readonly file_id: string; readonly filename: string };
 
+/** How models cite. */
+export const CITE = `Cite what you use: put the mark of its source, such as 【3】, right behind the statement that it supports.`;
+
 /** The ids of calls whose outputs list sources. */
 const CALL = /^(?:ws|fs)_/;
 
@@ -62,6 +65,15 @@ export function sourcesIn(context: readonly Item[]): ReadonlyMap<string, Source>
 export function toAnnotation(source: Source, start: number, end: number): Annotation {
   if (source.type === 'file_citation') return { ...source, index: end };
   return { ...source, start_index: start, end_index: end };
+}
+
+/** A text that a model reads from elsewhere: bounded, and without what could pass for a mark. */
+export function quote(text: string, most: number): string {
+  return text
+    .slice(0, most)
+    .replace(/[\uD800-\uDBFF]$/, '')
+    .replaceAll('【', '[')
+    .replaceAll('】', ']');
 }
 
 function keyOf(source: Source): string {

@@ -8,7 +8,7 @@ import { isObject } from '../../validation/index.js';
 import { WebSearch } from '../../web-search/index.js';
 import { PassPolicy, type TurnPolicy } from '../turn/pass-policy.js';
 import type { WebSearchParam } from './web-search-calls.js';
-import { isWebSearch, webSearchToolsOf, WebSearchTurn } from './web-search-turn.js';
+import { isWebSearch, webSearchToolsOf, webSearchTurn } from './web-search-turn.js';
 
 const CONTEXT_SIZES: ReadonlySet<unknown> = new Set(['low', 'medium', 'high']);
 const BUDGETS: ReadonlySet<unknown> = new Set(['default', 'unlimited']);
@@ -33,7 +33,7 @@ export class WebSearchPolicy extends PassPolicy {
     if (!this.web.isOn) return undefined;
     const [found] = webSearchToolsOf(turn);
     const { web, ids, clock, environment } = this;
-    return found === undefined ? undefined : new WebSearchTurn(found.tool, turn, { web, ids, clock, environment });
+    return found === undefined ? undefined : webSearchTurn(found.tool, turn, { web, ids, clock, environment });
   }
 
   override runs(tool: object): boolean {

@@ -1,5 +1,3 @@
-import { isUtf8 } from 'node:buffer';
-
 import { Injectable } from '@nestjs/common';
 
 import type { Tenant } from '../../access/index.js';
@@ -142,14 +140,8 @@ export class GivenFiles {
 
   /** The text of a document, for a model that takes no files. */
   private async toText({ name, mediaType, bytes }: GivenFile, { tenant }: Reading): Promise<Part> {
-    const isText = !this.documents.reads(mediaType) && !bytes.includes(0) && isUtf8(bytes);
     try {
-      const contentType = isText ? 'text/plain' : mediaType;
-      // The thread that reads them takes the bytes.
-      const { pages, isCut } = await this.documents.read(
-        { bytes: new Uint8Array(bytes), contentType },
-        { owner: tenant },
-      );
+      const { pages, isCut } = await this.documents.readFile({ bytes, mediaType }, { owner: tenant });
       const label = JSON.stringify(name);
       const texts = pages.map(({ number, text }) => `<file name=${label} page="${number}">\n${text}\n</file>`);
       if (isCut) texts.push(`(The rest of ${label} was left out.)`);

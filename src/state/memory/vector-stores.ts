@@ -93,7 +93,10 @@ export class MemoryVectorStores extends VectorStoreRecords {
     const entry = this.find(tenant, storeId);
     if (entry === undefined) return false;
     for (const file of files) {
-      const attempt = entry.files.get(file.fileId)?.attempt ?? 0;
+      const known = entry.files.get(file.fileId)?.file.status;
+      // Nobody works on one that is done.
+      const isDone = known === 'completed' || known === 'failed';
+      const attempt = isDone ? 0 : (entry.files.get(file.fileId)?.attempt ?? 0);
       // What comes last is also claimed last.
       entry.files.delete(file.fileId);
       entry.files.set(file.fileId, { file, attempt, until: 0, goneAt: null });

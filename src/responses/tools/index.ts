@@ -1,0 +1,12 @@
+export {
+  type HostedCall,
+  type HostedTool,
+  HostedToolTurn,
+  hostedToolsOf,
+  isOwnFileSearch,
+  isOwnStoreId,
+  toFunction,
+  toHidden,
+} from './hosted-tool-turn.js';
+export { toEvent } from './run-calls.js';
+export { CITE, quote, Sources } from './sources.js';
