@@ -9,6 +9,7 @@ import type { Admission, PassPolicy, TurnObserver } from './responses/index.js';
 import type { Seam } from './seams/index.js';
 import type { StateBackend } from './state/index.js';
 import type { Clock } from './time/index.js';
+import type { Reranker } from './vector-stores/index.js';
 import type { WebSearchEngine } from './web-search/index.js';
 
 /**
@@ -78,6 +79,9 @@ export interface AntiphonSeams {
    * that of the engine.
    */
   readonly webSearchEngines?: readonly Seam<WebSearchEngine>[];
+
+  /** Ranks once more what searches of vector stores have found. Default: none. Cost: that of the ranking, for each search. */
+  readonly reranker?: Seam<Reranker>;
 
   /**
    * Further state backends, by the value of STATE that selects them, in addition to `memory`, `sqlite`, `postgres` and `redis`.

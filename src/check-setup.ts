@@ -168,7 +168,10 @@ async function checkProviders(environment: Environment, simulator: SimulatorProv
       if (error === null) return ok(`upstream '${name}': answers, ${models} models`);
       return fault(`upstream '${name}': does not list its models: ${error}`);
     });
-    return [ok(`PROVIDERS_FILE: ${path}`), ...asked];
+    const { EMBEDDING_MODEL: embedder } = environment;
+    const embeds = table.find(embedder)?.provider.embed !== undefined;
+    const missing = `EMBEDDING_MODEL: no provider makes vectors with '${embedder}'; vector stores cannot be created`;
+    return [ok(`PROVIDERS_FILE: ${path}`), ...asked, ...(embeds ? [] : [warning(missing)])];
   } finally {
     await configuration.destroy();
   }

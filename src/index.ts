@@ -79,6 +79,7 @@ export type { Seam } from './seams/index.js';
 export { ErrorEventFilter, SocketAdapter } from './responses/socket/index.js';
 export * from './simulator/index.js';
 export * from './state/index.js';
+export { Reranker, type RerankOptions } from './vector-stores/index.js';
 export {
   type EngineOptions,
   type EnginePage,

@@ -13,6 +13,7 @@ import { Admission, OBSERVERS, PASS_POLICIES } from './responses/index.js';
 import { makeSeam, provideSeam, provideSeams, type Seam } from './seams/index.js';
 import { LibraryBackend, StateBackend } from './state/index.js';
 import { Clock, SharedClock, sharedTimeOf } from './time/index.js';
+import { Reranker } from './vector-stores/index.js';
 import { WEB_SEARCH_ENGINES } from './web-search/index.js';
 
 /** Ids in the order of their creation on all replicas. */
@@ -48,6 +49,7 @@ export class SeamsModule {
       ...provideSeams(OBSERVERS, seams.observers ?? []),
       ...provideSeams(PASS_POLICIES, seams.passPolicies ?? []),
       ...provideSeams(WEB_SEARCH_ENGINES, seams.webSearchEngines ?? []),
+      seams.reranker === undefined ? { provide: Reranker, useValue: null } : provideSeam(Reranker, seams.reranker),
       { provide: FORWARDED_HEADERS, useValue: forwardedHeaders },
       { provide: INJECTED_TOOLS, useValue: injectedTools },
     ];
@@ -59,7 +61,7 @@ export class SeamsModule {
       exports: [
         ...[Clock, IdGenerator, Authenticator, Admission, StateBackend, LibraryBackend],
         ...[PROVIDERS, PROVIDER_KINDS, OBSERVERS, PASS_POLICIES, FORWARDED_HEADERS, INJECTED_TOOLS],
-        WEB_SEARCH_ENGINES,
+        ...[WEB_SEARCH_ENGINES, Reranker],
       ],
     };
   }

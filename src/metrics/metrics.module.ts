@@ -10,6 +10,7 @@ import { OperationsModule, Readiness } from '../operations/index.js';
 import { ResponsesModule, RunningTurns } from '../responses/index.js';
 import { BackgroundRuns, StateCallObserver, StateModule } from '../state/index.js';
 import { Clock } from '../time/index.js';
+import { VectorObserver } from '../vector-stores/index.js';
 import { WebSearchObserver } from '../web-search/index.js';
 import { EmbeddingMetrics } from './embedding-metrics.js';
 import { HttpMetrics } from './http-metrics.js';
@@ -22,6 +23,7 @@ import { Metrics } from './metrics.js';
 import { measureProcess } from './process-metrics.js';
 import { StateMetrics } from './state-metrics.js';
 import { TurnMetrics } from './turn-metrics.js';
+import { VectorMetrics } from './vector-metrics.js';
 import { WebSearchMetrics } from './web-search-metrics.js';
 
 /** The registry, which other modules report to. Apart from MetricsModule, whose gauges read those modules. */
@@ -50,12 +52,19 @@ import { WebSearchMetrics } from './web-search-metrics.js';
       useFactory: (metrics: Metrics | null) => metrics && new WebSearchMetrics(metrics),
     },
     {
+      provide: VectorObserver,
+      inject: [METRICS],
+      useFactory: (metrics: Metrics | null) => metrics && new VectorMetrics(metrics),
+    },
+    {
       provide: HttpMetrics,
       inject: [METRICS],
       useFactory: (metrics: Metrics | null) => metrics && new HttpMetrics(metrics),
     },
   ],
-  exports: [METRICS, StateCallObserver, McpObserver, EmbeddingObserver, WebSearchObserver, HttpMetrics],
+  exports: [
+    ...[METRICS, StateCallObserver, McpObserver, EmbeddingObserver, WebSearchObserver, VectorObserver, HttpMetrics],
+  ],
 })
 class MetricsRegistryModule {}
 

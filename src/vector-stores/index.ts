@@ -8,3 +8,4 @@ export {
 export { type HybridQuery, searchHybrid } from './hybrid-search.js';
 export { Reranker, type RerankOptions } from './vector-search.js';
 export * from './vector-stores.module.js';
+export * from './vector-observer.js';

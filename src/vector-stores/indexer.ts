@@ -1,4 +1,11 @@
-import { type BeforeApplicationShutdown, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
+import {
+  type BeforeApplicationShutdown,
+  Inject,
+  Injectable,
+  Logger,
+  type OnApplicationBootstrap,
+  Optional,
+} from '@nestjs/common';
 
 import type { Caller, Tenant } from '../access/index.js';
 import { Environment } from '../config/index.js';
@@ -12,6 +19,7 @@ import { Backoff, Clock, type Timer } from '../time/index.js';
 import { chunkText } from './chunk-text.js';
 import { toUnit } from './hybrid-search.js';
 import { VectorLibrary } from './vector-library.js';
+import { type IndexRecord, VectorObserver } from './vector-observer.js';
 
 /** Chunks that are embedded and written at a time. */
 const CHUNKS_AT_ONCE = 64;
@@ -61,6 +69,7 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
     private readonly embeddings: EmbeddingsService,
     private readonly clock: Clock,
     private readonly environment: Environment,
+    @Optional() @Inject(VectorObserver) private readonly observer: VectorObserver | null = null,
   ) {}
 
   onApplicationBootstrap(): void {
@@ -128,14 +137,19 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
   /** Indexes a file and writes what has become of it. Never rejects. */
   private async index(file: ClaimedFile): Promise<void> {
     const claim = new Claim(file, this.library, this.clock, this.leaseMs, this.stopping.signal);
+    const startedAt = this.clock.now();
+    let outcome: IndexRecord['outcome'] = 'dropped';
     try {
-      await this.settle(file, await this.outcomeOf(file, claim));
+      const settled = await this.outcomeOf(file, claim);
+      await this.settle(file, settled);
+      outcome = settled.error === null ? 'completed' : 'failed';
     } catch (error) {
       if (error instanceof ClaimLostError || claim.signal.aborted) await this.leave(file);
       // Another claim follows when this one is over.
       else this.outages.warn(`${file.fileId} was not indexed`, error instanceof Error ? error.message : String(error));
     } finally {
       claim.end();
+      this.observer?.indexed({ outcome, chunks: claim.chunks, durationMs: this.clock.now() - startedAt });
     }
   }
 
@@ -171,6 +185,7 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
         vector: vectors[at] ?? new Float32Array(),
       }));
       await index.append(tenant, storeId, fileId, chunks);
+      claim.chunks += chunks.length;
       bytes += chunks.reduce((sum, { text, vector }) => sum + Buffer.byteLength(text) + vector.byteLength, 0);
     }
     await claim.confirm();
@@ -253,6 +268,8 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
 
 /** A claim that is renewed while its file is indexed. */
 class Claim {
+  /** Chunks that were written. */
+  chunks = 0;
   private readonly lost = new AbortController();
   private readonly timer: Timer;
 

@@ -11,6 +11,7 @@ import { Clock } from '../time/index.js';
 import type { AttributeFilter } from './attribute-filter.js';
 import { searchHybrid, toUnit } from './hybrid-search.js';
 import { VectorLibrary } from './vector-library.js';
+import { VectorObserver, type VectorSearchRecord } from './vector-observer.js';
 import { VectorStoresService } from './vector-stores.service.js';
 
 /** What to search for, and how. */
@@ -74,6 +75,7 @@ export class VectorSearch {
     private readonly clock: Clock,
     private readonly environment: Environment,
     @Optional() @Inject(Reranker) private readonly reranker: Reranker | null = null,
+    @Optional() @Inject(VectorObserver) private readonly observer: VectorObserver | null = null,
   ) {}
 
   /**
@@ -81,6 +83,48 @@ export class VectorSearch {
    * found, 400 `vector_store_expired`, and what the embedding model reports. Rejects with the reason of the signal.
    */
   async search(
+    question: VectorQuestion,
+    options: { readonly tenant: Tenant; readonly signal: AbortSignal },
+  ): Promise<readonly FoundChunk[]> {
+    const startedAt = this.clock.now();
+    let outcome: VectorSearchRecord['outcome'] = 'failed';
+    try {
+      const found = await this.find(question, options);
+      outcome = 'ok';
+      return found;
+    } catch (error) {
+      if (options.signal.aborted) outcome = 'aborted';
+      throw error;
+    } finally {
+      this.observer?.searched({ outcome, durationMs: this.clock.now() - startedAt });
+    }
+  }
+
+  /**
+   * Queries that QUERY_MODEL makes of questions, as turns of the caller that are not stored. Throws ApiError 400 where there is no such model,
+   * and what the turns report.
+   */
+  async rewrite(questions: readonly string[], caller: Caller, signal: AbortSignal): Promise<readonly string[]> {
+    const { QUERY_MODEL: model } = this.environment;
+    if (model === '') {
+      const message = "This server rewrites no queries: 'rewrite_query' needs QUERY_MODEL, which its operator can set.";
+      throw ApiError.of('unsupported_value', message, { param: 'rewrite_query' });
+    }
+    return Promise.all(
+      questions.map(async (input) => {
+        const request = { model, input, instructions: REWRITE, store: false, max_output_tokens: QUERY_TOKENS };
+        const turn = new ActiveTurn(this.responses.admit(request, caller));
+        const stop = (): void => turn.stop('disconnect');
+        signal.addEventListener('abort', stop, { once: true });
+        const ended = await this.responses.execute(turn, null).finally(() => signal.removeEventListener('abort', stop));
+        signal.throwIfAborted();
+        const text = ended === undefined ? '' : withOutputText(ended.response).output_text.trim();
+        return text === '' ? input : text.slice(0, LONGEST_QUERY);
+      }),
+    );
+  }
+
+  private async find(
     question: VectorQuestion,
     { tenant, signal }: { readonly tenant: Tenant; readonly signal: AbortSignal },
   ): Promise<readonly FoundChunk[]> {
@@ -110,30 +154,6 @@ export class VectorSearch {
     await this.noteUse(tenant, stores);
     const hits = await this.rerank(question, [...best.values()], { tenant, signal });
     return this.describe(tenant, hits.sort((one, other) => other.score - one.score).slice(0, limit));
-  }
-
-  /**
-   * Queries that QUERY_MODEL makes of questions, as turns of the caller that are not stored. Throws ApiError 400 where there is no such model,
-   * and what the turns report.
-   */
-  async rewrite(questions: readonly string[], caller: Caller, signal: AbortSignal): Promise<readonly string[]> {
-    const { QUERY_MODEL: model } = this.environment;
-    if (model === '') {
-      const message = "This server rewrites no queries: 'rewrite_query' needs QUERY_MODEL, which its operator can set.";
-      throw ApiError.of('unsupported_value', message, { param: 'rewrite_query' });
-    }
-    return Promise.all(
-      questions.map(async (input) => {
-        const request = { model, input, instructions: REWRITE, store: false, max_output_tokens: QUERY_TOKENS };
-        const turn = new ActiveTurn(this.responses.admit(request, caller));
-        const stop = (): void => turn.stop('disconnect');
-        signal.addEventListener('abort', stop, { once: true });
-        const ended = await this.responses.execute(turn, null).finally(() => signal.removeEventListener('abort', stop));
-        signal.throwIfAborted();
-        const text = ended === undefined ? '' : withOutputText(ended.response).output_text.trim();
-        return text === '' ? input : text.slice(0, LONGEST_QUERY);
-      }),
-    );
   }
 
   private async rerank(

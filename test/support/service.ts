@@ -20,6 +20,7 @@ export interface ServiceOptions {
   readonly imports?: NonNullable<ModuleMetadata['imports']>;
   readonly injectedTools?: AntiphonOptions['injectedTools'];
   readonly webSearchEngines?: AntiphonOptions['webSearchEngines'];
+  readonly reranker?: AntiphonOptions['reranker'];
   /** Contracts to replace, by their DI token. */
   readonly overrides?: readonly (readonly [token: InjectionToken, value: unknown])[];
 }
@@ -43,10 +44,12 @@ export interface Service extends AsyncDisposable {
 /** Starts the service the way a user's test does: our module, overridden providers, configureApp. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const { environment, providers, imports = [], injectedTools = [], webSearchEngines = [], overrides = [] } = options;
+  const { reranker } = options;
   const module = AntiphonModule.forRoot({
     environment: { DRAIN_TIMEOUT_MS: 0, ...environment },
     injectedTools,
     webSearchEngines,
+    ...(reranker === undefined ? {} : { reranker }),
     ...(providers === undefined ? { imports: [SimulatorModule.asFallback(), ...imports] } : { imports, providers }),
   });
   const builder = Test.createTestingModule({ imports: [module] });
