@@ -11,7 +11,6 @@ import { createLogger } from './logging/index.js';
 import { makeSeam } from './seams/index.js';
 import {
   exportState,
-  type FileStore,
   importState,
   LibraryBackend,
   type Moved,
@@ -51,8 +50,8 @@ export async function exportTo(
   variables: Variables,
 ): Promise<void> {
   const only = tenants.length === 0 ? {} : { tenants: tenants.map(asTenant) };
-  const moved = await withBackend(variables, (backend, files) =>
-    exportState(backend, output, { ...only, secrets, files, onProgress: (soFar) => report('Exporting', soFar) }),
+  const moved = await withBackend(variables, (backend, library) =>
+    exportState(backend, output, { ...only, secrets, library, onProgress: (soFar) => report('Exporting', soFar) }),
   );
   report('Exported', moved);
 }
@@ -62,8 +61,8 @@ export async function exportTo(
  * start of the backend.
  */
 export async function importFrom(input: Readable, variables: Variables): Promise<void> {
-  const moved = await withBackend(variables, (backend, files) =>
-    importState(backend, input, { files, onProgress: (soFar) => report('Importing', soFar) }),
+  const moved = await withBackend(variables, (backend, library) =>
+    importState(backend, input, { library, onProgress: (soFar) => report('Importing', soFar) }),
   );
   report('Imported', moved);
   if (moved.existing > 0) process.stderr.write(`${moved.existing} of them were there already and are unchanged.\n`);
@@ -71,7 +70,7 @@ export async function importFrom(input: Readable, variables: Variables): Promise
 
 async function withBackend<T>(
   variables: Variables,
-  work: (backend: StateBackend, files: FileStore | undefined) => Promise<T>,
+  work: (backend: StateBackend, library: LibraryBackend) => Promise<T>,
 ): Promise<T> {
   const environment = loadEnvironment(variables);
   if (environment.STATE === 'memory') {
@@ -89,7 +88,7 @@ async function withBackend<T>(
   try {
     for (const one of all) await one.start();
     await requireAvailable(backend, environment);
-    return await work(backend, library.files);
+    return await work(backend, library);
   } finally {
     for (const one of all) await one.stop();
   }
@@ -106,12 +105,13 @@ async function requireAvailable(backend: StateBackend, { STATE }: Environment): 
   }
 }
 
-function report(what: string, { tenants, conversations, responses, files, jobs }: Moved): void {
+function report(what: string, { tenants, conversations, responses, files, stores, jobs }: Moved): void {
   const counts = [
     count(tenants, 'tenant'),
     count(conversations, 'conversation'),
     count(responses, 'response'),
     ...(files === 0 ? [] : [count(files, 'file')]),
+    ...(stores === 0 ? [] : [count(stores, 'vector store')]),
     count(jobs, 'job'),
   ];
   process.stderr.write(`${what}: ${counts.join(', ')}.\n`);

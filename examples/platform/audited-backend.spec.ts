@@ -11,7 +11,7 @@ const groups = stateContract({
     await backend.start();
     return { backend, clock, content: async () => backend.bytes, close: () => backend.stop() };
   },
-  without: ['limits', 'usage', 'transfer', 'files', 'vectors'],
+  without: ['limits', 'usage', 'transfer', 'files', 'vectors', 'vectorStores'],
 });
 
 for (const { name: group, cases, close } of groups) {

@@ -149,8 +149,8 @@ export abstract class VectorStoreRecords {
   abstract tenants(): Promise<readonly Tenant[]>;
 
   /**
-   * Frees a batch of what nobody can find any more: documents in the index that no file of a store stands for, and the files of stores that
-   * have expired. Whether there may be more.
+   * Frees a batch of what nobody can find any more: what the index has of files and stores that were deleted, and the files of stores that have
+   * expired. Whether there may be more.
    */
   abstract purge(): Promise<boolean>;
 }

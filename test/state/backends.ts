@@ -14,6 +14,9 @@ export interface TestedBackend extends StateSubject {
   readonly open: () => Promise<OpenedBackend>;
 }
 
+/** What Redis leaves to VECTOR_STORE_URL. */
+const LIBRARY = ['files', 'vectors', 'vectorStores'] as const;
+
 const ALL: readonly TestedBackend[] = [
   { name: 'memory', open: async () => withDefaults(await openMemory()), without: ['limits'] },
   { name: 'sqlite', open: () => openSqlite(), without: ['limits'] },
@@ -21,11 +24,11 @@ const ALL: readonly TestedBackend[] = [
   // Where there is no Redis it is left out, which redis-start.spec.ts says.
   ...(HAS_REDIS
     ? [
-        { name: 'redis', open: () => openRedis(), without: ['files', 'vectors'] as const, forgetsUsage: true },
+        { name: 'redis', open: () => openRedis(), without: LIBRARY, forgetsUsage: true },
         {
           name: 'redis cluster',
           open: () => openRedis(CLUSTER_URL),
-          without: ['files', 'vectors'] as const,
+          without: LIBRARY,
           forgetsUsage: true,
         },
       ]

@@ -139,6 +139,15 @@ const FAULTS: readonly StateFault[] = [
     subject: broken(({ vectors }) => Object.assign(vectors ?? {}, { nearest: async () => [] })),
   },
   {
+    what: 'lets each claim of a file have it',
+    group: 'vectorStores: vector stores',
+    notices: 'give each file that waits to one claim, the first that was added first, until its time is over',
+    subject: broken(({ vectorStores: stores }) => {
+      const claim = stores?.claim.bind(stores);
+      return Object.assign(stores ?? {}, { claim: (most: number, now: number) => claim?.(most, now, now) });
+    }),
+  },
+  {
     what: 'leaves jobs behind when it is moved',
     group: 'transfer: moves',
     notices: 'to another backend keeps everything that readers find',

@@ -64,7 +64,7 @@ describe('a large state', () => {
     const reports: unknown[] = [];
     const output = new PassThrough().resume();
     await exportState(source.backend, output, { onProgress: (moved) => reports.push(moved) });
-    expect(reports).toEqual([{ tenants: 1, conversations: 0, responses: 10_000, files: 0, jobs: 0 }]);
+    expect(reports).toEqual([{ tenants: 1, conversations: 0, responses: 10_000, files: 0, stores: 0, jobs: 0 }]);
   });
 
   it('may begin with a byte order mark', async () => {

@@ -20,14 +20,15 @@ beforeAll(() => {
 });
 
 /** Holds the next request for vectors, which `reached` awaits, until `release` is called. */
-function hold(): { readonly reached: Promise<void>; readonly release: () => void } {
-  const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+function hold(): { readonly reached: Promise<null>; readonly release: () => void } {
+  const reached = Promise.withResolvers<null>();
+  const released = Promise.withResolvers<null>();
   ahead = async () => {
     ahead = async () => undefined;
-    reached.resolve();
+    reached.resolve(null);
     await released.promise;
   };
-  return { reached: reached.promise, release: () => released.resolve() };
+  return { reached: reached.promise, release: () => released.resolve(null) };
 }
 
 const upload = async (text: string): Promise<string> =>
@@ -107,14 +108,15 @@ describe('the files of a vector store', () => {
   });
 
   it('are not added to a store whose embedding model nobody has', async () => {
-    const { embed } = service.provider;
-    delete service.provider.embed;
+    const { provider } = service;
+    const embed = provider.embed?.bind(provider);
+    delete provider.embed;
     try {
       await expect(service.client().vectorStores.create({})).rejects.toMatchObject({
         ...{ status: 400, code: 'vector_stores_not_configured', message: expect.stringContaining('EMBEDDING_MODEL') },
       });
     } finally {
-      if (embed !== undefined) service.provider.embed = embed;
+      if (embed !== undefined) provider.embed = embed;
     }
   });
 });

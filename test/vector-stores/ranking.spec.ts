@@ -57,8 +57,8 @@ describe('a search of a vector store', () => {
 
   it('asks QUERY_MODEL for its query when the request says so, in a turn that is not stored', async () => {
     service.provider.reply({ type: 'text', delta: ' flowers hive \n' });
-    const { client } = service;
-    const answer = await client()
+    const answer = await service
+      .client()
       .vectorStores.search(storeId, { query: 'Could you tell me where they dance?', rewrite_query: true })
       .asResponse();
     expect(await answer.json()).toMatchObject({ search_query: ['flowers hive'] });

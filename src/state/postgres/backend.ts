@@ -18,6 +18,7 @@ import { PostgresConversationStore } from './conversations.js';
 import { PostgresEventLog } from './log.js';
 import { PostgresFileStore } from './files.js';
 import { PostgresVectorIndex } from './vectors.js';
+import { PostgresVectorStores } from './vector-stores.js';
 import { PostgresJobQueue } from './jobs.js';
 import { PostgresLimits } from './limits.js';
 import { PostgresResponseGraph } from './graph.js';
@@ -49,6 +50,7 @@ export class PostgresBackend extends StateBackend {
   override readonly usage: PostgresUsageStore;
   override readonly files: PostgresFileStore;
   override readonly vectors: PostgresVectorIndex;
+  override readonly vectorStores: PostgresVectorStores;
   private readonly logger = new Logger('Database');
   private readonly outages = new OutageLog(this.logger);
   private readonly database: Database;
@@ -84,6 +86,7 @@ export class PostgresBackend extends StateBackend {
     this.secrets = new PostgresSecretStore(this.database);
     this.claims = new PostgresClaims(this.database, clock);
     this.usage = new PostgresUsageStore(this.database);
+    this.vectorStores = new PostgresVectorStores(this.database, clock);
     this.files = new PostgresFileStore(this.database, clock);
     this.vectors = new PostgresVectorIndex(this.database);
     this.transfer = new PostgresTransfer(this.database, this.jobs);

@@ -32,6 +32,7 @@ import { SqliteRuns } from './runs.js';
 import { SqliteSessionStore } from './sessions.js';
 import { SqliteTombstones } from './tombstones.js';
 import { SqliteTransfer } from './transfer.js';
+import { SqliteVectorStores } from './vector-stores.js';
 
 /** The variables of the file. */
 export type FileSettings = Pick<Environment, 'STATE_DIR' | 'CONTEXT_MAX_BYTES'>;
@@ -54,6 +55,7 @@ export class SqliteBackend extends StateBackend {
   override readonly usage: UsageStore;
   override readonly files: SqliteFileStore;
   override readonly vectors: VectorIndex;
+  override readonly vectorStores: SqliteVectorStores;
   private readonly thread: DatabaseThread;
   private readonly logger = new Logger('Sqlite');
 
@@ -84,6 +86,7 @@ export class SqliteBackend extends StateBackend {
       ...{ drop: 'dropVectors', documents: 'listDocuments', texts: 'documentTexts' },
       ...{ nearest: 'nearestChunks', matching: 'matchingChunks' },
     });
+    this.vectorStores = new SqliteVectorStores(thread, clock);
     this.transfer = new SqliteTransfer(thread, jobs);
     [this.thread, this.locks, this.log, this.jobs, this.conversations] = [thread, locks, log, jobs, conversations];
   }
@@ -98,6 +101,7 @@ export class SqliteBackend extends StateBackend {
     await this.thread.start();
     await this.warnOfReaders();
     await this.jobs.start();
+    await this.vectorStores.start();
   }
 
   /** Warns if other users of the machine may read what is stored. */

@@ -15,6 +15,7 @@ import { runEndOperations } from './operations/run-ends.js';
 import { runOperations } from './operations/runs.js';
 import { sessionOperations } from './operations/sessions.js';
 import { vectorOperations } from './operations/vectors.js';
+import { vectorStoreOperations } from './operations/vector-stores.js';
 import { usageOperations } from './operations/usage.js';
 
 /** What the thread can be asked for, by name: synchronous functions over the database. */
@@ -39,6 +40,7 @@ export function operationsOf(database: DatabaseSync) {
     ...usageOperations(database),
     ...fileOperations(database),
     ...vectorOperations(database),
+    ...vectorStoreOperations(database),
     ...moveOutOperations(database),
     ...moveInOperations(database, log),
   };

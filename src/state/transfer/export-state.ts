@@ -2,12 +2,11 @@ import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
 import type { Tenant } from '../../access/index.js';
-import type { FileStore } from '../file-store.js';
 import type { StateBackend } from '../state-backend.js';
 import { type MovedJob, type StateTransfer, StateTransferError } from '../state-transfer.js';
 import { FORMAT, type HeaderLine, type StateLine, VERSION } from './format.js';
-import { readFiles } from './moved-files.js';
-import { type Moved, Tally } from './moved.js';
+import { type MovedLibrary, readLibrary, tenantsOf } from './moved-library.js';
+import { isCounted, type Moved, Tally } from './moved.js';
 
 /** What is exported, and who is told how far it is. */
 export interface ExportOptions {
@@ -15,8 +14,8 @@ export interface ExportOptions {
   readonly tenants?: readonly Tenant[];
   /** Whether the secrets of the service are exported; they are unless told otherwise. */
   readonly secrets?: boolean;
-  /** Where files are, unless the backend keeps them. */
-  readonly files?: FileStore | undefined;
+  /** Where files and vector stores are, unless the backend keeps them. */
+  readonly library?: MovedLibrary;
   /** Called every 10,000 records. */
   readonly onProgress?: (moved: Moved) => void;
 }
@@ -36,8 +35,8 @@ export async function exportState(
   const { transfer } = backend;
   if (transfer === undefined) throw new StateTransferError('This state cannot be exported.');
   const tally = new Tally(PROGRESS, options.onProgress);
-  const files = backend.files ?? options.files;
-  await pipeline(Readable.from(toLines(transfer, { ...options, files }, tally)), output, { end: false });
+  const library = backend.files === undefined ? (options.library ?? {}) : backend;
+  await pipeline(Readable.from(toLines(transfer, { ...options, library }, tally)), output, { end: false });
   return tally.moved;
 }
 
@@ -45,24 +44,23 @@ async function* toLines(transfer: StateTransfer, options: ExportOptions, tally: 
   yield toLine({ format: FORMAT, version: VERSION });
   for await (const line of toRecords(transfer, options)) {
     if (line.kind === 'tenant') tally.count('tenants');
-    if (line.kind === 'conversation' || line.kind === 'response' || line.kind === 'file' || line.kind === 'job')
-      tally.count(`${line.kind}s`);
+    if (isCounted(line)) tally.count(`${line.kind}s`);
     yield toLine(line);
   }
 }
 
 async function* toRecords(
   transfer: StateTransfer,
-  { tenants, secrets = true, files }: ExportOptions,
+  { tenants, secrets = true, library = {} }: ExportOptions,
 ): AsyncGenerator<StateLine> {
-  const named = tenants ?? new Set([...(await transfer.tenants()), ...((await files?.tenants()) ?? [])]);
+  const named = tenants ?? new Set([...(await transfer.tenants()), ...(await tenantsOf(library))]);
   if (secrets) {
     for (const [name, value] of Object.entries(await transfer.secrets())) yield { kind: 'secret', name, value };
   }
   for (const tenant of named) {
     yield { kind: 'tenant', tenant };
     yield* transfer.read(tenant);
-    if (files !== undefined) yield* readFiles(files, tenant);
+    yield* readLibrary(library, tenant);
   }
   for await (const job of transfer.jobs()) if (tenants === undefined || belongsTo(job, tenants)) yield job;
   yield { kind: 'end' };

@@ -1,6 +1,6 @@
 import type { Tenant } from '../../access/index.js';
 import { type MovedJob, type MovedRecord, StateTransferError } from '../state-transfer.js';
-import type { MovedFile, MovedPiece } from './moved-files.js';
+import type { MovedEntry } from './moved-library.js';
 
 /** Names the format in the first line of a file. */
 export const FORMAT = 'antiphon-state';
@@ -32,7 +32,7 @@ export interface EndLine {
 }
 
 /** A line after the first. */
-export type StateLine = SecretLine | TenantLine | MovedRecord | MovedPiece | MovedFile | MovedJob | EndLine;
+export type StateLine = SecretLine | TenantLine | MovedRecord | MovedEntry | MovedJob | EndLine;
 
 const TIME = of('number', 'null');
 const ITEMS = list(object({ id: of('string') }));
@@ -97,6 +97,29 @@ const SHAPES: Readonly<Record<StateLine['kind'], Shape>> = {
       mimeType: of('string', 'null'),
       sha256: of('string'),
       expiresAt: TIME,
+    }),
+  }),
+  store: object({
+    record: object({
+      id: of('string'),
+      createdAt: of('number'),
+      name: of('string', 'null'),
+      description: of('string', 'null'),
+      metadata: of('object'),
+      expiresAfterDays: of('number', 'null'),
+      lastActiveAt: of('number'),
+      embeddingModel: of('string'),
+    }),
+  }),
+  store_file: object({
+    file: object({
+      storeId: of('string'),
+      fileId: of('string'),
+      createdAt: of('number'),
+      attributes: of('object'),
+      chunking: object({ size: of('number'), overlap: of('number') }),
+      status: of('string'),
+      error: of('object', 'null'),
     }),
   }),
   job: object({ queue: of('string'), id: of('string'), data: of('object') }),

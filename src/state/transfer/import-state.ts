@@ -1,28 +1,27 @@
 import { StringDecoder } from 'node:string_decoder';
 
 import type { Tenant } from '../../access/index.js';
-import type { FileStore } from '../file-store.js';
 import type { SecretStore } from '../secret-store.js';
 import type { StateBackend } from '../state-backend.js';
 import { type MovedJob, type MovedRecord, type StateTransfer, StateTransferError } from '../state-transfer.js';
 import { readLine, requireHeader, type SecretLine, type StateLine } from './format.js';
-import { FileImport, type MovedFile, type MovedPiece } from './moved-files.js';
-import { type Moved, Tally } from './moved.js';
+import { LibraryImport, type MovedEntry, type MovedLibrary } from './moved-library.js';
+import { isCounted, type Moved, Tally } from './moved.js';
 
 /** Some editors and shells begin a file with this mark. */
 const BYTE_ORDER_MARK = '\uFEFF';
 
 /** Who is told how far an import is. */
 export interface ImportOptions {
-  /** Where files are stored, unless the backend keeps them. */
-  readonly files?: FileStore | undefined;
+  /** Where files and vector stores are stored, unless the backend keeps them. */
+  readonly library?: MovedLibrary;
   /** Called every 10,000 records. */
   readonly onProgress?: (moved: Moved) => void;
 }
 
 /** What an import came to. */
 export interface Imported extends Moved {
-  /** How many of the conversations, responses and files were there already. */
+  /** How many of the conversations, responses, files and vector stores were there already. */
   readonly existing: number;
 }
 
@@ -42,12 +41,13 @@ const LONGEST_LINE = 256 * 1024 * 1024;
 export async function importState(
   backend: StateBackend,
   input: AsyncIterable<Uint8Array | string>,
-  { files, onProgress }: ImportOptions = {},
+  { library, onProgress }: ImportOptions = {},
 ): Promise<Imported> {
   const { transfer, secrets } = backend;
   if (transfer === undefined) throw new StateTransferError('Nothing can be imported into this state.');
   const tally = new Tally(PROGRESS, onProgress);
-  const importing = new Importing(transfer, secrets, backend.files ?? files, tally);
+  const kept = backend.files === undefined ? (library ?? {}) : backend;
+  const importing = new Importing(transfer, secrets, kept, tally);
   let isWhole = false;
   let last = 0;
   for await (const [number, text] of linesOf(input, LONGEST_LINE)) {
@@ -73,7 +73,7 @@ export async function importState(
 
 /** Collects records, and writes them together. */
 class Importing {
-  /** Conversations, responses and files that were there already. */
+  /** Conversations, responses, files and vector stores that were there already. */
   existing = 0;
   private tenant: Tenant | null = null;
   private records: MovedRecord[] = [];
@@ -81,12 +81,12 @@ class Importing {
   private length = 0;
   private first = 0;
   /** Of the tenant. */
-  private importedFiles: FileImport | undefined;
+  private imported: LibraryImport | undefined;
 
   constructor(
     private readonly transfer: StateTransfer,
     private readonly secrets: SecretStore,
-    private readonly files: FileStore | undefined,
+    private readonly library: MovedLibrary,
     private readonly tally: Tally,
   ) {}
 
@@ -96,11 +96,13 @@ class Importing {
     if (line.kind === 'tenant') {
       await this.flush();
       this.tenant = line.tenant;
-      this.importedFiles = this.files && new FileImport(this.files, line.tenant, Date.now());
+      this.imported = new LibraryImport(this.library, line.tenant, Date.now());
       this.tally.count('tenants');
       return;
     }
-    if (line.kind === 'piece' || line.kind === 'file') return this.takeFile(number, line);
+    if (line.kind === 'piece' || line.kind === 'file' || line.kind === 'store' || line.kind === 'store_file') {
+      return this.takeEntry(number, line);
+    }
     if (this.length === 0) this.first = number;
     this.length += length;
     if (line.kind === 'job') this.jobs.push(line);
@@ -113,15 +115,17 @@ class Importing {
     if (this.records.length + this.jobs.length >= BATCH || this.length >= BATCH_LENGTH) await this.flush();
   }
 
-  private async takeFile(number: number, line: MovedPiece | MovedFile): Promise<void> {
-    if (this.tenant === null) {
+  private async takeEntry(number: number, line: MovedEntry): Promise<void> {
+    if (this.imported === undefined) {
       throw new StateTransferError(`Line ${number} is not valid: no line before it names a tenant.`);
     }
-    if (this.importedFiles === undefined) {
-      throw new StateTransferError(`Line ${number} has a file, and this state keeps none: set VECTOR_STORE_URL.`);
+    try {
+      if (!(await this.imported.write(line))) this.existing += 1;
+    } catch (error) {
+      if (!(error instanceof StateTransferError)) throw error;
+      throw new StateTransferError(`Line ${number} cannot be stored: ${error.message}.`, { cause: error });
     }
-    if (!(await this.importedFiles.write(line))) this.existing += 1;
-    if (line.kind === 'file') this.tally.count('files');
+    if (isCounted(line)) this.tally.count(`${line.kind}s`);
   }
 
   /** Writes what was collected. */

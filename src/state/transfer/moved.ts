@@ -4,12 +4,16 @@ export interface Moved {
   readonly conversations: number;
   readonly responses: number;
   readonly files: number;
+  /** Vector stores. */
+  readonly stores: number;
   readonly jobs: number;
 }
 
+const COUNTED: ReadonlySet<string> = new Set(['conversation', 'response', 'file', 'store', 'job']);
+
 /** Counts what is moved, and reports it from time to time. */
 export class Tally {
-  private counts = { tenants: 0, conversations: 0, responses: 0, files: 0, jobs: 0 };
+  private counts = { tenants: 0, conversations: 0, responses: 0, files: 0, stores: 0, jobs: 0 };
 
   constructor(
     private readonly every: number,
@@ -22,8 +26,15 @@ export class Tally {
 
   count(what: keyof Moved): void {
     this.counts[what] += 1;
-    const { conversations, responses, files, jobs } = this.counts;
-    if (what !== 'tenants' && (conversations + responses + files + jobs) % this.every === 0)
-      this.onProgress(this.moved);
+    const { tenants: _, ...counted } = this.counts;
+    const sum = Object.values(counted).reduce((total, each) => total + each, 0);
+    if (what !== 'tenants' && sum % this.every === 0) this.onProgress(this.moved);
   }
+}
+
+/** Whether a line is counted under the name of its kind. */
+export function isCounted<L extends { readonly kind: string }>(
+  line: L,
+): line is L & { readonly kind: 'conversation' | 'response' | 'file' | 'store' | 'job' } {
+  return COUNTED.has(line.kind);
 }

@@ -17,6 +17,7 @@ export type StateContractName =
   | 'usage'
   | 'files'
   | 'vectors'
+  | 'vectorStores'
   | 'transfer';
 
 type Step = () => unknown;

@@ -37,6 +37,7 @@ import { STORED_ITEMS } from './parts/stored-items.js';
 import { TENANTS } from './parts/tenants.js';
 import { TRANSFER } from './parts/transfer.js';
 import { USAGE } from './parts/usage.js';
+import { VECTOR_STORES } from './parts/vector-stores.js';
 import { VECTORS } from './parts/vectors.js';
 import { WITHIN_SESSION } from './parts/within-session.js';
 import { WRITE_LOCK } from './parts/write-lock.js';
@@ -80,6 +81,7 @@ const PARTS = [
   USAGE,
   FILES,
   VECTORS,
+  VECTOR_STORES,
   TRANSFER,
 ];
 

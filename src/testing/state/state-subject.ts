@@ -27,7 +27,7 @@ export interface OpenedState {
   close(): Promise<void>;
 }
 
-const OPTIONAL = ['limits', 'usage', 'files', 'vectors', 'transfer'] as const;
+const OPTIONAL = ['limits', 'usage', 'files', 'vectors', 'vectorStores', 'transfer'] as const;
 
 /** The members of a backend that it may lack. */
 export type OptionalContract = (typeof OPTIONAL)[number];

@@ -19,6 +19,9 @@ type Row = Readonly<Record<string, unknown>>;
 const WANTED = `d.owner = ?1 AND d.attributes IS NOT NULL AND d.store_id IN (SELECT value FROM json_each(?2))
   AND (?3 IS NULL OR d.document IN (SELECT value FROM json_each(?3)))`;
 
+/** Documents that one purge forgets at most. */
+const BATCH = 16;
+
 const HIT = 'd.document, d.names, c.position, c.text';
 
 /**
@@ -66,6 +69,18 @@ export function vectorOperations(database: DatabaseSync) {
     `SELECT ${HIT}, -bm25(vector_words, 0, 1) AS score FROM vector_words w
     JOIN vector_chunks c ON c.chunk = w.rowid JOIN vector_documents d ON d.document = c.document
     WHERE vector_words MATCH ?4 AND ${WANTED} ORDER BY score DESC, c.chunk LIMIT ?5`,
+  );
+
+  const orphans = database.prepare(
+    `SELECT d.document FROM vector_stores s JOIN vector_documents d ON d.owner = s.owner AND d.store_id = s.id
+    WHERE s.gone_at IS NOT NULL
+    UNION ALL
+    SELECT d.document FROM vector_stores s JOIN vector_documents d ON d.owner = s.owner AND d.store_id = s.id
+    WHERE s.expires_at <= ?
+    UNION ALL
+    SELECT d.document FROM vector_store_files f
+    JOIN vector_documents d ON d.owner = f.owner AND d.store_id = f.store_id AND d.file_id = f.id
+    WHERE f.gone_at IS NOT NULL LIMIT ${BATCH}`,
   );
 
   const documentOf = (tenant: string, storeId: string, fileId: string): Row | undefined =>
@@ -127,6 +142,13 @@ export function vectorOperations(database: DatabaseSync) {
 
     dropVectors: (tenant: string, storeId: string): void => {
       for (const row of ofStore.all(tenants.find(tenant), toKey(storeId))) forget(Number(row['document']));
+    },
+
+    /** Forgets documents of stores and files that were deleted, and of stores that have expired; whether there may be more. */
+    dropOrphans: (now: number): boolean => {
+      const found = orphans.all(now);
+      for (const row of found) forget(Number(row['document']));
+      return found.length === BATCH;
     },
 
     listDocuments: (tenant: string, storeIds: readonly string[]): readonly IndexedDocument[] =>

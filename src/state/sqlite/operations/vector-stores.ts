@@ -1,0 +1,296 @@
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+
+import type { Tenant } from '../../../access/index.js';
+import { BOOKMARK_MS } from '../../bookmark.js';
+import { toKey } from '../../keys.js';
+import { isForward, type Page, type PageRequest } from '../../page.js';
+import type { Attributes } from '../../vector-index.js';
+import {
+  type ClaimedFile,
+  expiryOf,
+  NO_STORE_FILES,
+  type StoreBatch,
+  type StoreFile,
+  type StoreFileCounts,
+  type StoreFileOutcome,
+  type StoreFilePage,
+  type VectorStoreChange,
+  type VectorStoreRecord,
+} from '../../vector-stores.js';
+import { tenantNumbers } from './tenants.js';
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** Files of expired stores that one purge forgets at most. */
+const BATCH = 256;
+
+/** Vector stores, their files and their batches. Times are ms since the epoch. */
+export function vectorStoreOperations(database: DatabaseSync) {
+  const tenants = tenantNumbers(database);
+  const create = database.prepare(
+    'INSERT INTO vector_stores (owner, id, created_at, expires_at, about) VALUES (?, ?, ?, ?, ?)',
+  );
+  const find = database.prepare('SELECT about FROM vector_stores WHERE owner = ? AND id = ? AND gone_at IS NULL');
+  const write = database.prepare('UPDATE vector_stores SET expires_at = ?, about = ? WHERE owner = ? AND id = ?');
+  const leave = database.prepare(
+    'UPDATE vector_stores SET gone_at = ?, expires_at = NULL WHERE owner = ? AND id = ? AND gone_at IS NULL',
+  );
+  const dropFiles = database.prepare('DELETE FROM vector_store_files WHERE owner = ? AND store_id = ?');
+  const dropBatches = database.prepare('DELETE FROM vector_store_batches WHERE owner = ? AND store_id = ?');
+  const known = database.prepare(
+    'SELECT status, attempt FROM vector_store_files WHERE owner = ? AND store_id = ? AND id = ?',
+  );
+  const replace = database.prepare('DELETE FROM vector_store_files WHERE owner = ? AND store_id = ? AND id = ?');
+  const add = database.prepare(
+    `INSERT INTO vector_store_files
+      (owner, store_id, id, created_at, batch_id, status, bytes, attempt, claimed_until, about)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, ?)`,
+  );
+  const findFile = database.prepare(
+    'SELECT about FROM vector_store_files WHERE owner = ? AND store_id = ? AND id = ? AND gone_at IS NULL',
+  );
+  const writeFile = database.prepare(
+    'UPDATE vector_store_files SET status = ?, bytes = ?, about = ? WHERE owner = ? AND store_id = ? AND id = ?',
+  );
+  const detach = database.prepare(
+    'UPDATE vector_store_files SET gone_at = ? WHERE owner = ? AND store_id = ? AND id = ? AND gone_at IS NULL',
+  );
+  const count = database.prepare(
+    `SELECT status, count(*) AS files, sum(bytes) AS bytes FROM vector_store_files
+    WHERE owner = ?1 AND store_id = ?2 AND gone_at IS NULL AND (?3 IS NULL OR batch_id = ?3) GROUP BY status`,
+  );
+  const storesOf = database.prepare(
+    'SELECT about FROM vector_store_files WHERE owner = ? AND id = ? AND gone_at IS NULL ORDER BY place',
+  );
+  const addBatch = database.prepare(
+    'INSERT INTO vector_store_batches (owner, store_id, id, about) VALUES (?, ?, ?, ?)',
+  );
+  const findBatch = database.prepare(
+    'SELECT about FROM vector_store_batches WHERE owner = ? AND store_id = ? AND id = ?',
+  );
+  const writeBatch = database.prepare(
+    'UPDATE vector_store_batches SET about = ? WHERE owner = ? AND store_id = ? AND id = ?',
+  );
+  const ofBatch = database.prepare(
+    `SELECT about FROM vector_store_files
+    WHERE owner = ? AND store_id = ? AND batch_id = ? AND status = 'in_progress' AND gone_at IS NULL`,
+  );
+  const waiting = database.prepare(
+    `SELECT f.place, f.about, t.name FROM vector_store_files f CROSS JOIN tenants t ON t.owner = f.owner
+    WHERE f.status = 'in_progress' AND f.gone_at IS NULL AND f.claimed_until <= ? ORDER BY f.place LIMIT ?`,
+  );
+  const claim = database.prepare(
+    'UPDATE vector_store_files SET attempt = attempt + 1, claimed_until = ? WHERE place = ? RETURNING attempt',
+  );
+  const isClaimed = database.prepare(
+    `SELECT about FROM vector_store_files
+    WHERE owner = ? AND store_id = ? AND id = ? AND attempt = ? AND status = 'in_progress' AND gone_at IS NULL`,
+  );
+  const renew = database.prepare(
+    'UPDATE vector_store_files SET claimed_until = ? WHERE owner = ? AND store_id = ? AND id = ?',
+  );
+  const release = database.prepare(
+    `UPDATE vector_store_files SET claimed_until = 0 WHERE status = 'in_progress' AND gone_at IS NULL`,
+  );
+  const owners = database.prepare(
+    'SELECT name FROM tenants WHERE owner IN (SELECT owner FROM vector_stores WHERE gone_at IS NULL)',
+  );
+  const dropExpired = database.prepare(
+    `DELETE FROM vector_store_files WHERE place IN (
+      SELECT f.place FROM vector_stores s JOIN vector_store_files f ON f.owner = s.owner AND f.store_id = s.id
+      WHERE s.expires_at <= ? LIMIT ${BATCH})`,
+  );
+  const forgetStores = database.prepare('DELETE FROM vector_stores WHERE gone_at <= ?');
+  const forgetFiles = database.prepare('DELETE FROM vector_store_files WHERE gone_at <= ?');
+
+  const storeOf = (tenant: string, id: string): VectorStoreRecord | undefined =>
+    toRecord(find.get(tenants.find(tenant), toKey(id)));
+  const fileOf = (tenant: string, storeId: string, fileId: string): StoreFile | undefined =>
+    toRecord(findFile.get(tenants.find(tenant), toKey(storeId), toKey(fileId)));
+  const put = (tenant: string, file: StoreFile): void => {
+    const { storeId, fileId, status, bytes } = file;
+    writeFile.run(status, bytes, JSON.stringify(file), tenants.find(tenant), toKey(storeId), toKey(fileId));
+  };
+  const claimed = ({ tenant, storeId, fileId, attempt }: ClaimedFile): StoreFile | undefined =>
+    toRecord(isClaimed.get(tenants.find(tenant), toKey(storeId), toKey(fileId), attempt));
+
+  /** A page of a table. `filter` is what entries that are listed have; a cursor may be another one. */
+  const pageOf = <T>(
+    table: string,
+    within: Readonly<Record<string, SQLInputValue>>,
+    filter: Readonly<Record<string, SQLInputValue>>,
+    page: PageRequest,
+  ): Page<T> | 'unknown cursor' => {
+    const { limit, after, before } = page;
+    const cursor = after ?? before;
+    const [comparison, direction] = isForward(page) ? ['>', 'ASC'] : ['<', 'DESC'];
+    const values = [...Object.values(within), ...Object.values(filter)];
+    let behind = '';
+    if (cursor !== undefined) {
+      const find = database.prepare(`SELECT created_at, id FROM ${table} WHERE ${equal(within)} AND id = ?`);
+      const place = find.get(...Object.values(within), toKey(cursor));
+      if (place === undefined) return 'unknown cursor';
+      behind = ` AND (created_at, id) ${comparison} (?, ?)`;
+      values.push(place['created_at'] as number, place['id'] as string);
+    }
+    const rows = database
+      .prepare(
+        `SELECT about FROM ${table} WHERE ${equal({ ...within, ...filter })} AND gone_at IS NULL${behind}
+        ORDER BY created_at ${direction}, id ${direction} LIMIT ?`,
+      )
+      .all(...values, limit + 1);
+    const data = rows.slice(0, limit).map((row) => toRecord<T>(row) as T);
+    return { data: before === undefined ? data : data.reverse(), hasMore: rows.length > limit };
+  };
+
+  return {
+    createVectorStore: (tenant: string, store: VectorStoreRecord): void => {
+      const { id, createdAt } = store;
+      create.run(tenants.findOrCreate(tenant), toKey(id), createdAt, expiryIn(store), JSON.stringify(store));
+    },
+
+    getVectorStore: storeOf,
+
+    listVectorStores: (tenant: string, page: PageRequest): Page<VectorStoreRecord> | 'unknown cursor' =>
+      pageOf('vector_stores', { owner: tenants.find(tenant) }, {}, page),
+
+    changeVectorStore: (tenant: string, id: string, change: VectorStoreChange): VectorStoreRecord | undefined => {
+      const store = storeOf(tenant, id);
+      if (store === undefined) return undefined;
+      const changed = { ...store, ...change };
+      write.run(expiryIn(changed), JSON.stringify(changed), tenants.find(tenant), toKey(id));
+      return changed;
+    },
+
+    deleteVectorStore: (tenant: string, id: string, now: number): boolean => {
+      const store = [tenants.find(tenant), toKey(id)] as const;
+      if (leave.run(now, ...store).changes === 0) return false;
+      dropFiles.run(...store);
+      dropBatches.run(...store);
+      return true;
+    },
+
+    addStoreFiles: (
+      tenant: string,
+      storeId: string,
+      files: readonly StoreFile[],
+      batch: StoreBatch | null,
+    ): boolean => {
+      if (storeOf(tenant, storeId) === undefined) return false;
+      const store = [tenants.find(tenant), toKey(storeId)] as const;
+      for (const file of files) {
+        const id = toKey(file.fileId);
+        const row = known.get(...store, id);
+        // Nobody works on one that is done.
+        const isDone = row === undefined || row['status'] === 'completed' || row['status'] === 'failed';
+        const attempt = isDone ? 0 : Number(row['attempt']);
+        replace.run(...store, id);
+        const batchId = file.batchId === null ? null : toKey(file.batchId);
+        add.run(...store, id, file.createdAt, batchId, file.status, file.bytes, attempt, JSON.stringify(file));
+      }
+      if (batch !== null) addBatch.run(...store, toKey(batch.id), JSON.stringify(batch));
+      return true;
+    },
+
+    getStoreFile: fileOf,
+
+    listStoreFiles: (tenant: string, storeId: string, page: StoreFilePage): Page<StoreFile> | 'unknown cursor' => {
+      const { status, batchId } = page;
+      const filter = {
+        ...(status === undefined ? {} : { status }),
+        ...(batchId === undefined ? {} : { batch_id: toKey(batchId) }),
+      };
+      return pageOf('vector_store_files', { owner: tenants.find(tenant), store_id: toKey(storeId) }, filter, page);
+    },
+
+    countStoreFiles: (tenant: string, storeId: string, batchId?: string): StoreFileCounts => {
+      const rows = count.all(tenants.find(tenant), toKey(storeId), batchId === undefined ? null : toKey(batchId));
+      const counts: Record<string, number> = { ...NO_STORE_FILES };
+      for (const row of rows) {
+        counts[String(row['status'])] = Number(row['files']);
+        counts['bytes'] = (counts['bytes'] ?? 0) + Number(row['bytes']);
+      }
+      return counts as StoreFileCounts;
+    },
+
+    describeStoreFile: (
+      tenant: string,
+      storeId: string,
+      fileId: string,
+      attributes: Attributes,
+    ): StoreFile | undefined => {
+      const file = fileOf(tenant, storeId, fileId);
+      if (file === undefined) return undefined;
+      put(tenant, { ...file, attributes });
+      return { ...file, attributes };
+    },
+
+    detachStoreFile: (tenant: string, storeId: string, fileId: string, now: number): boolean =>
+      Number(detach.run(now, tenants.find(tenant), toKey(storeId), toKey(fileId)).changes) > 0,
+
+    storesOfFile: (tenant: string, fileId: string): readonly string[] =>
+      storesOf.all(tenants.find(tenant), toKey(fileId)).map((row) => toRecord<StoreFile>(row)?.storeId ?? ''),
+
+    getStoreBatch: (tenant: string, storeId: string, batchId: string): StoreBatch | undefined =>
+      toRecord(findBatch.get(tenants.find(tenant), toKey(storeId), toKey(batchId))),
+
+    cancelStoreBatch: (tenant: string, storeId: string, batchId: string): boolean => {
+      const key = [tenants.find(tenant), toKey(storeId), toKey(batchId)] as const;
+      const batch = toRecord<StoreBatch>(findBatch.get(...key));
+      if (batch === undefined) return false;
+      writeBatch.run(JSON.stringify({ ...batch, isCancelled: true }), ...key);
+      for (const row of ofBatch.all(...key)) {
+        const file = toRecord<StoreFile>(row);
+        if (file !== undefined) put(tenant, { ...file, status: 'cancelled' });
+      }
+      return true;
+    },
+
+    claimStoreFiles: (most: number, now: number, until: number): readonly ClaimedFile[] =>
+      waiting.all(now, most).map((row) => {
+        const attempt = Number(claim.get(until, Number(row['place']))?.['attempt']);
+        const tenant = JSON.parse(String(row['name'])) as Tenant;
+        return { ...(JSON.parse(String(row['about'])) as StoreFile), tenant, attempt };
+      }),
+
+    releaseStoreFiles: (): void => void release.run(),
+
+    renewStoreFile: (file: ClaimedFile, until: number): boolean => {
+      if (claimed(file) === undefined) return false;
+      renew.run(until, tenants.find(file.tenant), toKey(file.storeId), toKey(file.fileId));
+      return true;
+    },
+
+    settleStoreFile: (file: ClaimedFile, outcome: StoreFileOutcome): boolean => {
+      const now = claimed(file);
+      if (now === undefined) return false;
+      put(file.tenant, { ...now, ...outcome });
+      return true;
+    },
+
+    tenantsWithStores: (): readonly Tenant[] => owners.all().map(({ name }) => JSON.parse(String(name)) as Tenant),
+
+    purgeVectorStores: (now: number): boolean => {
+      forgetStores.run(now - BOOKMARK_MS);
+      forgetFiles.run(now - BOOKMARK_MS);
+      return Number(dropExpired.run(now).changes) === BATCH;
+    },
+  };
+}
+
+/** A condition with a placeholder for each column, in their order. */
+function equal(columns: Readonly<Record<string, SQLInputValue>>): string {
+  return Object.keys(columns)
+    .map((name) => `${name} = ?`)
+    .join(' AND ');
+}
+
+function toRecord<T>(row: Row | undefined): T | undefined {
+  return row && (JSON.parse(String(row['about'])) as T);
+}
+
+/** Null: it does not expire. */
+function expiryIn(store: VectorStoreRecord): number | null {
+  const expiry = expiryOf(store);
+  return expiry === Infinity ? null : expiry;
+}

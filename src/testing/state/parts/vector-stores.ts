@@ -1,0 +1,270 @@
+import type { Tenant } from '../../../access/index.js';
+import {
+  BOOKMARK_MS,
+  type ClaimedFile,
+  NO_STORE_FILES,
+  type StoreBatch,
+  type StoreFile,
+  type VectorIndex,
+  type VectorStoreRecord,
+  type VectorStoreRecords,
+} from '../../../state/index.js';
+import { requireAlike, requireMatch, requireRejection } from '../assertions.js';
+import { part } from '../part.js';
+import { LEASE_MS, newTenant, START } from '../records.js';
+import type { TestedState } from '../tested-state.js';
+
+const SECONDS = START / 1000;
+
+function store(id: string, parts: Partial<VectorStoreRecord> = {}): VectorStoreRecord {
+  return {
+    ...{ id, createdAt: SECONDS, name: null, description: null, metadata: {}, expiresAfterDays: null },
+    ...{ lastActiveAt: SECONDS, embeddingModel: 'm', ...parts },
+  };
+}
+
+function file(storeId: string, fileId: string, parts: Partial<StoreFile> = {}): StoreFile {
+  return {
+    ...{ storeId, fileId, createdAt: SECONDS, batchId: null, attributes: {}, chunking: { size: 800, overlap: 400 } },
+    ...{ status: 'in_progress', error: null, bytes: 0, ...parts },
+  };
+}
+
+const DONE = { status: 'completed', error: null, bytes: 7 } as const;
+
+/** Vector stores and the files in them; files that wait are claimed by one at a time. */
+export const VECTOR_STORES = part(
+  'vectorStores',
+  'vector stores',
+  ({ open, it, beforeAll, beforeEach, afterEach, afterAll }) => {
+    let opened: TestedState;
+    let stores: VectorStoreRecords;
+    let vectors: VectorIndex;
+    let tenant: Tenant;
+
+    beforeAll(async () => {
+      opened = await open();
+      const { vectorStores, vectors: index } = opened.backend;
+      if (vectorStores === undefined || index === undefined) throw new Error('the backend has no VectorStoreRecords');
+      [stores, vectors] = [vectorStores, index];
+    });
+    beforeEach(() => (tenant = newTenant()));
+    // What waits would be claimed by the next case.
+    afterEach(async () => {
+      const { data } = await stores.list(tenant, { limit: 100, order: 'asc' });
+      for (const { id } of data) await stores.delete(tenant, id);
+    });
+    afterAll(() => opened.close());
+
+    const claim = async (most = 10): Promise<readonly ClaimedFile[]> => {
+      const now = opened.clock.now();
+      return stores.claim(most, now, now + LEASE_MS);
+    };
+    const only = async (): Promise<ClaimedFile> => {
+      const [first, ...others] = await claim();
+      requireAlike(others, []);
+      if (first === undefined) throw new Error('no file waits');
+      return first;
+    };
+    const listed = async (page: object = {}): Promise<readonly string[]> =>
+      (await stores.list(tenant, { limit: 10, order: 'asc', ...page })).data.map(({ id }) => id);
+    const filed = async (storeId: string, page: object = {}): Promise<readonly string[]> =>
+      (await stores.files(tenant, storeId, { limit: 10, order: 'asc', ...page })).data.map(({ fileId }) => fileId);
+
+    it('keep what they are told, and change what they are asked to', async () => {
+      const odd = store('s\0é"', { name: '\uD800', metadata: { a: '漢' }, description: "'; DROP" });
+      await stores.create(tenant, odd);
+      requireAlike(await stores.get(tenant, odd.id), odd);
+      const changed = { ...odd, name: 'New', expiresAfterDays: 3, lastActiveAt: SECONDS + 9 };
+      const change = { name: 'New', expiresAfterDays: 3, lastActiveAt: SECONDS + 9 };
+      requireAlike(await stores.change(tenant, odd.id, change), changed);
+      requireAlike(await stores.get(tenant, odd.id), changed);
+      requireAlike(await stores.change(tenant, 'unknown', {}), undefined);
+      requireAlike(await stores.get(tenant, 'unknown'), undefined);
+    });
+
+    it('are listed in both directions from cursors that may have been deleted a while ago', async () => {
+      for (const [index, id] of ['b', 'a', 'd', 'c'].entries()) {
+        await stores.create(tenant, store(id, { createdAt: SECONDS + Math.floor(index / 2) }));
+      }
+      requireAlike(await listed(), ['a', 'b', 'c', 'd']);
+      requireAlike(await listed({ order: 'desc', limit: 2 }), ['d', 'c']);
+      requireAlike(await listed({ after: 'a', limit: 2 }), ['b', 'c']);
+      requireAlike(await listed({ before: 'd', limit: 2 }), ['b', 'c']);
+      requireAlike(await listed({ order: 'desc', before: 'a' }), ['d', 'c', 'b']);
+      requireAlike((await stores.list(tenant, { limit: 3, order: 'asc' })).hasMore, true);
+      requireAlike((await stores.list(tenant, { limit: 4, order: 'asc' })).hasMore, false);
+      requireAlike(await stores.delete(tenant, 'b'), true);
+      requireAlike(await stores.delete(tenant, 'b'), false);
+      requireAlike(await listed({ after: 'b' }), ['c', 'd']);
+      await requireRejection(listed({ after: 'unknown' }), 'no such cursor');
+      opened.clock.advance(BOOKMARK_MS);
+      while (await stores.purge());
+      await requireRejection(listed({ after: 'b' }), 'no such cursor');
+    });
+
+    it('have files of one status or one batch, with their counts', async () => {
+      await stores.create(tenant, store('s'));
+      const batch: StoreBatch = { id: 'batch', storeId: 's', createdAt: SECONDS, isCancelled: false };
+      const [f, g] = [file('s', 'f', { attributes: { year: 1 } }), file('s', 'g', { batchId: 'batch' })];
+      requireAlike(await stores.add(tenant, 's', [f], null), true);
+      const later = file('s', 'h', { batchId: 'batch', createdAt: SECONDS + 1, ...DONE });
+      requireAlike(await stores.add(tenant, 's', [later, g], batch), true);
+      requireAlike(await stores.add(tenant, 'unknown', [file('unknown', 'f')], null), false);
+      requireAlike(await stores.file(tenant, 's', 'f'), f);
+      requireAlike(await stores.file(tenant, 's', 'unknown'), undefined);
+      requireAlike(await filed('s'), ['f', 'g', 'h']);
+      requireAlike(await filed('s', { batchId: 'batch' }), ['g', 'h']);
+      requireAlike(await filed('s', { status: 'completed' }), ['h']);
+      requireAlike(await filed('s', { status: 'in_progress', after: 'f' }), ['g']);
+      // A cursor need not be of the status.
+      requireAlike(await filed('s', { status: 'in_progress', before: 'h', order: 'asc' }), ['f', 'g']);
+      await requireRejection(filed('s', { after: 'unknown' }), 'no such cursor');
+      requireAlike(await stores.count(tenant, 's'), { ...NO_STORE_FILES, in_progress: 2, completed: 1, bytes: 7 });
+      requireAlike(await stores.count(tenant, 's', 'batch'), {
+        ...{ ...NO_STORE_FILES, in_progress: 1, completed: 1, bytes: 7 },
+      });
+      requireAlike(await stores.batch(tenant, 's', 'batch'), batch);
+      requireAlike(await stores.batch(tenant, 's', 'unknown'), undefined);
+      requireMatch(await stores.describe(tenant, 's', 'f', { year: 2 }), { attributes: { year: 2 } });
+      requireMatch(await stores.file(tenant, 's', 'f'), { attributes: { year: 2 } });
+      requireAlike(await stores.describe(tenant, 's', 'unknown', {}), undefined);
+    });
+
+    it('let go of files, which are cursors for a while', async () => {
+      for (const id of ['s', 't']) {
+        await stores.create(tenant, store(id));
+        await stores.add(tenant, id, [file(id, 'f'), file(id, 'g'), file(id, 'h')], null);
+      }
+      requireAlike((await stores.storesOf(tenant, 'g')).toSorted(), ['s', 't']);
+      requireAlike(await stores.detach(tenant, 's', 'g'), true);
+      requireAlike(await stores.detach(tenant, 's', 'g'), false);
+      requireAlike(await stores.storesOf(tenant, 'g'), ['t']);
+      requireAlike(await stores.file(tenant, 's', 'g'), undefined);
+      requireAlike(await filed('s', { after: 'g' }), ['h']);
+      requireAlike((await stores.count(tenant, 's')).in_progress, 2);
+      await stores.delete(tenant, 't');
+      requireAlike([await stores.storesOf(tenant, 'f'), await filed('t')], [['s'], []]);
+      // One that is added again is there again.
+      await stores.add(tenant, 's', [file('s', 'g')], null);
+      requireAlike(await filed('s'), ['f', 'g', 'h']);
+    });
+
+    it('show nothing to other tenants', async () => {
+      const other = newTenant();
+      await stores.create(tenant, store('s'));
+      const batch: StoreBatch = { id: 'batch', storeId: 's', createdAt: SECONDS, isCancelled: false };
+      await stores.add(tenant, 's', [file('s', 'f', { batchId: 'batch' })], batch);
+      requireAlike(await stores.get(other, 's'), undefined);
+      requireAlike(await stores.change(other, 's', { name: 'x' }), undefined);
+      requireAlike(await stores.delete(other, 's'), false);
+      requireAlike(await stores.add(other, 's', [file('s', 'g')], null), false);
+      requireAlike(await stores.file(other, 's', 'f'), undefined);
+      requireAlike(await stores.describe(other, 's', 'f', {}), undefined);
+      requireAlike(await stores.detach(other, 's', 'f'), false);
+      requireAlike(await stores.storesOf(other, 'f'), []);
+      requireAlike(await stores.batch(other, 's', 'batch'), undefined);
+      requireAlike(await stores.cancelBatch(other, 's', 'batch'), false);
+      requireAlike(await stores.count(other, 's'), NO_STORE_FILES);
+      const page = { limit: 10, order: 'asc' } as const;
+      requireAlike(await stores.list(other, page), { data: [], hasMore: false });
+      requireAlike(await stores.files(other, 's', page), { data: [], hasMore: false });
+      requireAlike((await stores.tenants()).includes(tenant), true);
+      requireAlike((await stores.tenants()).includes(other), false);
+    });
+
+    it('give each file that waits to one claim, the first that was added first, until its time is over', async () => {
+      await stores.create(tenant, store('s'));
+      await stores.add(tenant, 's', [file('s', 'g'), file('s', 'f')], null);
+      await stores.add(tenant, 's', [file('s', 'e'), file('s', 'done', DONE)], null);
+      const [first, ...rest] = [...(await claim(1)), ...(await claim(5)), ...(await claim(5))];
+      requireMatch(first, { tenant, storeId: 's', fileId: 'g', attempt: 1, chunking: { size: 800, overlap: 400 } });
+      requireAlike(
+        rest.map(({ fileId }) => fileId),
+        ['f', 'e'],
+      );
+      opened.clock.advance(LEASE_MS - 1);
+      requireAlike(await claim(), []);
+      requireAlike(first && (await stores.renew(first, opened.clock.now() + LEASE_MS)), true);
+      opened.clock.advance(1);
+      requireAlike(
+        (await claim()).map(({ fileId, attempt }) => [fileId, attempt]),
+        [
+          ['f', 2],
+          ['e', 2],
+        ],
+      );
+    });
+
+    it('take an outcome from the last claim alone', async () => {
+      await stores.create(tenant, store('s'));
+      await stores.add(tenant, 's', [file('s', 'f')], null);
+      const first = await only();
+      opened.clock.advance(LEASE_MS);
+      const second = await only();
+      requireAlike(second.attempt, 2);
+      requireAlike([await stores.renew(first, START), await stores.settle(first, DONE)], [false, false]);
+      await stores.describe(tenant, 's', 'f', { kept: true });
+      requireAlike(await stores.settle(second, DONE), true);
+      requireMatch(await stores.file(tenant, 's', 'f'), { ...DONE, attributes: { kept: true } });
+      requireAlike([await stores.settle(second, DONE), await claim()], [false, []]);
+      const error = { code: 'invalid_file', message: 'No.' };
+      await stores.add(tenant, 's', [file('s', 'f')], null);
+      const again = await only();
+      requireAlike(again.attempt, 1);
+      requireAlike(await stores.settle(again, { status: 'failed', error, bytes: 0 }), true);
+      requireMatch(await stores.file(tenant, 's', 'f'), { status: 'failed', error });
+    });
+
+    it('take no outcome of a file that was taken out, replaced, cancelled, or whose store is gone', async () => {
+      for (const id of ['s', 't']) await stores.create(tenant, store(id));
+      const batch: StoreBatch = { id: 'batch', storeId: 's', createdAt: SECONDS, isCancelled: false };
+      await stores.add(tenant, 's', [file('s', 'out'), file('s', 'again')], null);
+      await stores.add(tenant, 's', [file('s', 'cancelled', { batchId: 'batch' })], batch);
+      await stores.add(tenant, 't', [file('t', 'f')], null);
+      const claimed = await claim();
+      requireAlike(claimed.length, 4);
+      await stores.detach(tenant, 's', 'out');
+      await stores.add(tenant, 's', [file('s', 'again')], null);
+      requireMatch(await only(), { fileId: 'again', attempt: 2 });
+      requireAlike(await stores.cancelBatch(tenant, 's', 'batch'), true);
+      await stores.delete(tenant, 't');
+      for (const one of claimed) {
+        requireAlike([await stores.renew(one, START), await stores.settle(one, DONE)], [false, false]);
+      }
+      requireMatch(await stores.file(tenant, 's', 'cancelled'), { status: 'cancelled' });
+      requireMatch(await stores.batch(tenant, 's', 'batch'), { isCancelled: true });
+      requireAlike(await stores.count(tenant, 's', 'batch'), { ...NO_STORE_FILES, cancelled: 1 });
+      requireAlike(await claim(), []);
+    });
+
+    it('are purged of the documents of deleted files and stores, and of the files of stores that have expired', async () => {
+      await stores.create(tenant, store('s', { expiresAfterDays: 1 }));
+      for (const id of ['t', 'gone']) await stores.create(tenant, store(id));
+      const chunk = { position: 0, text: 'word', vector: Float32Array.of(1) };
+      for (const [storeId, fileId] of [
+        ['s', 'f'],
+        ['t', 'f'],
+        ['t', 'gone'],
+        ['gone', 'f'],
+      ] as const) {
+        await stores.add(tenant, storeId, [file(storeId, fileId, DONE)], null);
+        await vectors.append(tenant, storeId, fileId, [chunk]);
+        await vectors.publish(tenant, storeId, fileId, { attributes: {}, count: 1 });
+      }
+      const found = async (): Promise<readonly string[]> => {
+        const documents = await vectors.documents(tenant, ['s', 't', 'gone']);
+        return documents.map(({ storeId, fileId }) => `${storeId}/${fileId}`);
+      };
+      await stores.detach(tenant, 't', 'gone');
+      await stores.delete(tenant, 'gone');
+      while (await stores.purge());
+      requireAlike(await found(), ['s/f', 't/f']);
+      opened.clock.advance(86_400_000);
+      while (await stores.purge());
+      requireAlike(await found(), ['t/f']);
+      requireMatch(await stores.get(tenant, 's'), { id: 's' });
+      requireAlike(await stores.count(tenant, 's'), NO_STORE_FILES);
+    });
+  },
+);

@@ -1,0 +1,3 @@
+import { describeContract } from './describe-contract.js';
+
+describeContract('vectorStores');

@@ -1,0 +1,84 @@
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
+
+import { describe, expect, it } from '@jest/globals';
+import { toFile } from 'openai';
+
+import { exportState, importState, StateBackend } from '../../src/state/index.js';
+import { simulateEmbeddings } from '../../src/simulator/simulated-embeddings.js';
+import { ScriptedProvider } from '../../src/testing/index.js';
+import { type Service, startService } from '../support/service.js';
+import { EVERY_STATE, type TestState } from '../support/states.js';
+
+const POLL = { pollIntervalMs: 5 };
+
+/** A service whose model makes vectors, once `ahead` is over. */
+async function start(state: TestState, ahead: () => Promise<unknown> = async () => undefined): Promise<Service> {
+  const service = await startService({ providers: [ScriptedProvider], environment: state.environment });
+  service.app.get(ScriptedProvider).embed = async (request) => {
+    await ahead();
+    return simulateEmbeddings(request);
+  };
+  return service;
+}
+
+async function fill(service: Service): Promise<{ readonly storeId: string; readonly fileId: string }> {
+  const { vectorStores, files } = service.client();
+  const store = await vectorStores.create({ name: 'Rules', metadata: { a: 'b' } });
+  const file = await files.create({ file: await toFile(Buffer.from('Bees dance.'), 'a.txt'), purpose: 'assistants' });
+  await vectorStores.files.create(store.id, { file_id: file.id, attributes: { year: 2026 } });
+  return { storeId: store.id, fileId: file.id };
+}
+
+const DURABLE = EVERY_STATE.filter(({ state }) => state === 'sqlite' || state === 'postgres');
+
+describe.each(DURABLE)('vector stores in $state', ({ open }) => {
+  it('have a file indexed by the next process when the one before was stopped with it', async () => {
+    await using state = await open();
+    const reached = Promise.withResolvers<null>();
+    const stopped = Promise.withResolvers<null>();
+    const first = await start(state, async () => {
+      reached.resolve(null);
+      await stopped.promise;
+    });
+    const { storeId, fileId } = await fill(first);
+    await reached.promise;
+    const closing = first.close();
+    stopped.resolve(null);
+    await closing;
+    await using second = await start(state);
+    const { vectorStores } = second.client();
+    const indexed = await vectorStores.files.poll(storeId, fileId, POLL);
+    expect(indexed).toMatchObject({ status: 'completed', attributes: { year: 2026 } });
+    expect((await vectorStores.search(storeId, { query: 'bees' })).data).toHaveLength(1);
+  });
+});
+
+describe('an export', () => {
+  it('has vector stores, whose files are indexed anew where it is imported', async () => {
+    const [sqlite, postgres] = DURABLE;
+    if (sqlite === undefined || postgres === undefined) throw new Error('expected two kinds of states');
+    await using from = await sqlite.open();
+    await using to = await postgres.open();
+    const first = await start(from);
+    const { storeId, fileId } = await fill(first);
+    await first.client().vectorStores.files.poll(storeId, fileId, POLL);
+    const output = new PassThrough();
+    const written = text(output);
+    const moved = await exportState(first.app.get(StateBackend), output);
+    output.end();
+    await first.close();
+    expect(moved).toMatchObject({ files: 1, stores: 1 });
+    const second = await start(to);
+    const backend = second.app.get(StateBackend);
+    expect(await importState(backend, [await written] as never)).toMatchObject({ stores: 1, existing: 0 });
+    // Repeated, it changes nothing.
+    expect(await importState(backend, [await written] as never)).toMatchObject({ stores: 1, existing: 2 });
+    await second.close();
+    await using third = await start(to);
+    const { vectorStores } = third.client();
+    expect(await vectorStores.retrieve(storeId)).toMatchObject({ name: 'Rules', metadata: { a: 'b' } });
+    expect(await vectorStores.files.poll(storeId, fileId, POLL)).toMatchObject({ attributes: { year: 2026 } });
+    expect((await vectorStores.search(storeId, { query: 'bees' })).data).toHaveLength(1);
+  });
+});
