@@ -76,7 +76,7 @@ export function vectorStoreOperations(database: DatabaseSync) {
     WHERE owner = ? AND store_id = ? AND batch_id = ? AND status = 'in_progress' AND gone_at IS NULL`,
   );
   const waiting = database.prepare(
-    `SELECT f.place, f.about, t.name FROM vector_store_files f CROSS JOIN tenants t ON t.owner = f.owner
+    `SELECT f.place, f.about, (SELECT name FROM tenants WHERE owner = f.owner) AS name FROM vector_store_files f
     WHERE f.status = 'in_progress' AND f.gone_at IS NULL AND f.claimed_until <= ? ORDER BY f.place LIMIT ?`,
   );
   const claim = database.prepare(
