@@ -10,6 +10,9 @@ const NAME_OF_MEMBER = /^(?=.{1,32}$)[a-z]+(?:_[a-z]+)*$/;
 
 /** Kept, because compiling takes longer than reading most files. */
 const compiled = new WeakMap<object, ValidateFunction>();
+/** The last ones by the text of their schemas: one that is made for a file is made again when that is read again. */
+const recent = new Map<string, ValidateFunction>();
+const MOST_RECENT = 8;
 let loading: Promise<Ajv2020> | undefined;
 
 /**
@@ -84,9 +87,14 @@ export function faultsOf(error: unknown): readonly string[] {
 
 async function compile(schema: object): Promise<ValidateFunction> {
   const ajv = await (loading ??= load());
-  const validate = ajv.compile(schema);
+  const text = JSON.stringify(schema);
+  const validate = recent.get(text) ?? ajv.compile(schema);
   compiled.set(schema, validate);
-  // It would keep those that are made for one file, too.
+  recent.delete(text);
+  recent.set(text, validate);
+  const [oldest] = recent.keys();
+  if (recent.size > MOST_RECENT && oldest !== undefined) recent.delete(oldest);
+  // It would keep all of them.
   ajv.removeSchema(schema);
   return validate;
 }
