@@ -15,6 +15,9 @@ import { compileInput } from './tool-input.js';
 /** Names that every upstream could be told. */
 const NAME = /^[A-Za-z0-9_.-]{1,128}$/;
 
+/** The names of the methods with the decorator, by prototype: each start of a service would look at all methods of all its providers. */
+const markedNames = new WeakMap<object, readonly string[]>();
+
 /** A method with the decorator. */
 interface MarkedMethod {
   readonly options: ServerToolOptions;
@@ -93,7 +96,7 @@ export class OwnServers implements OnModuleInit {
     const wrappers = new Map(this.discovery.getProviders().map((wrapper) => [wrapper.instance as unknown, wrapper]));
     for (const [instance, wrapper] of wrappers) {
       if (typeof instance !== 'object' || instance === null) continue;
-      for (const key of this.scanner.getAllMethodNames(Object.getPrototypeOf(instance) as object | null)) {
+      for (const key of this.markedNamesOf(Object.getPrototypeOf(instance) as object | null)) {
         const method = (instance as Readonly<Record<string, unknown>>)[key] as ServerToolHandler<unknown>;
         const options = Reflect.getMetadata(SERVER_TOOL, method) as ServerToolOptions | undefined;
         if (options === undefined) continue;
@@ -105,6 +108,18 @@ export class OwnServers implements OnModuleInit {
       }
     }
     return found;
+  }
+
+  private markedNamesOf(prototype: object | null): readonly string[] {
+    if (prototype === null) return [];
+    const known = markedNames.get(prototype);
+    if (known !== undefined) return known;
+    const methods = prototype as Readonly<Record<string, object>>;
+    const names = this.scanner
+      .getAllMethodNames(prototype)
+      .filter((name) => Reflect.hasMetadata(SERVER_TOOL, methods[name] as object));
+    markedNames.set(prototype, names);
+    return names;
   }
 }
 
