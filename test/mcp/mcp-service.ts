@@ -48,7 +48,16 @@ export async function startMcp(
     providers: [...providers],
   }).compile();
   const log = CollectedLog.begin();
-  await module.init();
+  const dispose = async (): Promise<void> => {
+    log[Symbol.dispose]();
+    await rm(folder, { recursive: true });
+  };
+  try {
+    await module.init();
+  } catch (error) {
+    await dispose();
+    throw error;
+  }
   return {
     servers: module.get(McpServers),
     clock,
@@ -57,8 +66,7 @@ export async function startMcp(
     path,
     async [Symbol.asyncDispose]() {
       await module.close();
-      log[Symbol.dispose]();
-      await rm(folder, { recursive: true, force: true });
+      await dispose();
     },
   };
 }

@@ -1,3 +1,6 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import type { EnvironmentContext, JestEnvironmentConfig } from '@jest/environment';
@@ -38,6 +41,9 @@ export default class SharedEnvironment {
   private readonly patienceMs: number | undefined;
   private readonly console = globalThis.console;
   private readonly exit = Object.getOwnPropertyDescriptor(process, 'exit');
+  private readonly temporary = process.env['TMPDIR'];
+  /** Where the tests of the file make temporary folders. */
+  private directory = '';
   private leftovers: Leftovers<Circus.TestEntry> | undefined;
 
   constructor({ projectConfig }: JestEnvironmentConfig, { testPath }: EnvironmentContext) {
@@ -55,13 +61,17 @@ export default class SharedEnvironment {
     Logger.overrideLogger(false);
     // What services of earlier files left out is said to nobody.
     LineBudget.endAll();
+    this.directory = mkdtempSync(join(tmpdir(), 'antiphon-test-'));
+    // PostgreSQL runs as another user.
+    chmodSync(this.directory, 0o755);
+    process.env['TMPDIR'] = this.directory;
   }
 
   /** Circus waits for what this returns, except where a hook is added: there it catches only what is thrown at once. */
   handleTestEvent(event: Circus.Event, state: Circus.State): Promise<void> | undefined {
     if (event.name === 'add_hook') this.requireOwnHook(event.hookType, event.asyncError);
     // What a module opens when it is imported is the worker's, once.
-    if (event.name === 'run_start') this.leftovers = new Leftovers(this.patienceMs);
+    if (event.name === 'run_start') this.leftovers = new Leftovers(this.directory, this.patienceMs);
     if (event.name === 'test_start') this.leftovers?.look(null);
     if (event.name === 'test_done') this.leftovers?.look(event.test);
     return event.name === 'run_finish' ? this.failForLeftovers(state) : undefined;
@@ -72,6 +82,9 @@ export default class SharedEnvironment {
     globalThis.console = this.console;
     if (this.exit !== undefined) Object.defineProperty(process, 'exit', this.exit);
     this.moduleMocker.restoreAllMocks();
+    if (this.temporary === undefined) delete process.env['TMPDIR'];
+    else process.env['TMPDIR'] = this.temporary;
+    rmSync(this.directory, { recursive: true, force: true });
   }
 
   /** There is none: jest asks for the method and not for what it gives. */

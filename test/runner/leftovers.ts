@@ -1,6 +1,7 @@
-/** What a test opens and leaves open: servers, sockets, child processes, threads, timers, and listeners on `process`. */
+/** What a test opens and leaves open: servers, sockets, child processes, threads, timers, listeners on `process`, and folders. */
 import { ChildProcess } from 'node:child_process';
 import { subscribe } from 'node:diagnostics_channel';
+import { readdirSync } from 'node:fs';
 import { Server, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
@@ -17,19 +18,26 @@ interface Found<Owner> {
 
 /** Watches one file: asked after every test, it knows which of them opened what is still open at the end. */
 export class Leftovers<Owner extends object> {
-  private readonly before = new WeakSet(openThings());
+  private readonly before: WeakSet<object>;
   private readonly timersBefore = countTimers();
   /** Weak: what a test closes would keep its whole service until the file ends. */
   private readonly owners = new WeakMap<object, Owner | null>();
   /** Since whom so many timers more than before were never fewer again. */
   private timerOwners: (Owner | null)[] = [];
+  private readonly known = new Map<string, Folder>();
 
-  constructor(private readonly patienceMs = PATIENCE_MS) {}
+  /** `directory`: where the tests make their folders. */
+  constructor(
+    private readonly directory: string,
+    private readonly patienceMs = PATIENCE_MS,
+  ) {
+    this.before = new WeakSet(this.open());
+  }
 
   /** Remembers what is open now and was not when it was last asked: it belongs to `owner`. */
   look(owner: Owner | null): void {
-    const open = openThings();
-    for (const thing of open) if (!this.before.has(thing) && !this.owners.has(thing)) this.owners.set(thing, owner);
+    for (const thing of this.open())
+      if (!this.before.has(thing) && !this.owners.has(thing)) this.owners.set(thing, owner);
     const timers = Math.max(0, countTimers() - this.timersBefore);
     this.timerOwners.length = Math.min(this.timerOwners.length, timers);
     while (this.timerOwners.length < timers) this.timerOwners.push(owner);
@@ -40,7 +48,7 @@ export class Leftovers<Owner extends object> {
     const deadline = performance.now() + this.patienceMs;
     for (;;) {
       this.look(null);
-      const left = openThings().filter((thing) => !this.before.has(thing));
+      const left = this.open().filter((thing) => !this.before.has(thing));
       if ((left.length === 0 && this.timerOwners.length === 0) || performance.now() > deadline) {
         const timers = this.timerOwners.map((owner) => ({ what: 'a timer', owner }));
         return [...left.map((thing) => ({ what: describe(thing), owner: this.owners.get(thing) ?? null })), ...timers];
@@ -48,6 +56,25 @@ export class Leftovers<Owner extends object> {
       await sleep(LOOK_MS, undefined, { ref: false });
     }
   }
+
+  private open(): readonly object[] {
+    return [...openThings(), ...this.folders()];
+  }
+
+  private folders(): readonly Folder[] {
+    // Others are caches of programs that tests run.
+    const names = readdirSync(this.directory).filter((name) => name.startsWith('antiphon-'));
+    return names.map((name) => {
+      const folder = this.known.get(name) ?? new Folder(name);
+      this.known.set(name, folder);
+      return folder;
+    });
+  }
+}
+
+/** A folder in the one for temporary files. */
+class Folder {
+  constructor(readonly name: string) {}
 }
 
 /** A listener on `process`: the same function may listen to more than one event. */
@@ -101,6 +128,7 @@ function describe(thing: unknown): string {
   if (thing instanceof ChildProcess) return `the process ${thing.pid ?? ''}: ${thing.spawnargs.join(' ')}`;
   if (typeof thing === 'object' && thing !== null && 'event' in thing)
     return `a listener on process for ${String((thing as Listener).event)}: ${String((thing as Listener).listener)}`;
+  if (thing instanceof Folder) return `the folder ${thing.name}`;
   if (threads.has(thing as Worker)) return 'a thread';
   return `a ${(thing as object).constructor.name}`;
 }

@@ -253,6 +253,11 @@ describe('what a test leaves open', () => {
       "process.on('SIGUSR2', function listener() {});",
       'a listener on process for SIGUSR2',
     ],
+    'a temporary folder': [
+      "import { mkdtempSync } from 'node:fs'; import { tmpdir } from 'node:os'; import { join } from 'node:path';",
+      "mkdtempSync(join(tmpdir(), 'antiphon-one-'));",
+      'the folder antiphon-one-',
+    ],
   };
   const spec = Object.entries(OPENINGS).map(
     ([name, [imports, opening]]) => `${imports}\nit('opens ${name}', async () => {\n${opening}\n});`,

@@ -57,7 +57,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const testing = await builder.compile();
   const app = testing.createNestApplication<NestFastifyApplication>(createAdapter(), { logger: false });
   try {
-    await configureApp(app);
+    // The services of a process are closed by its tests.
+    await configureApp(app, { signals: false });
     await app.listen(0, '127.0.0.1');
   } catch (error) {
     // What has started before it failed would go on.
