@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -231,6 +231,21 @@ describe('a spec that shares the modules of its worker', () => {
     const spec = "import { it } from '@jest/globals'; it('this', () => undefined); it('that', () => undefined);";
     const { assertionResults } = only(await run({ 'one.spec.ts': spec }, ['-t', 'that']));
     expect(assertionResults.map(({ status }) => status)).toEqual(['pending', 'passed']);
+  });
+});
+
+describe('a thread of a spec', () => {
+  it('reads TypeScript, which the next one finds without types', async () => {
+    const own = await mkdtemp(join(directory, 'threads-'));
+    await writeFile(join(own, 'thread.ts'), "const text: string = 'read'; console.log(text);");
+    const start = "new (await import('node:worker_threads')).Worker(new URL('thread.ts', import.meta.url));";
+    await writeFile(join(own, 'main.mjs'), start);
+    const env = { ...process.env, ANTIPHON_CACHE: own, NODE_COMPILE_CACHE: undefined };
+    const node = [`--import=${join(HERE, 'typescript.ts')}`, join(own, 'main.mjs')];
+    const { stdout } = await promisify(execFile)(process.execPath, node, { env });
+    expect(stdout).toBe('read\n');
+    const kept = await readdir(join(own, 'tests'));
+    expect(kept.filter((name) => name.endsWith('.stripped.js'))).toHaveLength(1);
   });
 });
 

@@ -7,7 +7,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from '
 import { createRequire, enableCompileCache, registerHooks, stripTypeScriptTypes } from 'node:module';
 import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { isMainThread } from 'node:worker_threads';
+import { isMainThread, threadId } from 'node:worker_threads';
 
 import type * as swc from '@swc/core';
 
@@ -30,7 +30,9 @@ const SEED = createHash('sha256').update(VERSION.join('\n')).digest('hex');
 /** Where the source map of a module lies, by the module's URL. */
 export const sourceMaps = new Map<string, string>();
 
-enableCompileCache(join(CACHE, 'compiled'));
+// Threads are told before this file is read again, which Node would else strip of its types and compile for each of them.
+process.env['NODE_COMPILE_CACHE'] ??= join(CACHE, 'compiled');
+enableCompileCache(process.env['NODE_COMPILE_CACHE']);
 
 registerHooks({
   resolve: (specifier, context, next) => {
@@ -57,28 +59,47 @@ function transform(url: string): string {
   const name = basename(url);
   const path = join(CACHE, createHash('sha256').update(SEED).update(name).update(source).digest('hex'));
   sourceMaps.set(url, `${path}.map`);
+  return readIfThere(`${path}.js`) ?? (isMainThread ? compile(source, name, path) : strip(source, path));
+}
+
+function readIfThere(path: string): string | undefined {
   try {
-    return readFileSync(`${path}.js`, 'utf8');
+    return readFileSync(path, 'utf8');
   } catch {
-    // A thread keeps nothing, and has no decorators: its process may have given up its rights, and SWC is not made to be loaded then.
-    if (!isMainThread) return stripTypeScriptTypes(source, { mode: 'transform', sourceMap: true, sourceUrl: url });
-    const { transformSync } = require('@swc/core') as typeof swc;
-    const { code, map } = transformSync(source, {
-      ...(SWC_OPTIONS as swc.Options),
-      sourceMaps: true,
-      filename: name,
-      sourceFileName: name,
-    });
-    writeWhole(`${path}.map`, map ?? '');
-    writeWhole(`${path}.js`, code);
-    return code;
+    return undefined;
   }
+}
+
+function compile(source: string, name: string, path: string): string {
+  const { transformSync } = require('@swc/core') as typeof swc;
+  const { code, map } = transformSync(source, {
+    ...(SWC_OPTIONS as swc.Options),
+    sourceMaps: true,
+    filename: name,
+    sourceFileName: name,
+  });
+  writeWhole(`${path}.map`, map ?? '');
+  writeWhole(`${path}.js`, code);
+  return code;
+}
+
+/** For threads, which have no decorators: SWC is not made to be loaded in them. */
+function strip(source: string, path: string): string {
+  const kept = readIfThere(`${path}.stripped.js`);
+  if (kept !== undefined) return kept;
+  const code = stripTypeScriptTypes(source, { mode: 'transform', sourceMap: true });
+  try {
+    writeWhole(`${path}.stripped.js`, code);
+  } catch {
+    // The process has given up its rights.
+  }
+  return code;
 }
 
 /** Another worker may write the same file, and yet another read it. */
 function writeWhole(path: string, text: string): void {
   mkdirSync(CACHE, { recursive: true });
-  const draft = `${path}.${process.pid}`;
+  const draft = `${path}.${process.pid}-${threadId}`;
   writeFileSync(draft, text);
   renameSync(draft, path);
 }
