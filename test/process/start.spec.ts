@@ -6,11 +6,11 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import OpenAI from 'openai';
 
 import { freePorts } from '../support/free-ports.js';
-import { endProcesses, type Exit, runToEnd, startProcess } from '../support/process-service.js';
+import { endProcesses, type Exit, runToEnd, type ServiceProcess, startProcess } from '../support/process-service.js';
 
 const STACK = /\n\s+at |node_modules|file:\/\//;
 
@@ -22,11 +22,23 @@ function expectRefusal(exit: Exit, lines: readonly RegExp[]): void {
   expect(written).toEqual(lines.map((line) => expect.stringMatching(line)));
 }
 
-afterEach(endProcesses);
+function expectLatency(output: string, latency: string): void {
+  expect(output.split('\n').filter((text) => text.includes('Latency: '))).toEqual([
+    expect.stringMatching(new RegExp(`${RegExp.escape(`Latency: ${latency}`)}$`)),
+  ]);
+}
 
 describe('a start without any configuration', () => {
+  let service: ServiceProcess;
+
+  beforeAll(async () => {
+    service = await startProcess();
+    await service.written(/^Try: .*\n/m);
+  });
+  afterAll(endProcesses);
+
   it('listens on the loopback interface and answers the SDK', async () => {
-    const { origin } = await startProcess();
+    const { origin } = service;
     expect(new URL(origin).hostname).toBe('127.0.0.1');
     const client = new OpenAI({ apiKey: 'none', baseURL: `${origin}/v1`, maxRetries: 0 });
     const introduction = await client.responses.create({ model: 'gpt-5', input: 'Hello' });
@@ -39,6 +51,33 @@ describe('a start without any configuration', () => {
     expect(final.output_text).toBe(response.output_text);
   });
 
+  it('says where it listens, what answers, where state is and what to try', async () => {
+    const { origin, output } = service;
+    const lines = output().split('\n');
+    expect(lines.slice(lines.indexOf(`Antiphon listens on ${origin}`)).slice(0, 5)).toEqual([
+      `Antiphon listens on ${origin}`,
+      'Models: the simulator (output is synthetic)',
+      'Latency: instant (no waiting: measures the service, not a model); background turns: 500/20',
+      'State: memory (lost when this process ends)',
+      `Try: curl ${origin}/v1/responses -H 'content-type: application/json' -d '{"model": "gpt-5", "input": "Hello!"}'`,
+    ]);
+  });
+
+  it('names the latency of the simulator: instant', () => {
+    expectLatency(
+      service.output(),
+      'instant (no waiting: measures the service, not a model); background turns: 500/20',
+    );
+  });
+
+  it('warns that it is open', () => {
+    expect(service.output()).toContain('no API_KEYS: the service is open, and only this machine can use it');
+  });
+});
+
+describe('a start with the simulator', () => {
+  afterEach(endProcesses);
+
   it('does not load what fetch and WebSocket of Node are made of', async () => {
     const say = `process.once('exit', () => console.log('loaded: ' + process.moduleLoadList.filter((name) => /undici|zlib$/.test(name))))`;
     const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(say)}`;
@@ -49,35 +88,18 @@ describe('a start without any configuration', () => {
     expect(stdout).not.toMatch(/^loaded: .*undici/m);
   });
 
-  it('says where it listens, what answers, where state is and what to try', async () => {
-    const { origin, exited, kill } = await startProcess();
-    kill('SIGTERM');
-    const { stdout } = await exited;
-    const lines = stdout.split('\n');
-    expect(lines.slice(lines.indexOf(`Antiphon listens on ${origin}`)).slice(0, 5)).toEqual([
-      `Antiphon listens on ${origin}`,
-      'Models: the simulator (output is synthetic)',
-      'Latency: instant (no waiting: measures the service, not a model); background turns: 500/20',
-      'State: memory (lost when this process ends)',
-      `Try: curl ${origin}/v1/responses -H 'content-type: application/json' -d '{"model": "gpt-5", "input": "Hello!"}'`,
-    ]);
-  });
-
   it.each([
-    ['instant', {}, 'Latency: instant (no waiting: measures the service, not a model); background turns: 500/20'],
     [
       'another one',
       { SIMULATOR_LATENCY: 'realistic', SIMULATOR_SPEED: '2' },
-      'Latency: realistic; background turns: 500/20; speed: 2',
+      'realistic; background turns: 500/20; speed: 2',
     ],
-    ['a custom one', { SIMULATOR_LATENCY: '300/20/0' }, 'Latency: 300/20/0; background turns: 500/20'],
-  ])('names the latency of the simulator: %s', async (_, environment, line) => {
+    ['a custom one', { SIMULATOR_LATENCY: '300/20/0' }, '300/20/0; background turns: 500/20'],
+  ])('names its latency: %s', async (_, environment, latency) => {
     const { exited, kill } = await startProcess(environment);
     kill('SIGTERM');
     const { stdout } = await exited;
-    expect(stdout.split('\n').filter((text) => text.includes('Latency: '))).toEqual([
-      expect.stringMatching(new RegExp(`${RegExp.escape(line)}$`)),
-    ]);
+    expectLatency(stdout, latency);
   });
 
   it('names scripted models, with a request that one of them answers', async () => {
@@ -97,16 +119,11 @@ describe('a start without any configuration', () => {
     await exited;
     await rm(folder, { recursive: true });
   });
-
-  it('warns that it is open', async () => {
-    const { exited, kill } = await startProcess();
-    kill('SIGTERM');
-    const { stdout, stderr } = await exited;
-    expect(stdout + stderr).toContain('no API_KEYS: the service is open, and only this machine can use it');
-  });
 });
 
 describe('a start that cannot be', () => {
+  afterEach(endProcesses);
+
   it('says in one clear line that the port is taken', async () => {
     const { port } = await startProcess();
     const exit = await runToEnd({ PORT: String(port) });
@@ -146,6 +163,8 @@ describe('a start that cannot be', () => {
 });
 
 describe('a variable that nothing reads', () => {
+  afterEach(endProcesses);
+
   it('is named with what is meant, never with its value', async () => {
     const { exited, kill } = await startProcess({ LOG_LEVL: 'secret-level', API_KEY: 'secret-key' });
     kill('SIGTERM');
@@ -164,6 +183,8 @@ describe('a variable that nothing reads', () => {
 });
 
 describe('a public address', () => {
+  afterEach(endProcesses);
+
   it('may be open when the operator says so', async () => {
     const { client, exited, kill } = await startProcess({ HOST: '0.0.0.0', ALLOW_OPEN: 'true' });
     const answer = await client.post('{"model":"gpt-4.1","input":"Hi"}', { host: 'antiphon.example.com' });
@@ -181,6 +202,8 @@ describe('a public address', () => {
 });
 
 describe('what a run writes', () => {
+  afterEach(endProcesses);
+
   const KEYS = ['plain-secret-1f2e', 'other-secret-3d4c'];
 
   it.each(['verbose', 'log'])('never holds a key at LOG_LEVEL=%s', async (LOG_LEVEL) => {
