@@ -6,6 +6,7 @@ import type { Tenant } from '../access/index.js';
 import { Environment } from '../config/index.js';
 import { ApiError, IdGenerator } from '../protocol/index.js';
 import {
+  type EndedFile,
   type FilePage,
   type FileQuota,
   type FileRecord,
@@ -14,6 +15,7 @@ import {
   observeCalls,
   type Page,
   PIECE_BYTES,
+  Retention,
   StateCallObserver,
   StoreUnavailableError,
   toHash,
@@ -46,7 +48,10 @@ export interface NewFile extends FileDescription {
   readonly content: AsyncIterable<Uint8Array>;
 }
 
-/** Is told of a file that its tenant has deleted, before the answer. */
+/**
+ * Is told of a file that its tenant has deleted, before the answer, and of one that has expired, with the next purge (PURGE_INTERVAL_MS). It is told
+ * again, with the next purge, where it rejects and where the process dies; replicas may tell at the same time.
+ */
 export type DeletionListener = (tenant: Tenant, fileId: string) => Promise<void>;
 
 /**
@@ -61,6 +66,7 @@ export class FilesService {
 
   constructor(
     library: LibraryBackend,
+    retention: Retention,
     private readonly environment: Environment,
     private readonly ids: IdGenerator,
     private readonly clock: Clock,
@@ -68,6 +74,9 @@ export class FilesService {
   ) {
     const { files } = library;
     this.kept = files && observeCalls(files, 'files', observer);
+    if (this.kept === undefined) return;
+    retention.add(() => this.tellOfEnded());
+    retention.add(() => this.store.purge());
   }
 
   /** Whether a database keeps files. */
@@ -87,7 +96,7 @@ export class FilesService {
     return { bytes: this.environment.FILES_MAX_BYTES, files: this.environment.FILES_MAX_COUNT };
   }
 
-  /** Calls a function for each file that is deleted from now on; its errors are logged. */
+  /** Calls a function for each file that is deleted or has expired from now on. Its content is freed once all such functions have resolved. */
   onDeleted(listener: DeletionListener): void {
     this.listeners.add(listener);
   }
@@ -169,15 +178,32 @@ export class FilesService {
   async delete(tenant: Tenant, fileId: string): Promise<void> {
     const { store } = this;
     if (!(await store.delete(tenant, fileId))) throw ApiError.notFound('File', fileId);
-    for (const listener of this.listeners) {
-      await listener(tenant, fileId).catch((error: unknown) => this.logger.error(`${fileId} was deleted`, error));
-    }
+    await this.tell({ tenant, id: fileId });
     await this.free();
   }
 
   /** Frees what was deleted, and what has expired meanwhile. */
   async free(): Promise<void> {
     while (await this.store.purge());
+  }
+
+  /** Tells of a batch of files that have ended; whether there may be more that can be told of. */
+  private async tellOfEnded(): Promise<boolean> {
+    let isTold = false;
+    for (const file of await this.store.ended()) isTold = (await this.tell(file)) || isTold;
+    return isTold;
+  }
+
+  /** Tells of a file that has ended, and lets it be freed. False where a listener has failed. */
+  private async tell(file: EndedFile): Promise<boolean> {
+    try {
+      for (const listener of this.listeners) await listener(file.tenant, file.id);
+    } catch (error) {
+      this.logger.error(`what was made of ${file.id} remains until the next purge`, error);
+      return false;
+    }
+    await this.store.release(file);
+    return true;
   }
 
   /** The content of a file, piece by piece. Throws ApiError 404, and StoreUnavailableError when it is deleted meanwhile. */

@@ -66,6 +66,12 @@ export interface FileUsage {
 /** What a tenant may have stored. */
 export type FileQuota = FileUsage;
 
+/** A file that was deleted, or has expired. */
+export interface EndedFile {
+  readonly tenant: Tenant;
+  readonly id: string;
+}
+
 /** A file does not fit: nothing of it is stored. */
 export class FileQuotaError extends StateError {
   override readonly name = 'FileQuotaError';
@@ -86,7 +92,8 @@ export class FileQuotaError extends StateError {
 
 /**
  * Files of tenants. A content is written as a draft, piece by piece, which nobody sees until it becomes a file or a part of an upload. Pieces are
- * counted: each is freed with the last content that has it. What has expired or was deleted is invisible at once, and freed by `purge`.
+ * counted: each is freed with the last content that has it. What has expired or was deleted is invisible at once, and freed by `purge`, a file
+ * once it is released.
  * All methods throw StoreUnavailableError.
  */
 export abstract class FileStore {
@@ -155,6 +162,12 @@ export abstract class FileStore {
 
   /** Cancels an upload, whose parts go. False unless it is pending. */
   abstract cancel(tenant: Tenant, uploadId: string): Promise<boolean>;
+
+  /** A batch of the files of all tenants that have ended and are not released, in the order of their ends. */
+  abstract ended(): Promise<readonly EndedFile[]>;
+
+  /** Lets `purge` free a file that has ended. A file that is not there, or has not ended, stays as it is. */
+  abstract release(file: EndedFile): Promise<void>;
 
   /** Frees a batch of what has expired or was deleted; whether there may be more. */
   abstract purge(): Promise<boolean>;

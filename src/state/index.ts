@@ -18,6 +18,7 @@ export * from './response-store.js';
 export * from './response-store.js';
 export * from './notices.js';
 export * from './write-lock.js';
+export { Retention } from './retention.js';
 export * from './secret-store.js';
 export * from './session-store.js';
 export * from './shared-limits.js';

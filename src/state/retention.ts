@@ -7,19 +7,25 @@ import { OutageLog } from '../logging/index.js';
 import { Clock, type Timer } from '../time/index.js';
 import { inOneLine } from './errors.js';
 import { ResponseStore } from './response-store.js';
-import { LibraryBackend, StateBackend } from './state-backend.js';
+import { StateBackend } from './state-backend.js';
 import { DAY_MS } from './usage-store.js';
 
-/** Frees expired responses and files, and usage after USAGE_RETENTION_DAYS, every PURGE_INTERVAL_MS, in batches, so that turns continue in between. */
+/** Frees what has expired; whether there may be more. */
+export type Purge = () => Promise<boolean>;
+
+/**
+ * Frees what has expired every PURGE_INTERVAL_MS, in batches, so that turns continue in between: responses, usage after USAGE_RETENTION_DAYS,
+ * and what others have added.
+ */
 @Injectable()
 export class Retention implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly outages = new OutageLog(new Logger(Retention.name));
+  private readonly added: Purge[] = [];
   private timer: Timer | null = null;
 
   constructor(
     private readonly store: ResponseStore,
     private readonly backend: StateBackend,
-    private readonly library: LibraryBackend,
     private readonly clock: Clock,
     private readonly environment: Environment,
   ) {}
@@ -33,22 +39,25 @@ export class Retention implements OnApplicationBootstrap, OnApplicationShutdown 
     this.timer = null;
   }
 
+  /** Purges something else as well, behind what was added before. */
+  add(purgeBatch: Purge): void {
+    this.added.push(purgeBatch);
+  }
+
   private async purge(): Promise<void> {
     try {
       await this.purgeAll(() => this.store.purge());
       const { usage } = this.backend;
       const keptSince = this.clock.now() - this.environment.USAGE_RETENTION_DAYS * DAY_MS;
       if (usage !== undefined) await this.purgeAll(() => usage.purge(keptSince));
-      const { files, vectorStores } = this.library;
-      if (files !== undefined) await this.purgeAll(() => files.purge());
-      if (vectorStores !== undefined) await this.purgeAll(() => vectorStores.purge());
+      for (const purgeBatch of this.added) await this.purgeAll(purgeBatch);
     } catch (error) {
       this.outages.warn('what has expired was not purged', inOneLine(error));
     }
     this.timer?.refresh();
   }
 
-  private async purgeAll(purgeBatch: () => Promise<boolean>): Promise<void> {
+  private async purgeAll(purgeBatch: Purge): Promise<void> {
     while (this.timer !== null && (await purgeBatch())) await nextLoopTurn();
   }
 }

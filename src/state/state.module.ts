@@ -90,6 +90,7 @@ function observed(
     EventLog,
     JobQueue,
     RunNotices,
+    Retention,
   ],
 })
 export class StateModule {}

@@ -3,6 +3,7 @@ import type { Clock } from '../../time/index.js';
 import { BOOKMARK_MS } from '../bookmark.js';
 import { StoreUnavailableError, UnknownCursorError } from '../errors.js';
 import {
+  type EndedFile,
   type FilePage,
   type FilePiece,
   type FileQuota,
@@ -34,6 +35,8 @@ interface Content {
   record: FileRecord | null;
   /** Of a part. */
   uploadId: string | null;
+  /** Of a file that has ended: whether it may be freed. */
+  isReleased: boolean;
 }
 
 /** Files in memory. They are not dropped for others: what does not fit is refused. */
@@ -195,10 +198,24 @@ export class MemoryFileStore extends FileStore {
     return true;
   }
 
+  override async ended(): Promise<readonly EndedFile[]> {
+    return [...this.contents.values()]
+      .filter((content) => content.record !== null && !content.isReleased && !this.isAlive(content))
+      .sort((a, b) => a.expiresAt - b.expiresAt)
+      .map(({ tenant, id }) => ({ tenant, id }));
+  }
+
+  override async release({ tenant, id }: EndedFile): Promise<void> {
+    const content = this.contents.get(tenantKey(tenant, id));
+    if (content !== undefined && content.record !== null && !this.isAlive(content)) content.isReleased = true;
+  }
+
   override async purge(): Promise<boolean> {
     const now = this.clock.now();
     for (const [key, { upload }] of this.uploads) if (upload.expiresAt <= now) this.uploads.delete(key);
-    for (const content of [...this.contents.values()]) if (!this.isAlive(content)) this.free(content);
+    for (const content of [...this.contents.values()]) {
+      if (!this.isAlive(content) && (content.record === null || content.isReleased)) this.free(content);
+    }
     return false;
   }
 
@@ -226,7 +243,7 @@ export class MemoryFileStore extends FileStore {
   }
 
   private add(tenant: Tenant, id: string): Content {
-    const content = { tenant, id, pieces: [], bytes: 0, expiresAt: 0, record: null, uploadId: null };
+    const content = { tenant, id, pieces: [], bytes: 0, expiresAt: 0, record: null, uploadId: null, isReleased: false };
     this.contents.set(tenantKey(tenant, id), content);
     return content;
   }

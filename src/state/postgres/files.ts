@@ -3,6 +3,7 @@ import type { Clock } from '../../time/index.js';
 import { BOOKMARK_MS } from '../bookmark.js';
 import { StoreUnavailableError, UnknownCursorError } from '../errors.js';
 import {
+  type EndedFile,
   type FilePage,
   type FilePiece,
   type FileQuota,
@@ -12,7 +13,7 @@ import {
   requireRoom,
   type UploadRecord,
 } from '../file-store.js';
-import { toKey } from '../keys.js';
+import { isDigest, toKey } from '../keys.js';
 import type { Page } from '../page.js';
 import type { Database, RunStatement } from './database.js';
 import { tenantOf } from './moved-rows.js';
@@ -25,6 +26,7 @@ import {
   CHANGE_UPLOAD,
   DROP_PARTS,
   DROP_PIECES,
+  ENDED,
   EXPIRE,
   FIND,
   FIND_UPLOAD,
@@ -36,6 +38,7 @@ import {
   LOCK,
   PARTS,
   PIECE,
+  RELEASE,
   SHOW,
   TO_PART,
   USED,
@@ -82,7 +85,7 @@ export class PostgresFileStore extends FileStore {
       if (row?.bytes !== record.bytes) throw new StoreUnavailableError('the draft of a file is gone');
       // Its bytes count already.
       await this.requireRoom(run, tenant, { bytes: 0, files: 1 }, quota);
-      await run(SHOW, toShown(row.content, record));
+      await run(SHOW, toShown(row.content, tenant, record));
     });
   }
 
@@ -94,7 +97,7 @@ export class PostgresFileStore extends FileStore {
   override async list(tenant: Tenant, page: FilePage): Promise<Page<FileRecord>> {
     const { limit, order, after, purpose } = page;
     const [cursor] = after === undefined ? [] : await this.database.repeatable(FIND, [toKey(tenant), toKey(after)]);
-    if (after !== undefined && cursor?.kind !== 'file') throw new UnknownCursorError(page);
+    if (after !== undefined && cursor?.kind !== 'file' && cursor?.kind !== 'ended') throw new UnknownCursorError(page);
     const [sign, direction] = order === 'asc' ? ['>', 'ASC'] : ['<', 'DESC'];
     const select = adHoc<readonly unknown[], Pick<FileRow, 'about'>>(
       `SELECT about FROM antiphon.files
@@ -178,7 +181,7 @@ export class PostgresFileStore extends FileStore {
       if (row === undefined) throw new Error('a file was not stored');
       let position = 0;
       for (const { content } of joined) position += (await run(JOIN, [row.content, position, content])).length;
-      await run(SHOW, toShown(row.content, record));
+      await run(SHOW, toShown(row.content, tenant, record));
       await run(DROP_PARTS, [toKey(tenant), toKey(uploadId)]);
       await this.change(run, tenant, { ...upload, status: 'completed', file: record });
       return true;
@@ -193,6 +196,18 @@ export class PostgresFileStore extends FileStore {
       await this.change(run, tenant, { ...upload, status: 'cancelled' });
       return true;
     });
+  }
+
+  override async ended(): Promise<readonly EndedFile[]> {
+    const rows = await this.database.repeatable(ENDED, [this.clock.now()]);
+    return rows.map((row) => {
+      const { id, tenant = row.owner as Tenant } = readAbout(row);
+      return { tenant, id };
+    });
+  }
+
+  override async release({ tenant, id }: EndedFile): Promise<void> {
+    await this.database.repeatable(RELEASE, this.at(tenant, id));
   }
 
   override async purge(): Promise<boolean> {
@@ -233,11 +248,22 @@ export class PostgresFileStore extends FileStore {
   }
 }
 
-function toShown(content: string, record: FileRecord) {
+function toShown(content: string, tenant: Tenant, record: FileRecord) {
   const { createdAt, expiresAt, purpose, bytes } = record;
-  return [content, createdAt, expiresAt ?? NEVER, purpose, JSON.stringify(record), bytes] as const;
+  const about: About = isDigest(toKey(tenant)) ? { ...record, tenant } : record;
+  return [content, createdAt, expiresAt ?? NEVER, purpose, JSON.stringify(about), bytes] as const;
 }
 
-function toRecord({ about }: Pick<FileRow, 'about'>): FileRecord {
-  return JSON.parse(about ?? '') as FileRecord;
+/** What is stored of a file, with its tenant where the key of that is a digest. */
+interface About extends FileRecord {
+  readonly tenant?: Tenant;
+}
+
+function readAbout({ about }: Pick<FileRow, 'about'>): About {
+  return JSON.parse(about ?? '') as About;
+}
+
+function toRecord(row: Pick<FileRow, 'about'>): FileRecord {
+  const { tenant: _, ...record } = readAbout(row);
+  return record;
 }

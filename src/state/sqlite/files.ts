@@ -2,6 +2,7 @@ import type { Tenant } from '../../access/index.js';
 import type { Clock } from '../../time/index.js';
 import { StoreUnavailableError, UnknownCursorError } from '../errors.js';
 import {
+  type EndedFile,
   type FilePage,
   type FilePiece,
   type FileQuota,
@@ -103,6 +104,14 @@ export class SqliteFileStore extends FileStore {
 
   override cancel(tenant: Tenant, uploadId: string): Promise<boolean> {
     return this.thread.call('cancelUpload', tenant, uploadId, this.clock.now());
+  }
+
+  override ended(): Promise<readonly EndedFile[]> {
+    return this.thread.call('endedFiles', this.clock.now());
+  }
+
+  override release(file: EndedFile): Promise<void> {
+    return this.thread.call('releaseFile', file, this.clock.now());
   }
 
   override purge(): Promise<boolean> {

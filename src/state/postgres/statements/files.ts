@@ -1,7 +1,7 @@
 import type { FileUsage } from '../../file-store.js';
 import { prepared } from '../statement.js';
 
-/** Pieces that one purge frees at most, and files that it forgets. */
+/** Pieces that one purge frees at most, and files that it forgets; files in a batch of those that have ended. */
 export const BATCH = 64;
 
 /** A content or an upload. */
@@ -32,8 +32,9 @@ export const ADD = prepared<ById, never>(
   ON CONFLICT (owner, id) DO NOTHING`,
 );
 
-/** A row of the table, without its keys. */
+/** A row of the table. */
 export interface FileRow {
+  readonly owner: string;
   readonly content: string;
   readonly kind: string;
   readonly created_at: number;
@@ -44,7 +45,7 @@ export interface FileRow {
 
 export const FIND = prepared<ById, FileRow>(
   'find_file',
-  `SELECT content, kind, created_at::float8, expires_at::float8, bytes::float8, about
+  `SELECT owner, content, kind, created_at::float8, expires_at::float8, bytes::float8, about
   FROM antiphon.files WHERE owner = $1 AND id = $2`,
 );
 
@@ -141,13 +142,23 @@ export const JOIN = prepared<readonly [content: string, position: number, from: 
   'UPDATE antiphon.file_places SET content = $1, position = position + $2 WHERE content = $3 RETURNING 1',
 );
 
+export const ENDED = prepared<readonly [now: number], Pick<FileRow, 'owner' | 'about'>>(
+  'ended_files',
+  `SELECT owner, about FROM antiphon.files WHERE kind = 'file' AND expires_at <= $1 ORDER BY expires_at LIMIT ${BATCH}`,
+);
+
+export const RELEASE = prepared<ByIdAt, never>(
+  'release_file',
+  `UPDATE antiphon.files SET kind = 'ended' WHERE owner = $1 AND id = $2 AND kind = 'file' AND expires_at <= $3`,
+);
+
 /** Rows are locked in one order, so that purges of several replicas do not wait for each other. */
 export const FREE = prepared<readonly [now: number], { readonly owner: string; readonly hash: string }>(
   'free_pieces',
   `WITH freed AS (
     DELETE FROM antiphon.file_places WHERE (content, position) IN (
       SELECT l.content, l.position FROM antiphon.files f JOIN antiphon.file_places l ON l.content = f.content
-      WHERE f.expires_at <= $1 LIMIT ${BATCH} FOR UPDATE OF l SKIP LOCKED
+      WHERE f.expires_at <= $1 AND f.kind <> 'file' LIMIT ${BATCH} FOR UPDATE OF l SKIP LOCKED
     ) RETURNING owner, hash
   ), counts AS (
     SELECT owner, hash, count(*) AS count FROM freed GROUP BY owner, hash
@@ -170,7 +181,7 @@ export const FORGET = prepared<readonly [now: number, before: number], { readonl
   'forget_files',
   `WITH files AS (
     DELETE FROM antiphon.files WHERE content IN (SELECT f.content FROM antiphon.files f
-      WHERE f.expires_at <= $1 AND (f.kind <> 'file' OR f.expires_at <= $2)
+      WHERE f.expires_at <= $1 AND f.kind <> 'file' AND (f.kind <> 'ended' OR f.expires_at <= $2)
         AND NOT EXISTS (SELECT FROM antiphon.file_places l WHERE l.content = f.content)
       LIMIT ${BATCH} FOR UPDATE OF f SKIP LOCKED) RETURNING 1
   ), uploads AS (

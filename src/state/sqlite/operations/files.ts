@@ -2,12 +2,20 @@ import type { DatabaseSync } from 'node:sqlite';
 
 import type { Tenant } from '../../../access/index.js';
 import { BOOKMARK_MS } from '../../bookmark.js';
-import type { FilePage, FilePiece, FileQuota, FileRecord, FileUsage, UploadRecord } from '../../file-store.js';
+import type {
+  EndedFile,
+  FilePage,
+  FilePiece,
+  FileQuota,
+  FileRecord,
+  FileUsage,
+  UploadRecord,
+} from '../../file-store.js';
 import { toKey } from '../../keys.js';
 import type { Page } from '../../page.js';
 import { tenantNumbers } from './tenants.js';
 
-/** Pieces that one purge frees at most, and files that it forgets. */
+/** Pieces that one purge frees at most, and files that it forgets; files in a batch of those that have ended. */
 const BATCH = 64;
 
 /** What stands for an expiry that never comes. */
@@ -15,6 +23,9 @@ const NEVER = Number.MAX_SAFE_INTEGER;
 
 /** Why a file is not stored. */
 export type FileRefusal = 'bytes' | 'files' | 'no draft';
+
+/** What a list can go on behind: a file, also for a while after its end. */
+const CURSOR_KINDS: ReadonlySet<unknown> = new Set(['file', 'ended']);
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -68,16 +79,23 @@ export function fileOperations(database: DatabaseSync) {
   );
   const join = database.prepare('UPDATE file_places SET content = ?, position = position + ? WHERE content = ?');
   const countPlaces = database.prepare('SELECT count(*) AS count FROM file_places WHERE content = ?');
+  const ended = database.prepare(
+    `SELECT (SELECT name FROM tenants t WHERE t.owner = f.owner) AS name, f.about FROM files f
+    WHERE f.kind = 'file' AND f.expires_at <= ? ORDER BY f.expires_at LIMIT ${BATCH}`,
+  );
+  const letGo = database.prepare(
+    `UPDATE files SET kind = 'ended' WHERE owner = ? AND id = ? AND kind = 'file' AND expires_at <= ?`,
+  );
   const expired = database.prepare(
     `SELECT l.content, l.position, l.piece FROM files f JOIN file_places l ON l.content = f.content
-    WHERE f.expires_at <= ? LIMIT ${BATCH}`,
+    WHERE f.expires_at <= ? AND f.kind <> 'file' LIMIT ${BATCH}`,
   );
   const unplace = database.prepare('DELETE FROM file_places WHERE content = ? AND position = ?');
   const release = database.prepare('UPDATE file_pieces SET uses = uses - 1 WHERE piece = ? RETURNING uses');
   const removePiece = database.prepare('DELETE FROM file_pieces WHERE piece = ?');
   const forget = database.prepare(
     `DELETE FROM files WHERE content IN (SELECT content FROM files
-      WHERE expires_at <= ?1 AND (kind <> 'file' OR expires_at <= ?2) LIMIT ${BATCH})`,
+      WHERE expires_at <= ?1 AND kind <> 'file' AND (kind <> 'ended' OR expires_at <= ?2) LIMIT ${BATCH})`,
   );
   const forgetUploads = database.prepare(
     `DELETE FROM file_uploads WHERE (owner, id) IN (SELECT owner, id FROM file_uploads WHERE expires_at <= ? LIMIT ${BATCH})`,
@@ -139,7 +157,7 @@ export function fileOperations(database: DatabaseSync) {
       const { limit, order, after, purpose } = page;
       const owner = tenants.find(tenant);
       const cursor = after === undefined ? undefined : find.get(owner, toKey(after));
-      if (after !== undefined && cursor?.['kind'] !== 'file') return 'unknown cursor';
+      if (after !== undefined && !CURSOR_KINDS.has(cursor?.['kind'])) return 'unknown cursor';
       const [sign, direction] = order === 'asc' ? ['>', 'ASC'] : ['<', 'DESC'];
       const select = database.prepare(
         `SELECT about FROM files WHERE owner = ?1 AND kind = 'file' AND expires_at > ?2 AND (?3 IS NULL OR purpose = ?3)
@@ -230,6 +248,11 @@ export function fileOperations(database: DatabaseSync) {
       dropParts.run(owner, toKey(uploadId));
       return true;
     },
+
+    endedFiles: (now: number): readonly EndedFile[] =>
+      ended.all(now).map((row) => ({ tenant: JSON.parse(String(row['name'])) as Tenant, id: toRecord(row).id })),
+
+    releaseFile: ({ tenant, id }: EndedFile, now: number): void => void letGo.run(tenants.find(tenant), toKey(id), now),
 
     purgeFiles: (now: number): boolean => {
       const places = expired.all(now);

@@ -60,7 +60,13 @@ export const FILES = part('files', 'files', ({ open, it, describe, beforeAll, be
     }
   }
 
+  /** The ids of what has ended, of a tenant. */
+  async function ended(of = tenant): Promise<readonly string[]> {
+    return (await files.ended()).flatMap((file) => (file.tenant === of ? [file.id] : []));
+  }
+
   async function purge(): Promise<void> {
+    for (const id of await ended()) await files.release({ tenant, id });
     while (await files.purge());
   }
 
@@ -175,6 +181,37 @@ export const FILES = part('files', 'files', ({ open, it, describe, beforeAll, be
     await purge();
     requireAlike(await files.used(tenant), { bytes: 0, files: 0 });
     await assert.rejects(files.commit(tenant, recordOf('draft', 1), PLENTY));
+  });
+
+  it('stay known after their end until they are released, and are a cursor then', async () => {
+    // A name that some databases store as a digest.
+    tenant = `${newTenant()}${'n'.repeat(300)}` as Tenant;
+    await create('first', ['a'], { expiresAt: now() + 1000 });
+    await create('second', ['b'], { expiresAt: now() + 2000 });
+    await create('alive', ['c']);
+    await write('draft', 'd');
+    await files.discard(tenant, 'draft');
+    requireAlike(await ended(), []);
+    opened.clock.advance(3000);
+    requireAlike(await ended(), ['first', 'second']);
+    while (await files.purge());
+    requireAlike(await ended(), ['first', 'second']);
+    await files.release({ tenant, id: 'first' });
+    await files.release({ tenant, id: 'alive' });
+    await files.release({ tenant, id: 'nobody' });
+    requireAlike(await ended(), ['second']);
+    requireAlike(await read('alive'), ['c']);
+    await purge();
+    requireAlike(await ended(), []);
+    const { data } = await files.list(tenant, { limit: 10, order: 'asc', after: 'second' });
+    requireAlike(data, []);
+    // Not every database can tell the name later.
+    await files.delete(tenant, 'alive');
+    opened.clock.advance(2 * HOUR_MS);
+    await purge();
+    await assert.rejects(files.list(tenant, { limit: 10, order: 'asc', after: 'second' }), {
+      name: 'UnknownCursorError',
+    });
   });
 
   it('are listed in pages, in both directions and by purpose, also behind one that was just deleted', async () => {

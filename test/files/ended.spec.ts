@@ -1,0 +1,59 @@
+import { expect, it } from '@jest/globals';
+import { toFile } from 'openai';
+
+import { FilesService } from '../../src/files/index.js';
+import { Clock } from '../../src/index.js';
+import { LibraryBackend } from '../../src/state/index.js';
+import { MemoryFileStore } from '../../src/state/memory/files.js';
+import { FakeClock } from '../../src/testing/index.js';
+import { startService } from '../support/service.js';
+
+const HOUR_S = 3600;
+
+it('listeners are told of files that are deleted, before the answer, and of those that expire, until they succeed', async () => {
+  const clock = new FakeClock();
+  const store = new MemoryFileStore(clock, 1_000_000);
+  await using service = await startService({
+    environment: { API_KEYS: 'ada:test', PURGE_INTERVAL_MS: HOUR_S * 1000 },
+    overrides: [
+      [LibraryBackend, { files: store }],
+      [Clock, clock],
+    ],
+  });
+  const told: (readonly [tenant: string, id: string])[] = [];
+  let fails = false;
+  let next = Promise.withResolvers<undefined>();
+  service.app.get(FilesService).onDeleted(async (tenant, id) => {
+    told.push([tenant, id]);
+    next.resolve(undefined);
+    if (fails) throw new Error('the index is away');
+  });
+  const { files } = service.client();
+  const create = async (more: object) =>
+    (await files.create({ file: await toFile(Buffer.from('abc'), 'a.txt'), purpose: 'user_data', ...more })).id;
+  const deleted = await create({});
+  await files.delete(deleted);
+  expect(told).toEqual([['ada', deleted]]);
+  expect(store.size).toBe(0);
+  const expiring = await create({ expires_after: { anchor: 'created_at', seconds: HOUR_S } });
+  fails = true;
+  next = Promise.withResolvers<undefined>();
+  clock.advance(HOUR_S * 1000);
+  await next.promise;
+  expect(told.slice(1)).toEqual([['ada', expiring]]);
+  await expect(files.retrieve(expiring)).rejects.toMatchObject({ status: 404 });
+  // Nobody sees its content, which is still there.
+  expect(store.size).toBe(3);
+  fails = false;
+  next = Promise.withResolvers<undefined>();
+  const purged = Promise.withResolvers<undefined>();
+  const purge = store.purge.bind(store);
+  store.purge = () => purge().finally(() => store.size === 0 && purged.resolve(undefined));
+  // Each step may begin a purge, once the one before has ended.
+  while (told.length < 3) {
+    clock.advance(HOUR_S * 1000);
+    await Promise.race([next.promise, new Promise(setImmediate)]);
+  }
+  await purged.promise;
+  expect(told.slice(2)).toEqual([['ada', expiring]]);
+});
