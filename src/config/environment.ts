@@ -526,6 +526,17 @@ export class Environment {
   @WholeNumber(1)
   readonly FILE_INPUT_MAX_BYTES: number = 50 * MEGABYTE;
 
+  /**
+   * Where files are fetched that inputs name by `file_url`, for upstreams that do not fetch them themselves: `public` addresses; `any`, which lets
+   * clients reach your network; or `none`.
+   */
+  @Choice('public', 'any', 'none')
+  readonly FILE_URLS: 'public' | 'any' | 'none' = 'public';
+
+  /** Longest time to fetch the files of a turn from their URLs. */
+  @Milliseconds(1)
+  readonly FILE_URL_TIMEOUT_MS: number = 20_000;
+
   /** Most bytes of all files of a tenant; what is being uploaded counts. Beyond it files are refused with 400 `file_quota_exceeded`. */
   @WholeNumber(1)
   readonly FILES_MAX_BYTES: number = 10 * 1024 * MEGABYTE;

@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 
 import { HttpModule } from '../http/index.js';
 import { StateModule } from '../state/index.js';
+import { FileUrls } from './file-urls.js';
 import { FilesController } from './files.controller.js';
 import { FilesService } from './files.service.js';
 import { UploadsController } from './uploads.controller.js';
@@ -11,7 +12,7 @@ import { UploadsService } from './uploads.service.js';
 @Module({
   imports: [HttpModule, StateModule],
   controllers: [FilesController, UploadsController],
-  providers: [FilesService, UploadsService],
-  exports: [FilesService],
+  providers: [FilesService, FileUrls, UploadsService],
+  exports: [FilesService, FileUrls],
 })
 export class FilesModule {}

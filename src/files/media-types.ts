@@ -1,6 +1,9 @@
 /** What is not known. */
 const UNKNOWN = 'application/octet-stream';
 
+/** What says nothing. */
+const GENERAL: ReadonlySet<string | undefined> = new Set(['', UNKNOWN, 'binary/octet-stream']);
+
 /** Types of files that models are given, by the ends of their names. */
 const BY_EXTENSION: ReadonlyMap<string, string> = new Map([
   ['pdf', 'application/pdf'],
@@ -23,7 +26,8 @@ const BY_EXTENSION: ReadonlyMap<string, string> = new Map([
 
 /** The media type of a file: what its sender has said or, where that says nothing, what its name does. */
 export function mediaTypeOfName(name: string, stated: string | null): string {
-  if (stated !== null && stated !== '' && stated !== UNKNOWN) return stated.toLowerCase();
+  const known = stated?.trim().toLowerCase() ?? '';
+  if (!GENERAL.has(known.split(';', 1)[0]?.trim())) return known;
   const extension = /\.([^./\\]+)$/.exec(name)?.[1]?.toLowerCase() ?? '';
   return BY_EXTENSION.get(extension) ?? UNKNOWN;
 }

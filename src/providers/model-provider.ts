@@ -93,6 +93,9 @@ export abstract class ModelProviderBase {
    */
   readonly takesFiles: boolean = true;
 
+  /** Whether it takes `input_file` parts with a `file_url`, if it takes files. Otherwise the service fetches them. */
+  readonly takesFileUrls: boolean = true;
+
   /** Most inputs of one call of `embed`. */
   readonly embeddingBatch: number = DEFAULT_EMBEDDING_BATCH;
 

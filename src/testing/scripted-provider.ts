@@ -31,6 +31,8 @@ export class ScriptedProvider extends ModelProviderBase {
   override isSteerable = false;
   /** Whether it takes files; otherwise it is given their text. */
   override takesFiles = true;
+  /** Whether it takes files by their URLs; otherwise they are fetched. */
+  override takesFileUrls = true;
   private readonly scripts: (Script | readonly ModelEvent[])[] = [];
   private otherScript: Script | readonly ModelEvent[] = OK;
 

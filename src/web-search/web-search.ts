@@ -6,7 +6,7 @@ import { Environment, EnvironmentError } from '../config/index.js';
 import { Documents } from '../documents/index.js';
 import { OutageLog } from '../logging/index.js';
 import { McpServers } from '../mcp/index.js';
-import { readVersion } from '../read-version.js';
+import { openWebClient, toUserAgent } from '../outbound/index.js';
 import { describeMissing, isInstalled } from '../require-packages.js';
 import { Clock, type MaybePromise } from '../time/index.js';
 import {
@@ -20,7 +20,7 @@ import {
   WebSearchError,
   WebSearchObserver,
 } from './engine.js';
-import type { Pages, WebPage } from './pages.js';
+import { Pages, type WebPage } from './pages.js';
 
 /** What reads pages. */
 const PAGE_PACKAGES = ['@mozilla/readability', 'linkedom', 'turndown', 'unpdf', 'robots-parser'];
@@ -111,14 +111,9 @@ export class WebSearch implements OnModuleInit, OnApplicationShutdown {
     if (hosts === 'any') {
       this.logger.warn('WEB_SEARCH_PAGES=any: models can make this service read any address in its network');
     }
-    // Loaded on demand, as the HTTP client is large.
-    const { Pages: Reader } = await import('./pages.js');
-    const obeysRobots = this.environment.WEB_SEARCH_ROBOTS;
-    this.pages = new Reader(
-      { hosts, maxBytes, timeoutMs, obeysRobots, userAgent: this.userAgent },
-      this.documents,
-      this.clock,
-    );
+    const { WEB_SEARCH_ROBOTS: obeysRobots, WEB_SEARCH_CONTACT: contact } = this.environment;
+    const client = await openWebClient({ hosts, connectTimeoutMs: timeoutMs }, contact);
+    this.pages = new Pages({ maxBytes, timeoutMs, obeysRobots }, client, this.documents, this.clock);
     this.closing.push(this.pages);
   }
 
@@ -262,7 +257,11 @@ export class WebSearch implements OnModuleInit, OnApplicationShutdown {
         return new McpEngine(this.servers, mcp[1] ?? '', mcp[2] ?? '');
       }
       if (name === 'simulator') return this.simulated();
-      const settings = { url: ownUrls[index] ?? '', key: ownKeys[index] ?? '', userAgent: this.userAgent };
+      const settings = {
+        url: ownUrls[index] ?? '',
+        key: ownKeys[index] ?? '',
+        userAgent: toUserAgent(this.environment.WEB_SEARCH_CONTACT),
+      };
       const fault = faultOfEngine(name, settings);
       if (fault !== undefined) throw new EnvironmentError([`WEB_SEARCH: ${fault}.`]);
       const engine = new HttpEngine(name, settings);
@@ -277,10 +276,5 @@ export class WebSearch implements OnModuleInit, OnApplicationShutdown {
     } catch {
       throw new EnvironmentError(['WEB_SEARCH: simulator needs the simulator among the providers.']);
     }
-  }
-
-  private get userAgent(): string {
-    const { WEB_SEARCH_CONTACT: contact } = this.environment;
-    return `antiphon/${readVersion()}${contact === '' ? '' : ` (+${contact})`}`;
   }
 }

@@ -82,12 +82,6 @@ describe('pictures, files and sounds for an upstream', () => {
       "This model supports images by 'image_url' only, not by file_id.",
     ],
     ['pictures without anything', 'tolerant', image({}), "This model supports images by 'image_url' only."],
-    [
-      'files by address',
-      'generic',
-      file({ file_url: 'https://example.com/a.pdf' }),
-      "This model supports files by 'file_data' or 'file_id' only.",
-    ],
   ])('are refused where they cannot be sent: %s', async (_, model, part, message) => {
     expect(await translation.refusal({ model, input: [user([part])] })).toEqual(refusedValue('input', message));
   });

@@ -78,6 +78,7 @@ export class ChatCompletionsProvider extends PushingProvider {
   override readonly takesOpaqueData = true;
   override readonly hasTokenizer: boolean;
   override readonly takesFiles: boolean;
+  override readonly takesFileUrls = false;
   override readonly embeddingBatch: number;
 
   private readonly client: UpstreamClient;

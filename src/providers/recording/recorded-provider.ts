@@ -26,6 +26,7 @@ export class RecordedProvider extends PushingProvider {
   override readonly takesOpaqueData: boolean;
   override readonly isSteerable: boolean;
   override readonly takesFiles: boolean;
+  override readonly takesFileUrls: boolean;
 
   constructor(
     private readonly provider: ModelProviderBase,
@@ -39,6 +40,7 @@ export class RecordedProvider extends PushingProvider {
     this.readsForeignSeals = provider.readsForeignSeals;
     this.takesOpaqueData = provider.takesOpaqueData;
     this.takesFiles = provider.takesFiles;
+    this.takesFileUrls = provider.takesFileUrls;
     this.isSteerable = provider.isSteerable;
   }
 

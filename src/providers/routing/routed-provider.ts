@@ -35,6 +35,7 @@ export class RoutedProvider extends PushingProvider {
   override readonly takesOpaqueData: boolean;
   override readonly isSteerable: boolean;
   override readonly takesFiles: boolean;
+  override readonly takesFileUrls: boolean;
   override readonly embeddingBatch: number;
 
   constructor(
@@ -52,6 +53,7 @@ export class RoutedProvider extends PushingProvider {
     this.takesOpaqueData = targets.some(({ provider }) => provider.takesOpaqueData);
     // Any target may answer.
     this.takesFiles = targets.every(({ provider }) => provider.takesFiles);
+    this.takesFileUrls = targets.every(({ provider }) => provider.takesFileUrls);
     this.isSteerable = targets.every(({ provider }) => provider.isSteerable);
     this.embeddingBatch = Math.min(...targets.map(({ provider }) => provider.embeddingBatch));
   }

@@ -4,30 +4,32 @@ import type { Tenant } from '../../access/index.js';
 import { Environment } from '../../config/index.js';
 import { holdsFiles, type ModelContext } from '../../context/index.js';
 import { DocumentError, Documents } from '../../documents/index.js';
-import { FilesService, mediaTypeOfName } from '../../files/index.js';
+import { FilesService, FileUrls, type GivenFile, mediaTypeOfName } from '../../files/index.js';
+import { WebClientError } from '../../outbound/index.js';
 import { ApiError, type Item } from '../../protocol/index.js';
 import type { ModelProviderBase } from '../../providers/index.js';
 import type { FileRecord } from '../../state/index.js';
 import { isObject } from '../../validation/index.js';
+import { Clock } from '../../time/index.js';
+import type { ActiveTurn } from './active-turn.js';
 import type { AdmittedTurn } from './admit.js';
 
-type Part = Readonly<Record<string, unknown>>;
+/** A turn that asks a model. */
+export type AskingTurn = Pick<ActiveTurn, 'admitted' | 'signal'>;
 
-/** A file with its content. */
-interface GivenFile {
-  readonly name: string;
-  readonly mediaType: string;
-  readonly bytes: Buffer;
-}
+type Part = Readonly<Record<string, unknown>>;
 
 /** Where a turn is with its files. */
 interface Reading {
   readonly tenant: Tenant;
-  readonly takesFiles: boolean;
+  readonly provider: Pick<ModelProviderBase, 'takesFiles' | 'takesFileUrls'>;
+  readonly signal: AbortSignal;
   /** Items with files, as the model sees them: each is read once per turn. */
   readonly read: Map<Item, Item>;
   /** Bytes of all files so far. */
   bytes: number;
+  /** Time that was spent on URLs, ms. */
+  fetchMs: number;
 }
 
 /** Members of items that have parts. */
@@ -39,8 +41,8 @@ const OWN_ID = /^file_[0-9a-f]{32}$/;
 const DATA_URL = /^data:(?<type>[^;,]*)[^,]*,/i;
 
 /**
- * Puts files into what a model is asked, in place of their ids: their data where its provider takes files, else their text with the numbers of
- * the pages. What is stored keeps the ids.
+ * Puts files into what a model is asked, in place of their ids and URLs: their data where its provider takes files, else their text with the
+ * numbers of the pages. What is stored keeps the ids and URLs.
  */
 @Injectable()
 export class GivenFiles {
@@ -48,17 +50,20 @@ export class GivenFiles {
 
   constructor(
     private readonly files: FilesService,
+    private readonly urls: FileUrls,
     private readonly documents: Documents,
     private readonly environment: Environment,
+    private readonly clock: Clock,
   ) {}
 
   /**
-   * A context with its files. Throws ApiError 400 for a file of the input that is not found, for one that cannot be read, and when all of them
-   * have more than FILE_INPUT_MAX_BYTES.
+   * A context with its files. Throws ApiError 400 for a file of the input that is not found or cannot be fetched, for one that cannot be read,
+   * and when all of them have more than FILE_INPUT_MAX_BYTES. Rejects with the reason of the signal of the turn.
    */
-  async fill(admitted: AdmittedTurn, { takesFiles }: ModelProviderBase, context: ModelContext): Promise<ModelContext> {
+  async fill(turn: AskingTurn, provider: ModelProviderBase, context: ModelContext): Promise<ModelContext> {
+    const { admitted, signal } = turn;
     const reading = this.readings.get(admitted) ?? {
-      ...{ tenant: admitted.caller.tenant, takesFiles, read: new Map<Item, Item>(), bytes: 0 },
+      ...{ tenant: admitted.caller.tenant, provider, signal, read: new Map<Item, Item>(), bytes: 0, fetchMs: 0 },
     };
     this.readings.set(admitted, reading);
     const { isFresh } = context;
@@ -92,8 +97,9 @@ export class GivenFiles {
   }
 
   private async fillPart(part: Part, reading: Reading, isNew: boolean): Promise<Part> {
-    const { type, file_id: id, file_data: data, image_url: url } = part;
-    if (type === 'input_image' && typeof id === 'string' && url == null) {
+    const { type, file_id: id, file_data: data, file_url: url, image_url: imageUrl } = part;
+    const { takesFiles, takesFileUrls } = reading.provider;
+    if (type === 'input_image' && typeof id === 'string' && imageUrl == null) {
       const file = await this.find(id, reading, isNew);
       if (file === undefined) return missing(part, id);
       const { file_id: _, ...rest } = part;
@@ -102,12 +108,42 @@ export class GivenFiles {
     if (type !== 'input_file') return part;
     if (typeof id === 'string' && data == null) {
       const file = await this.find(id, reading, isNew);
-      if (file === undefined) return missing(part, id);
-      if (!reading.takesFiles) return this.toText(file, reading);
-      return { type, filename: file.name, file_data: toDataUrl(file) };
+      return file === undefined ? missing(part, id) : this.give(file, reading);
     }
-    if (typeof data !== 'string' || reading.takesFiles) return part;
-    return this.toText(this.take(fromData(data, part.filename), reading), reading);
+    if (typeof data === 'string') {
+      return takesFiles ? part : this.toText(this.take(fromData(data, part.filename), reading), reading);
+    }
+    if (typeof url !== 'string' || (takesFiles && takesFileUrls)) return part;
+    try {
+      return await this.give(await this.fetch(url, part.filename, reading), reading);
+    } catch (error) {
+      const isGone = !isNew && (error instanceof WebClientError || error instanceof ApiError);
+      if (isGone) return { type: 'input_text', text: `(The file at ${url} is no longer available.)` };
+      if (!(error instanceof WebClientError)) throw error;
+      throw invalid(`the file at '${url}' cannot be read: ${inSentence(error.message)}`, error);
+    }
+  }
+
+  /** A file as the provider of the turn takes it. */
+  private async give(file: GivenFile, reading: Reading): Promise<Part> {
+    if (!reading.provider.takesFiles) return this.toText(file, reading);
+    return { type: 'input_file', filename: file.name, file_data: toDataUrl(file) };
+  }
+
+  private async fetch(url: string, filename: unknown, reading: Reading): Promise<GivenFile> {
+    const { FILE_INPUT_MAX_BYTES: mostBytes, FILE_URL_TIMEOUT_MS: mostMs } = this.environment;
+    const startedAt = this.clock.now();
+    try {
+      const file = await this.urls.fetch(url, {
+        signal: reading.signal,
+        name: typeof filename === 'string' ? filename : null,
+        mostBytes: mostBytes - reading.bytes,
+        timeoutMs: mostMs - reading.fetchMs,
+      });
+      return this.take(file, reading);
+    } finally {
+      reading.fetchMs += this.clock.now() - startedAt;
+    }
   }
 
   /** A file of the tenant. Undefined for one that an upstream may have, and for one that was deleted since its turn. */
@@ -139,19 +175,16 @@ export class GivenFiles {
   }
 
   /** The text of a document, for a model that takes no files. */
-  private async toText({ name, mediaType, bytes }: GivenFile, { tenant }: Reading): Promise<Part> {
+  private async toText({ name, mediaType, bytes }: GivenFile, { tenant, signal }: Reading): Promise<Part> {
     try {
-      const { pages, isCut } = await this.documents.readFile({ bytes, mediaType }, { owner: tenant });
+      const { pages, isCut } = await this.documents.readFile({ bytes, mediaType }, { owner: tenant, signal });
       const label = JSON.stringify(name);
       const texts = pages.map(({ number, text }) => `<file name=${label} page="${number}">\n${text}\n</file>`);
       if (isCut) texts.push(`(The rest of ${label} was left out.)`);
       return { type: 'input_text', text: texts.join('\n') };
     } catch (error) {
       if (!(error instanceof DocumentError)) throw error;
-      throw invalid(
-        `this model takes text only, and '${name}' cannot be read: ${error.message.replace(/\.$/, '')}`,
-        error,
-      );
+      throw invalid(`this model takes text only, and '${name}' cannot be read: ${inSentence(error.message)}`, error);
     }
   }
 }
@@ -169,12 +202,17 @@ function fromData(data: string, filename: unknown): GivenFile {
 }
 
 function toDataUrl({ mediaType, bytes }: GivenFile): string {
-  return `data:${mediaType};base64,${bytes.toString('base64')}`;
+  return `data:${mediaType.replaceAll(' ', '')};base64,${bytes.toString('base64')}`;
 }
 
 function requireImage(file: GivenFile): GivenFile {
   if (file.mediaType.startsWith('image/')) return file;
   throw invalid(`'${file.name}' is not an image, but of the type '${file.mediaType}'`);
+}
+
+/** A message within a sentence. */
+function inSentence(message: string): string {
+  return message.replace(/\.$/, '');
 }
 
 function invalid(reason: string, cause?: unknown): ApiError {

@@ -5,7 +5,7 @@ import { type TraceContext, withoutUpstream } from '../../protocol/index.js';
 import type { ModelRoute, Turn } from '../../providers/index.js';
 import { andThen, type MaybePromise } from '../../time/index.js';
 import type { AdmittedTurn } from './admit.js';
-import { GivenFiles } from './given-files.js';
+import { type AskingTurn, GivenFiles } from './given-files.js';
 import { ContextWindow } from './context-window.js';
 import { UpstreamTraces } from './upstream-traces.js';
 
@@ -23,7 +23,8 @@ export class Questions {
   ) {}
 
   /** A turn for its provider. Throws like `ModelContexts.open` and `GivenFiles.fill`. */
-  make(admitted: AdmittedTurn, route: ModelRoute, sessionId: string, material: Material): MaybePromise<Turn> {
+  make(turn: AskingTurn, route: ModelRoute, sessionId: string, material: Material): MaybePromise<Turn> {
+    const { admitted } = turn;
     const { caller, settings } = admitted;
     const { transcript, input, parent } = material;
     const context = this.contexts.open(transcript, input, {
@@ -41,7 +42,7 @@ export class Questions {
       return new Question(asked, sessionId, trace, opened, parent);
     };
     if (!transcript.marks.mayHoldFiles) return andThen(context, ask);
-    const filled = andThen(context, (opened) => this.files.fill(admitted, route.provider, opened));
+    const filled = andThen(context, (opened) => this.files.fill(turn, route.provider, opened));
     return andThen(filled, ask);
   }
 

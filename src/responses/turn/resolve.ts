@@ -81,14 +81,15 @@ export class TurnResolver {
 
   /** The input of the next pass, after items were given to the model. */
   async resolveNext(
-    { admitted, signal }: ActiveTurn,
+    turn: ActiveTurn,
     { route, sessionId, mayCompact }: ResolvedTurn,
     given: readonly Item[],
     transcript: Transcript,
     origin: Origin | null,
   ): Promise<Turn> {
+    const { admitted, signal } = turn;
     const parent = { responseId: admitted.responseId, origin };
-    const question = await this.questions.make(admitted, route, sessionId, { input: given, transcript, parent });
+    const question = await this.questions.make(turn, route, sessionId, { input: given, transcript, parent });
     return mayCompact ? question : this.questions.fit(question, route, signal);
   }
 
@@ -137,11 +138,8 @@ export class TurnResolver {
     return this.conversations.read(caller.tenant, settings.conversation.id).then(resolveFrom);
   }
 
-  private toResolved(
-    { admitted, run }: ActiveTurn,
-    route: ModelRoute,
-    context: TurnContext,
-  ): MaybePromise<ResolvedTurn> {
+  private toResolved(turn: ActiveTurn, route: ModelRoute, context: TurnContext): MaybePromise<ResolvedTurn> {
+    const { admitted, run } = turn;
     const { input, transcript, parent, conversation } = context;
     const own = conversation?.id ?? parent?.sessionId ?? admitted.responseId;
     const sessionId = run?.started.sessionId ?? admitted.session?.id ?? own;
@@ -156,7 +154,7 @@ export class TurnResolver {
     const check = (resolved: ResolvedTurn): MaybePromise<ResolvedTurn> =>
       // What has been accepted is not refused when its run begins.
       run === null ? andThen(this.policies.check(resolved.question, input), () => resolved) : resolved;
-    const question = this.questions.make(admitted, route, sessionId, context);
+    const question = this.questions.make(turn, route, sessionId, context);
     return andThen(andThen(question, complete), check);
   }
 }
