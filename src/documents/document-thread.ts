@@ -19,7 +19,7 @@ export interface DocumentPage {
 
 /** A document to read. */
 export interface ReadTask {
-  readonly format: 'html' | 'pdf' | 'text';
+  readonly format: 'docx' | 'html' | 'pdf' | 'text';
   readonly bytes: Uint8Array;
   readonly charset: string | undefined;
   readonly url: string | undefined;
@@ -77,27 +77,36 @@ interface HtmlDocument {
   cloneNode(deep: boolean): HtmlDocument;
 }
 
-/** The packages for HTML, as far as they are used. */
-type HtmlPackages = readonly [
-  { readonly parseHTML: (text: string) => { readonly document: HtmlDocument } },
-  {
-    readonly Readability: new (
-      document: HtmlDocument,
-      options: { readonly charThreshold: number },
-    ) => { parse(): { readonly title?: string | null; readonly content?: string | null } | null };
-  },
-  {
-    readonly default: new (options: object) => {
-      addRule(
-        name: string,
-        rule: { readonly filter: string; readonly replacement: (text: string, node: HtmlElement) => string },
-      ): unknown;
-      turndown(document: HtmlDocument): string;
-    };
-  },
-];
+// The packages, as far as they are used.
+
+interface LinkeDom {
+  readonly parseHTML: (text: string) => { readonly document: HtmlDocument };
+}
+
+interface ReadabilityPackage {
+  readonly Readability: new (
+    document: HtmlDocument,
+    options: { readonly charThreshold: number },
+  ) => { parse(): { readonly title?: string | null; readonly content?: string | null } | null };
+}
+
+interface TurndownPackage {
+  readonly default: new (options: object) => {
+    addRule(
+      name: string,
+      rule: { readonly filter: string; readonly replacement: (text: string, node: HtmlElement) => string },
+    ): unknown;
+    turndown(document: HtmlDocument): string;
+  };
+}
+
+interface Mammoth {
+  readonly images: { imgElement(toAttributes: () => Promise<{ readonly src: string }>): unknown };
+  convertToHtml(source: { readonly buffer: Buffer }, options: object): Promise<{ readonly value: string }>;
+}
 
 const READERS: Readonly<Record<ReadTask['format'], (task: ReadTask) => Promise<DocumentText>>> = {
+  docx: readDocx,
   html: readHtml,
   pdf: readPdf,
   text: (task) => Promise.resolve(toText(task, null, [{ number: 1, text: decode(task, task.charset) }])),
@@ -111,11 +120,10 @@ async function readRobots({ rules, url, robot }: RobotsTask): Promise<boolean> {
 }
 
 async function readHtml(task: ReadTask): Promise<DocumentText> {
-  const [{ parseHTML }, { Readability }, { default: Turndown }] = (await Promise.all([
+  const [{ parseHTML }, { Readability }] = (await Promise.all([
     import('linkedom'),
     import('@mozilla/readability'),
-    import('turndown'),
-  ])) as unknown as HtmlPackages;
+  ])) as unknown as readonly [LinkeDom, ReadabilityPackage];
   const head = Buffer.from(task.bytes.subarray(0, HEAD_BYTES)).toString('latin1');
   const stated = /<meta[^>]+charset\s*=\s*["']?([\w-]+)/i.exec(head)?.[1];
   const parse = (text: string): HtmlDocument => parseHTML(text).document;
@@ -125,16 +133,33 @@ async function readHtml(task: ReadTask): Promise<DocumentText> {
   const title = document.querySelector('title')?.textContent?.trim() ?? '';
   // It changes the document that it reads.
   const article = new Readability(document.cloneNode(true), { charThreshold: 200 }).parse();
+  const content = article?.content == null ? bodyOf(document) : parse(`<body>${article.content}</body>`);
+  const text = await toMarkdown(content);
+  const ownTitle = title === '' ? (article?.title ?? '') : title;
+  return toText(task, ownTitle === '' ? null : ownTitle, [{ number: 1, text }]);
+}
+
+async function readDocx(task: ReadTask): Promise<DocumentText> {
+  const [{ parseHTML }, { default: mammoth }] = (await Promise.all([
+    import('linkedom'),
+    import('mammoth'),
+  ])) as unknown as readonly [LinkeDom, { readonly default: Mammoth }];
+  const source = { buffer: Buffer.from(task.bytes.buffer, task.bytes.byteOffset, task.bytes.byteLength) };
+  const withoutData = mammoth.images.imgElement(() => Promise.resolve({ src: '' }));
+  // The file's own style map may rename what is there.
+  const { value } = await mammoth.convertToHtml(source, { convertImage: withoutData, includeEmbeddedStyleMap: false });
+  return toText(task, null, [{ number: 1, text: await toMarkdown(parseHTML(`<body>${value}</body>`).document) }]);
+}
+
+async function toMarkdown(document: HtmlDocument): Promise<string> {
+  const { default: Turndown } = (await import('turndown')) as unknown as TurndownPackage;
   const turndown = new Turndown({ headingStyle: 'atx', codeBlockStyle: 'fenced', bulletListMarker: '-' });
-  // Pages say what images show in words, if at all.
+  // Documents say what images show in words, if at all.
   turndown.addRule('images', {
     filter: 'img',
     replacement: (_, image) => image.getAttribute('alt') ?? '',
   });
-  const content = article?.content == null ? bodyOf(document) : parse(`<body>${article.content}</body>`);
-  const text = turndown.turndown(content);
-  const ownTitle = title === '' ? (article?.title ?? '') : title;
-  return toText(task, ownTitle === '' ? null : ownTitle, [{ number: 1, text }]);
+  return turndown.turndown(document);
 }
 
 /** What is left of a page that is no article. */

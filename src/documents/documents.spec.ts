@@ -1,4 +1,4 @@
-import { deflateSync } from 'node:zlib';
+import { crc32, deflateRawSync, deflateSync } from 'node:zlib';
 
 import { afterAll, describe, expect, it } from '@jest/globals';
 
@@ -37,6 +37,53 @@ function pdf(...texts: readonly string[]): Uint8Array {
     `%PDF-1.4\n${objects.join('\n')}\ntrailer <</Root 1 0 R/Info <</Title (A report)>>>>\n%%EOF`,
   );
 }
+
+/** A ZIP file of files by their names. */
+function zip(files: Readonly<Record<string, string | Buffer>>): Uint8Array {
+  const [parts, directory]: [Buffer[], Buffer[]] = [[], []];
+  let offset = 0;
+  for (const [name, text] of Object.entries(files)) {
+    const content = Buffer.from(text);
+    const packed = deflateRawSync(content, { level: 1 });
+    // Version 2.0, no flags, deflated, without a time.
+    const about = Buffer.alloc(26);
+    about.writeUInt16LE(20, 0);
+    about.writeUInt16LE(8, 4);
+    about.writeUInt32LE(crc32(content), 10);
+    about.writeUInt32LE(packed.length, 14);
+    about.writeUInt32LE(content.length, 18);
+    about.writeUInt16LE(name.length, 22);
+    const place = Buffer.alloc(14);
+    place.writeUInt32LE(offset, 10);
+    directory.push(Buffer.from('PK\x01\x02\x14\0'), about, place, Buffer.from(name));
+    const part = Buffer.concat([Buffer.from('PK\x03\x04'), about, Buffer.from(name), packed]);
+    parts.push(part);
+    offset += part.length;
+  }
+  const end = Buffer.alloc(22);
+  end.write('PK\x05\x06', 'latin1');
+  for (const place of [8, 10]) end.writeUInt16LE(parts.length, place);
+  end.writeUInt32LE(Buffer.concat(directory).length, 12);
+  end.writeUInt32LE(offset, 16);
+  return new Uint8Array(Buffer.concat([...parts, ...directory, end]));
+}
+
+/** A document of Word with this body. */
+function docx(body: string | Buffer): Uint8Array {
+  const [head, tail] = [
+    '<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body>',
+    '</w:body></w:document>',
+  ];
+  return zip({
+    '[Content_Types].xml': `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Override PartName="/word/document.xml"
+      ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>`,
+    '_rels/.rels': `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r"
+      Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="word/document.xml"/></Relationships>`,
+    'word/document.xml': Buffer.concat([head, body, tail].map((part) => Buffer.from(part))),
+  });
+}
+
+const DOCX = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document';
 
 describe(Documents.name, () => {
   it('reads a page as Markdown, with its title and whole links, and without scripts', async () => {
@@ -82,6 +129,25 @@ describe(Documents.name, () => {
       { number: 2, text: 'Second' },
     ]);
     expect(isCut).toBe(true);
+  });
+
+  it('reads a document of Word as Markdown', async () => {
+    const paragraph = (text: string, style = ''): string =>
+      `<w:p><w:pPr>${style}</w:pPr><w:r><w:t>${text}</w:t></w:r></w:p>`;
+    const body = paragraph('Food', '<w:pStyle w:val="Heading1"/>') + paragraph('Bees &amp; flowers');
+    const { pages, title, isCut } = await documents.read({ bytes: docx(body), contentType: DOCX }, MINE);
+    expect({ pages, title, isCut }).toEqual({
+      pages: [{ number: 1, text: '# Food\n\nBees & flowers' }],
+      title: null,
+      isCut: false,
+    });
+    const damaged = documents.read({ bytes: zip({ a: 'b' }), contentType: DOCX }, MINE);
+    await expect(damaged).rejects.toMatchObject({ fault: 'damaged' });
+  });
+
+  it('gives up a document of Word that unpacks to more memory than a thread may have', async () => {
+    const reading = documents.read({ bytes: docx(Buffer.alloc(300 * 1024 * 1024, ' ')), contentType: DOCX }, MINE);
+    await expect(reading).rejects.toMatchObject({ fault: 'too_complex' });
   });
 
   it('cuts a long text, and no character in halves', async () => {

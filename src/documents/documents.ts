@@ -42,12 +42,17 @@ export interface ReadOptions {
   readonly owner: string;
 }
 
-/** The formats, with the packages that read them; none for plain text. */
-const PACKAGES: Readonly<Record<ReadTask['format'], readonly string[]>> = {
+/** What can be read, with the packages that do; none for plain text. */
+const PACKAGES = {
+  docx: ['linkedom', 'mammoth', 'turndown'],
   html: ['@mozilla/readability', 'linkedom', 'turndown'],
   pdf: ['unpdf'],
+  robots: ['robots-parser'],
   text: [],
-};
+} as const satisfies Record<(ReadTask | RobotsTask)['format'], readonly string[]>;
+
+/** The media type of Word's documents. */
+const DOCX = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document';
 
 /** The media types that are text, beside `text/*` and those that end with `+json` or `+xml`. */
 const TEXT_TYPES: ReadonlySet<string> = new Set([
@@ -65,7 +70,7 @@ const TEXT_TYPES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Turns documents into text: HTML into Markdown of what is its article, PDF into pages, plain text as it is. Each is read in a thread of its
+ * Turns documents into text: HTML into Markdown of what is its article, DOCX into Markdown, PDF into pages, plain text as it is. Each is read in a thread of its
  * own, which is ended when it takes longer or needs more memory than it may: what a document holds never holds up the service.
  */
 @Injectable()
@@ -94,7 +99,7 @@ export class Documents implements OnApplicationShutdown {
     if (format === undefined) {
       throw new DocumentError('unsupported', `Documents of the type '${mediaTypeOf(contentType)}' cannot be read.`);
     }
-    const missing = PACKAGES[format].filter((name) => !isInstalled(name));
+    const missing = missingFor(format);
     if (missing.length > 0) {
       throw new DocumentError('not_installed', `Reading ${format.toUpperCase()} needs ${describeMissing(missing)}`);
     }
@@ -154,6 +159,12 @@ export class Documents implements OnApplicationShutdown {
   }
 }
 
+/** The packages that reading such formats needs, and that are not installed. */
+export function missingFor(...formats: readonly (keyof typeof PACKAGES)[]): readonly string[] {
+  const names = new Set(formats.flatMap((format): readonly string[] => PACKAGES[format]));
+  return [...names].filter((name) => !isInstalled(name));
+}
+
 /** The media type without its parameters, in lower case. */
 export function mediaTypeOf(contentType: string): string {
   return contentType.split(';', 1)[0]?.trim().toLowerCase() ?? '';
@@ -163,6 +174,7 @@ function formatOf(contentType: string): ReadTask['format'] | undefined {
   const type = mediaTypeOf(contentType);
   if (type === 'text/html' || type === 'application/xhtml+xml') return 'html';
   if (type === 'application/pdf') return 'pdf';
+  if (type === DOCX) return 'docx';
   const isText = type.startsWith('text/') || TEXT_TYPES.has(type) || /\+(?:json|xml|yaml)$/.test(type);
   return isText ? 'text' : undefined;
 }

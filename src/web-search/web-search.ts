@@ -3,11 +3,11 @@ import { ModuleRef } from '@nestjs/core';
 
 import { asTenant, type Tenant } from '../access/index.js';
 import { Environment, EnvironmentError } from '../config/index.js';
-import { Documents } from '../documents/index.js';
+import { Documents, missingFor } from '../documents/index.js';
 import { OutageLog } from '../logging/index.js';
 import { McpServers } from '../mcp/index.js';
 import { openWebClient, toUserAgent } from '../outbound/index.js';
-import { describeMissing, isInstalled } from '../require-packages.js';
+import { describeMissing } from '../require-packages.js';
 import { Clock, type MaybePromise } from '../time/index.js';
 import {
   type EngineOptions,
@@ -21,9 +21,6 @@ import {
   WebSearchObserver,
 } from './engine.js';
 import { Pages, type WebPage } from './pages.js';
-
-/** What reads pages. */
-const PAGE_PACKAGES = ['@mozilla/readability', 'linkedom', 'turndown', 'unpdf', 'robots-parser'];
 
 /** DI token: the engines given by the program, in order. */
 export const WEB_SEARCH_ENGINES = 'antiphon: web search engines';
@@ -103,7 +100,7 @@ export class WebSearch implements OnModuleInit, OnApplicationShutdown {
       WEB_SEARCH_TIMEOUT_MS: timeoutMs,
     } = this.environment;
     if (engines.length === 0 || hosts === 'none') return;
-    const missing = PAGE_PACKAGES.filter((name) => !isInstalled(name));
+    const missing = missingFor('html', 'pdf', 'robots');
     if (missing.length > 0) {
       this.logger.warn(`models cannot open pages: this needs ${describeMissing(missing)}`);
       return;

@@ -79,6 +79,12 @@ describe('files in the input', () => {
     await expect(ask([binary])).rejects.toMatchObject(refused);
   });
 
+  it('say that they have no text', async () => {
+    service.provider.takesFiles = false;
+    await ask([{ type: 'input_file', filename: 'a "b".txt', file_data: base64(' \n') }]);
+    expect(seen()).toEqual([{ type: 'input_text', text: '("a \\"b\\".txt" has no text.)' }]);
+  });
+
   it('count', async () => {
     const file_id = await store('word '.repeat(100), 'long.txt');
     service.provider.takesFiles = false;

@@ -179,6 +179,7 @@ export class GivenFiles {
     try {
       const { pages, isCut } = await this.documents.readFile({ bytes, mediaType }, { owner: tenant, signal });
       const label = JSON.stringify(name);
+      if (pages.every(({ text }) => text.trim() === '')) return { type: 'input_text', text: `(${label} has no text.)` };
       const texts = pages.map(({ number, text }) => `<file name=${label} page="${number}">\n${text}\n</file>`);
       if (isCut) texts.push(`(The rest of ${label} was left out.)`);
       return { type: 'input_text', text: texts.join('\n') };
