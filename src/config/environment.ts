@@ -570,6 +570,10 @@ export class Environment {
   @WholeNumber(1)
   readonly DOCUMENT_MAX_PAGES: number = 500;
 
+  /** Most pages of a PDF without text that are given as images to a model that sees them. 0: none. */
+  @WholeNumber(0)
+  readonly DOCUMENT_MAX_IMAGES: number = 20;
+
   /** Most characters of a document that are read. */
   @WholeNumber(1)
   readonly DOCUMENT_MAX_CHARACTERS: number = 2_000_000;

@@ -1,20 +1,32 @@
 /** The thread that reads documents, one after another. */
 import { parentPort } from 'node:worker_threads';
 
+import type { getDocumentProxy as GetDocument } from 'unpdf';
+
+import { type RawImage, toPng } from './page-images.js';
+
 /** What a document says. */
 export interface DocumentText {
   /** Null where it states none. */
   readonly title: string | null;
   /** Its pages from 1. What has no pages is one. */
   readonly pages: readonly DocumentPage[];
-  /** Whether something was left out, beyond the most pages or characters. */
+  /** Whether something was left out, beyond the most pages, images or characters. */
   readonly isCut: boolean;
+  /** Pictures of pages, where images were asked for and no page has text; otherwise empty. */
+  readonly images: readonly PageImage[];
 }
 
 /** A page of a document. */
 export interface DocumentPage {
   readonly number: number;
   readonly text: string;
+}
+
+/** A page as a picture. */
+export interface PageImage {
+  readonly number: number;
+  readonly png: Uint8Array;
 }
 
 /** A document to read. */
@@ -24,6 +36,8 @@ export interface ReadTask {
   readonly charset: string | undefined;
   readonly url: string | undefined;
   readonly mostPages: number;
+  /** 0: no image is asked for. */
+  readonly mostImages: number;
   readonly mostCharacters: number;
 }
 
@@ -38,8 +52,13 @@ export interface RobotsTask {
 /** What became of it: the text of a document, whether a page may be read, or what is wrong. */
 export type Read = { readonly text: DocumentText } | { readonly isAllowed: boolean } | { readonly damage: string };
 
+type PDFDocumentProxy = Awaited<ReturnType<typeof GetDocument>>;
+
 /** Characters of a title. */
 const LONGEST_TITLE = 300;
+
+/** No more pages become images beyond so many bytes: they are sent with each turn. */
+const MOST_IMAGE_BYTES = 16 * 1024 * 1024;
 
 /** Bytes in which HTML states its `charset`. */
 const HEAD_BYTES = 1024;
@@ -191,7 +210,42 @@ async function readPdf(task: ReadTask): Promise<DocumentText> {
     if (characters > task.mostCharacters) break;
   }
   const read = toText(task, typeof title === 'string' && title.trim() !== '' ? title.trim() : null, pages);
-  return pages.length < pdf.numPages ? { ...read, isCut: true } : read;
+  const hasText = pages.some(({ text }) => text.trim() !== '');
+  const images = hasText ? [] : await readImages(pdf, task.mostImages);
+  return { ...read, images, isCut: read.isCut || (images.length === 0 ? pages : images).length < pdf.numPages };
+}
+
+/** The first pages as pictures: of a scan, the picture that is its page. */
+async function readImages(pdf: PDFDocumentProxy, most: number): Promise<readonly PageImage[]> {
+  const { OPS } = await (await import('unpdf')).getResolvedPDFJS();
+  const images: PageImage[] = [];
+  let bytes = 0;
+  for (let number = 1; number <= Math.min(pdf.numPages, most) && bytes < MOST_IMAGE_BYTES; number++) {
+    const page = await pdf.getPage(number);
+    const { fnArray, argsArray } = await page.getOperatorList();
+    const operations: readonly number[] = fnArray;
+    const keys = operations.flatMap((operation, index): readonly string[] => {
+      const [key] = operation === OPS.paintImageXObject ? (argsArray[index] as readonly unknown[]) : [];
+      return typeof key === 'string' ? [key] : [];
+    });
+    // Strips and collages are left: a part in place of a page would mislead.
+    if (keys.length === 1) {
+      const [key = ''] = keys;
+      const found = await new Promise<unknown>((resolve) => {
+        (key.startsWith('g_') ? page.commonObjs : page.objs).get(key, resolve);
+      });
+      const png = isRawImage(found) ? toPng(found) : undefined;
+      if (png !== undefined) images.push({ number, png: new Uint8Array(png) });
+      bytes += png?.length ?? 0;
+    }
+    page.cleanup();
+  }
+  return images;
+}
+
+function isRawImage(value: unknown): value is RawImage {
+  const { data, width, height } = (value ?? {}) as Partial<RawImage>;
+  return ArrayBuffer.isView(data) && typeof width === 'number' && typeof height === 'number' && width * height > 0;
 }
 
 /** The text within the most characters. */
@@ -200,14 +254,14 @@ function toText({ mostCharacters }: ReadTask, whole: string | null, pages: reado
   let left = mostCharacters;
   const kept: DocumentPage[] = [];
   for (const { number, text } of pages) {
-    if (left <= 0) return { title, pages: kept, isCut: true };
+    if (left <= 0) return { title, pages: kept, isCut: true, images: [] };
     // Half of a character is none.
     const cut = text.length > left ? text.slice(0, left).replace(/[\uD800-\uDBFF]$/, '') : text;
     kept.push({ number, text: cut });
-    if (cut !== text) return { title, pages: kept, isCut: true };
+    if (cut !== text) return { title, pages: kept, isCut: true, images: [] };
     left -= text.length;
   }
-  return { title, pages: kept, isCut: false };
+  return { title, pages: kept, isCut: false, images: [] };
 }
 
 /** The text of bytes. An unknown charset is read as UTF-8. */

@@ -1,12 +1,14 @@
-import { crc32, deflateRawSync, deflateSync } from 'node:zlib';
+import { crc32, deflateRawSync, deflateSync, inflateSync } from 'node:zlib';
 
 import { afterAll, describe, expect, it } from '@jest/globals';
 
+import { scannedPdf } from '../../test/support/scanned-pdf.js';
 import { Documents } from './documents.js';
 
 const LIMITS = {
   DOCUMENT_TIMEOUT_MS: 120_000,
   DOCUMENT_MAX_PAGES: 2,
+  DOCUMENT_MAX_IMAGES: 1,
   DOCUMENT_MAX_CHARACTERS: 100_000,
   DOCUMENT_THREADS: 1,
 };
@@ -36,6 +38,18 @@ function pdf(...texts: readonly string[]): Uint8Array {
   return new TextEncoder().encode(
     `%PDF-1.4\n${objects.join('\n')}\ntrailer <</Root 1 0 R/Info <</Title (A report)>>>>\n%%EOF`,
   );
+}
+
+/** The size of a PNG file, and its lines as they are stored. */
+function readPng(png: Uint8Array | undefined): {
+  readonly width: number;
+  readonly height: number;
+  readonly data: Buffer;
+} {
+  const bytes = Buffer.from(png ?? []);
+  const start = bytes.indexOf('IDAT') + 4;
+  const data = inflateSync(bytes.subarray(start, start + bytes.readUInt32BE(start - 8)));
+  return { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20), data };
 }
 
 /** A ZIP file of files by their names. */
@@ -129,6 +143,35 @@ describe(Documents.name, () => {
       { number: 2, text: 'Second' },
     ]);
     expect(isCut).toBe(true);
+  });
+
+  describe('a PDF without text', () => {
+    const show = (bytes: Uint8Array) =>
+      documents.read({ bytes, contentType: 'application/pdf' }, { ...MINE, wantsImages: true });
+
+    it('is read as images, up to the most, if they are wanted', async () => {
+      const pixels = Buffer.alloc(2 * 8 * 8, 200);
+      const { images, pages, isCut } = await show(scannedPdf(8, pixels));
+      expect(pages.map(({ text }) => text)).toEqual(['', '']);
+      expect({ count: images.length, number: images[0]?.number, isCut }).toEqual({ count: 1, number: 1, isCut: true });
+      const { width, height, data } = readPng(images[0]?.png);
+      expect([width, height]).toEqual([16, 8]);
+      expect(new Set(data)).toContain(200);
+      const unwanted = await documents.read({ bytes: scannedPdf(8, pixels), contentType: 'application/pdf' }, MINE);
+      expect(unwanted).toMatchObject({ images: [], isCut: false });
+    });
+
+    it('is read in black and white, and made smaller', async () => {
+      const bits = await show(scannedPdf(1, Buffer.alloc(16, 0b11110000)));
+      expect([...readPng(bits.images[0]?.png).data.subarray(1, 9)]).toEqual([255, 255, 255, 255, 0, 0, 0, 0]);
+      const large = await show(scannedPdf(8, Buffer.alloc(2 * 1500 * 1500, 100)));
+      expect(readPng(large.images[0]?.png)).toMatchObject({ width: 1500, height: 750 });
+    });
+
+    it('has no image where a page has several, of which none is the page', async () => {
+      const pixels = Buffer.alloc(2 * 8 * 8, 200);
+      expect(await show(scannedPdf(8, pixels, pixels))).toMatchObject({ images: [] });
+    });
   });
 
   it('reads a document of Word as Markdown', async () => {

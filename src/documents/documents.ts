@@ -6,7 +6,7 @@ import { describeMissing, isInstalled } from '../require-packages.js';
 import type { DocumentText, Read, ReadTask, RobotsTask } from './document-thread.js';
 import { DocumentThreads, TooManyDocumentsError } from './document-threads.js';
 
-export type { DocumentPage, DocumentText } from './document-thread.js';
+export type { DocumentPage, DocumentText, PageImage } from './document-thread.js';
 
 /** Why a document could not be read. */
 export type DocumentFault = 'unsupported' | 'damaged' | 'took_too_long' | 'too_complex' | 'too_many' | 'not_installed';
@@ -40,6 +40,8 @@ export interface ReadOptions {
   readonly signal?: AbortSignal | undefined;
   /** The tenant: the documents of one do not hold up those of others. */
   readonly owner: string;
+  /** Whether pages are wanted as images where the document has no text; by default not. */
+  readonly wantsImages?: boolean;
 }
 
 /** What can be read, with the packages that do; none for plain text. */
@@ -81,7 +83,11 @@ export class Documents implements OnApplicationShutdown {
     @Inject(Environment)
     private readonly environment: Pick<
       Environment,
-      'DOCUMENT_TIMEOUT_MS' | 'DOCUMENT_MAX_PAGES' | 'DOCUMENT_MAX_CHARACTERS' | 'DOCUMENT_THREADS'
+      | 'DOCUMENT_TIMEOUT_MS'
+      | 'DOCUMENT_MAX_PAGES'
+      | 'DOCUMENT_MAX_IMAGES'
+      | 'DOCUMENT_MAX_CHARACTERS'
+      | 'DOCUMENT_THREADS'
     >,
   ) {
     this.threads = new DocumentThreads(environment.DOCUMENT_THREADS);
@@ -110,6 +116,7 @@ export class Documents implements OnApplicationShutdown {
       charset: charsetOf(contentType),
       url,
       mostPages: most.DOCUMENT_MAX_PAGES,
+      mostImages: options.wantsImages === true ? most.DOCUMENT_MAX_IMAGES : 0,
       mostCharacters: most.DOCUMENT_MAX_CHARACTERS,
     };
     const read = await this.run(task, options);

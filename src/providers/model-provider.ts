@@ -140,6 +140,11 @@ export abstract class ModelProviderBase {
     return undefined;
   }
 
+  /** Whether a model sees images: it is given the pages of scans in files that it does not take. */
+  seesImages(_model: string): boolean {
+    return true;
+  }
+
   /** Releases resources such as connections. Called at shutdown for the providers of the current PROVIDERS_FILE. */
   destroy?(): Promise<void>;
 

@@ -33,8 +33,14 @@ export class ScriptedProvider extends ModelProviderBase {
   override takesFiles = true;
   /** Whether it takes files by their URLs; otherwise they are fetched. */
   override takesFileUrls = true;
+  /** What `seesImages` answers. */
+  hasEyes = true;
   private readonly scripts: (Script | readonly ModelEvent[])[] = [];
   private otherScript: Script | readonly ModelEvent[] = OK;
+
+  override seesImages(): boolean {
+    return this.hasEyes;
+  }
 
   override async models(): Promise<readonly ModelInfo[]> {
     return [this.find('scripted')];

@@ -3,6 +3,7 @@ import { toFile } from 'openai';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
+import { scannedPdf } from '../support/scanned-pdf.js';
 
 /** A PNG file of one pixel. */
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
@@ -15,6 +16,7 @@ describe('files in the input', () => {
 
   beforeEach(() => {
     service.provider.takesFiles = true;
+    service.provider.hasEyes = true;
   });
 
   const store = async (content: string | Buffer, name: string): Promise<string> => {
@@ -83,6 +85,23 @@ describe('files in the input', () => {
     service.provider.takesFiles = false;
     await ask([{ type: 'input_file', filename: 'a "b".txt', file_data: base64(' \n') }]);
     expect(seen()).toEqual([{ type: 'input_text', text: '("a \\"b\\".txt" has no text.)' }]);
+  });
+
+  it('are the images of their pages for a model that sees images, where they are scans', async () => {
+    service.provider.takesFiles = false;
+    const file_data = Buffer.from(scannedPdf(8, Buffer.alloc(128, 200))).toString('base64');
+    const part = { type: 'input_file', filename: 'scan.pdf', file_data };
+    await ask([part]);
+    const image = { type: 'input_image', image_url: expect.stringContaining('data:image/png;base64,'), detail: 'auto' };
+    expect(seen()).toEqual([
+      { type: 'input_text', text: '<file name="scan.pdf" page="1"/>' },
+      image,
+      { type: 'input_text', text: '<file name="scan.pdf" page="2"/>' },
+      image,
+    ]);
+    service.provider.hasEyes = false;
+    await ask([part]);
+    expect(seen()).toEqual([{ type: 'input_text', text: '("scan.pdf" has no text.)' }]);
   });
 
   it('count', async () => {

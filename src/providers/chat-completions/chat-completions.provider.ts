@@ -111,6 +111,10 @@ export class ChatCompletionsProvider extends PushingProvider {
     return this.options.discover ? this.lister.list() : [];
   }
 
+  override seesImages(model: string): boolean {
+    return this.lister.capabilitiesOf(model).images;
+  }
+
   override async push(turn: Turn, sink: ModelSink): Promise<void> {
     const capabilities = this.lister.capabilitiesOf(turn.settings.model);
     const form = this.chooseForm(turn, capabilities, sink);

@@ -48,6 +48,10 @@ export class RecordedProvider extends PushingProvider {
     return this.provider.models();
   }
 
+  override seesImages(model: string): boolean {
+    return this.provider.seesImages(model);
+  }
+
   override find(model: string, among: { readonly alone: boolean }): ModelInfo | undefined {
     return this.provider.find(model, among);
   }

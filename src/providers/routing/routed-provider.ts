@@ -74,6 +74,11 @@ export class RoutedProvider extends PushingProvider {
     return [];
   }
 
+  /** Any target may answer. */
+  override seesImages(model: string): boolean {
+    return this.targets.every(({ provider, toModel }) => provider.seesImages(toModel(model)));
+  }
+
   override push(turn: Turn, sink: ModelSink): Promise<void> {
     const targets = this.order(turn);
     const ask = (target: Target, opening: ModelSink, hasOthers: boolean): Promise<void> =>

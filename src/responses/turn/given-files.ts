@@ -23,6 +23,7 @@ type Part = Readonly<Record<string, unknown>>;
 interface Reading {
   readonly tenant: Tenant;
   readonly provider: Pick<ModelProviderBase, 'takesFiles' | 'takesFileUrls'>;
+  readonly seesImages: boolean;
   readonly signal: AbortSignal;
   /** Items with files, as the model sees them: each is read once per turn. */
   readonly read: Map<Item, Item>;
@@ -63,7 +64,15 @@ export class GivenFiles {
   async fill(turn: AskingTurn, provider: ModelProviderBase, context: ModelContext): Promise<ModelContext> {
     const { admitted, signal } = turn;
     const reading = this.readings.get(admitted) ?? {
-      ...{ tenant: admitted.caller.tenant, provider, signal, read: new Map<Item, Item>(), bytes: 0, fetchMs: 0 },
+      ...{
+        tenant: admitted.caller.tenant,
+        provider,
+        signal,
+        seesImages: provider.seesImages(admitted.settings.model),
+        read: new Map<Item, Item>(),
+        bytes: 0,
+        fetchMs: 0,
+      },
     };
     this.readings.set(admitted, reading);
     const { isFresh } = context;
@@ -89,45 +98,45 @@ export class GivenFiles {
       if (!Array.isArray(parts)) continue;
       const seen: unknown[] = [];
       for (const part of parts as readonly unknown[]) {
-        seen.push(isObject(part) ? await this.fillPart(part, reading, isNew) : part);
+        seen.push(...(isObject(part) ? await this.fillPart(part, reading, isNew) : [part]));
       }
       filled = { ...filled, [member]: seen };
     }
     return filled;
   }
 
-  private async fillPart(part: Part, reading: Reading, isNew: boolean): Promise<Part> {
+  private async fillPart(part: Part, reading: Reading, isNew: boolean): Promise<readonly Part[]> {
     const { type, file_id: id, file_data: data, file_url: url, image_url: imageUrl } = part;
     const { takesFiles, takesFileUrls } = reading.provider;
     if (type === 'input_image' && typeof id === 'string' && imageUrl == null) {
       const file = await this.find(id, reading, isNew);
-      if (file === undefined) return missing(part, id);
+      if (file === undefined) return [missing(part, id)];
       const { file_id: _, ...rest } = part;
-      return { ...rest, image_url: toDataUrl(requireImage(file)) };
+      return [{ ...rest, image_url: toDataUrl(requireImage(file)) }];
     }
-    if (type !== 'input_file') return part;
+    if (type !== 'input_file') return [part];
     if (typeof id === 'string' && data == null) {
       const file = await this.find(id, reading, isNew);
-      return file === undefined ? missing(part, id) : this.give(file, reading);
+      return file === undefined ? [missing(part, id)] : this.give(file, reading);
     }
     if (typeof data === 'string') {
-      return takesFiles ? part : this.toText(this.take(fromData(data, part.filename), reading), reading);
+      return takesFiles ? [part] : this.toText(this.take(fromData(data, part.filename), reading), reading);
     }
-    if (typeof url !== 'string' || (takesFiles && takesFileUrls)) return part;
+    if (typeof url !== 'string' || (takesFiles && takesFileUrls)) return [part];
     try {
       return await this.give(await this.fetch(url, part.filename, reading), reading);
     } catch (error) {
       const isGone = !isNew && (error instanceof WebClientError || error instanceof ApiError);
-      if (isGone) return { type: 'input_text', text: `(The file at ${url} is no longer available.)` };
+      if (isGone) return [toTextPart(`(The file at ${url} is no longer available.)`)];
       if (!(error instanceof WebClientError)) throw error;
       throw invalid(`the file at '${url}' cannot be read: ${inSentence(error.message)}`, error);
     }
   }
 
   /** A file as the provider of the turn takes it. */
-  private async give(file: GivenFile, reading: Reading): Promise<Part> {
+  private async give(file: GivenFile, reading: Reading): Promise<readonly Part[]> {
     if (!reading.provider.takesFiles) return this.toText(file, reading);
-    return { type: 'input_file', filename: file.name, file_data: toDataUrl(file) };
+    return [{ type: 'input_file', filename: file.name, file_data: toDataUrl(file) }];
   }
 
   private async fetch(url: string, filename: unknown, reading: Reading): Promise<GivenFile> {
@@ -175,14 +184,27 @@ export class GivenFiles {
   }
 
   /** The text of a document, for a model that takes no files. */
-  private async toText({ name, mediaType, bytes }: GivenFile, { tenant, signal }: Reading): Promise<Part> {
+  private async toText({ name, mediaType, bytes }: GivenFile, reading: Reading): Promise<readonly Part[]> {
+    const { tenant, signal, seesImages } = reading;
     try {
-      const { pages, isCut } = await this.documents.readFile({ bytes, mediaType }, { owner: tenant, signal });
+      const options = { owner: tenant, signal, wantsImages: seesImages };
+      const { pages, images, isCut } = await this.documents.readFile({ bytes, mediaType }, options);
       const label = JSON.stringify(name);
-      if (pages.every(({ text }) => text.trim() === '')) return { type: 'input_text', text: `(${label} has no text.)` };
+      const rest = isCut ? [`(The rest of ${label} was left out.)`] : [];
+      if (images.length > 0) {
+        const shown = images.flatMap(({ number, png }): readonly Part[] => [
+          toTextPart(`<file name=${label} page="${number}"/>`),
+          {
+            type: 'input_image',
+            image_url: `data:image/png;base64,${Buffer.from(png).toString('base64')}`,
+            detail: 'auto',
+          },
+        ]);
+        return [...shown, ...rest.map(toTextPart)];
+      }
+      if (pages.every(({ text }) => text.trim() === '')) return [toTextPart(`(${label} has no text.)`)];
       const texts = pages.map(({ number, text }) => `<file name=${label} page="${number}">\n${text}\n</file>`);
-      if (isCut) texts.push(`(The rest of ${label} was left out.)`);
-      return { type: 'input_text', text: texts.join('\n') };
+      return [toTextPart([...texts, ...rest].join('\n'))];
     } catch (error) {
       if (!(error instanceof DocumentError)) throw error;
       throw invalid(`this model takes text only, and '${name}' cannot be read: ${inSentence(error.message)}`, error);
@@ -192,7 +214,11 @@ export class GivenFiles {
 
 /** In place of a file that is gone; one of an upstream stays as it is. */
 function missing(part: Part, id: string): Part {
-  return OWN_ID.test(id) ? { type: 'input_text', text: `(The file ${id} is no longer available.)` } : part;
+  return OWN_ID.test(id) ? toTextPart(`(The file ${id} is no longer available.)`) : part;
+}
+
+function toTextPart(text: string): Part {
+  return { type: 'input_text', text };
 }
 
 function fromData(data: string, filename: unknown): GivenFile {
