@@ -5,6 +5,7 @@ import type { AntiphonAsyncOptions, AntiphonOptions, AntiphonSeams } from './ant
 import { ConfigModule } from './config/index.js';
 import { ConnectionsModule } from './connections/index.js';
 import { ConversationsModule } from './conversations/index.js';
+import { DoorsModule } from './doors/index.js';
 import { EmbeddingsModule } from './embeddings/index.js';
 import { FilesModule } from './files/index.js';
 import { GraphModule } from './graph/index.js';
@@ -47,6 +48,7 @@ export class AntiphonModule {
   private static assemble(seams: AntiphonSeams, config: DynamicModule): DynamicModule {
     const service = [
       ResponsesModule,
+      DoorsModule,
       ConversationsModule,
       FilesModule,
       SessionsModule,

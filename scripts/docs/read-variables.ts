@@ -21,6 +21,7 @@ const KINDS: Readonly<Record<string, (args: readonly unknown[]) => string>> = {
   TextList: () => 'list',
   Flag: ([options]) => (isOpen(options) ? '`true`, `false`, empty' : '`true`, `false`'),
   Choice: (words) => toWords(words),
+  Choices: (words) => `${toWords(words)}, \`none\``,
   ChoiceExcept: ([words]) => toWords(words as readonly unknown[]),
   WholeNumber: ([min, max]) => toRange(min, max),
   Milliseconds: ([min]) => `ms, ${toRange(min, undefined)}`,

@@ -1,6 +1,17 @@
 import 'reflect-metadata';
 
-import { Choice, Flag, LevelsOfParts, Milliseconds, Shape, Share, Text, TextList, WholeNumber } from './variables.js';
+import {
+  Choice,
+  Choices,
+  Flag,
+  LevelsOfParts,
+  Milliseconds,
+  Shape,
+  Share,
+  Text,
+  TextList,
+  WholeNumber,
+} from './variables.js';
 
 const MEGABYTE = 1024 * 1024;
 const DAY_IN_SECONDS = 24 * 60 * 60;
@@ -114,6 +125,19 @@ export class Environment {
   /** Serves `/openapi.json`, `/asyncapi.json` and the page `/docs`, which describe the API and need no key. */
   @Flag()
   readonly API_DOCS: boolean = true;
+
+  // Section: Doors
+
+  /**
+   * Other APIs that the service answers besides the Responses API, comma-separated; see docs/doors.md. `messages` is that of Anthropic, `POST
+   * /v1/messages`; `chat` is Chat Completions, `POST /v1/chat/completions`. `none`: only the Responses API.
+   */
+  @Choices('messages', 'chat')
+  readonly DOORS: readonly ('messages' | 'chat')[] = ['messages', 'chat'];
+
+  /** Stores the responses of these APIs, too. If false, only those whose request names a session, or asks for it, are stored. */
+  @Flag()
+  readonly DOORS_STORE: boolean = false;
 
   // Section: Access
 

@@ -67,6 +67,20 @@ export function Choice(...words: readonly string[]): PropertyDecorator {
   });
 }
 
+/** Some of a few words, comma-separated; `none` stands for none of them. */
+export function Choices(...words: readonly string[]): PropertyDecorator {
+  return compose(
+    Transform(({ value }: { value: unknown }) =>
+      isText(value) ? splitList(value.trim() === 'none' ? '' : value) : value,
+    ),
+    IsIn(words, {
+      each: true,
+      message: ({ property, value }) =>
+        `${property}: expected some of ${words.join(', ')}, or none, but got '${show(value)}'.`,
+    }),
+  );
+}
+
 /** A text that matches a pattern; `expected` describes it. */
 export function Shape(pattern: RegExp, expected: string): PropertyDecorator {
   return compose(

@@ -8,11 +8,31 @@ import type { ApiRoutes } from './api-routes.js';
 import { describeTarget, logRefusal } from './log-refusal.js';
 import { toApiError, toHttpError } from './to-api-error.js';
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The form of the errors of a route; OpenAI's by default. */
+    errorForm?: ErrorForm;
+  }
+}
+
+/** The answer to a request that is refused, in one dialect. */
+export type ErrorForm = (
+  error: ApiError,
+  requestId: string,
+) => {
+  readonly status: number;
+  readonly body: object;
+  /** Beside those of the error. */
+  readonly headers?: Readonly<Record<string, string>>;
+};
+
+const openAiForm: ErrorForm = (error) => ({ status: error.status, body: error.toBody() });
+
 const logger = new Logger('Http');
 const outages = new OutageLog(logger);
 
 /**
- * Answers a request with the OpenAI error body of a thrown value (protocol §7). Logs the refusal or, for an internal
+ * Answers a request with the error body of a thrown value (protocol §7), in the form of its route. Logs the refusal or, for an internal
  * error, details that clients must not see.
  *
  * @param routes absent before routing
@@ -24,11 +44,13 @@ export function answerError(thrown: unknown, request: FastifyRequest, reply: Fas
   // Fastify closes the connection when it refuses a body, while the client is still sending and so cannot read the
   // error. Without the header, Node discards the rest of the body.
   void reply.removeHeader('connection');
+  const form = request.routeOptions.config.errorForm ?? openAiForm;
+  const { status, body, headers } = form(error, request.id);
   void reply
-    .status(error.status)
-    .headers(error.headers)
+    .status(status)
+    .headers({ ...error.headers, ...headers })
     .header('content-type', 'application/json; charset=utf-8')
-    .send(error.toBody());
+    .send(body);
 }
 
 function log(error: ApiError, thrown: unknown, request: FastifyRequest): void {

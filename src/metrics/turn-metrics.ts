@@ -26,6 +26,7 @@ export class TurnMetrics extends TurnObserver {
     super();
     const ofModel = ['model', 'provider'] as const;
     this.turns = metrics.counter('antiphon_turns_total', 'Turns that are over, also refused ones.', [
+      'door',
       'transport',
       'background',
       ...ofModel,
@@ -76,12 +77,12 @@ export class TurnMetrics extends TurnObserver {
   }
 
   override settled(record: TurnRecord): void {
-    const { transport, status, usage, errorCode, firstEventMs, longestGapMs, durationMs } = record;
+    const { door, transport, status, usage, errorCode, firstEventMs, longestGapMs, durationMs } = record;
     const provider = record.provider ?? NOBODY;
     // Anybody may send any name: those that no provider serves are one series.
     const model = record.provider === null ? OTHER : this.models.of(record.model);
     const ofModel = { model, provider };
-    this.turns.inc({ transport, background: String(record.background), ...ofModel, status });
+    this.turns.inc({ door, transport, background: String(record.background), ...ofModel, status });
     this.ofTenants?.inc({ tenant: this.tenants.of(record.caller.tenant), status });
     if (errorCode !== null) this.errors.inc({ code: toKnownCode(errorCode) });
     if (firstEventMs !== null) this.wait.observe(firstEventMs / 1000, model, provider);

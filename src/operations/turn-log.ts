@@ -35,7 +35,7 @@ export class TurnLog extends TurnObserver {
 
 /** The members of a line in JSON. */
 function toMembers(record: TurnRecord): ConstructorParameters<typeof LogLine>[0] {
-  const { responseId, caller, trace, model, provider, transport, background, status, usage, errorCode } = record;
+  const { responseId, caller, trace, model, provider, door, transport, background, status, usage, errorCode } = record;
   return {
     response_id: responseId,
     status,
@@ -47,6 +47,7 @@ function toMembers(record: TurnRecord): ConstructorParameters<typeof LogLine>[0]
     trace_id: traceIdOf(trace),
     model,
     provider,
+    door,
     transport,
     background,
     input_tokens: usage?.input_tokens ?? null,

@@ -8,6 +8,9 @@ export {
   validateIncludeQuery,
   validateItemsQuery,
 } from './dto/index.js';
+export { type AskedRequest, type HttpAsker, HttpTurns } from './http/http-turns.js';
+export type { StreamForm } from './http/sse-encoder.js';
+export { TURN_ERRORS } from './http/turn-errors.js';
 export * from './responses.module.js';
 export * from './responses.service.js';
 export * from './stored-responses.service.js';
@@ -19,6 +22,7 @@ export {
   type AnsweringTurn,
   type AskedTurn,
   type BegunTurn,
+  type Door,
   OBSERVERS,
   type ToolRun,
   type Transport,

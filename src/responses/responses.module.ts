@@ -28,6 +28,7 @@ import { InputTokensController } from './http/input-tokens.controller.js';
 import { PostOnlyController } from './http/post-only.controller.js';
 import { PromptsController } from './http/prompts.controller.js';
 import { HalfClosedClients } from './http/half-closed-clients.js';
+import { HttpTurns } from './http/http-turns.js';
 import { ResponsesController } from './http/responses.controller.js';
 import { SseTransport } from './http/sse-transport.js';
 import { StalledClients } from './http/stalled-clients.js';
@@ -83,6 +84,7 @@ import { UsageRecords } from './turn/usage-records.js';
   ],
   controllers: [CompactController, InputTokensController, PostOnlyController, PromptsController, ResponsesController],
   providers: [
+    HttpTurns,
     SseTransport,
     StalledClients,
     HalfClosedClients,
@@ -127,6 +129,6 @@ import { UsageRecords } from './turn/usage-records.js';
     TurnObservers,
     UsageRecords,
   ],
-  exports: [ResponsesService, StoredResponsesService, RunningTurns, BackgroundWorker, UsageRecords],
+  exports: [HttpTurns, ResponsesService, StoredResponsesService, RunningTurns, BackgroundWorker, UsageRecords],
 })
 export class ResponsesModule {}

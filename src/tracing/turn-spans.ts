@@ -124,13 +124,15 @@ export class TurnSpans extends TurnObserver {
 }
 
 function attributesOf(record: TurnRecord): Attributes {
-  const { responseId, caller, model, provider, transport, background, status, usage, errorCode, firstEventMs } = record;
+  const { responseId, caller, model, provider, door, transport, background, status, usage, errorCode, firstEventMs } =
+    record;
   return {
     'gen_ai.operation.name': 'chat',
     'gen_ai.request.model': model,
     'gen_ai.response.id': responseId,
     'antiphon.tenant': caller.tenant,
     'antiphon.request.id': caller.requestId,
+    'antiphon.door': door,
     'antiphon.transport': transport,
     'antiphon.background': background,
     'antiphon.status': status,

@@ -34,7 +34,15 @@ const settled = (): Promise<void> => new Promise(setImmediate);
 
 function turn(id: number | string, parts: Partial<TurnRecord> = {}): TurnRecord {
   return {
-    ...{ responseId: String(id), model: 'm', provider: 'p', transport: 'json', background: false, status: 'completed' },
+    ...{
+      responseId: String(id),
+      model: 'm',
+      provider: 'p',
+      door: 'responses',
+      transport: 'json',
+      background: false,
+      status: 'completed',
+    },
     caller: { tenant: asTenant('acme'), requestId: 'req' },
     ...{ startedAt: 1000, durationMs: 5, usage: null, isUsageStored: false },
     ...parts,

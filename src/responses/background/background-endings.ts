@@ -139,6 +139,7 @@ export class BackgroundEndings {
       caller: admitted.caller,
       model: admitted.settings.model,
       background: true,
+      door: 'responses' as const,
       transport,
       provider: origin?.provider ?? null,
       status: response.status,

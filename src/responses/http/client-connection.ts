@@ -5,18 +5,26 @@ import type { FastifyReply } from 'fastify';
 
 import { ActiveTurn } from '../turn/active-turn.js';
 import type { AdmittedTurn } from '../turn/admit.js';
-import type { Transport } from '../turn/turn-observer.js';
+import type { Door, Transport } from '../turn/turn-observer.js';
 import { pickVendorHeaders } from '../vendor-headers.js';
 import type { HalfClosedClients } from './half-closed-clients.js';
+
+/** How a turn is asked for and answered. */
+interface TurnConnection {
+  readonly door?: Door | undefined;
+  readonly transport: Transport;
+  readonly halfClosed: HalfClosedClients;
+}
 
 /** The turn that a reply answers. It is stopped when its client disconnects before the answer is complete; not when it half-closes. */
 export function activate(
   admitted: AdmittedTurn,
   reply: FastifyReply,
-  { transport, halfClosed }: { readonly transport: Transport; readonly halfClosed: HalfClosedClients },
+  { door = 'responses', transport, halfClosed }: TurnConnection,
 ): ActiveTurn {
   const { raw } = reply;
   const turn = new ActiveTurn(admitted, {
+    door,
     transport,
     onHeaders: (headers) => forwardHeaders(reply, headers),
     breakConnection: () => breakConnection(raw),

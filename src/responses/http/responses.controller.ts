@@ -35,20 +35,17 @@ import {
   CreateRequestBody,
   DeleteParameters,
   ItemsParameters,
-  RequestValidator,
   RetrieveParameters,
   validateDeleteQuery,
   validateItemsQuery,
   validateRetrieveQuery,
 } from '../dto/index.js';
 import { CREATE_EXAMPLES } from './create-examples.js';
-import { ResponsesService } from '../responses.service.js';
 import { StoredResponsesService } from '../stored-responses.service.js';
-import { TurnObservers } from '../turn/turn-observer.js';
-import { activate, forwardHeaders } from './client-connection.js';
-import { HalfClosedClients } from './half-closed-clients.js';
+import { forwardHeaders } from './client-connection.js';
+import { HttpTurns } from './http-turns.js';
+import { SseEncoder } from './sse-encoder.js';
 import { SseTransport } from './sse-transport.js';
-import { StalledClients } from './stalled-clients.js';
 import { TURN_ERRORS } from './turn-errors.js';
 
 /** The body of `DELETE /responses/{id}` (protocol §1.1). */
@@ -60,8 +57,6 @@ export interface DeletedResponse {
 
 type Parameters = Readonly<Record<string, unknown>>;
 
-const JSON_TYPE = 'application/json; charset=utf-8';
-
 /** `/responses` over HTTP: JSON, or SSE with `stream: true` (protocol §1.1). */
 @Controller(apiPaths('responses'))
 @UseGuards(ApiKeyGuard)
@@ -69,15 +64,11 @@ export class ResponsesController {
   private readonly reader: JsonReader;
 
   constructor(
-    private readonly validator: RequestValidator,
-    private readonly observers: TurnObservers,
-    private readonly responses: ResponsesService,
+    private readonly turns: HttpTurns,
     private readonly stored: StoredResponsesService,
     private readonly background: BackgroundResponses,
     private readonly streams: EventStreams,
     private readonly sse: SseTransport,
-    private readonly stalled: StalledClients,
-    private readonly halfClosed: HalfClosedClients,
     environment: Environment,
   ) {
     this.reader = new JsonReader(environment, 'body of your request');
@@ -105,37 +96,23 @@ export class ResponsesController {
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const transport = isObject(body) && body.stream === true ? 'sse' : 'json';
-    const { request, admitted } = this.observers.asked(
-      () => ({ caller, transport, request: body, headers }),
-      () => {
-        const checked = this.validator.checkRequest(body, caller);
-        return { request: checked, admitted: this.responses.admit(checked, caller, { headers }) };
-      },
-    );
+    const { request, admitted } = this.turns.admit(body, { caller, headers, transport });
     const obfuscate = request.stream_options?.include_obfuscation !== false;
     if (request.background === true) {
       const response = await this.background.create(admitted, {
         transport,
         onHeaders: (received) => forwardHeaders(reply, received),
       });
-      if (transport === 'json') await this.send(reply, JSON.stringify(withOutputText(response)));
+      if (transport === 'json') await this.turns.send(reply, JSON.stringify(withOutputText(response)));
       else await this.sse.follow(this.streams.openNew(caller.tenant, response.id), reply, obfuscate);
       return;
     }
-    const turn = activate(admitted, reply, { transport, halfClosed: this.halfClosed });
     if (transport === 'sse') {
-      await this.sse.send(turn, reply, obfuscate);
+      await this.turns.stream(admitted, reply, new SseEncoder(obfuscate));
       return;
     }
-    const ended = await this.responses.execute(turn, null);
-    if (ended !== undefined) await this.send(reply, withOutputTextJson(ended.json, ended.response));
-  }
-
-  private async send(reply: FastifyReply, json: string): Promise<void> {
-    this.stalled.watch(reply);
-    void reply.type(JSON_TYPE).send(json);
-    // An asynchronous hook, such as compression, may be pending: without this, Fastify would send a second answer.
-    if (!reply.sent) await reply;
+    const ended = await this.turns.run(admitted, reply);
+    if (ended !== undefined) await this.turns.send(reply, withOutputTextJson(ended.json, ended.response));
   }
 
   @Describe(() => ({
@@ -166,7 +143,7 @@ export class ResponsesController {
     } = validateRetrieveQuery({ ...(await readGetBody(request, this.reader)), ...query });
     const within = readSessionId(headers);
     if (stream) await this.sse.follow(await this.streams.open(tenant, id, after, within), reply, obfuscate);
-    else await this.send(reply, JSON.stringify(withOutputText(await this.stored.retrieve(tenant, id, within))));
+    else await this.turns.send(reply, JSON.stringify(withOutputText(await this.stored.retrieve(tenant, id, within))));
   }
 
   @Describe(() => ({

@@ -11,7 +11,7 @@ import type { ActiveTurn } from '../turn/active-turn.js';
 import type { EventSink } from '../turn/event-sink.js';
 import { withEventNames } from '../turn/event-names.js';
 import { HalfClosedClients } from './half-closed-clients.js';
-import { DONE_FRAME, SseEncoder } from './sse-encoder.js';
+import { SseEncoder, type StreamForm } from './sse-encoder.js';
 import { SseWriter } from './sse-writer.js';
 import { StalledClients } from './stalled-clients.js';
 
@@ -29,15 +29,14 @@ export class SseTransport {
   ) {}
 
   /**
-   * Runs a turn as a stream: its events, then `[DONE]`, unless the turn broke the connection. The head is sent with the first
+   * Runs a turn as a stream: its events, then the end, unless the turn broke the connection. The head is sent with the first
    * batch, so that earlier errors become HTTP errors.
    */
-  async send(turn: ActiveTurn, reply: FastifyReply, obfuscate: boolean): Promise<void> {
-    const stream = new SseStream(new SseEncoder(obfuscate), () => this.open(reply));
+  async send(turn: ActiveTurn, reply: FastifyReply, form: StreamForm): Promise<void> {
+    const stream = new SseStream(form, () => this.open(reply, form));
     try {
-      const sink = withEventNames(stream, this.environment.EVENT_NAMES);
-      const ended = await this.responses.execute(turn, sink);
-      if (ended !== undefined) stream.writer?.end(DONE_FRAME);
+      const ended = await this.responses.execute(turn, this.named(stream, form));
+      if (ended !== undefined) stream.writer?.end(form.end);
       else stream.writer?.leave();
     } catch (error) {
       if (stream.writer === null) throw error;
@@ -53,15 +52,16 @@ export class SseTransport {
    * store may both pause it; the run does not wait.
    */
   async follow(events: EventStream, reply: FastifyReply, obfuscate: boolean): Promise<void> {
-    const stream = new SseStream(new SseEncoder(obfuscate), () => this.open(reply));
-    stream.writer = this.open(reply);
+    const form = new SseEncoder(obfuscate);
+    const stream = new SseStream(form, () => this.open(reply, form));
+    stream.writer = this.open(reply, form);
     stream.writer.sendHead();
     reply.raw.once('close', () => events.close());
     if (reply.raw.destroyed) events.close();
-    const sink = withEventNames(stream, this.environment.EVENT_NAMES);
+    const sink = this.named(stream, form);
     try {
       for (let page = await events.next(); page !== undefined; page = await events.next()) await sink.write(page);
-      stream.writer.end(DONE_FRAME);
+      stream.writer.end(form.end);
     } catch (error) {
       if (!(error instanceof StreamGoneError)) this.logger.error(`stream of request ${reply.request.id} broke`, error);
       reply.raw.destroy();
@@ -70,9 +70,14 @@ export class SseTransport {
     }
   }
 
-  private open(reply: FastifyReply): SseWriter {
+  /** EVENT_NAMES is about the Responses API: other forms read OpenAI's names. */
+  private named(stream: SseStream, form: StreamForm): EventSink {
+    return form instanceof SseEncoder ? withEventNames(stream, this.environment.EVENT_NAMES) : stream;
+  }
+
+  private open(reply: FastifyReply, form: StreamForm): SseWriter {
     setProcessingTime(reply);
-    const writer = SseWriter.open(reply, this.clock, this.environment.SSE_KEEPALIVE_MS);
+    const writer = SseWriter.open(reply, form, this.clock, this.environment.SSE_KEEPALIVE_MS);
     this.stalled.watch(reply);
     this.halfClosed.watch(reply, () => writer.probe());
     return writer;
@@ -84,12 +89,12 @@ class SseStream implements EventSink {
   writer: SseWriter | null = null;
 
   constructor(
-    private readonly encoder: SseEncoder,
+    private readonly form: StreamForm,
     private readonly open: () => SseWriter,
   ) {}
 
   write(events: readonly StreamEvent[]): Promise<void> | undefined {
     this.writer ??= this.open();
-    return this.writer.write(this.encoder.encode(events));
+    return this.writer.write(this.form.encode(events));
   }
 }

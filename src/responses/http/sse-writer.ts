@@ -5,7 +5,7 @@ import { setImmediate as nextLoopTurn } from 'node:timers/promises';
 import type { FastifyReply } from 'fastify';
 
 import type { Clock, Timer } from '../../time/index.js';
-import { COMMENT, KEEPALIVE_FRAME } from './sse-encoder.js';
+import { COMMENT, type StreamForm } from './sse-encoder.js';
 
 /** Collected characters that are written at once. */
 const EARLY_FLUSH_CHARACTERS = 64 * 1024;
@@ -18,22 +18,24 @@ export class SseWriter {
   private pending = '';
   private scheduled = false;
   private drained: PromiseWithResolvers<void> | null = null;
-  private readonly keepalive: Timer;
+  private readonly silence: Timer;
   private readonly body: ChunkedBody;
 
   private constructor(
     private readonly response: ServerResponse,
+    /** Sent on a silent stream. */
+    private readonly keepalive: string,
     clock: Clock,
     keepaliveMs: number,
   ) {
-    this.keepalive = clock.schedule(keepaliveMs, () => this.keepAlive());
+    this.silence = clock.schedule(keepaliveMs, () => this.keepAlive());
     this.body = new ChunkedBody(response, () => this.resume());
     response.once('close', () => this.abandon());
     if (response.destroyed) this.abandon();
   }
 
   /** Takes over the response from Fastify; its head, with the headers of the reply, is sent with the first frames. */
-  static open(reply: FastifyReply, clock: Clock, keepaliveMs: number): SseWriter {
+  static open(reply: FastifyReply, { keepalive }: StreamForm, clock: Clock, keepaliveMs: number): SseWriter {
     reply.hijack();
     reply.raw.writeHead(200, {
       ...(reply.getHeaders() as OutgoingHttpHeaders),
@@ -41,7 +43,7 @@ export class SseWriter {
       'cache-control': 'no-cache',
       'x-accel-buffering': 'no',
     });
-    return new SseWriter(reply.raw, clock, keepaliveMs);
+    return new SseWriter(reply.raw, keepalive, clock, keepaliveMs);
   }
 
   /**
@@ -85,7 +87,7 @@ export class SseWriter {
   /** Sends pending frames. The connection is closed elsewhere. */
   leave(): void {
     this.flush();
-    this.keepalive.cancel();
+    this.silence.cancel();
   }
 
   private readonly flushCollected = (): void => {
@@ -97,15 +99,15 @@ export class SseWriter {
     if (this.pending === '' || this.isGone()) return;
     const chunk = this.pending;
     this.pending = '';
-    this.keepalive.refresh();
+    this.silence.refresh();
     if (!this.body.write(chunk)) this.drained ??= Promise.withResolvers();
   }
 
   private keepAlive(): void {
     // No keepalive while the client is not reading.
-    if (this.drained === null) this.pending += KEEPALIVE_FRAME;
+    if (this.drained === null) this.pending += this.keepalive;
     this.flush();
-    this.keepalive.refresh();
+    this.silence.refresh();
   }
 
   private resume(): void {
@@ -114,7 +116,7 @@ export class SseWriter {
   }
 
   private abandon(): void {
-    this.keepalive.cancel();
+    this.silence.cancel();
     this.pending = '';
     this.resume();
   }

@@ -8,10 +8,12 @@ import type { AssemblerNote, AssemblerState } from '../assembler/state.js';
 import type { Lease } from './admission.js';
 import type { AdmittedTurn } from './admit.js';
 import { type EarlyEnd, type StopReason, TurnStoppedError } from './stop-reason.js';
-import type { BegunTurn, ToolRun, Transport, TurnRecord } from './turn-observer.js';
+import type { BegunTurn, Door, ToolRun, Transport, TurnRecord } from './turn-observer.js';
 
 /** The transport's side of a turn besides its events. */
 export interface TurnClient {
+  /** The dialect of the request; `responses` by default. */
+  readonly door?: Door;
   /** The transport of the answer; `json` by default. */
   readonly transport?: Transport;
   /** Receives headers for the client, before the first events or not at all. Returns whether the client can still get them. */
@@ -203,10 +205,19 @@ export class ActiveTurn {
   /** The record for observers at its beginning. */
   get begun(): BegunTurn {
     const { responseId, caller, settings, trace } = this.admitted;
-    const { transport = 'json' } = this.client;
+    const { door = 'responses', transport = 'json' } = this.client;
     const { model, background } = settings;
     const { startedAt } = this;
-    return { responseId, caller, model, background: background === true, transport, startedAt, trace: trace ?? null };
+    return {
+      responseId,
+      caller,
+      model,
+      door,
+      background: background === true,
+      transport,
+      startedAt,
+      trace: trace ?? null,
+    };
   }
 
   /** The outcome, as far as it is known. */

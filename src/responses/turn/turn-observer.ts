@@ -16,6 +16,9 @@ import { findInstances } from './find-instances.js';
 /** The transport of a turn. */
 export type Transport = 'json' | 'sse' | 'websocket';
 
+/** The dialect in which a client asks for a turn: the Responses API, or one of DOORS. */
+export type Door = 'responses' | 'messages' | 'chat';
+
 /** What a client asks for: the body of a create request, or a `response.create` without its envelope. */
 export interface AskedTurn {
   /** The same object as in BegunTurn, unless the turn waits in a queue. */
@@ -32,6 +35,7 @@ export interface BegunTurn {
   readonly responseId: string;
   readonly caller: Caller;
   readonly model: string;
+  readonly door: Door;
   readonly transport: Transport;
   /** Whether it runs in the background: then it begins when it is queued, and may end in another process. */
   readonly background: boolean;

@@ -1,0 +1,42 @@
+import {
+  applyDecorators,
+  type CanActivate,
+  type ExecutionContext,
+  Injectable,
+  SetMetadata,
+  UseGuards,
+} from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+
+import { ApiKeyGuard } from '../access/index.js';
+import { Environment } from '../config/index.js';
+import { ApiError } from '../protocol/index.js';
+import { readSessionId } from '../sessions/index.js';
+
+const DOOR = 'antiphon:door';
+
+type DoorName = Environment['DOORS'][number];
+
+/** Answers 404 on the routes of a door that DOORS leaves out. */
+@Injectable()
+export class DoorSwitch implements CanActivate {
+  constructor(private readonly environment: Environment) {}
+
+  canActivate(context: ExecutionContext): boolean {
+    const door = Reflect.getMetadata(DOOR, context.getClass()) as DoorName;
+    if (this.environment.DOORS.includes(door)) return true;
+    const { method, url } = context.switchToHttp().getRequest<FastifyRequest>();
+    const path = url.replace(/[?#].*$/, '').slice(0, 200);
+    throw ApiError.of('unknown_url', `Invalid URL (${method} ${path}). DOORS of this server leaves out '${door}'.`);
+  }
+}
+
+/** A controller of a door, for authenticated callers. */
+export function BehindDoor(name: DoorName): ClassDecorator {
+  return applyDecorators(SetMetadata(DOOR, name), UseGuards(DoorSwitch, ApiKeyGuard));
+}
+
+/** Whether a turn that says nothing of it is stored: if it names a session, or with DOORS_STORE. Throws ApiError 400 for a malformed name. */
+export function storesByDefault({ DOORS_STORE }: Environment, headers: Readonly<Record<string, unknown>>): boolean {
+  return DOORS_STORE || readSessionId(headers) !== undefined;
+}

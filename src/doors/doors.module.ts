@@ -1,0 +1,7 @@
+import { Module } from '@nestjs/common';
+
+import { MessagesModule } from './messages/messages.module.js';
+
+/** The other APIs in which clients may ask for turns (DOORS). Each translates; the turn knows nothing of them. */
+@Module({ imports: [MessagesModule] })
+export class DoorsModule {}

@@ -1,0 +1,94 @@
+import { Injectable } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+
+import type { Caller } from '../../access/index.js';
+import type { CreateResponseRequest } from '../../protocol/index.js';
+import { RequestValidator } from '../dto/index.js';
+import { ResponsesService } from '../responses.service.js';
+import type { AdmittedTurn } from '../turn/admit.js';
+import type { EndedTurn } from '../turn/save.js';
+import { type Door, TurnObservers } from '../turn/turn-observer.js';
+import { activate } from './client-connection.js';
+import { HalfClosedClients } from './half-closed-clients.js';
+import type { StreamForm } from './sse-encoder.js';
+import { SseTransport } from './sse-transport.js';
+import { StalledClients } from './stalled-clients.js';
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+/** Who asks for a turn over HTTP, and how it is answered. */
+export interface HttpAsker {
+  readonly caller: Caller;
+  /** By their names in lower case. */
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly transport: 'json' | 'sse';
+}
+
+/** A turn that may run, and the request that it was made from. */
+export interface AskedRequest {
+  readonly request: CreateResponseRequest;
+  readonly admitted: AdmittedTurn;
+}
+
+/** Turns over HTTP, in the dialect of the Responses API and in those of src/doors. */
+@Injectable()
+export class HttpTurns {
+  constructor(
+    private readonly validator: RequestValidator,
+    private readonly observers: TurnObservers,
+    private readonly responses: ResponsesService,
+    private readonly sse: SseTransport,
+    private readonly stalled: StalledClients,
+    private readonly halfClosed: HalfClosedClients,
+  ) {}
+
+  /**
+   * Validates a body and admits its turn. `translate` makes the body of `POST /responses` from one in another dialect. Throws ApiError for a
+   * refusal, and what `translate` throws; observers are told of both.
+   */
+  admit(body: unknown, asker: HttpAsker, translate?: (body: unknown) => object): AskedRequest {
+    const { caller, headers, transport } = asker;
+    let asked = body;
+    let refusal: Error | null = null;
+    try {
+      if (translate !== undefined) asked = translate(body);
+    } catch (error) {
+      refusal = error instanceof Error ? error : new Error('the request could not be translated', { cause: error });
+    }
+    return this.observers.asked(
+      () => ({ caller, transport, request: asked, headers }),
+      () => {
+        if (refusal !== null) throw refusal;
+        const request = this.validator.checkRequest(asked, caller);
+        return { request, admitted: this.responses.admit(request, caller, { headers }) };
+      },
+    );
+  }
+
+  /** Runs a turn as a stream. Throws what comes before its first event; the rest is in the stream. */
+  stream(admitted: AdmittedTurn, reply: FastifyReply, form: StreamForm, door?: Door): Promise<void> {
+    const { halfClosed } = this;
+    return this.sse.send(activate(admitted, reply, { door, transport: 'sse', halfClosed }), reply, form);
+  }
+
+  /** Runs a turn whole. Undefined when there is nobody to answer. Throws ApiError for a refusal, and when it cannot be saved. */
+  run(admitted: AdmittedTurn, reply: FastifyReply, door?: Door): Promise<EndedTurn | undefined> {
+    const { halfClosed } = this;
+    return this.responses.execute(activate(admitted, reply, { door, transport: 'json', halfClosed }), null);
+  }
+
+  /** Counts the input tokens of a body, which is not run. Undefined when the client has disconnected. Throws ApiError for a refusal. */
+  count(body: unknown, { caller, headers }: HttpAsker, reply: FastifyReply): Promise<number | undefined> {
+    const { halfClosed } = this;
+    const admitted = this.responses.admit(this.validator.checkCount(body, caller), caller, { headers });
+    return this.responses.countInput(activate(admitted, reply, { transport: 'json', halfClosed }));
+  }
+
+  /** Answers with JSON text. */
+  async send(reply: FastifyReply, json: string): Promise<void> {
+    this.stalled.watch(reply);
+    void reply.type(JSON_TYPE).send(json);
+    // An asynchronous hook, such as compression, may be pending: without this, Fastify would send a second answer.
+    if (!reply.sent) await reply;
+  }
+}
