@@ -81,7 +81,8 @@ module.exports = {
       to: {
         dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'],
         dependencyTypesNot: ['npm-peer'],
-        pathNot: 'node_modules/(class-transformer|class-validator|uuid)/',
+        // Of `@anthropic-ai/sdk` only types are imported, which nothing that is exported has.
+        pathNot: 'node_modules/(@anthropic-ai/sdk|class-transformer|class-validator|uuid)/',
       },
     },
   ],

@@ -112,6 +112,7 @@ export async function configureApp(
       methods: ['GET', 'HEAD', 'POST', 'DELETE'],
       exposedHeaders: [
         'x-request-id',
+        'request-id',
         'openai-processing-ms',
         'openai-version',
         'retry-after',

@@ -58,8 +58,9 @@ export class EnvironmentAuthenticator extends Authenticator {
       refuseWebPages(headers, this.webPages);
       return ANYBODY;
     }
-    const key = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1];
-    if (key === undefined) throw unauthorized(null, describeMissing(headers.authorization ?? ''));
+    const authorization = bearerOf(headers);
+    const key = /^Bearer +(\S+) *$/i.exec(authorization)?.[1];
+    if (key === undefined) throw unauthorized(null, describeMissing(authorization));
     if (this.tokens.takes(key)) return this.tokens.verify(key);
     const grant = this.keys.grantOf(key);
     if (grant === undefined) throw unauthorized('invalid_api_key', 'Incorrect API key provided.');
@@ -73,6 +74,11 @@ export class EnvironmentAuthenticator extends Authenticator {
     if (now === undefined) throw unauthorized('invalid_api_key', 'The API key behind this token is no longer valid.');
     return now;
   }
+}
+
+/** The credential of a request as a bearer; empty without one. Clients of Anthropic send theirs as `x-api-key`. */
+export function bearerOf({ authorization, 'x-api-key': key }: IncomingHttpHeaders): string {
+  return authorization ?? (typeof key === 'string' && key !== '' ? `Bearer ${key}` : '');
 }
 
 /** Never quotes the header: it may be a key. */

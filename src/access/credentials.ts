@@ -8,7 +8,7 @@ import { Environment, toBlockList } from '../config/index.js';
 import { ApiError } from '../protocol/index.js';
 import { Clock, isPromise, type MaybePromise } from '../time/index.js';
 import { authenticate } from './authenticate.js';
-import { Authenticator } from './authenticator.js';
+import { Authenticator, bearerOf } from './authenticator.js';
 import type { Grant } from './grant.js';
 
 const WINDOW_MS = 60_000;
@@ -118,8 +118,8 @@ export class Credentials {
   }
 }
 
-function digestOf({ authorization = '' }: IncomingHttpHeaders): string {
-  return createHash('sha256').update(authorization).digest('base64');
+function digestOf(headers: IncomingHttpHeaders): string {
+  return createHash('sha256').update(bearerOf(headers)).digest('base64');
 }
 
 /** The address of a client: that of its connection or, behind trusted proxies, the last one that is none of theirs. */

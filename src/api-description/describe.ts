@@ -7,6 +7,7 @@ import type { AnswerName } from './schemas/index.js';
 /** The groups in which documents show operations. */
 export type OperationGroup =
   | 'Responses'
+  | 'Messages'
   | 'Graph'
   | 'Conversations'
   | 'Files'
@@ -58,8 +59,10 @@ export interface Operation {
   readonly headers?: readonly RequestHeader[];
   /** The schema of the answer with status 200; `bytes`: it is not JSON. */
   readonly answer: AnswerName | 'bytes';
-  /** Whether the answer may be a stream of events instead. */
-  readonly streams?: boolean;
+  /** Whether the answer may be a stream of events instead; the schema of these events where they are not those of the Responses API. */
+  readonly streams?: boolean | AnswerName;
+  /** The schema of its errors; that of OpenAI by default. */
+  readonly errorAnswer?: AnswerName;
   /** Whether it is a turn, which counts for the limits: its answers tell what is left of them. */
   readonly isTurn?: boolean;
   /** Codes beyond those that every route has, and those of its body and query. */

@@ -24,6 +24,9 @@ const BINARY: JsonSchema = { type: 'string', format: 'binary' };
 const STREAMED =
   'The response, or with `stream: true` server-sent events: the `data` of each is a `StreamEvent`, that of the last one `[DONE]`.';
 
+/** Of streams in other dialects. */
+const STREAMED_OTHERWISE = 'The answer, or with `stream: true` server-sent events.';
+
 /** What the parameters of queries mean, and what they are when they are left out. */
 const QUERY_PARAMETERS: Readonly<Record<string, string>> = {
   after:
@@ -78,16 +81,23 @@ export function toOpenApi(operation: ApiOperation, definitions: Definitions): Js
     ...(form === undefined ? {} : { requestBody: formOf(form, definitions) }),
     responses: {
       200: {
-        description: streams ? STREAMED : 'The result.',
+        description: describeAnswer(streams),
         headers: headersOf(operation, 200),
         content: {
           ...(answer === 'bytes' ? { [BYTES]: { schema: BINARY } } : { 'application/json': { schema: ref(answer) } }),
-          ...(streams ? { 'text/event-stream': { schema: ref('StreamEvent') } } : {}),
+          ...(streams === false
+            ? {}
+            : { 'text/event-stream': { schema: ref(streams === true ? 'StreamEvent' : streams) } }),
         },
       },
       ...errorsOf(operation),
     },
   };
+}
+
+function describeAnswer(streams: ApiOperation['streams']): string {
+  if (streams === undefined || streams === false) return 'The result.';
+  return streams === true ? STREAMED : STREAMED_OTHERWISE;
 }
 
 /** The service fills in what a query leaves out, so nothing is required. */

@@ -26,7 +26,7 @@ const OF_BODIES: readonly ErrorCode[] = [
 
 /** The refusals of an operation by status, with the codes that each may have. */
 export function errorsOf(operation: Operation): Readonly<Record<string, JsonSchema>> {
-  const { body, form, query, headers = [], errors = [], missing = [] } = operation;
+  const { body, form, query, headers = [], errors = [], missing = [], errorAnswer = 'Error' } = operation;
   const codes = new Set([
     ...EVERYWHERE,
     ...(body === undefined && form === undefined ? [] : OF_BODIES),
@@ -42,12 +42,12 @@ export function errorsOf(operation: Operation): Readonly<Record<string, JsonSche
   return Object.fromEntries(
     [...statuses].map(([status, of]) => [
       status,
-      { ...toAnswer(of.sort(), status === 404 ? missing : []), headers: headersOf(operation, status, of) },
+      { ...toAnswer(of.sort(), status === 404 ? missing : [], errorAnswer), headers: headersOf(operation, status, of) },
     ]),
   );
 }
 
-function toAnswer(codes: readonly ErrorCode[], missing: readonly string[]): JsonSchema {
+function toAnswer(codes: readonly ErrorCode[], missing: readonly string[], schema: string): JsonSchema {
   const causes = [
     ...(missing.length === 0 ? [] : [`no code: the ${missing.join(' or ').toLowerCase()} does not exist`]),
     ...(codes.length === 0 ? [] : [`codes: ${codes.map((code) => `\`${code}\``).join(', ')}`]),
@@ -55,6 +55,6 @@ function toAnswer(codes: readonly ErrorCode[], missing: readonly string[]): Json
   const description = causes.join('; ');
   return {
     description: `${description.charAt(0).toUpperCase()}${description.slice(1)}.`,
-    content: { 'application/json': { schema: ref('Error') } },
+    content: { 'application/json': { schema: ref(schema) } },
   };
 }

@@ -34,6 +34,7 @@ const METHODS_BY_PATH: readonly (readonly [path: RegExp, methods: readonly strin
   [/^socket_tokens$/, ['POST']],
   [/^usage$/, ['GET', 'HEAD']],
   [/^embeddings$/, ['POST']],
+  [/^messages(?:\/count_tokens)?$/, ['POST']],
   [/^models$/, ['GET', 'HEAD']],
   [/^models\/.+$/, ['GET', 'HEAD']],
 ];

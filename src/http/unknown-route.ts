@@ -11,7 +11,6 @@ const CLIENTS =
 const OTHER_APIS: readonly (readonly [resource: RegExp, name: string, toAdvice: (base: string) => string])[] = [
   [/^chat\/completions$/, 'Chat Completions', useResponses],
   [/^completions$/, 'Completions', useResponses],
-  [/^messages(?:\/.*)?$/, 'Anthropic Messages', useResponses],
 ];
 
 const METRICS = 'Metrics are at /metrics: here with METRICS=true, and on a port of their own with METRICS_PORT.';

@@ -80,6 +80,11 @@ export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationSh
     return this.table.find(model)?.model.defaultReasoningEffort ?? null;
   }
 
+  /** The efforts that this model takes; undefined if it does not say. */
+  effortsOf(model: string): readonly string[] | undefined {
+    return this.table.find(model)?.model.reasoningEfforts;
+  }
+
   /** Lists all models, with new requests to the providers. If a request fails, the provider's previous list is used. */
   async list(): Promise<readonly ModelInfo[]> {
     await this.table.refresh();
@@ -224,7 +229,7 @@ function nameOf(instance: unknown): string {
 }
 
 /** Headers with credentials of clients; providers have their own. */
-const CREDENTIALS: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization']);
+const CREDENTIALS: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization', 'x-api-key']);
 
 /** Names in lower case, each once. Throws an Error for a header with credentials. */
 function toHeaderNames(names: readonly string[]): readonly string[] {

@@ -1,5 +1,6 @@
 export { BackgroundWorker } from './background/background-worker.js';
 export {
+  CreateRequestBody,
   IncludeParameters,
   inputItem,
   ItemsParameters,
@@ -8,7 +9,7 @@ export {
   validateIncludeQuery,
   validateItemsQuery,
 } from './dto/index.js';
-export { type AskedRequest, type HttpAsker, HttpTurns } from './http/http-turns.js';
+export { type AskedRequest, type HttpAsker, HttpTurns, type TranslatedBody } from './http/http-turns.js';
 export type { StreamForm } from './http/sse-encoder.js';
 export { TURN_ERRORS } from './http/turn-errors.js';
 export * from './responses.module.js';

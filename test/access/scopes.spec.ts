@@ -37,6 +37,8 @@ const ROUTES: readonly (readonly [method: string, path: string, scope: string])[
   ['POST', 'socket_tokens', 'responses:write'],
   ['GET', 'usage', 'responses:read'],
   ['POST', 'embeddings', 'responses:write'],
+  ['POST', 'messages', 'responses:write'],
+  ['POST', 'messages/count_tokens', 'responses:write'],
   ['POST', 'files', 'responses:write'],
   ['GET', 'files', 'responses:read'],
   ['GET', 'files/:id', 'responses:read'],
@@ -117,7 +119,9 @@ function routesOf(printed: string): readonly string[] {
 }
 
 async function codeOf(answer: Response): Promise<unknown> {
-  return ((await answer.json()) as { readonly error?: { readonly code: unknown } }).error?.code;
+  const { error } = (await answer.json()) as { readonly error?: { readonly code?: unknown; readonly type: unknown } };
+  // Errors in the form of Anthropic have no code.
+  return error?.code ?? (error?.type === 'permission_error' ? 'missing_scope' : undefined);
 }
 
 describe('the scope of a route', () => {

@@ -85,6 +85,10 @@ describeService('what the service answers', DESCRIBED, (service) => {
     await call('forkSession', 'sessions/one/fork', { target_session_id: 'two' });
     await call('deleteSession', 'sessions/two');
     await call('createEmbeddings', 'embeddings', { model: 'text-embedding-3-small', input: 'Hi', dimensions: 4 });
+    const messages = [{ role: 'user', content: 'Hi' }];
+    const thinking = { type: 'enabled', budget_tokens: 1024 };
+    await call('createMessage', 'messages', { model: 'o3', max_tokens: 4096, messages, thinking });
+    await call('countMessageTokens', 'messages/count_tokens', { model: 'gpt-5', messages });
     await call('listModels', 'models');
     await call('getModel', 'models/gpt-5');
     await call('listPrompts', 'prompts');

@@ -5,6 +5,7 @@ import { handshakeOf } from '../support/connection-raw.js';
 import { useService } from '../support/describe-service.js';
 import { RawClient } from '../support/raw-client.js';
 import { exchange } from '../support/raw-socket.js';
+import { startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 
 const KEY = 'sk-alpha';
@@ -79,8 +80,6 @@ describe('a client of another API', () => {
     ['/openai/v1/chat/completions', 'Chat Completions', '/openai/v1/responses'],
     ['/v1//chat/completions/', 'Chat Completions', '/v1/responses'],
     ['/v1/completions', 'Completions', '/v1/responses'],
-    ['/v1/messages', 'Anthropic Messages', '/v1/responses'],
-    ['/v1/messages/count_tokens', 'Anthropic Messages', '/v1/responses'],
     ['/chat/completions', 'Chat Completions', '/v1/responses'],
     ['/openai/v1/v1/chat/completions', 'Chat Completions', '/openai/v1/responses'],
   ])('is told on %s that this is not %s, and how to get there', async (path, api, responses) => {
@@ -108,6 +107,24 @@ describe('a client of another API', () => {
       expect(JSON.parse(text)).toMatchObject({ error: { message: `Invalid URL (GET ${path}).` } });
     },
   );
+});
+
+describe('a door that DOORS leaves out', () => {
+  it('answers in its own form that it is closed', async () => {
+    await using closed = await startService({ environment: { DOORS: 'none' } });
+    for (const path of ['/messages', '/messages/count_tokens']) {
+      const answer = await fetch(`${closed.baseURL}${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: '{}',
+      });
+      const message = `Invalid URL (POST /v1${path}). DOORS of this server leaves out 'messages'.`;
+      expect([answer.status, await answer.json()]).toMatchObject([
+        404,
+        { type: 'error', error: { type: 'not_found_error', message } },
+      ]);
+    }
+  });
 });
 
 describe('a client with a wrong base URL', () => {

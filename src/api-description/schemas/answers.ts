@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../../validation/index.js';
-import { FLAG, INTEGER, listOf, nullable, object, oneOf, ref, SECONDS, TEXT } from './shape.js';
+import { FLAG, INTEGER, listOf, NOTHING, nullable, object, OBJECT, oneOf, ref, SECONDS, TEXT } from './shape.js';
 
 const TRUE: JsonSchema = { type: 'boolean', const: true };
 
@@ -45,6 +45,47 @@ export const ANSWER_SCHEMAS = {
   Error: object({
     error: object({ message: TEXT, type: TEXT, param: nullable(TEXT), code: nullable(ref('ErrorCode')) }),
   }),
+  AnthropicError: object({
+    type: oneOf('error'),
+    error: object({ type: { ...TEXT, description: 'With `overloaded_error`, the status is 529.' }, message: TEXT }),
+    request_id: TEXT,
+  }),
+  AnthropicMessage: object({
+    id: TEXT,
+    type: oneOf('message'),
+    role: oneOf('assistant'),
+    model: TEXT,
+    content: listOf(
+      object(
+        { type: oneOf('text', 'thinking', 'tool_use') },
+        {
+          ...{ text: TEXT, citations: NOTHING, thinking: TEXT, signature: TEXT },
+          ...{ id: TEXT, name: TEXT, input: OBJECT, caller: object({ type: oneOf('direct') }) },
+        },
+      ),
+    ),
+    stop_reason: nullable(oneOf('end_turn', 'max_tokens', 'stop_sequence', 'tool_use', 'refusal')),
+    stop_sequence: nullable(TEXT),
+    stop_details: nullable(OBJECT),
+    container: NOTHING,
+    diagnostics: NOTHING,
+    usage: object({
+      input_tokens: INTEGER,
+      output_tokens: INTEGER,
+      cache_creation_input_tokens: INTEGER,
+      cache_read_input_tokens: INTEGER,
+      output_tokens_details: nullable(object({ thinking_tokens: INTEGER })),
+      service_tier: oneOf('standard'),
+      ...{ cache_creation: NOTHING, inference_geo: NOTHING, server_tool_use: NOTHING, speed: NOTHING },
+    }),
+  }),
+  AnthropicEvent: object({
+    type: oneOf(
+      ...['message_start', 'content_block_start', 'content_block_delta', 'content_block_stop', 'message_delta'],
+      ...['message_stop', 'ping', 'error'],
+    ),
+  }),
+  AnthropicTokens: object({ input_tokens: INTEGER }),
   ResponseList: pageOf('Response'),
   DeletedResponse: deleted('response'),
   ItemList: pageOf('Item'),

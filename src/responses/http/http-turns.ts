@@ -30,6 +30,13 @@ export interface AskedRequest {
   readonly admitted: AdmittedTurn;
 }
 
+/** A body in another dialect as one of `POST /responses`. */
+export interface TranslatedBody {
+  readonly body: object;
+  /** An error about the body that it became, as one about the body that it was. */
+  explain(error: unknown): unknown;
+}
+
 /** Turns over HTTP, in the dialect of the Responses API and in those of src/doors. */
 @Injectable()
 export class HttpTurns {
@@ -42,25 +49,38 @@ export class HttpTurns {
     private readonly halfClosed: HalfClosedClients,
   ) {}
 
-  /**
-   * Validates a body and admits its turn. `translate` makes the body of `POST /responses` from one in another dialect. Throws ApiError for a
-   * refusal, and what `translate` throws; observers are told of both.
-   */
-  admit(body: unknown, asker: HttpAsker, translate?: (body: unknown) => object): AskedRequest {
+  /** Validates a body of `POST /responses` and admits its turn. Throws ApiError for a refusal, of which observers are told. */
+  admit(body: unknown, asker: HttpAsker): AskedRequest {
     const { caller, headers, transport } = asker;
-    let asked = body;
-    let refusal: Error | null = null;
+    return this.observers.asked(
+      () => ({ caller, transport, request: body, headers }),
+      () => this.check(body, asker),
+    );
+  }
+
+  /** The same for a body in another dialect. Observers see the body that it becomes, or the body itself where it cannot be translated. */
+  admitTranslated<T extends TranslatedBody>(
+    body: unknown,
+    asker: HttpAsker,
+    translate: (body: unknown) => T,
+  ): AskedRequest & { readonly translated: T } {
+    const { caller, headers, transport } = asker;
+    let translated: T | undefined;
+    let refusal: unknown;
     try {
-      if (translate !== undefined) asked = translate(body);
+      translated = translate(body);
     } catch (error) {
-      refusal = error instanceof Error ? error : new Error('the request could not be translated', { cause: error });
+      refusal = error;
     }
     return this.observers.asked(
-      () => ({ caller, transport, request: asked, headers }),
+      () => ({ caller, transport, request: translated?.body ?? body, headers }),
       () => {
-        if (refusal !== null) throw refusal;
-        const request = this.validator.checkRequest(asked, caller);
-        return { request, admitted: this.responses.admit(request, caller, { headers }) };
+        if (translated === undefined) throw refusal as Error;
+        try {
+          return { ...this.check(translated.body, asker), translated };
+        } catch (error) {
+          throw translated.explain(error) as Error;
+        }
       },
     );
   }
@@ -90,5 +110,10 @@ export class HttpTurns {
     void reply.type(JSON_TYPE).send(json);
     // An asynchronous hook, such as compression, may be pending: without this, Fastify would send a second answer.
     if (!reply.sent) await reply;
+  }
+
+  private check(body: unknown, { caller, headers }: HttpAsker): AskedRequest {
+    const request = this.validator.checkRequest(body, caller);
+    return { request, admitted: this.responses.admit(request, caller, { headers }) };
   }
 }

@@ -1,0 +1,142 @@
+import type {
+  ContentBlock,
+  Message,
+  MessageDeltaUsage,
+  RefusalStopDetails,
+  StopReason,
+  ToolUseBlock,
+} from '@anthropic-ai/sdk/resources/messages';
+
+import type { Item, ResponseObject, Usage } from '../../protocol/index.js';
+import { objectsIn, parseJson } from '../../validation/index.js';
+import { toApiError } from './errors.js';
+import type { AnswerOptions } from './request.js';
+import { toSignature } from './signature.js';
+import { StopScanner } from './stop-scanner.js';
+
+/** Why and how a message ended. */
+export interface MessageEnd {
+  readonly stop_reason: StopReason;
+  readonly stop_sequence: string | null;
+  readonly stop_details: RefusalStopDetails | null;
+}
+
+/** A response as a message of Anthropic. Throws ApiError for a response that has failed. */
+export function toMessage(response: ResponseObject, options: AnswerOptions): Message {
+  if (response.error !== null) throw toApiError(response.error);
+  const { content, stopSequence } = toContent(response.output, options);
+  const usage = { ...newMessage(response).usage, ...toUsage(response.usage) };
+  return { ...newMessage(response), content, ...toEnd(response, stopSequence), usage };
+}
+
+/** A message at its beginning. */
+export function newMessage({ id, model }: ResponseObject): Message {
+  return {
+    id: toMessageId(id),
+    type: 'message',
+    role: 'assistant',
+    model,
+    content: [],
+    stop_reason: null,
+    stop_sequence: null,
+    stop_details: null,
+    container: null,
+    diagnostics: null,
+    usage: {
+      input_tokens: 0,
+      output_tokens: 0,
+      cache_creation: null,
+      cache_creation_input_tokens: 0,
+      cache_read_input_tokens: 0,
+      inference_geo: null,
+      output_tokens_details: null,
+      server_tool_use: null,
+      service_tier: 'standard',
+      speed: null,
+    },
+  };
+}
+
+/** The id of a message tells that of its response. */
+function toMessageId(responseId: string): string {
+  return responseId.replace(/^resp_/, 'msg_');
+}
+
+/** The usage of a response. What was read from a cache, or written to one, is no part of `input_tokens`. */
+export function toUsage(usage: Usage | null): MessageDeltaUsage & { readonly input_tokens: number } {
+  const { cached_tokens: cached = 0, cache_write_tokens: written = 0 } = usage?.input_tokens_details ?? {};
+  return {
+    input_tokens: Math.max((usage?.input_tokens ?? 0) - cached - written, 0),
+    cache_read_input_tokens: cached,
+    cache_creation_input_tokens: written,
+    output_tokens: usage?.output_tokens ?? 0,
+    output_tokens_details: { thinking_tokens: usage?.output_tokens_details.reasoning_tokens ?? 0 },
+    server_tool_use: null,
+  };
+}
+
+/** How a message ends, given the stop sequence that has cut it. */
+export function toEnd(
+  { output, incomplete_details: incomplete }: ResponseObject,
+  stopSequence: string | null,
+): MessageEnd {
+  const end = (reason: StopReason): MessageEnd => ({
+    stop_reason: reason,
+    stop_sequence: stopSequence,
+    stop_details: reason === 'refusal' ? { type: 'refusal', category: null, explanation: null } : null,
+  });
+  if (stopSequence !== null) return end('stop_sequence');
+  if (incomplete?.reason === 'max_output_tokens') return end('max_tokens');
+  if (incomplete?.reason === 'content_filter' || output.some(isRefusal)) return end('refusal');
+  return end(output.some(({ type }) => type === 'function_call') ? 'tool_use' : 'end_turn');
+}
+
+function isRefusal({ type, content }: Item): boolean {
+  return type === 'message' && objectsIn(content).some((part) => part.type === 'refusal');
+}
+
+/** The blocks of an answer, up to the first stop sequence. */
+function toContent(
+  output: readonly Item[],
+  { thinking, stopSequences }: AnswerOptions,
+): { readonly content: ContentBlock[]; readonly stopSequence: string | null } {
+  const content: ContentBlock[] = [];
+  for (const item of output) {
+    if (item.type === 'function_call') content.push(toToolUse(item, parseJson(String(item['arguments'])) ?? {}));
+    else if (item.type === 'reasoning' && thinking !== 'hidden') content.push(...toThinking(item, thinking === 'text'));
+    if (item.type !== 'message') continue;
+    for (const part of objectsIn(item['content'])) {
+      const scanner = new StopScanner(stopSequences);
+      const text = scanner.push(textOf(part)) + scanner.flush();
+      if (text !== '') content.push({ type: 'text', text, citations: null });
+      if (scanner.found !== null) return { content, stopSequence: scanner.found };
+    }
+  }
+  return { content, stopSequence: null };
+}
+
+/** The text of a part: what the model says, or that it refuses. */
+function textOf({ text, refusal }: Readonly<Record<string, unknown>>): string {
+  if (typeof text === 'string') return text;
+  return typeof refusal === 'string' ? refusal : '';
+}
+
+/** The block of a call. */
+export function toToolUse(item: Item, input: unknown): ToolUseBlock {
+  const { call_id: id, name } = item;
+  return { type: 'tool_use', id: String(id), name: String(name), input, caller: { type: 'direct' } };
+}
+
+/** The block of reasoning: its own text or, where that is hidden, its summary. None for reasoning that says nothing and has no seal. */
+function toThinking(item: Item, isShown: boolean): readonly ContentBlock[] {
+  const { content, summary, encrypted_content: sealed } = item;
+  const raw = objectsIn(content);
+  const texts = (raw.length > 0 ? raw : objectsIn(summary)).map(({ text }) => String(text));
+  const thinking = texts.join(PART_SEPARATOR);
+  const signature = toSignature(sealed);
+  if (thinking === '' && signature === '') return [];
+  return [{ type: 'thinking', thinking: isShown ? thinking : '', signature }];
+}
+
+/** Stands between the parts of reasoning, which a block of thinking does not have. */
+export const PART_SEPARATOR = '\n\n';

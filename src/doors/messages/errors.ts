@@ -1,0 +1,62 @@
+import type { ErrorType } from '@anthropic-ai/sdk/resources/shared';
+
+import type { ErrorForm } from '../../http/index.js';
+import { ApiError, ERROR_CODES, type ErrorCode, type ResponseErrorBody } from '../../protocol/index.js';
+
+/** Anthropic's status of a server that has too much to do. */
+const OVERLOADED = 529;
+
+/** The body of an error. The types of the SDK leave one type out. */
+interface ErrorBody {
+  readonly type: 'error';
+  readonly error: { readonly type: ErrorType | 'request_too_large'; readonly message: string };
+  readonly request_id: string;
+}
+
+const TYPE_OF_STATUS: ReadonlyMap<number, ErrorBody['error']['type']> = new Map([
+  [401, 'authentication_error'],
+  [402, 'billing_error'],
+  [403, 'permission_error'],
+  [404, 'not_found_error'],
+  [409, 'conflict_error'],
+  [413, 'request_too_large'],
+  [429, 'rate_limit_error'],
+  [504, 'timeout_error'],
+  [OVERLOADED, 'overloaded_error'],
+]);
+
+/** An error as Anthropic words it. */
+export const anthropicForm: ErrorForm = (error, requestId) => {
+  const status = statusOf(error.code, error.status);
+  return { status, body: toBody(status, messageOf(error), requestId), headers: { 'request-id': requestId } };
+};
+
+/** The message, which is all that tells the parameter at fault. */
+function messageOf({ param, message }: ApiError): string {
+  return param === null || message.includes(param) ? message : `${param}: ${message}`;
+}
+
+/** The error of a response that has failed, to be thrown. */
+export function toApiError({ code, message }: ResponseErrorBody): ApiError {
+  if (isKnown(code)) return ApiError.of(code, message);
+  return new ApiError(500, 'server_error', code, null, message);
+}
+
+/** The error of a response that has failed in the middle of its stream. */
+export function toStreamError(failure: ResponseErrorBody, requestId: string): ErrorBody {
+  const { code, status, message } = toApiError(failure);
+  return toBody(statusOf(code, status), message, requestId);
+}
+
+function toBody(status: number, message: string, requestId: string): ErrorBody {
+  const type = TYPE_OF_STATUS.get(status) ?? (status < 500 ? 'invalid_request_error' : 'api_error');
+  return { type: 'error', error: { type, message }, request_id: requestId };
+}
+
+function statusOf(code: string | null, status: number): number {
+  return code === 'server_is_overloaded' ? OVERLOADED : status;
+}
+
+function isKnown(code: string): code is ErrorCode {
+  return Object.hasOwn(ERROR_CODES, code);
+}

@@ -1,0 +1,186 @@
+import {
+  Allow,
+  ArrayNotEmpty,
+  IsArray,
+  IsBoolean,
+  IsIn,
+  IsInt,
+  IsNumber,
+  IsObject,
+  IsOptional,
+  IsString,
+  Max,
+  Min,
+  MinLength,
+} from 'class-validator';
+
+import { listOf, nested, Satisfies, unionBy } from '../../validation/index.js';
+import { message, texts } from './message-blocks.js';
+
+class ClientTool {
+  // Tools of Anthropic have a dated type, and no schema: only its own models know them.
+  @IsOptional()
+  @IsIn(['custom'])
+  readonly type?: 'custom' | null;
+
+  @IsString()
+  @MinLength(1)
+  readonly name!: string;
+
+  @IsOptional()
+  @IsString()
+  readonly description?: string | null;
+
+  @IsObject()
+  readonly input_schema!: object;
+
+  @IsOptional()
+  @IsBoolean()
+  readonly strict?: boolean | null;
+}
+
+class ToolMode {
+  @IsOptional()
+  @IsBoolean()
+  readonly disable_parallel_tool_use?: boolean | null;
+}
+
+class NamedTool extends ToolMode {
+  @IsString()
+  readonly name!: string;
+}
+
+const mode = nested(ToolMode);
+
+class EnabledThinking {
+  @IsInt()
+  @Min(1)
+  readonly budget_tokens!: number;
+
+  @IsOptional()
+  @IsIn(['summarized', 'omitted'])
+  readonly display?: string | null;
+}
+
+class AdaptiveThinking {
+  @IsOptional()
+  @IsIn(['summarized', 'omitted'])
+  readonly display?: string | null;
+}
+
+class DisabledThinking {
+  @Allow()
+  readonly display?: unknown;
+}
+
+class OutputFormat {
+  @IsIn(['json_schema'])
+  readonly type!: string;
+
+  @IsObject()
+  readonly schema!: object;
+}
+
+class OutputSettings {
+  @IsOptional()
+  @IsIn(['low', 'medium', 'high', 'xhigh', 'max'])
+  readonly effort?: string | null;
+
+  @IsOptional()
+  @Satisfies(nested(OutputFormat))
+  readonly format?: object | null;
+}
+
+class AnthropicMetadata {
+  @IsOptional()
+  @IsString()
+  readonly user_id?: string | null;
+}
+
+/** The body of `POST /messages/count_tokens`. */
+export class CountTokensBody {
+  @IsString()
+  readonly model!: string;
+
+  @IsArray()
+  @ArrayNotEmpty()
+  @Satisfies(listOf(message, 'an array of messages'))
+  readonly messages!: readonly object[];
+
+  @IsOptional()
+  @Satisfies(texts)
+  readonly system?: string | readonly object[] | null;
+
+  @IsOptional()
+  @Satisfies(listOf(nested(ClientTool), 'an array of tools'))
+  readonly tools?: readonly object[] | null;
+
+  @IsOptional()
+  @Satisfies(
+    unionBy(
+      'type',
+      new Map([
+        ['auto', mode],
+        ['any', mode],
+        ['tool', nested(NamedTool)],
+        ['none', mode],
+      ]),
+    ),
+  )
+  readonly tool_choice?: object | null;
+
+  @IsOptional()
+  @Satisfies(
+    unionBy(
+      'type',
+      new Map([
+        ['enabled', nested(EnabledThinking)],
+        ['adaptive', nested(AdaptiveThinking)],
+        ['between_tools', nested(AdaptiveThinking)],
+        ['disabled', nested(DisabledThinking)],
+      ]),
+    ),
+  )
+  readonly thinking?: object | null;
+
+  @IsOptional()
+  @Satisfies(nested(OutputSettings))
+  readonly output_config?: object | null;
+}
+
+/** The body of `POST /messages`. */
+export class MessagesBody extends CountTokensBody {
+  @IsInt()
+  @Min(1)
+  readonly max_tokens!: number;
+
+  @IsOptional()
+  @IsArray()
+  @IsString({ each: true })
+  @MinLength(1, { each: true })
+  readonly stop_sequences?: readonly string[] | null;
+
+  @IsOptional()
+  @IsBoolean()
+  readonly stream?: boolean | null;
+
+  @IsOptional()
+  @IsNumber()
+  @Min(0)
+  @Max(1)
+  readonly temperature?: number | null;
+
+  @IsOptional()
+  @IsNumber()
+  @Min(0)
+  @Max(1)
+  readonly top_p?: number | null;
+
+  @IsOptional()
+  @Satisfies(nested(AnthropicMetadata))
+  readonly metadata?: object | null;
+
+  @IsOptional()
+  @IsIn(['auto', 'standard_only'])
+  readonly service_tier?: string | null;
+}

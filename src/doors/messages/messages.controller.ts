@@ -1,0 +1,133 @@
+import { Body, Controller, Headers, HttpCode, Logger, Post, Res } from '@nestjs/common';
+import { RouteConfig } from '@nestjs/platform-fastify';
+import type { MessageTokensCount } from '@anthropic-ai/sdk/resources/messages';
+import type { FastifyReply } from 'fastify';
+
+import { type Caller, CurrentCaller } from '../../access/index.js';
+import { Describe } from '../../api-description/index.js';
+import { Environment } from '../../config/index.js';
+import { apiPaths, UnknownFields } from '../../http/index.js';
+import { quote } from '../../logging/index.js';
+import { ProviderRegistry } from '../../providers/index.js';
+import { type AdmittedTurn, HttpTurns, TURN_ERRORS } from '../../responses/index.js';
+import { IgnoredMembers } from '../../validation/index.js';
+import { BehindDoor, storesByDefault } from '../door.js';
+import { toMessage } from './answer.js';
+import { anthropicForm } from './errors.js';
+import { MessageStream } from './events.js';
+import { COUNT_EXAMPLES, MESSAGE_EXAMPLES } from './examples.js';
+import { CountTokensBody, MessagesBody } from './messages-body.js';
+import {
+  asksForStream,
+  translateCount,
+  translateMessages,
+  type Translation,
+  type TranslationOptions,
+  WITHOUT_EFFECT,
+} from './request.js';
+
+type Parameters = Readonly<Record<string, unknown>>;
+
+/** `POST /messages` and `/messages/count_tokens`: the API of Anthropic (docs/doors.md). */
+@Controller(apiPaths('messages'))
+@BehindDoor('messages')
+export class MessagesController {
+  private readonly logger = new Logger('Messages');
+  private readonly ignored = new IgnoredMembers((name) =>
+    this.logger.warn(`requests ask for ${quote(name)}, which has no effect here; it is ignored`),
+  );
+
+  constructor(
+    private readonly turns: HttpTurns,
+    private readonly providers: ProviderRegistry,
+    private readonly unknownFields: UnknownFields,
+    private readonly environment: Environment,
+  ) {}
+
+  @Describe(() => ({
+    id: 'createMessage',
+    group: 'Messages',
+    summary: 'Runs a turn for a client of Anthropic: returns a message, or a stream of its events.',
+    body: { of: MessagesBody, examples: MESSAGE_EXAMPLES },
+    headers: ['x-session-id', 'x-response-ttl'],
+    answer: 'AnthropicMessage',
+    streams: 'AnthropicEvent',
+    errorAnswer: 'AnthropicError',
+    isTurn: true,
+    errors: TURN_ERRORS,
+  }))
+  @Post()
+  @HttpCode(200)
+  @RouteConfig({ errorForm: anthropicForm })
+  async create(
+    @Body() body: unknown,
+    @CurrentCaller() caller: Caller,
+    @Headers() headers: Parameters,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    const transport = asksForStream(body) ? 'sse' : 'json';
+    const { admitted, translated } = this.turns.admitTranslated(body, { caller, headers, transport }, (given) =>
+      translateMessages(given, this.optionsFor(headers)),
+    );
+    const turn = withMaxTokens(admitted, translated);
+    const { answer } = translated;
+    void reply.header('request-id', caller.requestId);
+    if (transport === 'sse') {
+      await this.turns.stream(turn, reply, new MessageStream(answer, caller.requestId), 'messages');
+      return;
+    }
+    const ended = await this.turns.run(turn, reply, 'messages');
+    if (ended !== undefined) await this.turns.send(reply, JSON.stringify(toMessage(ended.response, answer)));
+  }
+
+  @Describe(() => ({
+    id: 'countMessageTokens',
+    group: 'Messages',
+    summary: 'Counts the input tokens of a message that is not asked for.',
+    body: { of: CountTokensBody, examples: COUNT_EXAMPLES },
+    headers: ['x-session-id'],
+    answer: 'AnthropicTokens',
+    errorAnswer: 'AnthropicError',
+    errors: TURN_ERRORS,
+  }))
+  @Post('count_tokens')
+  @HttpCode(200)
+  @RouteConfig({ errorForm: anthropicForm })
+  async count(
+    @Body() body: unknown,
+    @CurrentCaller() caller: Caller,
+    @Headers() headers: Parameters,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<MessageTokensCount | undefined> {
+    void reply.header('request-id', caller.requestId);
+    const translated = translateCount(body, this.optionsFor(headers));
+    try {
+      const tokens = await this.turns.count(translated.body, { caller, headers, transport: 'json' }, reply);
+      return tokens === undefined ? undefined : { input_tokens: tokens };
+    } catch (error) {
+      throw translated.explain(error) as Error;
+    }
+  }
+
+  private optionsFor(headers: Parameters): TranslationOptions {
+    const ignore = (name: string): void => {
+      if (!this.ignored.has(name, WITHOUT_EFFECT)) this.ignored.add(name, WITHOUT_EFFECT);
+    };
+    const { 'anthropic-beta': betas } = headers;
+    if (typeof betas === 'string') for (const beta of betas.split(',')) ignore(beta.trim());
+    return {
+      check: this.unknownFields.options(),
+      effortsOf: (model) => this.providers.effortsOf(model),
+      store: storesByDefault(this.environment, headers),
+      ignore,
+    };
+  }
+}
+
+/** The turn with the `max_tokens` of its client: the Responses API does not ask for so few, but models can be. */
+function withMaxTokens(turn: AdmittedTurn, { maxTokens }: Translation): AdmittedTurn {
+  if (maxTokens === undefined) return turn;
+  const { settings, parameters } = turn;
+  const limit = { max_output_tokens: maxTokens };
+  return { ...turn, settings: { ...settings, ...limit }, parameters: { ...parameters, ...limit } };
+}
