@@ -11,6 +11,7 @@ export interface ErrorBody {
 /** What a 404 without a code says is missing. */
 export type MissingKind =
   | 'Response'
+  | 'Completion'
   | 'Conversation'
   | 'Item'
   | 'Session'

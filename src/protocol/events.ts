@@ -15,6 +15,13 @@ export interface StreamEvent {
   readonly response: ResponseObject | null;
 }
 
+const DELTA = ',"delta":';
+
+/** The `delta` of an event that carries one, as JSON text: the last member of its event, which need not be parsed. */
+export function deltaOf({ json }: StreamEvent): string {
+  return json.slice(json.lastIndexOf(DELTA) + DELTA.length);
+}
+
 /** The statuses that the run of a response ends with. */
 export type TerminalStatus = 'completed' | 'incomplete' | 'failed';
 

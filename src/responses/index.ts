@@ -10,7 +10,7 @@ export {
   validateItemsQuery,
 } from './dto/index.js';
 export { type AskedRequest, type HttpAsker, HttpTurns, type TranslatedBody } from './http/http-turns.js';
-export type { StreamForm } from './http/sse-encoder.js';
+export { obfuscationOf, type StreamForm } from './http/sse-encoder.js';
 export { TURN_ERRORS } from './http/turn-errors.js';
 export * from './responses.module.js';
 export * from './responses.service.js';

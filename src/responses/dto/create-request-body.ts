@@ -12,7 +12,17 @@ import {
   Min,
 } from 'class-validator';
 
-import { Closed, described, every, listOf, nested, Satisfies, tooManyElements } from '../../validation/index.js';
+import {
+  belowMinimum,
+  Closed,
+  described,
+  every,
+  listOf,
+  nested,
+  Satisfies,
+  tooManyElements,
+  wrongType,
+} from '../../validation/index.js';
 import { conversation } from './conversation.js';
 import { INCLUDABLES } from './includable.js';
 import { input } from './input-item.js';
@@ -61,6 +71,22 @@ const atMostOne = described(
 
 /** `context_management` (protocol §2): a list of at most one entry. */
 const contextManagement = every([listOf(nested(ContextManagement)), atMostOne]);
+
+/** OpenAI's least limit of an answer. */
+const SHORTEST_ANSWER = 16;
+
+/** The name of the rule that other APIs do not have: an answer has room for SHORTEST_ANSWER tokens. */
+export const SHORT_ANSWERS = 'short_answers';
+
+/** `max_output_tokens` (protocol §2). */
+const outputLimit = described(
+  (value, { tolerated }) => {
+    if (!Number.isInteger(value)) return wrongType('an integer', value);
+    const least = tolerated?.has(SHORT_ANSWERS) === true ? 1 : SHORTEST_ANSWER;
+    return (value as number) < least ? belowMinimum('integer', least, value as number) : null;
+  },
+  { type: 'integer', minimum: SHORTEST_ANSWER },
+);
 
 /** The only required member. A separate class, because its violations are reported first. */
 export class ModelMember {
@@ -143,8 +169,7 @@ export class CreateRequestBody extends ModelMember {
   readonly background?: boolean | null;
 
   @IsOptional()
-  @IsInt()
-  @Min(16)
+  @Satisfies(outputLimit)
   readonly max_output_tokens?: number | null;
 
   @IsOptional()

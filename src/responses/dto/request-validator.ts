@@ -8,6 +8,7 @@ import { ProviderRegistry } from '../../providers/index.js';
 import { isObject, tooManyElements } from '../../validation/index.js';
 import { type PromptReference, Prompts, toOwnPlaces, withPrompt } from '../prompts/prompts.js';
 import { type CompactRequest, validateCompactRequest } from './compact-request-body.js';
+import { SHORT_ANSWERS } from './create-request-body.js';
 import { checkPrompt } from './prompt.js';
 import {
   type CreateEvent,
@@ -38,6 +39,16 @@ export class RequestValidator {
   /** The body of `POST /responses`, the same object unless it names a prompt. Throws ApiError 400 for the first violation. */
   checkRequest(body: unknown, caller: Caller): CreateResponseRequest {
     return this.check(body, caller, validateCreateRequest);
+  }
+
+  /** The same for a body that was translated from another API, in which an answer may be as short as its client likes. */
+  checkTranslated(body: unknown, caller: Caller): CreateResponseRequest {
+    return this.check(body, caller, (given, { toleratedFor, ...options }) =>
+      validateCreateRequest(given, {
+        ...options,
+        toleratedFor: (model) => new Set([...(toleratedFor?.(model) ?? []), SHORT_ANSWERS]),
+      }),
+    );
   }
 
   /** A `response.create` without its envelope. Throws ApiError 400 for the first violation. */

@@ -54,7 +54,10 @@ export class HttpTurns {
     const { caller, headers, transport } = asker;
     return this.observers.asked(
       () => ({ caller, transport, request: body, headers }),
-      () => this.check(body, asker),
+      () => {
+        const request = this.validator.checkRequest(body, caller);
+        return { request, admitted: this.responses.admit(request, caller, { headers }) };
+      },
     );
   }
 
@@ -77,7 +80,10 @@ export class HttpTurns {
       () => {
         if (translated === undefined) throw refusal as Error;
         try {
-          return { ...this.check(translated.body, asker), translated };
+          const request = this.validator.checkTranslated(translated.body, caller);
+          // Its client gives back whole messages, not items.
+          const options = { headers, carriesReasoning: true };
+          return { request, admitted: this.responses.admit(request, caller, options), translated };
         } catch (error) {
           throw translated.explain(error) as Error;
         }
@@ -110,10 +116,5 @@ export class HttpTurns {
     void reply.type(JSON_TYPE).send(json);
     // An asynchronous hook, such as compression, may be pending: without this, Fastify would send a second answer.
     if (!reply.sent) await reply;
-  }
-
-  private check(body: unknown, { caller, headers }: HttpAsker): AskedRequest {
-    const request = this.validator.checkRequest(body, caller);
-    return { request, admitted: this.responses.admit(request, caller, { headers }) };
   }
 }

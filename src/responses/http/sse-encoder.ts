@@ -8,6 +8,8 @@ export interface StreamForm {
   readonly keepalive: string;
   /** Sent after the terminal event. */
   readonly end: string;
+  /** Whether the client wants no more of the answer: the response ends early. Absent for forms that show all of it. */
+  readonly isOver?: boolean;
   /** The frames of a batch of events; may be empty. */
   encode(batch: readonly StreamEvent[]): string;
 }
@@ -40,14 +42,15 @@ export class SseEncoder implements StreamForm {
   encode(batch: readonly StreamEvent[]): string {
     let frames = '';
     for (const event of batch) {
-      const padding = this.obfuscate && event.deltaLength >= 0 ? paddingOf(event) : '';
+      const padding = this.obfuscate && event.deltaLength >= 0 ? obfuscationOf(event) : '';
       frames += `event: ${event.type}\ndata: ${event.json}${padding}}\n\n`;
     }
     return frames;
   }
 }
 
-function paddingOf({ sequenceNumber, deltaLength }: StreamEvent): string {
+/** The member that hides the length of an event's delta, as JSON text behind a comma (protocol §4). */
+export function obfuscationOf({ sequenceNumber, deltaLength }: StreamEvent): string {
   const length = BLOCK - (deltaLength % BLOCK);
   const start = (sequenceNumber * STRIDE + deltaLength) % (NOISE.length - BLOCK);
   return `,"obfuscation":"${NOISE.slice(start, start + length)}"`;

@@ -33,7 +33,7 @@ export class SseTransport {
    * batch, so that earlier errors become HTTP errors.
    */
   async send(turn: ActiveTurn, reply: FastifyReply, form: StreamForm): Promise<void> {
-    const stream = new SseStream(form, () => this.open(reply, form));
+    const stream = new SseStream(form, () => this.open(reply, form), turn);
     try {
       const ended = await this.responses.execute(turn, this.named(stream, form));
       if (ended !== undefined) stream.writer?.end(form.end);
@@ -91,10 +91,13 @@ class SseStream implements EventSink {
   constructor(
     private readonly form: StreamForm,
     private readonly open: () => SseWriter,
+    private readonly turn: ActiveTurn | null = null,
   ) {}
 
   write(events: readonly StreamEvent[]): Promise<void> | undefined {
     this.writer ??= this.open();
-    return this.writer.write(this.form.encode(events));
+    const written = this.writer.write(this.form.encode(events));
+    if (this.form.isOver === true) this.turn?.endEarly('steered');
+    return written;
   }
 }

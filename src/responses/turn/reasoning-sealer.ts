@@ -18,13 +18,19 @@ export class ReasoningSealer {
     private readonly tenant: Tenant,
     /** Whether the client has asked for seals; others get them where there is reasoning, and they can be made. */
     private readonly isAsked: boolean,
+    /** Whether it carries opaque data that comes without a text, too. */
+    private readonly takesOpaque: boolean,
     private readonly seals: Seals,
   ) {}
 
   /** The sealer of a turn; null for a client that needs none: the service keeps the reasoning, and it was not asked for (protocol §9). */
-  static of({ caller, settings, include }: AdmittedTurn, seals: Seals): ReasoningSealer | null {
+  static of(
+    { caller, settings, include, carriesReasoning: carries = false }: AdmittedTurn,
+    seals: Seals,
+  ): ReasoningSealer | null {
     const isAsked = include.includes('reasoning.encrypted_content');
-    return isAsked || !settings.store ? new ReasoningSealer(caller.tenant, isAsked, seals) : null;
+    const isNeeded = isAsked || carries || !settings.store;
+    return isNeeded ? new ReasoningSealer(caller.tenant, isAsked, isAsked || carries, seals) : null;
   }
 
   /**
@@ -59,7 +65,7 @@ export class ReasoningSealer {
 
   /** Opaque data alone makes an item only for a client that carries it. */
   private takes({ plain }: PlainReasoning): boolean {
-    return this.isAsked || plain !== '';
+    return this.takesOpaque || plain !== '';
   }
 
   private async read(ring: Promise<KeyRing>): Promise<void> {
