@@ -7,6 +7,7 @@ import type { AnswerName } from './schemas/index.js';
 /** The groups in which documents show operations. */
 export type OperationGroup =
   | 'Responses'
+  | 'Chat Completions'
   | 'Messages'
   | 'Graph'
   | 'Conversations'

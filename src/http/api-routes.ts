@@ -33,6 +33,8 @@ const METHODS_BY_PATH: readonly (readonly [path: RegExp, methods: readonly strin
   [/^connections\/[^/]+$/, ['DELETE']],
   [/^socket_tokens$/, ['POST']],
   [/^usage$/, ['GET', 'HEAD']],
+  [/^chat\/completions$/, ['POST']],
+  [/^chat\/completions\/[^/]+$/, ['GET', 'HEAD', 'DELETE']],
   [/^embeddings$/, ['POST']],
   [/^messages(?:\/count_tokens)?$/, ['POST']],
   [/^models$/, ['GET', 'HEAD']],

@@ -9,7 +9,6 @@ const CLIENTS =
 
 /** APIs of other servers that clients may be configured for, and what to do instead; `base` is where the API is. */
 const OTHER_APIS: readonly (readonly [resource: RegExp, name: string, toAdvice: (base: string) => string])[] = [
-  [/^chat\/completions$/, 'Chat Completions', useResponses],
   [/^completions$/, 'Completions', useResponses],
 ];
 

@@ -19,6 +19,7 @@ const POLL = { pollIntervalMs: 5 };
 const EXPIRY = { anchor: 'last_active_at', days: 1 };
 
 const OPEN = { model: 'gpt-5', input: 'Hello!' };
+const CHAT = { model: 'gpt-5', messages: [{ role: 'user', content: 'Hello!' }] };
 
 /** Validates against the schemas of a document. */
 class Schemas {
@@ -89,6 +90,13 @@ describeService('what the service answers', DESCRIBED, (service) => {
     const thinking = { type: 'enabled', budget_tokens: 1024 };
     await call('createMessage', 'messages', { model: 'o3', max_tokens: 4096, messages, thinking });
     await call('countMessageTokens', 'messages/count_tokens', { model: 'gpt-5', messages });
+    const completion = await call('createChatCompletion', 'chat/completions', {
+      ...CHAT,
+      store: true,
+      metadata: { a: 'b' },
+    });
+    await call('getChatCompletion', `chat/completions/${String(completion.id)}`);
+    await call('deleteChatCompletion', `chat/completions/${String(completion.id)}`);
     await call('listModels', 'models');
     await call('getModel', 'models/gpt-5');
     await call('listPrompts', 'prompts');
@@ -246,6 +254,26 @@ describeService('what the service answers', DESCRIBED, (service) => {
         'response.completed',
       ]),
     );
+  });
+});
+
+describeService('what Chat Completions streams', DESCRIBED, (service) => {
+  it('has the schema of the document', async () => {
+    const document = await readDocument(service.origin);
+    const schemas = new Schemas(document);
+    const schema = { $ref: '#/components/schemas/ChatCompletionChunk' };
+    const tools = [{ type: 'function', function: { name: 'f', parameters: { type: 'object', properties: {} } } }];
+    for (const body of [CHAT, { ...CHAT, tools, tool_choice: 'required' }]) {
+      const stream = (await service.client({ maxRetries: 2 }).chat.completions.create({
+        ...body,
+        stream: true,
+        stream_options: { include_usage: true },
+      } as never)) as unknown;
+      const chunks = await Array.fromAsync(stream as AsyncIterable<Json>);
+      expect(chunks.length).toBeGreaterThan(3);
+      expect(chunks.flatMap((chunk) => schemas.faults(chunk, schema))).toEqual([]);
+      expect(chunks.flatMap((chunk) => unknownMembers(chunk, schema, document))).toEqual([]);
+    }
   });
 });
 

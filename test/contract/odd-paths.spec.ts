@@ -76,12 +76,9 @@ describe('a path with a slash too many', () => {
 
 describe('a client of another API', () => {
   it.each([
-    ['/v1/chat/completions', 'Chat Completions', '/v1/responses'],
-    ['/openai/v1/chat/completions', 'Chat Completions', '/openai/v1/responses'],
-    ['/v1//chat/completions/', 'Chat Completions', '/v1/responses'],
     ['/v1/completions', 'Completions', '/v1/responses'],
-    ['/chat/completions', 'Chat Completions', '/v1/responses'],
-    ['/openai/v1/v1/chat/completions', 'Chat Completions', '/openai/v1/responses'],
+    ['/completions', 'Completions', '/v1/responses'],
+    ['/openai/v1/v1/completions', 'Completions', '/openai/v1/responses'],
   ])('is told on %s that this is not %s, and how to get there', async (path, api, responses) => {
     const answer = await send('POST', path, '{"model":"m","messages":[]}');
     expect(answer.status).toBe(404);
@@ -100,7 +97,7 @@ describe('a client of another API', () => {
     }
   });
 
-  it.each(['/v1/chat', '/v1/chat/completions/x', '/v1/filesystem', '/other/v1/chat/completions', '/v1', '/'])(
+  it.each(['/v1/chat', '/v1/chat/completions/x/y', '/v1/filesystem', '/other/v1/chat/completions', '/v1', '/'])(
     'is told no more elsewhere: %s',
     async (path) => {
       const { text } = await send('GET', path);
@@ -133,6 +130,7 @@ describe('a client with a wrong base URL', () => {
     ['/v1/v1/responses', '/v1/responses'],
     ['/v1/openai/v1/responses?stream=true', '/v1/responses'],
     ['/openai/responses', '/v1/responses'],
+    ['/chat/completions', '/v1/chat/completions'],
     ['/openai/v1/v1/models', '/openai/v1/models'],
     ['/api/v1/conversations/conv_1/items', '/v1/conversations/conv_1/items'],
     ['/v1/v1/responses/resp_1/cancel', '/v1/responses/resp_1/cancel'],

@@ -12,7 +12,7 @@ import { objectsIn, parseJson } from '../../validation/index.js';
 import { toApiError } from './errors.js';
 import type { AnswerOptions } from './request.js';
 import { toSignature } from './signature.js';
-import { StopScanner } from './stop-scanner.js';
+import { StopScanner } from '../stop-scanner.js';
 
 /** Why and how a message ended. */
 export interface MessageEnd {

@@ -10,7 +10,7 @@ import { newMessage, PART_SEPARATOR, toEnd, toToolUse, toUsage } from './answer.
 import { toStreamError } from './errors.js';
 import type { AnswerOptions } from './request.js';
 import { toSignature } from './signature.js';
-import { StopScanner } from './stop-scanner.js';
+import { StopScanner } from '../stop-scanner.js';
 
 /** The stream of a message: the events of a response in the form and order of Anthropic. */
 export class MessageStream implements StreamForm {

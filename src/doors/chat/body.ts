@@ -1,0 +1,250 @@
+import {
+  Allow,
+  IsArray,
+  IsBoolean,
+  IsIn,
+  IsInt,
+  IsNumber,
+  IsObject,
+  IsOptional,
+  IsString,
+  Max,
+  Min,
+} from 'class-validator';
+
+import { metadata } from '../../responses/index.js';
+import {
+  Closed,
+  described,
+  listOf,
+  nested,
+  Satisfies,
+  stringOr,
+  tooManyElements,
+  unionBy,
+  wrongType,
+} from '../../validation/index.js';
+import { messages } from './message-rules.js';
+import { tool, toolChoice } from './tool-rules.js';
+
+/** Texts in `stop`. */
+const MOST_STOPS = 4;
+
+class ChatJsonSchema {
+  @IsString()
+  readonly name!: string;
+
+  @IsOptional()
+  @IsString()
+  readonly description?: string | null;
+
+  @IsOptional()
+  @IsObject()
+  readonly schema?: object | null;
+
+  @IsOptional()
+  @IsBoolean()
+  readonly strict?: boolean | null;
+}
+
+class ChatJsonSchemaFormat {
+  @Satisfies(nested(ChatJsonSchema))
+  readonly json_schema!: ChatJsonSchema;
+}
+
+const nothingMore = described(() => null, {});
+
+const responseFormat = unionBy(
+  'type',
+  new Map([
+    ['text', nothingMore],
+    ['json_object', nothingMore],
+    ['json_schema', nested(ChatJsonSchemaFormat)],
+  ]),
+);
+
+@Closed()
+class ChatStreamOptions {
+  @IsOptional()
+  @IsBoolean()
+  readonly include_usage?: boolean | null;
+
+  @IsOptional()
+  @IsBoolean()
+  readonly include_obfuscation?: boolean | null;
+}
+
+/** One text or up to four, at which the answer ends. */
+const stop = stringOr({
+  kind: 'array',
+  check: described(
+    (value) => {
+      const texts = value as readonly unknown[];
+      if (texts.length > MOST_STOPS) return tooManyElements(MOST_STOPS, texts.length);
+      const wrong = texts.findIndex((text) => typeof text !== 'string');
+      return wrong === -1 ? null : wrongType('a string', texts[wrong]).at(wrong);
+    },
+    { type: 'array', maxItems: MOST_STOPS, items: { type: 'string' } },
+  ),
+  expected: 'one of a string or array of strings',
+});
+
+/**
+ * The body of `POST /chat/completions`: the form of every member. What a member means is checked once it is one of the Responses API
+ * (request.ts). The order of the properties is the order in which their violations are reported.
+ */
+export class ChatCompletionBody {
+  @IsString()
+  readonly model!: string;
+
+  @Satisfies(messages)
+  readonly messages!: readonly object[];
+
+  @IsOptional()
+  @Satisfies(listOf(tool, 'an array of tools'))
+  readonly tools?: readonly object[] | null;
+
+  @IsOptional()
+  @Satisfies(toolChoice)
+  readonly tool_choice?: string | object | null;
+
+  @IsOptional()
+  @IsBoolean()
+  readonly parallel_tool_calls?: boolean | null;
+
+  @IsOptional()
+  @Satisfies(responseFormat)
+  readonly response_format?: object | null;
+
+  @IsOptional()
+  @IsBoolean()
+  readonly stream?: boolean | null;
+
+  @IsOptional()
+  @Satisfies(nested(ChatStreamOptions))
+  readonly stream_options?: ChatStreamOptions | null;
+
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  readonly max_completion_tokens?: number | null;
+
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  readonly max_tokens?: number | null;
+
+  @IsOptional()
+  @IsBoolean()
+  readonly logprobs?: boolean | null;
+
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  @Max(20)
+  readonly top_logprobs?: number | null;
+
+  @IsOptional()
+  @Satisfies(stop)
+  readonly stop?: string | readonly string[] | null;
+
+  @IsOptional()
+  @IsInt()
+  readonly n?: number | null;
+
+  @IsOptional()
+  @IsInt()
+  readonly seed?: number | null;
+
+  @IsOptional()
+  @IsObject()
+  readonly logit_bias?: object | null;
+
+  @IsOptional()
+  @IsArray()
+  @IsIn(['text', 'audio'], { each: true })
+  readonly modalities?: readonly string[] | null;
+
+  @IsOptional()
+  @IsNumber()
+  @Min(0)
+  @Max(2)
+  readonly temperature?: number | null;
+
+  @IsOptional()
+  @IsNumber()
+  @Min(0)
+  @Max(1)
+  readonly top_p?: number | null;
+
+  @IsOptional()
+  @IsNumber()
+  @Min(-2)
+  @Max(2)
+  readonly presence_penalty?: number | null;
+
+  @IsOptional()
+  @IsNumber()
+  @Min(-2)
+  @Max(2)
+  readonly frequency_penalty?: number | null;
+
+  @IsOptional()
+  @IsString()
+  readonly reasoning_effort?: string | null;
+
+  @IsOptional()
+  @IsString()
+  readonly verbosity?: string | null;
+
+  @IsOptional()
+  @IsBoolean()
+  readonly store?: boolean | null;
+
+  @IsOptional()
+  @Satisfies(metadata)
+  readonly metadata?: Readonly<Record<string, string>> | null;
+
+  @IsOptional()
+  @IsString()
+  readonly user?: string | null;
+
+  @IsOptional()
+  @IsString()
+  readonly safety_identifier?: string | null;
+
+  @IsOptional()
+  @IsString()
+  readonly prompt_cache_key?: string | null;
+
+  @IsOptional()
+  @IsString()
+  readonly prompt_cache_retention?: string | null;
+
+  @IsOptional()
+  @IsObject()
+  readonly prompt_cache_options?: object | null;
+
+  @IsOptional()
+  @IsString()
+  readonly service_tier?: string | null;
+
+  @Allow()
+  readonly moderation?: unknown;
+
+  // Refused in request.ts, with what to use instead.
+  @Allow()
+  readonly audio?: unknown;
+
+  @Allow()
+  readonly function_call?: unknown;
+
+  @Allow()
+  readonly functions?: unknown;
+
+  @Allow()
+  readonly prediction?: unknown;
+
+  @Allow()
+  readonly web_search_options?: unknown;
+}

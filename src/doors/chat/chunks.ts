@@ -1,0 +1,177 @@
+import type { ChatCompletionChunk, ChatCompletionMessage } from 'openai/resources/chat/completions';
+
+import { deltaOf, type Item, type Logprob, type ResponseObject, type StreamEvent } from '../../protocol/index.js';
+import { type AdmittedTurn, obfuscationOf, type StreamForm } from '../../responses/index.js';
+import { StopScanner } from '../stop-scanner.js';
+import {
+  type FinishReason,
+  finishOf,
+  isCall,
+  type Pictures,
+  type Reasoning,
+  toAnnotations,
+  toApiError,
+  toCall,
+  toCompletionId,
+  toDetails,
+  toImages,
+  toLogprob,
+  toUsage,
+} from './completion.js';
+import type { AnswerOptions } from './request.js';
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** The members of a chunk's delta. */
+type Delta = ChatCompletionChunk.Choice.Delta &
+  Reasoning &
+  Pictures & { readonly annotations?: ChatCompletionMessage['annotations'] };
+
+/** The chunks of one stream: what each event of the response adds to the message. */
+export class ChatChunks implements StreamForm {
+  /** A comment: clients take every event for a chunk. */
+  readonly keepalive = ': keepalive\n\n';
+  readonly end = 'data: [DONE]\n\n';
+  /** What every chunk begins with, up to its delta. */
+  private readonly head: string;
+  /** What every chunk but the last has for its usage. */
+  private readonly usage: string;
+  private readonly stops: StopScanner | null;
+  /** The positions of calls in the message, by their index in the output. */
+  private readonly calls = new Map<number, number>();
+  private details = 0;
+
+  constructor(
+    { responseId, createdAt, settings }: Pick<AdmittedTurn, 'responseId' | 'createdAt' | 'settings'>,
+    private readonly options: AnswerOptions,
+  ) {
+    const identity = { id: toCompletionId(responseId), object: 'chat.completion.chunk', created: createdAt };
+    this.head = `data: ${JSON.stringify({ ...identity, model: settings.model }).slice(0, -1)}`;
+    this.usage = options.includeUsage ? ',"usage":null' : '';
+    this.stops = options.stops.length === 0 ? null : new StopScanner(options.stops);
+  }
+
+  get isOver(): boolean {
+    return this.stops?.found != null;
+  }
+
+  encode(batch: readonly StreamEvent[]): string {
+    let frames = '';
+    for (const event of batch) frames += this.read(event);
+    return frames;
+  }
+
+  private read(event: StreamEvent): string {
+    if (event.response !== null) return this.finish(event.response);
+    if (this.isOver) return '';
+    switch (event.type) {
+      case 'response.created':
+        return this.delta('{"role":"assistant","content":"","refusal":null}', event);
+      case 'response.output_text.delta':
+        return this.say(event);
+      case 'response.refusal.delta':
+        return this.delta(`{"refusal":${deltaOf(event)}}`, event);
+      case 'response.reasoning_text.delta':
+        return this.delta(`{"reasoning_content":${deltaOf(event)}}`, event);
+      case 'response.output_item.added':
+        return this.begin(parse(event)['item'] as Item, outputIndexOf(event), event);
+      case 'response.function_call_arguments.delta':
+        return this.goOn(event, 'function', 'arguments');
+      case 'response.custom_tool_call_input.delta':
+        return this.goOn(event, 'custom', 'input');
+      case 'response.output_text.annotation.added':
+        return this.annotate(parse(event)['annotation'] as Members, event);
+      case 'response.output_item.done':
+        return this.show(event);
+      default:
+        return '';
+    }
+  }
+
+  private say(event: StreamEvent): string {
+    const logprobs = event.json.includes('"logprobs":[]') ? [] : (parse(event)['logprobs'] as readonly Logprob[]);
+    if (this.stops === null) return this.delta(`{"content":${deltaOf(event)}}`, event, logprobs);
+    const text = this.stops.push(JSON.parse(deltaOf(event)) as string);
+    return text === '' && logprobs.length === 0
+      ? ''
+      : this.delta(`{"content":${JSON.stringify(text)}}`, event, logprobs);
+  }
+
+  private begin(item: Item, outputIndex: number, event: StreamEvent): string {
+    if (!isCall(item)) return '';
+    const index = this.calls.size;
+    this.calls.set(outputIndex, index);
+    return this.flush() + this.add({ tool_calls: [{ index, ...toCall(item) }] }, event);
+  }
+
+  private goOn(event: StreamEvent, kind: 'function' | 'custom', payload: 'arguments' | 'input'): string {
+    const index = this.calls.get(outputIndexOf(event));
+    if (index === undefined) return '';
+    return this.delta(`{"tool_calls":[{"index":${index},"${kind}":{"${payload}":${deltaOf(event)}}}]}`, event);
+  }
+
+  private annotate(annotation: Members, event: StreamEvent): string {
+    const annotations = [...toAnnotations(annotation)];
+    return annotations.length === 0 ? '' : this.add({ annotations }, event);
+  }
+
+  /** What only a finished item has: the seal of reasoning, and an image. */
+  private show(event: StreamEvent): string {
+    const { json } = event;
+    if (!json.includes('"encrypted_content":"') && !json.includes('"type":"image_generation_call"')) return '';
+    const item = parse(event)['item'] as Item;
+    const details = toDetails(item, this.details);
+    this.details += details.length;
+    const images = toImages(item);
+    if (details.length > 0) return this.add({ reasoning_details: details }, event);
+    return images.length > 0 ? this.add({ images }, event) : '';
+  }
+
+  private finish(response: ResponseObject): string {
+    if (response.error !== null) return `data: ${JSON.stringify(toApiError(response.error).toBody())}\n\n`;
+    const said = this.flush();
+    const reason = this.isOver ? 'stop' : finishOf(response, this.calls.size > 0);
+    return said + this.frame('{}', tierJson(response), null, reason) + this.count(response);
+  }
+
+  /** Says what might have become a stop sequence. */
+  private flush(): string {
+    const rest = this.stops?.flush() ?? '';
+    return rest === '' ? '' : this.frame(`{"content":${JSON.stringify(rest)}}`);
+  }
+
+  private count(response: ResponseObject): string {
+    if (!this.options.includeUsage) return '';
+    const usage = response.usage === null ? null : toUsage(response.usage);
+    return `${this.head},"choices":[],"usage":${JSON.stringify(usage)}${tierJson(response)}}\n\n`;
+  }
+
+  private add(delta: Delta, event: StreamEvent): string {
+    return this.delta(JSON.stringify(delta), event);
+  }
+
+  private delta(delta: string, event: StreamEvent, logprobs: readonly Logprob[] = []): string {
+    const padding = this.options.obfuscate && event.deltaLength >= 0 ? obfuscationOf(event) : '';
+    const tokens = logprobs.length === 0 ? null : JSON.stringify({ content: logprobs.map(toLogprob), refusal: null });
+    return this.frame(delta, padding, tokens);
+  }
+
+  /** `more`: members after those of every chunk, as JSON text. */
+  private frame(delta: string, more = '', logprobs: string | null = null, reason: FinishReason | null = null): string {
+    const finish = reason === null ? 'null' : `"${reason}"`;
+    const choice = `{"index":0,"delta":${delta},"logprobs":${logprobs},"finish_reason":${finish}}`;
+    return `${this.head},"choices":[${choice}]${this.usage}${more}}\n\n`;
+  }
+}
+
+function tierJson({ service_tier: tier }: ResponseObject): string {
+  return tier === null ? '' : `,"service_tier":${JSON.stringify(tier)}`;
+}
+
+function parse(event: StreamEvent): Members {
+  return JSON.parse(`${event.json}}`) as Members;
+}
+
+function outputIndexOf({ json }: StreamEvent): number {
+  return Number(/"output_index":(\d+)/.exec(json)?.[1]);
+}

@@ -1,0 +1,126 @@
+import { Body, Controller, Delete, Get, Headers, HttpCode, Param, Post, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import type { ChatCompletionDeleted } from 'openai/resources/chat/completions';
+
+import { type Caller, CurrentCaller } from '../../access/index.js';
+import { Describe } from '../../api-description/index.js';
+import { Environment } from '../../config/index.js';
+import { apiPaths, UnknownFields } from '../../http/index.js';
+import { ApiError } from '../../protocol/index.js';
+import { ProviderRegistry } from '../../providers/index.js';
+import { HttpTurns, StoredResponsesService, TURN_ERRORS } from '../../responses/index.js';
+import { readSessionId } from '../../sessions/index.js';
+import { isObject } from '../../validation/index.js';
+import { BehindDoor, storesByDefault } from '../door.js';
+import { ChatCompletionBody } from './body.js';
+import { ChatChunks } from './chunks.js';
+import { type Completion, toCompletion, toResponseId } from './completion.js';
+import { CHAT_EXAMPLES } from './examples.js';
+import { ChatRequest } from './request.js';
+
+type Parameters = Readonly<Record<string, unknown>>;
+
+/** `/chat/completions`: turns in the dialect of Chat Completions (docs/doors.md). */
+@Controller(apiPaths('chat/completions'))
+@BehindDoor('chat')
+export class ChatController {
+  constructor(
+    private readonly turns: HttpTurns,
+    private readonly stored: StoredResponsesService,
+    private readonly providers: ProviderRegistry,
+    private readonly unknownFields: UnknownFields,
+    private readonly environment: Environment,
+  ) {}
+
+  @Describe(() => ({
+    id: 'createChatCompletion',
+    group: 'Chat Completions',
+    summary: 'Runs a turn: returns its completion, or a stream of chunks.',
+    body: { of: ChatCompletionBody, examples: CHAT_EXAMPLES },
+    headers: ['x-session-id', 'x-response-ttl'],
+    answer: 'ChatCompletion',
+    streams: 'ChatCompletionChunk',
+    isTurn: true,
+    errors: TURN_ERRORS,
+  }))
+  @Post()
+  @HttpCode(200)
+  async create(
+    @Body() body: unknown,
+    @CurrentCaller() caller: Caller,
+    @Headers() headers: Parameters,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    const transport = isObject(body) && body.stream === true ? 'sse' : 'json';
+    const { admitted, translated } = this.turns.admitTranslated(body, { caller, headers, transport }, (given) =>
+      this.translate(given, headers),
+    );
+    const { answer } = translated;
+    try {
+      if (transport === 'sse') {
+        await this.turns.stream(admitted, reply, new ChatChunks(admitted, answer), 'chat');
+        return;
+      }
+      const ended = await this.turns.run(admitted, reply, 'chat');
+      if (ended !== undefined) await this.turns.send(reply, JSON.stringify(toCompletion(ended.response, answer.stops)));
+    } catch (error) {
+      throw translated.explain(error) as Error;
+    }
+  }
+
+  @Describe(() => ({
+    id: 'getChatCompletion',
+    group: 'Chat Completions',
+    summary: 'Returns a stored completion.',
+    headers: ['x-session-id'],
+    answer: 'ChatCompletion',
+    missing: ['Completion'],
+  }))
+  @Get(':id')
+  retrieve(
+    @Param('id') id: string,
+    @Headers() headers: Parameters,
+    @CurrentCaller() { tenant }: Caller,
+  ): Promise<Completion> {
+    return named(id, async (responseId) =>
+      toCompletion(await this.stored.retrieve(tenant, responseId, readSessionId(headers))),
+    );
+  }
+
+  @Describe(() => ({
+    id: 'deleteChatCompletion',
+    group: 'Chat Completions',
+    summary: 'Deletes a stored completion.',
+    headers: ['x-session-id'],
+    answer: 'DeletedChatCompletion',
+    missing: ['Completion'],
+  }))
+  @Delete(':id')
+  delete(
+    @Param('id') id: string,
+    @Headers() headers: Parameters,
+    @CurrentCaller() { tenant }: Caller,
+  ): Promise<ChatCompletionDeleted> {
+    return named(id, async (responseId) => {
+      await this.stored.delete(tenant, responseId, { cascade: false }, readSessionId(headers));
+      return { id, object: 'chat.completion.deleted', deleted: true };
+    });
+  }
+
+  private translate(body: unknown, headers: Parameters): ChatRequest {
+    return new ChatRequest(body, {
+      ...this.unknownFields.options(),
+      forwarded: this.providers.forwarded,
+      storesByDefault: storesByDefault(this.environment, headers),
+    });
+  }
+}
+
+/** Does something with the response of a completion; what is not found is the completion. */
+async function named<T>(id: string, act: (responseId: string) => Promise<T>): Promise<T> {
+  try {
+    return await act(toResponseId(id));
+  } catch (error) {
+    throw error instanceof ApiError && error.status === 404 ? ApiError.notFound('Completion', id) : error;
+  }
+}

@@ -1,0 +1,225 @@
+import { describe, expect, it } from '@jest/globals';
+import type OpenAI from 'openai';
+
+import type { ModelEvent } from '../../src/index.js';
+import { ScriptedProvider } from '../../src/testing/index.js';
+import { describeService } from '../support/describe-service.js';
+
+const ASK = { model: 'scripted', messages: [{ role: 'user', content: 'Hi' }] };
+
+type Completion = OpenAI.ChatCompletion;
+type Chunk = OpenAI.ChatCompletionChunk;
+
+/** A text in pieces. */
+const says = (...pieces: readonly string[]): readonly ModelEvent[] => pieces.map((delta) => ({ type: 'text', delta }));
+
+describeService('answers of Chat Completions', { providers: [ScriptedProvider] }, (service) => {
+  async function create(members: object = {}): Promise<Completion> {
+    const { status, body } = await service.api.post('chat/completions', { ...ASK, ...members });
+    if (status !== 200) throw new Error(JSON.stringify({ status, ...body }));
+    return body as unknown as Completion;
+  }
+
+  /** What stands in the data of the events of a stream, in order; `[DONE]` is the text. */
+  async function stream(members: object = {}): Promise<readonly (Chunk | string)[]> {
+    const answer = await fetch(`${service.baseURL}/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ ...ASK, stream: true, ...members }),
+    });
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/event-stream; charset=utf-8']);
+    const frames = (await answer.text()).split('\n\n').filter((frame) => frame !== '');
+    return frames.map((frame) => {
+      const data = frame.replace(/^data: /, '');
+      return data === '[DONE]' ? data : (JSON.parse(data) as Chunk);
+    });
+  }
+
+  /** The text that chunks say, and the reason of their end. */
+  function said(chunks: readonly (Chunk | string)[]): readonly [text: string, reason: string | undefined] {
+    const choices = chunks.flatMap((chunk) => (typeof chunk === 'string' ? [] : chunk.choices));
+    const reasons = choices.flatMap(({ finish_reason: reason }) => reason ?? []);
+    return [choices.map(({ delta }) => delta.content ?? '').join(''), reasons.join()];
+  }
+
+  it.each([
+    ['stop', 'stop'],
+    ['length', 'length'],
+    ['content_filter', 'content_filter'],
+  ] as const)('end with the reason of the model: %s', async (reason, expected) => {
+    const script: readonly ModelEvent[] = [...says('Hel', 'lo'), { type: 'finish', reason }];
+    service.provider.reply(...script).reply(...script);
+    const { choices } = await create();
+    expect(choices).toMatchObject([{ message: { content: 'Hello' }, finish_reason: expected }]);
+    const chunks = await stream();
+    expect(said(chunks)).toEqual(['Hello', expected]);
+    expect(chunks.at(-1)).toBe('[DONE]');
+  });
+
+  it('have log probabilities, citations, reasoning and its seal, in both forms', async () => {
+    const logprobs = [
+      { token: 'Hello', logprob: -0.5, bytes: [72], top_logprobs: [{ token: 'Hi', logprob: -1, bytes: [72] }] },
+    ];
+    const annotation = {
+      type: 'url_citation',
+      url: 'https://a.test',
+      title: 'A',
+      start_index: 0,
+      end_index: 5,
+    } as const;
+    const script: readonly ModelEvent[] = [
+      { type: 'reasoning', delta: 'Let me ' },
+      { type: 'reasoning', delta: '"think".' },
+      { type: 'reasoning_encrypted', plain: 'Let me "think".' },
+      { type: 'text', delta: 'Hello', logprobs },
+      { type: 'annotation', annotation },
+      { type: 'usage', input: 10, cached: 4, output: 7, reasoning: 2 },
+    ];
+    service.provider.reply(...script).reply(...script);
+    const { choices, usage } = await create({ logprobs: true, top_logprobs: 1 });
+    expect(choices).toMatchObject([
+      {
+        message: {
+          content: 'Hello',
+          reasoning_content: 'Let me "think".',
+          reasoning_details: [{ type: 'reasoning.encrypted', index: 0 }],
+          annotations: [
+            { type: 'url_citation', url_citation: { url: 'https://a.test', start_index: 0, end_index: 5 } },
+          ],
+        },
+        logprobs: { content: logprobs, refusal: null },
+      },
+    ]);
+    expect(usage).toMatchObject({
+      prompt_tokens: 10,
+      completion_tokens: 7,
+      total_tokens: 17,
+      prompt_tokens_details: { cached_tokens: 4 },
+      completion_tokens_details: { reasoning_tokens: 2 },
+    });
+    const chunks = (await stream({ logprobs: true, stream_options: { include_usage: true } })).filter(
+      (chunk): chunk is Chunk => typeof chunk !== 'string',
+    );
+    const deltas = chunks.flatMap(({ choices: [choice] }) => (choice === undefined ? [] : [choice]));
+    expect(deltas.map(({ delta }) => delta)).toMatchObject([
+      { role: 'assistant' },
+      { reasoning_content: 'Let me ' },
+      { reasoning_content: '"think".' },
+      { reasoning_details: [{ type: 'reasoning.encrypted' }] },
+      { content: 'Hello' },
+      { annotations: [{ type: 'url_citation' }] },
+      {},
+    ]);
+    expect(deltas[4]?.logprobs).toEqual({ content: logprobs, refusal: null });
+    expect(chunks.at(-1)?.usage).toEqual(usage);
+
+    const message = choices[0]?.message;
+    service.provider.turns.length = 0;
+    await create({ messages: [...ASK.messages, message, { role: 'user', content: 'And?' }] });
+    expect(service.provider.turns[0]?.context[1]).toMatchObject({
+      type: 'reasoning',
+      content: [{ type: 'reasoning_text', text: 'Let me "think".' }],
+    });
+  });
+
+  it('hide the lengths of their texts, unless told not to', async () => {
+    service.provider.reply(...says('Hello')).reply(...says('Hello'));
+    const padded = (await stream()) as readonly Chunk[];
+    const plain = (await stream({ stream_options: { include_obfuscation: false } })) as readonly Chunk[];
+    expect(padded[1]?.obfuscation).toHaveLength(11);
+    expect(JSON.stringify(plain)).not.toContain('obfuscation');
+  });
+
+  it('tell of a failure in the middle of a stream, and end it', async () => {
+    service.provider.play(async function* () {
+      yield { type: 'text', delta: 'Hel' };
+      throw new Error('broken');
+    });
+    const chunks = await stream();
+    expect(said(chunks.slice(0, -2))).toEqual(['Hel', '']);
+    expect(chunks.slice(-2)).toMatchObject([{ error: { type: 'server_error', code: 'server_error' } }, '[DONE]']);
+  });
+
+  it('are errors where a response has failed', async () => {
+    service.provider.play(async function* () {
+      yield { type: 'text', delta: 'Hel' };
+      throw new Error('broken');
+    });
+    const { status, body } = await service.api.post('chat/completions', ASK);
+    expect([status, body]).toMatchObject([500, { error: { type: 'server_error', code: 'server_error' } }]);
+  });
+
+  it.each([
+    ['one', ['one two'], 'END', 'one two', 'stop'],
+    ['across pieces', ['one E', 'N', 'D two'], ['END'], 'one ', 'stop'],
+    ['the first of several', ['a#b', '!c'], ['!', '#'], 'a', 'stop'],
+    ['a beginning that does not come true', ['a E', 'N', 'OUGH'], ['END'], 'a ENOUGH', 'stop'],
+    ['a beginning at the end', ['a E'], ['END'], 'a E', 'stop'],
+  ] as const)('end at a stop sequence: %s', async (_name, pieces, stop, text, reason) => {
+    service.provider.reply(...says(...pieces)).reply(...says(...pieces));
+    const { choices } = await create({ stop });
+    expect(choices).toMatchObject([{ message: { content: text }, finish_reason: reason }]);
+    expect(said(await stream({ stop }))).toEqual([text, reason]);
+  });
+
+  it('end the turn at a stop sequence of a stream: the model is not asked for more', async () => {
+    let wasStopped = false;
+    let hasGoneOn = false;
+    service.provider.play(async function* (_turn, { signal }) {
+      try {
+        yield { type: 'text', delta: 'one END' };
+        hasGoneOn = true;
+      } finally {
+        wasStopped = signal.aborted;
+      }
+    });
+    expect(said(await stream({ stop: 'END' }))).toEqual(['one ', 'stop']);
+    expect([wasStopped, hasGoneOn]).toEqual([true, false]);
+  });
+});
+
+describe('stored completions', () => {
+  describeService('by request', { providers: [ScriptedProvider] }, (service) => {
+    it('can be read and deleted, others are not there', async () => {
+      const client = service.client();
+      const created = await client.chat.completions.create({ ...ASK, store: true, metadata: { a: 'b' } } as never);
+      const { id } = created as unknown as Completion;
+      expect(await client.chat.completions.retrieve(id)).toEqual({ ...created });
+      expect((await service.api.get(`responses/${id.replace('chatcmpl-', 'resp_')}`)).status).toBe(200);
+      expect(await client.chat.completions.delete(id)).toEqual({
+        id,
+        object: 'chat.completion.deleted',
+        deleted: true,
+      });
+      const { status, body } = await service.api.get(`chat/completions/${id}`);
+      expect([status, body]).toMatchObject([404, { error: { message: `Completion with id '${id}' not found.` } }]);
+      const { body: passing } = await service.api.post('chat/completions', ASK);
+      expect((await service.api.get(`chat/completions/${String(passing['id'])}`)).status).toBe(404);
+    });
+
+    it('are those of a session, too', async () => {
+      const { body } = await service.api.with({ 'x-session-id': 's1' }).post('chat/completions', ASK);
+      expect((await service.api.get(`chat/completions/${String(body['id'])}`)).status).toBe(200);
+    });
+  });
+
+  describeService(
+    'of all, or of none',
+    { providers: [ScriptedProvider], environment: { DOORS_STORE: 'true' } },
+    (service) => {
+      it('follow DOORS_STORE where the request does not say', async () => {
+        const stored = async (members: object): Promise<number> => {
+          const { body } = await service.api.post('chat/completions', { ...ASK, ...members });
+          return (await service.api.get(`chat/completions/${String(body['id'])}`)).status;
+        };
+        expect([await stored({}), await stored({ store: false })]).toEqual([200, 404]);
+      });
+    },
+  );
+
+  describeService('of a closed door', { providers: [ScriptedProvider], environment: { DOORS: 'none' } }, (service) => {
+    it('are not there, nor are new ones', async () => {
+      expect((await service.api.post('chat/completions', ASK)).status).toBe(404);
+    });
+  });
+});
