@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 
-import { NoWay } from './no-way.js';
+import { NoWay } from '../support/no-way.js';
 
 /** A line of `codex exec --json`. */
 export interface CodexEvent {

@@ -1,0 +1,209 @@
+import Anthropic from '@anthropic-ai/sdk';
+import type { MessageCreateParamsNonStreaming } from '@anthropic-ai/sdk/resources/messages';
+import { describe, expect, it } from '@jest/globals';
+
+import { ModelError } from '../../src/index.js';
+import { useService } from '../support/describe-service.js';
+import { anthropic, BEHIND_KEY, HELLO, LOOK } from './anthropic.js';
+
+const service = useService(BEHIND_KEY);
+const client = (options: object = {}): Anthropic => anthropic(service, options);
+
+const lastTurn = (): (typeof service.provider.turns)[number] => {
+  const turn = service.provider.turns.at(-1);
+  if (turn === undefined) throw new Error('the model was not asked');
+  return turn;
+};
+
+describe('a request for a message', () => {
+  it('becomes a turn with its texts, images, documents, calls and results', async () => {
+    const png = 'iVBORw0KGgo=';
+    await client().messages.create({
+      ...HELLO,
+      system: [
+        { type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } },
+        { type: 'text', text: 'Always.' },
+      ],
+      metadata: { user_id: 'user-1' },
+      tools: [LOOK],
+      tool_choice: { type: 'any', disable_parallel_tool_use: true },
+      messages: [
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'See.' },
+            { type: 'image', source: { type: 'base64', media_type: 'image/png', data: png } },
+            { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } },
+            { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0=' } },
+            { type: 'document', title: 'Notes', source: { type: 'text', media_type: 'text/plain', data: 'A note.' } },
+          ],
+        },
+        {
+          role: 'assistant',
+          content: [
+            { type: 'thinking', thinking: 'Of another service.', signature: 'EqQBCkYIBxgC' },
+            { type: 'redacted_thinking', data: 'EqQBCkYIBxgC' },
+            { type: 'text', text: 'I look.' },
+            { type: 'tool_use', id: 'toolu_1', name: 'look', input: { at: 1 } },
+            { type: 'tool_use', id: 'toolu_2', name: 'look', input: {} },
+          ],
+        },
+        {
+          role: 'user',
+          content: [
+            { type: 'tool_result', tool_use_id: 'toolu_1', content: 'A sea.' },
+            {
+              type: 'tool_result',
+              tool_use_id: 'toolu_2',
+              is_error: true,
+              content: [{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: png } }],
+            },
+            { type: 'text', text: 'Go on.' },
+          ],
+        },
+      ],
+    });
+    const { settings, context } = lastTurn();
+    expect(settings).toMatchObject({
+      instructions: 'Be brief.\n\nAlways.',
+      user: 'user-1',
+      tool_choice: 'required',
+      parallel_tool_calls: false,
+      max_output_tokens: 100,
+      store: false,
+      tools: [{ type: 'function', name: 'look', parameters: LOOK.input_schema }],
+    });
+    const image = { type: 'input_image', image_url: `data:image/png;base64,${png}` };
+    expect([...context]).toMatchObject([
+      {
+        role: 'user',
+        content: [
+          { type: 'input_text', text: 'See.' },
+          image,
+          { type: 'input_image', image_url: 'https://example.com/a.png' },
+          { type: 'input_file', filename: 'document.pdf', file_data: 'data:application/pdf;base64,JVBERi0=' },
+          { type: 'input_text', text: 'Notes' },
+          { type: 'input_text', text: 'A note.' },
+        ],
+      },
+      { role: 'assistant', content: [{ type: 'output_text', text: 'I look.' }] },
+      { type: 'function_call', call_id: 'toolu_1', arguments: '{"at":1}' },
+      { type: 'function_call', call_id: 'toolu_2', arguments: '{}' },
+      { type: 'function_call_output', call_id: 'toolu_1', output: 'A sea.' },
+      { type: 'function_call_output', call_id: 'toolu_2', output: [{ type: 'input_text', text: 'Error:' }, image] },
+      { role: 'user', content: [{ type: 'input_text', text: 'Go on.' }] },
+    ]);
+  });
+
+  it('may ask for a single token', async () => {
+    await client().messages.create({ ...HELLO, max_tokens: 1 });
+    expect(lastTurn().settings.max_output_tokens).toBe(1);
+  });
+
+  it('asks for an effort and a form of the answer', async () => {
+    const schema = { type: 'object', properties: {}, required: [], additionalProperties: false };
+    const output = { effort: 'high' as const, format: { type: 'json_schema' as const, schema } };
+    await client().messages.create({ ...HELLO, output_config: output, tool_choice: { type: 'none' } });
+    expect(lastTurn().settings).toMatchObject({
+      reasoning: { effort: 'high' },
+      text: { format: { type: 'json_schema', schema } },
+      tool_choice: 'none',
+    });
+  });
+
+  it.each<[string, object, string]>([
+    ['without max_tokens', { max_tokens: undefined }, "'max_tokens'"],
+    ['without messages', { messages: [] }, "'messages'"],
+    ['of an unknown role', { messages: [{ role: 'tool', content: 'x' }] }, 'messages[0]:'],
+    ['with a block that cannot be said', { messages: [{ role: 'user', content: [{ type: 'video' }] }] }, 'content[0]'],
+    ['with a tool of Anthropic', { tools: [{ type: 'bash_20250124', name: 'bash' }] }, 'tools[0].type'],
+    ['with a member of the other API', { store: true }, "'store'"],
+    ['with a container', { container: 'c' }, "'container'"],
+    ['with a member of Chat Completions', { stop: 'x' }, "'stop'"],
+    [
+      'with an image that is none',
+      {
+        messages: [
+          { role: 'user', content: 'x' },
+          {
+            role: 'user',
+            content: [{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: '!' } }],
+          },
+        ],
+      },
+      "'messages[1]",
+    ],
+    ['that chooses a tool that is not there', { tool_choice: { type: 'tool', name: 'look' } }, 'look'],
+  ])('is refused %s', async (_, body, named) => {
+    const answer = await client()
+      .messages.create({ ...HELLO, ...body } as MessageCreateParamsNonStreaming)
+      .catch((error: unknown) => error);
+    if (!(answer instanceof Anthropic.BadRequestError)) throw new Error('it was not refused');
+    expect(answer.error).toMatchObject({ type: 'error', error: { type: 'invalid_request_error' } });
+    expect(answer.message).toContain(named);
+    expect(answer.requestID).toMatch(/^req_/);
+  });
+
+  it('counts its tokens without being run', async () => {
+    const turns = service.provider.turns.length;
+    const { max_tokens: _, ...counted } = HELLO;
+    const { input_tokens: tokens } = await client().messages.countTokens({ ...counted, tools: [LOOK] });
+    const { input_tokens: fewer } = await client().messages.countTokens(counted);
+    expect(tokens).toBeGreaterThan(fewer);
+    expect(service.provider.turns.length).toBe(turns);
+  });
+
+  it('stores its response only when it names a session', async () => {
+    const stored = await client().messages.create(HELLO, { headers: { 'x-session-id': 'of-claude' } });
+    const other = await client().messages.create(HELLO);
+    const openai = service.client({ apiKey: 'key-of-acme' });
+    const ids = [stored, other].map(({ id }) => id.replace('msg_', 'resp_'));
+    await expect(openai.responses.retrieve(ids[0] ?? '')).resolves.toMatchObject({ output_text: 'ok' });
+    await expect(openai.responses.retrieve(ids[1] ?? '')).rejects.toMatchObject({ status: 404 });
+  });
+});
+
+describe('an error', () => {
+  it.each([
+    ['rate_limit_exceeded', 429, 'rate_limit_error'],
+    ['server_is_overloaded', 529, 'overloaded_error'],
+    ['server_error', 500, 'api_error'],
+  ] as const)('of the model, %s, has status %i and the type %s', async (code, status, type) => {
+    const failing = async function* (): AsyncGenerator<never> {
+      throw new ModelError(code, 'Not now.', { status: status === 529 ? 503 : status, retryAfterMs: 7000 });
+    };
+    service.provider.play(failing).play(failing);
+    for (const stream of [false, true]) {
+      const refusal: unknown = await client()
+        .messages.create({ ...HELLO, stream })
+        .catch((error: unknown) => error);
+      if (!(refusal instanceof Anthropic.APIError)) throw new Error('it was not refused');
+      expect([refusal.status, refusal.error]).toMatchObject([status, { type: 'error', error: { type } }]);
+    }
+  });
+
+  it.each([
+    ['x-api-key', { apiKey: 'wrong' }],
+    ['authorization', { apiKey: null, authToken: 'wrong' }],
+  ])('says that the key in %s is wrong', async (_, options) => {
+    const refused = client(options).messages.create(HELLO);
+    await expect(refused).rejects.toMatchObject({
+      status: 401,
+      error: { type: 'error', error: { type: 'authentication_error' } },
+    });
+  });
+
+  it('is not made of a right key in authorization', async () => {
+    const message = await client({ apiKey: null, authToken: 'key-of-acme' }).messages.create(HELLO);
+    expect(message.content).toMatchObject([{ text: 'ok' }]);
+  });
+
+  it('says in its own form that the body is no JSON', async () => {
+    const response = await fetch(`${service.baseURL}/messages`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-api-key': 'key-of-acme' },
+      body: '{',
+    });
+    expect([response.status, await response.json()]).toMatchObject([400, { error: { type: 'invalid_request_error' } }]);
+  });
+});
