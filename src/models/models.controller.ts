@@ -1,8 +1,11 @@
-import { Controller, Get, Param, UseGuards } from '@nestjs/common';
+import { Controller, Get, Headers, Param, Query, UseGuards } from '@nestjs/common';
+import type { ModelInfo as AnthropicModel } from '@anthropic-ai/sdk/resources/models';
 import type { Model } from 'openai/resources/models';
 
 import { ApiKeyGuard, type Caller, CurrentCaller, RequireScope } from '../access/index.js';
 import { Describe } from '../api-description/index.js';
+import { Environment } from '../config/index.js';
+import { type AnthropicModelList, toAnthropicModel, toAnthropicModels } from '../doors/index.js';
 import { apiPaths } from '../http/index.js';
 import { mayUseModel, type ModelInfo, modelNotFound, ProviderRegistry } from '../providers/index.js';
 
@@ -14,22 +17,36 @@ export interface ModelList {
   readonly models: readonly never[];
 }
 
+/** The header that tells clients of Anthropic. */
+const ANTHROPIC = 'anthropic-version';
+
+const OTHER_FORM = 'With the header `anthropic-version`, the answer has the form of Anthropic.';
+
 /** The models of all providers that the caller may use. Any credential may list them: clients do so before they create anything. */
 @Controller(apiPaths('models'))
 @RequireScope('any')
 @UseGuards(ApiKeyGuard)
 export class ModelsController {
-  constructor(private readonly providers: ProviderRegistry) {}
+  constructor(
+    private readonly providers: ProviderRegistry,
+    private readonly environment: Environment,
+  ) {}
 
   @Describe(() => ({
     id: 'listModels',
     group: 'Models',
     summary: 'Lists the models of all providers.',
+    description: OTHER_FORM,
     answer: 'ModelList',
   }))
   @Get()
-  async list(@CurrentCaller() caller: Caller): Promise<ModelList> {
+  async list(
+    @CurrentCaller() caller: Caller,
+    @Headers(ANTHROPIC) version: string | undefined,
+    @Query() query: Readonly<Record<string, unknown>>,
+  ): Promise<ModelList | AnthropicModelList> {
     const models = (await this.providers.list()).filter(({ id }) => mayUseModel(caller, id));
+    if (this.isForAnthropic(version)) return toAnthropicModels(models, query);
     return { object: 'list', data: models.map(toModel), models: [] };
   }
 
@@ -38,13 +55,24 @@ export class ModelsController {
     id: 'getModel',
     group: 'Models',
     summary: 'Returns a model.',
+    description: OTHER_FORM,
     answer: 'Model',
     errors: ['model_not_found', 'model_unavailable'],
   }))
   @Get('*')
-  retrieve(@Param('*') id: string, @CurrentCaller() caller: Caller): Model {
+  retrieve(
+    @Param('*') id: string,
+    @CurrentCaller() caller: Caller,
+    @Headers(ANTHROPIC) version: string | undefined,
+  ): Model | AnthropicModel {
     if (!mayUseModel(caller, id)) throw modelNotFound(id);
-    return toModel(this.providers.route(id, caller).model);
+    const { model } = this.providers.route(id, caller);
+    return this.isForAnthropic(version) ? toAnthropicModel(model) : toModel(model);
+  }
+
+  /** Whether a client expects the form of Anthropic, to which DOORS has to be open. */
+  private isForAnthropic(version: string | undefined): boolean {
+    return version !== undefined && this.environment.DOORS.includes('messages');
   }
 }
 

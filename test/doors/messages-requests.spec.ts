@@ -1,6 +1,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import type { MessageCreateParamsNonStreaming } from '@anthropic-ai/sdk/resources/messages';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
 
 import { ModelError } from '../../src/index.js';
 import { useService } from '../support/describe-service.js';
@@ -205,5 +206,33 @@ describe('an error', () => {
       body: '{',
     });
     expect([response.status, await response.json()]).toMatchObject([400, { error: { type: 'invalid_request_error' } }]);
+  });
+});
+
+describe('the models', () => {
+  it('are listed in the form of their client', async () => {
+    const page = await client().models.list();
+    const model = { type: 'model', id: 'scripted', display_name: 'scripted', created_at: '2026-01-01T00:00:00.000Z' };
+    expect(page.data).toMatchObject([model]);
+    await expect(client().models.retrieve('scripted')).resolves.toMatchObject(model);
+    const ours = await service.client({ apiKey: 'key-of-acme' }).models.list();
+    expect(ours.data).toMatchObject([{ object: 'model', id: 'scripted' }]);
+  });
+});
+
+describe('a beta', () => {
+  it('is ignored, which is logged once', async () => {
+    const lines: string[] = [];
+    const logged = jest
+      .spyOn(Logger.prototype, 'warn')
+      .mockImplementation((line: unknown) => void lines.push(String(line)));
+    try {
+      for (let times = 0; times < 2; times += 1) {
+        await client().messages.create(HELLO, { headers: { 'anthropic-beta': 'one-2026-01-01,two-2026-01-01' } });
+      }
+    } finally {
+      logged.mockRestore();
+    }
+    expect(lines.map((line) => /"(\w+)-2026-01-01"/.exec(line)?.[1])).toEqual(['one', 'two']);
   });
 });

@@ -25,6 +25,11 @@ export class MessageStream implements StreamForm {
     this.events = new MessageEvents(options);
   }
 
+  /** After a stop sequence. */
+  get isOver(): boolean {
+    return this.events.isCut;
+  }
+
   encode(batch: readonly StreamEvent[]): string {
     let frames = '';
     for (const event of batch) {
@@ -88,6 +93,11 @@ class MessageEvents {
   private stopSequence: string | null = null;
 
   constructor(private readonly options: AnswerOptions) {}
+
+  /** Whether a stop sequence was found: what follows is not shown. */
+  get isCut(): boolean {
+    return this.stopSequence !== null;
+  }
 
   /** The events that another event of the response brings about. */
   reduce(event: StreamEvent): readonly RawMessageStreamEvent[] {

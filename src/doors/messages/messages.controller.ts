@@ -9,7 +9,7 @@ import { Environment } from '../../config/index.js';
 import { apiPaths, UnknownFields } from '../../http/index.js';
 import { quote } from '../../logging/index.js';
 import { ProviderRegistry } from '../../providers/index.js';
-import { type AdmittedTurn, HttpTurns, TURN_ERRORS } from '../../responses/index.js';
+import { HttpTurns, TURN_ERRORS } from '../../responses/index.js';
 import { IgnoredMembers } from '../../validation/index.js';
 import { BehindDoor, storesByDefault } from '../door.js';
 import { toMessage } from './answer.js';
@@ -21,7 +21,6 @@ import {
   asksForStream,
   translateCount,
   translateMessages,
-  type Translation,
   type TranslationOptions,
   WITHOUT_EFFECT,
 } from './request.js';
@@ -69,14 +68,13 @@ export class MessagesController {
     const { admitted, translated } = this.turns.admitTranslated(body, { caller, headers, transport }, (given) =>
       translateMessages(given, this.optionsFor(headers)),
     );
-    const turn = withMaxTokens(admitted, translated);
     const { answer } = translated;
     void reply.header('request-id', caller.requestId);
     if (transport === 'sse') {
-      await this.turns.stream(turn, reply, new MessageStream(answer, caller.requestId), 'messages');
+      await this.turns.stream(admitted, reply, new MessageStream(answer, caller.requestId), 'messages');
       return;
     }
-    const ended = await this.turns.run(turn, reply, 'messages');
+    const ended = await this.turns.run(admitted, reply, 'messages');
     if (ended !== undefined) await this.turns.send(reply, JSON.stringify(toMessage(ended.response, answer)));
   }
 
@@ -122,12 +120,4 @@ export class MessagesController {
       ignore,
     };
   }
-}
-
-/** The turn with the `max_tokens` of its client: the Responses API does not ask for so few, but models can be. */
-function withMaxTokens(turn: AdmittedTurn, { maxTokens }: Translation): AdmittedTurn {
-  if (maxTokens === undefined) return turn;
-  const { settings, parameters } = turn;
-  const limit = { max_output_tokens: maxTokens };
-  return { ...turn, settings: { ...settings, ...limit }, parameters: { ...parameters, ...limit } };
 }

@@ -15,9 +15,6 @@ import { type CheckOptions, compile, isObject, membersOf, requireObject } from '
 import { CountTokensBody, MessagesBody } from './messages-body.js';
 import { openSignature } from './signature.js';
 
-/** The least `max_output_tokens` of the Responses API; Anthropic's clients ask for less, such as for a single token. */
-export const LEAST_OUTPUT_TOKENS = 16;
-
 const checkMessages = compile(MessagesBody);
 const checkCount = compile(CountTokensBody);
 
@@ -57,8 +54,6 @@ export interface AnswerOptions {
 export interface Translation extends TranslatedBody {
   readonly body: Readonly<Record<string, unknown>>;
   readonly answer: AnswerOptions;
-  /** `max_tokens` where it is below LEAST_OUTPUT_TOKENS. */
-  readonly maxTokens?: number;
 }
 
 /** A checked body. The types of the SDK have lost what only older models take. */
@@ -83,7 +78,7 @@ export function translateMessages(body: unknown, options: TranslationOptions): T
     body: {
       ...asked.body,
       ...othersOf(members, options),
-      max_output_tokens: Math.max(maxTokens, LEAST_OUTPUT_TOKENS),
+      max_output_tokens: maxTokens,
       stream: request.stream ?? false,
       store: options.store,
       ...(temperature == null ? {} : { temperature }),
@@ -92,7 +87,6 @@ export function translateMessages(body: unknown, options: TranslationOptions): T
       ...(tier == null ? {} : { service_tier: tier === 'standard_only' ? 'default' : 'auto' }),
       ...(asked.answer.thinking === 'hidden' ? {} : { include: ['reasoning.encrypted_content'] }),
     },
-    ...(maxTokens < LEAST_OUTPUT_TOKENS ? { maxTokens } : {}),
   };
 }
 
@@ -120,8 +114,9 @@ function toAsked(request: MessageCreateParamsBase, options: TranslationOptions):
     }
   }
   const instructions = typeof system === 'string' ? system : system?.map(({ text }) => text).join('\n\n');
-  const display = displayOf(thinking);
-  const effort = output?.effort ?? effortOf(thinking, options.effortsOf(model));
+  const efforts = options.effortsOf(model);
+  const display = displayOf(thinking, efforts);
+  const effort = output?.effort ?? effortOf(thinking, efforts);
   const reasoning = {
     ...(effort === undefined ? {} : { effort }),
     ...(display === 'hidden' ? {} : { summary: 'auto' }),
@@ -301,8 +296,9 @@ function toChoice(choice: NonNullable<MessageCreateParamsBase['tool_choice']>): 
   return choice.type === 'any' ? 'required' : choice.type;
 }
 
-function displayOf(thinking: MessageCreateParamsBase['thinking']): ThinkingDisplay {
-  if (thinking == null || thinking.type === 'disabled') return 'hidden';
+/** A model that is known not to think would refuse to be asked for it. */
+function displayOf(thinking: MessageCreateParamsBase['thinking'], efforts?: readonly string[]): ThinkingDisplay {
+  if (thinking == null || thinking.type === 'disabled' || efforts?.length === 0) return 'hidden';
   return 'display' in thinking && thinking.display === 'omitted' ? 'omitted' : 'text';
 }
 
