@@ -35,6 +35,8 @@ describe('metrics', () => {
     await client.responses.stream(say).finalResponse();
     const queued = await client.responses.create({ ...say, background: true });
     while ((await client.responses.retrieve(queued.id)).status !== 'completed') await new Promise(setImmediate);
+    const hello = { model: 'scripted', max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }] };
+    expect((await service.api.post('messages', hello)).status).toBe(200);
     await using socket = await SocketClient.open(service);
     socket.create({ input: 'Hi' });
     await socket.finish();
@@ -42,17 +44,19 @@ describe('metrics', () => {
     const samples = await scrape(service);
     const turns = (labels: Record<string, string>): number => sumOf(samples, 'antiphon_turns_total', labels);
     const done = { model: 'scripted', provider: 'scripted', status: 'completed' };
-    expect(turns({})).toBe(4);
-    expect(turns({ ...done, transport: 'json', background: 'false' })).toBe(1);
+    expect(turns({})).toBe(5);
+    expect(turns({ ...done, door: 'responses' })).toBe(4);
+    expect(turns({ ...done, door: 'messages', transport: 'json' })).toBe(1);
+    expect(turns({ ...done, transport: 'json', background: 'false' })).toBe(2);
     expect(turns({ ...done, transport: 'sse' })).toBe(1);
     expect(turns({ ...done, transport: 'websocket' })).toBe(1);
     expect(turns({ ...done, background: 'true' })).toBe(1);
     const tokens = ['input', 'cached', 'output', 'reasoning'].map((type) =>
       sumOf(samples, 'antiphon_tokens_total', { type }),
     );
-    expect(tokens).toEqual([40, 16, 28, 8]);
-    expect(sumOf(samples, 'antiphon_turn_first_event_seconds_count')).toBe(4);
-    expect(sumOf(samples, 'antiphon_turn_duration_seconds_count')).toBe(4);
+    expect(tokens).toEqual([50, 20, 35, 10]);
+    expect(sumOf(samples, 'antiphon_turn_first_event_seconds_count')).toBe(5);
+    expect(sumOf(samples, 'antiphon_turn_duration_seconds_count')).toBe(5);
     expect(sumOf(samples, 'antiphon_sockets_open')).toBe(1);
     expect(sumOf(samples, 'antiphon_turns_running')).toBe(0);
   });

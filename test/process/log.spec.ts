@@ -279,6 +279,7 @@ describe('the log', () => {
       trace_id: trace,
       model: 'gpt-5',
       provider: 'simulator',
+      door: 'responses',
       transport: 'json',
       background: false,
       input_tokens: expect.any(Number),

@@ -9,13 +9,16 @@ import {
   IsObject,
   IsOptional,
   IsString,
+  Matches,
   Max,
   Min,
   MinLength,
 } from 'class-validator';
 
-import { listOf, nested, Satisfies, unionBy } from '../../validation/index.js';
+import { described, isObject, listOf, nested, Satisfies, schemaOf, unionBy } from '../../validation/index.js';
 import { message, texts } from './message-blocks.js';
+
+const SEARCH_TYPE = /^web_search_\d{8}$/;
 
 class ClientTool {
   // Tools of Anthropic have a dated type, and no schema: only its own models know them.
@@ -37,6 +40,31 @@ class ClientTool {
   @IsOptional()
   @IsBoolean()
   readonly strict?: boolean | null;
+}
+
+/** The tool of Anthropic that the service has, too (docs/web-search.md): it checks the rest. */
+class WebSearchTool {
+  @Matches(SEARCH_TYPE)
+  readonly type!: string;
+
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  readonly max_uses?: number | null;
+}
+
+const clientTool = nested(ClientTool);
+const searchTool = nested(WebSearchTool);
+
+/** A tool of the client, or a search of the web. */
+const tool = described(
+  (value, options) => (isSearchTool(value) ? searchTool : clientTool)(value, options),
+  (definitions) => ({ anyOf: [schemaOf(clientTool, definitions), schemaOf(searchTool, definitions)] }),
+);
+
+/** Whether a tool is a search of the web, of whatever date. */
+export function isSearchTool(value: unknown): boolean {
+  return isObject(value) && typeof value.type === 'string' && SEARCH_TYPE.test(value.type);
 }
 
 class ToolMode {
@@ -112,7 +140,7 @@ export class CountTokensBody {
   readonly system?: string | readonly object[] | null;
 
   @IsOptional()
-  @Satisfies(listOf(nested(ClientTool), 'an array of tools'))
+  @Satisfies(listOf(tool, 'an array of tools'))
   readonly tools?: readonly object[] | null;
 
   @IsOptional()
