@@ -1,5 +1,6 @@
 import type { Case } from '../harness/case.ts';
 import { HISTORIED } from './conversations.ts';
+import { DOORS } from './doors.ts';
 import { PROCESS } from './process.ts';
 import { STORED } from './stored.ts';
 import { TOOLS } from './tools.ts';
@@ -7,4 +8,4 @@ import { TURNS } from './turns.ts';
 import { UPSTREAMS } from './upstreams.ts';
 
 /** All cases, in execution order. */
-export const CASES: readonly Case[] = [...TURNS, ...UPSTREAMS, ...HISTORIED, ...TOOLS, ...STORED, ...PROCESS];
+export const CASES: readonly Case[] = [...TURNS, ...DOORS, ...UPSTREAMS, ...HISTORIED, ...TOOLS, ...STORED, ...PROCESS];

@@ -176,7 +176,10 @@ async function whenCompleted(url: string, agent: Agent): Promise<void> {
   }
 }
 
-/** Sends requests until all are answered. Rejects if an answer is not a complete Response. */
+/** How answers begin, in the dialects of all doors. */
+const ANSWER_START = /^\{"id":"(?:resp_|chatcmpl-|msg_)/;
+
+/** Sends requests until all are answered. Rejects if an answer is not complete. */
 export async function runJson({ url, body, concurrency, requests }: JsonJob): Promise<Outcome> {
   const { origin, pathname } = new URL(url);
   const pool = new Pool(origin, { connections: concurrency, pipelining: 1 });
@@ -212,7 +215,7 @@ function post(pool: Pool, path: string, body: string): Promise<number> {
         onResponseStart: (_controller, statusCode) => (status = statusCode),
         onResponseData: (_controller, chunk) => (answer += chunk.toString('latin1')),
         onResponseEnd() {
-          const isWhole = status === 200 && answer.startsWith('{"id":"resp_') && answer.endsWith('}');
+          const isWhole = status === 200 && ANSWER_START.test(answer) && answer.endsWith('}');
           if (isWhole) resolve(answer.length);
           else reject(new Error(`status ${status}, the answer was: ${answer}`));
         },

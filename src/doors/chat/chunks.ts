@@ -32,9 +32,12 @@ export class ChatChunks implements StreamForm {
   /** A comment: clients take every event for a chunk. */
   readonly keepalive = ': keepalive\n\n';
   readonly end = 'data: [DONE]\n\n';
-  /** What every chunk begins with, up to its delta. */
+  /** What every chunk begins with. */
   private readonly head: string;
-  /** What every chunk but the last has for its usage. */
+  /** The same up to the delta of its choice, and what follows most deltas. */
+  private readonly opening: string;
+  private readonly ending: string;
+  /** The usage of every chunk but the last. */
   private readonly usage: string;
   private readonly stops: StopScanner | null;
   /** The positions of calls in the message, by their index in the output. */
@@ -48,6 +51,8 @@ export class ChatChunks implements StreamForm {
     const identity = { id: toCompletionId(responseId), object: 'chat.completion.chunk', created: createdAt };
     this.head = `data: ${JSON.stringify({ ...identity, model: settings.model }).slice(0, -1)}`;
     this.usage = options.includeUsage ? ',"usage":null' : '';
+    this.opening = `${this.head},"choices":[{"index":0,"delta":`;
+    this.ending = `,"logprobs":null,"finish_reason":null}]${this.usage}`;
     this.stops = options.stops.length === 0 ? null : new StopScanner(options.stops);
   }
 
@@ -65,16 +70,16 @@ export class ChatChunks implements StreamForm {
     if (event.response !== null) return this.finish(event.response);
     if (this.isOver) return '';
     switch (event.type) {
-      case 'response.created':
-        return this.delta('{"role":"assistant","content":"","refusal":null}', event);
       case 'response.output_text.delta':
         return this.say(event);
+      case 'response.created':
+        return this.delta('{"role":"assistant","content":"","refusal":null}', event);
       case 'response.refusal.delta':
         return this.delta(`{"refusal":${deltaOf(event)}}`, event);
       case 'response.reasoning_text.delta':
         return this.delta(`{"reasoning_content":${deltaOf(event)}}`, event);
       case 'response.output_item.added':
-        return this.begin(parse(event)['item'] as Item, outputIndexOf(event), event);
+        return event.json.includes('_call"') ? this.begin(parse(event)['item'] as Item, event) : '';
       case 'response.function_call_arguments.delta':
         return this.goOn(event, 'function', 'arguments');
       case 'response.custom_tool_call_input.delta':
@@ -89,7 +94,7 @@ export class ChatChunks implements StreamForm {
   }
 
   private say(event: StreamEvent): string {
-    const logprobs = event.json.includes('"logprobs":[]') ? [] : (parse(event)['logprobs'] as readonly Logprob[]);
+    const logprobs = this.options.logprobs ? (parse(event)['logprobs'] as readonly Logprob[]) : [];
     if (this.stops === null) return this.delta(`{"content":${deltaOf(event)}}`, event, logprobs);
     const text = this.stops.push(JSON.parse(deltaOf(event)) as string);
     return text === '' && logprobs.length === 0
@@ -97,10 +102,10 @@ export class ChatChunks implements StreamForm {
       : this.delta(`{"content":${JSON.stringify(text)}}`, event, logprobs);
   }
 
-  private begin(item: Item, outputIndex: number, event: StreamEvent): string {
+  private begin(item: Item, event: StreamEvent): string {
     if (!isCall(item)) return '';
     const index = this.calls.size;
-    this.calls.set(outputIndex, index);
+    this.calls.set(outputIndexOf(event), index);
     return this.flush() + this.add({ tool_calls: [{ index, ...toCall(item) }] }, event);
   }
 
@@ -131,13 +136,13 @@ export class ChatChunks implements StreamForm {
     if (response.error !== null) return `data: ${JSON.stringify(toApiError(response.error).toBody())}\n\n`;
     const said = this.flush();
     const reason = this.isOver ? 'stop' : finishOf(response, this.calls.size > 0);
-    return said + this.frame('{}', tierJson(response), null, reason) + this.count(response);
+    return said + this.close(reason, response) + this.count(response);
   }
 
   /** Says what might have become a stop sequence. */
   private flush(): string {
     const rest = this.stops?.flush() ?? '';
-    return rest === '' ? '' : this.frame(`{"content":${JSON.stringify(rest)}}`);
+    return rest === '' ? '' : `${this.opening}{"content":${JSON.stringify(rest)}}${this.ending}}\n\n`;
   }
 
   private count(response: ResponseObject): string {
@@ -152,15 +157,14 @@ export class ChatChunks implements StreamForm {
 
   private delta(delta: string, event: StreamEvent, logprobs: readonly Logprob[] = []): string {
     const padding = this.options.obfuscate && event.deltaLength >= 0 ? obfuscationOf(event) : '';
-    const tokens = logprobs.length === 0 ? null : JSON.stringify({ content: logprobs.map(toLogprob), refusal: null });
-    return this.frame(delta, padding, tokens);
+    if (logprobs.length === 0) return `${this.opening}${delta}${this.ending}${padding}}\n\n`;
+    const tokens = JSON.stringify({ content: logprobs.map(toLogprob), refusal: null });
+    return `${this.opening}${delta},"logprobs":${tokens},"finish_reason":null}]${this.usage}${padding}}\n\n`;
   }
 
-  /** `more`: members after those of every chunk, as JSON text. */
-  private frame(delta: string, more = '', logprobs: string | null = null, reason: FinishReason | null = null): string {
-    const finish = reason === null ? 'null' : `"${reason}"`;
-    const choice = `{"index":0,"delta":${delta},"logprobs":${logprobs},"finish_reason":${finish}}`;
-    return `${this.head},"choices":[${choice}]${this.usage}${more}}\n\n`;
+  /** The last chunk of the choice. */
+  private close(reason: FinishReason, response: ResponseObject): string {
+    return `${this.opening}{},"logprobs":null,"finish_reason":"${reason}"}]${this.usage}${tierJson(response)}}\n\n`;
   }
 }
 

@@ -45,6 +45,8 @@ export interface ChatRequestOptions extends CheckOptions {
 export interface AnswerOptions {
   /** The texts at which the answer ends. */
   readonly stops: readonly string[];
+  /** Whether the log probabilities of the text are shown. */
+  readonly logprobs: boolean;
   /** Whether a stream ends with its usage. */
   readonly includeUsage: boolean;
   /** Whether the chunks of a stream hide the lengths of their texts. */
@@ -160,8 +162,9 @@ export class ChatRequest implements TranslatedBody {
   }
 }
 
-function toAnswerOptions({ stop, stream_options: options }: ChatBody): AnswerOptions {
+function toAnswerOptions({ stop, logprobs, stream_options: options }: ChatBody): AnswerOptions {
   return {
+    logprobs: logprobs === true,
     stops: (typeof stop === 'string' ? [stop] : (stop ?? [])).filter((text) => text !== ''),
     includeUsage: options?.include_usage === true,
     obfuscate: options?.include_obfuscation !== false,
