@@ -20,7 +20,7 @@ import { ChatRequest } from './request.js';
 
 type Parameters = Readonly<Record<string, unknown>>;
 
-/** `/chat/completions`: turns in the dialect of Chat Completions (docs/doors.md). */
+/** `/chat/completions`: turns in the dialect of Chat Completions (docs/doors-chat.md). */
 @Controller(apiPaths('chat/completions'))
 @BehindDoor('chat')
 export class ChatController {
