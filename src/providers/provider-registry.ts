@@ -70,6 +70,11 @@ export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationSh
     return this.table.forwarded;
   }
 
+  /** Those that reach the upstreams of a model, whichever answers; none if no provider serves it. */
+  forwardedTo(model: string): ReadonlySet<string> {
+    return this.table.forwardedTo(model);
+  }
+
   /** The rules that do not apply to requests for a model; none if no provider serves it. */
   tolerated(model: string): ReadonlySet<ToleratedRule> {
     return this.table.tolerated(model);

@@ -6,6 +6,8 @@ import type { Random } from './routing/index.js';
 import { type Configuration, type Destination, RoutedProvider, RouteTable, TargetHealth } from './routing/index.js';
 import { NO_RULES, type ToleratedRule } from './tolerated-rules.js';
 
+const NO_MEMBERS: ReadonlySet<string> = new Set();
+
 type Providers = ReadonlyMap<string, ModelProviderBase>;
 
 /** Dependencies of ProviderTable. */
@@ -44,7 +46,13 @@ export class ProviderTable {
 
   /** Additional request members that any provider forwards. */
   get forwarded(): ReadonlySet<string> {
-    return this.dependencies.configuration?.forwarded ?? new Set();
+    return this.dependencies.configuration?.forwarded ?? NO_MEMBERS;
+  }
+
+  /** Those that reach the upstreams of a model, whichever answers. */
+  forwardedTo(model: string): ReadonlySet<string> {
+    const provider = this.find(model)?.provider;
+    return provider instanceof RoutedProvider ? provider.forwards : NO_MEMBERS;
   }
 
   /** The rules that do not apply to requests for a model. Looked up only if some provider tolerates any. */
@@ -119,7 +127,7 @@ function gather({ classes, configuration }: TableDependencies): ReadonlyMap<stri
   if (taken !== undefined) throw new Error(`providers.${taken} has the name of a registered provider`);
   const own = [...classes].map(([name, provider]) => {
     const isOpen = configuration === null || !provider.isFallback;
-    return [name, { provider, retries: 0, isOpen, tolerates: provider.tolerates }] as const;
+    return [name, { provider, retries: 0, isOpen, tolerates: provider.tolerates, forwards: NO_MEMBERS }] as const;
   });
   return new Map([...own, ...configured]);
 }

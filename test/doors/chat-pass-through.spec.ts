@@ -24,7 +24,14 @@ const FORWARDED = ['seed', 'logit_bias', 'stop', 'service_tier', 'safety_identif
 const SEED = 11;
 
 const service = useService(() =>
-  startChatService({ provider: { dialect: 'openai', forward: FORWARDED, capabilities: { reasoning_replay: 'none' } } }),
+  startChatService({
+    provider: { dialect: 'openai', forward: FORWARDED },
+    providersBeside: { plain: { base_url: 'http://127.0.0.1:9/v1', dialect: 'generic' } },
+    models: [
+      { name: MODEL, provider: 'upstream', model: 'upstream-model' },
+      { name: 'plain', provider: 'plain' },
+    ],
+  }),
 );
 
 const through = (): OpenAI => service.client();
@@ -294,4 +301,9 @@ it('carries what an upstream demands back, which no client can read', async () =
     .chat.completions.create({ model: MODEL, messages: [...HI, message, ...outputs], tools: TOOLS });
   const answered = service.upstream.requests.at(-1)?.body.messages?.[1];
   expect(answered?.['tool_calls']).toMatchObject([signed, signed]);
+});
+
+it('refuses what only another upstream would get', async () => {
+  const asked = service.api.post('chat/completions', { model: 'plain', messages: HI, seed: 1 });
+  expect(await asked).toMatchObject({ status: 400, body: { error: { param: 'seed', code: 'unsupported_parameter' } } });
 });

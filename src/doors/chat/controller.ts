@@ -111,6 +111,7 @@ export class ChatController {
     return new ChatRequest(body, {
       ...this.unknownFields.options(),
       forwarded: this.providers.forwarded,
+      forwardedTo: (model) => this.providers.forwardedTo(model),
       storesByDefault: storesByDefault(this.environment, headers),
     });
   }

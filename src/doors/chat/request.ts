@@ -35,8 +35,10 @@ interface AssistantMessage extends ChatCompletionAssistantMessageParam {
 
 /** What a translation depends on besides the body. */
 export interface ChatRequestOptions extends CheckOptions {
-  /** Members that a provider takes unchanged (docs/providers.md). */
+  /** Members that some provider takes unchanged (docs/providers.md). */
   readonly forwarded: ReadonlySet<string>;
+  /** Those of them that a model is given. */
+  readonly forwardedTo: (model: string) => ReadonlySet<string>;
   /** Whether the response is stored if the body does not say. */
   readonly storesByDefault: boolean;
 }
@@ -171,13 +173,13 @@ function toAnswerOptions({ stop, logprobs, stream_options: options }: ChatBody):
   };
 }
 
-function refuseUnsupported(body: ChatBody, { unknownParameters, forwarded }: ChatRequestOptions): void {
+function refuseUnsupported(body: ChatBody, { unknownParameters, forwardedTo }: ChatRequestOptions): void {
   for (const { param, isUsed, hint } of UNSUPPORTED) {
     if (body[param] != null && isUsed(body[param])) throw unsupported(param, hint);
   }
   for (const param of UPSTREAM_ONLY) {
-    if (body[param] == null || forwarded.has(param) || unknownParameters === 'ignore') continue;
-    throw unsupported(param, "It reaches only models whose provider has it in 'forward'.");
+    if (body[param] == null || unknownParameters === 'ignore' || forwardedTo(body.model).has(param)) continue;
+    throw unsupported(param, "It reaches only models whose providers have it in 'forward'.");
   }
   if (body.top_logprobs != null && body.logprobs !== true) {
     throw ApiError.badRequest("'top_logprobs' is only allowed when 'logprobs' is true.", 'top_logprobs');

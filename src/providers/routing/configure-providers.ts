@@ -24,8 +24,12 @@ export async function configureProviders(
   for (const [name, entry] of entries) {
     const kind = kindOf(entry, kinds);
     const provider = await create(path, name, secrets, () => kind.create(name, entry, secrets));
-    const { retries = kind.retries, discover: isOpen = !named.has(name), tolerates = [] } = entry;
-    destinations.set(name, { provider, retries, isOpen, tolerates: provider.tolerates.union(new Set(tolerates)) });
+    const { retries = kind.retries, discover: isOpen = !named.has(name), tolerates = [], forward = [] } = entry;
+    destinations.set(name, {
+      ...{ provider, retries, isOpen },
+      tolerates: provider.tolerates.union(new Set(tolerates)),
+      forwards: new Set(forward),
+    });
   }
   return {
     isBlank,

@@ -42,6 +42,7 @@ function route(...answers: readonly [Upstream, ...Upstream[]]): RoutedProvider {
     retries: 0,
     isOpen: true,
     tolerates: new Set(),
+    forwards: new Set(),
     toModel: (name) => name,
     weight: 1,
   });

@@ -28,6 +28,8 @@ interface Asking {
 /** Distributes turns over targets by weight, and fails over to the next target before the first token. */
 export class RoutedProvider extends PushingProvider {
   override readonly tolerates: ReadonlySet<ToleratedRule>;
+  /** Request members beyond those of the API that reach every upstream of the name. */
+  readonly forwards: ReadonlySet<string>;
   override readonly hostedTools: ModelProviderBase['hostedTools'];
   override readonly compactsContexts: boolean;
   override readonly hasTokenizer: boolean;
@@ -46,6 +48,7 @@ export class RoutedProvider extends PushingProvider {
     super();
     // Any target may answer, so all of them must tolerate a rule.
     this.tolerates = targets.map((target) => target.tolerates).reduce((common, rules) => common.intersection(rules));
+    this.forwards = targets.map((target) => target.forwards).reduce((common, names) => common.intersection(names));
     this.hostedTools = hostedToolsOf(targets);
     this.hasTokenizer = targets.some(({ provider }) => provider.hasTokenizer);
     this.compactsContexts = targets.every(({ provider }) => provider.compactsContexts);

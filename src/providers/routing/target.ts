@@ -10,6 +10,8 @@ export interface Destination {
   readonly isOpen: boolean;
   /** Rules that do not apply to its models. */
   readonly tolerates: ReadonlySet<ToleratedRule>;
+  /** Request members beyond those of the API that it passes on. */
+  readonly forwards: ReadonlySet<string>;
 }
 
 /** A provider that can answer the turns of a model name. */
