@@ -1,9 +1,10 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import type OpenAI from 'openai';
 
-import type { ModelEvent } from '../../src/index.js';
+import { Clock, type ModelEvent } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
-import { describeService } from '../support/describe-service.js';
+import { describeService, useService } from '../support/describe-service.js';
+import { WatchedClock } from '../support/watched-clock.js';
 
 const ASK = { model: 'scripted', messages: [{ role: 'user', content: 'Hi' }] };
 
@@ -162,6 +163,19 @@ describeService('answers of Chat Completions', { providers: [ScriptedProvider] }
     expect(said(await stream({ stop }))).toEqual([text, reason]);
   });
 
+  it('say what they hold back for a stop sequence before a call', async () => {
+    service.provider.reply(...says('Let me E'), { type: 'end' }, { type: 'function_call', name: 'look' });
+    const chunks = (await stream({
+      stop: 'END',
+      tools: [{ type: 'function', function: { name: 'look' } }],
+    })) as Chunk[];
+    expect(said(chunks)).toEqual(['Let me E', 'tool_calls']);
+    const places = ['"content":"E"', '"name":"look"'].map((part) =>
+      chunks.findIndex((chunk) => JSON.stringify(chunk).includes(part)),
+    );
+    expect(places).toEqual([2, 3]);
+  });
+
   it('end the turn at a stop sequence of a stream: the model is not asked for more', async () => {
     let wasStopped = false;
     let hasGoneOn = false;
@@ -175,6 +189,41 @@ describeService('answers of Chat Completions', { providers: [ScriptedProvider] }
     });
     expect(said(await stream({ stop: 'END' }))).toEqual(['one ', 'stop']);
     expect([wasStopped, hasGoneOn]).toEqual([true, false]);
+  });
+});
+
+describe('a silent stream', () => {
+  const clock = new WatchedClock();
+  // Before it closes.
+  afterAll(() => clock.letGo());
+  const service = useService({ providers: [ScriptedProvider], overrides: [[Clock, clock]] });
+
+  it('has comments, which clients skip', async () => {
+    const silent = Promise.withResolvers<undefined>();
+    const more = Promise.withResolvers<undefined>();
+    service.provider.play(async function* () {
+      yield { type: 'text', delta: 'Hello' };
+      silent.resolve(undefined);
+      await more.promise;
+      yield { type: 'finish', reason: 'stop' };
+    });
+    const { body } = await fetch(`${service.baseURL}/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ ...ASK, stream: true }),
+    });
+    const texts = (body ?? new ReadableStream<Uint8Array>()).pipeThrough(new TextDecoderStream());
+    let received = '';
+    for await (const text of texts) {
+      received += text;
+      if (received.includes(': keepalive')) more.resolve(undefined);
+      else if (received.includes('"Hello"')) {
+        await silent.promise;
+        clock.advance(15_000);
+      }
+    }
+    expect(received).toMatch(/"Hello".*\n\n: keepalive\n\ndata: .*"finish_reason":"stop"/s);
+    expect(received).not.toMatch(/^event:/m);
   });
 });
 
