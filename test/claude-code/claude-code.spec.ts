@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { type ChatService, startChatService } from '../support/chat-upstream/start-chat-service.js';
+import { FakeSearxng } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
 import { startWithScripts } from '../support/script-files.js';
 import { ClaudeCode } from './claude-code.js';
@@ -93,6 +94,30 @@ describe.each(['gpt-5', 'claude-sonnet-4-5'])('Claude Code, with a model called 
 });
 
 describe('Claude Code', () => {
+  it('searches the web with the engine of the service', async () => {
+    await using engine = await FakeSearxng.start([
+      { title: 'Bees', url: 'https://bees.example/', content: 'Bees dance.' },
+    ]);
+    await using searching = await startChatService({
+      models: [{ default: true, provider: 'upstream' }],
+      environment: { WEB_SEARCH: 'searxng', WEB_SEARCH_URL: engine.url },
+    });
+    await using worker = await ClaudeCode.create(searching.origin);
+    searching.upstream
+      .answer({ toolCalls: [{ name: 'WebSearch', arguments: '{"query":"bee dance"}' }] })
+      .answer({ toolCalls: [{ name: 'web_search', arguments: '{"queries":["bee dance"]}' }] })
+      .answer({ text: 'Bees dance in the hive.' })
+      .answer({ text: 'They do.' });
+    const run = await worker.exec('Do bees dance?', '--model', 'claude-sonnet-4-5');
+    expect(run).toMatchObject({ code: 0, result: { is_error: false, result: 'They do.' } });
+    expect(engine.searches.map(({ query }) => query)).toEqual([expect.stringContaining('bee dance')]);
+    const content: unknown = expect.stringContaining('Bees dance in the hive.');
+    expect(searching.upstream.requests.at(-1)?.body.messages).toContainEqual(
+      expect.objectContaining({ role: 'tool', content }),
+    );
+    expect(worker.strayed).toEqual([]);
+  });
+
   it('does what a script of the simulator has it do', async () => {
     const turns = [
       {

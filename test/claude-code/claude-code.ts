@@ -60,7 +60,7 @@ export class ClaudeCode implements AsyncDisposable {
     const { CLAUDE_CODE_PROGRAM: program, PATH } = process.env;
     if (program === undefined) throw new Error('CLAUDE_CODE_PROGRAM is not set: run `npm run test:claude-code`');
     const [command, ...first] = commandOf(program);
-    const form = ['--output-format', 'stream-json', '--verbose', '--allowedTools', 'Bash,Read,Edit,Write'];
+    const form = ['--output-format', 'stream-json', '--verbose', '--allowedTools', 'Bash,Read,Edit,Write,WebSearch'];
     const child = spawn(command, [...first, '-p', task, ...form, ...options], {
       cwd: this.work,
       env: {
