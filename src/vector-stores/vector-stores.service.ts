@@ -10,6 +10,7 @@ import {
   expiryOf,
   type Page,
   type PageRequest,
+  Retention,
   type StoreBatch,
   type StoreFile,
   type StoreFileCounts,
@@ -58,7 +59,10 @@ export class VectorStoresService {
     private readonly ids: IdGenerator,
     private readonly clock: Clock,
     private readonly environment: Environment,
+    retention: Retention,
   ) {
+    if (!library.isAvailable) return;
+    retention.add(() => this.library.records.purge());
     files.onDeleted((tenant, fileId) => this.forget(tenant, fileId));
   }
 
@@ -233,7 +237,6 @@ export class VectorStoresService {
 
   /** Takes a file that was deleted out of all stores. */
   private async forget(tenant: Tenant, fileId: string): Promise<void> {
-    if (!this.library.isAvailable) return;
     const { records, index } = this.library;
     for (const storeId of await records.storesOf(tenant, fileId)) {
       await records.detach(tenant, storeId, fileId);
