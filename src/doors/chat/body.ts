@@ -20,6 +20,7 @@ import {
   nested,
   Satisfies,
   stringOr,
+  tooLong,
   tooManyElements,
   unionBy,
   wrongType,
@@ -29,6 +30,9 @@ import { tool, toolChoice } from './tool-rules.js';
 
 /** Texts in `stop`. */
 const MOST_STOPS = 4;
+
+/** Characters of each: the end of every piece of an answer is compared with it. */
+const LONGEST_STOP = 1000;
 
 class ChatJsonSchema {
   @IsString()
@@ -81,11 +85,15 @@ const stop = stringOr({
     (value) => {
       const texts = value as readonly unknown[];
       if (texts.length > MOST_STOPS) return tooManyElements(MOST_STOPS, texts.length);
-      const wrong = texts.findIndex((text) => typeof text !== 'string');
-      return wrong === -1 ? null : wrongType('a string', texts[wrong]).at(wrong);
+      for (const [index, text] of texts.entries()) {
+        if (typeof text !== 'string') return wrongType('a string', text).at(index);
+        if (text.length > LONGEST_STOP) return tooLong(LONGEST_STOP, text).at(index);
+      }
+      return null;
     },
-    { type: 'array', maxItems: MOST_STOPS, items: { type: 'string' } },
+    { type: 'array', maxItems: MOST_STOPS, items: { type: 'string', maxLength: LONGEST_STOP } },
   ),
+  maxLength: LONGEST_STOP,
   expected: 'one of a string or array of strings',
 });
 
