@@ -1,13 +1,22 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { afterAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 
+import type { ModelEvent } from '../../src/index.js';
 import { FakeMcpServer, ScriptedProvider } from '../../src/testing/index.js';
+import { whenEnded } from '../support/background.js';
 import { useService } from '../support/describe-service.js';
+import { dumpState } from '../support/dump-state.js';
+import { startService } from '../support/service.js';
+import { SocketClient } from '../support/socket-client.js';
+import { transcript } from '../support/socket-transcript.js';
+import { EVERY_STATE, type TestState } from '../support/states.js';
 
-const SECRET = 'correct-horse-battery';
+const TOKEN = 'correct-horse-battery';
+const HEADER = 'staple-of-a-caller';
+const QUESTION = 'Please wait for it.';
 
 /** Ends the call that waits. */
 let release: (text: string) => void = () => undefined;
@@ -31,40 +40,92 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-const TOOL = { type: 'mcp', server_label: 'slow', require_approval: 'never', authorization: SECRET } as const;
+const BODY = {
+  model: 'm',
+  input: QUESTION,
+  tools: [
+    {
+      type: 'mcp',
+      server_label: 'slow',
+      require_approval: 'never',
+      authorization: TOKEN,
+      headers: { 'x-caller': HEADER },
+    },
+  ],
+};
+const CALL: readonly ModelEvent[] = [
+  { type: 'function_call', name: 'slow__wait', callId: 'call_1' },
+  { type: 'usage', input: 1, output: 1 },
+];
 
-describe('a background turn with a call that takes long', () => {
-  const data = join(folder, 'data');
-  const service = useService({
-    providers: [ScriptedProvider],
-    environment: { MCP_SERVERS: path, STATE: 'sqlite', STATE_DIR: data },
+describe.each(EVERY_STATE)('a call that takes long, with STATE=$state', ({ open }) => {
+  let state: TestState;
+  beforeAll(async () => {
+    state = await open();
+  });
+  const service = useService(() => {
+    const environment = { MCP_SERVERS: path, ...state.environment };
+    return startService({ providers: [ScriptedProvider], environment });
+  });
+  afterAll(() => state.drop());
+
+  beforeEach(() => {
+    server.requests.length = 0;
+    service.provider.turns.length = 0;
+    service.provider.reply(...CALL);
   });
 
-  const create = async (): Promise<string> => {
-    service.provider.reply(
-      { type: 'function_call', name: 'slow__wait', callId: 'call_1' },
-      { type: 'usage', input: 1, output: 1 },
-    );
-    const body = { model: 'm', input: 'Wait.', tools: [TOOL], background: true };
-    return (await service.client().responses.create(body as never)).id;
-  };
+  const create = async (): Promise<string> =>
+    (await service.client().responses.create({ ...BODY, background: true } as never)).id;
 
-  it('has the credentials of its server, which are nowhere in the state', async () => {
-    await create();
+  /** The state holds the turn, and none of the credentials that its call has brought to the server. */
+  async function expectNoCredentials(): Promise<void> {
     const { headers } = await server.received('tools/call');
-    expect(headers.authorization).toBe(`Bearer ${SECRET}`);
-    const files = await readdir(data);
-    expect(files.length).toBeGreaterThan(0);
-    for (const name of files) expect((await readFile(join(data, name))).includes(SECRET)).toBe(false);
-    service.provider.reply({ type: 'text', delta: 'Done.' });
+    expect(headers).toMatchObject({ authorization: `Bearer ${TOKEN}`, 'x-caller': HEADER });
+    const dump = await dumpState(state, service);
+    expect(dump).toContain(QUESTION);
+    expect([TOKEN, HEADER].filter((secret) => dump.includes(secret))).toEqual([]);
+  }
+
+  it('has the credentials of its server, which are nowhere in the state while it runs and afterwards', async () => {
+    const id = await create();
+    await server.received('tools/call');
+    await expectNoCredentials();
     release('waited');
+    expect(await whenEnded(service, id)).toMatchObject({ status: 'completed' });
+    await expectNoCredentials();
   });
 
-  it('tells the server when it is cancelled', async () => {
+  it('leaves no credentials in the session of a socket', async () => {
+    await using client = await SocketClient.open(service);
+    const turn = client.turn(BODY);
+    await server.received('tools/call');
+    release('waited');
+    expect((await turn).response).toMatchObject({ status: 'completed' });
+    await expectNoCredentials();
+  });
+
+  it('tells the server when it is cancelled, and later models that nobody knows what came of it', async () => {
     const id = await create();
-    await server.received('tools/call', 2);
+    await server.received('tools/call');
     await service.client().responses.cancel(id);
     const { message } = await server.received('notifications/cancelled');
     expect(message.params).toHaveProperty('requestId');
+    const { status, output } = await whenEnded(service, id);
+    expect({ status, output }).toMatchObject({
+      status: 'cancelled',
+      output: [{ type: 'mcp_list_tools' }, { type: 'mcp_call', status: 'incomplete', output: null, error: null }],
+    });
+    expect(service.provider.turns).toHaveLength(1);
+    // A cancelled response is not continued; a client may bring its items.
+    await service
+      .client()
+      .responses.create({ ...BODY, input: [...output, { role: 'user', content: 'Well?' }] } as never);
+    expect(service.provider.turns[1]?.context).toMatchObject([
+      { type: 'function_call', name: 'slow__wait' },
+      { type: 'function_call_output', output: expect.stringContaining('is unknown') },
+      { role: 'user' },
+    ]);
+    expect([server.count('tools/list'), server.count('tools/call')]).toEqual([1, 1]);
   });
 });

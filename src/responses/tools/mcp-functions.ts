@@ -24,6 +24,7 @@ const DIGEST_CHARACTERS = 8;
 
 const DENIED = 'The user has denied this call.';
 const UNANSWERED = 'The call was not run: nobody has approved it.';
+const STOPPED = 'The call was stopped while it ran. Whether the server has carried it out is unknown.';
 
 /**
  * The functions that stand for the tools of MCP servers: any model that can call functions can call them. Their names hold the label of
@@ -165,7 +166,7 @@ function isAnswer({ type }: Item): boolean {
 
 function outputOf({ output, error }: Item): string {
   if (typeof output === 'string') return output;
-  return error == null ? '' : `Error: ${typeof error === 'string' ? error : JSON.stringify(error)}`;
+  return error == null ? STOPPED : `Error: ${typeof error === 'string' ? error : JSON.stringify(error)}`;
 }
 
 function denialOf({ approve, reason }: Item): string {
