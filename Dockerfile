@@ -8,6 +8,7 @@ RUN npm ci
 COPY nest-cli.json tsconfig.json tsconfig.build.json ./
 COPY scripts/build scripts/build
 COPY src src
+COPY console console
 RUN npm run build && npm pkg delete devDependencies peerDependenciesMeta peerDependencies.openai && npm prune
 
 # The image. Pin the digest of node:24.21.0-slim in your registry for builds that can be repeated byte for byte.

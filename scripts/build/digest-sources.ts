@@ -2,10 +2,11 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What a build depends on besides `src`. The lock file stands for the compiler and the bundler. */
+/** What a build depends on besides `src` and `console`. The lock file stands for the compiler and the bundler. */
 const FILES = [
   'nest-cli.json',
   'package-lock.json',
+  'scripts/build/bundle-console.ts',
   'scripts/build/bundle.ts',
   'scripts/build/compile-program.ts',
   'scripts/build/list-licences.ts',
@@ -16,7 +17,8 @@ const FILES = [
 
 /** A digest of all that is built and how, by path and content: times change with every checkout. */
 export function digestSources(): string {
-  const sources = readdirSync('src', { recursive: true, withFileTypes: true })
+  const sources = ['src', 'console']
+    .flatMap((folder) => readdirSync(folder, { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => join(parentPath, name));
   const hash = createHash('sha256');

@@ -7,6 +7,7 @@ import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
+import { bundleConsole } from './bundle-console.ts';
 import { bundlePackage, bundleProgram } from './bundle.ts';
 import { compileProgram } from './compile-program.ts';
 import { digestSources } from './digest-sources.ts';
@@ -35,6 +36,7 @@ async function build(): Promise<void> {
   rmSync('lib-next', { recursive: true, force: true });
   await bundlePackage('dist-next', 'lib-next');
   await bundleProgram('dist-next');
+  for (const built of ['dist-next', 'lib-next']) await bundleConsole(`${built}/page`);
   await compileProgram('dist-next');
   // npm does so only where it installs the package.
   chmodSync('dist-next/main.js', 0o755);

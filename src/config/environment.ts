@@ -126,6 +126,13 @@ export class Environment {
   @Flag()
   readonly API_DOCS: boolean = true;
 
+  /**
+   * Serves the page `/console`, which needs no key itself and asks for one; see docs/console.md. `auto` serves it only without API_KEYS,
+   * KEYS_FILE and JWT_ISSUER.
+   */
+  @Choice('auto', 'true', 'false')
+  readonly CONSOLE: 'auto' | 'true' | 'false' = 'auto';
+
   // Section: Doors
 
   /**

@@ -5,6 +5,7 @@ import { Controller, Get, Headers, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 
 import { Environment, hasCredentials } from '../config/index.js';
+import { ConsolePage } from '../console/index.js';
 import { answerAsPage, escapeHtml, wantsPage } from '../http/index.js';
 import { ProviderRegistry } from '../providers/index.js';
 import { readVersion } from '../read-version.js';
@@ -100,12 +101,16 @@ ${links}<li><a href="${API_REFERENCE}">API reference of OpenAI</a>; the guides o
 const API_DOCS_LINKS = `<li><a href="${API_DOCS_PATHS.docs}">Documentation of the API</a>, also for generators of clients: <a href="${API_DOCS_PATHS.openapi}">OpenAPI</a> and <a href="${API_DOCS_PATHS.asyncapi}">AsyncAPI</a></li>
 `;
 
-/** `GET /`: says what this service is, as a page to browsers and as JSON to programs. Needs no authentication. */
+/**
+ * `GET /`: says what this service is, as a page to browsers and as JSON to programs. Where the console is on, it is the page. Needs no
+ * authentication.
+ */
 @Controller()
 export class HomeController {
   constructor(
     private readonly environment: Environment,
     private readonly providers: ProviderRegistry,
+    private readonly console: ConsolePage,
   ) {}
 
   @Get()
@@ -115,6 +120,7 @@ export class HomeController {
     if (!wantsPage(accept, reply)) {
       return API_DOCS ? { ...DESCRIPTION, paths: { ...PATHS, ...API_DOCS_PATHS } } : DESCRIPTION;
     }
+    if (this.console.isOn) return this.console.answer(reply, './console');
     answerAsPage(reply, ...POLICY);
     return page({ links: API_DOCS ? API_DOCS_LINKS : '', command: this.commandFor(host) });
   }

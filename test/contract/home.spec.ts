@@ -53,7 +53,7 @@ describeService(
 );
 
 it('shows a browser a request that works as it is, and only its own code', async () => {
-  await using service = await startService({ imports: [HomeModule], environment: { API_KEYS: '' } });
+  await using service = await startService({ imports: [HomeModule], environment: { API_KEYS: '', CONSOLE: 'false' } });
   const answer = await fetch(service.origin, { headers: { accept: 'text/html' } });
   const page = await answer.text();
   const [, url = '', body = ''] = /<pre>curl (\S+) .*-d '(.*)'<\/pre>/s.exec(page) ?? [];

@@ -14,7 +14,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { importsOf } from '../support/imports-of.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const COPIED = ['scripts/build', 'nest-cli.json', 'package.json', 'package-lock.json', 'tsconfig.build.json'];
+const COPIED = ['scripts/build', 'console', 'nest-cli.json', 'package.json', 'package-lock.json', 'tsconfig.build.json'];
 /** Of the project, but quick to compile with. */
 const SETTINGS = { module: 'nodenext', types: [], lib: ['ES5'], outDir: 'dist', rootDir: '.', declaration: true };
 
@@ -96,6 +96,7 @@ describe('a build', () => {
     expect(await built('thread.js')).not.toBe('');
     expect(await built('migrations/1.sql')).toBe('SELECT 1;');
     expect(await built('vocabulary.bin')).toBe('a vocabulary');
+    expect(await built('page/main.js')).toContain('DOMPurify');
     expect(await built('start.licences.txt')).toMatch(/^reflect-metadata [\d.]+ \(Apache-2.0\)$/m);
   });
 

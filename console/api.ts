@@ -1,0 +1,78 @@
+import { EventSourceParserStream } from 'eventsource-parser/stream';
+
+/** JSON, as the API answers it. */
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+export type Json = any;
+
+/** An event of a stream, or a frame of a socket. */
+export interface StreamEvent {
+  readonly type: string;
+  readonly sequence_number?: number;
+  readonly [member: string]: Json;
+}
+
+/** An answer with an error; `status` is 0 when there was no answer. */
+export class ApiFailure extends Error {
+  constructor(
+    readonly status: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** The API beside this page, asked with the key that was typed in. */
+export class Api {
+  /** Without a slash at the end. The page may have come through a proxy that adds to the path. */
+  readonly base = new URL('../v1', import.meta.url).href;
+
+  /** The key is kept here only. */
+  constructor(readonly key: string) {}
+
+  /** Asks for JSON. Rejects with ApiFailure. */
+  async json(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<Json> {
+    return (await this.send(method, path, body, signal)).json() as Promise<Json>;
+  }
+
+  /** The events of a stream. Rejects with ApiFailure. */
+  async *events(method: string, path: string, body?: unknown, signal?: AbortSignal): AsyncGenerator<StreamEvent> {
+    const { body: stream } = await this.send(method, path, body, signal);
+    if (stream === null) return;
+    const events = stream.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream()).getReader();
+    for (;;) {
+      const { done, value } = await events.read();
+      if (done || value.data === '[DONE]') return;
+      yield JSON.parse(value.data) as StreamEvent;
+    }
+  }
+
+  private async send(method: string, path: string, body: unknown, signal?: AbortSignal): Promise<Response> {
+    const headers = new Headers();
+    if (this.key !== '') headers.set('authorization', `Bearer ${this.key}`);
+    if (body !== undefined) headers.set('content-type', 'application/json');
+    let answer: Response;
+    try {
+      answer = await fetch(`${this.base}/${path}`, {
+        method,
+        headers,
+        credentials: 'omit',
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        ...(signal === undefined ? {} : { signal }),
+      });
+    } catch (error) {
+      if (signal?.aborted === true) throw error;
+      throw new ApiFailure(0, String(error));
+    }
+    if (answer.ok) return answer;
+    const text = await answer.text();
+    throw new ApiFailure(answer.status, messageOf(text) ?? `${answer.status} ${text}`);
+  }
+}
+
+function messageOf(text: string): string | undefined {
+  try {
+    return (JSON.parse(text) as Json).error?.message;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,245 @@
+import { useEffect, useMemo, useReducer, useState } from 'preact/hooks';
+
+import type { Api, Json } from './api.ts';
+import { asCode } from './as-code.ts';
+import { EventList } from './event-list.tsx';
+import { Items, WaitingItems } from './items.tsx';
+import { NO_OPTIONS, OptionsForm, toMembers } from './options.tsx';
+import type { LaneSocket } from './socket.ts';
+import { TEXTS } from './texts.ts';
+import { type Transport, Turn } from './turn.ts';
+
+interface Attachment {
+  readonly name: string;
+  readonly part: Json;
+}
+
+interface LaneProperties {
+  readonly api: Api;
+  readonly socket: LaneSocket;
+  readonly name: string;
+  readonly models: readonly string[];
+  /** The response that the conversation continues, from the inspector. */
+  readonly from: string | undefined;
+  readonly onInspect: (id: string) => void;
+}
+
+/** One conversation: its form and its turns. The transport may change with every turn. */
+export function Lane({ api, socket, name, models, from, onInspect }: LaneProperties) {
+  const [model, setModel] = useState(models[0] ?? '');
+  const [transport, setTransport] = useState<Transport>('sse');
+  const [options, setOptions] = useState(NO_OPTIONS);
+  const [turns, setTurns] = useState<readonly Turn[]>([]);
+  const [previous, setPrevious] = useState(from);
+  const [text, setText] = useState('');
+  const [files, setFiles] = useState<readonly Attachment[]>([]);
+  const [fault, setFault] = useState('');
+  const [, draw] = useReducer((count: number) => count + 1, 0);
+  useEffect(() => {
+    setPrevious(from);
+    setTurns([]);
+  }, [from]);
+
+  const last = turns.at(-1);
+  const isRunning = last?.isRunning === true;
+
+  const ask = (input: Json): void => {
+    const continued = turns.findLast(({ response }) => response !== undefined && response.status !== 'failed');
+    const previousId: string | undefined = continued?.response.id ?? previous;
+    try {
+      const members = toMembers(options);
+      const body = {
+        model,
+        input,
+        ...members,
+        ...(previousId === undefined ? {} : { previous_response_id: previousId }),
+        ...(transport === 'sse' ? { stream: true } : {}),
+      };
+      const turn = new Turn({ transport, body });
+      turn.onChange = () => draw(undefined);
+      setTurns([...turns, turn]);
+      setFault('');
+      void turn.run(api, socket, name);
+    } catch (error) {
+      setFault((error as Error).message);
+    }
+  };
+  const act = (action: Promise<void>): void => {
+    setFault('');
+    action.catch((error: unknown) => setFault((error as Error).message));
+  };
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    if (text.trim() === '' && files.length === 0) return;
+    if (isRunning) {
+      if (transport === 'websocket') act(last.steer(socket, text));
+    } else if (files.length === 0) {
+      ask(text);
+    } else {
+      ask([{ role: 'user', content: [{ type: 'input_text', text }, ...files.map(({ part }) => part)] }]);
+    }
+    setText('');
+    setFiles([]);
+  };
+  const drop = (event: DragEvent): void => {
+    event.preventDefault();
+    const dropped = Array.from(event.dataTransfer?.files ?? [], toAttachment);
+    void Promise.all(dropped).then((read) => setFiles([...files, ...read]));
+  };
+
+  return (
+    <section class="lane" aria-label={name} onDragOver={(event) => event.preventDefault()} onDrop={drop}>
+      <div class="bar">
+        <label>
+          {TEXTS.model}
+          <select value={model} onChange={({ currentTarget }) => setModel(currentTarget.value)}>
+            {models.map((one) => (
+              <option key={one}>{one}</option>
+            ))}
+          </select>
+        </label>
+        <label>
+          {TEXTS.transport}
+          <select value={transport} onChange={({ currentTarget }) => setTransport(currentTarget.value as Transport)}>
+            {Object.entries(TEXTS.transports).map(([value, label]) => (
+              <option key={value} value={value}>
+                {label}
+              </option>
+            ))}
+          </select>
+        </label>
+        <button
+          type="button"
+          disabled={isRunning}
+          onClick={() => {
+            setTurns([]);
+            setPrevious(undefined);
+          }}
+        >
+          {TEXTS.clear}
+        </button>
+      </div>
+      <OptionsForm options={options} onChange={setOptions} />
+      <div class="turns" role="log" aria-label={`${name}: ${TEXTS.playground}`} tabIndex={0}>
+        {turns.length === 0 && <p class="hint">{TEXTS.emptyLane}</p>}
+        {turns.map((turn, index) => (
+          <TurnView key={index} turn={turn} api={api} onInspect={onInspect} />
+        ))}
+      </div>
+      {last !== undefined && !isRunning && <WaitingItems key={last.response?.id} items={last.items} onAnswer={ask} />}
+      {last?.error !== undefined && last.asked.body['background'] === true && last.response !== undefined && (
+        <button type="button" onClick={() => void last.attach(api)}>
+          {TEXTS.attach}
+        </button>
+      )}
+      <p role="alert" class="fault">
+        {fault}
+      </p>
+      <form onSubmit={submit}>
+        {files.map(({ name: file }, index) => (
+          <button key={file} type="button" onClick={() => setFiles(files.toSpliced(index, 1))}>
+            {TEXTS.remove(file)}
+          </button>
+        ))}
+        <label>
+          {TEXTS.message}
+          <textarea
+            rows={3}
+            placeholder={TEXTS.messageHint}
+            value={text}
+            onInput={({ currentTarget }) => setText(currentTarget.value)}
+            onKeyDown={(event) => {
+              if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) submit(event);
+            }}
+          />
+        </label>
+        <div class="bar">
+          {isRunning && last.asked.transport === 'websocket' ? (
+            <>
+              <button type="submit">{TEXTS.steer}</button>
+              <button type="button" onClick={() => act(last.interrupt(socket))}>
+                {TEXTS.interrupt}
+              </button>
+            </>
+          ) : (
+            <button type="submit" disabled={isRunning}>
+              {TEXTS.send}
+            </button>
+          )}
+          {isRunning && last.asked.transport !== 'websocket' && (
+            <button type="button" onClick={() => act(last.cancel(api, socket))}>
+              {TEXTS.cancel}
+            </button>
+          )}
+        </div>
+      </form>
+    </section>
+  );
+}
+
+function TurnView({
+  turn,
+  api,
+  onInspect,
+}: {
+  readonly turn: Turn;
+  readonly api: Api;
+  readonly onInspect: (id: string) => void;
+}) {
+  const { asked, response, items, events, error, isRunning } = turn;
+  const given = useMemo(
+    () =>
+      typeof asked.body['input'] === 'string'
+        ? [{ type: 'message', role: 'user', content: asked.body['input'] }]
+        : asked.body['input'],
+    [asked],
+  );
+  return (
+    <article>
+      <Items items={given.map((item: Json) => ({ type: 'message', ...item }))} isWhole />
+      <Items items={items} isWhole={!isRunning} />
+      {error !== undefined && (
+        <p role="alert" class="fault">
+          {error}
+        </p>
+      )}
+      <p class="hint" role="status">
+        {isRunning
+          ? TEXTS.running
+          : response !== undefined && TEXTS.status(response.status, response.usage?.total_tokens)}
+      </p>
+      {!isRunning && response !== undefined && (
+        <button type="button" onClick={() => onInspect(response.id)}>
+          {TEXTS.inspect}
+        </button>
+      )}
+      <details>
+        <summary>{TEXTS.events(events.length)}</summary>
+        <EventList events={events} />
+      </details>
+      <details>
+        <summary>{TEXTS.asCode}</summary>
+        {[...asCode(asked, api.base)].map(([language, code]) => (
+          <figure key={language}>
+            <figcaption>{language}</figcaption>
+            <pre tabIndex={0}>{code}</pre>
+          </figure>
+        ))}
+      </details>
+    </article>
+  );
+}
+
+/** A dropped file as a part of a message. */
+async function toAttachment(file: File): Promise<Attachment> {
+  const url = await new Promise<string>((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(String(reader.result));
+    reader.onerror = () => reject(reader.error ?? new Error(file.name));
+    reader.readAsDataURL(file);
+  });
+  const part = file.type.startsWith('image/')
+    ? { type: 'input_image', image_url: url }
+    : { type: 'input_file', filename: file.name, file_data: url };
+  return { name: file.name, part };
+}

@@ -1,0 +1,60 @@
+import { Injectable } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+
+import { Environment, hasCredentials } from '../config/index.js';
+
+/**
+ * Nothing but files and sockets of this origin. DOMPurify, which sanitises what a model writes, is the only one that may turn text into elements.
+ */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  'trusted-types dompurify',
+].join('; ');
+
+/** The page of the console. It says nothing about a tenant, and needs no authentication. */
+@Injectable()
+export class ConsolePage {
+  constructor(private readonly environment: Environment) {}
+
+  /** Whether the service has the page: CONSOLE, and by default where no credentials are configured. */
+  get isOn(): boolean {
+    const { CONSOLE } = this.environment;
+    return CONSOLE === 'auto' ? !hasCredentials(this.environment) : CONSOLE === 'true';
+  }
+
+  /**
+   * Makes an answer the page.
+   *
+   * @param files where its files are, relative to the page: it may have come through a proxy that adds to the path
+   */
+  answer(reply: FastifyReply, files: string): string {
+    void reply.type('text/html; charset=utf-8').headers({
+      'content-security-policy': POLICY,
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+      'cache-control': 'no-cache',
+    });
+    return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Antiphon console</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="${files}/main.css">
+<body>
+<div id="console"><noscript>The console needs JavaScript.</noscript></div>
+<script type="module" src="${files}/main.js"></script>
+</body>
+</html>
+`;
+  }
+}

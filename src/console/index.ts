@@ -1,0 +1,3 @@
+export * from './console-files.js';
+export * from './console-page.js';
+export * from './console.module.js';
