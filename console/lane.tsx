@@ -17,6 +17,9 @@ interface Attachment {
 interface LaneProperties {
   readonly api: Api;
   readonly socket: LaneSocket;
+  /** The name of its lane on the socket. */
+  readonly lane: string;
+  /** Its name for people. */
   readonly name: string;
   readonly models: readonly string[];
   /** The response that the conversation continues, from the inspector. */
@@ -25,7 +28,7 @@ interface LaneProperties {
 }
 
 /** One conversation: its form and its turns. The transport may change with every turn. */
-export function Lane({ api, socket, name, models, from, onInspect }: LaneProperties) {
+export function Lane({ api, socket, lane, name, models, from, onInspect }: LaneProperties) {
   const [model, setModel] = useState(models[0] ?? '');
   const [transport, setTransport] = useState<Transport>('sse');
   const [options, setOptions] = useState(NO_OPTIONS);
@@ -59,7 +62,7 @@ export function Lane({ api, socket, name, models, from, onInspect }: LanePropert
       turn.onChange = () => draw(undefined);
       setTurns([...turns, turn]);
       setFault('');
-      void turn.run(api, socket, name);
+      void turn.run(api, socket, lane);
     } catch (error) {
       setFault((error as Error).message);
     }

@@ -119,6 +119,7 @@ function Views({ api, socket, models }: ViewProperties) {
             key={index}
             api={api}
             socket={socket}
+            lane={`lane-${index + 1}`}
             name={TEXTS.laneName(index + 1)}
             models={models}
             from={index === 0 ? from : undefined}
