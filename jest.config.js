@@ -67,7 +67,10 @@ export default {
     {
       ...withServers,
       displayName: 'e2e',
-      testMatch: ['<rootDir>/{test/!(claude-code|cluster|codex|load),examples}/**/*.spec.ts', '<rootDir>/test/*.spec.ts'],
+      testMatch: [
+        '<rootDir>/{test/!(claude-code|cluster|codex|load),examples}/**/*.spec.ts',
+        '<rootDir>/test/*.spec.ts',
+      ],
       testPathIgnorePatterns: ['/node_modules/', ...ISOLATED],
     },
     // What runs the built service as several processes, and databases that crash.
