@@ -1,8 +1,6 @@
-import { execFile, spawnSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Agent, hostedMcpTool, type RunToolApprovalItem, Runner } from '@openai/agents-core';
@@ -14,7 +12,7 @@ import { z } from 'zod';
 import type { ModelEvent } from '../../src/index.js';
 import { FakeMcpServer, ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
-import { findOnPath } from '../support/find-program.js';
+import { itInPython } from '../support/python-sdk.js';
 import { startService } from '../support/service.js';
 
 const server = await FakeMcpServer.start([
@@ -188,13 +186,8 @@ print(json.dumps([types.count("response.mcp_list_tools.completed"), request.type
 `;
 
 describe('openai-python', () => {
-  const python = process.env['PYTHON'] ?? findOnPath('python3');
-  const isThere = python !== undefined && spawnSync(python, ['-c', 'import openai']).status === 0;
-  const name = 'streams a request for an approval, and brings the approval';
-  if (!isThere) console.warn(`SKIPPED, since python3 with the package openai is not there: ${name}`);
-  (isThere ? it : it.skip)(name, async () => {
+  itInPython('streams a request for an approval, and brings the approval', async (run) => {
     answerWithPurchase();
-    const { stdout } = await promisify(execFile)(String(python), ['-c', PYTHON, service.baseURL]);
-    expect(JSON.parse(stdout)).toEqual([1, 'mcp_approval_request', 'Bought.', 'Done.']);
+    expect(await run(PYTHON, service.baseURL)).toEqual([1, 'mcp_approval_request', 'Bought.', 'Done.']);
   });
 });
