@@ -1,7 +1,6 @@
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 
 /** JSON, as the API answers it. */
-// eslint-disable-next-line @typescript-eslint/no-explicit-any
 export type Json = any;
 
 /** An event of a stream, or a frame of a socket. */
@@ -31,7 +30,7 @@ export class Api {
 
   /** Asks for JSON. Rejects with ApiFailure. */
   async json(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<Json> {
-    return (await this.send(method, path, body, signal)).json() as Promise<Json>;
+    return (await this.send(method, path, body, signal)).json();
   }
 
   /** The events of a stream. Rejects with ApiFailure. */
@@ -71,7 +70,8 @@ export class Api {
 
 function messageOf(text: string): string | undefined {
   try {
-    return (JSON.parse(text) as Json).error?.message;
+    const { error }: Json = JSON.parse(text);
+    return error?.message;
   } catch {
     return undefined;
   }
