@@ -81,7 +81,10 @@ it('does not let a Host header into the page', async () => {
 });
 
 it('does not name the description of the API where there is none', async () => {
-  await using service = await startService({ imports: [HomeModule], environment: { API_DOCS: 'false', CONSOLE: 'false' } });
+  await using service = await startService({
+    imports: [HomeModule],
+    environment: { API_DOCS: 'false', CONSOLE: 'false' },
+  });
   for (const accept of ['text/html', 'application/json']) {
     const home = await (await fetch(service.origin, { headers: { accept } })).text();
     expect(home).toContain('/v1/models');
