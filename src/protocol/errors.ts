@@ -244,10 +244,7 @@ export class ApiError extends Error {
   }
 
   /** A 404 without a code: what is missing and what is another tenant's look the same (protocol §7). */
-  static notFound(
-    kind: MissingKind,
-    id: string,
-  ): ApiError {
+  static notFound(kind: MissingKind, id: string): ApiError {
     return new ApiError(404, 'invalid_request_error', null, null, `${kind} with id '${id}' not found.`);
   }
 

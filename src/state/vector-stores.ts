@@ -21,6 +21,7 @@ export interface VectorStoreRecord {
 /** What may change in a vector store. */
 export type VectorStoreChange = Partial<Omit<VectorStoreRecord, 'id' | 'createdAt' | 'embeddingModel'>>;
 
+/** How far a file is. */
 export type StoreFileStatus = 'in_progress' | 'completed' | 'failed' | 'cancelled';
 
 /** A file in a vector store. */

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, it } from '@jest/globals';
 
 import { FakeSearxng, ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
-import { say, search } from '../web-search/scripted.js';
+import { say, search } from '../support/scripted-calls.js';
 import { anthropic, HELLO } from './anthropic.js';
 
 const FOUND = [{ title: 'Bees', url: 'https://bees.example/', content: 'Bees dance.' }];

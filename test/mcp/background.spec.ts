@@ -11,7 +11,6 @@ import { useService } from '../support/describe-service.js';
 import { dumpState } from '../support/dump-state.js';
 import { startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
-import { transcript } from '../support/socket-transcript.js';
 import { EVERY_STATE, type TestState } from '../support/states.js';
 
 const TOKEN = 'correct-horse-battery';

@@ -70,7 +70,7 @@ async function readValue(client: Redis, key: string): Promise<unknown> {
     case 'set':
       return client.smembers(key);
     case 'zset':
-      return client.zrange(key, 0, -1);
+      return client.zrange(key, '0', '-1');
     case 'stream':
       return client.xrange(key, '-', '+');
     default:

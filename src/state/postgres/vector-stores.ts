@@ -19,207 +19,41 @@ import {
   VectorStoreRecords,
 } from '../vector-stores.js';
 import type { Database, RunStatement } from './database.js';
-import { adHoc, prepared } from './statement.js';
+import { adHoc } from './statement.js';
 import { directionOf } from './statements/page.js';
-
-/** Files of expired stores, and documents, that one purge forgets at most. */
-const BATCH = 256;
-
-type ById = readonly [owner: string, id: string];
-type ByFile = readonly [owner: string, storeId: string, id: string];
-type ByClaim = readonly [...ByFile, attempt: number];
-
-/** A record, as JSON. */
-interface Row {
-  readonly about: string;
-}
-
-const CREATE = prepared<
-  readonly [...ById, tenant: string, createdAt: number, expiresAt: number | null, about: string],
-  never
->(
-  'create_vector_store',
-  'INSERT INTO antiphon.vector_stores (owner, id, tenant, created_at, expires_at, about) VALUES ($1, $2, $3, $4, $5, $6)',
-);
-
-const FIND = prepared<ById, Row>(
-  'find_vector_store',
-  'SELECT about FROM antiphon.vector_stores WHERE owner = $1 AND id = $2 AND gone_at IS NULL',
-);
-
-/** Locked, so that changes follow one another, and no file is added while its store is deleted. */
-const HOLD = prepared<ById, Row>(
-  'hold_vector_store',
-  'SELECT about FROM antiphon.vector_stores WHERE owner = $1 AND id = $2 AND gone_at IS NULL FOR UPDATE',
-);
-
-const WRITE = prepared<readonly [...ById, expiresAt: number | null, about: string], never>(
-  'write_vector_store',
-  'UPDATE antiphon.vector_stores SET expires_at = $3, about = $4 WHERE owner = $1 AND id = $2',
-);
-
-const LEAVE = prepared<readonly [...ById, now: number], unknown>(
-  'leave_vector_store',
-  `UPDATE antiphon.vector_stores SET gone_at = $3, expires_at = NULL
-  WHERE owner = $1 AND id = $2 AND gone_at IS NULL RETURNING 1`,
-);
-
-const DROP_FILES = prepared<ById, never>(
-  'drop_store_files',
-  'DELETE FROM antiphon.vector_store_files WHERE owner = $1 AND store_id = $2',
-);
-
-const DROP_BATCHES = prepared<ById, never>(
-  'drop_store_batches',
-  'DELETE FROM antiphon.vector_store_batches WHERE owner = $1 AND store_id = $2',
-);
-
-/** Nobody works on one that is done. */
-const ADD = prepared<
-  readonly [
-    ...ByFile,
-    tenant: string,
-    createdAt: number,
-    batchId: string | null,
-    status: string,
-    bytes: number,
-    about: string,
-  ],
-  never
->(
-  'add_store_file',
-  `INSERT INTO antiphon.vector_store_files AS f (owner, store_id, id, tenant, created_at, batch_id, status, bytes, about)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-  ON CONFLICT (owner, store_id, id) DO UPDATE SET created_at = excluded.created_at, batch_id = excluded.batch_id,
-    status = excluded.status, bytes = excluded.bytes, about = excluded.about, gone_at = NULL, claimed_until = 0,
-    place = DEFAULT, attempt = CASE WHEN f.status IN ('completed', 'failed') THEN 0 ELSE f.attempt END`,
-);
-
-const FIND_FILE = prepared<ByFile, Row>(
-  'find_store_file',
-  'SELECT about FROM antiphon.vector_store_files WHERE owner = $1 AND store_id = $2 AND id = $3 AND gone_at IS NULL',
-);
-
-const HOLD_FILE = prepared<ByFile, Row>(
-  'hold_store_file',
-  `SELECT about FROM antiphon.vector_store_files
-  WHERE owner = $1 AND store_id = $2 AND id = $3 AND gone_at IS NULL FOR UPDATE`,
-);
-
-const HOLD_CLAIMED = prepared<ByClaim, Row>(
-  'hold_claimed_file',
-  `SELECT about FROM antiphon.vector_store_files
-  WHERE owner = $1 AND store_id = $2 AND id = $3 AND attempt = $4 AND status = 'in_progress' AND gone_at IS NULL
-  FOR UPDATE`,
-);
-
-const HOLD_BATCH_FILES = prepared<ByFile, Row>(
-  'hold_batch_files',
-  `SELECT about FROM antiphon.vector_store_files
-  WHERE owner = $1 AND store_id = $2 AND batch_id = $3 AND status = 'in_progress' AND gone_at IS NULL
-  ORDER BY place FOR UPDATE`,
-);
-
-const WRITE_FILE = prepared<readonly [...ByFile, status: string, bytes: number, about: string], never>(
-  'write_store_file',
-  `UPDATE antiphon.vector_store_files SET status = $4, bytes = $5, about = $6
-  WHERE owner = $1 AND store_id = $2 AND id = $3`,
-);
-
-const DETACH = prepared<readonly [...ByFile, now: number], unknown>(
-  'detach_store_file',
-  `UPDATE antiphon.vector_store_files SET gone_at = $4
-  WHERE owner = $1 AND store_id = $2 AND id = $3 AND gone_at IS NULL RETURNING 1`,
-);
-
-const COUNT = prepared<
-  readonly [...ById, batchId: string | null],
-  { readonly status: keyof StoreFileCounts; readonly files: number; readonly bytes: number }
->(
-  'count_store_files',
-  `SELECT status, count(*)::float8 AS files, sum(bytes)::float8 AS bytes FROM antiphon.vector_store_files
-  WHERE owner = $1 AND store_id = $2 AND gone_at IS NULL AND ($3::text IS NULL OR batch_id = $3) GROUP BY status`,
-);
-
-const STORES_OF = prepared<ById, Row>(
-  'stores_of_file',
-  'SELECT about FROM antiphon.vector_store_files WHERE owner = $1 AND id = $2 AND gone_at IS NULL ORDER BY place',
-);
-
-const ADD_BATCH = prepared<readonly [...ByFile, about: string], never>(
-  'add_store_batch',
-  'INSERT INTO antiphon.vector_store_batches (owner, store_id, id, about) VALUES ($1, $2, $3, $4)',
-);
-
-const FIND_BATCH = prepared<ByFile, Row>(
-  'find_store_batch',
-  'SELECT about FROM antiphon.vector_store_batches WHERE owner = $1 AND store_id = $2 AND id = $3',
-);
-
-const WRITE_BATCH = prepared<readonly [...ByFile, about: string], never>(
-  'write_store_batch',
-  'UPDATE antiphon.vector_store_batches SET about = $4 WHERE owner = $1 AND store_id = $2 AND id = $3',
-);
-
-/** Replicas claim side by side, and wait for none of another's. */
-const CLAIM = prepared<
-  readonly [most: number, now: number, until: number],
-  Row & { readonly tenant: string; readonly attempt: number; readonly place: string }
->(
-  'claim_store_files',
-  `UPDATE antiphon.vector_store_files SET attempt = attempt + 1, claimed_until = $3 WHERE place IN (
-    SELECT place FROM antiphon.vector_store_files
-    WHERE status = 'in_progress' AND gone_at IS NULL AND claimed_until <= $2
-    ORDER BY place LIMIT $1 FOR UPDATE SKIP LOCKED
-  ) RETURNING about, tenant, attempt, place`,
-);
-
-const RENEW = prepared<readonly [...ByClaim, until: number], unknown>(
-  'renew_store_file',
-  `UPDATE antiphon.vector_store_files SET claimed_until = $5
-  WHERE owner = $1 AND store_id = $2 AND id = $3 AND attempt = $4 AND status = 'in_progress' AND gone_at IS NULL
-  RETURNING 1`,
-);
-
-const TENANTS = prepared<readonly [], { readonly tenant: string }>(
-  'vector_store_tenants',
-  'SELECT DISTINCT tenant FROM antiphon.vector_stores WHERE gone_at IS NULL',
-);
-
-const DROP_EXPIRED = prepared<readonly [now: number], unknown>(
-  'drop_expired_store_files',
-  `DELETE FROM antiphon.vector_store_files WHERE place IN (
-    SELECT f.place FROM antiphon.vector_stores s
-    JOIN antiphon.vector_store_files f ON f.owner = s.owner AND f.store_id = s.id
-    WHERE s.expires_at <= $1 LIMIT ${BATCH}
-  ) RETURNING 1`,
-);
-
-/** Documents of stores and files that were deleted, and of stores that have expired. */
-const DROP_ORPHANS = prepared<readonly [now: number], unknown>(
-  'drop_orphan_documents',
-  `DELETE FROM antiphon.vector_documents WHERE document IN (
-    SELECT d.document FROM antiphon.vector_stores s
-    JOIN antiphon.vector_documents d ON d.owner = s.owner AND d.store_id = s.id WHERE s.gone_at IS NOT NULL
-    UNION ALL
-    SELECT d.document FROM antiphon.vector_stores s
-    JOIN antiphon.vector_documents d ON d.owner = s.owner AND d.store_id = s.id WHERE s.expires_at <= $1
-    UNION ALL
-    SELECT d.document FROM antiphon.vector_store_files f
-    JOIN antiphon.vector_documents d ON d.owner = f.owner AND d.store_id = f.store_id AND d.file_id = f.id
-    WHERE f.gone_at IS NOT NULL LIMIT ${BATCH}
-  ) RETURNING 1`,
-);
-
-const FORGET_STORES = prepared<readonly [before: number], never>(
-  'forget_vector_stores',
-  'DELETE FROM antiphon.vector_stores WHERE gone_at <= $1',
-);
-
-const FORGET_FILES = prepared<readonly [before: number], never>(
-  'forget_store_files',
-  'DELETE FROM antiphon.vector_store_files WHERE gone_at <= $1',
-);
+import {
+  ADD,
+  ADD_BATCH,
+  BATCH,
+  CLAIM,
+  COUNT,
+  CREATE,
+  DETACH,
+  DROP_BATCHES,
+  DROP_EXPIRED,
+  DROP_FILES,
+  DROP_ORPHANS,
+  FIND,
+  FIND_BATCH,
+  FIND_FILE,
+  FORGET_FILES,
+  FORGET_STORES,
+  HOLD,
+  HOLD_BATCH_FILES,
+  HOLD_CLAIMED,
+  HOLD_FILE,
+  LEAVE,
+  RENEW,
+  STORES_OF,
+  TENANTS,
+  WRITE,
+  WRITE_BATCH,
+  WRITE_FILE,
+  type ByClaim,
+  type ByFile,
+  type ById,
+  type Row,
+} from './statements/vector-stores.js';
 
 /** Vector stores in PostgreSQL. */
 export class PostgresVectorStores extends VectorStoreRecords {
@@ -236,17 +70,17 @@ export class PostgresVectorStores extends VectorStoreRecords {
   }
 
   override async get(tenant: Tenant, storeId: string): Promise<VectorStoreRecord | undefined> {
-    return one(await this.database.repeatable(FIND, [toKey(tenant), toKey(storeId)]));
+    return one(await this.database.repeatable(FIND, [toKey(tenant), toKey(storeId)]), toStore);
   }
 
   override list(tenant: Tenant, page: PageRequest): Promise<Page<VectorStoreRecord>> {
-    return this.pageOf('vector_stores', { owner: toKey(tenant) }, {}, page);
+    return this.pageOf('vector_stores', { owner: toKey(tenant) }, {}, page, toStore);
   }
 
   override change(tenant: Tenant, storeId: string, change: VectorStoreChange): Promise<VectorStoreRecord | undefined> {
     const key: ById = [toKey(tenant), toKey(storeId)];
     return this.database.transaction(async (run) => {
-      const store = one<VectorStoreRecord>(await run(HOLD, key));
+      const store = one(await run(HOLD, key), toStore);
       if (store === undefined) return undefined;
       const changed = { ...store, ...change };
       await run(WRITE, [...key, expiryIn(changed), JSON.stringify(changed)]);
@@ -285,7 +119,7 @@ export class PostgresVectorStores extends VectorStoreRecords {
   }
 
   override async file(tenant: Tenant, storeId: string, fileId: string): Promise<StoreFile | undefined> {
-    return one(await this.database.repeatable(FIND_FILE, [toKey(tenant), toKey(storeId), toKey(fileId)]));
+    return one(await this.database.repeatable(FIND_FILE, [toKey(tenant), toKey(storeId), toKey(fileId)]), toStoreFile);
   }
 
   override files(tenant: Tenant, storeId: string, page: StoreFilePage): Promise<Page<StoreFile>> {
@@ -294,7 +128,13 @@ export class PostgresVectorStores extends VectorStoreRecords {
       ...(status === undefined ? {} : { status }),
       ...(batchId === undefined ? {} : { batch_id: toKey(batchId) }),
     };
-    return this.pageOf('vector_store_files', { owner: toKey(tenant), store_id: toKey(storeId) }, filter, page);
+    return this.pageOf(
+      'vector_store_files',
+      { owner: toKey(tenant), store_id: toKey(storeId) },
+      filter,
+      page,
+      toStoreFile,
+    );
   }
 
   override async count(tenant: Tenant, storeId: string, batchId?: string): Promise<StoreFileCounts> {
@@ -315,7 +155,7 @@ export class PostgresVectorStores extends VectorStoreRecords {
     attributes: Attributes,
   ): Promise<StoreFile | undefined> {
     return this.database.transaction(async (run) => {
-      const file = one<StoreFile>(await run(HOLD_FILE, [toKey(tenant), toKey(storeId), toKey(fileId)]));
+      const file = one(await run(HOLD_FILE, [toKey(tenant), toKey(storeId), toKey(fileId)]), toStoreFile);
       return file && write(run, tenant, { ...file, attributes });
     });
   }
@@ -327,21 +167,21 @@ export class PostgresVectorStores extends VectorStoreRecords {
 
   override async storesOf(tenant: Tenant, fileId: string): Promise<readonly string[]> {
     const rows = await this.database.repeatable(STORES_OF, [toKey(tenant), toKey(fileId)]);
-    return rows.map(({ about }) => (JSON.parse(about) as StoreFile).storeId);
+    return rows.map(({ about }) => toStoreFile(about).storeId);
   }
 
   override async batch(tenant: Tenant, storeId: string, batchId: string): Promise<StoreBatch | undefined> {
-    return one(await this.database.repeatable(FIND_BATCH, [toKey(tenant), toKey(storeId), toKey(batchId)]));
+    return one(await this.database.repeatable(FIND_BATCH, [toKey(tenant), toKey(storeId), toKey(batchId)]), toBatch);
   }
 
   override cancelBatch(tenant: Tenant, storeId: string, batchId: string): Promise<boolean> {
     const key: ByFile = [toKey(tenant), toKey(storeId), toKey(batchId)];
     return this.database.transaction(async (run) => {
-      const batch = one<StoreBatch>(await run(FIND_BATCH, key));
+      const batch = one(await run(FIND_BATCH, key), toBatch);
       if (batch === undefined) return false;
       await run(WRITE_BATCH, [...key, JSON.stringify({ ...batch, isCancelled: true })]);
       for (const { about } of await run(HOLD_BATCH_FILES, key)) {
-        await write(run, tenant, { ...(JSON.parse(about) as StoreFile), status: 'cancelled' });
+        await write(run, tenant, { ...toStoreFile(about), status: 'cancelled' });
       }
       return true;
     });
@@ -352,7 +192,7 @@ export class PostgresVectorStores extends VectorStoreRecords {
     return rows
       .toSorted((one, other) => Number(one.place) - Number(other.place))
       .map(({ about, tenant, attempt }) => ({
-        ...(JSON.parse(about) as StoreFile),
+        ...toStoreFile(about),
         tenant: JSON.parse(tenant) as Tenant,
         attempt,
       }));
@@ -364,7 +204,7 @@ export class PostgresVectorStores extends VectorStoreRecords {
 
   override settle(claimed: ClaimedFile, outcome: StoreFileOutcome): Promise<boolean> {
     return this.database.transaction(async (run) => {
-      const file = one<StoreFile>(await run(HOLD_CLAIMED, keyOf(claimed)));
+      const file = one(await run(HOLD_CLAIMED, keyOf(claimed)), toStoreFile);
       if (file === undefined) return false;
       await write(run, claimed.tenant, { ...file, ...outcome });
       return true;
@@ -392,6 +232,7 @@ export class PostgresVectorStores extends VectorStoreRecords {
     within: Readonly<Record<string, string>>,
     filter: Readonly<Record<string, string>>,
     page: PageRequest,
+    read: (about: string) => T,
   ): Promise<Page<T>> {
     const { limit, after, before } = page;
     const cursor = after ?? before;
@@ -412,7 +253,7 @@ export class PostgresVectorStores extends VectorStoreRecords {
       ORDER BY created_at ${direction}, id ${direction} LIMIT ${limit + 1}`,
     );
     const rows = await this.database.repeatable(select, values);
-    const data = rows.slice(0, limit).map(({ about }) => JSON.parse(about) as T);
+    const data = rows.slice(0, limit).map(({ about }) => read(about));
     return { data: before === undefined ? data : data.reverse(), hasMore: rows.length > limit };
   }
 }
@@ -430,8 +271,20 @@ async function write(run: RunStatement, tenant: Tenant, file: StoreFile): Promis
   return file;
 }
 
-function one<T>([row]: readonly Row[]): T | undefined {
-  return row && (JSON.parse(row.about) as T);
+function toStore(about: string): VectorStoreRecord {
+  return JSON.parse(about) as VectorStoreRecord;
+}
+
+function toStoreFile(about: string): StoreFile {
+  return JSON.parse(about) as StoreFile;
+}
+
+function toBatch(about: string): StoreBatch {
+  return JSON.parse(about) as StoreBatch;
+}
+
+function one<T>([row]: readonly Row[], read: (about: string) => T): T | undefined {
+  return row && read(row.about);
 }
 
 function keyOf({ tenant, storeId, fileId, attempt }: ClaimedFile): ByClaim {

@@ -104,15 +104,15 @@ export function vectorStoreOperations(database: DatabaseSync) {
   const forgetFiles = database.prepare('DELETE FROM vector_store_files WHERE gone_at <= ?');
 
   const storeOf = (tenant: string, id: string): VectorStoreRecord | undefined =>
-    toRecord(find.get(tenants.find(tenant), toKey(id)));
+    one(find.get(tenants.find(tenant), toKey(id)), toStore);
   const fileOf = (tenant: string, storeId: string, fileId: string): StoreFile | undefined =>
-    toRecord(findFile.get(tenants.find(tenant), toKey(storeId), toKey(fileId)));
+    one(findFile.get(tenants.find(tenant), toKey(storeId), toKey(fileId)), toFile);
   const put = (tenant: string, file: StoreFile): void => {
     const { storeId, fileId, status, bytes } = file;
     writeFile.run(status, bytes, JSON.stringify(file), tenants.find(tenant), toKey(storeId), toKey(fileId));
   };
   const claimed = ({ tenant, storeId, fileId, attempt }: ClaimedFile): StoreFile | undefined =>
-    toRecord(isClaimed.get(tenants.find(tenant), toKey(storeId), toKey(fileId), attempt));
+    one(isClaimed.get(tenants.find(tenant), toKey(storeId), toKey(fileId), attempt), toFile);
 
   /** A page of a table. `filter` is what entries that are listed have; a cursor may be another one. */
   const pageOf = <T>(
@@ -120,6 +120,7 @@ export function vectorStoreOperations(database: DatabaseSync) {
     within: Readonly<Record<string, SQLInputValue>>,
     filter: Readonly<Record<string, SQLInputValue>>,
     page: PageRequest,
+    read: (row: Row) => T,
   ): Page<T> | 'unknown cursor' => {
     const { limit, after, before } = page;
     const cursor = after ?? before;
@@ -139,7 +140,7 @@ export function vectorStoreOperations(database: DatabaseSync) {
         ORDER BY created_at ${direction}, id ${direction} LIMIT ?`,
       )
       .all(...values, limit + 1);
-    const data = rows.slice(0, limit).map((row) => toRecord<T>(row) as T);
+    const data = rows.slice(0, limit).map(read);
     return { data: before === undefined ? data : data.reverse(), hasMore: rows.length > limit };
   };
 
@@ -152,7 +153,7 @@ export function vectorStoreOperations(database: DatabaseSync) {
     getVectorStore: storeOf,
 
     listVectorStores: (tenant: string, page: PageRequest): Page<VectorStoreRecord> | 'unknown cursor' =>
-      pageOf('vector_stores', { owner: tenants.find(tenant) }, {}, page),
+      pageOf('vector_stores', { owner: tenants.find(tenant) }, {}, page, toStore),
 
     changeVectorStore: (tenant: string, id: string, change: VectorStoreChange): VectorStoreRecord | undefined => {
       const store = storeOf(tenant, id);
@@ -200,7 +201,13 @@ export function vectorStoreOperations(database: DatabaseSync) {
         ...(status === undefined ? {} : { status }),
         ...(batchId === undefined ? {} : { batch_id: toKey(batchId) }),
       };
-      return pageOf('vector_store_files', { owner: tenants.find(tenant), store_id: toKey(storeId) }, filter, page);
+      return pageOf(
+        'vector_store_files',
+        { owner: tenants.find(tenant), store_id: toKey(storeId) },
+        filter,
+        page,
+        toFile,
+      );
     },
 
     countStoreFiles: (tenant: string, storeId: string, batchId?: string): StoreFileCounts => {
@@ -229,20 +236,17 @@ export function vectorStoreOperations(database: DatabaseSync) {
       Number(detach.run(now, tenants.find(tenant), toKey(storeId), toKey(fileId)).changes) > 0,
 
     storesOfFile: (tenant: string, fileId: string): readonly string[] =>
-      storesOf.all(tenants.find(tenant), toKey(fileId)).map((row) => toRecord<StoreFile>(row)?.storeId ?? ''),
+      storesOf.all(tenants.find(tenant), toKey(fileId)).map((row) => toFile(row).storeId),
 
     getStoreBatch: (tenant: string, storeId: string, batchId: string): StoreBatch | undefined =>
-      toRecord(findBatch.get(tenants.find(tenant), toKey(storeId), toKey(batchId))),
+      one(findBatch.get(tenants.find(tenant), toKey(storeId), toKey(batchId)), toBatch),
 
     cancelStoreBatch: (tenant: string, storeId: string, batchId: string): boolean => {
       const key = [tenants.find(tenant), toKey(storeId), toKey(batchId)] as const;
-      const batch = toRecord<StoreBatch>(findBatch.get(...key));
+      const batch = one(findBatch.get(...key), toBatch);
       if (batch === undefined) return false;
       writeBatch.run(JSON.stringify({ ...batch, isCancelled: true }), ...key);
-      for (const row of ofBatch.all(...key)) {
-        const file = toRecord<StoreFile>(row);
-        if (file !== undefined) put(tenant, { ...file, status: 'cancelled' });
-      }
+      for (const row of ofBatch.all(...key)) put(tenant, { ...toFile(row), status: 'cancelled' });
       return true;
     },
 
@@ -250,7 +254,7 @@ export function vectorStoreOperations(database: DatabaseSync) {
       waiting.all(now, most).map((row) => {
         const attempt = Number(claim.get(until, Number(row['place']))?.['attempt']);
         const tenant = JSON.parse(String(row['name'])) as Tenant;
-        return { ...(JSON.parse(String(row['about'])) as StoreFile), tenant, attempt };
+        return { ...toFile(row), tenant, attempt };
       }),
 
     releaseStoreFiles: (): void => void release.run(),
@@ -285,8 +289,20 @@ function equal(columns: Readonly<Record<string, SQLInputValue>>): string {
     .join(' AND ');
 }
 
-function toRecord<T>(row: Row | undefined): T | undefined {
-  return row && (JSON.parse(String(row['about'])) as T);
+function one<T>(row: Row | undefined, read: (row: Row) => T): T | undefined {
+  return row && read(row);
+}
+
+function toStore({ about }: Row): VectorStoreRecord {
+  return JSON.parse(String(about)) as VectorStoreRecord;
+}
+
+function toFile({ about }: Row): StoreFile {
+  return JSON.parse(String(about)) as StoreFile;
+}
+
+function toBatch({ about }: Row): StoreBatch {
+  return JSON.parse(String(about)) as StoreBatch;
 }
 
 /** Null: it does not expire. */
