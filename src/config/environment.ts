@@ -584,6 +584,14 @@ export class Environment {
   @Text()
   readonly QUERY_MODEL: string = '';
 
+  /** Most vector stores of a tenant. Beyond it they are refused with 400 `vector_store_quota_exceeded`. */
+  @WholeNumber(1)
+  readonly VECTOR_STORES_MAX_COUNT: number = 1000;
+
+  /** Most bytes of the chunks in all vector stores of a tenant. Beyond it files are not indexed: they fail. */
+  @WholeNumber(1)
+  readonly VECTOR_STORES_MAX_BYTES: number = 10 * 1024 * MEGABYTE;
+
   /** Files that this process indexes at once. */
   @WholeNumber(1, 64)
   readonly INDEX_PARALLEL_FILES: number = 2;

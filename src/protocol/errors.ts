@@ -39,6 +39,8 @@ export const ERROR_CODES = {
   files_not_configured: { status: 400, type: 'invalid_request_error' },
   /** The vector store has expired: it can only be read and deleted. */
   vector_store_expired: { status: 400, type: 'invalid_request_error' },
+  /** The tenant has reached VECTOR_STORES_MAX_COUNT. */
+  vector_store_quota_exceeded: { status: 400, type: 'invalid_request_error' },
   /** No provider has the model EMBEDDING_MODEL, which vector stores need. */
   vector_stores_not_configured: { status: 400, type: 'invalid_request_error' },
   /** A number is too large. */

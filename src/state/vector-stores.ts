@@ -67,6 +67,13 @@ export type StoreFileCounts = Readonly<Record<StoreFileStatus, number>> & {
   readonly bytes: number;
 };
 
+/** What a tenant has stored. */
+export interface VectorStoreUsage {
+  readonly stores: number;
+  /** Of the chunks of all files. */
+  readonly bytes: number;
+}
+
 /** A page of the files in a store: of one status, or of one batch. Cursors are ids of files. */
 export type StoreFilePage = PageRequest & { readonly status?: StoreFileStatus; readonly batchId?: string };
 
@@ -145,6 +152,8 @@ export abstract class VectorStoreRecords {
 
   /** Writes what has become of a file. False, and nothing is written, if it is not claimed by this attempt any more, or is not in progress. */
   abstract settle(claimed: ClaimedFile, outcome: StoreFileOutcome): Promise<boolean>;
+
+  abstract used(tenant: Tenant): Promise<VectorStoreUsage>;
 
   /** The tenants that have stores. Throws StateTransferError for one whose name is not known any more. */
   abstract tenants(): Promise<readonly Tenant[]>;

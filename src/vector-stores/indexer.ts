@@ -174,6 +174,8 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
     if (store === undefined) throw new ClaimLostError();
     const texts = await chunkText(await this.read(file, claim.signal), file.chunking);
     if (texts.length === 0) throw new UnusableFileError('invalid_file', 'The file has no text.');
+    const { VECTOR_STORES_MAX_BYTES: most } = this.environment;
+    const room = most - (await this.library.records.used(tenant)).bytes;
     let bytes = 0;
     for (let from = 0; from < texts.length; from += CHUNKS_AT_ONCE) {
       const some = texts.slice(from, from + CHUNKS_AT_ONCE);
@@ -184,9 +186,12 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
         text,
         vector: vectors[at] ?? new Float32Array(),
       }));
+      bytes += chunks.reduce((sum, { text, vector }) => sum + Buffer.byteLength(text) + vector.byteLength, 0);
+      if (bytes > room) {
+        throw new UnusableFileError('server_error', `Your vector stores have reached the limit of ${most} bytes.`);
+      }
       await index.append(tenant, storeId, fileId, chunks);
       claim.chunks += chunks.length;
-      bytes += chunks.reduce((sum, { text, vector }) => sum + Buffer.byteLength(text) + vector.byteLength, 0);
     }
     await claim.confirm();
     await index.publish(tenant, storeId, fileId, { attributes, count: texts.length });
@@ -246,6 +251,8 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
     const { records, index } = this.library;
     if (outcome.error !== null) this.logger.warn(`${fileId} was not indexed in ${storeId}: ${outcome.error.message}`);
     if (!(await records.settle(file, outcome))) throw new ClaimLostError();
+    // Nothing of it is found, nor of what it was before.
+    if (outcome.error !== null) return index.remove(tenant, storeId, fileId);
     const now = await records.file(tenant, storeId, fileId);
     // They were changed meanwhile.
     if (now !== undefined) await index.describe(tenant, storeId, fileId, now.attributes);

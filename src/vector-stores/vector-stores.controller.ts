@@ -48,7 +48,7 @@ export class VectorStoresController {
       },
     },
     answer: 'VectorStore',
-    errors: ['files_not_configured', 'vector_stores_not_configured'],
+    errors: ['files_not_configured', 'vector_store_quota_exceeded', 'vector_stores_not_configured'],
     missing: ['File'],
   }))
   @Post()

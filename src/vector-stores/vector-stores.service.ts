@@ -66,10 +66,11 @@ export class VectorStoresService {
     files.onDeleted((tenant, fileId) => this.forget(tenant, fileId));
   }
 
-  /** Creates a store with files. Throws ApiError 400 `vector_stores_not_configured`, and 404 for a file that is not found. */
+  /** Creates a store with files. Throws ApiError 400 `vector_stores_not_configured` and `vector_store_quota_exceeded`, and 404 for a file that is not found. */
   async create(tenant: Tenant, given: NewStore, files: readonly FileToAdd[]): Promise<CountedStore> {
     const { records } = this.library;
     this.requireModel();
+    await this.requireRoom(tenant);
     await this.requireFiles(tenant, files);
     const now = this.clock.nowInSeconds();
     const store: VectorStoreRecord = {
@@ -229,6 +230,13 @@ export class VectorStoresService {
     }
     const message = `No provider of this server makes vectors with '${model}'. Its operator can name a model with EMBEDDING_MODEL.`;
     throw ApiError.of('vector_stores_not_configured', message);
+  }
+
+  private async requireRoom(tenant: Tenant): Promise<void> {
+    const { VECTOR_STORES_MAX_COUNT: most } = this.environment;
+    if ((await this.library.records.used(tenant)).stores < most) return;
+    const message = `You have reached the limit of ${most} vector stores. Delete some, and retry your request.`;
+    throw ApiError.of('vector_store_quota_exceeded', message);
   }
 
   private async requireFiles(tenant: Tenant, files: readonly FileToAdd[]): Promise<void> {

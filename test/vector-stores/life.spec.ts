@@ -5,6 +5,7 @@ import { ModelError } from '../../src/index.js';
 import { simulateEmbeddings } from '../../src/simulator/simulated-embeddings.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
+import { startService } from '../support/service.js';
 
 const POLL = { pollIntervalMs: 5 };
 const service = useService({ providers: [ScriptedProvider], environment: { METRICS: true } });
@@ -105,6 +106,40 @@ describe('the files of a vector store', () => {
     const metrics = await (await fetch(`${service.origin}/metrics`)).text();
     expect(metrics).toMatch(/antiphon_indexed_files_total\{outcome="failed"\} 1/);
     expect(metrics).toMatch(/antiphon_indexed_files_total\{outcome="dropped"\} 1/);
+  });
+
+  it('are not found any more when they are added again and fail', async () => {
+    const { vectorStores } = service.client();
+    const { id } = await vectorStores.create({});
+    const file_id = await upload('Bees dance.');
+    await vectorStores.files.createAndPoll(id, { file_id }, POLL);
+    ahead = async () => {
+      ahead = async () => undefined;
+      throw new ModelError('invalid_value', 'no', { status: 400 });
+    };
+    expect(await vectorStores.files.createAndPoll(id, { file_id }, POLL)).toMatchObject({ status: 'failed' });
+    expect((await vectorStores.search(id, { query: 'bees' })).data).toEqual([]);
+    expect((await vectorStores.files.content(file_id, { vector_store_id: id })).data).toEqual([]);
+  });
+
+  it('are not indexed beyond VECTOR_STORES_MAX_BYTES, and stores not created beyond VECTOR_STORES_MAX_COUNT', async () => {
+    const environment = { VECTOR_STORES_MAX_BYTES: 10_000, VECTOR_STORES_MAX_COUNT: 1 };
+    await using small = await startService({ environment });
+    const { vectorStores, files } = small.client();
+    const { id } = await vectorStores.create({});
+    await expect(vectorStores.create({})).rejects.toMatchObject({ status: 400, code: 'vector_store_quota_exceeded' });
+    const add = async () => {
+      const file = await files.create({
+        file: await toFile(Buffer.from('Bees dance.'), 'a.txt'),
+        purpose: 'assistants',
+      });
+      return vectorStores.files.createAndPoll(id, { file_id: file.id }, POLL);
+    };
+    // One vector has 6,144 bytes.
+    expect(await add()).toMatchObject({ status: 'completed' });
+    expect(await add()).toMatchObject({ status: 'failed', last_error: { message: expect.stringContaining('10000') } });
+    await vectorStores.delete(id);
+    expect(await vectorStores.create({})).toMatchObject({ object: 'vector_store' });
   });
 
   it('are not added to a store whose embedding model nobody has', async () => {

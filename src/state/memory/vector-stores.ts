@@ -16,6 +16,7 @@ import {
   type VectorStoreChange,
   type VectorStoreRecord,
   VectorStoreRecords,
+  type VectorStoreUsage,
 } from '../vector-stores.js';
 import type { MemoryVectorIndex } from './vectors.js';
 
@@ -194,6 +195,12 @@ export class MemoryVectorStores extends VectorStoreRecords {
     if (entry === undefined) return false;
     entry.file = { ...entry.file, ...outcome };
     return true;
+  }
+
+  override async used(tenant: Tenant): Promise<VectorStoreUsage> {
+    const own = [...this.stores.values()].filter((entry) => entry.tenant === tenant && entry.goneAt === null);
+    const counts = await Promise.all(own.map(({ record }) => this.count(tenant, record.id)));
+    return { stores: own.length, bytes: counts.reduce((sum, { bytes }) => sum + bytes, 0) };
   }
 
   override async tenants(): Promise<readonly Tenant[]> {

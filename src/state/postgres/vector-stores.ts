@@ -17,6 +17,7 @@ import {
   type VectorStoreChange,
   type VectorStoreRecord,
   VectorStoreRecords,
+  type VectorStoreUsage,
 } from '../vector-stores.js';
 import type { Database, RunStatement } from './database.js';
 import { adHoc } from './statement.js';
@@ -46,6 +47,7 @@ import {
   RENEW,
   STORES_OF,
   TENANTS,
+  USED,
   WRITE,
   WRITE_BATCH,
   WRITE_FILE,
@@ -209,6 +211,11 @@ export class PostgresVectorStores extends VectorStoreRecords {
       await write(run, claimed.tenant, { ...file, ...outcome });
       return true;
     });
+  }
+
+  override async used(tenant: Tenant): Promise<VectorStoreUsage> {
+    const [row] = await this.database.repeatable(USED, [toKey(tenant)]);
+    return row ?? { stores: 0, bytes: 0 };
   }
 
   override async tenants(): Promise<readonly Tenant[]> {

@@ -13,6 +13,7 @@ import {
   type VectorStoreChange,
   type VectorStoreRecord,
   VectorStoreRecords,
+  type VectorStoreUsage,
 } from '../vector-stores.js';
 import type { DatabaseThread } from './database-thread.js';
 
@@ -106,6 +107,10 @@ export class SqliteVectorStores extends VectorStoreRecords {
 
   override settle(claimed: ClaimedFile, outcome: StoreFileOutcome): Promise<boolean> {
     return this.thread.call('settleStoreFile', claimed, outcome);
+  }
+
+  override used(tenant: Tenant): Promise<VectorStoreUsage> {
+    return this.thread.call('vectorStoresUsed', tenant);
   }
 
   override tenants(): Promise<readonly Tenant[]> {

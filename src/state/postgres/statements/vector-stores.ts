@@ -1,4 +1,4 @@
-import type { StoreFileCounts } from '../../vector-stores.js';
+import type { StoreFileCounts, VectorStoreUsage } from '../../vector-stores.js';
 import { prepared } from '../statement.js';
 
 /** Files of expired stores, and documents, that one purge forgets at most. */
@@ -161,6 +161,12 @@ export const RENEW = prepared<readonly [...ByClaim, until: number], unknown>(
   `UPDATE antiphon.vector_store_files SET claimed_until = $5
   WHERE owner = $1 AND store_id = $2 AND id = $3 AND attempt = $4 AND status = 'in_progress' AND gone_at IS NULL
   RETURNING 1`,
+);
+
+export const USED = prepared<readonly [owner: string], VectorStoreUsage>(
+  'vector_stores_used',
+  `SELECT (SELECT count(*) FROM antiphon.vector_stores WHERE owner = $1 AND gone_at IS NULL)::float8 AS stores,
+    (SELECT coalesce(sum(bytes), 0) FROM antiphon.vector_store_files WHERE owner = $1 AND gone_at IS NULL)::float8 AS bytes`,
 );
 
 export const TENANTS = prepared<readonly [], { readonly tenant: string }>(

@@ -16,6 +16,7 @@ import {
   type StoreFilePage,
   type VectorStoreChange,
   type VectorStoreRecord,
+  type VectorStoreUsage,
 } from '../../vector-stores.js';
 import { tenantNumbers } from './tenants.js';
 
@@ -91,6 +92,10 @@ export function vectorStoreOperations(database: DatabaseSync) {
   );
   const release = database.prepare(
     `UPDATE vector_store_files SET claimed_until = 0 WHERE status = 'in_progress' AND gone_at IS NULL`,
+  );
+  const used = database.prepare(
+    `SELECT (SELECT count(*) FROM vector_stores WHERE owner = ?1 AND gone_at IS NULL) AS stores,
+      (SELECT coalesce(sum(bytes), 0) FROM vector_store_files WHERE owner = ?1 AND gone_at IS NULL) AS bytes`,
   );
   const owners = database.prepare(
     'SELECT name FROM tenants WHERE owner IN (SELECT owner FROM vector_stores WHERE gone_at IS NULL)',
@@ -270,6 +275,11 @@ export function vectorStoreOperations(database: DatabaseSync) {
       if (now === undefined) return false;
       put(file.tenant, { ...now, ...outcome });
       return true;
+    },
+
+    vectorStoresUsed: (tenant: string): VectorStoreUsage => {
+      const row = used.get(tenants.find(tenant)) as Row;
+      return { stores: Number(row['stores']), bytes: Number(row['bytes']) };
     },
 
     tenantsWithStores: (): readonly Tenant[] => owners.all().map(({ name }) => JSON.parse(String(name)) as Tenant),

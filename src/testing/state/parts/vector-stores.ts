@@ -131,6 +131,19 @@ export const VECTOR_STORES = part(
       requireAlike(await stores.describe(tenant, 's', 'unknown', {}), undefined);
     });
 
+    it('count what a tenant has', async () => {
+      requireAlike(await stores.used(tenant), { stores: 0, bytes: 0 });
+      for (const id of ['s', 't', 'u']) await stores.create(tenant, store(id));
+      await stores.create(newTenant(), store('s'));
+      await stores.add(tenant, 's', [file('s', 'f', DONE), file('s', 'g', DONE), file('s', 'h')], null);
+      await stores.add(tenant, 't', [file('t', 'f', DONE)], null);
+      await stores.add(tenant, 'u', [file('u', 'f', DONE)], null);
+      requireAlike(await stores.used(tenant), { stores: 3, bytes: 28 });
+      await stores.detach(tenant, 's', 'g');
+      await stores.delete(tenant, 'u');
+      requireAlike(await stores.used(tenant), { stores: 2, bytes: 14 });
+    });
+
     it('let go of files, which are cursors for a while', async () => {
       for (const id of ['s', 't']) {
         await stores.create(tenant, store(id));
