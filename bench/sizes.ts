@@ -26,6 +26,9 @@ const SIZES = {
   jsonRequests: [5000, 200, 16],
   /** Turns per round one after the other, or in the background. */
   countedTurns: [500, 100, 16],
+  /** Chunks in a vector store, and searches per round. */
+  chunks: [10_000, 1000, 40],
+  searches: [200, 40, 2],
   idleSockets: [5000, 2000, 20],
   /** Bodies of the hostile case, at most. */
   hostileBodies: [100, 100, 4],

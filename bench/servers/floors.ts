@@ -8,9 +8,17 @@ import { createGunzip } from 'node:zlib';
 
 import { WebSocketServer } from 'ws';
 
-import { readTraffic } from '../traffic.ts';
+import { readTraffic, toChunk, toVector } from '../traffic.ts';
 import { bareSnapshots, type FloorRequest, stream, toJsonAnswer } from './answer.ts';
 import { beginSse, listen, readText, sendJson, writeFrames, writeSse } from './http.ts';
+
+let vectors: readonly Float32Array[] | undefined;
+
+function productOf(one: Float32Array, other: Float32Array): number {
+  let sum = 0;
+  for (let at = 0; at < one.length; at++) sum += (one[at] as number) * (other[at] as number);
+  return sum;
+}
 
 /** By name. */
 const FLOORS = {
@@ -33,6 +41,14 @@ const FLOORS = {
     const { countTokens } = await import('gpt-tokenizer/encoding/o200k_base');
     const { input } = JSON.parse(await text(request)) as { readonly input: readonly { readonly content: string }[] };
     return { input_tokens: input.reduce((sum, { content }) => sum + 3 + countTokens(content), 0) };
+  }),
+  /** Compares a query with CHUNKS vectors, and gives the nearest ten. */
+  vectors: onPost(async (request) => {
+    vectors ??= Array.from({ length: Number(process.env.CHUNKS) }, (_, index) => toVector(toChunk(index)));
+    const { query } = JSON.parse(await text(request)) as { readonly query: string };
+    const sought = toVector(query);
+    const scores = vectors.map((vector, index) => ({ index, score: productOf(sought, vector) }));
+    return { data: scores.sort((one, other) => other.score - one.score).slice(0, 10) };
   }),
   /** No floor, but as bare: a collector of traces, which reads and forgets them. */
   collector: onText((_body, reply) => reply.writeHead(200, { 'content-type': 'application/x-protobuf' }).end()),

@@ -1,6 +1,8 @@
 /** The service with models without cost, so that only the service is measured. Counts its database round trips. */
 import {
   createApp,
+  type EmbeddingRequest,
+  type Embeddings,
   Environment,
   type ModelEvent,
   type ModelInfo,
@@ -12,7 +14,7 @@ import {
 import pg from 'pg';
 
 import { counted } from '../harness/inside.ts';
-import { AGENT_MODEL, CALLER_MODEL, DELTA, NO_CALL, readTraffic } from '../traffic.ts';
+import { AGENT_MODEL, CALLER_MODEL, DELTA, NO_CALL, readTraffic, toVector, VECTOR_MODEL } from '../traffic.ts';
 
 /** The event of every delta, precomputed. */
 const TEXT: ModelEvent = { type: 'text', delta: DELTA };
@@ -20,7 +22,11 @@ const TEXT: ModelEvent = { type: 'text', delta: DELTA };
 /** Writes the traffic that the metadata ask for. Reports usage, so that the service does not count tokens. */
 class BenchProvider extends PushingProvider {
   override async models(): Promise<readonly ModelInfo[]> {
-    return [toInfo('bench')];
+    return [toInfo('bench'), toInfo(VECTOR_MODEL)];
+  }
+
+  override async embed({ inputs }: EmbeddingRequest): Promise<Embeddings> {
+    return { vectors: inputs.map((input) => toVector(String(input))), tokens: inputs.length };
   }
 
   override push(turn: Turn, sink: ModelSink): Promise<void> {

@@ -75,7 +75,7 @@ describe('a key', () => {
     ['two words', { authorization: `Bearer ${PLAIN} ${PLAIN}` }],
     ['a tab', { authorization: `Bearer\t${PLAIN}` }],
     ['another scheme', { authorization: `Basic ${Buffer.from(`alpha:${PLAIN}`).toString('base64')}` }],
-    ['another header', { 'x-api-key': PLAIN, 'api-key': PLAIN, cookie: `authorization=Bearer ${PLAIN}` }],
+    ['another header', { 'api-key': PLAIN, 'x-goog-api-key': PLAIN, cookie: `authorization=Bearer ${PLAIN}` }],
   ])('is missed when there is %s', async (_name, headers) => {
     expectUnauthorized(await client.post(GOOD, headers), null);
   });
