@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
@@ -182,12 +182,24 @@ export async function bundlePackage(compiled: string, folder: string): Promise<v
   });
   mkdirSync(folder, { recursive: true });
   for (const { path, text } of outputFiles) writeFileSync(path, toAscii(withMetadata(nameOnlyClasses(text))));
-  for (const path of globSync('**/*.d.ts', { cwd: compiled })) {
+  for (const path of typesFrom(compiled, ['index.d.ts', 'testing/index.d.ts'])) {
     mkdirSync(join(folder, dirname(path)), { recursive: true });
     cpSync(join(compiled, path), join(folder, path));
   }
   copyMigrations(compiled, folder);
   listLicences(modulesIn(metafile), join(folder, 'licences.txt'));
+}
+
+/** The declarations that those of the entry points import, and theirs: no program can reach others. */
+function typesFrom(compiled: string, entries: readonly string[]): ReadonlySet<string> {
+  const found = new Set(entries);
+  for (const path of found) {
+    const text = readFileSync(join(compiled, path), 'utf8');
+    for (const [, target = ''] of text.matchAll(/(?:from|import\()\s*["'](\.[^"']+)\.js["']/g)) {
+      found.add(join(dirname(path), `${target}.d.ts`));
+    }
+  }
+  return found;
 }
 
 /** The modules of which something is left in the files. */

@@ -20,7 +20,7 @@ import {
   toFunction,
   toHidden,
 } from '../responses/tools/index.js';
-import { Clock } from '../time/index.js';
+import { Clock, type MaybePromise } from '../time/index.js';
 import { nested, Satisfies } from '../validation/index.js';
 import { type AttributeFilter, attributeFilter } from './attribute-filter.js';
 import { VectorLibrary } from './vector-library.js';
@@ -90,8 +90,13 @@ export class FileSearchPolicy extends PassPolicy {
     return isOwnFileSearch(tool) || (!('vector_store_ids' in tool) && this.toolsOf(turn).length > 0);
   }
 
-  override async check(turn: Turn, _input: readonly Item[]): Promise<void> {
+  override check(turn: Turn, _input: readonly Item[]): MaybePromise<void> {
     const tools = this.toolsOf(turn);
+    // Most turns have none, and wait for nothing.
+    return tools.length === 0 ? undefined : this.checkTools(turn, tools);
+  }
+
+  private async checkTools(turn: Turn, tools: ReturnType<FileSearchPolicy['toolsOf']>): Promise<void> {
     for (const [index, { tool, place }] of tools.entries()) {
       const violation = checkTool(tool, { unknownParameters: 'ignore' });
       if (violation !== null) throw violation.under(place).toError();

@@ -67,6 +67,7 @@ providers:
         'ok      PROVIDERS_FILE: providers.yaml',
         "ok      upstream 'up': answers, 1 models",
         "fault   upstream 'down': does not list its models: ECONNREFUSED",
+        expect.stringMatching(/^warning EMBEDDING_MODEL: no provider makes vectors with 'text-embedding-3-small'/),
         'ok      STATE: memory',
         '4 faults.',
       ],

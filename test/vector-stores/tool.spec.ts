@@ -82,11 +82,11 @@ describe('file_search', () => {
     expect(response['output']).toHaveLength(2);
   });
 
-  it('is known to the next response, also to one without the tool, under the same marks', async () => {
+  it('is known to the next response that names the tool, under the same marks', async () => {
     service.provider.reply(...find('leave')).reply(...say('Thirty【f1】.'));
     const { response: first } = await SSE_TRANSPORT.run(service, body({}, { max_num_results: 1 }));
     service.provider.reply(...say('As I said: thirty【f1】.'));
-    const next = { model: 'm', input: 'Sure?', previous_response_id: first.id };
+    const next = body({ input: 'Sure?', previous_response_id: first.id });
     const { response } = await SSE_TRANSPORT.run(service, next);
     expect(lastOutput()).toMatchObject({ results: [{ mark: '【f1】', file_id: ids.leave }] });
     expect(textOf(response)).toMatchObject({ text: 'As I said: thirty.', annotations: [{ file_id: ids.leave }] });

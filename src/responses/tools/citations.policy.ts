@@ -16,11 +16,11 @@ export class CitationsPolicy extends PassPolicy {
     super();
   }
 
-  /** Also without a tool: what an earlier response has found may be cited. */
+  /** Where the web is searched, also without the tool: what an earlier response has found may be cited. To look for files there would read each context. */
   override begin(turn: Turn): TurnPolicy | undefined {
     const isExpecting =
       (this.web.isOn && webSearchToolsOf(turn).length > 0) || hostedToolsOf(turn, isOwnFileSearch).length > 0;
-    const mayCite = isExpecting || this.web.isOn || turn.context.some(({ type }) => type === 'file_search_call');
+    const mayCite = isExpecting || this.web.isOn || turn.input.some(({ type }) => type === 'file_search_call');
     return mayCite ? new CitingTurn(isExpecting) : undefined;
   }
 }

@@ -1,9 +1,6 @@
 /** Marks a file as ours: its `application_id`, "Anti". */
 export const APPLICATION_ID = 0x416e7469;
 
-/** The version of the schema below: the `user_version` of a file. A file with a greater one is refused. */
-export const SCHEMA_VERSION = 6;
-
 /**
  * The steps that lead to the schema, by the version that each one makes. Texts of users and clients are stored as
  * `toKey` makes them; times are milliseconds since the epoch, `created_at` is in seconds; bodies are JSON.
@@ -317,3 +314,6 @@ export const MIGRATIONS: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   `,
 ];
+
+/** The version of this schema: the `user_version` of a file. A file with a greater one is refused. */
+export const SCHEMA_VERSION = MIGRATIONS.length;
