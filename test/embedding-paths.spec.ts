@@ -72,8 +72,8 @@ describe('a program with a global prefix', () => {
     expect([put.status, put.headers.get('allow')]).toEqual([405, 'GET, HEAD, POST']);
     const options = await fetch(`${origin}/api/v1/responses`, { method: 'OPTIONS' });
     expect([options.status, options.headers.get('allow')]).toEqual([204, 'GET, HEAD, POST, OPTIONS']);
-    const chat = await postJson(`${origin}/api/v1/chat/completions`, REQUEST, { headers: HEADERS });
-    expect(chat.body).toMatchObject({ error: { message: expect.stringContaining('/api/v1/responses') as unknown } });
+    const legacy = await postJson(`${origin}/api/v1/completions`, REQUEST, { headers: HEADERS });
+    expect(legacy.body).toMatchObject({ error: { message: expect.stringContaining('/api/v1/responses') as unknown } });
   });
 
   it('may exclude the API, and sockets stay with it', async () => {
