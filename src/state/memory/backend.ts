@@ -35,7 +35,7 @@ export class MemoryBackend extends StateBackend {
   override readonly transfer: MemoryTransfer;
   override readonly usage: MemoryUsageStore;
   override readonly files: MemoryFileStore;
-  override readonly vectors = new MemoryVectorIndex();
+  override readonly vectors: MemoryVectorIndex;
   override readonly vectorStores: MemoryVectorStores;
 
   /** What is kept of responses and conversations. */
@@ -57,6 +57,7 @@ export class MemoryBackend extends StateBackend {
     this.sessions = new MemorySessionStore(state, this.notices);
     this.claims = new MemoryClaims(clock, limits.MEMORY_MAX_RESPONSES);
     this.files = new MemoryFileStore(clock, limits.MEMORY_MAX_BYTES);
+    this.vectors = new MemoryVectorIndex(limits.MEMORY_MAX_BYTES);
     this.vectorStores = new MemoryVectorStores(this.vectors, clock);
     this.transfer = new MemoryTransfer(state, this.log, this.jobs, this.secrets);
   }

@@ -1,4 +1,5 @@
 import { type Tenant, tenantKey } from '../../access/index.js';
+import { StoreUnavailableError } from '../errors.js';
 import {
   type Attributes,
   type ChunkHit,
@@ -34,6 +35,12 @@ export class MemoryVectorIndex extends VectorIndex {
   /** By tenant and store, then by file. */
   private readonly stores = new Map<string, Map<string, Document>>();
   private last = 0;
+  private bytes = 0;
+
+  /** `capacity`: the most bytes of all chunks. Beyond it chunks are refused with StoreUnavailableError. */
+  constructor(private readonly capacity: number) {
+    super();
+  }
 
   override async append(
     tenant: Tenant,
@@ -41,8 +48,14 @@ export class MemoryVectorIndex extends VectorIndex {
     fileId: string,
     chunks: readonly VectorChunk[],
   ): Promise<void> {
+    const added = chunks.reduce((sum, chunk) => sum + bytesOf(chunk), 0);
+    if (this.bytes + added > this.capacity) throw new StoreUnavailableError('the memory has no room for the chunks');
     const document = this.findOrCreate(tenant, storeId, fileId);
-    for (const chunk of chunks) document.chunks.set(chunk.position, chunk);
+    for (const chunk of chunks) {
+      this.free(document, chunk.position);
+      document.chunks.set(chunk.position, chunk);
+    }
+    this.bytes += added;
   }
 
   override async publish(
@@ -52,7 +65,7 @@ export class MemoryVectorIndex extends VectorIndex {
     { attributes, count }: { readonly attributes: Attributes; readonly count: number },
   ): Promise<void> {
     const document = this.findOrCreate(tenant, storeId, fileId);
-    for (const position of document.chunks.keys()) if (position >= count) document.chunks.delete(position);
+    for (const position of document.chunks.keys()) if (position >= count) this.free(document, position);
     document.attributes = attributes;
   }
 
@@ -66,12 +79,15 @@ export class MemoryVectorIndex extends VectorIndex {
   override async remove(tenant: Tenant, storeId: string, fileId: string): Promise<void> {
     const key = tenantKey(tenant, storeId);
     const files = this.stores.get(key);
+    this.freeAll(files?.get(fileId));
     files?.delete(fileId);
     if (files?.size === 0) this.stores.delete(key);
   }
 
   override async drop(tenant: Tenant, storeId: string): Promise<void> {
-    this.stores.delete(tenantKey(tenant, storeId));
+    const key = tenantKey(tenant, storeId);
+    for (const document of this.stores.get(key)?.values() ?? []) this.freeAll(document);
+    this.stores.delete(key);
   }
 
   override async documents(tenant: Tenant, storeIds: readonly string[]): Promise<readonly IndexedDocument[]> {
@@ -124,6 +140,17 @@ export class MemoryVectorIndex extends VectorIndex {
     }
   }
 
+  private free(document: Document, position: number): void {
+    const chunk = document.chunks.get(position);
+    if (chunk === undefined) return;
+    this.bytes -= bytesOf(chunk);
+    document.chunks.delete(position);
+  }
+
+  private freeAll(document: Document | undefined): void {
+    for (const position of document?.chunks.keys() ?? []) if (document !== undefined) this.free(document, position);
+  }
+
   private findOrCreate(tenant: Tenant, storeId: string, fileId: string): Document {
     const key = tenantKey(tenant, storeId);
     const files = this.stores.get(key) ?? new Map<string, Document>();
@@ -174,6 +201,10 @@ function best(
 
 function byPosition(one: { readonly position: number }, other: { readonly position: number }): number {
   return one.position - other.position;
+}
+
+function bytesOf({ text, vector }: VectorChunk): number {
+  return text.length * 2 + vector.byteLength;
 }
 
 function countWords(text: string): { readonly counts: ReadonlyMap<string, number>; readonly length: number } {
