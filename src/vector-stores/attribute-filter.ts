@@ -31,6 +31,9 @@ type AttributeValue = Attributes[string];
 /** Most levels of filters in filters. */
 const MOST_LEVELS = 8;
 
+/** Most comparisons of a filter; each value of a list is one. All files of a store are compared. */
+const MOST_COMPARISONS = 1000;
+
 const LISTS: ReadonlySet<string> = new Set(['in', 'nin']);
 const ORDERS: ReadonlySet<string> = new Set(['gt', 'gte', 'lt', 'lte']);
 const COMPARISONS = ['eq', 'ne', ...ORDERS, ...LISTS];
@@ -58,7 +61,11 @@ const VALUE: JsonSchema = { anyOf: [{ type: 'string' }, { type: 'number' }, { ty
 
 /** Checks a filter of a client. */
 export const attributeFilter: Check = described(
-  (value) => findViolation(value, 1),
+  (value) => {
+    const violation = findViolation(value, 1);
+    if (violation !== null || comparisonsIn(value as AttributeFilter) <= MOST_COMPARISONS) return violation;
+    return wrongType(`a filter with at most ${MOST_COMPARISONS} comparisons`, value);
+  },
   (definitions) =>
     definitions.refer('AttributeFilter', passes, () => ({
       anyOf: [
@@ -82,6 +89,11 @@ export const attributeFilter: Check = described(
       ],
     })),
 );
+
+function comparisonsIn(filter: AttributeFilter): number {
+  if (!('filters' in filter)) return Array.isArray(filter.value) ? Math.max(1, filter.value.length) : 1;
+  return filter.filters.reduce((sum, one) => sum + comparisonsIn(one), 1);
+}
 
 function listOf(value: AttributeComparison['value']): readonly AttributeValue[] {
   return typeof value === 'object' ? value : [value];

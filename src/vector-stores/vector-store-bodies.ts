@@ -54,6 +54,9 @@ const MOST_ATTRIBUTES = 16;
 const LONGEST_KEY = 64;
 const LONGEST_VALUE = 512;
 
+/** Most texts of one search. */
+const MOST_QUERIES = 20;
+
 /** Most results of a search. */
 export const MOST_RESULTS = 50;
 
@@ -280,9 +283,17 @@ const text = described((value) => (typeof value === 'string' ? null : wrongType(
   type: 'string',
 });
 
+const texts = listOf(text, 'an array of strings');
+
 const queries = stringOr({
   kind: 'array',
-  check: listOf(text, 'an array of strings'),
+  check: described(
+    (value, options) =>
+      Array.isArray(value) && value.length > MOST_QUERIES
+        ? tooManyElements(MOST_QUERIES, value.length)
+        : texts(value, options),
+    (definitions) => ({ ...schemaOf(texts, definitions), maxItems: MOST_QUERIES }),
+  ),
   expected: 'one of a string or an array of strings',
 });
 

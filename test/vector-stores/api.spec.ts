@@ -174,6 +174,8 @@ describe.each(STATES)('vector stores in $state', ({ open }) => {
       const { id } = await vectorStores.create({});
       const file = await upload(LEAVE, 'leave.txt');
       const overlapping = { type: 'static', static: { max_chunk_size_tokens: 100, chunk_overlap_tokens: 51 } } as const;
+      const many = { type: 'in' as const, key: 'a', value: Array<string>(501).fill('x') };
+      const large = { type: 'and' as const, filters: [many, many] };
       const refusals: readonly (readonly [attempt: () => Promise<unknown>, param: string])[] = [
         [() => vectorStores.create({ metadata: 1 as never }), 'metadata'],
         [
@@ -181,6 +183,8 @@ describe.each(STATES)('vector stores in $state', ({ open }) => {
           'expires_after.anchor',
         ],
         [() => vectorStores.search(id, { query: [] }), 'query'],
+        [() => vectorStores.search(id, { query: Array<string>(21).fill('x') }), 'query'],
+        [() => vectorStores.search(id, { query: 'x', filters: large }), 'filters'],
         [() => vectorStores.search(id, { query: 'x', max_num_results: 51 }), 'max_num_results'],
         [() => vectorStores.search(id, { query: 'x', filters: { type: 'like' } as never }), 'filters.type'],
         [() => vectorStores.search(id, { query: 'x', rewrite_query: true }), 'rewrite_query'],
