@@ -1,4 +1,4 @@
-import { IsArray, IsInt, IsOptional, IsString, Max, Min } from 'class-validator';
+import { IsArray, IsString } from 'class-validator';
 import { Injectable } from '@nestjs/common';
 
 import { asTenant } from '../access/index.js';
@@ -21,32 +21,17 @@ import {
   toHidden,
 } from '../responses/tools/index.js';
 import { Clock, type MaybePromise } from '../time/index.js';
-import { nested, Satisfies } from '../validation/index.js';
-import { type AttributeFilter, attributeFilter } from './attribute-filter.js';
+import { nested } from '../validation/index.js';
 import { VectorLibrary } from './vector-library.js';
 import { type FoundChunk, VectorSearch } from './vector-search.js';
-import { MOST_RESULTS, RankingOptions, toSearchOptions } from './vector-store-bodies.js';
+import { SearchSettings, toSearchOptions } from './search-bodies.js';
 import { VectorStoresService } from './vector-stores.service.js';
 
 /** A tool that searches vector stores of this service (protocol §3.4). */
-class FileSearchTool {
+class FileSearchTool extends SearchSettings {
   @IsArray()
   @IsString({ each: true })
   readonly vector_store_ids!: readonly string[];
-
-  @IsOptional()
-  @Satisfies(attributeFilter)
-  readonly filters?: AttributeFilter | null;
-
-  @IsOptional()
-  @IsInt()
-  @Min(1)
-  @Max(MOST_RESULTS)
-  readonly max_num_results?: number | null;
-
-  @IsOptional()
-  @Satisfies(nested(RankingOptions))
-  readonly ranking_options?: RankingOptions | null;
 }
 
 const checkTool = nested(FileSearchTool);

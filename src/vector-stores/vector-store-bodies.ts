@@ -2,10 +2,8 @@ import {
   ArrayMaxSize,
   ArrayNotEmpty,
   IsArray,
-  IsBoolean,
   IsIn,
   IsInt,
-  IsNumber,
   IsOptional,
   IsString,
   Max,
@@ -33,7 +31,6 @@ import {
   requireObject,
   Satisfies,
   schemaOf,
-  stringOr,
   tooLong,
   tooManyElements,
   tooManyProperties,
@@ -41,8 +38,6 @@ import {
   type Violation,
   wrongType,
 } from '../validation/index.js';
-import { type AttributeFilter, attributeFilter } from './attribute-filter.js';
-import type { VectorQuestion } from './vector-search.js';
 
 /** How a text is cut where a request does not say it, tokens. */
 export const DEFAULT_CHUNKING = { size: 800, overlap: 400 };
@@ -54,16 +49,7 @@ const MOST_ATTRIBUTES = 16;
 const LONGEST_KEY = 64;
 const LONGEST_VALUE = 512;
 
-/** Most texts of one search. */
-const MOST_QUERIES = 20;
-
-/** Most results of a search. */
-export const MOST_RESULTS = 50;
-
 const STATUSES = ['in_progress', 'completed', 'failed', 'cancelled'] as const;
-
-/** What ranks the results of a search; the dated name is that of the first. */
-export const RANKERS = ['auto', 'default-2024-11-15', 'none'] as const;
 
 /** When a store expires. */
 @Closed()
@@ -248,82 +234,6 @@ export class AddBatchBody {
   readonly chunking_strategy?: ChunkingStrategy | null;
 }
 
-/** How much vectors and words count. */
-@Closed()
-export class HybridWeights {
-  @IsNumber()
-  @Min(0)
-  readonly embedding_weight!: number;
-
-  @IsNumber()
-  @Min(0)
-  readonly text_weight!: number;
-}
-
-/** How results are ranked. */
-@Closed()
-export class RankingOptions {
-  @IsOptional()
-  @IsIn(RANKERS)
-  readonly ranker?: (typeof RANKERS)[number] | null;
-
-  /** The lowest score of a result. */
-  @IsOptional()
-  @IsNumber()
-  @Min(0)
-  @Max(1)
-  readonly score_threshold?: number | null;
-
-  @IsOptional()
-  @Satisfies(nested(HybridWeights))
-  readonly hybrid_search?: HybridWeights | null;
-}
-
-const text = described((value) => (typeof value === 'string' ? null : wrongType('a string', value)), {
-  type: 'string',
-});
-
-const texts = listOf(text, 'an array of strings');
-
-const queries = stringOr({
-  kind: 'array',
-  check: described(
-    (value, options) =>
-      Array.isArray(value) && value.length > MOST_QUERIES
-        ? tooManyElements(MOST_QUERIES, value.length)
-        : texts(value, options),
-    (definitions) => ({ ...schemaOf(texts, definitions), maxItems: MOST_QUERIES }),
-  ),
-  expected: 'one of a string or an array of strings',
-});
-
-/** The body of `POST /vector_stores/{id}/search`. */
-@Closed()
-export class SearchBody {
-  /** One text or several. */
-  @Satisfies(queries)
-  readonly query!: string | readonly string[];
-
-  @IsOptional()
-  @Satisfies(attributeFilter)
-  readonly filters?: AttributeFilter | null;
-
-  @IsOptional()
-  @IsInt()
-  @Min(1)
-  @Max(MOST_RESULTS)
-  readonly max_num_results?: number | null;
-
-  @IsOptional()
-  @Satisfies(nested(RankingOptions))
-  readonly ranking_options?: RankingOptions | null;
-
-  /** Whether a model makes a query of the text first. */
-  @IsOptional()
-  @IsBoolean()
-  readonly rewrite_query?: boolean | null;
-}
-
 /** The query of lists of files. */
 export class StoreFileListParameters extends PageParameters {
   /** Only files with this status. */
@@ -337,7 +247,6 @@ export const validateUpdateStore = validatorOf(UpdateStoreBody);
 export const validateAddFile = validatorOf(AddFileBody);
 export const validateUpdateFile = validatorOf(UpdateFileBody);
 export const validateAddBatch = validatorOf(AddBatchBody);
-export const validateSearch = validatorOf(SearchBody);
 
 const checkFileList = compile(StoreFileListParameters);
 
@@ -360,26 +269,8 @@ export function toChunking(strategy: ChunkingStrategy | null | undefined, place:
   throw ApiError.of('invalid_value', `Invalid '${param}': it is more than half of a chunk, ${most} tokens.`, { param });
 }
 
-/** How a search, or the tool that searches, is asked to rank and filter. */
-export type SearchSettings = Pick<SearchBody, 'filters' | 'max_num_results' | 'ranking_options'>;
-
-/** The options of a search that a request gives. */
-export function toSearchOptions(
-  { filters, max_num_results: most, ranking_options: ranking }: SearchSettings,
-  defaultLimit = 10,
-): Omit<VectorQuestion, 'storeIds' | 'queries'> {
-  const weights = ranking?.hybrid_search;
-  return {
-    ...(filters == null ? {} : { filter: filters }),
-    limit: most ?? defaultLimit,
-    ranker: ranking?.ranker === 'none' ? 'none' : 'auto',
-    scoreThreshold: ranking?.score_threshold ?? 0,
-    ...(weights == null ? {} : { weights: { vectors: weights.embedding_weight, words: weights.text_weight } }),
-  };
-}
-
 /** Checks bodies of a class and returns them; throws ApiError 400 for the first violation. */
-function validatorOf<T extends object>(
+export function validatorOf<T extends object>(
   body: DecoratedClass & (new () => T),
 ): (given: unknown, options: CheckOptions) => T {
   const check = compile(body);

@@ -8,15 +8,13 @@ import { apiPaths, PageParameters, readPageQuery, signalOf, UnknownFields } from
 import { ApiError, type ListObject, toListObject } from '../protocol/index.js';
 import { Clock } from '../time/index.js';
 import type { Query as ListQuery } from '../validation/index.js';
+import { SearchBody, toSearchOptions, validateSearch } from './search-bodies.js';
 import { VectorSearch } from './vector-search.js';
 import {
   CreateStoreBody,
-  SearchBody,
   toChunking,
-  toSearchOptions,
   UpdateStoreBody,
   validateCreateStore,
-  validateSearch,
   validateUpdateStore,
 } from './vector-store-bodies.js';
 import { type DeletedVectorObject, toStoreObject, toWholePage, type WholePage } from './vector-store-objects.js';
