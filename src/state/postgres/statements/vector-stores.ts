@@ -143,17 +143,19 @@ export const WRITE_BATCH = prepared<readonly [...ByFile, about: string], never>(
   'UPDATE antiphon.vector_store_batches SET about = $4 WHERE owner = $1 AND store_id = $2 AND id = $3',
 );
 
-/** Replicas claim side by side, and wait for none of another's. */
+/** Replicas claim side by side, and wait for none of another's. Materialized: a plan that asked again for each row would claim more than the limit. */
 export const CLAIM = prepared<
   readonly [most: number, now: number, until: number],
   Row & { readonly tenant: string; readonly attempt: number; readonly place: string }
 >(
   'claim_store_files',
-  `UPDATE antiphon.vector_store_files SET attempt = attempt + 1, claimed_until = $3 WHERE place IN (
+  `WITH waiting AS MATERIALIZED (
     SELECT place FROM antiphon.vector_store_files
     WHERE status = 'in_progress' AND gone_at IS NULL AND claimed_until <= $2
     ORDER BY place LIMIT $1 FOR UPDATE SKIP LOCKED
-  ) RETURNING about, tenant, attempt, place`,
+  )
+  UPDATE antiphon.vector_store_files f SET attempt = f.attempt + 1, claimed_until = $3
+  FROM waiting WHERE f.place = waiting.place RETURNING f.about, f.tenant, f.attempt, f.place`,
 );
 
 export const RENEW = prepared<readonly [...ByClaim, until: number], unknown>(
@@ -189,10 +191,10 @@ export const DROP_ORPHANS = prepared<readonly [now: number], unknown>(
   `DELETE FROM antiphon.vector_documents WHERE document IN (
     SELECT d.document FROM antiphon.vector_stores s
     JOIN antiphon.vector_documents d ON d.owner = s.owner AND d.store_id = s.id WHERE s.gone_at IS NOT NULL
-    UNION ALL
+    UNION
     SELECT d.document FROM antiphon.vector_stores s
     JOIN antiphon.vector_documents d ON d.owner = s.owner AND d.store_id = s.id WHERE s.expires_at <= $1
-    UNION ALL
+    UNION
     SELECT d.document FROM antiphon.vector_store_files f
     JOIN antiphon.vector_documents d ON d.owner = f.owner AND d.store_id = f.store_id AND d.file_id = f.id
     WHERE f.gone_at IS NOT NULL LIMIT ${BATCH}
