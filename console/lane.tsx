@@ -47,7 +47,9 @@ export function Lane({ api, socket, lane, name, models, from, onInspect }: LaneP
   const isRunning = last?.isRunning === true;
 
   const ask = (input: Json): void => {
-    const continued = turns.findLast(({ response }) => response !== undefined && response.status !== 'failed');
+    const continued = turns.findLast(
+      ({ response }) => response?.status === 'completed' || response?.status === 'incomplete',
+    );
     const previousId: string | undefined = continued?.response.id ?? previous;
     try {
       const members = toMembers(options);
