@@ -89,6 +89,7 @@ export class Turn {
     if (event['response'] !== undefined) {
       this.response = event['response'];
       if (this.response.output?.length > 0) this.items = [...this.response.output];
+      if (this.response.status === 'failed') this.error = this.response.error?.message;
     } else if (type === 'error' || type.endsWith('.failed')) {
       this.error = event['error']?.message ?? event['message'];
     } else if (type === 'response.output_item.added' || type === 'response.output_item.done') {
