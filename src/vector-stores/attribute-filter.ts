@@ -41,7 +41,7 @@ const COMPOUNDS = ['and', 'or'];
 
 /** Whether attributes pass a filter. Values of different types are unequal, and not ordered; texts are ordered by their UTF-16 units. */
 export function passes(attributes: Attributes, filter: AttributeFilter): boolean {
-  if ('filters' in filter) {
+  if (isCompound(filter)) {
     const inner = (one: AttributeFilter): boolean => passes(attributes, one);
     return filter.type === 'and' ? filter.filters.every(inner) : filter.filters.some(inner);
   }
@@ -90,8 +90,13 @@ export const attributeFilter: Check = described(
     })),
 );
 
+/** By its type alone, as it is checked: other members may be there. */
+function isCompound(filter: AttributeFilter): filter is CompoundFilter {
+  return COMPOUNDS.includes(filter.type);
+}
+
 function comparisonsIn(filter: AttributeFilter): number {
-  if (!('filters' in filter)) return Array.isArray(filter.value) ? Math.max(1, filter.value.length) : 1;
+  if (!isCompound(filter)) return Array.isArray(filter.value) ? Math.max(1, filter.value.length) : 1;
   return filter.filters.reduce((sum, one) => sum + comparisonsIn(one), 1);
 }
 

@@ -14,7 +14,7 @@ import { EmbeddingsService } from '../embeddings/index.js';
 import { FilesService, mediaTypeOfName } from '../files/index.js';
 import { OutageLog } from '../logging/index.js';
 import { ApiError } from '../protocol/index.js';
-import { type ClaimedFile, type StoreFileOutcome, StoreUnavailableError, type VectorChunk } from '../state/index.js';
+import { type ClaimedFile, type StoreFileOutcome, type VectorChunk } from '../state/index.js';
 import { Backoff, Clock, type Timer } from '../time/index.js';
 import { chunkText } from './chunk-text.js';
 import { toUnit } from './hybrid-search.js';
@@ -268,7 +268,7 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
       if (now === undefined || now.status === 'cancelled') await index.remove(tenant, storeId, fileId);
     } catch (error) {
       // What is left of it is purged later.
-      if (!(error instanceof StoreUnavailableError)) throw error;
+      this.outages.warn(`${fileId} was not left`, error instanceof Error ? error.message : String(error));
     }
   }
 }

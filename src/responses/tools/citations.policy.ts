@@ -148,7 +148,9 @@ class MarkReader {
         growing.held = left.slice(left.length - held);
         return events;
       }
-      const end = left.indexOf(CLOSE, at);
+      // Only as far as a mark goes: a text of nothing but beginnings is read once.
+      const close = left.slice(at, at + LONGEST_MARK + 2).indexOf(CLOSE);
+      const end = close === -1 ? -1 : at + close;
       if (end === -1 && !isEnd && left.length - at <= LONGEST_MARK) {
         // Space before a mark goes with it.
         const before = left.slice(0, at).trimEnd();
