@@ -81,8 +81,8 @@ function run(
   { cwd, wrapper }: ProcessPlace = {},
 ): Running {
   const command = [...(wrapper ?? []), process.execPath, '--enable-source-maps', join(DIST, program), ...args];
-  // Without it, the service would store in the directory that all tests share.
-  return runCommand({ STATE: 'memory', ...environment }, command, cwd);
+  // Without a state, the service would store in the directory that all tests share; and a slow machine must not end a shutdown early.
+  return runCommand({ STATE: 'memory', SHUTDOWN_MARGIN_MS: '600000', ...environment }, command, cwd);
 }
 
 function runCommand(environment: ProcessVariables, [file, ...args]: readonly string[], cwd = tmpdir()): Running {
