@@ -18,6 +18,8 @@ export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>
 export interface RequestScope {
   /** Ends the streams of the request. */
   readonly signal: AbortSignal;
+  /** The bytes of all answers so far, for a request whose answers are kept together, such as the pages of a list; null for others. */
+  kept: number | null;
   /** The answer cannot be read. */
   fail(failure: McpFailure): void;
 }
@@ -56,7 +58,7 @@ export class HttpClient {
 
   /**
    * A `fetch` that follows no redirects, and whose bodies have at most `mostBytes`: an event stream in each of its events, others as a whole,
-   * which are read before it resolves. A longer one fails with McpFailure, as does its request. It is none of undici's or Node's: theirs
+   * which are read before it resolves, and all together where the scope of the request counts them. A longer one fails with McpFailure, as does its request. It is none of undici's or Node's: theirs
    * take several times as long.
    */
   bounded(mostBytes: number): Fetch {
@@ -67,6 +69,11 @@ export class HttpClient {
         scope?.fail(failure);
         return failure;
       };
+      const isTooMuch = (bytes: number): boolean => {
+        if (scope == null || scope.kept === null) return false;
+        scope.kept += bytes;
+        return scope.kept > mostBytes;
+      };
       try {
         const answer = await request(url, {
           dispatcher: this.agent,
@@ -75,16 +82,22 @@ export class HttpClient {
           body: body as string | undefined,
           signal,
         });
-        const unpacked = unpack(answer);
         const { statusCode: status, statusText, headers: received } = answer;
         const init = { status, statusText, headers: toHeaders(received) };
         if (NO_BODY.has(status)) {
           await answer.body.dump();
           return new Response(null, init);
         }
+        const unpacked = unpack(answer);
         const isEvents = init.headers.get('content-type')?.startsWith('text/event-stream') === true;
-        if (isEvents) return new Response(toEvents(unpacked, mostBytes, fail), init);
-        return new Response(await readBounded(unpacked, mostBytes, fail), init);
+        if (isEvents) {
+          const measure = new LongestEvent();
+          const isTooLong = (chunk: Buffer): boolean => measure.add(chunk) > mostBytes || isTooMuch(chunk.byteLength);
+          return new Response(toEvents(unpacked, isTooLong, fail), init);
+        }
+        const whole = await readBounded(unpacked, mostBytes, fail);
+        if (isTooMuch(whole.byteLength)) throw fail();
+        return new Response(whole, init);
       } catch (error) {
         if (error instanceof McpFailure || signal?.aborted === true) throw error;
         throw new TypeError('fetch failed', { cause: error });
@@ -113,23 +126,28 @@ const MOST_CODINGS = 5;
 function unpack({ body, headers }: Dispatcher.ResponseData): Readable {
   // Each of them costs a decoder, whether it has anything to do or not.
   const codings = String(headers['content-encoding'] ?? '').split(',', MOST_CODINGS + 1);
+  // An error that comes before somebody reads, or after, must not end the process.
+  body.on('error', () => undefined);
   if (codings.length > MOST_CODINGS) {
     body.destroy();
     throw new McpFailure('protocol', 'The answer of the server is packed too often.');
   }
   return codings.reduceRight<Readable>((packed, coding) => {
-    const decoder = DECODERS.get(coding.trim().toLowerCase())?.();
+    const decoder = DECODERS.get(coding.trim().toLowerCase())?.().on('error', () => undefined);
     // The errors of either reach whoever reads the end.
     return decoder === undefined ? packed : pipeline(packed, decoder, () => undefined);
   }, body);
 }
 
-function toEvents(body: Readable, mostBytes: number, fail: () => McpFailure): ReadableStream<Uint8Array> {
-  const measure = new LongestEvent();
+function toEvents(
+  body: Readable,
+  isTooLong: (chunk: Buffer) => boolean,
+  fail: () => McpFailure,
+): ReadableStream<Uint8Array> {
   return new ReadableStream({
     start(controller) {
       body.on('data', (chunk: Buffer) => {
-        if (measure.add(chunk) > mostBytes) {
+        if (isTooLong(chunk)) {
           body.destroy(fail());
           return;
         }

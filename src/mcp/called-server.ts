@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 
-import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
+import type { Tool } from '@modelcontextprotocol/client';
 import type { Logger } from '@nestjs/common';
 
 import { quote } from '../logging/index.js';
@@ -85,11 +85,11 @@ export class CalledServer implements McpServer {
   async list(signal: AbortSignal): Promise<readonly McpToolInfo[]> {
     const { limits } = this.parts;
     try {
-      const tools = await this.request('list', null, limits.listMs, signal, (connection, limited) =>
-        connection.list(limited),
-      );
-      const offered = tools.filter(({ name }) => name !== '' && name.length <= LONGEST_NAME && this.offers(name));
-      return this.withoutSecrets(offered.slice(0, MOST_TOOLS).map(toInfo)) as readonly McpToolInfo[];
+      return await this.request('list', null, limits.listMs, signal, async (connection, limited) => {
+        const tools = await connection.list(limited);
+        const offered = tools.filter(({ name }) => name !== '' && name.length <= LONGEST_NAME && this.offers(name));
+        return this.withoutSecrets(offered.slice(0, MOST_TOOLS).map(toInfo)) as readonly McpToolInfo[];
+      });
     } catch (error) {
       signal.throwIfAborted();
       throw new McpListError(this.label, this.wordsOf(error as McpFailure), { cause: error });
@@ -103,16 +103,14 @@ export class CalledServer implements McpServer {
   ): Promise<McpOutcome> {
     const { limits } = this.parts;
     try {
-      const result = await this.request('call', name, limits.callMs, signal, (connection, limited, renew) =>
-        connection.call(name, args, limited, (progress) => {
+      return await this.request('call', name, limits.callMs, signal, async (connection, limited, renew) => {
+        const result = await connection.call(name, args, limited, (progress) => {
           renew();
           onProgress?.(this.withoutSecrets(progress) as McpProgress);
-        }),
-      );
-      if (result.isError === true) {
+        });
+        if (result.isError !== true) return { output: this.withoutSecrets(toOutput(result)) as string };
         return { error: { type: 'mcp_tool_execution_error', content: this.withoutSecrets(result.content) } };
-      }
-      return { output: this.withoutSecrets(toOutput(result)) as string };
+      });
     } catch (error) {
       signal.throwIfAborted();
       const failure = error as McpFailure;
@@ -121,10 +119,10 @@ export class CalledServer implements McpServer {
   }
 
   /**
-   * Sends a request within a time limit, again in a new session where the old one is forgotten. Tells the observer, and the log of a failure.
-   * Rejects with McpFailure, and the reason of the signal.
+   * Sends a request and reads its answer, within a time limit, again in a new session where the old one is forgotten. Tells the observer,
+   * and the log of a failure. An answer that cannot be read, because it is nested too deeply, is one. Rejects with McpFailure, and the reason of the signal.
    */
-  private async request<T extends CallToolResult | readonly Tool[]>(
+  private async request<T extends McpOutcome | readonly McpToolInfo[]>(
     kind: McpRequestRecord['kind'],
     tool: string | null,
     limitMs: number,
@@ -147,7 +145,7 @@ export class CalledServer implements McpServer {
         if (error instanceof SessionGoneError && !limited.aborted) return attempt();
         throw error;
       });
-      end('isError' in result && result.isError === true ? 'tool_error' : 'ok');
+      end('error' in result ? 'tool_error' : 'ok');
       return result;
     } catch (error) {
       if (signal.aborted) {
@@ -158,7 +156,7 @@ export class CalledServer implements McpServer {
       const failure =
         cause instanceof McpFailure
           ? cause
-          : new McpFailure('protocol', 'The call failed in this service.', undefined, { cause });
+          : new McpFailure('protocol', 'The answer of the server cannot be read.', undefined, { cause });
       end(failure.kind, failure);
       throw failure;
     } finally {

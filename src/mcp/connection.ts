@@ -138,10 +138,10 @@ export class Connection {
     return this.hasEnded;
   }
 
-  /** The tools of all pages. Rejects with McpFailure, of which SessionGoneError is one. */
+  /** The tools of all pages, which have the bytes of one answer together. Rejects with McpFailure, of which SessionGoneError is one. */
   async list(signal: AbortSignal): Promise<readonly Tool[]> {
     const options = { signal, timeout: NO_LIMIT_MS, cacheMode: 'refresh' as const };
-    const { tools } = await this.send(() => this.client.listTools(undefined, options));
+    const { tools } = await this.send(() => this.client.listTools(undefined, options), 0);
     return tools;
   }
 
@@ -170,11 +170,11 @@ export class Connection {
     await this.client.close().catch(() => undefined);
   }
 
-  /** Sends a request in a scope of its own: when it is over, so are its streams. */
-  private async send<T>(request: () => Promise<T>): Promise<T> {
+  /** Sends a request in a scope of its own: when it is over, so are its streams. `kept`: 0 to bound all its answers together. */
+  private async send<T>(request: () => Promise<T>, kept: 0 | null = null): Promise<T> {
     const streams = new AbortController();
     const failed = Promise.withResolvers<never>();
-    const scope: RequestScope = { signal: streams.signal, fail: (failure: McpFailure) => failed.reject(failure) };
+    const scope: RequestScope = { signal: streams.signal, kept, fail: (failure) => failed.reject(failure) };
     const hasSession =
       this.transport instanceof StreamableHTTPClientTransport && this.transport.sessionId !== undefined;
     try {

@@ -53,6 +53,68 @@ describe('servers that misbehave', () => {
     expect(await both.server.call('echo', {}, { signal: calm })).toEqual({ output: '{}' });
   });
 
+  it('fails a call whose result is nested too deeply to be written', async () => {
+    await using both = await startBoth();
+    await both.server.list(calm);
+    const levels = 20_000;
+    const deep = `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
+    both.fake.behaviour = ({ message }, answer) => {
+      if (message.method !== 'tools/call') return false;
+      const result = `{"content":[],"structuredContent":${deep}}`;
+      answer.writeHead(200, json).end(`{"jsonrpc":"2.0","id":${JSON.stringify(message.id)},"result":${result}}`);
+      return true;
+    };
+    expect(await both.server.call('echo', {}, { signal: calm })).toMatchObject({
+      error: { type: 'mcp_protocol_error' },
+    });
+  });
+
+  it.each([
+    ['is packed too often', 200, 'gzip,gzip,gzip,gzip,gzip,gzip', 'no'],
+    ['claims to be packed and is not', 200, 'gzip', 'no gzip'],
+    ['is cut off while it is packed', 200, 'gzip', gzipSync('data: 1\n\n').subarray(0, 12)],
+    ['has no body, and claims to be packed', 204, 'gzip', ''],
+  ])('calls tools while the stream of notifications %s', async (_name, status, coding, body) => {
+    await using both = await startBoth();
+    const answered = Promise.withResolvers<undefined>();
+    both.fake.listening = (answer) => {
+      answer.writeHead(status, { ...events, 'content-encoding': coding }).end(body, () => answered.resolve(undefined));
+      return true;
+    };
+    await both.server.list(calm);
+    await answered.promise;
+    for (const sku of [1, 2])
+      expect(await both.server.call('echo', { sku }, { signal: calm })).toEqual({ output: `{"sku":${sku}}` });
+  });
+
+  it('ends a notification that is answered by an empty body which claims to be packed', async () => {
+    await using both = await startBoth();
+    both.fake.behaviour = ({ message }, answer) => {
+      if (message.method !== 'notifications/initialized') return false;
+      answer.writeHead(204, { 'content-encoding': 'gzip' }).end();
+      return true;
+    };
+    await both.server.list(calm);
+    expect(await both.server.call('echo', {}, { signal: calm })).toEqual({ output: '{}' });
+  });
+
+  it('fails a list whose pages are too long together', async () => {
+    await using both = await startBoth([{ name: 'a' }, { name: 'b' }], { pageSize: 1 }, { max_response_bytes: 4096 });
+    let page = 0;
+    both.fake.behaviour = ({ message }, answer) => {
+      if (message.method !== 'tools/list') return false;
+      page += 1;
+      const inputSchema = { type: 'object', description: 'x'.repeat(1000) };
+      const tools = [{ name: `t${page}`, inputSchema }];
+      answer.writeHead(200, json).end(call(message.id, page < 8 ? { tools, nextCursor: String(page) } : { tools }));
+      return true;
+    };
+    await expect(both.server.list(calm)).rejects.toMatchObject({
+      message: expect.stringContaining('more than 4096 bytes'),
+    });
+    expect(page).toBeLessThan(8);
+  });
+
   it('reads streams of any length in events that are not too long', async () => {
     const handler = (running: FakeMcpCall): string => {
       for (let step = 1; step <= 100; step++) running.progress(step, 100, 'x'.repeat(500));

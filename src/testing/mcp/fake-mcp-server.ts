@@ -79,6 +79,8 @@ export class FakeMcpServer implements AsyncDisposable {
   readonly requests: FakeMcpRequest[] = [];
   /** What misbehaves; null: nothing. */
   behaviour: FakeMcpBehaviour | null;
+  /** Answers a client that listens for notifications in place of the server, unless it returns false. */
+  listening: ((answer: ServerResponse) => boolean) | null = null;
   private readonly sessions = new Map<string, ServerResponse | null>();
   private readonly calls = new Map<string, RunningCall>();
   private readonly waiting = new Set<() => void>();
@@ -165,8 +167,9 @@ export class FakeMcpServer implements AsyncDisposable {
   private async answer(request: IncomingMessage, answer: ServerResponse): Promise<void> {
     const { method, headers } = request;
     const session = String(headers['mcp-session-id'] ?? new URL(request.url ?? '', this.origin).searchParams.get('s'));
-    if (method === 'GET') this.listen(session, headers, answer);
-    else if (method === 'DELETE') {
+    if (method === 'GET') {
+      if (this.listening?.(answer) !== true) this.listen(session, headers, answer);
+    } else if (method === 'DELETE') {
       this.sessions.get(session)?.end();
       this.sessions.delete(session);
       answer.writeHead(204).end();
