@@ -12,6 +12,7 @@ import {
 } from '../../validation/index.js';
 import { AnyItem } from './any-item.js';
 import { CustomToolCall, CustomToolCallOutput, FunctionCall, FunctionCallOutput } from './call-items.js';
+import { McpApprovalResponse, McpCallItem, McpListItem } from './mcp.js';
 import { messageItem } from './message-items.js';
 import { AdditionalTools, Compaction, ConfigurationUpdate, ItemReference, Reasoning } from './state-items.js';
 
@@ -31,6 +32,10 @@ const ITEMS: ReadonlyMap<string, Check> = new Map([
   ['additional_tools', nested(AdditionalTools)],
   ['configuration_update', nested(ConfigurationUpdate)],
   ['item_reference', itemReference],
+  ['mcp_approval_request', nested(McpCallItem)],
+  ['mcp_approval_response', nested(McpApprovalResponse)],
+  ['mcp_call', nested(McpCallItem)],
+  ['mcp_list_tools', nested(McpListItem)],
 ]);
 
 /** The type of an item, inferred from its other members when absent (protocol §3.1). */

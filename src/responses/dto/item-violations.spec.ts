@@ -205,6 +205,36 @@ describe('the items of input', () => {
       'input[1].id',
       "Missing required parameter: 'input[1].id'.",
     ],
+    [
+      { type: 'mcp_approval_response', approval_request_id: { toString: 1 }, approve: true },
+      'invalid_type',
+      'input[1].approval_request_id',
+      "Invalid type for 'input[1].approval_request_id': expected a string, but got an object instead.",
+    ],
+    [
+      { type: 'mcp_approval_response', approval_request_id: 'mcpr_1', approve: 'true' },
+      'invalid_type',
+      'input[1].approve',
+      "Invalid type for 'input[1].approve': expected a boolean, but got a string instead.",
+    ],
+    [
+      { type: 'mcp_call', server_label: { toString: 1 }, name: 'n', arguments: '{}' },
+      'invalid_type',
+      'input[1].server_label',
+      "Invalid type for 'input[1].server_label': expected a string, but got an object instead.",
+    ],
+    [
+      { type: 'mcp_approval_request', server_label: 's', name: ['n'], arguments: '{}' },
+      'invalid_type',
+      'input[1].name',
+      "Invalid type for 'input[1].name': expected a string, but got an array instead.",
+    ],
+    [
+      { type: 'mcp_list_tools', server_label: 's', tools: {} },
+      'invalid_type',
+      'input[1].tools',
+      "Invalid type for 'input[1].tools': expected an array, but got an object instead.",
+    ],
   ])('%j is refused', (item, code, param, message) => {
     const request = { model: 'm', input: [{ role: 'user', content: 'hi' }, item] };
     expect(violationOf(request)).toEqual([400, code, param, message]);

@@ -4,6 +4,7 @@ import { violationOf } from '../../../test/support/violation-of.js';
 const body = { model: 'm', input: 'hi' };
 const parameters = { type: 'object', properties: {}, additionalProperties: false };
 const lookup = { type: 'function', name: 'lookup', parameters, strict: true };
+const docs = { type: 'mcp', server_label: 'docs', server_url: 'https://example.com' };
 
 describe('tools', () => {
   it.each<[unknown, string, string, string]>([
@@ -77,6 +78,48 @@ describe('tools', () => {
       "Missing required parameter: 'tools[0].server_label'.",
     ],
     [
+      [{ ...docs, require_approval: 'Always' }],
+      'invalid_value',
+      'tools[0].require_approval',
+      "Invalid value: 'Always'. Supported values are: 'always' and 'never'.",
+    ],
+    [
+      [{ ...docs, require_approval: { nevr: { tool_names: ['a'] } } }],
+      'unknown_parameter',
+      'tools[0].require_approval.nevr',
+      "Unknown parameter: 'tools[0].require_approval.nevr'. Did you mean 'never'?",
+    ],
+    [
+      [{ ...docs, require_approval: { never: { tool_names: 'undelete' } } }],
+      'invalid_type',
+      'tools[0].require_approval.never.tool_names',
+      "Invalid type for 'tools[0].require_approval.never.tool_names': expected an array, but got a string instead.",
+    ],
+    [
+      [{ ...docs, allowed_tools: 'search' }],
+      'invalid_type',
+      'tools[0].allowed_tools',
+      "Invalid type for 'tools[0].allowed_tools': expected one of an array of strings or object, but got a string instead.",
+    ],
+    [
+      [{ ...docs, allowed_tools: ['search', 7] }],
+      'invalid_type',
+      'tools[0].allowed_tools[1]',
+      "Invalid type for 'tools[0].allowed_tools[1]': expected a string, but got an integer instead.",
+    ],
+    [
+      [{ ...docs, allowed_tools: { names: ['search'] } }],
+      'unknown_parameter',
+      'tools[0].allowed_tools.names',
+      "Unknown parameter: 'tools[0].allowed_tools.names'.",
+    ],
+    [
+      [{ ...docs, allowed_tools: { read_only: 'true' } }],
+      'invalid_type',
+      'tools[0].allowed_tools.read_only',
+      "Invalid type for 'tools[0].allowed_tools.read_only': expected a boolean, but got a string instead.",
+    ],
+    [
       [{ type: 'code_interpreter' }],
       'missing_required_parameter',
       'tools[0].container',
@@ -118,6 +161,9 @@ describe('tools', () => {
     { type: 'mcp', server_label: 'docs', server_url: 'https://example.com' },
     { type: 'mcp', server_label: 'docs', connector_id: 'connector_dropbox' },
     { type: 'mcp', server_label: 'docs', tunnel_id: 'tunnel_1' },
+    { ...docs, allowed_tools: ['search'], require_approval: 'never', server_description: 'Docs.', defer_loading: true },
+    { ...docs, allowed_tools: { tool_names: ['search'], read_only: null }, require_approval: null },
+    { ...docs, allowed_tools: { read_only: true }, require_approval: { always: { tool_names: ['x'] }, never: {} } },
     { type: 'code_interpreter', container: 'cntr_1' },
     { type: 'code_interpreter', container: { type: 'auto', memory_limit: '4g' } },
     { type: 'file_search', vector_store_ids: ['vs_1'] },

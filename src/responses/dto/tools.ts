@@ -22,6 +22,7 @@ import {
   wrongType,
   type Check,
 } from '../../validation/index.js';
+import { McpToolBody } from './mcp.js';
 import { strictParameters } from './strict-schema.js';
 
 const CALLERS = ['direct', 'programmatic'];
@@ -93,25 +94,6 @@ export class NamespaceToolBody {
     ),
   )
   readonly tools!: readonly object[];
-}
-
-/** `mcp` (protocol §3.4). Whose tools they are is known to the policy that calls them: a label alone may do. */
-export class McpToolBody {
-  @IsString()
-  @MinLength(1)
-  readonly server_label!: string;
-
-  @IsOptional()
-  @IsString()
-  readonly server_url?: string | null;
-
-  @IsOptional()
-  @IsString()
-  readonly connector_id?: string | null;
-
-  @IsOptional()
-  @IsString()
-  readonly tunnel_id?: string | null;
 }
 
 /** The container of a `code_interpreter` that the service of the model makes. */

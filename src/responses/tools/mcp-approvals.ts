@@ -63,6 +63,12 @@ export class McpApprovals {
     return id.startsWith(REQUEST) && ID.test(id);
   }
 
+  /** The requests of a context by their ids, which no two of its items share. */
+  static requestsIn(context: readonly Item[]): ReadonlyMap<string, Item> {
+    const requests = context.filter(({ type }) => type === 'mcp_approval_request');
+    return new Map(requests.map((request) => [request.id, request]));
+  }
+
   /** Reads the key, which `listedAt` needs. Rejects with StoreUnavailableError. */
   ready(): MaybePromise<unknown> {
     return this.readKey();

@@ -51,7 +51,7 @@ export function runMcpCalls(
 }
 
 /**
- * Lists the tools of servers side by side, and writes an `mcp_list_tools` item for each when it is known, as its id authenticates it.
+ * Lists the tools of servers, `parallel` of them at once, and writes an `mcp_list_tools` item for each when it is known, as its id authenticates it.
  * `listed` gets each list, as items have it, and returns the id. Throws ApiError 424 for the first
  * failure, at the end.
  */
@@ -64,18 +64,18 @@ export async function* listTools(
   ) => Promise<{ readonly id: string; readonly tools: readonly object[] }>,
 ): AsyncGenerator<readonly ModelEvent[]> {
   type Listed = { readonly label: string; readonly tools: readonly McpToolInfo[] | null; readonly error?: unknown };
-  const running = new Map<string, Promise<Listed>>(
-    servers.map((server) => {
+  const waiting = [...servers];
+  const running = new Map<string, Promise<Listed>>();
+  let failure: { readonly error: unknown } | null = null;
+  while (waiting.length > 0 || running.size > 0) {
+    for (const server of waiting.splice(0, options.parallel - running.size)) {
       const { label } = server;
       const list = server.list(options.signal);
-      return [
-        label,
-        list.then((tools) => ({ label, tools })).catch((error: unknown) => ({ label, tools: null, error })),
-      ];
-    }),
-  );
-  let failure: { readonly error: unknown } | null = null;
-  while (running.size > 0) {
+      const listed = list
+        .then((tools) => ({ label, tools }))
+        .catch((error: unknown) => ({ label, tools: null, error }));
+      running.set(label, listed);
+    }
     const ended = await untilAlive(Promise.race(running.values()), options);
     if (ended === undefined) {
       yield ALIVE;

@@ -23,7 +23,8 @@ export function isAllowed(tool: McpToolInfo, allowed: McpToolParam['allowed_tool
 
 /** The rule of a request for a tool; undefined if it has none. */
 export function approvalOf(tool: McpToolInfo, rule: McpToolParam['require_approval']): 'always' | 'never' | undefined {
-  if (rule == null || typeof rule === 'string') return rule ?? undefined;
+  if (rule == null) return undefined;
+  if (typeof rule === 'string') return rule === 'never' ? 'never' : 'always';
   if (matchesFilter(rule.always, tool)) return 'always';
   return matchesFilter(rule.never, tool) ? 'never' : 'always';
 }

@@ -94,7 +94,8 @@ export class McpTurn implements TurnPolicy {
     const { shared, turn, lists } = this;
     const tenant = asTenant(turn.tenant);
     const servers = unlisted.map(({ server }) => server);
-    yield* listTools(servers, options, async (label, found) => {
+    const parallel = shared.environment.MCP_MAX_PARALLEL_CALLS;
+    yield* listTools(servers, { ...options, parallel }, async (label, found) => {
       const run = this.tools.get(label) as RunTool;
       const allowed = found.filter((each) => isAllowed(each, run.tool.allowed_tools));
       lists.set(label, allowed);
@@ -203,19 +204,29 @@ export class McpTurn implements TurnPolicy {
 
   /** The calls that the request approves and that were not run yet. */
   private approvedIn(context: readonly Item[]): readonly (McpCall & { readonly approvalId: string })[] {
-    return this.answers.flatMap(({ approval_request_id: id, approve }) => {
-      const request = context.find((item) => item.type === 'mcp_approval_request' && item.id === id);
-      if (approve !== true || request === undefined || !McpApprovals.isOwn(request.id)) return [];
-      if (context.some((item) => item.type === 'mcp_call' && item['approval_request_id'] === id)) return [];
+    const approved = this.answers.filter(
+      ({ approval_request_id: id, approve }) => approve === true && McpApprovals.isOwn(String(id)),
+    );
+    if (approved.length === 0) return [];
+    const requests = McpApprovals.requestsIn(context);
+    const run = new Set(context.filter(({ type }) => type === 'mcp_call').map((call) => call['approval_request_id']));
+    return approved.flatMap(({ approval_request_id: id }) => {
+      const request = requests.get(String(id));
+      if (request === undefined || run.has(id)) return [];
       return this.tools.has(String(request['server_label'])) ? [{ ...readCall(request), approvalId: request.id }] : [];
     });
   }
 
   /** The requests that the request refuses, once. */
   private refusedIn(context: readonly Item[]): readonly string[] {
-    const ids = this.answers.filter(({ approve }) => approve !== true).map(({ approval_request_id: id }) => String(id));
-    const isOpen = (id: string): boolean => McpApprovals.isOwn(id) && context.some((item) => item.id === id);
-    return this.hasRefused ? [] : ids.filter(isOpen);
+    if (this.hasRefused) return [];
+    const ids = this.answers
+      .filter(({ approve }) => approve !== true)
+      .map(({ approval_request_id: id }) => String(id))
+      .filter((id) => McpApprovals.isOwn(id));
+    if (ids.length === 0) return [];
+    const known = new Set(context.map(({ id }) => id));
+    return ids.filter((id) => known.has(id));
   }
 
   /**

@@ -18,9 +18,15 @@ import { PassPolicy, type TurnPolicy } from '../turn/pass-policy.js';
 import { type AskedCall, McpApprovals } from './mcp-approvals.js';
 import { McpTurn, readCall, type RunTool } from './mcp-turn.js';
 
+/** Servers of one request: each is asked for its tools. */
+const MOST_SERVERS = 64;
+
 /** Runs the tools of MCP servers for the models of all providers: lists them, asks for approvals, calls them (docs/tools.md). */
 @Injectable()
 export class McpPolicy extends PassPolicy implements OnModuleInit {
+  /** The labels of the servers that a turn has here. */
+  private readonly labels = new WeakMap<Turn, ReadonlySet<unknown>>();
+
   constructor(
     private readonly servers: McpServers,
     private readonly approvals: McpApprovals,
@@ -49,15 +55,25 @@ export class McpPolicy extends PassPolicy implements OnModuleInit {
   override runs(tool: object, turn: Turn): boolean {
     const { type, server_label: label } = tool as Partial<McpToolParam>;
     if ((type as unknown) !== 'mcp') return false;
-    return mcpToolsOf(turn).some(({ tool: own }) => own.server_label === label && this.servers.runs(own, turn.tenant));
+    const known = this.labels.get(turn);
+    if (known !== undefined) return known.has(label);
+    const own = mcpToolsOf(turn).filter((each) => this.servers.runs(each.tool, turn.tenant));
+    const labels = new Set<unknown>(own.map((each) => each.tool.server_label));
+    this.labels.set(turn, labels);
+    return labels.has(label);
   }
 
   override check(turn: Turn, input: readonly Item[]): MaybePromise<void> {
     // Throws for a server that cannot be used.
     const tools = this.toolsOf(turn);
-    for (const [index, { tool }] of tools.entries()) {
-      if (tools.findIndex((other) => other.tool.server_label === tool.server_label) === index) continue;
-      throw ApiError.badRequest(`Two MCP tools have the server_label '${tool.server_label}'.`, 'tools');
+    if (tools.length > MOST_SERVERS) {
+      throw ApiError.of('invalid_value', `A request may name at most ${MOST_SERVERS} MCP servers.`, { param: 'tools' });
+    }
+    const labels = new Set<string>();
+    for (const { tool } of tools) {
+      if (labels.has(tool.server_label))
+        throw ApiError.badRequest(`Two MCP tools have the server_label '${tool.server_label}'.`, 'tools');
+      labels.add(tool.server_label);
     }
     const answers = [...input.entries()].filter(([, { type }]) => type === 'mcp_approval_response');
     return answers.length === 0 ? undefined : this.checkAnswers(answers, tools, turn);
@@ -91,13 +107,16 @@ export class McpPolicy extends PassPolicy implements OnModuleInit {
     turn: Turn,
   ): Promise<void> {
     const { context } = turn;
+    const requests = McpApprovals.requestsIn(context);
+    const answered = new Map<unknown, number>();
+    for (const { approval_request_id: id } of context) answered.set(id, (answered.get(id) ?? 0) + 1);
     for (const [index, { approval_request_id: id }] of answers) {
       const place = `input[${index}].approval_request_id`;
       // Those of upstreams are their affair.
       if (typeof id !== 'string' || !McpApprovals.isOwn(id)) continue;
-      const request = context.find((item) => item.type === 'mcp_approval_request' && item.id === id);
+      const request = requests.get(id);
       if (request === undefined) throw ApiError.badRequest(`No approval request found with the id '${id}'.`, place);
-      if (context.filter((item) => item['approval_request_id'] === id).length > 1) {
+      if ((answered.get(id) ?? 0) > 1) {
         throw ApiError.badRequest(`The approval request '${id}' was answered before.`, place);
       }
       const label = String(request['server_label']);

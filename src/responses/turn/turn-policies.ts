@@ -4,7 +4,7 @@ import { DiscoveryService } from '@nestjs/core';
 import { Environment } from '../../config/index.js';
 import { type ForeignItem, IdGenerator, type Item, itemIdPrefix } from '../../protocol/index.js';
 import type { ModelRoute, Turn } from '../../providers/index.js';
-import { andThen, isPromise, type MaybePromise } from '../../time/index.js';
+import { andThen, type MaybePromise } from '../../time/index.js';
 import type { ResponseAssembler } from '../assembler/response-assembler.js';
 import type { ActiveTurn } from './active-turn.js';
 import type { Delivery } from './delivery.js';
@@ -113,13 +113,14 @@ export class TurnPolicies {
     return this.list.reduce((asked, policy) => policy.ask?.(asked, left) ?? asked, question);
   }
 
-  /** The passes of policies that follow one of the model. */
+  /** The passes of policies that follow one of the model. What one of them runs is no more left to the next within `max_tool_calls`. */
   follow(): MaybePromise<readonly OwnPass[]> {
-    const pass = this.list.some((policy) => policy.follow !== undefined) ? this.lastPass() : undefined;
+    const policies = this.list.filter((policy) => policy.follow !== undefined);
+    const pass = policies.length > 0 ? this.lastPass() : undefined;
     if (pass === undefined || pass.number >= this.environment.MAX_PASSES) return NONE;
-    const following = this.list.map((policy) => policy.follow?.(pass));
-    const isAsync = following.some((each) => each !== undefined && isPromise(each));
-    return isAsync ? whenKnown(following) : (following as readonly (OwnPass | undefined)[]).filter(isPass);
+    let following: MaybePromise<Following> = { passes: NONE, toolCallsLeft: pass.toolCallsLeft };
+    for (const policy of policies) following = andThen(following, (known) => followNext(policy, pass, known));
+    return andThen(following, ({ passes }) => passes);
   }
 
   /**
@@ -171,16 +172,22 @@ export class TurnPolicies {
 
 const NONE: readonly OwnPass[] = [];
 
-async function whenKnown(following: readonly MaybePromise<OwnPass | undefined>[]): Promise<readonly OwnPass[]> {
-  const passes = await Promise.all(following.map(async (each) => each));
-  return passes.filter(isPass);
+/** The passes of the policies so far, and the calls that are left to the others. */
+interface Following {
+  readonly passes: readonly OwnPass[];
+  readonly toolCallsLeft: number;
+}
+
+function followNext(policy: TurnPolicy, pass: FinishedPass, known: Following): MaybePromise<Following> {
+  const { passes, toolCallsLeft } = known;
+  const next = policy.follow?.({ ...pass, toolCallsLeft });
+  return andThen(next, (own) => {
+    if (own === undefined) return known;
+    return { passes: [...passes, own], toolCallsLeft: toolCallsLeft - (own.standsFor?.length ?? 0) };
+  });
 }
 
 /** Whether an item counts within `max_tool_calls`: an output that a policy has given, or a call that the service or the upstream has run. */
 function isCounted({ type }: ForeignItem): boolean {
   return type.endsWith(OUTPUT_SUFFIX) || HOSTED_CALLS.has(type);
-}
-
-function isPass(own: OwnPass | undefined): own is OwnPass {
-  return own !== undefined;
 }

@@ -1,0 +1,151 @@
+/** What requests say of MCP servers. */
+import { IsArray, IsBoolean, IsOptional, IsString, MinLength } from 'class-validator';
+
+import {
+  type Check,
+  type DecoratedClass,
+  described,
+  isObject,
+  listOf,
+  membersOf,
+  nested,
+  refuseUnknown,
+  Satisfies,
+  schemaOf,
+  unknownValue,
+  wrongType,
+} from '../../validation/index.js';
+import { AnyItem } from './any-item.js';
+
+const APPROVALS = ['always', 'never'];
+
+/** Objects of a class and nothing else, whatever UNKNOWN_PARAMETERS says: a filter that is misread lets more pass than was meant. */
+function exactly(target: DecoratedClass): Check {
+  const [whole, known] = [nested(target), membersOf(target)];
+  return described(
+    (value, options) =>
+      whole(value, options) ?? refuseUnknown(value as object, known, { unknownParameters: 'reject', typos: undefined }),
+    (definitions) => schemaOf(whole, definitions),
+  );
+}
+
+/** Some tools of a server. */
+class McpToolFilterBody {
+  @IsOptional()
+  @IsArray()
+  @IsString({ each: true })
+  readonly tool_names?: readonly string[] | null;
+
+  @IsOptional()
+  @IsBoolean()
+  readonly read_only?: boolean | null;
+}
+
+const filter = exactly(McpToolFilterBody);
+
+/** The tools whose calls need approvals, and those whose calls need none. */
+class McpApprovalBody {
+  @IsOptional()
+  @Satisfies(filter)
+  readonly always?: object | null;
+
+  @IsOptional()
+  @Satisfies(filter)
+  readonly never?: object | null;
+}
+
+const approvalRules = exactly(McpApprovalBody);
+
+const requireApproval = described(
+  (value, options) => {
+    if (typeof value === 'string') return APPROVALS.includes(value) ? null : unknownValue(value, APPROVALS);
+    return isObject(value) ? approvalRules(value, options) : wrongType('one of a string or object', value);
+  },
+  (definitions) => ({ anyOf: [{ type: 'string', enum: APPROVALS }, schemaOf(approvalRules, definitions)] }),
+);
+
+const text = described((value) => (typeof value === 'string' ? null : wrongType('a string', value)), {
+  type: 'string',
+});
+const names = listOf(text, 'an array of strings');
+
+const allowedTools = described(
+  (value, options) => {
+    if (Array.isArray(value)) return names(value, options);
+    return isObject(value) ? filter(value, options) : wrongType('one of an array of strings or object', value);
+  },
+  (definitions) => ({ anyOf: [schemaOf(names, definitions), schemaOf(filter, definitions)] }),
+);
+
+/** `mcp` (protocol §3.4). Whose tools they are is known to the policy that calls them: a label alone may do. */
+export class McpToolBody {
+  @IsString()
+  @MinLength(1)
+  readonly server_label!: string;
+
+  @IsOptional()
+  @IsString()
+  readonly server_url?: string | null;
+
+  @IsOptional()
+  @IsString()
+  readonly connector_id?: string | null;
+
+  @IsOptional()
+  @IsString()
+  readonly tunnel_id?: string | null;
+
+  @IsOptional()
+  @IsString()
+  readonly server_description?: string | null;
+
+  @IsOptional()
+  @Satisfies(allowedTools)
+  readonly allowed_tools?: readonly string[] | object | null;
+
+  @IsOptional()
+  @Satisfies(requireApproval)
+  readonly require_approval?: string | object | null;
+
+  @IsOptional()
+  @IsBoolean()
+  readonly defer_loading?: boolean | null;
+}
+
+/** `mcp_approval_response` (protocol §3.1). */
+export class McpApprovalResponse extends AnyItem {
+  @IsString()
+  readonly approval_request_id!: string;
+
+  @IsBoolean()
+  readonly approve!: boolean;
+
+  @IsOptional()
+  @IsString()
+  readonly reason?: string | null;
+}
+
+/** `mcp_approval_request`, and `mcp_call` beside its result (protocol §3.1). */
+export class McpCallItem extends AnyItem {
+  @IsString()
+  readonly server_label!: string;
+
+  @IsString()
+  readonly name!: string;
+
+  @IsString()
+  readonly arguments!: string;
+
+  @IsOptional()
+  @IsString()
+  readonly approval_request_id?: string | null;
+}
+
+/** `mcp_list_tools` (protocol §3.1). */
+export class McpListItem extends AnyItem {
+  @IsString()
+  readonly server_label!: string;
+
+  @IsArray()
+  readonly tools!: readonly unknown[];
+}
