@@ -45,20 +45,52 @@ export class Sources {
 /** The sources of a context, by what stands in their marks. */
 export function sourcesIn(context: readonly Item[]): ReadonlyMap<string, Source> {
   const sources = new Map<string, Source>();
-  for (const { type, call_id: id, output } of context) {
+  let objectsLeft = MOST_OBJECTS;
+  for (const item of context) {
+    const { type, call_id: id, output } = item;
     if (type !== 'function_call_output' || typeof id !== 'string' || !CALL.test(id)) continue;
-    const value = typeof output === 'string' ? parseJson(output) : undefined;
-    for (const each of objectsIn(isObject(value) ? value.results : undefined)) {
-      const { mark, url, title, file_id: fileId, filename } = each;
-      if (typeof mark !== 'string') continue;
-      const name = mark.slice(1, -1);
-      if (typeof url === 'string') sources.set(name, { type: 'url_citation', url, title: textOf(title, '') });
-      else if (typeof fileId === 'string') {
-        sources.set(name, { type: 'file_citation', file_id: fileId, filename: textOf(filename, '') });
-      }
+    if (typeof output !== 'string' || output.length > LONGEST_OUTPUT) continue;
+    const known = listed.get(item);
+    objectsLeft -= known === undefined ? countObjects(output, objectsLeft) : 0;
+    if (objectsLeft < 0) break;
+    const own = known ?? readSources(output);
+    listed.set(item, own);
+    for (const [name, source] of own) sources.set(name, source);
+  }
+  return sources;
+}
+
+/** Characters of an output that may list sources: those of the service are shorter. */
+const LONGEST_OUTPUT = 2_000_000;
+
+/** Objects and lists in all outputs of a context that are read: a client may send texts that would take seconds to parse. */
+const MOST_OBJECTS = 200_000;
+
+/** What outputs list: the passes of a turn, and turns that share a context, read each once. */
+const listed = new WeakMap<Item, ReadonlyMap<string, Source>>();
+
+function readSources(output: string): ReadonlyMap<string, Source> {
+  const sources = new Map<string, Source>();
+  const value = parseJson(output);
+  for (const each of objectsIn(isObject(value) ? value.results : undefined)) {
+    const { mark, url, title, file_id: fileId, filename } = each;
+    if (typeof mark !== 'string') continue;
+    const name = mark.slice(1, -1);
+    if (typeof url === 'string') sources.set(name, { type: 'url_citation', url, title: textOf(title, '') });
+    else if (typeof fileId === 'string') {
+      sources.set(name, { type: 'file_citation', file_id: fileId, filename: textOf(filename, '') });
     }
   }
   return sources;
+}
+
+/** At most how many objects and lists a JSON text has; it is not counted far beyond `most`. */
+function countObjects(text: string, most: number): number {
+  let count = 0;
+  for (const opening of ['{', '[']) {
+    for (let at = text.indexOf(opening); at !== -1 && count <= most; at = text.indexOf(opening, at + 1)) count += 1;
+  }
+  return count;
 }
 
 /** The annotation of a text that cites a source. */

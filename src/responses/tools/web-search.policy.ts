@@ -14,6 +14,7 @@ const CONTEXT_SIZES: ReadonlySet<unknown> = new Set(['low', 'medium', 'high']);
 const BUDGETS: ReadonlySet<unknown> = new Set(['default', 'unlimited']);
 const CONTENT_TYPES: ReadonlySet<unknown> = new Set(['text', 'image']);
 const MOST_DOMAINS = 100;
+const LONGEST_PLACE = 256;
 const DOMAIN =
   /^(?=.{1,253}$)[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?(?:\.[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?)*$/u;
 
@@ -58,6 +59,11 @@ function checkTool(tool: WebSearchParam, place: string): void {
   if (!isBudget) refuse('return_token_budget', "expected 'default', 'unlimited', or a number of tokens");
   if (isLive != null && typeof isLive !== 'boolean') refuse('external_web_access', 'expected a boolean');
   if (location != null && !isObject(location)) refuse('user_location', 'expected an object');
+  for (const name of ['city', 'country', 'region', 'timezone'] as const) {
+    const place: unknown = location?.[name];
+    if (place != null && (typeof place !== 'string' || place.length > LONGEST_PLACE))
+      refuse(`user_location.${name}`, `expected a string of at most ${LONGEST_PLACE} characters`);
+  }
   const isTypes = types == null || (Array.isArray(types) && types.every((type) => CONTENT_TYPES.has(type)));
   if (!isTypes) refuse('search_content_types', "expected a list of 'text' and 'image'");
   if (filters == null) return;
