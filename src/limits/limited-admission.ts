@@ -152,7 +152,9 @@ export class LimitedAdmission extends Admission {
       release: (usage, status) => {
         this.counters.settle(key, { places: -places });
         const hasEnded = status !== 'refused' && status !== 'disconnected';
-        if (receipt !== undefined && hasEnded && usage !== null) this.settle(toReceipt(receipt), usage.total_tokens);
+        if (receipt === undefined || !hasEnded) return;
+        const reserved = toReceipt(receipt);
+        this.settle(reserved, usage?.total_tokens ?? reserved.inputTokens);
       },
     };
   }

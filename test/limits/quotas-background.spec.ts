@@ -78,6 +78,16 @@ describe.each(STATES)('limits of background turns in $state', ({ open }) => {
       await untilLeft((tokens) => tokens === 300);
     });
 
+    it('are given back, but for its input, when its model fails', async () => {
+      service.provider.play(async function* () {
+        yield* [];
+        throw new Error('the upstream is down');
+      });
+      const { id } = await createInBackground(service, { max_output_tokens: 800 });
+      expect(await whenEnded(service, id)).toMatchObject({ status: 'failed', usage: null });
+      await untilLeft((tokens) => tokens > 900);
+    });
+
     it('are given back when it is cancelled before it runs', async () => {
       const held = new HeldTurns(service.provider).hold(1);
       await createInBackground(service, { input: 'running' });

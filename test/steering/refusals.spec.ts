@@ -31,6 +31,7 @@ describe('a steer is refused', () => {
       'response_not_found',
     ],
     ['without a response', () => ({ input: 'x' }), 'response_not_found'],
+    ['for what is no id', () => ({ previous_response_id: { toString: 1 }, input: 'x' }), 'response_not_found'],
     ['without input', (id) => ({ previous_response_id: id }), 'invalid_input'],
     ['with an empty text', (id) => ({ previous_response_id: id, input: '' }), 'invalid_input'],
     ['without messages', (id) => ({ previous_response_id: id, input: [] }), 'invalid_input'],

@@ -60,29 +60,31 @@ export class BackgroundResponses {
         await this.sessions.refuseWhenFull(caller.tenant, session.id, session.param);
       const { BACKGROUND_MAX_QUEUED: total, BACKGROUND_MAX_QUEUED_PER_TENANT: perTenant } = this.environment;
       admitted = await this.count(asked, resolved.question, client);
-      const assembler = this.assemblers.make(admitted, 'events and notes');
-      assembler.queue();
-      const background = { admitted, transport, jobId: randomUUID(), begunAt: turn.startedAt };
-      const record = {
-        response: assembler.queued(),
-        input: resolved.input,
-        parentId: resolved.parent?.responseId ?? null,
-        inherited: resolved.parent?.transcript.items ?? [],
-        sessionId: resolved.sessionId,
-        sessionLimit: settings.store ? this.sessions.limitOf(asked) : undefined,
-        turn: await writeTurn(background, this.seals),
-        isStream: transport === 'sse',
-        opening: { firstEvent: 0, firstNote: 0, events: assembler.takeEvents(), notes: assembler.takeNotes() },
-        job: toJob(background),
-      };
+      let response: ResponseObject;
       try {
+        const assembler = this.assemblers.make(admitted, 'events and notes');
+        assembler.queue();
+        const background = { admitted, transport, jobId: randomUUID(), begunAt: turn.startedAt };
+        response = assembler.queued();
+        const record = {
+          response,
+          input: resolved.input,
+          parentId: resolved.parent?.responseId ?? null,
+          inherited: resolved.parent?.transcript.items ?? [],
+          sessionId: resolved.sessionId,
+          sessionLimit: settings.store ? this.sessions.limitOf(asked) : undefined,
+          turn: await writeTurn(background, this.seals),
+          isStream: transport === 'sse',
+          opening: { firstEvent: 0, firstNote: 0, events: assembler.takeEvents(), notes: assembler.takeNotes() },
+          job: toJob(background),
+        };
         await this.runs.create(caller.tenant, record, { total, perTenant });
       } catch (error) {
         await this.admission.dequeue?.(admitted, null);
         throw error;
       }
       this.observers.begun(() => turn.begun);
-      return record.response;
+      return response;
     } catch (error) {
       const refusal = this.failures.toRefusal(error, admitted);
       this.observers.refused(admitted.caller, refusal);

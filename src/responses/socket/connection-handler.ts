@@ -86,7 +86,12 @@ export class ConnectionHandler {
     try {
       const frame = readFrame(data, isBinary, this.dependencies.reader);
       if (isPromise(frame)) {
-        return frame.then((value) => this.accept(value, data)).catch((error: unknown) => this.answer(error));
+        return frame
+          .then((value) => {
+            // The client may have left meanwhile, and what the connection carries has ended.
+            if (this.connection.isOpen) this.accept(value, data);
+          })
+          .catch((error: unknown) => this.answer(error));
       }
       this.accept(frame, data);
     } catch (error) {

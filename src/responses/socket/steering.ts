@@ -135,7 +135,7 @@ export class Steering {
    * wait for it. A warm-up takes none.
    */
   waitingFor(streamId: string | undefined, request: Request): readonly Steer[] {
-    const target = this.targets.get(String(request.previous_response_id));
+    const target = this.targetOf(request.previous_response_id);
     if (target === undefined || target.turn !== null || target.streamId !== streamId) return [];
     return isWarmUp(request) ? [] : target.steers;
   }
@@ -207,7 +207,7 @@ export class Steering {
   }
 
   private runningOf(id: unknown): (Target & { readonly turn: SteerableTurn }) | undefined {
-    const target = typeof id === 'string' ? this.targets.get(id) : undefined;
+    const target = this.targetOf(id);
     return target?.turn == null ? undefined : (target as Target & { readonly turn: SteerableTurn });
   }
 
@@ -219,7 +219,12 @@ export class Steering {
 
   /** The lane of a response that is known here: it runs, has steers, or has ended lately. */
   private placeOf(id: unknown): { readonly streamId: string | undefined } | undefined {
-    return this.targets.get(String(id)) ?? this.ended.find(id);
+    return this.targetOf(id) ?? this.ended.find(id);
+  }
+
+  /** A client may send anything as an id. */
+  private targetOf(id: unknown): Target | undefined {
+    return typeof id === 'string' ? this.targets.get(id) : undefined;
   }
 
   /** What becomes of the steers of a response that ends. */

@@ -88,10 +88,11 @@ export class Entrance {
     const { attempts, toolRuns, ending, isUsageStored } = turn;
     this.runningTurns.end(turn);
     void turn.releaseLock();
-    // Who goes on with a background turn counts the tokens so far too.
     if (lease !== null) {
       if (ending.status === 'refused') this.tell(turn, lease.headers);
-      this.release(lease, goesOn(turn) ? null : ending.usage, ending.status);
+      // Who goes on with a background turn counts the tokens so far too.
+      if (goesOn(turn)) this.release(lease, null, 'disconnected');
+      else this.release(lease, ending.usage, ending.status);
     }
     // Who ends a background response reports its end, which may be another process.
     if (turn.run !== null && !turn.hasEnded) return;
