@@ -61,6 +61,15 @@ const RESUMPTION = {
   maxReconnectionDelay: 2000,
 };
 
+/** Reconnections of the streams of a connection since its last request that come when the server asks for them; later ones wait longer and longer, ms. */
+const SOON = 4;
+const LONGEST_WAIT_MS = 30_000;
+
+/** How often the streams of a connection were opened again since its last request: a server may ask for it at once, and for ever. */
+interface Reconnections {
+  count: number;
+}
+
 /** Ends the streams of a request. One for all: to make an error for each, with its stack, takes as long as to send a call. */
 const OVER = new Error('The request is over.');
 
@@ -75,6 +84,7 @@ export class Connection {
     private readonly client: Client,
     private readonly transport: StreamableHTTPClientTransport | OlderTransport,
     private readonly clock: Clock,
+    private readonly reconnections: Reconnections,
   ) {
     client.onclose = () => {
       this.hasEnded = true;
@@ -91,27 +101,29 @@ export class Connection {
   static async open(settings: ConnectionSettings, clock: Clock, signal: AbortSignal): Promise<Connection> {
     const { transport } = settings;
     if (transport !== 'sse') {
+      const reconnections = { count: 0 };
       try {
-        return await this.connect(settings, clock, signal, streamable(settings, clock));
+        return await this.connect(clock, signal, streamable(settings, clock, reconnections), settings, reconnections);
       } catch (error) {
         if (transport !== 'auto' || !isOfOlderServer(error)) throw error;
       }
     }
-    return this.connect(settings, clock, signal, olderSse(settings));
+    return this.connect(clock, signal, olderSse(settings), settings);
   }
 
   private static async connect(
-    settings: ConnectionSettings,
     clock: Clock,
     signal: AbortSignal,
     transport: StreamableHTTPClientTransport | OlderTransport,
+    { onListChanged: onChanged }: ConnectionSettings,
+    reconnections: Reconnections = { count: 0 },
   ): Promise<Connection> {
     const client = new Client(
       { name: 'antiphon', version: readVersion() },
       {
         versionNegotiation: { mode: 'auto' },
         listMaxPages: MOST_PAGES,
-        listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: settings.onListChanged } },
+        listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged } },
         // The model reads results as they are; a schema of the server must not cost this process time.
         jsonSchemaValidator: {
           getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined }),
@@ -123,7 +135,7 @@ export class Connection {
     signal.addEventListener('abort', abort, { once: true });
     try {
       await client.connect(transport, { signal, timeout: NO_LIMIT_MS });
-      return new Connection(client, transport, clock);
+      return new Connection(client, transport, clock, reconnections);
     } catch (error) {
       await transport.close().catch(() => undefined);
       signal.throwIfAborted();
@@ -173,6 +185,7 @@ export class Connection {
   /** Sends a request in a scope of its own: when it is over, so are its streams. `kept`: 0 to bound all its answers together. */
   private async send<T>(request: () => Promise<T>, kept: 0 | null = null): Promise<T> {
     const streams = new AbortController();
+    this.reconnections.count = 0;
     const failed = Promise.withResolvers<never>();
     const scope: RequestScope = { signal: streams.signal, kept, fail: (failure) => failed.reject(failure) };
     const hasSession =
@@ -193,12 +206,19 @@ export class Connection {
   }
 }
 
-function streamable(settings: ConnectionSettings, clock: Clock): StreamableHTTPClientTransport {
+function streamable(
+  settings: ConnectionSettings,
+  clock: Clock,
+  reconnections: Reconnections,
+): StreamableHTTPClientTransport {
   return new StreamableHTTPClientTransport(settings.url, {
     ...optionsOf(settings),
     reconnectionOptions: RESUMPTION,
     reconnectionScheduler: (reconnect, delayMs) => {
-      const timer = clock.schedule(delayMs, reconnect);
+      reconnections.count += 1;
+      const waits = reconnections.count - SOON;
+      const leastMs = waits <= 0 ? 0 : Math.min(RESUMPTION.initialReconnectionDelay * 2 ** waits, LONGEST_WAIT_MS);
+      const timer = clock.schedule(Math.max(delayMs, leastMs), reconnect);
       return () => timer.cancel();
     },
   });

@@ -89,6 +89,14 @@ describe('a request with many MCP tools', () => {
     expect(itemsOf(await asked, 'mcp_list_tools')).toHaveLength(SERVERS);
   });
 
+  it('counts the tokens of a request before a server is asked, also where it chooses a tool of it', async () => {
+    const choice = { type: 'mcp', server_label: 'dice0' } as const;
+    const body = { model: 'm', input: 'Go.', tools: [toTool('dice0')], tool_choice: choice };
+    const { input_tokens: counted } = await service.client().responses.inputTokens.count(body as never);
+    expect(counted).toBeGreaterThan(0);
+    expect(dice.requests).toEqual([]);
+  });
+
   it('runs no more calls than max_tool_calls, of servers and searches together', async () => {
     model()
       .reply(...call('dice0__roll', {}), ...search('tide'))

@@ -34,6 +34,29 @@ describe('connections', () => {
     expect(both.fake.count('tools/call')).toBe(1);
   });
 
+  it('asks less and less often for a stream that a server ends at once and wants to be asked for again', async () => {
+    await using both = await startBoth();
+    let listened = 0;
+    both.fake.listening = (answer) => {
+      listened += 1;
+      answer.writeHead(200, { 'content-type': 'text/event-stream' }).end(`id: ${listened}\nretry: 0\ndata:\n\n`);
+      return true;
+    };
+    await both.server.list(calm);
+    const soon = (): Promise<unknown> => new Promise((resolve) => setImmediate(resolve));
+    // As often as the server asks for, and then after 400 ms, 800 ms, 1.6 s …
+    const waitsMs = [1, 1, 1, 1, 400, 800, 1600];
+    for (const [index, waitMs] of waitsMs.entries()) {
+      while (listened <= index) await soon();
+      const before = both.mcp.clock.now();
+      while (listened === index + 1) {
+        both.mcp.clock.advance(1);
+        await soon();
+      }
+      if (waitMs > 1) expect(both.mcp.clock.now() - before).toBeGreaterThanOrEqual(waitMs);
+    }
+  });
+
   it('ends a call whose stream ends without an answer', async () => {
     await using both = await startBoth();
     await both.server.list(calm);

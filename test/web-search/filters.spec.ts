@@ -84,6 +84,9 @@ describe('the members of web_search', () => {
     [{ user_location: 'Graz' }, 'tools[0].user_location'],
     [{ return_token_budget: 0 }, 'tools[0].return_token_budget'],
     [{ search_content_types: ['video'] }, 'tools[0].search_content_types'],
+    [{ filters: { allowed_domain: ['example.com'] } }, 'tools[0].filters.allowed_domain'],
+    [{ user_location: { city: { toString: 1 } } }, 'tools[0].user_location.city'],
+    [{ user_location: { timezone: 'x'.repeat(300) } }, 'tools[0].user_location.timezone'],
   ])('is refused with %j', async (members, param) => {
     const run = JSON_TRANSPORT.run(service, { ...BODY, tools: [{ type: 'web_search', ...members }] });
     const refusal = await run.then(
@@ -91,5 +94,13 @@ describe('the members of web_search', () => {
       (error: unknown) => error as Refusal,
     );
     expect(refusal).toMatchObject({ status: 400, body: { error: { param, code: 'invalid_value' } } });
+  });
+
+  it('are those of one tool: another one that says the same is no fault, one that differs is refused', async () => {
+    const run = (...tools: readonly object[]) => JSON_TRANSPORT.run(service, { ...BODY, tools });
+    const [tool, other] = [{ type: 'web_search' }, { type: 'web_search', filters: { blocked_domains: ['a.example'] } }];
+    service.provider.reply(...say('x'));
+    expect((await run(tool, tool)).response).toMatchObject({ status: 'completed' });
+    await expect(run(tool, other)).rejects.toMatchObject({ status: 400, body: { error: { param: 'tools[1]' } } });
   });
 });

@@ -1,8 +1,9 @@
 /** What requests say of MCP servers. */
-import { IsArray, IsBoolean, IsOptional, IsString, MinLength } from 'class-validator';
+import { IsArray, IsBoolean, IsObject, IsOptional, IsString, MinLength } from 'class-validator';
 
 import {
   type Check,
+  Closed,
   type DecoratedClass,
   described,
   isObject,
@@ -78,7 +79,11 @@ const allowedTools = described(
 );
 
 /** `mcp` (protocol §3.4). Whose tools they are is known to the policy that calls them: a label alone may do. */
+@Closed()
 export class McpToolBody {
+  @IsString()
+  readonly type!: string;
+
   @IsString()
   @MinLength(1)
   readonly server_label!: string;
@@ -98,6 +103,14 @@ export class McpToolBody {
   @IsOptional()
   @IsString()
   readonly server_description?: string | null;
+
+  @IsOptional()
+  @IsObject()
+  readonly headers?: object | null;
+
+  @IsOptional()
+  @IsString()
+  readonly authorization?: string | null;
 
   @IsOptional()
   @Satisfies(allowedTools)

@@ -175,6 +175,18 @@ describe('tools', () => {
   });
 });
 
+describe('an MCP tool', () => {
+  it('has no misspelt members', () => {
+    const tools = [{ ...docs, require_aproval: 'always' }];
+    const message = "Unknown parameter: 'tools[0].require_aproval'. Did you mean 'require_approval'?";
+    const refused = [400, 'unknown_parameter', 'tools[0].require_aproval', message];
+    expect(violationOf({ ...body, tools }, 'reject')).toEqual(refused);
+    expect(
+      violationOf({ ...body, tools: [{ ...docs, headers: { a: 'b' }, authorization: 'c' }] }, 'reject'),
+    ).toBeNull();
+  });
+});
+
 describe('tool_choice', () => {
   const namespace = { type: 'namespace', name: 'n', tools: [{ type: 'custom', name: 'inner' }] };
   const tools = [

@@ -34,11 +34,11 @@ export class McpFunctions {
   private readonly byName = new Map<string, McpFunction>();
 
   /**
-   * `labels`: the servers that the service calls; `injected`: those of them that the request does not name; `taken`: the names of the
-   * client's tools.
+   * `labels`: the servers that the service calls, with whether their tools are known; `injected`: those of them that the request does not
+   * name; `taken`: the names of the client's tools.
    */
   constructor(
-    private readonly labels: ReadonlySet<string>,
+    private readonly labels: ReadonlyMap<string, boolean>,
     functions: Iterable<McpFunction>,
     private readonly injected: readonly string[] = [],
     private readonly taken: ReadonlySet<unknown> = new Set(),
@@ -140,7 +140,9 @@ export class McpFunctions {
     const isNamed = ({ label: own, tool }: McpFunction): boolean =>
       own === label && (wanted == null || tool.name === wanted);
     const found = [...this.byName].filter(([, each]) => isNamed(each));
-    if (found.length > 0) return found.map(([name]) => ({ type: 'function', name }));
+    // A count of tokens lists no tools.
+    if (found.length > 0 || this.labels.get(String(label)) !== true)
+      return found.map(([name]) => ({ type: 'function', name }));
     const what = wanted == null ? 'no tools' : `no tool '${wanted}'`;
     throw ApiError.badRequest(`The MCP server '${label}' offers ${what} that could be chosen.`, 'tool_choice');
   }

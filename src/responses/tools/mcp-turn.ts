@@ -168,7 +168,8 @@ export class McpTurn implements TurnPolicy {
     });
     const injected = [...this.tools].flatMap(([label, { isInjected }]) => (isInjected === true ? [label] : []));
     const taken = new Set(objectsIn(others).map(({ name }) => name));
-    return new McpFunctions(new Set(this.tools.keys()), functions, injected, taken);
+    const labels = new Map([...this.tools.keys()].map((label) => [label, this.lists.has(label)]));
+    return new McpFunctions(labels, functions, injected, taken);
   }
 
   /** Whether the tools of a server are known: from a list that was just made, or from one of the context that is still good. */

@@ -66,7 +66,7 @@ function chooseFunctions(choice: ToolChoice, { named, isOffered, isFirst, hasToo
   if (!isFirst) return 'auto';
   const own = named(choice);
   if (own === undefined) return choice;
-  if (!isOffered) return 'auto';
+  if (!isOffered || own.length === 0) return 'auto';
   const [first, ...others] = own;
   if (others.length === 0) return first as unknown as ToolChoice;
   return { type: 'allowed_tools', mode: 'required', tools: [first, ...others] } as unknown as ToolChoice;

@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
+
 import { Injectable } from '@nestjs/common';
 
 import { Environment } from '../../config/index.js';
@@ -13,6 +15,7 @@ import { isWebSearch, webSearchToolsOf, webSearchTurn } from './web-search-turn.
 const CONTEXT_SIZES: ReadonlySet<unknown> = new Set(['low', 'medium', 'high']);
 const BUDGETS: ReadonlySet<unknown> = new Set(['default', 'unlimited']);
 const CONTENT_TYPES: ReadonlySet<unknown> = new Set(['text', 'image']);
+const DOMAIN_LISTS = ['allowed_domains', 'blocked_domains'] as const;
 const MOST_DOMAINS = 100;
 const LONGEST_PLACE = 256;
 const DOMAIN =
@@ -43,7 +46,12 @@ export class WebSearchPolicy extends PassPolicy {
 
   override check(turn: Turn, _input: readonly Item[]): void {
     if (!this.web.isOn) return;
-    for (const { tool, place } of webSearchToolsOf(turn)) checkTool(tool, place);
+    const [first, ...others] = webSearchToolsOf(turn);
+    if (first !== undefined) checkTool(first.tool, first.place);
+    const other = others.find(({ tool }) => !isDeepStrictEqual(tool, first?.tool));
+    if (other === undefined) return;
+    const message = `A request searches the web with one tool: '${other.place}' differs from '${first?.place}'.`;
+    throw ApiError.of('invalid_value', message, { param: other.place });
   }
 }
 
@@ -68,7 +76,10 @@ function checkTool(tool: WebSearchParam, place: string): void {
   if (!isTypes) refuse('search_content_types', "expected a list of 'text' and 'image'");
   if (filters == null) return;
   if (!isObject(filters)) refuse('filters', 'expected an object');
-  for (const name of ['allowed_domains', 'blocked_domains'] as const) {
+  // One that is misspelt would search the whole web.
+  const unknown = Object.keys(filters).find((name) => !DOMAIN_LISTS.includes(name as never));
+  if (unknown !== undefined) refuse(`filters.${unknown}`, `expected ${DOMAIN_LISTS.join(' or ')}`);
+  for (const name of DOMAIN_LISTS) {
     const domains: unknown = filters[name];
     if (domains == null) continue;
     const member = `filters.${name}`;
