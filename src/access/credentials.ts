@@ -129,12 +129,18 @@ function clientAddress(request: IncomingMessage, proxies: BlockList): string {
   const forwarded = String(request.headers['x-forwarded-for'] ?? '').split(',');
   let address = nearest;
   for (const hop of forwarded.reverse()) {
-    const before = plain(hop.trim());
+    const before = plain(withoutPort(hop.trim()));
     if (isIP(before) === 0) break;
     address = before;
     if (!isTrusted(before, proxies)) break;
   }
   return address;
+}
+
+/** An address as some proxies write it: IPv4 with a port, or IPv6 in brackets, with or without one. */
+function withoutPort(hop: string): string {
+  const { four, six } = /^(?:(?<four>[\d.]+):\d+|\[(?<six>[^\]]*)\](?::\d+)?)$/.exec(hop)?.groups ?? {};
+  return four ?? six ?? hop;
 }
 
 /** Where a connection comes from. */

@@ -175,6 +175,24 @@ describe(dropOldest.name, () => {
     );
   });
 
+  it('leaves as much where calls use an id again as where each has its own', async () => {
+    const rounds = (idOf: (round: number) => string): Item[] =>
+      Array.from({ length: 40 }, (_, round) => {
+        const call = { ...toItem({ kind: 'call', words: 20, place: 0 }, round), call_id: idOf(round) };
+        return [
+          { ...toItem({ kind: 'user', words: 20, place: 0 }, round), id: `user_${round}` },
+          call,
+          { type: 'function_call_output', id: `output_${round}`, call_id: idOf(round), output: 'done' },
+          { ...toItem({ kind: 'assistant', words: 20, place: 0 }, round), id: `said_${round}` },
+        ];
+      }).flat();
+    const fit = async (items: readonly Item[]) =>
+      (await dropOldest({ items, window: 1500, maxOutputTokens: null, ...countWith(0) }))?.map(({ id }) => id);
+    const own = await fit(rounds((round) => `call_${round}`));
+    expect(own?.length).toBeGreaterThan(20);
+    expect(await fit(rounds(() => 'call_1'))).toEqual(own);
+  });
+
   it('drops an asynchronous call whose output came late, which is a message then', async () => {
     const call: Item = { ...toItem({ kind: 'call', words: 9, place: 0 }, 0), async: true };
     const users = Array.from({ length: 20 }, (_, index) => toItem({ kind: 'user', words: 97, place: 0 }, index + 1));

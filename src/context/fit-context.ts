@@ -122,19 +122,44 @@ function roomForAnswer({ window, maxOutputTokens }: UnfittedContext): number {
  * reasoning.
  */
 export function validCuts(items: readonly Item[], from: number): readonly number[] {
-  const late = lateOutputs(items);
-  const pairOf = (item: Item): string | undefined => (late.has(item) ? undefined : callIdOf(item));
-  const last = new Map(items.map((item, index) => [pairOf(item), index]));
+  const rounds = roundsOf(items);
   const cuts: number[] = [];
   let reach = from;
   for (const [index, item] of items.entries()) {
     if (index < from) continue;
-    const callId = pairOf(item);
-    if (callId !== undefined) reach = Math.max(reach, last.get(callId) ?? index);
+    reach = Math.max(reach, rounds.get(item)?.end ?? from);
     const isLast = index === items.length - 1;
     if (reach <= index && item.type !== 'reasoning' && !isLast) cuts.push(index + 1);
   }
   return cuts;
+}
+
+/** A call with its outputs: the index of the last of them. */
+interface Round {
+  end: number;
+  hasCall: boolean;
+  hasOutput: boolean;
+}
+
+/** The round of each call and its outputs. Many programs use an id again for a later call. */
+function roundsOf(items: readonly Item[]): ReadonlyMap<Item, Round> {
+  const late = lateOutputs(items);
+  const rounds = new Map<Item, Round>();
+  const latest = new Map<string, Round>();
+  for (const [index, item] of items.entries()) {
+    const callId = late.has(item) ? undefined : callIdOf(item);
+    if (callId === undefined) continue;
+    const isOutput = item.type.endsWith('_output');
+    const known = latest.get(callId);
+    const isNext = !isOutput && known?.hasCall === true && known.hasOutput;
+    const round = known === undefined || isNext ? { end: index, hasCall: false, hasOutput: false } : known;
+    round.end = index;
+    round.hasCall ||= !isOutput;
+    round.hasOutput ||= isOutput;
+    latest.set(callId, round);
+    rounds.set(item, round);
+  }
+  return rounds;
 }
 
 /** Instructions of the program, and items that stay in effect. */

@@ -1,4 +1,5 @@
-import { IsIn, IsInt, IsOptional, IsString, Min } from 'class-validator';
+import { IsIn, IsInt, IsOptional, IsString, MaxLength, Min } from 'class-validator';
+import { LONGEST_MODEL } from '../protocol/index.js';
 
 import { type EmbeddingInput, MOST_EMBEDDING_INPUTS } from '../providers/index.js';
 import {
@@ -44,6 +45,7 @@ const input = described(
 @Closed()
 export class CreateEmbeddingsBody {
   @IsString()
+  @MaxLength(LONGEST_MODEL)
   readonly model!: string;
 
   @Satisfies(input)

@@ -2,6 +2,9 @@ import { randomFillSync } from 'node:crypto';
 
 import { v7 } from 'uuid';
 
+/** Characters of the name of a model: records of usage and metrics keep it. */
+export const LONGEST_MODEL = 1024;
+
 /** The kind of an id; the prefix is part of the id on the wire. */
 export type IdPrefix = 'resp' | 'msg' | 'rs' | 'fc' | 'fco' | 'ctc' | 'ctco' | 'call' | 'item' | 'req' | (string & {});
 

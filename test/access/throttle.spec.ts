@@ -77,6 +77,17 @@ describe('a client that guesses keys', () => {
     ]);
   });
 
+  it.each([
+    ['an address with a port', '203.0.113.1:5555', '203.0.113.2:5555'],
+    ['IPv6 in brackets', '[2001:db8::1]:5555', '[2001:db8::2]:5555'],
+    ['IPv6 in brackets without a port', '[2001:db8::1]', '[2001:db8::2]'],
+  ])('is told from others by what its proxy writes: %s', async (_, guesser, other) => {
+    await start({ TRUSTED_PROXIES: '127.0.0.1' });
+    await guess(3, guesser);
+    expect((await ask('red-key', guesser.replace('5555', '6666'))).status).toBe(429);
+    expect((await ask('red-key', other)).status).toBe(200);
+  });
+
   it('is named in one line of the log, without what it guessed', async () => {
     await start();
     using log = CollectedLog.begin();

@@ -74,6 +74,11 @@ const CASES: readonly (readonly [what: string, data: readonly StreamData[], outp
     [message(CITED, OTHER)],
   ],
   ['a citation', [...PIECES, chunk({ annotations: [CITATION] })], [message(CITED)]],
+  [
+    'a citation whose places are no numbers of characters',
+    [...PIECES, chunk({ annotations: [{ ...OTHER, start_index: 'abc', end_index: -1 }] })],
+    [message(OTHER)],
+  ],
   ['a citation in the form of the Responses API', [...PIECES, chunk({ annotations: [CITED] })], [message(CITED)]],
   [
     'a citation that comes again, and a new one',

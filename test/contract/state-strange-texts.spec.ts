@@ -144,7 +144,7 @@ describe.each(EVERY_STATE)('in $state', ({ open }) => {
   });
 
   it('long texts are found as well', async () => {
-    const model = 'm'.repeat(20_000);
+    const model = 'm'.repeat(1024);
     const metadata = { ['k'.repeat(64)]: 'v'.repeat(512) };
     const { id } = await service.api.create({
       model,
@@ -153,9 +153,9 @@ describe.each(EVERY_STATE)('in $state', ({ open }) => {
     });
     expect((await service.api.get(`responses/${id}`)).body).toMatchObject({ model, metadata });
     expect(await service.api.idsOf(`responses?metadata[${'k'.repeat(64)}]=${'v'.repeat(512)}`)).toEqual([id]);
-    expect(await service.api.idsOf(`responses?model=${'m'.repeat(10_000)}`)).toEqual([]);
+    expect(await service.api.idsOf(`responses?model=${'m'.repeat(1023)}`)).toEqual([]);
     await service.api.create({ input: [{ type: 'item_reference', id: 'i'.repeat(256) }] });
-    const big = await service.api.create({ model: 'm'.repeat(10_000) });
-    expect(await service.api.idsOf(`responses?model=${'m'.repeat(10_000)}`)).toEqual([big.id]);
+    const other = await service.api.create({ model: `${'m'.repeat(1023)}n` });
+    expect(await service.api.idsOf(`responses?model=${'m'.repeat(1023)}n`)).toEqual([other.id]);
   });
 });

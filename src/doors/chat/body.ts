@@ -9,8 +9,10 @@ import {
   IsOptional,
   IsString,
   Max,
+  MaxLength,
   Min,
 } from 'class-validator';
+import { LONGEST_MODEL } from '../../protocol/index.js';
 
 import { metadata } from '../../responses/index.js';
 import {
@@ -103,6 +105,7 @@ const stop = stringOr({
  */
 export class ChatCompletionBody {
   @IsString()
+  @MaxLength(LONGEST_MODEL)
   readonly model!: string;
 
   @Satisfies(messages)

@@ -11,9 +11,11 @@ import {
   IsString,
   Matches,
   Max,
+  MaxLength,
   Min,
   MinLength,
 } from 'class-validator';
+import { LONGEST_MODEL } from '../../protocol/index.js';
 
 import { described, isObject, listOf, nested, Satisfies, schemaOf, unionBy } from '../../validation/index.js';
 import { message, texts } from './message-blocks.js';
@@ -128,6 +130,7 @@ class AnthropicMetadata {
 /** The body of `POST /messages/count_tokens`. */
 export class CountTokensBody {
   @IsString()
+  @MaxLength(LONGEST_MODEL)
   readonly model!: string;
 
   @IsArray()

@@ -11,6 +11,7 @@ import {
   MaxLength,
   Min,
 } from 'class-validator';
+import { LONGEST_MODEL } from '../../protocol/index.js';
 
 import {
   belowMinimum,
@@ -91,6 +92,7 @@ const outputLimit = described(
 /** The only required member. A separate class, because its violations are reported first. */
 export class ModelMember {
   @IsString()
+  @MaxLength(LONGEST_MODEL)
   readonly model!: string;
 }
 

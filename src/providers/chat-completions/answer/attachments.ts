@@ -102,7 +102,13 @@ function toAnnotation(annotation: Members): Annotation | undefined {
   const { type, url_citation: nested } = annotation;
   const { url, title, start_index: start, end_index: end } = isObject(nested) ? nested : annotation;
   if (type !== 'url_citation' || typeof url !== 'string') return undefined;
-  return { type, url, title: textOrEmpty(title), start_index: Number(start ?? 0), end_index: Number(end ?? 0) };
+  return { type, url, title: textOrEmpty(title), start_index: placeOf(start), end_index: placeOf(end) };
+}
+
+/** A place in a text; 0 for what is none. */
+function placeOf(value: unknown): number {
+  const place = Number(value ?? 0);
+  return Number.isSafeInteger(place) && place >= 0 ? place : 0;
 }
 
 /** The address of an image, which has its data if it is a `data:` URL. */

@@ -169,8 +169,9 @@ export class CallCollector {
     const known = isSame ? call : this.made(piece);
     // Some upstreams give each piece a new id, some give every call the same index. A new id begins a new call only with a name,
     // behind complete arguments, or behind a call that still awaits its name: the first of several pieces has that.
-    const isEnded = !call.hasName || (json !== '' && (call.isWhole || call.isPlaceholder));
-    const meant = known ?? (name !== '' || isEnded ? undefined : call);
+    // To know whether arguments are whole takes reading all of them, and is seldom needed.
+    const isEnded = (): boolean => !call.hasName || (json !== '' && (call.isWhole || call.isPlaceholder));
+    const meant = known ?? (name !== '' || isEnded() ? undefined : call);
     if (meant === undefined) return undefined;
     if (place?.met.has(meant) === true) {
       const isContinued = id === '' ? name === '' : id === meant.upstreamId && !meant.isWhole;
