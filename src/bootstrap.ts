@@ -28,6 +28,7 @@ import { IdGenerator } from './protocol/index.js';
 import { ProviderRegistry } from './providers/index.js';
 import { SocketAdapter } from './responses/socket/index.js';
 import { requireSpanExporter } from './tracing/index.js';
+import { Clock } from './time/index.js';
 
 /** What an application does with its process. */
 export interface ProcessOptions {
@@ -104,7 +105,7 @@ export async function configureApp(
   });
   app.get<HttpMetrics | null>(HttpMetrics)?.observe(fastify);
   readJsonBodies(app, environment);
-  answerBrokenRequests(app.getHttpServer(), environment.REQUEST_TIMEOUT_MS, ids);
+  answerBrokenRequests(app.getHttpServer(), environment.REQUEST_TIMEOUT_MS, { ids, clock: app.get(Clock) });
   if (environment.CORS_ORIGINS.length > 0) {
     const any = environment.CORS_ORIGINS.includes('*');
     app.enableCors({

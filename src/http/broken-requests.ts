@@ -2,6 +2,7 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
 import { ApiError, type IdGenerator } from '../protocol/index.js';
+import type { Clock } from '../time/index.js';
 import { logRefusal } from './log-refusal.js';
 import { openAiHeaders } from './openai-headers.js';
 import { isAnswering, trackAnswers } from './pending-answers.js';
@@ -25,7 +26,11 @@ const TLS_HANDSHAKE = [0x16, 0x03];
  * Limits the time for receiving a request, and answers incomplete and malformed requests with an OpenAI error body.
  * Requests with an unknown `Expect` are handed on: checkHead() refuses them like any other.
  */
-export function answerBrokenRequests(server: Server, requestTimeoutMs: number, ids: IdGenerator): void {
+export function answerBrokenRequests(
+  server: Server,
+  requestTimeoutMs: number,
+  { ids, clock }: { readonly ids: IdGenerator; readonly clock: Clock },
+): void {
   server.requestTimeout = requestTimeoutMs;
   server.headersTimeout = requestTimeoutMs;
   trackAnswers(server);
@@ -40,7 +45,7 @@ export function answerBrokenRequests(server: Server, requestTimeoutMs: number, i
     const requestId = ids.next('req');
     // A client that leaves in the middle of a request was not refused anything.
     if (error.code !== 'HPE_INVALID_EOF_STATE') logRefusal(() => describeBroken(error), refusal, requestId);
-    answerRaw(socket, refusal, openAiHeaders(requestId));
+    answerRaw(socket, refusal, openAiHeaders(requestId), clock);
   });
 }
 

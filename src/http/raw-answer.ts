@@ -2,9 +2,21 @@ import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 
 import type { ApiError } from '../protocol/index.js';
+import type { Clock } from '../time/index.js';
 
-/** Writes an HTTP error and closes the connection, where no response object exists (protocol §7). */
-export function answerRaw(stream: Duplex, error: ApiError, headers: Readonly<Record<string, string>> = {}): void {
+/** How long a client may take to read its error, ms. */
+const LINGER_MS = 1000;
+
+/**
+ * Writes an HTTP error and closes the connection, where no response object exists (protocol §7). What the client still sends is thrown away:
+ * nobody would see its end among bytes that are not read, and the connection would stay.
+ */
+export function answerRaw(
+  stream: Duplex,
+  error: ApiError,
+  headers: Readonly<Record<string, string>>,
+  clock: Clock,
+): void {
   const body = JSON.stringify(error.toBody());
   const all = Object.entries({
     ...error.headers,
@@ -15,4 +27,7 @@ export function answerRaw(stream: Duplex, error: ApiError, headers: Readonly<Rec
   });
   const lines = all.map(([name, value]) => `${name}: ${value}`);
   stream.end([`HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? ''}`, ...lines, '', body].join('\r\n'));
+  stream.resume();
+  const timer = clock.schedule(LINGER_MS, () => stream.destroy());
+  stream.once('close', () => timer.cancel());
 }

@@ -29,6 +29,9 @@ const LONGEST_NAME = 128;
 /** Tools of a list that are kept. */
 const MOST_TOOLS = 2000;
 
+/** Levels of the content of an error: it is written and checked level by level. */
+const DEEPEST = 500;
+
 /** What a CalledServer consists of. */
 export interface CalledServerParts {
   readonly label: string;
@@ -109,6 +112,8 @@ export class CalledServer implements McpServer {
           onProgress?.(this.withoutSecrets(progress) as McpProgress);
         });
         if (result.isError !== true) return { output: this.withoutSecrets(toOutput(result)) as string };
+        if (isDeeper(result.content, DEEPEST))
+          throw new McpFailure('protocol', 'The answer of the server is nested too deeply.');
         return { error: { type: 'mcp_tool_execution_error', content: this.withoutSecrets(result.content) } };
       });
     } catch (error) {
@@ -193,6 +198,12 @@ export class CalledServer implements McpServer {
   private get secrets(): readonly string[] {
     return this.parts.secrets().filter(({ length }) => length >= SHORTEST_SECRET);
   }
+}
+
+/** Whether a value has more levels. */
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((each) => isDeeper(each, levels - 1));
 }
 
 function toInfo({ name, description, inputSchema, annotations }: Tool): McpToolInfo {

@@ -53,14 +53,16 @@ describe('servers that misbehave', () => {
     expect(await both.server.call('echo', {}, { signal: calm })).toEqual({ output: '{}' });
   });
 
-  it('fails a call whose result is nested too deeply to be written', async () => {
+  it.each([
+    ['result', 20_000, (deep: string) => `{"content":[],"structuredContent":${deep}}`],
+    ['error', 2500, (deep: string) => `{"content":[{"type":"text","text":"no","_meta":${deep}}],"isError":true}`],
+  ])('fails a call whose %s is nested too deeply to be written', async (_name, levels, toResult) => {
     await using both = await startBoth();
     await both.server.list(calm);
-    const levels = 20_000;
     const deep = `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
     both.fake.behaviour = ({ message }, answer) => {
       if (message.method !== 'tools/call') return false;
-      const result = `{"content":[],"structuredContent":${deep}}`;
+      const result = toResult(deep);
       answer.writeHead(200, json).end(`{"jsonrpc":"2.0","id":${JSON.stringify(message.id)},"result":${result}}`);
       return true;
     };

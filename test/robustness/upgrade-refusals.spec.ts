@@ -1,12 +1,15 @@
+import { promisify } from 'node:util';
+
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { ConnectionRegistry } from '../../src/connections/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { type Handshake, handshakeOf, RawSocketClient } from '../support/connection-raw.js';
 import { ConnectionTracker } from '../support/connection-tracker.js';
+import { until } from '../support/held-bodies.js';
 import { findErrorFault } from '../support/raw-checks.js';
 import { type RawAnswer, RawClient } from '../support/raw-client.js';
-import { exchange } from '../support/raw-socket.js';
+import { exchange, openSocket } from '../support/raw-socket.js';
 import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
@@ -56,6 +59,21 @@ describe('an upgrade of a stranger', () => {
   afterAll(() => service.close());
 
   const challenge = { 'www-authenticate': 'Bearer' };
+
+  it.each([
+    ['without a key', PATHS[0]],
+    ['on another path', '/elsewhere'],
+  ])('leaves no connection behind, whatever the client sends after it: %s', async (_, path) => {
+    const server = service.app.getHttpServer();
+    const count = promisify(server.getConnections.bind(server));
+    const before = await count();
+    for (let attempt = 0; attempt < 20; attempt += 1) {
+      const socket = await openSocket(service.port);
+      socket.write(Buffer.concat([Buffer.from(handshakeOf({ path })), Buffer.alloc(200_000)]));
+      socket.destroySoon();
+    }
+    await until(async () => (await count()) <= before);
+  });
 
   it.each(PATHS)('is refused without a key: %s', async (path) => {
     const { text } = await expectRefused({ path }, { status: 401, code: null, headers: challenge });

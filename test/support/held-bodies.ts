@@ -11,9 +11,9 @@ export function heldBy({ app }: Pick<Service, 'app'>): number {
 }
 
 /** Waits for what happens in the service. Throws when the test is over. */
-export async function until(condition: () => boolean): Promise<void> {
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   const { currentTestName } = expect.getState();
-  while (!condition()) {
+  while (!(await condition())) {
     if (expect.getState().currentTestName !== currentTestName) throw new Error('the test is over');
     await new Promise((resolve) => setImmediate(resolve));
   }

@@ -19,7 +19,7 @@ import {
   toApiError,
 } from '../../http/index.js';
 import { ApiError, IdGenerator, REASONING_INCLUDED } from '../../protocol/index.js';
-import { andThen, isPromise, type MaybePromise } from '../../time/index.js';
+import { andThen, Clock, isPromise, type MaybePromise } from '../../time/index.js';
 import { SocketTokens, SUBPROTOCOL, TOKEN_PREFIX } from '../../socket-tokens/index.js';
 import { CountedReasoning } from '../turn/counted-reasoning.js';
 import { ConnectionHandlers } from './connection-handlers.js';
@@ -47,6 +47,7 @@ export class SocketHandshake {
     private readonly ids: IdGenerator,
     private readonly routes: ApiRoutes,
     private readonly reasoning: CountedReasoning,
+    private readonly clock: Clock,
   ) {}
 
   /** The WebSocket server of this service's paths; upgrades are passed to it. */
@@ -137,10 +138,8 @@ export class SocketHandshake {
     const error = toApiError(thrown, requestId);
     if (error.status >= 500 && error !== thrown) this.logger.error(`upgrade ${requestId} failed`, thrown);
     else logRefusal(() => `upgrade ${describeTarget(request)}`, error, requestId);
-    answerRaw(stream, error, {
-      ...(error.status === 426 ? { upgrade: 'websocket' } : {}),
-      ...openAiHeaders(requestId),
-    });
+    const headers = { ...(error.status === 426 ? { upgrade: 'websocket' } : {}), ...openAiHeaders(requestId) };
+    answerRaw(stream, error, headers, this.clock);
   }
 
   /** Throws ApiError 426, after which clients with a WebSocket mode fall back to HTTP. */
