@@ -5,7 +5,7 @@ import type { Read, ReadTask, RobotsTask } from './document-thread.js';
 /** A thread without work ends after this time, ms. */
 const IDLE_MS = 30_000;
 
-/** Documents that wait, of all owners. */
+/** Documents that wait, of all owners. One of them may have as many as there are free places: half of all when it is alone, and others always find some. */
 const MOST_WAITING = 256;
 
 /** How often the memory of a thread is looked at, ms: its limits do not count buffers, which a small file can fill. */
@@ -20,6 +20,15 @@ export class TooManyDocumentsError extends Error {
 
   constructor() {
     super('Too many documents wait to be read. Try again later.');
+  }
+}
+
+/** The threads are closed. */
+export class ThreadsClosedError extends Error {
+  override readonly name = 'ThreadsClosedError';
+
+  constructor() {
+    super('The service stops.');
   }
 }
 
@@ -57,10 +66,11 @@ export class DocumentThreads {
 
   constructor(private readonly most: number) {}
 
-  /** Reads a document. Rejects with TooManyDocumentsError, the reason of the signal, or the error of a thread that has died. */
+  /** Reads a document. Rejects with TooManyDocumentsError, ThreadsClosedError, the reason of the signal, or the error of a thread that has died. */
   async run(task: ReadTask | RobotsTask, { signal, owner, begin }: Reader): Promise<Read> {
     signal.throwIfAborted();
-    if (this.waiting.length >= MOST_WAITING) throw new TooManyDocumentsError();
+    const own = this.waiting.filter((each) => each.owner === owner).length;
+    if (own >= MOST_WAITING - this.waiting.length) throw new TooManyDocumentsError();
     const reading: Reading = { task, owner, begin, timer: null, ...Promise.withResolvers<Read>() };
     const stop = (): void => this.stop(reading, signal.reason);
     signal.addEventListener('abort', stop, { once: true });
@@ -76,7 +86,7 @@ export class DocumentThreads {
 
   /** Ends all threads. */
   async close(): Promise<void> {
-    const stopped = new Error('The service stops.');
+    const stopped = new ThreadsClosedError();
     for (const { reject } of this.waiting.splice(0)) reject(stopped);
     const ending = [...this.threads].map((thread) => this.end(thread, stopped));
     await Promise.all(ending);

@@ -267,6 +267,29 @@ describe(Documents.name, () => {
     expect(order).toEqual(['a1', 'a2', 'b1', 'a3']);
   });
 
+  it('refuses an owner who waits with as many documents as there are free places, and no other, and says that it is not their fault', async () => {
+    const busy = new Documents(LIMITS);
+    const leave = new AbortController();
+    const read = (owner: string) => busy.read(html('<body>x'), { owner, signal: leave.signal });
+    // The first one is being read; half of 256 places is left to others.
+    const flood = Array.from({ length: 129 }, () => read('flood'));
+    await expect(read('flood')).rejects.toMatchObject({ fault: 'too_many', mayPass: true });
+    const others = ['other', 'other', 'third'].map(read);
+    leave.abort(new Error('left'));
+    for (const reading of [...flood, ...others]) await expect(reading).rejects.toThrow('left');
+    await busy.onApplicationShutdown();
+  });
+
+  it('says of documents that are still read when the service stops that they have no fault', async () => {
+    const stopping = new Documents(LIMITS);
+    const readings = [1, 2].map((count) => stopping.read(html(`<body>${count}`), MINE));
+    const refused = readings.map((reading) =>
+      expect(reading).rejects.toMatchObject({ fault: 'stopping', mayPass: true }),
+    );
+    await stopping.onApplicationShutdown();
+    await Promise.all(refused);
+  });
+
   it('answers what a robots.txt says', async () => {
     const rules = 'User-agent: *\nDisallow: /\n\nUser-agent: antiphon\nDisallow: /private\n';
     const ask = (path: string): Promise<boolean> =>

@@ -4,12 +4,13 @@ import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Environment } from '../config/index.js';
 import { describeMissing, isInstalled } from '../require-packages.js';
 import type { DocumentText, Read, ReadTask, RobotsTask } from './document-thread.js';
-import { DocumentThreads, TooManyDocumentsError } from './document-threads.js';
+import { DocumentThreads, ThreadsClosedError, TooManyDocumentsError } from './document-threads.js';
 
 export type { DocumentPage, DocumentText, PageImage } from './document-thread.js';
 
-/** Why a document could not be read. */
-export type DocumentFault = 'unsupported' | 'damaged' | 'took_too_long' | 'too_complex' | 'too_many' | 'not_installed';
+/** Why a document could not be read. With `too_many` and `stopping` the document has no fault: too many waited already, or the service stops. */
+export type DocumentFault =
+  'unsupported' | 'damaged' | 'took_too_long' | 'too_complex' | 'not_installed' | 'too_many' | 'stopping';
 
 /** A document could not be read. The message is for people and models. */
 export class DocumentError extends Error {
@@ -21,6 +22,11 @@ export class DocumentError extends Error {
     options?: ErrorOptions,
   ) {
     super(message, options);
+  }
+
+  /** Whether the same document may be read later. */
+  get mayPass(): boolean {
+    return this.fault === 'too_many' || this.fault === 'stopping';
   }
 }
 
@@ -151,6 +157,7 @@ export class Documents implements OnApplicationShutdown {
     } catch (error) {
       signal?.throwIfAborted();
       if (error instanceof TooManyDocumentsError) throw new DocumentError('too_many', error.message);
+      if (error instanceof ThreadsClosedError) throw new DocumentError('stopping', error.message);
       if (deadline.signal.aborted) {
         throw new DocumentError('took_too_long', `The document could not be read within ${timeoutMs} ms.`);
       }

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { toFile } from 'openai';
+import { type APIError, toFile } from 'openai';
 
+import { Documents } from '../../src/documents/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
 import { scannedPdf } from '../support/scanned-pdf.js';
@@ -11,7 +12,7 @@ const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QD
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
 describe('files in the input', () => {
-  const environment = { API_KEYS: 'ada:test,eve:other', FILE_INPUT_MAX_BYTES: '1000' };
+  const environment = { API_KEYS: 'ada:test,eve:other', FILE_INPUT_MAX_BYTES: '1000', DOCUMENT_TIMEOUT_MS: '120000' };
   const service = useService({ providers: [ScriptedProvider], environment });
 
   beforeEach(() => {
@@ -102,6 +103,27 @@ describe('files in the input', () => {
     service.provider.hasEyes = false;
     await ask([part]);
     expect(seen()).toEqual([{ type: 'input_text', text: '("scan.pdf" has no text.)' }]);
+  });
+
+  it('are refused for a while where too many documents wait to be read', async () => {
+    service.provider.takesFiles = false;
+    const documents = service.app.get(Documents);
+    const leave = new AbortController();
+    const read = (text: string): Promise<unknown> => {
+      const bytes = new TextEncoder().encode(text);
+      const reading = documents.read({ bytes, contentType: 'text/html' }, { owner: 'ada', signal: leave.signal });
+      return reading.catch(() => undefined);
+    };
+    // Two threads read for a minute or more, and half of the places to wait is for one tenant.
+    const readings = Array.from({ length: 130 }, (_, index) =>
+      read(index < 2 ? '<table><tr><td>'.repeat(100_000) : ''),
+    );
+    const part = { type: 'input_file', filename: 'a.txt', file_data: base64('Hi') };
+    const refusal = (await ask([part]).catch((error: unknown) => error)) as APIError;
+    expect(refusal).toMatchObject({ status: 503, code: 'server_is_overloaded' });
+    expect(refusal.headers?.get('retry-after')).toBe('1');
+    leave.abort();
+    await Promise.all(readings);
   });
 
   it('count', async () => {

@@ -207,6 +207,7 @@ export class GivenFiles {
       return [toTextPart([...texts, ...rest].join('\n'))];
     } catch (error) {
       if (!(error instanceof DocumentError)) throw error;
+      if (error.mayPass) throw overloaded(error);
       throw invalid(`this model takes text only, and '${name}' cannot be read: ${inSentence(error.message)}`, error);
     }
   }
@@ -240,6 +241,11 @@ function requireImage(file: GivenFile): GivenFile {
 /** A message within a sentence. */
 function inSentence(message: string): string {
   return message.replace(/\.$/, '');
+}
+
+/** What is over soon. */
+function overloaded(error: DocumentError): ApiError {
+  return ApiError.of('server_is_overloaded', error.message, { headers: { 'retry-after': '1' }, cause: error });
 }
 
 function invalid(reason: string, cause?: unknown): ApiError {
