@@ -558,6 +558,20 @@ export class Environment {
   readonly FILE_INPUT_MAX_BYTES: number = 50 * MEGABYTE;
 
   /**
+   * Most characters that the files of a turn become for a model that takes only text: their text, and the images of their pages in base64. A file
+   * counts as often as parts name it, as do the bytes above.
+   */
+  @WholeNumber(1)
+  readonly FILE_INPUT_MAX_CHARACTERS: number = 64 * MEGABYTE;
+
+  /**
+   * Most bytes of the files that the running turns of this process give their models, while they are read and as what they become. Beyond it a
+   * turn is refused with 503, or goes back to its queue. Not less than FILE_INPUT_MAX_BYTES.
+   */
+  @WholeNumber(1)
+  readonly FILE_INPUT_TOTAL_BYTES: number = 512 * MEGABYTE;
+
+  /**
    * Where files are fetched that inputs name by `file_url`, for upstreams that do not fetch them themselves: `public` addresses; `any`, which lets
    * clients reach your network; or `none`.
    */

@@ -56,6 +56,13 @@ const CHECKS: readonly VariableCheck<Environment>[] = [
     },
   ],
   [
+    ['FILE_INPUT_MAX_BYTES', 'FILE_INPUT_TOTAL_BYTES'],
+    ({ FILE_INPUT_MAX_BYTES, FILE_INPUT_TOTAL_BYTES }) =>
+      FILE_INPUT_MAX_BYTES > FILE_INPUT_TOTAL_BYTES
+        ? 'FILE_INPUT_TOTAL_BYTES: must not be less than FILE_INPUT_MAX_BYTES, which one turn may take.'
+        : undefined,
+  ],
+  [
     ['STATE', 'DATABASE_URL'],
     ({ STATE, DATABASE_URL }) =>
       STATE === 'postgres' && !isDatabaseUrl(DATABASE_URL)

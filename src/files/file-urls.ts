@@ -18,8 +18,10 @@ export interface FetchOptions {
   readonly signal: AbortSignal;
   /** Its name, where the client has said one. */
   readonly name: string | null;
-  readonly mostBytes: number;
-  readonly timeoutMs: number;
+  /** How much of FILE_URL_TIMEOUT_MS was spent on other files. */
+  readonly spentMs: number;
+  /** Called with the bytes that have come. What it throws ends the request. */
+  readonly arrive: (bytes: number) => void;
 }
 
 /** Fetches files that inputs name by their URLs. FILE_URLS says where from. */
@@ -41,18 +43,26 @@ export class FileUrls implements OnModuleInit, OnApplicationShutdown {
     await (await this.client)?.close();
   }
 
-  /** The file behind a URL. Rejects with WebClientError, whose message begins with `It`, and with the reason of the signal. */
-  async fetch(url: string, { signal, name, mostBytes, timeoutMs }: FetchOptions): Promise<GivenFile> {
-    const { FILE_URLS: hosts, FILE_URL_TIMEOUT_MS: connectTimeoutMs, WEB_SEARCH_CONTACT: contact } = this.environment;
+  /** The file behind a URL. Rejects with WebClientError, whose message begins with `It`, with the reason of the signal, and with what `arrive` throws. */
+  async fetch(url: string, { signal, name, spentMs, arrive }: FetchOptions): Promise<GivenFile> {
+    const { FILE_URLS: hosts, FILE_URL_TIMEOUT_MS: mostMs, WEB_SEARCH_CONTACT: contact } = this.environment;
     if (hosts === 'none') throw new WebClientError('It is not fetched by this service (FILE_URLS).');
-    this.client ??= openWebClient({ hosts, connectTimeoutMs }, contact);
+    if (spentMs >= mostMs) {
+      throw new WebClientError(`It was not asked for: others have taken ${mostMs} ms (FILE_URL_TIMEOUT_MS).`);
+    }
+    this.client ??= openWebClient({ hosts, connectTimeoutMs: mostMs }, contact);
     const client = await this.client;
-    return inTime(this.clock, timeoutMs, signal, async (either) => {
+    return inTime(this.clock, mostMs - spentMs, signal, async (either) => {
       const found = await client.find(url, { signal: either, accept: '*/*' });
       const { url: place, answer } = found;
       const known = name ?? nameOf(place);
       const mediaType = mediaTypeOfName(known, answer.headers.get('content-type'));
-      return { name: known, mediaType, bytes: await client.read(found, either, mostBytes, 'reject') };
+      const parts: Uint8Array[] = [];
+      for await (const part of client.body(found, either)) {
+        arrive(part.byteLength);
+        parts.push(part);
+      }
+      return { name: known, mediaType, bytes: Buffer.concat(parts) };
     });
   }
 }

@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 
 import { HttpModule } from '../http/index.js';
 import { StateModule } from '../state/index.js';
+import { FileBudget } from './file-budget.js';
 import { FileUrls } from './file-urls.js';
 import { FilesController } from './files.controller.js';
 import { FilesService } from './files.service.js';
@@ -12,7 +13,7 @@ import { UploadsService } from './uploads.service.js';
 @Module({
   imports: [HttpModule, StateModule],
   controllers: [FilesController, UploadsController],
-  providers: [FilesService, FileUrls, UploadsService],
-  exports: [FilesService, FileUrls],
+  providers: [FileBudget, FilesService, FileUrls, UploadsService],
+  exports: [FileBudget, FilesService, FileUrls],
 })
 export class FilesModule {}

@@ -4,6 +4,7 @@ import { BodiesModule, BodyBudget } from '../bodies/index.js';
 import { Environment } from '../config/index.js';
 import { ConnectionRegistry, ConnectionsModule } from '../connections/index.js';
 import { ContextModule, ContinuationCaches } from '../context/index.js';
+import { FileBudget, FilesModule } from '../files/index.js';
 import { EmbeddingObserver } from '../embeddings/index.js';
 import { McpObserver } from '../mcp/index.js';
 import { OperationsModule, Readiness } from '../operations/index.js';
@@ -73,6 +74,7 @@ class MetricsRegistryModule {}
   imports: [
     MetricsRegistryModule,
     BodiesModule,
+    FilesModule,
     ConnectionsModule,
     ContextModule,
     OperationsModule,
@@ -94,7 +96,7 @@ class MetricsRegistryModule {}
       provide: 'antiphon: process metrics',
       inject: [
         ...[METRICS, Environment, ConnectionRegistry, RunningTurns, ContinuationCaches],
-        ...[BodyBudget, BackgroundRuns, Readiness, Clock],
+        ...[BodyBudget, FileBudget, BackgroundRuns, Readiness, Clock],
       ],
       useFactory: (
         metrics: Metrics | null,
@@ -103,11 +105,12 @@ class MetricsRegistryModule {}
         runningTurns: RunningTurns,
         caches: ContinuationCaches,
         bodies: BodyBudget,
+        files: FileBudget,
         runs: BackgroundRuns,
         readiness: Readiness,
         clock: Clock,
       ) => {
-        const parts = { environment, connections, runningTurns, caches, bodies, runs, readiness, clock };
+        const parts = { environment, connections, runningTurns, caches, bodies, files, runs, readiness, clock };
         if (metrics !== null) measureProcess(metrics, parts);
         return parts;
       },

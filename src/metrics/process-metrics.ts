@@ -2,6 +2,7 @@ import type { BodyBudget } from '../bodies/index.js';
 import type { Environment } from '../config/index.js';
 import type { ConnectionRegistry } from '../connections/index.js';
 import type { ContinuationCaches } from '../context/index.js';
+import type { FileBudget } from '../files/index.js';
 import { lostLines } from '../logging/index.js';
 import type { Readiness } from '../operations/index.js';
 import { readVersion } from '../read-version.js';
@@ -23,6 +24,7 @@ export interface MeasuredParts {
   readonly runningTurns: RunningTurns;
   readonly caches: ContinuationCaches;
   readonly bodies: BodyBudget;
+  readonly files: FileBudget;
   readonly runs: BackgroundRuns;
   readonly readiness: Readiness;
   readonly clock: Clock;
@@ -30,7 +32,7 @@ export interface MeasuredParts {
 
 /** Registers what is read when the metrics are, and costs nothing in between. */
 export function measureProcess(metrics: Metrics, parts: MeasuredParts): void {
-  const { environment, connections, runningTurns, caches, bodies, runs, readiness, clock } = parts;
+  const { environment, connections, runningTurns, caches, bodies, files, runs, readiness, clock } = parts;
   metrics.gauge('antiphon_build_info', 'Always 1.', ['version', 'node', 'state'] as const, (gauge) =>
     gauge.set({ version: readVersion(), node: process.version, state: environment.STATE }, 1),
   );
@@ -90,6 +92,12 @@ export function measureProcess(metrics: Metrics, parts: MeasuredParts): void {
     'Large bodies and messages that arrive or are parsed (BODY_TOTAL_BYTES).',
     [],
     (gauge) => gauge.set(bodies.bytes),
+  );
+  metrics.gauge(
+    'antiphon_file_input_bytes',
+    'Files that running turns give their models (FILE_INPUT_TOTAL_BYTES).',
+    [],
+    (gauge) => gauge.set(files.bytes),
   );
 }
 

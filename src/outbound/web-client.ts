@@ -63,7 +63,9 @@ export class WebClient {
     for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
       await check?.(url);
       const options = { dispatcher: this.agent, redirect: 'manual', signal, headers } as const;
-      const answer = await told(signal, () => fetch(url, options));
+      const answer = await fetch(url, options).catch((error: unknown) => {
+        throw toTold(error, signal);
+      });
       const location = answer.headers.get('location');
       if (answer.status < 300 || answer.status > 399 || location === null) return { url, answer };
       await this.discard({ answer });
@@ -85,12 +87,20 @@ export class WebClient {
     await answer.body?.cancel();
   }
 
+  /** The body of an answer, unpacked, as it comes. */
+  async *body({ answer }: WebAnswer, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+    try {
+      yield* (answer.body ?? []) as AsyncIterable<Uint8Array>;
+    } catch (error) {
+      throw toTold(error, signal);
+    }
+  }
+
   /** The body of an answer, unpacked. A longer one is cut, or rejected. */
-  read({ answer }: WebAnswer, signal: AbortSignal, mostBytes: number, whenLong: 'cut' | 'reject'): Promise<Buffer> {
-    const body = (answer.body ?? []) as AsyncIterable<Uint8Array>;
+  read(found: WebAnswer, signal: AbortSignal, mostBytes: number, whenLong: 'cut' | 'reject'): Promise<Buffer> {
     const tooLong = (): Error | null =>
       whenLong === 'cut' ? null : new WebClientError(`It has more than ${mostBytes} bytes.`);
-    return told(signal, () => readBounded(body, mostBytes, tooLong));
+    return readBounded(this.body(found, signal), mostBytes, tooLong);
   }
 
   /** Closes all connections. */
@@ -113,14 +123,10 @@ export class WebClient {
   }
 }
 
-/** What `act` resolves with. What has gone wrong with a connection is told in words. */
-async function told<T>(signal: AbortSignal, act: () => Promise<T>): Promise<T> {
-  try {
-    return await act();
-  } catch (error) {
-    signal.throwIfAborted();
-    throw error instanceof WebClientError ? error : new WebClientError(describe(error), { cause: error });
-  }
+/** What has gone wrong with a connection, in words. Throws the reason of the signal. */
+function toTold(error: unknown, signal: AbortSignal): WebClientError {
+  signal.throwIfAborted();
+  return new WebClientError(describe(error), { cause: error });
 }
 
 function describe(error: unknown): string {

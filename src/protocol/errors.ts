@@ -169,8 +169,8 @@ export const ERROR_CODES = {
   /** An internal error, or a provider that failed; the log has the cause under the request id. */
   server_error: { status: 500, type: 'server_error' },
   /**
-   * MAX_RUNNING_TURNS, BODY_TOTAL_BYTES or the limit of connections is reached, or the provider is overloaded. Sent with
-   * `retry-after`.
+   * MAX_RUNNING_TURNS, BODY_TOTAL_BYTES, FILE_INPUT_TOTAL_BYTES or the limit of connections is reached, too many documents wait to be
+   * read, or the provider is overloaded. Sent with `retry-after`.
    */
   server_is_overloaded: { status: 503, type: 'service_unavailable_error' },
   /**

@@ -61,7 +61,8 @@ describe('files in the input', () => {
     expect(seen()).toEqual(filled);
     await service.client().files.delete(note);
     await ask([], { previous_response_id: id });
-    const gone = { type: 'input_text', text: `(The file ${note} is no longer available.)` };
+    const text = `(There is no file with id '${note}': it was deleted, has expired or never was there.)`;
+    const gone = { type: 'input_text', text };
     expect(seen()).toEqual([gone, ...filled.slice(1)]);
   });
 
@@ -77,7 +78,7 @@ describe('files in the input', () => {
       { type: 'input_text', text: '<file name="a.swift" page="1">\nif (a < b) return;\n</file>' },
       { type: 'input_text', text: expect.stringContaining('Only **this**') },
     ]);
-    const refused = { status: 400, code: 'invalid_value', param: 'input' };
+    const refused = { status: 400, code: 'invalid_value', param: 'input[0].content[0]' };
     const binary = { type: 'input_file', filename: 'a.bin', file_data: base64('\0\x01') };
     await expect(ask([binary])).rejects.toMatchObject(refused);
   });
@@ -140,10 +141,10 @@ describe('files in the input', () => {
   it('are refused where they are not found, are no image, or are too large together', async () => {
     const file_id = await store('x'.repeat(600), 'a.txt');
     const file = { type: 'input_file', file_id };
-    const refused = { status: 400, code: 'invalid_value', param: 'input' };
+    const refused = { status: 400, code: 'invalid_value', param: 'input[0].content[0]' };
     await expect(ask([file], {}, 'other')).rejects.toMatchObject(refused);
     await expect(ask([{ type: 'input_image', file_id }])).rejects.toMatchObject(refused);
-    await expect(ask([file, file])).rejects.toMatchObject(refused);
+    await expect(ask([file, file])).rejects.toMatchObject({ ...refused, param: 'input[0].content[1]' });
     // An id of another kind may be one of the upstream.
     const foreign = { type: 'input_file', file_id: 'file-abc' };
     await ask([foreign]);

@@ -3,8 +3,10 @@ import type { ServerResponse } from 'node:http';
 
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 
-import { ScriptedProvider } from '../../src/testing/index.js';
+import { Clock } from '../../src/index.js';
+import { FakeClock, ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
+import { startService } from '../support/service.js';
 import { FakeSite } from '../web-search/fake-site.js';
 
 const send =
@@ -44,7 +46,7 @@ beforeEach(() => {
   for (const { provider } of [open, closed, shut]) Object.assign(provider, { takesFiles: false, takesFileUrls: true });
 });
 
-function ask(parts: readonly object[], service = open, more: object = {}) {
+function ask(parts: readonly object[], service: Pick<typeof open, 'client'> = open, more: object = {}) {
   const body = { model: 'scripted', input: [{ role: 'user', content: parts }], ...more } as never;
   return service.client().responses.create(body) as Promise<{ id: string }>;
 }
@@ -52,17 +54,24 @@ function ask(parts: readonly object[], service = open, more: object = {}) {
 const fileAt = (path: string, more: object = {}) => ({ type: 'input_file', file_url: `${site.url}${path}`, ...more });
 
 /** The parts of the messages that the model was asked with last. */
-const seen = (): readonly unknown[] =>
-  (open.provider.turns.at(-1)?.context ?? []).flatMap(({ role, content }) =>
+const partsFor = (provider: ScriptedProvider): readonly unknown[] =>
+  (provider.turns.at(-1)?.context ?? []).flatMap(({ role, content }) =>
     role === 'user' ? (content as readonly unknown[]) : [],
   );
+
+const seen = (): readonly unknown[] => partsFor(open.provider);
+
+const note = (path: string, fault: string) => ({
+  type: 'input_text',
+  text: `(The file at '${site.url}${path}' cannot be read: ${fault}.)`,
+});
 
 const text = (name: string, says: string) => ({
   type: 'input_text',
   text: `<file name="${name}" page="1">\n${says}\n</file>`,
 });
 
-const REFUSED = { status: 400, code: 'invalid_value', param: 'input' };
+const REFUSED = { status: 400, code: 'invalid_value', param: 'input[0].content[0]' };
 
 describe('a file by its URL', () => {
   it('is text for a model that takes no files, and data for one that takes no URLs', async () => {
@@ -97,7 +106,8 @@ describe('a file by its URL', () => {
   it('counts as others do', async () => {
     site.pages['/half'] = send(200, { 'content-type': 'text/plain' }, 'x'.repeat(LIMIT / 2 + 1));
     await ask([fileAt('/half')]);
-    await expect(ask([fileAt('/half'), fileAt('/half')])).rejects.toMatchObject(REFUSED);
+    const refused = { ...REFUSED, param: 'input[0].content[1]' };
+    await expect(ask([fileAt('/half'), fileAt('/half')])).rejects.toMatchObject(refused);
   });
 
   it('is not asked for within the network of the service, where that is not wanted', async () => {
@@ -108,15 +118,42 @@ describe('a file by its URL', () => {
     expect(site.requests).toEqual([]);
   });
 
-  it('of an earlier turn is a note once it is gone', async () => {
+  it.each([
+    ['is gone', send(410, {}), 'It has answered 410'],
+    ['is out of order', send(500, {}), 'It has answered 500'],
+    ['is another place by now', send(302, { location: 'ftp://example.com/' }), 'Its URL is not one of http or https'],
+    [
+      'breaks off',
+      (_: unknown, answer: ServerResponse) => void answer.destroy(),
+      'It cannot be reached: UND_ERR_SOCKET',
+    ],
+  ])('of an earlier turn is a note that says what has happened, where its server %s', async (_, answer, fault) => {
     site.pages['/passing'] = send(200, { 'content-type': 'text/plain' }, 'For now.');
-    const { id } = await ask([fileAt('/passing')]);
-    delete site.pages['/passing'];
+    const { id } = await ask([fileAt('/passing'), fileAt('/passing')]);
+    site.pages['/passing'] = answer;
+    site.requests.length = 0;
     await ask([{ type: 'input_text', text: 'And?' }], open, { previous_response_id: id });
-    expect(seen()[0]).toEqual({
-      type: 'input_text',
-      text: `(The file at ${site.url}/passing is no longer available.)`,
+    expect(seen().slice(0, 2)).toEqual([note('/passing', fault), note('/passing', fault)]);
+    expect(site.requests).toEqual(['/passing']);
+  });
+
+  it('of an earlier turn is a note that says how long it was waited for', async () => {
+    const clock = new FakeClock();
+    await using service = await startService({
+      providers,
+      environment: { FILE_URLS: 'any', FILE_URL_TIMEOUT_MS: 5000 },
+      overrides: [[Clock, clock]],
     });
+    const provider = service.app.get(ScriptedProvider);
+    provider.takesFiles = false;
+    site.pages['/slow'] = send(200, { 'content-type': 'text/plain' }, 'Now.');
+    const { id } = await ask([fileAt('/slow'), fileAt('/notes.md')], service);
+    site.pages['/slow'] = () => clock.advance(5000);
+    await ask([{ type: 'input_text', text: 'And?' }], service, { previous_response_id: id });
+    expect(partsFor(provider).slice(0, 2)).toEqual([
+      note('/slow', 'It did not answer within 5000 ms'),
+      note('/notes.md', 'It was not asked for: others have taken 5000 ms (FILE_URL_TIMEOUT_MS)'),
+    ]);
   });
 
   it('is no longer fetched when its client has left', async () => {

@@ -89,6 +89,9 @@ export class BackgroundResponses {
       const refusal = this.failures.toRefusal(error, admitted);
       this.observers.refused(admitted.caller, refusal);
       throw refusal;
+    } finally {
+      // It runs as a turn of its own.
+      turn.finish();
     }
   }
 

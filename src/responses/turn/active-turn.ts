@@ -8,6 +8,7 @@ import type { AssemblerNote, AssemblerState } from '../assembler/state.js';
 import type { Lease } from './admission.js';
 import type { AdmittedTurn } from './admit.js';
 import { type EarlyEnd, type StopReason, TurnStoppedError } from './stop-reason.js';
+import type { TurnFiles } from './turn-files.js';
 import type { BegunTurn, Door, ToolRun, Transport, TurnRecord } from './turn-observer.js';
 
 /** The transport's side of a turn besides its events. */
@@ -98,6 +99,8 @@ export class ActiveTurn {
   lock: HeldLock = NO_LOCK;
   /** The conversation that it has locked and read; null without one. */
   conversation: HeldConversation | null = null;
+  /** What it has made of its files; null while it has none. */
+  files: TurnFiles | null = null;
   /** Whether its model can be steered; known once the turn is resolved. */
   isSteerable = false;
   /** The response; null before its passes begin. */
@@ -278,13 +281,15 @@ export class ActiveTurn {
     return this.lock === NO_LOCK ? undefined : this.lock.release();
   }
 
-  /** Ends the turn and stops remaining work. False when it was already over. */
+  /** Ends the turn, stops remaining work and frees its files. False when it was already over. */
   finish(): boolean {
     if (this.isOver) return false;
     const { status } = this.known;
     // A model that has finished needs no abort, which its upstream would take for a cancellation.
     if (status !== 'completed' && status !== 'incomplete') this.stop('over');
     this.isOver = true;
+    this.files?.release();
+    this.files = null;
     return true;
   }
 }
