@@ -79,7 +79,8 @@ export class MemoryVectorIndex extends VectorIndex {
   override async remove(tenant: Tenant, storeId: string, fileId: string): Promise<void> {
     const key = tenantKey(tenant, storeId);
     const files = this.stores.get(key);
-    this.freeAll(files?.get(fileId));
+    const document = files?.get(fileId);
+    if (document !== undefined) this.freeAll(document);
     files?.delete(fileId);
     if (files?.size === 0) this.stores.delete(key);
   }
@@ -93,7 +94,9 @@ export class MemoryVectorIndex extends VectorIndex {
   override async documents(tenant: Tenant, storeIds: readonly string[]): Promise<readonly IndexedDocument[]> {
     return this.published(tenant, { storeIds })
       .map(({ document, storeId, fileId, attributes }) => ({
-        ...{ document, storeId, fileId },
+        document,
+        storeId,
+        fileId,
         attributes: attributes ?? {},
       }))
       .sort((one, other) => one.document - other.document);
@@ -147,8 +150,8 @@ export class MemoryVectorIndex extends VectorIndex {
     document.chunks.delete(position);
   }
 
-  private freeAll(document: Document | undefined): void {
-    for (const position of document?.chunks.keys() ?? []) if (document !== undefined) this.free(document, position);
+  private freeAll(document: Document): void {
+    for (const position of document.chunks.keys()) this.free(document, position);
   }
 
   private findOrCreate(tenant: Tenant, storeId: string, fileId: string): Document {
