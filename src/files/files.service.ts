@@ -23,6 +23,9 @@ import {
 import { Clock } from '../time/index.js';
 import { inPieces } from './pieces.js';
 
+/** What stands for a purge where a file is deleted. */
+const NO_PURGE = -1;
+
 /** How long a draft waits for its next piece, ms. */
 const DRAFT_MS = 3_600_000;
 
@@ -62,6 +65,9 @@ export type DeletionListener = (tenant: Tenant, fileId: string) => Promise<void>
 export class FilesService {
   private readonly listeners = new Set<DeletionListener>();
   private readonly logger = new Logger('Files');
+  /** Files that a listener has failed to part with, and the purge in which it was tried last. */
+  private readonly failing = new Map<string, number>();
+  private purges = 0;
   private readonly kept: FileStore | undefined;
 
   constructor(
@@ -187,23 +193,32 @@ export class FilesService {
     while (await this.store.purge());
   }
 
-  /** Tells of a batch of files that have ended; whether there may be more that can be told of. */
+  /** Tells of a batch of files that have ended; whether there may be more that were not told of in this purge. */
   private async tellOfEnded(): Promise<boolean> {
-    let isTold = false;
-    for (const file of await this.store.ended()) isTold = (await this.tell(file)) || isTold;
-    return isTold;
+    const files = (await this.store.ended()).filter(({ id }) => this.failing.get(id) !== this.purges);
+    for (const file of files) await this.tell(file, this.purges);
+    if (files.length > 0) return true;
+    // Another process has parted with the rest.
+    for (const [id, purge] of this.failing) if (purge !== this.purges) this.failing.delete(id);
+    this.purges += 1;
+    return false;
   }
 
-  /** Tells of a file that has ended, and lets it be freed. False where a listener has failed. */
-  private async tell(file: EndedFile): Promise<boolean> {
+  /** Tells of a file that has ended, and lets it be freed. Where a listener fails, it steps back behind the others. */
+  private async tell(file: EndedFile, purge = NO_PURGE): Promise<void> {
     try {
       for (const listener of this.listeners) await listener(file.tenant, file.id);
     } catch (error) {
-      this.logger.error(`what was made of ${file.id} remains until the next purge`, error);
-      return false;
+      // Said once: it may be tried for a long time.
+      if (!this.failing.has(file.id)) {
+        this.logger.error(`what was made of ${file.id} remains, and is tried again with each purge`, error);
+      }
+      this.failing.set(file.id, purge);
+      await this.store.postpone(file);
+      return;
     }
     await this.store.release(file);
-    return true;
+    this.failing.delete(file.id);
   }
 
   /** The content of a file, piece by piece. Throws ApiError 404, and StoreUnavailableError when it is deleted meanwhile. */

@@ -169,6 +169,9 @@ export abstract class FileStore {
   /** Lets `purge` free a file that has ended. A file that is not there, or has not ended, stays as it is. */
   abstract release(file: EndedFile): Promise<void>;
 
+  /** Puts a file that has ended behind all that have ended until now: it could not be released. Others stay as they are. */
+  abstract postpone(file: EndedFile): Promise<void>;
+
   /** Frees a batch of what has expired or was deleted; whether there may be more. */
   abstract purge(): Promise<boolean>;
 }

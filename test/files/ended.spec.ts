@@ -1,12 +1,17 @@
+import { Readable } from 'node:stream';
+
 import { expect, it } from '@jest/globals';
 import { toFile } from 'openai';
 
+import type { Tenant } from '../../src/access/index.js';
 import { FilesService } from '../../src/files/index.js';
 import { Clock } from '../../src/index.js';
 import { LibraryBackend } from '../../src/state/index.js';
 import { MemoryFileStore } from '../../src/state/memory/files.js';
 import { FakeClock } from '../../src/testing/index.js';
+import { CollectedLog } from '../support/collected-log.js';
 import { startService } from '../support/service.js';
+import { EVERY_STATE } from '../support/states.js';
 
 const HOUR_S = 3600;
 
@@ -56,4 +61,41 @@ it('listeners are told of files that are deleted, before the answer, and of thos
   }
   await purged.promise;
   expect(told.slice(2)).toEqual([['ada', expiring]]);
+});
+
+it('files whose listener always fails hold up none that ended after them, and are said once', async () => {
+  const sqlite = EVERY_STATE.find(({ state }) => state === 'sqlite');
+  await using state = await sqlite?.open();
+  const clock = new FakeClock();
+  await using service = await startService({
+    environment: { ...state?.environment, PURGE_INTERVAL_MS: HOUR_S * 1000 },
+    overrides: [[Clock, clock]],
+  });
+  const files = service.app.get(FilesService);
+  using log = CollectedLog.begin();
+  const expire = async (filename: string) => {
+    const description = { filename, purpose: 'user_data', mimeType: null, ttl: HOUR_S };
+    return (await files.create('ada' as Tenant, { ...description, content: Readable.from([]) })).id;
+  };
+  // More than a batch of them.
+  const failing = new Set<string>();
+  for (let count = 0; count < 70; count += 1) failing.add(await expire('bad.txt'));
+  clock.advance(60_000);
+  const good = await expire('good.txt');
+  const tries = new Map<string, number>();
+  const [told, again] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
+  files.onDeleted(async (_, id) => {
+    tries.set(id, (tries.get(id) ?? 0) + 1);
+    if (id === good) told.resolve(undefined);
+    if ([...failing].every((one) => (tries.get(one) ?? 0) > 1)) again.resolve(undefined);
+    if (failing.has(id)) throw new Error('never');
+  });
+  clock.advance(2 * HOUR_S * 1000);
+  await told.promise;
+  expect([...failing].map((id) => tries.get(id))).toEqual([...failing].map(() => 1));
+  while ((await Promise.race([again.promise.then(() => true), new Promise(setImmediate)])) !== true) {
+    clock.advance(HOUR_S * 1000);
+  }
+  expect(tries.get(good)).toBe(1);
+  expect(log.complaints).toHaveLength(failing.size);
 });

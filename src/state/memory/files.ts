@@ -210,6 +210,12 @@ export class MemoryFileStore extends FileStore {
     if (content !== undefined && content.record !== null && !this.isAlive(content)) content.isReleased = true;
   }
 
+  override async postpone({ tenant, id }: EndedFile): Promise<void> {
+    const content = this.contents.get(tenantKey(tenant, id));
+    if (content !== undefined && content.record !== null && !this.isAlive(content))
+      content.expiresAt = this.clock.now();
+  }
+
   override async purge(): Promise<boolean> {
     const now = this.clock.now();
     for (const [key, { upload }] of this.uploads) if (upload.expiresAt <= now) this.uploads.delete(key);

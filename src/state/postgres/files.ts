@@ -38,6 +38,7 @@ import {
   LOCK,
   PARTS,
   PIECE,
+  POSTPONE,
   RELEASE,
   SHOW,
   TO_PART,
@@ -208,6 +209,10 @@ export class PostgresFileStore extends FileStore {
 
   override async release({ tenant, id }: EndedFile): Promise<void> {
     await this.database.repeatable(RELEASE, this.at(tenant, id));
+  }
+
+  override async postpone({ tenant, id }: EndedFile): Promise<void> {
+    await this.database.repeatable(POSTPONE, this.at(tenant, id));
   }
 
   override async purge(): Promise<boolean> {

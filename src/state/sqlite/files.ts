@@ -114,6 +114,10 @@ export class SqliteFileStore extends FileStore {
     return this.thread.call('releaseFile', file, this.clock.now());
   }
 
+  override postpone(file: EndedFile): Promise<void> {
+    return this.thread.call('postponeFile', file, this.clock.now());
+  }
+
   override purge(): Promise<boolean> {
     return this.thread.call('purgeFiles', this.clock.now());
   }

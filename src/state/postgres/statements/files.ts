@@ -152,6 +152,11 @@ export const RELEASE = prepared<ByIdAt, never>(
   `UPDATE antiphon.files SET kind = 'ended' WHERE owner = $1 AND id = $2 AND kind = 'file' AND expires_at <= $3`,
 );
 
+export const POSTPONE = prepared<ByIdAt, never>(
+  'postpone_file',
+  `UPDATE antiphon.files SET expires_at = $3 WHERE owner = $1 AND id = $2 AND kind = 'file' AND expires_at <= $3`,
+);
+
 /** Rows are locked in one order, so that purges of several replicas do not wait for each other. */
 export const FREE = prepared<readonly [now: number], { readonly owner: string; readonly hash: string }>(
   'free_pieces',

@@ -86,6 +86,9 @@ export function fileOperations(database: DatabaseSync) {
   const letGo = database.prepare(
     `UPDATE files SET kind = 'ended' WHERE owner = ? AND id = ? AND kind = 'file' AND expires_at <= ?`,
   );
+  const putBack = database.prepare(
+    `UPDATE files SET expires_at = ?3 WHERE owner = ?1 AND id = ?2 AND kind = 'file' AND expires_at <= ?3`,
+  );
   const expired = database.prepare(
     `SELECT l.content, l.position, l.piece FROM files f JOIN file_places l ON l.content = f.content
     WHERE f.expires_at <= ? AND f.kind <> 'file' LIMIT ${BATCH}`,
@@ -253,6 +256,9 @@ export function fileOperations(database: DatabaseSync) {
       ended.all(now).map((row) => ({ tenant: JSON.parse(String(row['name'])) as Tenant, id: toRecord(row).id })),
 
     releaseFile: ({ tenant, id }: EndedFile, now: number): void => void letGo.run(tenants.find(tenant), toKey(id), now),
+
+    postponeFile: ({ tenant, id }: EndedFile, now: number): void =>
+      void putBack.run(tenants.find(tenant), toKey(id), now),
 
     purgeFiles: (now: number): boolean => {
       const places = expired.all(now);

@@ -183,7 +183,7 @@ export const FILES = part('files', 'files', ({ open, it, describe, beforeAll, be
     await assert.rejects(files.commit(tenant, recordOf('draft', 1), PLENTY));
   });
 
-  it('stay known after their end until they are released, and are a cursor then', async () => {
+  it('stay known after their end until they are released, behind others if they are postponed, and are a cursor then', async () => {
     // A name that some databases store as a digest.
     tenant = `${newTenant()}${'n'.repeat(300)}` as Tenant;
     await create('first', ['a'], { expiresAt: now() + 1000 });
@@ -195,7 +195,8 @@ export const FILES = part('files', 'files', ({ open, it, describe, beforeAll, be
     opened.clock.advance(3000);
     requireAlike(await ended(), ['first', 'second']);
     while (await files.purge());
-    requireAlike(await ended(), ['first', 'second']);
+    for (const id of ['first', 'alive', 'nobody']) await files.postpone({ tenant, id });
+    requireAlike(await ended(), ['second', 'first']);
     await files.release({ tenant, id: 'first' });
     await files.release({ tenant, id: 'alive' });
     await files.release({ tenant, id: 'nobody' });
