@@ -3,35 +3,12 @@ import { parentPort } from 'node:worker_threads';
 
 import type { getDocumentProxy as GetDocument } from 'unpdf';
 
+import type { DocumentPage, DocumentText, PageImage } from './document-text.js';
 import { type RawImage, toPng } from './page-images.js';
-
-/** What a document says. */
-export interface DocumentText {
-  /** Null where it states none. */
-  readonly title: string | null;
-  /** Its pages from 1. What has no pages is one. */
-  readonly pages: readonly DocumentPage[];
-  /** Whether something was left out, beyond the most pages, images or characters. */
-  readonly isCut: boolean;
-  /** Pictures of pages, where images were asked for and no page has text; otherwise empty. */
-  readonly images: readonly PageImage[];
-}
-
-/** A page of a document. */
-export interface DocumentPage {
-  readonly number: number;
-  readonly text: string;
-}
-
-/** A page as a picture. */
-export interface PageImage {
-  readonly number: number;
-  readonly png: Uint8Array;
-}
 
 /** A document to read. */
 export interface ReadTask {
-  readonly format: 'docx' | 'html' | 'pdf' | 'text';
+  readonly format: 'docx' | 'html' | 'odt' | 'pdf' | 'pptx' | 'text' | 'xlsx';
   readonly bytes: Uint8Array;
   readonly charset: string | undefined;
   readonly url: string | undefined;
@@ -127,7 +104,10 @@ interface Mammoth {
 const READERS: Readonly<Record<ReadTask['format'], (task: ReadTask) => Promise<DocumentText>>> = {
   docx: readDocx,
   html: readHtml,
+  odt: readOffice,
   pdf: readPdf,
+  pptx: readOffice,
+  xlsx: readOffice,
   text: (task) => Promise.resolve(toText(task, null, [{ number: 1, text: decode(task, task.charset) }])),
 };
 
@@ -168,6 +148,14 @@ async function readDocx(task: ReadTask): Promise<DocumentText> {
   // The file's own style map may rename what is there.
   const { value } = await mammoth.convertToHtml(source, { convertImage: withoutData, includeEmbeddedStyleMap: false });
   return toText(task, null, [{ number: 1, text: await toMarkdown(parseHTML(`<body>${value}</body>`).document) }]);
+}
+
+async function readOffice(task: ReadTask): Promise<DocumentText> {
+  const { readOdt, readPptx, readXlsx } = await import('./office-text.js');
+  const read = task.format === 'odt' ? readOdt : task.format === 'pptx' ? readPptx : readXlsx;
+  const { title, pages, isCut } = await read(task.bytes, task);
+  const text = toText(task, title?.trim() === '' ? null : title, pages);
+  return { ...text, isCut: text.isCut || isCut };
 }
 
 async function toMarkdown(document: HtmlDocument): Promise<string> {

@@ -3,10 +3,11 @@ import { isUtf8 } from 'node:buffer';
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Environment } from '../config/index.js';
 import { describeMissing, isInstalled } from '../require-packages.js';
-import type { DocumentText, Read, ReadTask, RobotsTask } from './document-thread.js';
+import type { DocumentText } from './document-text.js';
+import type { Read, ReadTask, RobotsTask } from './document-thread.js';
 import { DocumentThreads, ThreadsClosedError, TooManyDocumentsError } from './document-threads.js';
 
-export type { DocumentPage, DocumentText, PageImage } from './document-thread.js';
+export type { DocumentPage, DocumentText, PageImage } from './document-text.js';
 
 /** Why a document could not be read. With `too_many` and `stopping` the document has no fault: too many waited already, or the service stops. */
 export type DocumentFault =
@@ -54,13 +55,21 @@ export interface ReadOptions {
 const PACKAGES = {
   docx: ['linkedom', 'mammoth', 'turndown'],
   html: ['@mozilla/readability', 'linkedom', 'turndown'],
+  odt: ['fflate', 'saxes'],
   pdf: ['unpdf'],
+  pptx: ['fflate', 'saxes'],
   robots: ['robots-parser'],
   text: [],
+  xlsx: ['fflate', 'saxes'],
 } as const satisfies Record<(ReadTask | RobotsTask)['format'], readonly string[]>;
 
-/** The media type of Word's documents. */
-const DOCX = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document';
+/** The formats of office programs, by their media types. */
+const OFFICE_TYPES: ReadonlyMap<string, 'docx' | 'odt' | 'pptx' | 'xlsx'> = new Map([
+  ['application/vnd.openxmlformats-officedocument.wordprocessingml.document', 'docx'],
+  ['application/vnd.openxmlformats-officedocument.presentationml.presentation', 'pptx'],
+  ['application/vnd.openxmlformats-officedocument.spreadsheetml.sheet', 'xlsx'],
+  ['application/vnd.oasis.opendocument.text', 'odt'],
+]);
 
 /** The media types that are text, beside `text/*` and those that end with `+json` or `+xml`. */
 const TEXT_TYPES: ReadonlySet<string> = new Set([
@@ -78,8 +87,9 @@ const TEXT_TYPES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Turns documents into text: HTML into Markdown of what is its article, DOCX into Markdown, PDF into pages, plain text as it is. Each is read in a thread of its
- * own, which is ended when it takes longer or needs more memory than it may: what a document holds never holds up the service.
+ * Turns documents into text: HTML into Markdown of what is its article, DOCX into Markdown, PDF, PPTX and XLSX into pages, ODT into paragraphs, plain text
+ * as it is. Each is read in a thread of its own, which is ended when it takes longer or needs more memory than it may: what a document holds never
+ * holds up the service.
  */
 @Injectable()
 export class Documents implements OnApplicationShutdown {
@@ -188,7 +198,8 @@ function formatOf(contentType: string): ReadTask['format'] | undefined {
   const type = mediaTypeOf(contentType);
   if (type === 'text/html' || type === 'application/xhtml+xml') return 'html';
   if (type === 'application/pdf') return 'pdf';
-  if (type === DOCX) return 'docx';
+  const office = OFFICE_TYPES.get(type);
+  if (office !== undefined) return office;
   const isText = type.startsWith('text/') || TEXT_TYPES.has(type) || /\+(?:json|xml|yaml)$/.test(type);
   return isText ? 'text' : undefined;
 }

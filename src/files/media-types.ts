@@ -22,6 +22,9 @@ const BY_EXTENSION: ReadonlyMap<string, string> = new Map([
   ['gif', 'image/gif'],
   ['webp', 'image/webp'],
   ['docx', 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'],
+  ['pptx', 'application/vnd.openxmlformats-officedocument.presentationml.presentation'],
+  ['xlsx', 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'],
+  ['odt', 'application/vnd.oasis.opendocument.text'],
 ]);
 
 /** The media type of a file: what its sender has said or, where that says nothing, what its name does. */

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { strToU8, zipSync } from 'fflate';
 import { type APIError, toFile } from 'openai';
 
 import { Documents } from '../../src/documents/index.js';
@@ -81,6 +82,15 @@ describe('files in the input', () => {
     const refused = { status: 400, code: 'invalid_value', param: 'input[0].content[0]' };
     const binary = { type: 'input_file', filename: 'a.bin', file_data: base64('\0\x01') };
     await expect(ask([binary])).rejects.toMatchObject(refused);
+  });
+
+  it('are text for such a model by the ends of their names, also those of office programs', async () => {
+    service.provider.takesFiles = false;
+    const text = '<office:text><text:p>Bees dance.</text:p></office:text>';
+    await ask([
+      { type: 'input_file', file_id: await store(Buffer.from(zipSync({ 'content.xml': strToU8(text) })), 'a.odt') },
+    ]);
+    expect(seen()).toEqual([{ type: 'input_text', text: '<file name="a.odt" page="1">\nBees dance.\n</file>' }]);
   });
 
   it('say that they have no text', async () => {
