@@ -141,14 +141,13 @@ export class Documents implements OnApplicationShutdown {
     throw new DocumentError('damaged', `The document cannot be read: ${damage}.`);
   }
 
-  /** The text of a file: one of an unknown type is text if its bytes are. They stay as they are. Rejects like `read`. */
+  /** The text of a file: one of an unknown type is text if its bytes are. Takes the bytes and rejects like `read`. */
   readFile(
     { bytes, mediaType }: { readonly bytes: Buffer; readonly mediaType: string },
     options: ReadOptions,
   ): Promise<DocumentText> {
     const isText = !this.reads(mediaType) && !bytes.includes(0) && isUtf8(bytes);
-    // The thread takes the bytes that it is given.
-    return this.read({ bytes: new Uint8Array(bytes), contentType: isText ? 'text/plain' : mediaType }, options);
+    return this.read({ bytes, contentType: isText ? 'text/plain' : mediaType }, options);
   }
 
   /** Whether a robots.txt lets a robot read a page (RFC 9309). Rejects like `read`. */
