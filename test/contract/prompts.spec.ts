@@ -14,6 +14,9 @@ import { SteeredLane } from '../support/steered-lane.js';
 
 const IMAGE = { type: 'input_image', image_url: 'data:image/png;base64,iVBORw0KGgo=', detail: 'auto' } as const;
 
+/** A part with a file that was deleted. */
+const NO_FILE = { type: 'input_file', file_id: `file_${'0'.repeat(32)}` } as const;
+
 const FILE = `
 prompts:
   - id: pmpt_shop
@@ -194,6 +197,18 @@ describe('a request that names a prompt', () => {
       'missing_required_parameter',
       'input[0].content',
       /input\[0\]/,
+    ],
+    [
+      { prompt: { id: 'pmpt_red' }, input: [{ role: 'user', content: [NO_FILE] }] },
+      'invalid_value',
+      'input[0].content[0]',
+      /Invalid 'input\[0\]\.content\[0\]': there is no file/,
+    ],
+    [
+      { prompt: { ...SHOP, version: '2', variables: { shop: 'Bees', tongue: 'Latin', thing: NO_FILE } } },
+      'invalid_value',
+      'prompt',
+      /Invalid 'prompt': there is no file/,
     ],
     [{ prompt: {} }, 'missing_required_parameter', 'prompt.id', /Missing required parameter: 'prompt.id'/],
     [{ prompt: SHOP, input: [{ role: 'user' }] }, 'missing_required_parameter', 'input[0].content', /input\[0\]/],

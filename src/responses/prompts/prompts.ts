@@ -80,6 +80,17 @@ export class Prompts implements OnModuleInit, OnApplicationShutdown {
     return { reference: { id, version: name, variables: variables ?? null }, ...fillVersion(version, variables ?? {}) };
   }
 
+  /** An error of a turn with a prompt, whose places are those of the input that the client has sent. */
+  toOwnPlaces(
+    error: ApiError,
+    reference: Pick<PromptReference, 'id' | 'version'> | undefined,
+    tenant: Tenant,
+  ): ApiError {
+    const prompt = reference && this.find(reference.id, tenant);
+    const version = prompt?.versions.find((one) => one.version === reference?.version);
+    return version === undefined ? error : toOwnPlaces(error, version);
+  }
+
   private get known(): ReadonlyMap<string, Prompt> {
     return this.file?.current ?? new Map();
   }
@@ -103,12 +114,15 @@ export function withPrompt(
 }
 
 /** An error of a request with a prompt, whose places are those of the input that the client has sent. */
-export function toOwnPlaces(error: ApiError, { input: messages }: FilledPrompt): ApiError {
+export function toOwnPlaces(error: ApiError, { input: messages }: Pick<FilledPrompt, 'input'>): ApiError {
   const { status, type, code, param, headers, cause } = error;
   const place = /^input\[(\d+)\]/.exec(param ?? '');
   if (place === null || messages.length === 0) return error;
   const index = Number(place[1]) - messages.length;
-  if (index < 0) return new ApiError(status, type, code, 'prompt', error.message, headers, cause);
+  if (index < 0) {
+    const message = error.message.replaceAll(`'${param}'`, "'prompt'");
+    return new ApiError(status, type, code, 'prompt', message, headers, cause);
+  }
   const toOwn = (text: string): string => text.replaceAll(place[0], `input[${index}]`);
   return new ApiError(status, type, code, toOwn(param ?? ''), toOwn(error.message), headers, cause);
 }

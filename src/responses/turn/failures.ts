@@ -14,6 +14,7 @@ import {
 } from '../../state/index.js';
 import type { Outcome } from '../assembler/response-snapshot.js';
 import type { ResponseAssembler } from '../assembler/response-assembler.js';
+import { Prompts } from '../prompts/prompts.js';
 import type { ActiveTurn } from './active-turn.js';
 import type { AdmittedTurn } from './admit.js';
 import { type StopReason, TurnStoppedError } from './stop-reason.js';
@@ -40,7 +41,10 @@ export class TurnFailures {
   private readonly logger = new Logger('Turn');
   private readonly outages = new OutageLog(this.logger);
 
-  constructor(private readonly environment: Environment) {}
+  constructor(
+    private readonly environment: Environment,
+    private readonly prompts: Prompts,
+  ) {}
 
   /** The outcome of a failed response: open items are closed as incomplete, and reported usage counts. */
   toFailedOutcome(assembler: ResponseAssembler, error: ResponseErrorBody): Outcome {
@@ -68,7 +72,7 @@ export class TurnFailures {
 
   /** A failure before `response.created`, as an HTTP error or error frame (protocol §7). */
   toRefusal(error: unknown, turn: AdmittedTurn): ApiError {
-    if (error instanceof ApiError) return error;
+    if (error instanceof ApiError) return this.prompts.toOwnPlaces(error, turn.settings.prompt, turn.caller.tenant);
     if (error instanceof ModelError) return error.toApiError();
     if (error instanceof TurnStoppedError) {
       return error.reason === 'time_limit' ? this.outOfTime() : ApiError.retryLater(stopMessage(error.reason, turn));
