@@ -2,8 +2,12 @@
 import type { DocumentPage } from './document-text.js';
 import { type OfficeArchive, type OfficeBounds, type OfficeText, prefixed, type XmlReader } from './office-archive.js';
 
+/** What a number of days is shown as; undefined for other numbers. */
+type DayFormat = 'date' | 'duration' | undefined;
+
 /** Formats of dates and times that every program knows, by their numbers. */
-const DATE_FORMATS: ReadonlySet<number> = new Set([14, 15, 16, 17, 18, 19, 20, 21, 22, 45, 46, 47]);
+const DATE_FORMATS = [14, 15, 16, 17, 18, 19, 20, 21, 22, 45, 47] as const;
+const DURATION_FORMAT = 46;
 
 /** Columns that a sheet may have. */
 const MOST_COLUMNS = 16_384;
@@ -16,8 +20,8 @@ const DAY_MS = 86_400_000;
 /** What cells of all sheets refer to. */
 interface Workbook {
   readonly texts: readonly string[];
-  /** Whether a style shows a number as a date, by its number. */
-  readonly areDates: readonly boolean[];
+  /** How styles show numbers, by their numbers. */
+  readonly styles: readonly DayFormat[];
   readonly firstDay: number;
 }
 
@@ -38,7 +42,7 @@ export function readSheets(
       if (element === 'sheet') sheets.push({ name, path: relations.get(prefixed(attributes, 'id') ?? '') ?? '' });
     },
   });
-  const workbook = { texts: readTexts(archive), areDates: readStyles(archive), firstDay };
+  const workbook = { texts: readTexts(archive), styles: readStyles(archive), firstDay };
   let left = mostCharacters;
   const pages: DocumentPage[] = [];
   for (const [index, { name, path }] of sheets.slice(0, mostPages).entries()) {
@@ -73,27 +77,30 @@ function readTexts(archive: OfficeArchive): readonly string[] {
   return texts;
 }
 
-function readStyles(archive: OfficeArchive): readonly boolean[] {
-  const formats = new Set(DATE_FORMATS);
-  const areDates: boolean[] = [];
+function readStyles(archive: OfficeArchive): readonly DayFormat[] {
+  const formats = new Map<number, DayFormat>(DATE_FORMATS.map((id) => [id, 'date']));
+  formats.set(DURATION_FORMAT, 'duration');
+  const styles: DayFormat[] = [];
   let areCells = false;
   archive.read('xl/styles.xml', {
     open: (name, { numFmtId, formatCode = '' }) => {
       const id = Number(numFmtId);
-      if (name === 'numFmt' && isDateFormat(formatCode)) formats.add(id);
+      if (name === 'numFmt') formats.set(id, dayFormatOf(formatCode));
       if (name === 'cellXfs') areCells = true;
-      if (name === 'xf' && areCells) areDates.push(formats.has(id));
+      if (name === 'xf' && areCells) styles.push(formats.get(id));
     },
     close: (name) => {
       if (name === 'cellXfs') areCells = false;
     },
   });
-  return areDates;
+  return styles;
 }
 
-/** Whether a format has a letter of dates outside of quotes, brackets and escapes. */
-function isDateFormat(code: string): boolean {
-  return /[dhmsy]/i.test(code.replaceAll(/"[^"]*"|\[[^\]]*\]|\\.|[_*]./g, ''));
+/** A format of dates has a letter of them outside of quotes, brackets and escapes; one of durations has one alone in brackets. */
+function dayFormatOf(code: string): DayFormat {
+  const letters = code.replaceAll(/"[^"]*"|\\.|[_*]./g, '');
+  if (/\[(?:h+|m+|s+)\]/i.test(letters)) return 'duration';
+  return /[dhmsy]/i.test(letters.replaceAll(/\[[^\]]*\]/g, '')) ? 'date' : undefined;
 }
 
 function readRows(archive: OfficeArchive, path: string, workbook: Workbook, mostCharacters: number): string {
@@ -142,14 +149,23 @@ function columnOf(place: string): number {
 }
 
 /** A value as a program shows it, without its format of numbers. */
-function show(value: string, type: string, style: number, { texts, areDates, firstDay }: Workbook): string {
+function show(value: string, type: string, style: number, { texts, styles, firstDay }: Workbook): string {
   if (type === 's') return texts[Number(value)] ?? '';
   if (type === 'b') return value === '1' ? 'TRUE' : 'FALSE';
-  if (type !== 'n' || areDates[style] !== true) return value;
+  const format = styles[style];
+  if (type !== 'n' || format === undefined) return value;
   const date = new Date(Math.round(firstDay + Number(value) * DAY_MS));
   if (Number.isNaN(date.getTime())) return value;
+  if (format === 'duration') return toDuration(Math.round((Number(value) * DAY_MS) / 1000));
   const [day = '', time = ''] = date.toISOString().split('T');
   const clock = time.slice(0, 8);
   if (Number(value) < 1) return clock;
   return clock === '00:00:00' ? day : `${day} ${clock}`;
+}
+
+/** Hours, minutes and seconds. */
+function toDuration(seconds: number): string {
+  const size = Math.abs(seconds);
+  const [minutes, rest] = [Math.floor(size / 60) % 60, size % 60].map((part) => `${part}`.padStart(2, '0'));
+  return `${seconds < 0 ? '-' : ''}${Math.floor(size / 3600)}:${minutes}:${rest}`;
 }

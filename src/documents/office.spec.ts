@@ -91,25 +91,25 @@ describe('a table of sheets', () => {
     ...more,
   });
 
-  it('is read sheet by sheet, with names, rows, shared texts, gaps, booleans and dates', async () => {
+  it('is read sheet by sheet, with names, rows, shared texts, gaps, booleans, dates and durations', async () => {
     const rows = `<row r="1"><c r="A1" t="s"><v>0</v></c><c r="C1" t="inlineStr"><is><t>in
       line</t></is></c></row>
       <row r="2"/>
-      <row r="3"><c r="A3"><f>1+1</f><v>2</v></c><c t="b"><v>1</v></c><c s="1"><v>45292</v></c><c s="2"><v>45292.75</v></c><c t="e"><v>#N/A</v></c></row>`;
+      <row r="3"><c r="A3"><f>1+1</f><v>2</v></c><c t="b"><v>1</v></c><c s="1"><v>45292</v></c><c s="2"><v>45292.75</v></c><c t="e"><v>#N/A</v></c><c s="3"><v>1.25</v></c></row>`;
     const { pages, title } = await read(
       XLSX,
       book(rows, {
         ...CORE,
         'xl/sharedStrings.xml': '<sst><si><r><t>Ho</t></r><r><t>ney</t></r><rPh><t>unread</t></rPh></si></sst>',
         'xl/styles.xml':
-          '<styleSheet><numFmts><numFmt numFmtId="170" formatCode="&quot;on&quot; yyyy\\-mm"/><numFmt numFmtId="171" formatCode="[Red]0.0&quot;days&quot;"/></numFmts><cellStyleXfs><xf numFmtId="14"/></cellStyleXfs><cellXfs><xf numFmtId="171"/><xf numFmtId="14"/><xf numFmtId="170"/></cellXfs></styleSheet>',
+          '<styleSheet><numFmts><numFmt numFmtId="170" formatCode="&quot;on&quot; yyyy\\-mm"/><numFmt numFmtId="172" formatCode="[h]:mm:ss"/><numFmt numFmtId="171" formatCode="[Red]0.0&quot;days&quot;"/></numFmts><cellStyleXfs><xf numFmtId="14"/></cellStyleXfs><cellXfs><xf numFmtId="171"/><xf numFmtId="14"/><xf numFmtId="170"/><xf numFmtId="172"/></cellXfs></styleSheet>',
       }),
     );
     expect(title).toBe('A title');
     expect(pages).toEqual([
       {
         number: 1,
-        text: '# Bees & co\nHoney\t\tin line\n2\tTRUE\t2024-01-01\t2024-01-01 18:00:00\t#N/A',
+        text: '# Bees & co\nHoney\t\tin line\n2\tTRUE\t2024-01-01\t2024-01-01 18:00:00\t#N/A\t30:00:00',
       },
       { number: 2, text: '' },
     ]);
