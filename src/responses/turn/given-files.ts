@@ -123,13 +123,15 @@ export class GivenFiles {
     if (typeof data === 'string') {
       if (takesFiles) return null;
       const hash = createHash('sha256')
-        .update(`${String(filename)}\n`)
+        .update(JSON.stringify([filename]))
         .update(data)
         .digest('base64');
       return files.once(`data ${hash}`, () => this.toText(fromData(data, filename, files), reader));
     }
     if (typeof url !== 'string' || (takesFiles && takesFileUrls)) return null;
-    return files.once(`url ${String(filename)}\n${url}`, async () => make(await this.fetch(url, filename, reader)));
+    return files.once(`url ${JSON.stringify([filename, url])}`, async () =>
+      make(await this.fetch(url, filename, reader)),
+    );
   }
 
   private async fetch(url: string, filename: unknown, { files, signal }: Reader): Promise<GivenFile> {
