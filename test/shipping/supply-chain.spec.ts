@@ -52,7 +52,7 @@ describe('the lock file', () => {
     const ranges = ['dependencies', 'devDependencies', 'peerDependencies', 'overrides'].flatMap((kind) =>
       Object.entries(manifest[kind] ?? {}),
     );
-    expect(ranges.filter(([, range]) => !/^[~^]?\d+\.\d+\.\d+/.test(range))).toEqual([]);
+    expect(ranges.filter(([, range]) => !/^(?:npm:[a-z-]+@)?[~^]?\d+\.\d+\.\d+/.test(range))).toEqual([]);
   });
 });
 
