@@ -4,6 +4,7 @@ import { OutageLog } from '../../logging/index.js';
 import type { Clock, Timer } from '../../time/index.js';
 import { DeletionNotices, RunNotices } from '../notices.js';
 import { StateStartError, StoreUnavailableError } from '../errors.js';
+import { RunGate } from '../in-process/run-gate.js';
 import { keepOpening } from '../repeat.js';
 import { SharedTime } from '../shared-time.js';
 import { StateBackend } from '../state-backend.js';
@@ -97,7 +98,8 @@ export class RedisBackend extends StateBackend {
     const versions = new KnownVersions();
     this.jobs = new RedisJobQueue(redis, keys.jobs, this.runNotices, published, clock);
     const runParts = { redis, keys, clock, jobs: this.jobs, index: new RunIndex(redis, keys), notices: published };
-    this.log = new RedisEventLog({ ...runParts, locators, runNotices: this.runNotices });
+    const gate = new RunGate();
+    this.log = new RedisEventLog({ ...runParts, gate, locators, runNotices: this.runNotices });
     const ends = new RunEnds({ ...runParts, conversations, locks, usage });
     this.sweep = new RunSweep({ ...runParts, ends });
     this.transfer = new RedisTransfer({ ...runParts, ends, locators, conversations });
@@ -115,7 +117,16 @@ export class RedisBackend extends StateBackend {
     };
     this.responses = new RedisResponseStore(redis, keys, parts, clock, maxBytes);
     const { responses, log } = this;
-    this.runs = new RedisRuns({ ...runParts, locators, log, ends, members, responses, maxContextBytes: maxBytes });
+    this.runs = new RedisRuns({
+      ...runParts,
+      gate,
+      locators,
+      log,
+      ends,
+      members,
+      responses,
+      maxContextBytes: maxBytes,
+    });
     const gone = new GoneResponses(redis, keys, locators, clock);
     this.graph = new RedisResponseGraph(redis, keys, locators, listed, gone, clock);
     this.sessions = new RedisSessionStore(redis, keys, locks, listed, tombstones, clock);

@@ -1,9 +1,10 @@
-import type { Tenant } from '../../access/index.js';
+import { type Tenant, tenantKey } from '../../access/index.js';
 import { isTerminalEvent, type Item, type StreamEvent } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import { RunLostError } from '../errors.js';
 import { begins, EventLog, finishedItems, type LogBatch, type LogPage, type Run } from '../event-log.js';
 import { toKey } from '../keys.js';
+import type { RunGate } from '../in-process/run-gate.js';
 import { LogAnnouncer } from '../log-announcer.js';
 import type { RunNotices } from '../notices.js';
 import type { RedisKeys } from './keys.js';
@@ -13,27 +14,32 @@ import { withinOf } from './membership.js';
 import type { RedisNotices } from './notices.js';
 import type { Redis } from './redis.js';
 import type { RunIndex } from './run-index.js';
+import { whenReleased } from './run-hold.js';
 import { run, type Script } from './script.js';
 import { FORGET_LOG, ITEMS_OF_LOG, type LogPageReply, READ_LOG } from './scripts/read-log.js';
 import { RESPONSES } from './scripts/responses.js';
 import { RUNS } from './scripts/runs.js';
 
+/** What became of a batch: `held`, somebody ends the response from outside; `closed`, the run may write no more. */
+type Appended = 'appended' | 'held' | 'closed';
+
 /**
  * Appends a batch if the attempt is the latest and the response has not ended. One that begins leaves the queue.
  *
  * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the response; ARGV[3]: the attempt; ARGV[4] to ARGV[7]: the batch;
- * ARGV[8]: 1 when it begins. Returns whether the run may write.
+ * ARGV[8]: 1 when it begins. Returns `Appended`.
  */
 const APPEND: Script = {
   name: 'append',
   text: `${RESPONSES}${RUNS}
 local id = ARGV[2]
-if not isOpen(id, ARGV[3]) then return 0 end
+if not isOpen(id, ARGV[3]) then return 'closed' end
+if isHeld(id, '') then return 'held' end
 addBatch(id, 4)
 if ARGV[8] == '1' and redis.call('HGET', at(id), 'status') == 'queued' then
   redis.call('HSET', at(id), 'status', 'in_progress')
 end
-return 1`,
+return 'appended'`,
 };
 
 /** Logs that are forgotten at once. */
@@ -48,6 +54,7 @@ export interface EventLogParts {
   readonly locators: Locators;
   readonly index: RunIndex;
   readonly runNotices: RunNotices;
+  readonly gate: RunGate;
   /** Tells other replicas. */
   readonly notices: Pick<RedisNotices, 'logged'>;
   readonly clock: Clock;
@@ -64,14 +71,18 @@ export class RedisEventLog extends EventLog {
   }
 
   override async append({ tenant, responseId, attempt }: Run, batch: LogBatch): Promise<void> {
-    const { redis, keys, locators, index, clock } = this.parts;
+    const { redis, keys, locators, index, gate, clock } = this.parts;
     const lock = await locators.find(tenant, responseId);
     if (lock === undefined) throw new RunLostError(responseId);
     const responseKey = toKey(responseId);
     const isBeginning = begins(batch);
-    const values = [clock.now(), responseKey, attempt, ...batchArgs(batch), isBeginning ? 1 : 0];
-    const [isOurs] = await redis.write(run(APPEND, [keys.place(tenant, lock).base], ...values));
-    if (isOurs !== 1) throw new RunLostError(responseId);
+    const write = async (): Promise<Appended> => {
+      const values = [clock.now(), responseKey, attempt, ...batchArgs(batch), isBeginning ? 1 : 0];
+      const [reply] = await redis.write(run(APPEND, [keys.place(tenant, lock).base], ...values));
+      return reply as Appended;
+    };
+    const outcome = await gate.pass(tenantKey(tenant, responseId), () => whenReleased(clock, write));
+    if (outcome === 'closed') throw new RunLostError(responseId);
     if (isBeginning) await redis.write(...index.begun({ tenant, lock, responseKey }));
     this.announce(responseId, batch.events);
   }

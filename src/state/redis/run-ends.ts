@@ -24,6 +24,7 @@ import type { RedisNotices } from './notices.js';
 import type { RedisUsageStore } from './usage.js';
 import type { RedisWriteLock } from './locks.js';
 import type { RunEntry, RunIndex } from './run-index.js';
+import { whenReleased } from './run-hold.js';
 import { type Command, run } from './script.js';
 import { END_RUN, type Ended } from './scripts/end-run.js';
 import { toTurnError } from './errors.js';
@@ -43,9 +44,9 @@ export interface RunEndParts {
 }
 
 /** Which run may end. */
-export interface EndCondition {
+interface EndCondition {
   readonly attempt?: number | undefined;
-  /** The last entry of the log that the end knows of. */
+  /** From outside: the last entry of the log that the end knows of. */
   readonly lastEntry?: string;
 }
 
@@ -76,9 +77,10 @@ export class RunEnds {
 
   constructor(private readonly parts: RunEndParts) {}
 
-  /** Ends a response; does nothing when the same end is stored. Throws RunLostError, WriteLockLostError and ConversationChangedError. */
-  async end(entry: RunEntry, ending: Ending, condition: EndCondition): Promise<void> {
-    const outcome = await this.store(entry, { ...ending, jobs: identify(ending.jobs) }, condition);
+  /** Ends the response of a run; does nothing when the same end is stored. Throws RunLostError, WriteLockLostError and ConversationChangedError. */
+  async end(entry: RunEntry, ending: Ending, attempt: number): Promise<void> {
+    const stored = { ...ending, jobs: identify(ending.jobs) };
+    const outcome = await whenReleased(this.parts.clock, () => this.store(entry, stored, { attempt }));
     if (outcome !== 'ended') throw new RunLostError(entry.responseKey);
   }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
-import type { Tenant } from '../../access/index.js';
-import type { Origin, ResponseObject } from '../../protocol/index.js';
+import { type Tenant, tenantKey } from '../../access/index.js';
+import { isTerminalEvent, type Origin, type ResponseObject } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import {
   BackgroundRuns,
@@ -15,6 +15,7 @@ import {
 } from '../background-runs.js';
 import { ContextTooLargeError, RunLostError, StoreUnavailableError } from '../errors.js';
 import type { Run } from '../event-log.js';
+import type { RunGate } from '../in-process/run-gate.js';
 import { toKey } from '../keys.js';
 import type { DeleteOptions, ResponseRecord } from '../response-store.js';
 import { readItems } from '../stored-response.js';
@@ -32,6 +33,7 @@ import { identify, type RedisJobQueue } from './jobs.js';
 import type { RedisResponseStore } from './responses.js';
 import type { RunEnds } from './run-ends.js';
 import type { RunEntry, RunIndex } from './run-index.js';
+import { whenReleased } from './run-hold.js';
 import { run } from './script.js';
 import type { SessionMembers } from './session-members.js';
 import {
@@ -43,7 +45,10 @@ import {
   START_RUN,
   type Started,
 } from './scripts/run-life.js';
-import { OPEN_RUN, type OpenRun, UNFINISHED } from './scripts/end-run.js';
+import { type Held, HOLD_RUN, RELEASE_RUN, UNFINISHED } from './scripts/end-run.js';
+
+/** How often an end from outside is tried that takes longer than a run waits for it. */
+const MOST_HOLDS = 3;
 
 /** What the runs need. */
 export interface RunParts {
@@ -52,6 +57,7 @@ export interface RunParts {
   readonly locators: Locators;
   readonly index: RunIndex;
   readonly log: RedisEventLog;
+  readonly gate: RunGate;
   readonly jobs: RedisJobQueue;
   readonly ends: RunEnds;
   readonly members: SessionMembers;
@@ -65,9 +71,6 @@ export interface RunParts {
  * lies in another slot, and enqueued afterwards: what a dead process left, `RunSweep` does.
  */
 export class RedisRuns extends BackgroundRuns {
-  /** Ends from outside that are being composed: those of one response wait for each other. */
-  private readonly concluding = new Map<string, Promise<unknown>>();
-
   constructor(private readonly parts: RunParts) {
     super();
   }
@@ -124,11 +127,12 @@ export class RedisRuns extends BackgroundRuns {
 
   /** Throws ConversationChangedError, too. */
   override async finish(attempted: Run, ending: Ending): Promise<void> {
-    const { ends, log } = this.parts;
+    const { ends, gate, log } = this.parts;
+    const { tenant, responseId, attempt } = attempted;
     const entry = await this.find(attempted);
-    if (entry === undefined) throw new RunLostError(attempted.responseId);
-    await ends.end(entry, ending, { attempt: attempted.attempt });
-    log.announce(attempted.responseId, ending.log.events);
+    if (entry === undefined) throw new RunLostError(responseId);
+    await gate.pass(tenantKey(tenant, responseId), () => ends.end(entry, ending, attempt));
+    log.announce(responseId, ending.log.events);
   }
 
   override async conclude(
@@ -139,19 +143,13 @@ export class RedisRuns extends BackgroundRuns {
   ): Promise<ResponseObject | undefined> {
     const entry = await this.find({ tenant, responseId });
     if (entry === undefined) return undefined;
-    const name = this.parts.keys.locator(tenant, responseId);
-    const earlier = this.concluding.get(name) ?? Promise.resolve();
-    const concluded = earlier.catch(() => undefined).then(() => this.concludeNow(entry, compose, options));
-    this.concluding.set(name, concluded);
-    try {
-      const outcome = await concluded;
-      if (outcome === undefined) return undefined;
-      if (outcome === 'unchanged') return await this.parts.responses.get(tenant, responseId, options.within);
-      this.parts.log.announce(responseId, outcome.log.events);
-      return outcome.response;
-    } finally {
-      if (this.concluding.get(name) === concluded) this.concluding.delete(name);
-    }
+    const { gate, responses, log } = this.parts;
+    const conclude = (): Promise<Ending | 'unchanged' | undefined> => this.concludeNow(entry, compose, options);
+    const outcome = await gate.closeFor(tenantKey(tenant, responseId), conclude);
+    if (outcome === undefined) return undefined;
+    if (outcome === 'unchanged') return responses.get(tenant, responseId, options.within);
+    log.announce(responseId, outcome.log.events);
+    return outcome.response;
   }
 
   override async unfinished(
@@ -253,21 +251,49 @@ export class RedisRuns extends BackgroundRuns {
     compose: ComposeEnding,
     { within, attempt }: ConcludeOptions,
   ): Promise<Ending | 'unchanged' | undefined> {
-    const { redis, keys, clock, ends } = this.parts;
-    const place = keys.place(entry.tenant, entry.lock);
-    for (;;) {
-      const values = [clock.now(), entry.responseKey, withinOf(within), attempt ?? ''];
-      const [reply] = await redis.read(run(OPEN_RUN, [place.base], ...values));
-      if (reply === null) return undefined;
-      const [isOpen, body, turn] = reply as OpenRun;
-      if (isOpen === 0 || body === null || turn === null) return 'unchanged';
-      const { log, lastEntry } = await readWholeLog(redis, `${place.base}:r:${entry.responseKey}:log`);
-      const ending = compose({ response: JSON.parse(body) as ResponseObject, turn, log });
-      if (ending === undefined) return 'unchanged';
-      const outcome = await ends.conclude(entry, ending, { attempt, lastEntry });
-      // Something was logged meanwhile, or somebody else has ended it: look again.
-      if (outcome) return ending;
+    const { redis, keys, clock } = this.parts;
+    const { base } = keys.place(entry.tenant, entry.lock);
+    for (let holds = 0; holds < MOST_HOLDS; holds += 1) {
+      const name = randomUUID();
+      const held = await whenReleased(clock, async () => {
+        const values = [clock.now(), entry.responseKey, withinOf(within), attempt ?? '', name];
+        const [reply] = await redis.write(run(HOLD_RUN, [base], ...values));
+        return reply as Held | null;
+      });
+      if (held === null) return undefined;
+      if (held === 'closed') return 'unchanged';
+      let outcome: Ending | 'unchanged' | 'lost' = 'lost';
+      try {
+        outcome = await this.endHeld(entry, held, compose, attempt);
+      } finally {
+        if (typeof outcome === 'string') await this.release(entry, name);
+      }
+      if (outcome !== 'lost') return outcome;
     }
+    throw new StoreUnavailableError(`the log of ${entry.responseKey} cannot be read in time`);
+  }
+
+  /** Ends a response whose run waits; `lost` when that has not waited long enough, or somebody has deleted the response. */
+  private async endHeld(
+    entry: RunEntry,
+    [body, turn]: Exclude<Held, string>,
+    compose: ComposeEnding,
+    attempt: number | undefined,
+  ): Promise<Ending | 'unchanged' | 'lost'> {
+    const { redis, keys, ends } = this.parts;
+    const { base } = keys.place(entry.tenant, entry.lock);
+    const { log, lastEntry } = await readWholeLog(redis, `${base}:r:${entry.responseKey}:log`);
+    if (isTerminalEvent(log.events.at(-1))) return 'lost';
+    const ending = compose({ response: JSON.parse(body) as ResponseObject, turn, log });
+    if (ending === undefined) return 'unchanged';
+    return (await ends.conclude(entry, ending, { attempt, lastEntry })) ? ending : 'lost';
+  }
+
+  /** Lets a run go on; otherwise it does so by itself later. */
+  private async release({ tenant, lock, responseKey }: RunEntry, name: string): Promise<void> {
+    const { redis, keys, clock } = this.parts;
+    const command = run(RELEASE_RUN, [keys.place(tenant, lock).base], clock.now(), responseKey, name);
+    await redis.write(command).catch(() => undefined);
   }
 
   private async find({ tenant, responseId }: Pick<Run, 'tenant' | 'responseId'>): Promise<RunEntry | undefined> {

@@ -5,6 +5,7 @@ import { RunLostError } from '../errors.js';
 import { begins, EventLog, finishedItems, type LogBatch, type LogPage, type Run } from '../event-log.js';
 import { readEvents, readLog, toBatchColumns } from '../log-columns.js';
 import type { RunNotices } from '../notices.js';
+import type { RunGate } from '../in-process/run-gate.js';
 import type { DatabaseThread } from './database-thread.js';
 import { lookOf } from './operations/visible.js';
 
@@ -64,32 +65,5 @@ export class SqliteEventLog extends EventLog {
   /** Deletes the events of some responses that ended long ago; false when there are no more. */
   forget(): Promise<boolean> {
     return this.thread.call('forgetLogs', this.clock.now());
-  }
-}
-
-/**
- * Keeps what writes to a run waiting while it is ended from outside, which takes two calls: nothing can be logged between them. Only this
- * process writes to it.
- */
-export class RunGate {
-  private readonly closed = new Map<string, Promise<unknown>>();
-
-  /** Does what writes to a run, at once when the gate is open. */
-  pass<T>(key: string, work: () => Promise<T>): Promise<T> {
-    const closed = this.closed.get(key);
-    return closed === undefined ? work() : closed.then(() => this.pass(key, work));
-  }
-
-  /** Closes the gate for as long as `work` takes; works for the same key wait for each other. */
-  async closeFor<T>(key: string, work: () => Promise<T>): Promise<T> {
-    while (this.closed.has(key)) await this.closed.get(key);
-    const { promise, resolve } = Promise.withResolvers<undefined>();
-    this.closed.set(key, promise);
-    try {
-      return await work();
-    } finally {
-      this.closed.delete(key);
-      resolve(undefined);
-    }
   }
 }

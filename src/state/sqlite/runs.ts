@@ -22,6 +22,7 @@ import {
 import type { Run } from '../event-log.js';
 import type { InProcessJobQueue } from '../in-process/jobs.js';
 import type { InProcessLock } from '../in-process/locks.js';
+import type { RunGate } from '../in-process/run-gate.js';
 import { readLog, toBatchColumns } from '../log-columns.js';
 import type { DeleteOptions } from '../response-store.js';
 import { readItems, toBody } from '../stored-response.js';
@@ -30,7 +31,7 @@ import type { DatabaseThread } from './database-thread.js';
 import { lookOf } from './operations/visible.js';
 import type { StoredJob } from './operations/jobs.js';
 import type { NewEnd } from './operations/run-ends.js';
-import type { RunGate, SqliteEventLog } from './log.js';
+import type { SqliteEventLog } from './log.js';
 import { toStoredJob, withId } from './jobs.js';
 import type { SqliteResponseStore } from './responses.js';
 import { sessionRoom, toNewResponse, toOutputTexts, toPlace } from './to-new-response.js';

@@ -2,7 +2,7 @@
  * Functions in Lua about background responses, for scripts that begin with RESPONSES and then these. Their hashes have
  * `attempt` (the latest that has started), `attempts` (without those that were handed back), `stream` (1 when clients may
  * read the log), `jobs` (JSON: what is to be enqueued), `done` (the entries of the log that say something of finished
- * items), and `ended` once they have ended: until when the log is stored, ms since the epoch.
+ * items), `hold` (who ends it from outside, and until when its run waits for that, ms of the clock of Redis), and `ended` once they have ended: until when the log is stored, ms since the epoch.
  *
  * `:log` is a stream whose entry `<number of its first event + 1>-<number of its first note>` has the fields `events`
  * and `notes`.
@@ -12,6 +12,17 @@ export const RUNS = `
 local function isOpen(id, attempt)
   local run = redis.call('HMGET', at(id), 'attempt', 'ended')
   return visible(id, '') and run[1] and not run[2] and (attempt == '' or run[1] == attempt)
+end
+
+local function serverTime()
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+
+-- Whether somebody else ends the response from outside: until that is done, nothing is logged.
+local function isHeld(id, name)
+  local holder, ends = string.match(redis.call('HGET', at(id), 'hold') or '', '^(%S+) (%d+)$')
+  return holder and holder ~= name and tonumber(ends) > serverTime()
 end
 
 -- Appends a batch that follows the last one, written from ARGV[start] on: its entry, events and notes, and 1 if it has

@@ -204,6 +204,15 @@ export const RUNS_CONCLUDE = part(
       );
     });
 
+    it('leaves one alone that it does not end, and its run logs on elsewhere', async () => {
+      const elsewhere = (await opened.replica?.()) ?? backend;
+      const run = await launch(elsewhere, tenant, one);
+      requireMatch(await runs.conclude(tenant, one, () => undefined, {}), { status: 'in_progress' });
+      await elsewhere.log.append(run, deltas(3, 1));
+      await elsewhere.runs.finish(run, endingOf(one, { at: 4 }));
+      requireMatch(await cancel(one), { status: 'completed' });
+    });
+
     for (const how of ['cancelled', 'finished']) {
       it(`enqueues the jobs of what is ${how}, once`, async () => {
         await using other = await open();
