@@ -166,6 +166,41 @@ describe('conversations of replicas over one Redis', () => {
     expect(await client.exists(index('coming'))).toBe(1);
   });
 
+  it('leave nothing that does not expire of items that they refuse', async () => {
+    const lasting = async (): Promise<readonly string[]> => {
+      const names = await client.keys(`${opened.prefix}:*`);
+      const lifetimes = await Promise.all(names.map((name) => client.pttl(name)));
+      return names.filter((_, index) => lifetimes[index] === -1).sort();
+    };
+    const { conversations, responses } = one;
+    await Promise.all(['locked', 'changed', 'deleted'].map((id) => createConversation(one, tenant, id, 'a')));
+    const locked = await openConversation(one, tenant, 'locked');
+    const changed = await conversations.read(tenant, 'changed');
+    const deleted = await openConversation(one, tenant, 'deleted');
+    await conversations.delete(tenant, 'deleted');
+    const before = await lasting();
+    const since = await client.zscore(keys.conversationsWith(tenant, 'a'), '"c"');
+    opened.clock.advance(1000);
+
+    for (const id of ['nothing', 'locked', 'deleted']) {
+      expect(await conversations.append(tenant, id, [message('b'), message('d')])).toHaveProperty('refused');
+    }
+    expect(await add(one, 'b', 'a')).toEqual({ refused: 'duplicate_item', itemId: 'a' });
+    expect(await client.zscore(keys.conversationsWith(tenant, 'a'), '"c"')).toBe(since);
+    const turns = [
+      recordOf('r1', partsIn('deleted', deleted)),
+      recordOf('r2', { conversation: { id: 'changed', version: (changed?.version ?? 0) - 1 } }),
+      recordOf('r3', partsIn('locked', { ...locked, fence: locked.fence + 1 })),
+      recordOf('r4', { input: [message('a')], conversation: { id: 'c', version: 0 } }),
+    ];
+    for (const turn of turns) {
+      await expect(Promise.resolve(responses.save(tenant, turn))).rejects.toThrow(/conversation|lock/);
+    }
+    expect(await lasting()).toEqual(before);
+    expect(await responses.items(tenant, ['a', 'b', 'r1-in'])).toEqual(new Map([['a', message('a')]]));
+    await locked.release();
+  });
+
   it('of 10,000 items cost a turn that knows the version as little as short ones', async () => {
     const ids = Array.from({ length: 10_000 }, (_, index) => `item-${index}`);
     await createConversation(one, tenant, 'long', ...ids);
@@ -194,7 +229,7 @@ describe('conversations of replicas over one Redis', () => {
     expect((await other.responses.chain(tenant, 'second-long'))?.items).toHaveLength(10_004);
   });
 
-  it('cost one round trip for everything about them, and one to save a turn; what deletes items cleans up in another', async () => {
+  it('cost one round trip for everything about them, and one to save a turn; what adds or deletes items has them found or not in another', async () => {
     const { conversations: store, responses } = one;
     let lease = { version: 0, fence: 0 };
     const open = async (): Promise<void> => {
@@ -203,7 +238,7 @@ describe('conversations of replicas over one Redis', () => {
     const page = { limit: 10, order: 'asc', after: 'a' } as const;
     const steps: readonly (readonly [trips: number, step: () => unknown])[] = [
       [1, () => createConversation(one, tenant, 'new', 'a')],
-      [1, () => store.append(tenant, 'new', [message('b'), message('d')])],
+      [2, () => store.append(tenant, 'new', [message('b'), message('d')])],
       [2, () => store.deleteItem(tenant, 'new', 'b')],
       [1, () => store.get(tenant, 'new')],
       [1, () => store.update(tenant, 'new', {})],

@@ -1,16 +1,26 @@
 import type { Tenant } from '../../access/index.js';
 import type { Item } from '../../protocol/index.js';
-import { ContextTooLargeError } from '../errors.js';
+import { ContextTooLargeError, StoreUnavailableError } from '../errors.js';
 import { conversationLock } from '../write-lock.js';
 import { toItemId } from './conversation-items.js';
 import { CERTAIN_MS } from './dangling-entries.js';
 import type { RedisKeys } from './keys.js';
 import type { Redis } from './redis.js';
-import { type Command, run } from './script.js';
+import { type Command, FREES_MEMORY, run, type Script } from './script.js';
 import { CONVERSATION_ITEM, type ConversationItem } from './scripts/conversation-items.js';
 
 /** Most commands of a round trip: their items can be large. */
 const BATCH = 32;
+
+/**
+ * Removes a conversation from those that have an item, unless it was added again later.
+ *
+ * KEYS[1]: those that have it. ARGV[1]: the name of the conversation; ARGV[2]: when it was added.
+ */
+const WITHDRAW: Script = {
+  name: 'withdraw',
+  text: `${FREES_MEMORY}if tonumber(redis.call('ZSCORE', KEYS[1], ARGV[1]) or 0) == tonumber(ARGV[2]) then redis.call('ZREM', KEYS[1], ARGV[1]) end`,
+};
 
 /** One conversation that may have an item. */
 interface Holder {
@@ -35,6 +45,24 @@ export class ConversationIndex {
   addCommands(tenant: Tenant, conversationId: string, items: readonly Item[], now: number): readonly Command[] {
     const name = JSON.stringify(conversationId);
     return items.map(({ id }) => ['ZADD', this.keys.conversationsWith(tenant, id), now, name]);
+  }
+
+  /** Removes items that were added at a time, and that the conversation has refused. Never rejects: what is left is removed when somebody asks for it. */
+  async withdraw(tenant: Tenant, conversationId: string, items: readonly Item[], since: number): Promise<void> {
+    const name = JSON.stringify(conversationId);
+    const holders = items.map(({ id }): Holder => ({ itemId: id, name, since }));
+    try {
+      for (let start = 0; start < holders.length; start += BATCH) {
+        const asked = holders.slice(start, start + BATCH);
+        const texts = await this.textsOf(tenant, asked);
+        const refused = asked.filter((_, index) => texts[index] == null);
+        await this.redis.write(
+          ...refused.map(({ itemId }) => run(WITHDRAW, [this.keys.conversationsWith(tenant, itemId)], name, since)),
+        );
+      }
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError)) throw error;
+    }
   }
 
   /** Removes items of a conversation. */

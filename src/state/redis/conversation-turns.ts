@@ -64,6 +64,7 @@ export class RedisConversationTurns {
     const held = new HeldItems(tenant, { input, output: response.output });
     const insertion = toInsertion(tenant, record, null, now, held.fields);
     const counting = this.usage.commands(record.usage);
+    const shown = shownItems(record);
     const replies = await this.redis.write(
       // First: no response is stored without its usage.
       ...counting,
@@ -75,10 +76,13 @@ export class RedisConversationTurns {
       ),
       ...indexCommands(keys, tenant, lock, insertion, now),
       ...held.enter(keys, insertion, now),
-      ...this.index.addCommands(tenant, id, shownItems(record), now),
+      ...this.index.addCommands(tenant, id, shown, now),
     );
     const refusal = replies[counting.length];
-    if (refusal !== null) throw toTurnError(refusal as TurnRefusal, id);
+    if (refusal !== null) {
+      await this.index.withdraw(tenant, id, shown, now);
+      throw toTurnError(refusal as TurnRefusal, id);
+    }
     this.versions.learn(base, version + 1, insertion.id);
     this.locators.know(tenant, response.id, lock);
   }

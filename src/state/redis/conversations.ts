@@ -188,15 +188,12 @@ export class RedisConversationStore extends ConversationStore {
   ): Promise<ConversationRefusal | undefined> {
     const { base } = this.place(tenant, conversationId);
     const append = run(APPEND_ITEMS, [base], randomUUID(), ...toEntries(items));
-    const [reply] = await this.redis.write(
-      append,
-      ...this.index.addCommands(tenant, conversationId, items, this.clock.now()),
-    );
+    const [reply] = await this.redis.write(append);
     const [outcome, duplicate] = reply as Appended;
-    if (outcome === 'appended') return undefined;
-    return outcome === 'duplicate_item'
-      ? { refused: outcome, itemId: JSON.parse(duplicate) as string }
-      : { refused: outcome };
+    if (outcome === 'duplicate_item') return { refused: outcome, itemId: JSON.parse(duplicate) as string };
+    if (outcome !== 'appended') return { refused: outcome };
+    // Not along with them: entries of the index do not expire, and nobody would remove those of refused items.
+    await this.redis.write(...this.index.addCommands(tenant, conversationId, items, this.clock.now()));
   }
 
   override async items(tenant: Tenant, conversationId: string, page: PageRequest): Promise<Page<Item> | undefined> {
