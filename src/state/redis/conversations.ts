@@ -194,6 +194,7 @@ export class RedisConversationStore extends ConversationStore {
     if (outcome !== 'appended') return { refused: outcome };
     // Not along with them: entries of the index do not expire, and nobody would remove those of refused items.
     await this.redis.write(...this.index.addCommands(tenant, conversationId, items, this.clock.now()));
+    return undefined;
   }
 
   override async items(tenant: Tenant, conversationId: string, page: PageRequest): Promise<Page<Item> | undefined> {
