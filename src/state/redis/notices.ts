@@ -33,6 +33,8 @@ export class RedisNotices {
   private readonly checks: string;
   private running: Promise<void> = Promise.resolve();
   private isReceiving = true;
+  /** Whether messages have come that this program does not send. */
+  private hasForeign = false;
 
   constructor(
     private readonly settings: RedisSettings,
@@ -160,7 +162,26 @@ export class RedisNotices {
   }
 
   private receive(channel: string, text: string): void {
-    const [processId, ...ids] = JSON.parse(text) as readonly string[];
+    const message = readMessage(text);
+    if (message === undefined) {
+      if (!this.hasForeign) {
+        this.logger.warn(`${channel}: messages of other programs are ignored; give them another REDIS_PREFIX`);
+      }
+      this.hasForeign = true;
+      return;
+    }
+    const [processId, ...ids] = message;
     if (processId !== this.processId) this.receivers[channel]?.(ids);
+  }
+}
+
+/** The strings of a message; undefined for one of another program: channels belong to the server, not to a database of it. */
+function readMessage(text: string): readonly string[] | undefined {
+  try {
+    const message: unknown = JSON.parse(text);
+    const isOurs = Array.isArray(message) && message.every((one) => typeof one === 'string');
+    return isOurs ? (message as readonly string[]) : undefined;
+  } catch {
+    return undefined;
   }
 }
