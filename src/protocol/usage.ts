@@ -10,6 +10,14 @@ export interface TokenCounts {
   readonly reasoning?: number;
 }
 
+/** More than any model reads or writes in one pass. Larger counts are mistakes, and sums of them would not be exact. */
+const MOST_TOKENS = 2 ** 31 - 1;
+
+/** Whether an upstream or a provider may count so many tokens. */
+export function isTokenCount(value: unknown): value is number {
+  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= MOST_TOKENS;
+}
+
 /** Token counts in the wire's shape; reasoning is part of output, total is input plus output (protocol §8). */
 export function toUsage(counts: TokenCounts): Usage {
   return {

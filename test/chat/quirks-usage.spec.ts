@@ -191,6 +191,7 @@ describeService(
       ['a word in every member', { prompt_tokens: 'eleven', completion_tokens: '' }],
       ['negative', { prompt_tokens: -1, completion_tokens: -1 }],
       ['a fraction', { prompt_tokens: 1.5, completion_tokens: 2 }],
+      ['more than any model reads', { prompt_tokens: 2 ** 31, completion_tokens: 2 }],
     ])('is counted here when it is %s', async (_, given) => {
       const answer = { ...ANSWER, ...(given === undefined ? {} : { usage: given }) };
       const { response } = await runTurn(service, answer, { usage: given === undefined ? 'absent' : 'own_chunk' });

@@ -1,3 +1,4 @@
+import { isTokenCount } from '../../protocol/index.js';
 import { isObject, parseJson } from '../../validation/index.js';
 import type { Clock } from '../../time/index.js';
 import { readText } from './read-text.js';
@@ -60,5 +61,5 @@ export class CountRoute {
 function readCount(text: string): number | null {
   const body = parseJson(text);
   const tokens = isObject(body) ? (body.input_tokens ?? body.count) : undefined;
-  return typeof tokens === 'number' && Number.isSafeInteger(tokens) && tokens >= 0 ? tokens : null;
+  return isTokenCount(tokens) ? tokens : null;
 }

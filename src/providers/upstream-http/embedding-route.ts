@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 
 import { OutageLog } from '../../logging/index.js';
+import { isTokenCount } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import { isObject, objectsIn, parseJson } from '../../validation/index.js';
 import type { Embeddings, EmbeddingRequest } from '../embedding.js';
@@ -92,7 +93,7 @@ function readEmbeddings(text: string, count: number): Embeddings {
   );
   if (!isWhole || vectors.length !== count) throw new Error('the answer lacks embeddings');
   const { prompt_tokens: tokens } = isObject(usage) ? usage : {};
-  return { vectors, tokens: Number.isSafeInteger(tokens) && (tokens as number) >= 0 ? (tokens as number) : 0 };
+  return { vectors, tokens: isTokenCount(tokens) ? tokens : 0 };
 }
 
 /** A vector of numbers, or of little-endian floats in Base64; null for anything else. */

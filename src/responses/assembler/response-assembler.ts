@@ -1,6 +1,7 @@
 import {
   type FinalStatus,
   type IdGenerator,
+  isTokenCount,
   type Item,
   itemIdPrefix,
   type OpaqueData,
@@ -362,6 +363,6 @@ function toTokens(event: Extract<OutputEvent, { type: 'usage' }>): Required<Toke
 
 function tokenCount(value: number | undefined): number {
   if (value === undefined) return 0;
-  if (!Number.isInteger(value) || value < 0) throw new ProviderContractError(`a count cannot be ${value}`);
+  if (!isTokenCount(value)) throw new ProviderContractError(`a count cannot be ${value}`);
   return value;
 }

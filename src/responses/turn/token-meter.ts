@@ -2,7 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 
 import { Environment } from '../../config/index.js';
 import { OutageLog } from '../../logging/index.js';
-import type { Item, TokenCounts } from '../../protocol/index.js';
+import { isTokenCount, type Item, type TokenCounts } from '../../protocol/index.js';
 import {
   countItemTokens,
   type CountOptions,
@@ -116,6 +116,6 @@ function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
 }
 
 function requireCount(tokens: number): number {
-  if (!Number.isSafeInteger(tokens) || tokens < 0) throw new Error(`the provider returned ${tokens} as a token count`);
+  if (!isTokenCount(tokens)) throw new Error(`the provider returned ${tokens} as a token count`);
   return tokens;
 }

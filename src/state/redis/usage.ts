@@ -16,7 +16,8 @@ const RECORD_USAGE: Script = {
   text: `if redis.call('SADD', KEYS[2], ARGV[1]) == 0 then return 0 end
 redis.call('PEXPIRE', KEYS[2], ARGV[8])
 for field, value in pairs({ turns = 1, input = ARGV[3], cached = ARGV[4], output = ARGV[5], reasoning = ARGV[6] }) do
-  redis.call('HINCRBY', KEYS[1], field .. ARGV[2], value)
+  -- A sum beyond 2^63 stays as it is.
+  redis.pcall('HINCRBY', KEYS[1], field .. ARGV[2], value)
 end
 redis.call('PEXPIRE', KEYS[1], ARGV[7])
 return 1`,

@@ -1,3 +1,4 @@
+import { isTokenCount } from '../../../protocol/index.js';
 import { isObject, parseJson } from '../../../validation/index.js';
 import type { ModelEvent } from '../../model-event.js';
 
@@ -77,5 +78,5 @@ function firstCount(...values: readonly unknown[]): number | undefined {
 /** A count, which some servers write as text. */
 function toCount(value: unknown): number | undefined {
   const count = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
-  return Number.isSafeInteger(count) && (count as number) >= 0 ? (count as number) : undefined;
+  return isTokenCount(count) ? count : undefined;
 }

@@ -58,6 +58,7 @@ describe('§3.2 response.completed', () => {
     ['usage without input', { id: 'resp_u', usage: { ...USAGE, input_tokens: undefined } }],
     ['usage without a total', { id: 'resp_u', usage: { ...USAGE, total_tokens: undefined } }],
     ['negative usage', { id: 'resp_u', usage: { ...USAGE, output_tokens: -1 } }],
+    ['usage beyond any model', { id: 'resp_u', usage: { ...USAGE, input_tokens: 2 ** 31 } }],
     ['broken usage', { id: 'resp_u', usage: { ...USAGE, output_tokens: 1.5 } }],
     ['details without a count', { id: 'resp_u', usage: { ...USAGE, input_tokens_details: {} } }],
     ['details that are none', { id: 'resp_u', usage: { ...USAGE, output_tokens_details: 'x' } }],

@@ -1,3 +1,4 @@
+import { isTokenCount } from '../../../protocol/index.js';
 import { isObject } from '../../../validation/index.js';
 import type { ModelEvent } from '../../model-event.js';
 
@@ -25,7 +26,7 @@ export function readUsage({
 }): UsageReading {
   if (usage === undefined || usage === null) return {};
   if (!isObject(usage)) return { flaw: 'usage is not an object' };
-  for (const name of COUNTS) if (!isCount(usage[name])) return { flaw: `usage.${name} is not a count` };
+  for (const name of COUNTS) if (!isTokenCount(usage[name])) return { flaw: `usage.${name} is not a count` };
   const { input_tokens_details: inputDetails, output_tokens_details: outputDetails } = usage;
   const cached = detailOf(inputDetails, 'cached_tokens');
   const reasoning = detailOf(outputDetails, 'reasoning_tokens');
@@ -55,16 +56,12 @@ export function differenceOf(usage: Usage, before: Usage): Usage {
 function searchesIn(tools: unknown): number {
   const search = isObject(tools) ? tools.web_search : undefined;
   const count = isObject(search) ? search.num_requests : undefined;
-  return isCount(count) ? count : 0;
+  return isTokenCount(count) ? count : 0;
 }
 
 /** A count in details: 0 if there are no details, null if it is missing or no count. */
 function detailOf(details: unknown, name: string): number | null {
   if (details === undefined || details === null) return 0;
   const count = isObject(details) ? details[name] : undefined;
-  return isCount(count) ? count : null;
-}
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
+  return isTokenCount(count) ? count : null;
 }

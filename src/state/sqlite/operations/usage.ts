@@ -19,8 +19,10 @@ export function usageRecording(database: DatabaseSync): (record: UsageRecord) =>
 /** What turns have used. */
 export function usageOperations(database: DatabaseSync) {
   const record = usageRecording(database);
+  // total() is a float: the driver gives no integer beyond 2^53.
   const sums = (where: string): string => `SELECT ended_at / ${DAY_MS} AS day, tenant, model, provider, key_id,
-      count(*) AS turns, sum(input) AS input, sum(cached) AS cached, sum(output) AS output, sum(reasoning) AS reasoning
+      count(*) AS turns, total(input) AS input, total(cached) AS cached, total(output) AS output,
+      total(reasoning) AS reasoning
     FROM usage WHERE ended_at >= ? AND ended_at < ? ${where} GROUP BY 1, 2, 3, 4, 5`;
   const selectAll = database.prepare(sums(''));
   const selectOne = database.prepare(sums('AND owner_key = ?'));

@@ -149,6 +149,16 @@ export const USAGE = part('usage', 'usage', ({ subject, open, it, beforeAll, aft
     requireMatch(await usage.report({ ...WEEK, tenant }), [{ turns: 2, tokens: { input: 20 } }]);
   });
 
+  it('adds up more tokens than a number is exact for', async () => {
+    const tenant = newTenant();
+    const most = Number.MAX_SAFE_INTEGER;
+    const tokens = { input: most, cached: most, output: most, reasoning: most };
+    await usage.record(Array.from({ length: 1100 }, () => recordOf(tenant, { tokens })));
+    const [sum] = await usage.report({ ...WEEK, tenant });
+    assert.equal(sum?.turns, 1100);
+    for (const count of Object.values(sum.tokens)) assert.ok(count > 1000 * most, `${count} tokens`);
+  });
+
   it('records nothing without complaint', async () => {
     await usage.record([]);
   });
