@@ -8,7 +8,7 @@ import { describeRedis } from '../support/redis/describe-redis.js';
 import { openRedis } from './redis-fixture.js';
 
 describeRedis('notices between replicas over one Redis', () => {
-  it.each(['deleted', 'logged', 'ended', 'enqueued'])(
+  it.each(['deleted', 'logged', 'ended', 'enqueued'] as const)(
     'are heard after another program has published on the channel "%s", of which one line is logged',
     async (topic) => {
       await using opened = await openRedis();

@@ -361,8 +361,8 @@ function toTokens(event: Extract<OutputEvent, { type: 'usage' }>): Required<Toke
   };
 }
 
-function tokenCount(value: number | undefined): number {
+function tokenCount(value: unknown): number {
   if (value === undefined) return 0;
-  if (!isTokenCount(value)) throw new ProviderContractError(`a count cannot be ${value}`);
+  if (!isTokenCount(value)) throw new ProviderContractError(`a count cannot be ${String(value)}`);
   return value;
 }

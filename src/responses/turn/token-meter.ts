@@ -115,7 +115,7 @@ function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   });
 }
 
-function requireCount(tokens: number): number {
-  if (!isTokenCount(tokens)) throw new Error(`the provider returned ${tokens} as a token count`);
+function requireCount(tokens: unknown): number {
+  if (!isTokenCount(tokens)) throw new Error(`the provider returned ${String(tokens)} as a token count`);
   return tokens;
 }

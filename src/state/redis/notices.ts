@@ -180,7 +180,7 @@ function readMessage(text: string): readonly string[] | undefined {
   try {
     const message: unknown = JSON.parse(text);
     const isOurs = Array.isArray(message) && message.every((one) => typeof one === 'string');
-    return isOurs ? (message as readonly string[]) : undefined;
+    return isOurs ? message : undefined;
   } catch {
     return undefined;
   }
