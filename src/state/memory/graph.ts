@@ -1,6 +1,7 @@
 import type { Tenant } from '../../access/index.js';
 import type { ResponseObject } from '../../protocol/index.js';
 import { GraphTooLargeError, UnknownCursorError } from '../errors.js';
+import { toLabels } from '../keys.js';
 import { type Page, PAGE_BYTES, type PageRequest } from '../page.js';
 import {
   GRAPH_MAX_RESPONSES,
@@ -34,7 +35,8 @@ export class MemoryResponseGraph extends ResponseGraph {
     const { sessionId } = filter;
     const nodes = sessionId === undefined ? this.state.ofTenant(tenant) : this.state.ofSession(tenant, sessionId);
     const shows = (node: Node): boolean => this.state.shows(node) && matches(node, filter);
-    const had = (gone: GoneNode): boolean => wasIn(gone, sessionId) && matches(gone, filter);
+    const labels = toLabels(tenant, filter.metadata ?? {});
+    const had = (gone: GoneNode): boolean => wasIn(gone, sessionId) && matched(gone, filter, labels);
     return this.pageOf(tenant, page, { nodes, shows, had });
   }
 
@@ -156,10 +158,24 @@ function rootOf(node: Node, shows: (node: Node) => boolean): Node {
   return root;
 }
 
-function matches({ response }: Pick<Node | GoneNode, 'response'>, filter: ResponseFilter): boolean {
-  const { model, status, metadata = {}, createdFrom = -Infinity, createdBefore = Infinity } = filter;
-  if (model !== undefined && response.model !== model) return false;
-  if (status !== undefined && response.status !== status) return false;
-  if (response.created_at < createdFrom || response.created_at >= createdBefore) return false;
-  return Object.entries(metadata).every(([name, value]) => response.metadata?.[name] === value);
+function matches({ response, createdAt }: Node, filter: ResponseFilter): boolean {
+  const matchesMetadata = ([name, value]: [string, string]): boolean => response.metadata?.[name] === value;
+  return (
+    isOf({ model: response.model, status: response.status, createdAt }, filter) &&
+    Object.entries(filter.metadata ?? {}).every(matchesMetadata)
+  );
+}
+
+/** Whether a filter showed a response that is gone. `labels`: those of its metadata. */
+function matched(gone: GoneNode, filter: ResponseFilter, labels: readonly string[]): boolean {
+  return isOf(gone, filter) && labels.every((label) => gone.labels.includes(label));
+}
+
+function isOf(
+  { model, status, createdAt }: Pick<GoneNode, 'model' | 'status' | 'createdAt'>,
+  filter: ResponseFilter,
+): boolean {
+  if (filter.model !== undefined && model !== filter.model) return false;
+  if (filter.status !== undefined && status !== filter.status) return false;
+  return createdAt >= (filter.createdFrom ?? -Infinity) && createdAt < (filter.createdBefore ?? Infinity);
 }

@@ -2,6 +2,7 @@ import type { Tenant } from '../../access/index.js';
 import type { Item, ResponseObject, StreamEvent } from '../../protocol/index.js';
 import type { LogNote } from '../event-log.js';
 import { interleave } from '../given-items.js';
+import { toLabels } from '../keys.js';
 import type { ResponseRecord } from '../response-store.js';
 import type { MemoryConversation } from './conversation.js';
 import { entriesOf, type SmallList } from './small-list.js';
@@ -52,15 +53,26 @@ export interface Node extends Sortable, Pick<ResponseRecord, 'input' | 'sessionI
 export interface GoneNode extends SortedPlace {
   readonly parentId: string | null;
   readonly sessions: readonly string[];
-  readonly response: Pick<ResponseObject, 'model' | 'status' | 'created_at' | 'metadata'>;
+  readonly model: string;
+  readonly status: ResponseObject['status'];
+  /** Its metadata, as of `toLabels`: clients make that large. */
+  readonly labels: readonly string[];
 }
 
 /** What is remembered of a response when it goes. */
 export function toGone(node: Node): GoneNode {
-  const { id, createdAt, parent, response } = node;
-  const { model, status, created_at, metadata } = response;
-  const place = { id, createdAt, parentId: parent?.id ?? null, sessions: [...sessionsOf(node)] };
-  return { ...place, response: { model, status, created_at, metadata } };
+  const { tenant, id, createdAt, parent, response } = node;
+  const { model, status, metadata } = response;
+  const sessions = [...sessionsOf(node)];
+  return {
+    id,
+    createdAt,
+    parentId: parent?.id ?? null,
+    sessions,
+    model,
+    status,
+    labels: toLabels(tenant, metadata ?? {}),
+  };
 }
 
 /** Whether others may continue a response and refer to its items: not if it was stored only to be polled. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 
 import { append, contextFrom, contextOf, message, newTenant, recordOf } from '../../testing/state/index.js';
 import { FakeClock } from '../../testing/index.js';
-import { WriteLockLostError, StoreUnavailableError } from '../errors.js';
+import { UnknownCursorError, WriteLockLostError, StoreUnavailableError } from '../errors.js';
 import { MemoryBackend } from './backend.js';
 import { MemoryResponseStore } from './responses.js';
 
@@ -126,5 +126,52 @@ describe(MemoryResponseStore.name, () => {
     await expect(save).rejects.toThrow('does not fit in MEMORY_MAX_BYTES');
     await expect(save).rejects.toBeInstanceOf(StoreUnavailableError);
     expect(await found(store, 'small', 'big')).toEqual(['small']);
+  });
+
+  it('forgets where the oldest ones stood when what it remembers of those that are gone takes too much', async () => {
+    const { responses, graph } = new MemoryBackend(
+      { MEMORY_MAX_BYTES: MEGABYTE, MEMORY_MAX_RESPONSES: 10_000 },
+      new FakeClock(),
+    );
+    const metadata = Object.fromEntries(Array.from({ length: 16 }, (_, index) => [`name ${index}`, 'x'.repeat(512)]));
+    await append(responses, tenant, 'kept');
+    for (let index = 0; index < 1000; index += 1) {
+      await append(responses, tenant, `gone-${index}`, { members: { metadata } });
+      await responses.delete(tenant, `gone-${index}`, { cascade: false });
+    }
+    const after = (id: string): Promise<unknown> =>
+      graph.list(tenant, { metadata }, { limit: 1, order: 'desc', after: id });
+    await expect(after('gone-999')).resolves.toMatchObject({ data: [] });
+    await expect(after('gone-980')).resolves.toMatchObject({ data: [] });
+    await expect(after('gone-0')).rejects.toBeInstanceOf(UnknownCursorError);
+    await expect(after('gone-800')).rejects.toBeInstanceOf(UnknownCursorError);
+    expect(await found(responses, 'kept')).toEqual(['kept']);
+  });
+
+  it('forgets where others stood rather than drop what was written last', async () => {
+    const store = open(100);
+    for (const id of ['1', '2']) await append(store, tenant, id, large(id));
+    await append(store, tenant, 'whole', { settingsBytes: MEGABYTE - 400, input: [], output: [] });
+    expect(await found(store, '1', '2', 'whole')).toEqual(['whole']);
+  });
+
+  it('counts the further sessions of a response', async () => {
+    const limits = { MEMORY_MAX_BYTES: MEGABYTE, MEMORY_MAX_RESPONSES: 10_000 };
+    const { responses, sessions } = new MemoryBackend(limits, new FakeClock());
+    await append(responses, tenant, 'oldest');
+    for (const id of ['a', 'b', 'c']) await append(responses, tenant, id, { sessionId: 'source' });
+    const fork = (index: number): Promise<unknown> =>
+      sessions.fork(tenant, { sourceId: 'source', targetId: `fork ${index}` });
+    for (let index = 0; index < 5000; index += 1) await fork(index);
+    expect(await found(responses, 'oldest')).toEqual([]);
+    // Sessions that are deleted give back what they took.
+    const { responses: others, sessions: theirs } = new MemoryBackend(limits, new FakeClock());
+    await append(others, tenant, 'oldest');
+    for (const id of ['a', 'b', 'c']) await append(others, tenant, id, { sessionId: 'source' });
+    for (let index = 0; index < 5000; index += 1) {
+      await theirs.fork(tenant, { sourceId: 'source', targetId: `fork ${index}` });
+      await theirs.delete(tenant, `fork ${index}`);
+    }
+    expect(await found(others, 'oldest', 'a', 'b', 'c')).toEqual(['oldest', 'a', 'b', 'c']);
   });
 });

@@ -25,6 +25,7 @@ export class MemorySessionStore extends SessionStore {
     if (this.membersOf(tenant, targetId).length > 0) return { refused: 'target_exists' };
     if (end > (limit ?? Infinity)) return { refused: 'too_many_responses' };
     for (const node of members.slice(0, end)) this.state.join(node, targetId);
+    this.state.dropUntilItFits();
     return { responses: end };
   }
 

@@ -5,6 +5,7 @@ import type { DeletionNotices } from '../notices.js';
 import { StoreUnavailableError } from '../errors.js';
 import type { MovedEntry } from '../state-transfer.js';
 import { BOOKMARK_MS } from '../bookmark.js';
+import { Bookmarks } from './bookmarks.js';
 import { bytesOf, MemoryConversation, type NewEntry } from './conversation.js';
 import { MemoryConversationIndex } from './conversation-index.js';
 import { belongsTo, type GoneNode, isContinuable, itemsOf, type Node, sessionsOf, toGone } from './node.js';
@@ -19,6 +20,11 @@ class TenantIndex {
   readonly sessions = new Map<string, SmallList<Node>>();
   readonly list = new SortedList<Node>();
 }
+
+/** The share of MEMORY_MAX_BYTES that is at most given to what is remembered of responses that are gone, and as much again for items. */
+const BOOKMARK_SHARE = 1 / 16;
+/** What a response takes for each further session that it is in. */
+const MEMBERSHIP_BYTES = 100;
 
 /** The limits of the state. */
 export type MemoryLimits = Pick<Environment, 'MEMORY_MAX_BYTES' | 'MEMORY_MAX_RESPONSES'>;
@@ -39,11 +45,13 @@ export class MemoryState {
   /** A continued iteration: a new one would pass all deleted entries. */
   private oldest = this.written.values();
   private readonly indexes = new Map<Tenant, TenantIndex>();
-  /** By tenant and id. Not counted as bytes: each is small. */
+  /** By tenant and id. */
   private readonly goneNodes: Bookmarks<GoneNode>;
   /** The positions of deleted items, by tenant, conversation and item. */
   private readonly goneItems: Bookmarks<number>;
-  /** Estimated bytes of everything, tombstones included. */
+  /** In how many sessions responses are, beyond one each. */
+  private memberships = 0;
+  /** Estimated bytes of all content, tombstones included. */
   private total = 0;
 
   constructor(
@@ -51,8 +59,9 @@ export class MemoryState {
     private readonly notices: DeletionNotices,
     private readonly limits: MemoryLimits,
   ) {
-    this.goneNodes = new Bookmarks(clock, limits.MEMORY_MAX_RESPONSES);
-    this.goneItems = new Bookmarks(clock, limits.MEMORY_MAX_RESPONSES);
+    const bounds = { entries: limits.MEMORY_MAX_RESPONSES, bytes: limits.MEMORY_MAX_BYTES * BOOKMARK_SHARE };
+    this.goneNodes = new Bookmarks(clock, bounds);
+    this.goneItems = new Bookmarks(clock, bounds);
   }
 
   get bytes(): number {
@@ -237,18 +246,26 @@ export class MemoryState {
     addTo(this.indexOf(node.tenant).sessions, sessionId, node);
     node.sessions ??= new Set(sessionsOf(node));
     node.sessions.add(sessionId);
+    this.memberships += 1;
   }
 
   leave(node: Node, sessionId: string): void {
     removeFrom(this.indexOf(node.tenant).sessions, sessionId, node);
     node.sessions ??= new Set(sessionsOf(node));
     node.sessions.delete(sessionId);
+    this.memberships -= 1;
   }
 
   /** Drops what was written longest ago until the rest is within the limits. */
   dropUntilItFits(): void {
     const { MEMORY_MAX_BYTES, MEMORY_MAX_RESPONSES } = this.limits;
-    while (this.written.size > MEMORY_MAX_RESPONSES || this.total > MEMORY_MAX_BYTES) {
+    while (this.written.size > MEMORY_MAX_RESPONSES || this.total + this.bytesBeside > MEMORY_MAX_BYTES) {
+      // What was written last may fit only beside nothing else.
+      if (this.written.size === 1 && this.goneNodes.bytes + this.goneItems.bytes > 0) {
+        this.goneNodes.clear();
+        this.goneItems.clear();
+        continue;
+      }
       const oldest = this.findOldest();
       if (oldest === undefined) return;
       if (oldest instanceof MemoryConversation) this.dropConversation(oldest);
@@ -271,6 +288,7 @@ export class MemoryState {
     index.nodes.delete(id);
     index.list.remove(node);
     for (const sessionId of sessionsOf(node)) removeFrom(index.sessions, sessionId, node);
+    this.memberships -= (node.sessions?.size ?? 1) - 1;
     for (const item of itemsOf(node)) removeFrom(index.holders, item.id, node);
     if (index.list.size === 0) this.indexes.delete(tenant);
     node.alive = false;
@@ -281,6 +299,11 @@ export class MemoryState {
       this.release(current);
       if (current.parent !== null) current.parent.children = withoutEntry(current.parent.children, current);
     }
+  }
+
+  /** What is kept of responses beside their content. */
+  private get bytesBeside(): number {
+    return this.goneNodes.bytes + this.goneItems.bytes + this.memberships * MEMBERSHIP_BYTES;
   }
 
   private findOldest(): Node | MemoryConversation | undefined {
@@ -338,36 +361,4 @@ function removeFrom(lists: Map<string, SmallList<Node>>, name: string, node: Nod
   const rest = withoutEntry(lists.get(name), node);
   if (rest === undefined) lists.delete(name);
   else lists.set(name, rest);
-}
-
-/** Where entries of lists stood, for BOOKMARK_MS after they are gone. At most so many: the oldest are forgotten first. */
-class Bookmarks<Place> {
-  private readonly places = new Map<string, { readonly place: Place; readonly goneAt: number }>();
-
-  constructor(
-    private readonly clock: Clock,
-    private readonly capacity: number,
-  ) {}
-
-  /** Remembers a place that was left at a time, ms since the epoch. */
-  set(name: string, place: Place, goneAt = this.clock.now()): void {
-    this.places.delete(name);
-    this.places.set(name, { place, goneAt });
-    if (this.places.size > this.capacity) this.places.delete(this.places.keys().next().value ?? '');
-  }
-
-  find(name: string): Place | undefined {
-    const found = this.places.get(name);
-    return found !== undefined && found.goneAt > this.oldest() ? found.place : undefined;
-  }
-
-  /** Forgets those that are too old. */
-  purge(): void {
-    const oldest = this.oldest();
-    for (const [name, { goneAt }] of this.places) if (goneAt <= oldest) this.places.delete(name);
-  }
-
-  private oldest(): number {
-    return this.clock.now() - BOOKMARK_MS;
-  }
 }
