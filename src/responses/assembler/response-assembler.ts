@@ -361,8 +361,7 @@ function toTokens(event: Extract<OutputEvent, { type: 'usage' }>): Required<Toke
   };
 }
 
-function tokenCount(value: unknown): number {
-  if (value === undefined) return 0;
+function tokenCount(value: unknown = 0): number {
   if (!isTokenCount(value)) throw new ProviderContractError(`a count cannot be ${String(value)}`);
   return value;
 }
