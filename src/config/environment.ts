@@ -312,6 +312,13 @@ export class Environment {
   readonly SESSION_MAX_RESPONSES: number = 1000;
 
   /**
+   * Maximum number of sessions that share a response with the one in which it was made. Beyond it a fork is refused with 400
+   * `session_limit_reached`. 0: no limit.
+   */
+  @WholeNumber(0)
+  readonly SESSION_MAX_FORKS: number = 1000;
+
+  /**
    * Maximum wait for another turn of the same named session. After that the turn is refused with 409 `session_locked`.
    */
   @Milliseconds(0)

@@ -95,7 +95,7 @@ export const ERROR_CODES = {
   graph_too_large: { status: 400, type: 'invalid_request_error' },
   /** `previous_response_id` names no response that can be continued: it is unknown, has not ended, has failed or was cancelled. */
   previous_response_not_found: { status: 400, type: 'invalid_request_error' },
-  /** The named session is full: SESSION_MAX_RESPONSES. */
+  /** The named session is full: SESSION_MAX_RESPONSES. Or as many sessions share its responses as may: SESSION_MAX_FORKS. */
   session_limit_reached: { status: 400, type: 'invalid_request_error' },
   /** Answer to `response.steer`: the model of the response cannot be steered, or it belongs to a conversation, or is compacted. */
   steering_not_supported: { status: 400, type: 'invalid_request_error' },

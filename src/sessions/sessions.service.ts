@@ -39,19 +39,20 @@ export class SessionsService {
 
   /**
    * Creates a session that shares the responses of another one, and returns their number. Throws ApiError 404, 400 for
-   * a response that is not in the session and for more than SESSION_MAX_RESPONSES, and 409 `session_exists` for a
+   * a response that is not in the session, for more than SESSION_MAX_RESPONSES and for more than SESSION_MAX_FORKS, and 409 `session_exists` for a
    * target that already has responses.
    */
   async fork(tenant: Tenant, sourceId: string, body: ForkBody): Promise<number> {
     const { target_session_id: targetId, up_to_response_id: upTo } = body;
     const held = await this.gate.hold(tenant, targetId, { param: 'target_session_id' });
     try {
-      const { SESSION_MAX_RESPONSES: limit } = this.environment;
+      const { SESSION_MAX_RESPONSES: limit, SESSION_MAX_FORKS: forkLimit } = this.environment;
       const request = {
         sourceId,
         targetId,
         ...(upTo == null ? {} : { upToResponseId: upTo }),
         ...(limit === 0 ? {} : { limit }),
+        ...(forkLimit === 0 ? {} : { forkLimit }),
       };
       const outcome = await this.sessions.fork(tenant, request);
       if ('responses' in outcome) return outcome.responses;
@@ -70,6 +71,12 @@ export class SessionsService {
           throw ApiError.of('session_limit_reached', `A session can have at most ${limit} responses.`, {
             param: 'up_to_response_id',
           });
+        case 'too_many_forks':
+          throw ApiError.of(
+            'session_limit_reached',
+            `At most ${forkLimit} sessions can share a response of session '${sourceId}'. Delete those that are not needed any more.`,
+            { param: 'target_session_id' },
+          );
       }
     } finally {
       await held.release();

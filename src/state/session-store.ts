@@ -7,12 +7,17 @@ export interface ForkRequest {
   readonly upToResponseId?: string;
   /** Most responses to share. */
   readonly limit?: number;
+  /** Most sessions that may share a response with the one in which it was made; asked of the first response: the others are in no more. */
+  readonly forkLimit?: number;
 }
 
 /** The number of shared responses, or why the fork was refused. */
 export type ForkOutcome =
   | { readonly responses: number }
-  | { readonly refused: 'source_not_found' | 'response_not_found' | 'target_exists' | 'too_many_responses' };
+  | {
+      readonly refused:
+        'source_not_found' | 'response_not_found' | 'target_exists' | 'too_many_responses' | 'too_many_forks';
+    };
 
 /**
  * The sessions of responses. A session exists while it has a response. A response may belong to several

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 
 import OpenAI from 'openai';
 
+import type { Environment } from '../../src/config/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { ApiClient } from '../support/api-client.js';
 import type { Service } from '../support/service.js';
@@ -16,10 +17,10 @@ describe.each(STATES)('the maximum of a session in $state', ({ open }) => {
   let api: ApiClient;
   let provider: ScriptedProvider;
 
-  const start = async (most: number): Promise<void> => {
+  const start = async (most: number, environment: Partial<Environment> = {}): Promise<void> => {
     service = await startServiceIn(open, {
       providers: [ScriptedProvider],
-      environment: { SESSION_MAX_RESPONSES: most },
+      environment: { SESSION_MAX_RESPONSES: most, ...environment },
     });
     api = new ApiClient(service.baseURL);
     provider = service.app.get(ScriptedProvider);
@@ -100,6 +101,25 @@ describe.each(STATES)('the maximum of a session in $state', ({ open }) => {
     await api.post('sessions/full/fork', { target_session_id: 'fork' });
     const fork = api.with({ 'x-session-id': 'fork' });
     await expect(fork.create({ previous_response_id: id })).rejects.toMatchObject(full);
+  });
+
+  it('refuses a fork when as many sessions share its responses as may, until one of them is deleted', async () => {
+    await start(2, { SESSION_MAX_FORKS: 2 });
+    await api.with({ 'x-session-id': 'full' }).create({});
+    const fork = (target: string): Promise<HttpAnswer> => api.post('sessions/full/fork', { target_session_id: target });
+    expect([await fork('one'), await fork('two')]).toMatchObject([{ status: 200 }, { status: 200 }]);
+    expect(await fork('three')).toMatchObject({
+      status: 400,
+      body: {
+        error: {
+          ...{ type: 'invalid_request_error', code: 'session_limit_reached', param: 'target_session_id' },
+          message:
+            "At most 2 sessions can share a response of session 'full'. Delete those that are not needed any more.",
+        },
+      },
+    });
+    await api.delete('sessions/one');
+    expect(await fork('three')).toMatchObject({ status: 200 });
   });
 
   it('is none for chains that nobody named', async () => {

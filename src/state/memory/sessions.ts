@@ -2,7 +2,7 @@ import type { Tenant } from '../../access/index.js';
 import type { DeletionNotices } from '../notices.js';
 import { type ForkOutcome, type ForkRequest, SessionStore } from '../session-store.js';
 import type { MemoryState } from './state.js';
-import { isShared, type Node } from './node.js';
+import { isShared, type Node, sessionsOf } from './node.js';
 
 /** Sessions of responses in memory. */
 export class MemorySessionStore extends SessionStore {
@@ -15,7 +15,7 @@ export class MemorySessionStore extends SessionStore {
 
   override async fork(
     tenant: Tenant,
-    { sourceId, targetId, upToResponseId, limit }: ForkRequest,
+    { sourceId, targetId, upToResponseId, limit, forkLimit }: ForkRequest,
   ): Promise<ForkOutcome> {
     const members = this.membersOf(tenant, sourceId);
     if (members.length === 0) return { refused: 'source_not_found' };
@@ -24,6 +24,9 @@ export class MemorySessionStore extends SessionStore {
     if (end === 0) return { refused: 'response_not_found' };
     if (this.membersOf(tenant, targetId).length > 0) return { refused: 'target_exists' };
     if (end > (limit ?? Infinity)) return { refused: 'too_many_responses' };
+    if (members.slice(0, 1).some((first) => forksOf(first) >= (forkLimit ?? Infinity))) {
+      return { refused: 'too_many_forks' };
+    }
     for (const node of members.slice(0, end)) this.state.join(node, targetId);
     this.state.dropUntilItFits();
     return { responses: end };
@@ -46,4 +49,8 @@ export class MemorySessionStore extends SessionStore {
   private membersOf(tenant: Tenant, sessionId: string): readonly Node[] {
     return [...this.state.ofSession(tenant, sessionId)].filter((node) => this.state.shows(node));
   }
+}
+
+function forksOf(node: Node): number {
+  return [...sessionsOf(node)].filter((name) => name !== node.sessionId).length;
 }

@@ -18,12 +18,12 @@ export class PostgresSessionStore extends SessionStore {
 
   override async fork(
     tenant: Tenant,
-    { sourceId, targetId, upToResponseId, limit }: ForkRequest,
+    { sourceId, targetId, upToResponseId, limit, forkLimit }: ForkRequest,
   ): Promise<ForkOutcome> {
     const key = toKey(tenant);
     const upTo = upToResponseId === undefined ? null : toKey(upToResponseId);
     const now = new Date(this.clock.now());
-    const values = [key, now, toKey(sourceId), toKey(targetId), upTo, limit ?? null] as const;
+    const values = [key, now, toKey(sourceId), toKey(targetId), upTo, limit ?? null, forkLimit ?? null] as const;
     const [row] = await this.database.transaction(async (run) => {
       await run(HOLD_SESSIONS, [key]);
       return run(FORK, values);
@@ -32,6 +32,7 @@ export class PostgresSessionStore extends SessionStore {
     if (!row.has_response) return { refused: 'response_not_found' };
     if (row.has_target) return { refused: 'target_exists' };
     if (row.responses > (limit ?? Infinity)) return { refused: 'too_many_responses' };
+    if (row.is_crowded) return { refused: 'too_many_forks' };
     return { responses: row.responses };
   }
 

@@ -9,7 +9,7 @@ import { type ForkOutcome, type ForkRequest, SessionStore } from '../session-sto
 import type { WriteLease } from '../write-lock.js';
 import type { RedisKeys } from './keys.js';
 import { type List, type Listed, type ListedResponses, toBatches } from './listed-responses.js';
-import { membershipOf } from './membership.js';
+import { membershipOf, sessionsOf } from './membership.js';
 import type { RedisWriteLock } from './locks.js';
 import type { Redis } from './redis.js';
 import { FREES_MEMORY, run, type Script } from './script.js';
@@ -86,7 +86,8 @@ export class RedisSessionStore extends SessionStore {
     super();
   }
 
-  override fork(tenant: Tenant, { sourceId, targetId, upToResponseId, limit }: ForkRequest): Promise<ForkOutcome> {
+  override fork(tenant: Tenant, request: ForkRequest): Promise<ForkOutcome> {
+    const { sourceId, targetId, upToResponseId, limit, forkLimit } = request;
     return this.alone(tenant, async () => {
       const upTo = upToResponseId === undefined ? undefined : toKey(upToResponseId);
       const shared = await this.membersOf(tenant, sourceId, limit ?? Infinity, upTo);
@@ -96,6 +97,9 @@ export class RedisSessionStore extends SessionStore {
       if (last.length === 0) return { refused: 'response_not_found' };
       if (await this.hasAtLeast(tenant, targetId, 1)) return { refused: 'target_exists' };
       if (shared.length > (limit ?? Infinity)) return { refused: 'too_many_responses' };
+      if (forkLimit !== undefined && (await this.forksOf(tenant, shared[0])) >= forkLimit) {
+        return { refused: 'too_many_forks' };
+      }
       await this.share(tenant, shared, sourceId, targetId);
       return { responses: shared.length };
     });
@@ -144,6 +148,14 @@ export class RedisSessionStore extends SessionStore {
 
   private listOf(tenant: Tenant, sessionId: string): List {
     return { index: this.keys.place(tenant, sessionId).members, criteria: { within: membershipOf(sessionId) } };
+  }
+
+  /** How many sessions share a response with the one in which it was made. */
+  private async forksOf(tenant: Tenant, response: Listed | undefined): Promise<number> {
+    if (response === undefined) return 0;
+    const key = `${this.keys.place(tenant, response.lock).base}:r:${response.responseKey}`;
+    const [fields, own] = await this.redis.read(['HKEYS', key], ['HGET', key, 'session']);
+    return sessionsOf(fields as readonly string[]).filter((name) => JSON.stringify(name) !== own).length;
   }
 
   /** Has a session share responses: first they are listed, then they say so, each place all at once. */

@@ -11,7 +11,7 @@ export const HOLD_SESSIONS = adHoc<readonly [tenant: string], never>(
   `SELECT pg_advisory_xact_lock(hashtextextended('antiphon sessions ' || $1, 0))`,
 );
 
-/** The values of FORK, in order; without a limit all responses are shared. */
+/** The values of FORK, in order; without a limit all responses are shared, by any number of sessions. */
 export type ForkValues = readonly [
   tenant: string,
   now: Date,
@@ -19,6 +19,7 @@ export type ForkValues = readonly [
   targetId: string,
   upToResponseId: string | null,
   limit: number | null,
+  forkLimit: number | null,
 ];
 
 /** The preconditions, and the number of responses to share, counted up to one more than the limit. */
@@ -27,6 +28,8 @@ export interface ForkRow {
   readonly has_response: boolean;
   readonly has_target: boolean;
   readonly responses: number;
+  /** Whether as many sessions share the first of them as may. */
+  readonly is_crowded: boolean;
 }
 
 const VISIBLE_MEMBERS = `antiphon.session_responses s JOIN antiphon.responses r ON r.owner = s.owner AND r.id = s.response_id
@@ -42,15 +45,24 @@ export const FORK = adHoc<ForkValues, ForkRow>(
     SELECT s.created_at, s.response_id FROM ${VISIBLE_MEMBERS} AND s.session_id = $3 AND ($5::text IS NULL
       OR (s.created_at, s.response_id) <= ((SELECT created_at FROM last), (SELECT response_id FROM last)))
     ORDER BY s.created_at, s.response_id LIMIT $6::bigint + 1 FOR SHARE OF r
+  ), crowded AS (
+    SELECT count(*) >= $7 AS crowded FROM (
+      SELECT FROM antiphon.session_responses f
+        JOIN (SELECT response_id FROM shared ORDER BY created_at, response_id LIMIT 1) first USING (response_id)
+        JOIN antiphon.responses r ON r.owner = f.owner AND r.id = f.response_id
+      WHERE f.owner = $1 AND f.session_id <> r.session_id LIMIT $7
+    ) forks
   ), forked AS (
     INSERT INTO antiphon.session_responses (owner, session_id, created_at, response_id)
     SELECT $1, $4, created_at, response_id FROM shared
     WHERE NOT EXISTS (SELECT FROM target) AND ($6::bigint IS NULL OR (SELECT count(*) FROM shared) <= $6)
+      AND ($7::bigint IS NULL OR NOT (SELECT crowded FROM crowded))
     ON CONFLICT DO NOTHING
   )
   SELECT EXISTS (SELECT FROM ${VISIBLE_MEMBERS} AND s.session_id = $3) AS has_source,
     $5::text IS NULL OR EXISTS (SELECT FROM last) AS has_response, EXISTS (SELECT FROM target) AS has_target,
-    (SELECT count(*) FROM shared)::integer AS responses`,
+    (SELECT count(*) FROM shared)::integer AS responses,
+    $7::bigint IS NOT NULL AND (SELECT crowded FROM crowded) AS is_crowded`,
 );
 
 /** The result of DELETE_SESSION. */

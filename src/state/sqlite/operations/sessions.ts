@@ -45,6 +45,10 @@ export function sessionOperations(database: DatabaseSync) {
   const remove = database.prepare(
     'DELETE FROM session_responses WHERE owner = ? AND session_id = ? RETURNING id, response',
   );
+  // No further than the limit.
+  const countForks = database.prepare(
+    'SELECT count(*) AS forks FROM (SELECT 1 FROM session_responses WHERE response = ? AND is_fork = 1 LIMIT ?)',
+  );
   const isVisible = database.prepare('SELECT 1 FROM responses WHERE response = ? AND expires_at > ?');
   const hide = database.prepare(
     `UPDATE responses AS r SET expires_at = 0 WHERE response = ?1
@@ -57,7 +61,7 @@ export function sessionOperations(database: DatabaseSync) {
   return {
     forkSession: (tenant: string, now: number, request: ForkRequest): ForkOutcome => {
       const owner = tenants.find(tenant);
-      const { upToResponseId, limit = Infinity } = request;
+      const { upToResponseId, limit = Infinity, forkLimit = Infinity } = request;
       const [source, target] = [toKey(request.sourceId), toKey(request.targetId)];
       if (some.get(owner, source, now) === undefined) return { refused: 'source_not_found' };
       const last =
@@ -71,6 +75,11 @@ export function sessionOperations(database: DatabaseSync) {
       const values = [owner, source, now, last?.created_at ?? null, last?.id ?? null, rows];
       const shared = upTo.all(...values) as unknown as Member[];
       if (shared.length > limit) return { refused: 'too_many_responses' };
+      const [first] = shared;
+      if (first !== undefined && forkLimit !== Infinity) {
+        const forks = Number(countForks.get(first.response, forkLimit)?.['forks']);
+        if (forks >= forkLimit) return { refused: 'too_many_forks' };
+      }
       for (const { created_at: createdAt, id, response } of shared) join.run(owner, target, createdAt, id, response);
       return { responses: shared.length };
     },

@@ -41,6 +41,27 @@ export const SESSIONS = part('sessions', 'sessions', ({ open, it, beforeAll, bef
     requireAlike(await membersOf('unheard-of'), []);
   });
 
+  it('are forked as often as their first response may be shared, and again once a fork is deleted', async () => {
+    const limited = (targetId: string, sourceId = 'source', upToResponseId?: string) =>
+      sessions.fork(tenant, {
+        ...{ sourceId, targetId, forkLimit: 2 },
+        ...(upToResponseId === undefined ? {} : { upToResponseId }),
+      });
+    requireAlike(await limited('one', 'source', 'a'), { responses: 1 });
+    requireAlike(await limited('two', 'one'), { responses: 1 });
+    for (const sourceId of ['source', 'one', 'two']) {
+      requireAlike(await limited('three', sourceId), { refused: 'too_many_forks' });
+    }
+    requireAlike(await membersOf('three'), []);
+    requireAlike(await limited('two', 'source'), { refused: 'target_exists' });
+    await sessions.delete(tenant, 'one');
+    requireAlike(await limited('three'), { responses: 3 });
+    await sessions.delete(tenant, 'source');
+    requireAlike(await limited('four', 'three'), { refused: 'too_many_forks' });
+    await sessions.delete(tenant, 'two');
+    requireAlike(await limited('four', 'three'), { responses: 3 });
+  });
+
   it('say whether they have at least so many responses', async () => {
     for (const [responses, has] of [
       [0, true],
