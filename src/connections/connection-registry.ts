@@ -5,7 +5,7 @@ import type { WebSocket } from 'ws';
 
 import type { Caller, Tenant } from '../access/index.js';
 import { Environment } from '../config/index.js';
-import { ApiError, ERROR_CODES, IdGenerator, toErrorFrame } from '../protocol/index.js';
+import { ApiError, IdGenerator, isErrorCode, toErrorFrame } from '../protocol/index.js';
 import { Clock, type MaybePromise } from '../time/index.js';
 import { type Closing, restarting, SHORT_HANDSHAKE_MS } from './closing.js';
 import { Connection, type ConnectionDependencies, type Upgraded } from './connection.js';
@@ -170,7 +170,7 @@ export class ConnectionRegistry {
 
   private count({ status, code }: ApiError): void {
     // Codes of model servers are any text, and a counter is for ever.
-    const labels = { status: String(status), code: code !== null && Object.hasOwn(ERROR_CODES, code) ? code : '' };
+    const labels = { status: String(status), code: code !== null && isErrorCode(code) ? code : '' };
     const key = `${status} ${labels.code}`;
     const known = this.refused.get(key);
     if (known === undefined) this.refused.set(key, [labels, 1]);

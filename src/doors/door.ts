@@ -10,7 +10,7 @@ import type { FastifyRequest } from 'fastify';
 
 import { ApiKeyGuard } from '../access/index.js';
 import { Environment } from '../config/index.js';
-import { ApiError } from '../protocol/index.js';
+import { ApiError, isErrorCode, type ResponseErrorBody } from '../protocol/index.js';
 import { readSessionId } from '../sessions/index.js';
 
 const DOOR = 'antiphon:door';
@@ -39,4 +39,9 @@ export function BehindDoor(name: DoorName): ClassDecorator {
 /** Whether a turn that says nothing of it is stored: if it names a session, or with DOORS_STORE. Throws ApiError 400 for a malformed name. */
 export function storesByDefault({ DOORS_STORE }: Environment, headers: Readonly<Record<string, unknown>>): boolean {
   return DOORS_STORE || readSessionId(headers) !== undefined;
+}
+
+/** The error of a response that has failed, as its client would have been refused. */
+export function toApiError({ code, message }: ResponseErrorBody): ApiError {
+  return isErrorCode(code) ? ApiError.of(code, message) : new ApiError(500, 'server_error', code, null, message);
 }

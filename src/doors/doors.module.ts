@@ -1,8 +1,10 @@
 import { Module } from '@nestjs/common';
 
-import { ChatModule } from './chat/chat.module.js';
-import { MessagesModule } from './messages/messages.module.js';
+import { HttpModule } from '../http/index.js';
+import { ResponsesModule } from '../responses/index.js';
+import { ChatController } from './chat/controller.js';
+import { MessagesController } from './messages/messages.controller.js';
 
 /** The other APIs in which clients may ask for turns (DOORS). Each translates; the turn knows nothing of them. */
-@Module({ imports: [ChatModule, MessagesModule] })
+@Module({ imports: [HttpModule, ResponsesModule], controllers: [ChatController, MessagesController] })
 export class DoorsModule {}

@@ -1,4 +1,4 @@
-import { ERROR_CODES } from '../protocol/index.js';
+import { isErrorCode } from '../protocol/index.js';
 import { TurnObserver, type TurnRecord } from '../responses/index.js';
 import { BoundedLabel, OTHER } from './bounded-label.js';
 import { LONG, type Metrics } from './metrics.js';
@@ -110,5 +110,5 @@ export class TurnMetrics extends TurnObserver {
 
 /** Codes of model servers may be any text. */
 export function toKnownCode(code: string): string {
-  return Object.hasOwn(ERROR_CODES, code) ? code : OTHER;
+  return isErrorCode(code) ? code : OTHER;
 }

@@ -190,6 +190,11 @@ export const ERROR_CODES = {
 /** A code of ERROR_CODES. */
 export type ErrorCode = keyof typeof ERROR_CODES;
 
+/** Whether a code is one of ERROR_CODES; upstreams have others. */
+export function isErrorCode(code: string): code is ErrorCode {
+  return Object.hasOwn(ERROR_CODES, code);
+}
+
 /** What a client reads whose input is longer than the window of its model, whether this service or the model has found it. */
 export const CONTEXT_TOO_LONG =
   'Your input exceeds the context window of this model. Please adjust your input and try again.';

@@ -9,7 +9,7 @@ export {
   validateIncludeQuery,
   validateItemsQuery,
 } from './dto/index.js';
-export { type AskedRequest, type HttpAsker, HttpTurns, type TranslatedBody } from './http/http-turns.js';
+export { type AskedRequest, type HttpAsker, HttpTurns, type TranslatedBody, transportOf } from './http/http-turns.js';
 export { obfuscationOf, type StreamForm } from './http/sse-encoder.js';
 export { TURN_ERRORS } from './http/turn-errors.js';
 export * from './responses.module.js';

@@ -10,8 +10,8 @@ import {
   type Pictures,
   type Reasoning,
   toAnnotations,
-  toApiError,
   toCall,
+  toChatError,
   toCompletionId,
   toDetails,
   toImages,
@@ -133,7 +133,7 @@ export class ChatChunks implements StreamForm {
   }
 
   private finish(response: ResponseObject): string {
-    if (response.error !== null) return `data: ${JSON.stringify(toApiError(response.error).toBody())}\n\n`;
+    if (response.error !== null) return `data: ${JSON.stringify(toChatError(response.error).toBody())}\n\n`;
     const said = this.flush();
     const reason = this.isOver ? 'stop' : finishOf(response, this.calls.size > 0);
     return said + this.close(reason, response) + this.count(response);

@@ -9,8 +9,6 @@ import type { CompletionUsage } from 'openai/resources/completions';
 import {
   ApiError,
   type ContentPart,
-  ERROR_CODES,
-  type ErrorCode,
   IMAGE_ERRORS,
   type Item,
   type Logprob,
@@ -19,6 +17,7 @@ import {
   type Usage,
 } from '../../protocol/index.js';
 import { objectsIn } from '../../validation/index.js';
+import { toApiError } from '../door.js';
 import { StopScanner } from '../stop-scanner.js';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -63,7 +62,7 @@ export function toResponseId(completionId: string): string {
  * say so.
  */
 export function toCompletion(response: ResponseObject, stops: readonly string[] = []): Completion {
-  if (response.error !== null) throw toApiError(response.error);
+  if (response.error !== null) throw toChatError(response.error);
   const answer = new Answer();
   for (const item of response.output) answer.add(item);
   const scanner = new StopScanner(stops);
@@ -210,9 +209,9 @@ function tierOf({ service_tier: tier }: ResponseObject): Pick<Completion, 'servi
   return tier === null ? {} : { service_tier: tier as NonNullable<Completion['service_tier']> };
 }
 
-/** The error of a failed response as its client would have been refused. */
-export function toApiError({ code, message }: ResponseErrorBody): ApiError {
-  if (Object.hasOwn(ERROR_CODES, code)) return ApiError.of(code as ErrorCode, message);
+/** The error of a response that has failed. Images are checked only by the model; whose they are, the messages tell. */
+export function toChatError(error: ResponseErrorBody): ApiError {
+  const { code, message } = error;
   if (IMAGE_ERRORS.has(code)) return new ApiError(400, 'invalid_request_error', code, 'messages', message);
-  return new ApiError(500, 'server_error', code, null, message);
+  return toApiError(error);
 }

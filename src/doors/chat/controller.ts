@@ -8,15 +8,50 @@ import { Environment } from '../../config/index.js';
 import { apiPaths, UnknownFields } from '../../http/index.js';
 import { ApiError } from '../../protocol/index.js';
 import { ProviderRegistry } from '../../providers/index.js';
-import { HttpTurns, StoredResponsesService, TURN_ERRORS } from '../../responses/index.js';
+import { HttpTurns, StoredResponsesService, transportOf, TURN_ERRORS } from '../../responses/index.js';
 import { readSessionId } from '../../sessions/index.js';
-import { isObject } from '../../validation/index.js';
 import { BehindDoor, storesByDefault } from '../door.js';
 import { ChatCompletionBody } from './body.js';
 import { ChatChunks } from './chunks.js';
 import { type Completion, toCompletion, toResponseId } from './completion.js';
-import { CHAT_EXAMPLES } from './examples.js';
 import { ChatRequest } from './request.js';
+
+const WEATHER = {
+  type: 'object',
+  properties: { city: { type: 'string' } },
+  required: ['city'],
+  additionalProperties: false,
+};
+
+/** Bodies of `POST /chat/completions` for the API description. */
+const CHAT_EXAMPLES: Readonly<Record<string, object>> = {
+  'A text': { model: 'gpt-5', messages: [{ role: 'user', content: 'Hello!' }] },
+  'A stream with its usage': {
+    model: 'gpt-5',
+    messages: [{ role: 'user', content: 'Tell me a story.' }],
+    stream: true,
+    stream_options: { include_usage: true },
+  },
+  'Messages and a function': {
+    model: 'gpt-5',
+    messages: [
+      { role: 'developer', content: 'Answer in one sentence.' },
+      { role: 'user', content: [{ type: 'text', text: 'What is the weather in Lisbon?' }] },
+    ],
+    tools: [
+      {
+        type: 'function',
+        function: { name: 'get_weather', description: 'The weather of a city.', parameters: WEATHER, strict: true },
+      },
+    ],
+    tool_choice: 'auto',
+  },
+  'Structured output': {
+    model: 'gpt-5',
+    messages: [{ role: 'user', content: 'Which city is the capital of Portugal?' }],
+    response_format: { type: 'json_schema', json_schema: { name: 'answer', schema: WEATHER, strict: true } },
+  },
+};
 
 type Parameters = Readonly<Record<string, unknown>>;
 
@@ -51,7 +86,7 @@ export class ChatController {
     @Headers() headers: Parameters,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const transport = isObject(body) && body.stream === true ? 'sse' : 'json';
+    const transport = transportOf(body);
     const { admitted, translated } = this.turns.admitTranslated(body, { caller, headers, transport }, (given) =>
       this.translate(given, headers),
     );

@@ -9,9 +9,9 @@ import type {
 
 import type { Item, ResponseObject, Usage } from '../../protocol/index.js';
 import { objectsIn, parseJson } from '../../validation/index.js';
-import { toApiError } from './errors.js';
 import type { AnswerOptions } from './request.js';
 import { toSignature } from './signature.js';
+import { toApiError } from '../door.js';
 import { StopScanner } from '../stop-scanner.js';
 
 /** Why and how a message ended. */

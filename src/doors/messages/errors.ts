@@ -1,7 +1,8 @@
 import type { ErrorType } from '@anthropic-ai/sdk/resources/shared';
 
 import type { ErrorForm } from '../../http/index.js';
-import { ApiError, ERROR_CODES, type ErrorCode, type ResponseErrorBody } from '../../protocol/index.js';
+import type { ApiError, ResponseErrorBody } from '../../protocol/index.js';
+import { toApiError } from '../door.js';
 
 /** Anthropic's status of a server that has too much to do. */
 const OVERLOADED = 529;
@@ -36,12 +37,6 @@ function messageOf({ param, message }: ApiError): string {
   return param === null || message.includes(param) ? message : `${param}: ${message}`;
 }
 
-/** The error of a response that has failed, to be thrown. */
-export function toApiError({ code, message }: ResponseErrorBody): ApiError {
-  if (isKnown(code)) return ApiError.of(code, message);
-  return new ApiError(500, 'server_error', code, null, message);
-}
-
 /** The error of a response that has failed in the middle of its stream. */
 export function toStreamError(failure: ResponseErrorBody, requestId: string): ErrorBody {
   const { code, status, message } = toApiError(failure);
@@ -55,8 +50,4 @@ function toBody(status: number, message: string, requestId: string): ErrorBody {
 
 function statusOf(code: string | null, status: number): number {
   return code === 'server_is_overloaded' ? OVERLOADED : status;
-}
-
-function isKnown(code: string): code is ErrorCode {
-  return Object.hasOwn(ERROR_CODES, code);
 }

@@ -9,21 +9,38 @@ import { Environment } from '../../config/index.js';
 import { apiPaths, UnknownFields } from '../../http/index.js';
 import { quote } from '../../logging/index.js';
 import { ProviderRegistry } from '../../providers/index.js';
-import { HttpTurns, TURN_ERRORS } from '../../responses/index.js';
+import { HttpTurns, transportOf, TURN_ERRORS } from '../../responses/index.js';
 import { IgnoredMembers } from '../../validation/index.js';
 import { BehindDoor, storesByDefault } from '../door.js';
 import { toMessage } from './answer.js';
 import { anthropicForm } from './errors.js';
 import { MessageStream } from './events.js';
-import { COUNT_EXAMPLES, MESSAGE_EXAMPLES } from './examples.js';
 import { CountTokensBody, MessagesBody } from './messages-body.js';
-import {
-  asksForStream,
-  translateCount,
-  translateMessages,
-  type TranslationOptions,
-  WITHOUT_EFFECT,
-} from './request.js';
+import { translateCount, translateMessages, type TranslationOptions, WITHOUT_EFFECT } from './request.js';
+
+const MESSAGES = [{ role: 'user', content: 'What is the weather in Lisbon?' }];
+
+/** Bodies of `POST /messages` for the API description. */
+const MESSAGE_EXAMPLES: Readonly<Record<string, object>> = {
+  'A text': { model: 'gpt-5', max_tokens: 1024, messages: [{ role: 'user', content: 'Hello!' }] },
+  'A tool': {
+    model: 'gpt-5',
+    max_tokens: 1024,
+    system: 'Answer in one sentence.',
+    messages: MESSAGES,
+    tools: [
+      {
+        name: 'get_weather',
+        description: 'The weather of a city.',
+        input_schema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+      },
+    ],
+    tool_choice: { type: 'auto' },
+  },
+};
+
+/** Bodies of `POST /messages/count_tokens`. */
+const COUNT_EXAMPLES: Readonly<Record<string, object>> = { 'A text': { model: 'gpt-5', messages: MESSAGES } };
 
 type Parameters = Readonly<Record<string, unknown>>;
 
@@ -64,7 +81,7 @@ export class MessagesController {
     @Headers() headers: Parameters,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const transport = asksForStream(body) ? 'sse' : 'json';
+    const transport = transportOf(body);
     const { admitted, translated } = this.turns.admitTranslated(body, { caller, headers, transport }, (given) =>
       translateMessages(given, this.optionsFor(headers)),
     );

@@ -7,7 +7,7 @@ import type {
 
 import { ApiError, type InputItem } from '../../protocol/index.js';
 import { CreateRequestBody, type TranslatedBody } from '../../responses/index.js';
-import { type CheckOptions, compile, isObject, membersOf, requireObject } from '../../validation/index.js';
+import { type CheckOptions, compile, membersOf, requireObject } from '../../validation/index.js';
 import { toItems } from './items.js';
 import { CountTokensBody, isSearchTool, MessagesBody } from './messages-body.js';
 
@@ -240,9 +240,4 @@ function ownName(param: string, places: readonly number[]): string {
   if (param === 'input') return 'messages';
   const known = NAMES.find(([pattern]) => pattern.test(param));
   return known === undefined ? param : param.replace(known[0], known[1]);
-}
-
-/** Whether a body asks for a stream; it need not be valid. */
-export function asksForStream(body: unknown): boolean {
-  return isObject(body) && body['stream'] === true;
 }

@@ -2,10 +2,9 @@ import type { Transcript } from '../../context/index.js';
 import {
   ApiError,
   type CreateResponseRequest,
-  ERROR_CODES,
-  type ErrorCode,
   type InputItem,
   isCompaction,
+  isErrorCode,
   type Item,
   type Usage,
 } from '../../protocol/index.js';
@@ -42,8 +41,10 @@ export function toCompactedResponse({ response, transcript }: EndedTurn): Compac
     return { id, object, created_at, output: [...userMessagesOf(transcript), ...response.output], usage };
   }
   const code = error?.code ?? 'server_error';
-  const known: ErrorCode = Object.hasOwn(ERROR_CODES, code) ? (code as ErrorCode) : 'server_error';
-  throw ApiError.of(known, error?.message ?? 'The context could not be compacted. Please retry your request.');
+  throw ApiError.of(
+    isErrorCode(code) ? code : 'server_error',
+    error?.message ?? 'The context could not be compacted. Please retry your request.',
+  );
 }
 
 /** All messages of the user. What an earlier compaction was given without its messages still has those that it kept. */

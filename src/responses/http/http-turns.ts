@@ -3,6 +3,7 @@ import type { FastifyReply } from 'fastify';
 
 import type { Caller } from '../../access/index.js';
 import type { CreateResponseRequest } from '../../protocol/index.js';
+import { isObject } from '../../validation/index.js';
 import { RequestValidator } from '../dto/index.js';
 import { ResponsesService } from '../responses.service.js';
 import type { AdmittedTurn } from '../turn/admit.js';
@@ -22,6 +23,11 @@ export interface HttpAsker {
   /** By their names in lower case. */
   readonly headers: Readonly<Record<string, unknown>>;
   readonly transport: 'json' | 'sse';
+}
+
+/** How the answer to a body is sent. The body need not be valid. */
+export function transportOf(body: unknown): HttpAsker['transport'] {
+  return isObject(body) && body['stream'] === true ? 'sse' : 'json';
 }
 
 /** A turn that may run, and the request that it was made from. */

@@ -28,7 +28,6 @@ import {
   withOutputTextJson,
 } from '../../protocol/index.js';
 import { readSessionId } from '../../sessions/index.js';
-import { isObject } from '../../validation/index.js';
 import { BackgroundResponses } from '../background/background-responses.js';
 import { BEFORE_ALL, EventStreams } from '../background/event-streams.js';
 import {
@@ -43,7 +42,7 @@ import {
 import { CREATE_EXAMPLES } from './create-examples.js';
 import { StoredResponsesService } from '../stored-responses.service.js';
 import { forwardHeaders } from './client-connection.js';
-import { HttpTurns } from './http-turns.js';
+import { HttpTurns, transportOf } from './http-turns.js';
 import { SseEncoder } from './sse-encoder.js';
 import { SseTransport } from './sse-transport.js';
 import { TURN_ERRORS } from './turn-errors.js';
@@ -95,7 +94,7 @@ export class ResponsesController {
     @Headers() headers: Parameters,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const transport = isObject(body) && body.stream === true ? 'sse' : 'json';
+    const transport = transportOf(body);
     const { request, admitted } = this.turns.admit(body, { caller, headers, transport });
     const obfuscate = request.stream_options?.include_obfuscation !== false;
     if (request.background === true) {
