@@ -163,6 +163,55 @@ describeService('answers of Chat Completions', { providers: [ScriptedProvider] }
     expect(said(await stream({ stop }))).toEqual([text, reason]);
   });
 
+  it.each([
+    ['in the middle of a token', ['one ', 'tw', 'o!'], 'wo', 'one t', ['one ', 'tw']],
+    ['at the beginning of a token', ['one ', 'END', ' two'], 'END', 'one ', ['one ']],
+    ['at the very beginning', ['END'], 'END', '', []],
+    ['nowhere', ['one ', 'EN', 'OUGH'], 'END', 'one ENOUGH', ['one ', 'EN', 'OUGH']],
+  ] as const)(
+    'have log probabilities up to a stop sequence that begins %s',
+    async (_name, pieces, stop, text, tokens) => {
+      const script = pieces.map((delta): ModelEvent => ({
+        type: 'text',
+        delta,
+        logprobs: [{ token: delta, logprob: -1, bytes: [], top_logprobs: [] }],
+      }));
+      service.provider.reply(...script).reply(...script);
+      const request = { stop, logprobs: true };
+      const [whole] = (await create(request)).choices;
+      expect([whole?.message.content, whole?.logprobs?.content?.map(({ token }) => token) ?? []]).toEqual([
+        text,
+        tokens,
+      ]);
+      const chunks = await stream(request);
+      const choices = chunks.flatMap((chunk) => (typeof chunk === 'string' ? [] : chunk.choices));
+      const streamed = choices.flatMap((choice) => choice.logprobs?.content ?? []);
+      expect([said(chunks)[0], streamed.map(({ token }) => token)]).toEqual([text, tokens]);
+    },
+  );
+
+  it('keep the calls before a stop sequence, and have none behind it', async () => {
+    const script: readonly ModelEvent[] = [
+      { type: 'function_call', name: 'look', callId: 'call_1' },
+      { type: 'function_call_arguments', delta: '{}' },
+      { type: 'end' },
+      ...says('one END'),
+      { type: 'end' },
+      { type: 'function_call', name: 'look', callId: 'call_2' },
+      { type: 'function_call_arguments', delta: '{}' },
+    ];
+    service.provider.reply(...script).reply(...script);
+    const request = { stop: 'END', tools: [{ type: 'function', function: { name: 'look' } }] };
+    const { choices } = await create(request);
+    expect(choices).toMatchObject([
+      { message: { content: 'one ', tool_calls: [{ id: 'call_1' }] }, finish_reason: 'stop' },
+    ]);
+    const chunks = await stream(request);
+    expect(said(chunks)).toEqual(['one ', 'stop']);
+    expect(JSON.stringify(chunks)).toContain('call_1');
+    expect(JSON.stringify(chunks)).not.toContain('call_2');
+  });
+
   it('say what they hold back for a stop sequence before a call', async () => {
     service.provider.reply(...says('Let me E'), { type: 'end' }, { type: 'function_call', name: 'look' });
     const chunks = (await stream({
@@ -224,51 +273,5 @@ describe('a silent stream', () => {
     }
     expect(received).toMatch(/"Hello".*\n\n: keepalive\n\ndata: .*"finish_reason":"stop"/s);
     expect(received).not.toMatch(/^event:/m);
-  });
-});
-
-describe('stored completions', () => {
-  describeService('by request', { providers: [ScriptedProvider] }, (service) => {
-    it('can be read and deleted, others are not there', async () => {
-      const client = service.client();
-      const created = await client.chat.completions.create({ ...ASK, store: true, metadata: { a: 'b' } } as never);
-      const { id } = created as unknown as Completion;
-      expect(await client.chat.completions.retrieve(id)).toEqual({ ...created });
-      expect((await service.api.get(`responses/${id.replace('chatcmpl-', 'resp_')}`)).status).toBe(200);
-      expect(await client.chat.completions.delete(id)).toEqual({
-        id,
-        object: 'chat.completion.deleted',
-        deleted: true,
-      });
-      const { status, body } = await service.api.get(`chat/completions/${id}`);
-      expect([status, body]).toMatchObject([404, { error: { message: `Completion with id '${id}' not found.` } }]);
-      const { body: passing } = await service.api.post('chat/completions', ASK);
-      expect((await service.api.get(`chat/completions/${String(passing['id'])}`)).status).toBe(404);
-    });
-
-    it('are those of a session, too', async () => {
-      const { body } = await service.api.with({ 'x-session-id': 's1' }).post('chat/completions', ASK);
-      expect((await service.api.get(`chat/completions/${String(body['id'])}`)).status).toBe(200);
-    });
-  });
-
-  describeService(
-    'of all, or of none',
-    { providers: [ScriptedProvider], environment: { DOORS_STORE: 'true' } },
-    (service) => {
-      it('follow DOORS_STORE where the request does not say', async () => {
-        const stored = async (members: object): Promise<number> => {
-          const { body } = await service.api.post('chat/completions', { ...ASK, ...members });
-          return (await service.api.get(`chat/completions/${String(body['id'])}`)).status;
-        };
-        expect([await stored({}), await stored({ store: false })]).toEqual([200, 404]);
-      });
-    },
-  );
-
-  describeService('of a closed door', { providers: [ScriptedProvider], environment: { DOORS: 'none' } }, (service) => {
-    it('are not there, nor are new ones', async () => {
-      expect((await service.api.post('chat/completions', ASK)).status).toBe(404);
-    });
   });
 });

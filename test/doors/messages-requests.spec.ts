@@ -134,6 +134,8 @@ describe('a request for a message', () => {
       },
       "'messages[1]",
     ],
+    ['with too many stop sequences', { stop_sequences: Array.from({ length: 17 }, String) }, "'stop_sequences'"],
+    ['with a stop sequence that is too long', { stop_sequences: ['a', 'b'.repeat(1001)] }, "'stop_sequences[1]'"],
     ['that chooses a tool that is not there', { tool_choice: { type: 'tool', name: 'look' } }, 'look'],
   ])('is refused %s', async (_, body, named) => {
     const answer = await client()

@@ -27,14 +27,12 @@ import {
   unionBy,
   wrongType,
 } from '../../validation/index.js';
+import { LONGEST_STOP } from '../stop-scanner.js';
 import { messages } from './message-rules.js';
 import { tool, toolChoice } from './tool-rules.js';
 
 /** Texts in `stop`. */
 const MOST_STOPS = 4;
-
-/** Characters of each: the end of every piece of an answer is compared with it. */
-const LONGEST_STOP = 1000;
 
 class ChatJsonSchema {
   @IsString()

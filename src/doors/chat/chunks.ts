@@ -2,7 +2,6 @@ import type { ChatCompletionChunk, ChatCompletionMessage } from 'openai/resource
 
 import { deltaOf, type Item, type Logprob, type ResponseObject, type StreamEvent } from '../../protocol/index.js';
 import { type AdmittedTurn, obfuscationOf, type StreamForm } from '../../responses/index.js';
-import { StopScanner } from '../stop-scanner.js';
 import {
   type FinishReason,
   finishOf,
@@ -18,6 +17,7 @@ import {
   toLogprob,
   toUsage,
 } from './completion.js';
+import { CutText, type Said } from './cut-text.js';
 import type { AnswerOptions } from './request.js';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -39,7 +39,7 @@ export class ChatChunks implements StreamForm {
   private readonly ending: string;
   /** The usage of every chunk but the last. */
   private readonly usage: string;
-  private readonly stops: StopScanner | null;
+  private readonly cut: CutText | null;
   /** The positions of calls in the message, by their index in the output. */
   private readonly calls = new Map<number, number>();
   private details = 0;
@@ -53,11 +53,11 @@ export class ChatChunks implements StreamForm {
     this.usage = options.includeUsage ? ',"usage":null' : '';
     this.opening = `${this.head},"choices":[{"index":0,"delta":`;
     this.ending = `,"logprobs":null,"finish_reason":null}]${this.usage}`;
-    this.stops = options.stops.length === 0 ? null : new StopScanner(options.stops);
+    this.cut = options.stops.length === 0 ? null : new CutText(options.stops);
   }
 
   get isOver(): boolean {
-    return this.stops?.found != null;
+    return this.cut?.isCut === true;
   }
 
   encode(batch: readonly StreamEvent[]): string {
@@ -95,11 +95,9 @@ export class ChatChunks implements StreamForm {
 
   private say(event: StreamEvent): string {
     const logprobs = this.options.logprobs ? (parse(event)['logprobs'] as readonly Logprob[]) : [];
-    if (this.stops === null) return this.delta(`{"content":${deltaOf(event)}}`, event, logprobs);
-    const text = this.stops.push(JSON.parse(deltaOf(event)) as string);
-    return text === '' && logprobs.length === 0
-      ? ''
-      : this.delta(`{"content":${JSON.stringify(text)}}`, event, logprobs);
+    if (this.cut === null) return this.delta(`{"content":${deltaOf(event)}}`, event, logprobs);
+    const said = this.cut.push(JSON.parse(deltaOf(event)) as string, logprobs);
+    return this.text(said, this.paddingOf(event));
   }
 
   private begin(item: Item, event: StreamEvent): string {
@@ -141,8 +139,12 @@ export class ChatChunks implements StreamForm {
 
   /** Says what might have become a stop sequence. */
   private flush(): string {
-    const rest = this.stops?.flush() ?? '';
-    return rest === '' ? '' : `${this.opening}{"content":${JSON.stringify(rest)}}${this.ending}}\n\n`;
+    return this.cut === null ? '' : this.text(this.cut.flush());
+  }
+
+  private text({ text, logprobs }: Said, padding = ''): string {
+    if (text === '' && logprobs.length === 0) return '';
+    return this.chunk(`{"content":${JSON.stringify(text)}}`, logprobs, padding);
   }
 
   private count(response: ResponseObject): string {
@@ -156,7 +158,14 @@ export class ChatChunks implements StreamForm {
   }
 
   private delta(delta: string, event: StreamEvent, logprobs: readonly Logprob[] = []): string {
-    const padding = this.options.obfuscate && event.deltaLength >= 0 ? obfuscationOf(event) : '';
+    return this.chunk(delta, logprobs, this.paddingOf(event));
+  }
+
+  private paddingOf(event: StreamEvent): string {
+    return this.options.obfuscate && event.deltaLength >= 0 ? obfuscationOf(event) : '';
+  }
+
+  private chunk(delta: string, logprobs: readonly Logprob[], padding: string): string {
     if (logprobs.length === 0) return `${this.opening}${delta}${this.ending}${padding}}\n\n`;
     const tokens = JSON.stringify({ content: logprobs.map(toLogprob), refusal: null });
     return `${this.opening}${delta},"logprobs":${tokens},"finish_reason":null}]${this.usage}${padding}}\n\n`;

@@ -18,7 +18,7 @@ import {
 } from '../../protocol/index.js';
 import { objectsIn } from '../../validation/index.js';
 import { toApiError } from '../door.js';
-import { StopScanner } from '../stop-scanner.js';
+import { CutText, type Said } from './cut-text.js';
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -52,9 +52,9 @@ export function toCompletionId(responseId: string): string {
   return responseId.replace(RESPONSE_PREFIX, 'chatcmpl-');
 }
 
-/** The id of the response of a completion. */
-export function toResponseId(completionId: string): string {
-  return completionId.replace(COMPLETION_PREFIX, 'resp_');
+/** The id of the response of a completion; null for what is no id of a completion. */
+export function toResponseId(completionId: string): string | null {
+  return COMPLETION_PREFIX.test(completionId) ? completionId.replace(COMPLETION_PREFIX, 'resp_') : null;
 }
 
 /**
@@ -63,12 +63,8 @@ export function toResponseId(completionId: string): string {
  */
 export function toCompletion(response: ResponseObject, stops: readonly string[] = []): Completion {
   if (response.error !== null) throw toChatError(response.error);
-  const answer = new Answer();
-  for (const item of response.output) answer.add(item);
-  const scanner = new StopScanner(stops);
-  const text = scanner.push(answer.text) + scanner.flush();
-  const isCut = scanner.found !== null;
-  if (isCut) answer.calls.length = 0;
+  const answer = new Answer(response.output, stops);
+  const { logprobs } = answer;
   return {
     id: toCompletionId(response.id),
     object: 'chat.completion',
@@ -77,9 +73,9 @@ export function toCompletion(response: ResponseObject, stops: readonly string[] 
     choices: [
       {
         index: 0,
-        message: answer.toMessage(text),
-        logprobs: answer.logprobs.length === 0 ? null : { content: answer.logprobs.map(toLogprob), refusal: null },
-        finish_reason: isCut ? 'stop' : finishOf(response, answer.calls.length > 0),
+        message: answer.toMessage(),
+        logprobs: logprobs.length === 0 ? null : { content: logprobs.map(toLogprob), refusal: null },
+        finish_reason: answer.isCut ? 'stop' : finishOf(response, answer.calls.length > 0),
       },
     ],
     ...(response.usage === null ? {} : { usage: toUsage(response.usage) }),
@@ -88,26 +84,41 @@ export function toCompletion(response: ResponseObject, stops: readonly string[] 
   };
 }
 
-/** What the items of a response say. */
+/** What the items of a response say, up to the first of some texts. */
 class Answer {
-  text = '';
   readonly calls: ChatCompletionMessageToolCall[] = [];
   readonly logprobs: Logprob[] = [];
+  private text = '';
   private refusal = '';
   private reasoning = '';
   private readonly details: object[] = [];
   private readonly images: object[] = [];
   private readonly annotations: ChatCompletionMessage.Annotation[] = [];
+  private readonly cut: CutText;
 
-  add(item: Item): void {
+  constructor(output: readonly Item[], stops: readonly string[]) {
+    this.cut = new CutText(stops);
+    for (const item of output) {
+      if (isCall(item)) this.say(this.cut.flush());
+      this.add(item);
+      if (this.isCut) return;
+    }
+    this.say(this.cut.flush());
+  }
+
+  get isCut(): boolean {
+    return this.cut.isCut;
+  }
+
+  private add(item: Item): void {
     if (item.type === 'message') for (const part of objectsIn(item['content'])) this.addPart(part as ContentPart);
     else if (item.type === 'reasoning') this.addReasoning(item);
     else if (isCall(item)) this.calls.push(toCall(item));
     else this.images.push(...toImages(item));
   }
 
-  toMessage(text: string): Completion['choices'][0]['message'] {
-    const { refusal, reasoning, details, images, calls, annotations } = this;
+  toMessage(): Completion['choices'][0]['message'] {
+    const { text, refusal, reasoning, details, images, calls, annotations } = this;
     return {
       role: 'assistant',
       content: text === '' && (calls.length > 0 || refusal !== '') ? null : text,
@@ -120,11 +131,16 @@ class Answer {
     };
   }
 
+  private say({ text, logprobs }: Said): void {
+    this.text += text;
+    for (const token of logprobs) this.logprobs.push(token);
+  }
+
   private addPart(part: ContentPart): void {
+    if (this.isCut) return;
     if (part.type === 'refusal') this.refusal += String(part['refusal']);
     if (part.type !== 'output_text') return;
-    this.text += String(part['text']);
-    this.logprobs.push(...(objectsIn(part['logprobs']) as unknown as Logprob[]));
+    this.say(this.cut.push(String(part['text']), objectsIn(part['logprobs']) as unknown as Logprob[]));
     for (const annotation of objectsIn(part['annotations'])) this.annotations.push(...toAnnotations(annotation));
   }
 
@@ -134,9 +150,12 @@ class Answer {
   }
 }
 
-/** Whatever but a filter has cut an answer short is a limit. */
+/** Why answers are incomplete that no limit has cut short. A stream that has come to a stop sequence is steered to its end. */
+const FINISHES: Readonly<Record<string, FinishReason>> = { content_filter: 'content_filter', steered: 'stop' };
+
+/** Whatever else has cut an answer short is a limit. */
 export function finishOf({ status, incomplete_details: details }: ResponseObject, hasCalls: boolean): FinishReason {
-  if (status === 'incomplete') return details?.reason === 'content_filter' ? 'content_filter' : 'length';
+  if (status === 'incomplete') return FINISHES[String(details?.reason)] ?? 'length';
   return hasCalls ? 'tool_calls' : 'stop';
 }
 

@@ -2,11 +2,11 @@ import { Body, Controller, Delete, Get, Headers, HttpCode, Param, Post, Res } fr
 import type { FastifyReply } from 'fastify';
 import type { ChatCompletionDeleted } from 'openai/resources/chat/completions';
 
-import { type Caller, CurrentCaller } from '../../access/index.js';
+import { type Caller, CurrentCaller, type Tenant } from '../../access/index.js';
 import { Describe } from '../../api-description/index.js';
 import { Environment } from '../../config/index.js';
 import { apiPaths, UnknownFields } from '../../http/index.js';
-import { ApiError } from '../../protocol/index.js';
+import { ApiError, type ResponseObject } from '../../protocol/index.js';
 import { ProviderRegistry } from '../../providers/index.js';
 import { HttpTurns, StoredResponsesService, transportOf, TURN_ERRORS } from '../../responses/index.js';
 import { readSessionId } from '../../sessions/index.js';
@@ -112,14 +112,12 @@ export class ChatController {
     missing: ['Completion'],
   }))
   @Get(':id')
-  retrieve(
+  async retrieve(
     @Param('id') id: string,
     @Headers() headers: Parameters,
     @CurrentCaller() { tenant }: Caller,
   ): Promise<Completion> {
-    return named(id, async (responseId) =>
-      toCompletion(await this.stored.retrieve(tenant, responseId, readSessionId(headers))),
-    );
+    return toCompletion(await this.find(tenant, id, readSessionId(headers)));
   }
 
   @Describe(() => ({
@@ -131,15 +129,24 @@ export class ChatController {
     missing: ['Completion'],
   }))
   @Delete(':id')
-  delete(
+  async delete(
     @Param('id') id: string,
     @Headers() headers: Parameters,
     @CurrentCaller() { tenant }: Caller,
   ): Promise<ChatCompletionDeleted> {
-    return named(id, async (responseId) => {
-      await this.stored.delete(tenant, responseId, { cascade: false }, readSessionId(headers));
-      return { id, object: 'chat.completion.deleted', deleted: true };
-    });
+    const within = readSessionId(headers);
+    const { id: responseId } = await this.find(tenant, id, within);
+    await naming(id, this.stored.delete(tenant, responseId, { cascade: false }, within));
+    return { id, object: 'chat.completion.deleted', deleted: true };
+  }
+
+  /** The response of a completion, which has an answer: it has ended, and not failed. Throws ApiError 404, which names the completion. */
+  private async find(tenant: Tenant, id: string, within: string | undefined): Promise<ResponseObject> {
+    const responseId = toResponseId(id);
+    if (responseId === null) throw ApiError.notFound('Completion', id);
+    const response = await naming(id, this.stored.retrieve(tenant, responseId, within));
+    if (response.status !== 'completed' && response.status !== 'incomplete') throw ApiError.notFound('Completion', id);
+    return response;
   }
 
   private translate(body: unknown, headers: Parameters): ChatRequest {
@@ -152,10 +159,10 @@ export class ChatController {
   }
 }
 
-/** Does something with the response of a completion; what is not found is the completion. */
-async function named<T>(id: string, act: (responseId: string) => Promise<T>): Promise<T> {
+/** What is not found is the completion, not its response. */
+async function naming<T>(id: string, found: Promise<T>): Promise<T> {
   try {
-    return await act(toResponseId(id));
+    return await found;
   } catch (error) {
     throw error instanceof ApiError && error.status === 404 ? ApiError.notFound('Completion', id) : error;
   }

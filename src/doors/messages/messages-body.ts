@@ -1,5 +1,6 @@
 import {
   Allow,
+  ArrayMaxSize,
   ArrayNotEmpty,
   IsArray,
   IsBoolean,
@@ -18,7 +19,11 @@ import {
 import { LONGEST_MODEL } from '../../protocol/index.js';
 
 import { described, isObject, listOf, nested, Satisfies, schemaOf, unionBy } from '../../validation/index.js';
+import { LONGEST_STOP } from '../stop-scanner.js';
 import { message, texts } from './message-blocks.js';
+
+/** Texts in `stop_sequences`. */
+const MOST_STOPS = 16;
 
 const SEARCH_TYPE = /^web_search_\d{8}$/;
 
@@ -189,6 +194,8 @@ export class MessagesBody extends CountTokensBody {
   @IsArray()
   @IsString({ each: true })
   @MinLength(1, { each: true })
+  @MaxLength(LONGEST_STOP, { each: true })
+  @ArrayMaxSize(MOST_STOPS)
   readonly stop_sequences?: readonly string[] | null;
 
   @IsOptional()

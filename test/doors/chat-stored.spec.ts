@@ -1,0 +1,101 @@
+import { describe, expect, it } from '@jest/globals';
+import type OpenAI from 'openai';
+
+import { ScriptedProvider } from '../../src/testing/index.js';
+import { createInBackground, whenEnded } from '../support/background.js';
+import { describeService } from '../support/describe-service.js';
+
+const ASK = { model: 'scripted', messages: [{ role: 'user', content: 'Hi' }] };
+
+type Completion = OpenAI.ChatCompletion;
+
+describe('stored completions', () => {
+  describeService('by request', { providers: [ScriptedProvider] }, (service) => {
+    it('can be read and deleted, others are not there', async () => {
+      const client = service.client();
+      const created = await client.chat.completions.create({ ...ASK, store: true, metadata: { a: 'b' } } as never);
+      const { id } = created as unknown as Completion;
+      expect(await client.chat.completions.retrieve(id)).toEqual({ ...created });
+      expect((await service.api.get(`responses/${id.replace('chatcmpl-', 'resp_')}`)).status).toBe(200);
+      expect(await client.chat.completions.delete(id)).toEqual({
+        id,
+        object: 'chat.completion.deleted',
+        deleted: true,
+      });
+      const { status, body } = await service.api.get(`chat/completions/${id}`);
+      expect([status, body]).toMatchObject([404, { error: { message: `Completion with id '${id}' not found.` } }]);
+      const { body: passing } = await service.api.post('chat/completions', ASK);
+      expect((await service.api.get(`chat/completions/${String(passing['id'])}`)).status).toBe(404);
+    });
+
+    it('have ended at a stop sequence as their clients have read it', async () => {
+      for (const stream of [false, true]) {
+        service.provider.reply({ type: 'text', delta: 'one END' });
+        const request = { ...ASK, stop: 'END', store: true, stream };
+        const answer = await fetch(`${service.baseURL}/chat/completions`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify(request),
+        });
+        const id = /chatcmpl-\w+/.exec(await answer.text())?.[0] ?? '';
+        const { body } = await service.api.get(`chat/completions/${id}`);
+        expect(body).toMatchObject({ id, choices: [{ finish_reason: 'stop' }] });
+      }
+    });
+
+    it('are not those responses that have no answer, nor anything by another kind of id', async () => {
+      const running = Promise.withResolvers<undefined>();
+      service.provider
+        .play(async function* () {
+          await running.promise;
+          yield { type: 'text', delta: 'late' };
+          yield { type: 'finish', reason: 'stop' };
+        })
+        .play(async function* () {
+          yield { type: 'text', delta: 'Hel' };
+          throw new Error('broken');
+        });
+      const statusesOf = async (id: string): Promise<readonly number[]> => [
+        (await service.api.get(`chat/completions/${id}`)).status,
+        (await service.api.delete(`chat/completions/${id}`)).status,
+      ];
+      const { id: late } = await createInBackground(service);
+      try {
+        expect(await statusesOf(late.replace('resp_', 'chatcmpl-'))).toEqual([404, 404]);
+      } finally {
+        running.resolve(undefined);
+      }
+      expect(await whenEnded(service, late)).toMatchObject({ status: 'completed' });
+      const { id: failed } = await createInBackground(service);
+      expect(await whenEnded(service, failed)).toMatchObject({ status: 'failed' });
+      expect(await statusesOf(failed.replace('resp_', 'chatcmpl-'))).toEqual([404, 404]);
+      expect(await statusesOf(late)).toEqual([404, 404]);
+      expect(await statusesOf(late.replace('resp_', 'chatcmpl-'))).toEqual([200, 200]);
+    });
+
+    it('are those of a session, too', async () => {
+      const { body } = await service.api.with({ 'x-session-id': 's1' }).post('chat/completions', ASK);
+      expect((await service.api.get(`chat/completions/${String(body['id'])}`)).status).toBe(200);
+    });
+  });
+
+  describeService(
+    'of all, or of none',
+    { providers: [ScriptedProvider], environment: { DOORS_STORE: 'true' } },
+    (service) => {
+      it('follow DOORS_STORE where the request does not say', async () => {
+        const stored = async (members: object): Promise<number> => {
+          const { body } = await service.api.post('chat/completions', { ...ASK, ...members });
+          return (await service.api.get(`chat/completions/${String(body['id'])}`)).status;
+        };
+        expect([await stored({}), await stored({ store: false })]).toEqual([200, 404]);
+      });
+    },
+  );
+
+  describeService('of a closed door', { providers: [ScriptedProvider], environment: { DOORS: 'none' } }, (service) => {
+    it('are not there, nor are new ones', async () => {
+      expect((await service.api.post('chat/completions', ASK)).status).toBe(404);
+    });
+  });
+});
