@@ -73,6 +73,52 @@ describeService('requests of Chat Completions', { providers: [ScriptedProvider] 
     ]);
   });
 
+  it('make nothing but what their types say, whatever members a client adds', async () => {
+    const { context, settings } = await turnOf({
+      messages: [
+        {
+          role: 'user',
+          content: [{ type: 'file', file: { file_data: 'data:text/plain;base64,aGVsbG8=', type: 'input_image' } }],
+        },
+        {
+          role: 'assistant',
+          tool_calls: [
+            {
+              id: 'call_1',
+              type: 'function',
+              function: { name: 'weather', arguments: '{}', type: 'message', role: 'system', call_id: 'x' },
+            },
+          ],
+        },
+        { role: 'tool', tool_call_id: 'call_1', content: 'rain' },
+      ],
+      tools: [{ type: 'function', function: { ...FUNCTION.function, type: 'mcp', server_label: 'x' } }],
+      tool_choice: { type: 'function', function: { name: 'weather', type: 'mcp' } },
+      response_format: {
+        type: 'json_schema',
+        json_schema: { name: 'a', schema: { type: 'object' }, type: 'text' },
+      },
+    });
+    expect([...context]).toMatchObject([
+      { type: 'message', role: 'user', content: [{ type: 'input_file' }] },
+      { type: 'function_call', call_id: 'call_1', name: 'weather' },
+      { type: 'function_call_output', call_id: 'call_1' },
+    ]);
+    expect(settings).toMatchObject({
+      tools: [{ type: 'function', name: 'weather' }],
+      tool_choice: { type: 'function', name: 'weather' },
+      text: { format: { type: 'json_schema', name: 'a' } },
+    });
+  });
+
+  it('mark where a prompt may be cached', async () => {
+    const mark = { prompt_cache_breakpoint: { mode: 'explicit' } };
+    const { context } = await turnOf({
+      messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi', ...mark }] }],
+    });
+    expect(context).toMatchObject([{ content: [{ type: 'input_text', text: 'Hi', ...mark }] }]);
+  });
+
   it('have tools, and choose among them', async () => {
     const { settings } = await turnOf({
       tools: [FUNCTION, CUSTOM],
@@ -160,6 +206,16 @@ describeService('requests of Chat Completions', { providers: [ScriptedProvider] 
         ],
       },
     ],
+    [
+      'messages[0].content[0].file.file_data',
+      /'messages\[0\]\.content\[0\]\.file\.file_data'/,
+      { messages: [{ role: 'user', content: [{ type: 'file', file: { file_data: 'hello' } }] }] },
+    ],
+    [
+      'messages[1].tool_call_id',
+      /tool_call_id/,
+      { messages: [...ASK.messages, { role: 'tool', tool_call_id: '', content: 'x' }] },
+    ],
     ['n', /Only one choice/, { n: 2 }],
     ['functions', /Use 'tools'/, { functions: [] }],
     ['function_call', /Use 'tool_choice'/, { function_call: 'auto' }],
@@ -193,3 +249,48 @@ describeService('requests of Chat Completions', { providers: [ScriptedProvider] 
     expect(service.provider.turns).toHaveLength(0);
   });
 });
+
+describeService(
+  'requests of Chat Completions with UNKNOWN_PARAMETERS=reject',
+  { providers: [ScriptedProvider], environment: { UNKNOWN_PARAMETERS: 'reject' } },
+  (service) => {
+    it.each([
+      [
+        'messages[0].content[0].colour',
+        { messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi', colour: 1 }] }] },
+      ],
+      [
+        'messages[0].content[0].image_url.size',
+        { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: PICTURE, size: 1 } }] }] },
+      ],
+      ['tools[0].function.colour', { tools: [{ type: 'function', function: { name: 'f', colour: 1 } }] }],
+      ['tools[0].colour', { tools: [{ ...FUNCTION, colour: 1 }] }],
+      ['response_format.schema', { response_format: { type: 'json_object', schema: {} } }],
+      ['messages[0].name', { messages: [{ role: 'user', content: 'Hi', name: 'x' }] }],
+    ])('are refused for a member that has no place: %s', async (param, members) => {
+      const { status, body } = await service.api.post('chat/completions', { ...ASK, ...members });
+      expect([status, body]).toMatchObject([400, { error: { code: 'unknown_parameter', param } }]);
+    });
+
+    it('may send back what they were answered', async () => {
+      service.provider.reply(
+        { type: 'reasoning', delta: 'Hm.' },
+        { type: 'reasoning_encrypted', plain: 'Hm.' },
+        { type: 'text', delta: 'Hello' },
+      );
+      const client = service.client();
+      const tools = [{ type: 'function' as const, function: { name: 'look', parameters: { type: 'object' } } }];
+      const stream = client.chat.completions.stream({
+        model: 'scripted',
+        messages: [{ role: 'user', content: 'Hi' }],
+        tools,
+      });
+      const message = (await stream.finalChatCompletion()).choices[0]?.message;
+      const { status, body } = await service.api.post('chat/completions', {
+        model: 'scripted',
+        messages: [...ASK.messages, message, ...ASK.messages],
+      });
+      expect([status, body]).toMatchObject([200, { object: 'chat.completion' }]);
+    });
+  },
+);

@@ -136,6 +136,44 @@ describe('a request for a message', () => {
     ],
     ['with too many stop sequences', { stop_sequences: Array.from({ length: 17 }, String) }, "'stop_sequences'"],
     ['with a stop sequence that is too long', { stop_sequences: ['a', 'b'.repeat(1001)] }, "'stop_sequences[1]'"],
+    ['that says nothing', { messages: [{ role: 'user', content: [{ type: 'text', text: '' }] }] }, 'nothing is said'],
+    [
+      'with a document that is none, behind a text that says nothing',
+      {
+        messages: [
+          {
+            role: 'user',
+            content: [
+              { type: 'text', text: '' },
+              { type: 'text', text: 'x' },
+              { type: 'document', title: 'A', source: { type: 'base64', media_type: 'a b', data: '!' } },
+            ],
+          },
+        ],
+      },
+      "'messages[0].content[2].source",
+    ],
+    [
+      'with an image that is none in a result',
+      {
+        messages: [
+          { role: 'user', content: 'x' },
+          { role: 'assistant', content: [{ type: 'tool_use', id: 'call_1', name: 'look', input: {} }] },
+          {
+            role: 'user',
+            content: [
+              {
+                type: 'tool_result',
+                tool_use_id: 'call_1',
+                is_error: true,
+                content: [{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: '!' } }],
+              },
+            ],
+          },
+        ],
+      },
+      "'messages[2].content[0].content[0].source",
+    ],
     ['that chooses a tool that is not there', { tool_choice: { type: 'tool', name: 'look' } }, 'look'],
   ])('is refused %s', async (_, body, named) => {
     const answer = await client()
@@ -145,6 +183,40 @@ describe('a request for a message', () => {
     expect(answer.error).toMatchObject({ type: 'error', error: { type: 'invalid_request_error' } });
     expect(answer.message).toContain(named);
     expect(answer.requestID).toMatch(/^req_/);
+  });
+
+  it.each([
+    ['in a stream', true],
+    ['in one piece', false],
+  ])('is told in its own terms what the model refuses of it, %s', async (_, stream) => {
+    service.provider.play(async function* () {
+      yield { type: 'text', delta: stream ? 'Half' : '' };
+      throw new ModelError('invalid_image', "Invalid 'input[1].content[0].image_url': it is no image.", {
+        status: 400,
+      });
+    });
+    const image = { type: 'image' as const, source: { type: 'url' as const, url: 'https://example.com/a.png' } };
+    const messages = [
+      ...HELLO.messages,
+      { role: 'user' as const, content: [{ type: 'text' as const, text: '' }, image] },
+    ];
+    const refused = stream
+      ? client()
+          .messages.stream({ ...HELLO, messages })
+          .finalMessage()
+      : client().messages.create({ ...HELLO, messages });
+    await expect(refused).rejects.toThrow(/'messages\[1\]\.content\[1\]\.source'/);
+  });
+
+  it('may have a result that is null', async () => {
+    await client().messages.create({
+      ...HELLO,
+      messages: [
+        { role: 'assistant', content: [{ type: 'tool_use', id: 'call_1', name: 'look', input: {} }] },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'call_1', content: null as never }] },
+      ],
+    });
+    expect(lastTurn().context.at(-1)).toMatchObject({ type: 'function_call_output', output: '' });
   });
 
   it('counts its tokens without being run', async () => {
@@ -163,62 +235,6 @@ describe('a request for a message', () => {
     const ids = [stored, other].map(({ id }) => id.replace('msg_', 'resp_'));
     await expect(openai.responses.retrieve(ids[0] ?? '')).resolves.toMatchObject({ output_text: 'ok' });
     await expect(openai.responses.retrieve(ids[1] ?? '')).rejects.toMatchObject({ status: 404 });
-  });
-});
-
-describe('an error', () => {
-  it.each([
-    ['rate_limit_exceeded', 429, 'rate_limit_error'],
-    ['server_is_overloaded', 529, 'overloaded_error'],
-    ['server_error', 500, 'api_error'],
-  ] as const)('of the model, %s, has status %i and the type %s', async (code, status, type) => {
-    const failing = async function* (): AsyncGenerator<never> {
-      throw new ModelError(code, 'Not now.', { status: status === 529 ? 503 : status, retryAfterMs: 7000 });
-    };
-    service.provider.play(failing).play(failing);
-    for (const stream of [false, true]) {
-      const refusal: unknown = await client()
-        .messages.create({ ...HELLO, stream })
-        .catch((error: unknown) => error);
-      if (!(refusal instanceof Anthropic.APIError)) throw new Error('it was not refused');
-      expect([refusal.status, refusal.error]).toMatchObject([status, { type: 'error', error: { type } }]);
-    }
-  });
-
-  it.each([
-    ['x-api-key', { apiKey: 'wrong' }],
-    ['authorization', { apiKey: null, authToken: 'wrong' }],
-  ])('says that the key in %s is wrong', async (_, options) => {
-    const refused = client(options).messages.create(HELLO);
-    await expect(refused).rejects.toMatchObject({
-      status: 401,
-      error: { type: 'error', error: { type: 'authentication_error' } },
-    });
-  });
-
-  it('is not made of a right key in authorization', async () => {
-    const message = await client({ apiKey: null, authToken: 'key-of-acme' }).messages.create(HELLO);
-    expect(message.content).toMatchObject([{ text: 'ok' }]);
-  });
-
-  it('says in its own form that the body is no JSON', async () => {
-    const response = await fetch(`${service.baseURL}/messages`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'x-api-key': 'key-of-acme' },
-      body: '{',
-    });
-    expect([response.status, await response.json()]).toMatchObject([400, { error: { type: 'invalid_request_error' } }]);
-  });
-});
-
-describe('the models', () => {
-  it('are listed in the form of their client', async () => {
-    const page = await client().models.list();
-    const model = { type: 'model', id: 'scripted', display_name: 'scripted', created_at: '2026-01-01T00:00:00.000Z' };
-    expect(page.data).toMatchObject([model]);
-    await expect(client().models.retrieve('scripted')).resolves.toMatchObject(model);
-    const ours = await service.client({ apiKey: 'key-of-acme' }).models.list();
-    expect(ours.data).toMatchObject([{ object: 'model', id: 'scripted' }]);
   });
 });
 

@@ -1,3 +1,6 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
 import Anthropic from '@anthropic-ai/sdk';
 import type { MessageCreateParamsNonStreaming } from '@anthropic-ai/sdk/resources/messages';
 import { describe, expect, it } from '@jest/globals';
@@ -31,6 +34,21 @@ function lastBody(): { readonly messages: readonly Record<string, unknown>[] } &
   return service.upstream.requests.at(-1)?.body as ReturnType<typeof lastBody>;
 }
 
+/** An answer that is sent back, and the results of its calls. */
+function withResults(content: readonly Anthropic.ContentBlock[]): Anthropic.MessageParam[] {
+  const results = content
+    .filter(({ type }) => type === 'tool_use')
+    .map((block) => ({
+      type: 'tool_result' as const,
+      tool_use_id: (block as Anthropic.ToolUseBlock).id,
+      content: 'A sea.',
+    }));
+  return [
+    { role: 'assistant', content: content as Anthropic.ContentBlockParam[] },
+    { role: 'user', content: results },
+  ];
+}
+
 describe.each([
   ['whole', false],
   ['streamed', true],
@@ -49,18 +67,7 @@ describe.each([
       usage: { input_tokens: 11, output_tokens: 7 },
     });
 
-    const results = message.content
-      .filter(({ type }) => type === 'tool_use')
-      .map((block) => ({
-        type: 'tool_result' as const,
-        tool_use_id: (block as Anthropic.ToolUseBlock).id,
-        content: 'A sea.',
-      }));
-    const content = message.content as Anthropic.ContentBlockParam[];
-    await ask(
-      { messages: [...HELLO.messages, { role: 'assistant', content }, { role: 'user', content: results }] },
-      stream,
-    );
+    await ask({ messages: [...HELLO.messages, ...withResults(message.content)] }, stream);
     expect(lastBody().messages).toMatchObject([
       { role: 'user', content: 'Look.' },
       { role: 'assistant', content: 'Let me see.', reasoning: 'I have to look.', tool_calls: [{}, {}] },
@@ -70,15 +77,43 @@ describe.each([
   });
 
   it('has no thinking where none is asked for, and an empty one where its text is not', async () => {
-    service.upstream.answer(CALLS).answer(CALLS);
+    const { toolCalls: _, ...text } = CALLS;
+    service.upstream.answer(text).answer(CALLS);
     const hidden = await ask({}, stream);
-    expect(hidden.content.map(({ type }) => type)).toEqual(['text', 'tool_use', 'tool_use']);
+    expect(hidden.content.map(({ type }) => type)).toEqual(['text']);
     const omitted = await ask({ thinking: { type: 'adaptive', display: 'omitted' } }, stream);
     expect(omitted.content[0]).toMatchObject({
       type: 'thinking',
       thinking: '',
       signature: expect.stringMatching(/^antiphon\./),
     });
+  });
+
+  it('has thinking that cannot be read before calls where none is asked for, which goes on with their results', async () => {
+    service.upstream.answer(CALLS);
+    const { content } = await ask({}, stream);
+    expect(content.map(({ type }) => type)).toEqual(['text', 'redacted_thinking', 'tool_use', 'tool_use']);
+    expect(JSON.stringify(content)).not.toContain('I have');
+    await ask({ messages: [...HELLO.messages, ...withResults(content)] }, stream);
+    expect(lastBody().messages[1]).toMatchObject({
+      content: 'Let me see.',
+      reasoning: 'I have to look.',
+      tool_calls: [{}, {}],
+    });
+  });
+
+  it.each([
+    ['with thinking', THINKING],
+    ['without thinking', {}],
+  ])('carries what an upstream demands back, which no client can read, %s', async (_name, thinking) => {
+    const recorded = join(import.meta.dirname, '../fixtures/dialects/gemini-tools.chunks.txt');
+    service.upstream.replay(readFileSync(recorded, 'utf8'));
+    const tools = { tools: [{ ...LOOK, name: 'get_weather' }], ...thinking };
+    const { content } = await ask(tools, stream);
+    expect(JSON.stringify(content)).not.toContain('CiQBcsjafAbc');
+    await ask({ ...tools, messages: [...HELLO.messages, ...withResults(content)] }, stream);
+    const signed = { extra_content: { google: { thought_signature: 'CiQBcsjafAbc==' } } };
+    expect(lastBody().messages[1]?.['tool_calls']).toMatchObject([signed, signed]);
   });
 
   it('leaves out thinking of others, and thinking that was changed', async () => {

@@ -6,6 +6,7 @@ import { type ModelEvent, ModelError } from '../../src/index.js';
 import { useService } from '../support/describe-service.js';
 import { anthropic, BEHIND_KEY, HELLO, LOOK } from './anthropic.js';
 
+const RESULT = { type: 'tool_result', tool_use_id: 'call_1', content: 'A sea.' } as const;
 const USAGE = { type: 'usage', input: 12, cached: 4, cacheWrite: 3, output: 7, reasoning: 2 } as const;
 
 const service = useService(BEHIND_KEY);
@@ -121,6 +122,30 @@ describe('a message', () => {
     ]);
     expect(message.usage).toMatchObject({ input_tokens: 5, output_tokens: 7, cache_read_input_tokens: 4 });
   });
+
+  it.each<[string, string, object]>([
+    ['a list', '[1]', { invalid_arguments: '[1]' }],
+    ['a text', ' "one"', { invalid_arguments: ' "one"' }],
+    ['null', 'null', { invalid_arguments: 'null' }],
+    ['no JSON', 'one', { invalid_arguments: 'one' }],
+    ['nothing', '', {}],
+    ['blanks and an object', ' \n{"at":1}', { at: 1 }],
+  ])(
+    'has an object as the input of a call for which the model writes %s, and can be sent back',
+    async (_, json, input) => {
+      const script: readonly ModelEvent[] = [
+        { type: 'function_call', name: 'look', callId: 'call_1' },
+        ...Array.from(json, (delta): ModelEvent => ({ type: 'function_call_arguments', delta })),
+      ];
+      const { content } = await bothAnswers(script, { tools: [LOOK] });
+      expect(content).toMatchObject([{ type: 'tool_use', input }]);
+      const back = content as Anthropic.ContentBlockParam[];
+      await client().messages.create({
+        ...HELLO,
+        messages: [...HELLO.messages, { role: 'assistant', content: back }, { role: 'user', content: [RESULT] }],
+      });
+    },
+  );
 
   it.each<[string, readonly ModelEvent[], string]>([
     ['end_turn', [{ type: 'text', delta: 'ok' }], 'ok'],

@@ -34,6 +34,7 @@ import { tool, toolChoice } from './tool-rules.js';
 /** Texts in `stop`. */
 const MOST_STOPS = 4;
 
+@Closed()
 class ChatJsonSchema {
   @IsString()
   readonly name!: string;
@@ -51,18 +52,29 @@ class ChatJsonSchema {
   readonly strict?: boolean | null;
 }
 
+@Closed()
 class ChatJsonSchemaFormat {
+  @Allow()
+  readonly type!: unknown;
+
   @Satisfies(nested(ChatJsonSchema))
   readonly json_schema!: ChatJsonSchema;
 }
 
-const nothingMore = described(() => null, {});
+/** What has nothing but a type. */
+@Closed()
+class ChatPlainFormat {
+  @IsString()
+  readonly type!: string;
+}
+
+const plainFormat = nested(ChatPlainFormat);
 
 const responseFormat = unionBy(
   'type',
   new Map([
-    ['text', nothingMore],
-    ['json_object', nothingMore],
+    ['text', plainFormat],
+    ['json_object', plainFormat],
     ['json_schema', nested(ChatJsonSchemaFormat)],
   ]),
 );

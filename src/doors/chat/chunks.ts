@@ -1,6 +1,13 @@
 import type { ChatCompletionChunk, ChatCompletionMessage } from 'openai/resources/chat/completions';
 
-import { deltaOf, type Item, type Logprob, type ResponseObject, type StreamEvent } from '../../protocol/index.js';
+import {
+  type ApiError,
+  deltaOf,
+  type Item,
+  type Logprob,
+  type ResponseObject,
+  type StreamEvent,
+} from '../../protocol/index.js';
 import { type AdmittedTurn, obfuscationOf, type StreamForm } from '../../responses/index.js';
 import {
   type FinishReason,
@@ -18,7 +25,7 @@ import {
   toUsage,
 } from './completion.js';
 import { CutText, type Said } from './cut-text.js';
-import type { AnswerOptions } from './request.js';
+import type { AnswerOptions, ChatRequest } from './request.js';
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -39,6 +46,7 @@ export class ChatChunks implements StreamForm {
   private readonly ending: string;
   /** The usage of every chunk but the last. */
   private readonly usage: string;
+  private readonly options: AnswerOptions;
   private readonly cut: CutText | null;
   /** The positions of calls in the message, by their index in the output. */
   private readonly calls = new Map<number, number>();
@@ -46,8 +54,10 @@ export class ChatChunks implements StreamForm {
 
   constructor(
     { responseId, createdAt, settings }: Pick<AdmittedTurn, 'responseId' | 'createdAt' | 'settings'>,
-    private readonly options: AnswerOptions,
+    private readonly request: Pick<ChatRequest, 'answer' | 'explain'>,
   ) {
+    this.options = request.answer;
+    const { options } = this;
     const identity = { id: toCompletionId(responseId), object: 'chat.completion.chunk', created: createdAt };
     this.head = `data: ${JSON.stringify({ ...identity, model: settings.model }).slice(0, -1)}`;
     this.usage = options.includeUsage ? ',"usage":null' : '';
@@ -131,7 +141,10 @@ export class ChatChunks implements StreamForm {
   }
 
   private finish(response: ResponseObject): string {
-    if (response.error !== null) return `data: ${JSON.stringify(toChatError(response.error).toBody())}\n\n`;
+    if (response.error !== null) {
+      const error = this.request.explain(toChatError(response.error)) as ApiError;
+      return `data: ${JSON.stringify(error.toBody())}\n\n`;
+    }
     const said = this.flush();
     const reason = this.isOver ? 'stop' : finishOf(response, this.calls.size > 0);
     return said + this.close(reason, response) + this.count(response);

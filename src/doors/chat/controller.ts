@@ -90,14 +90,14 @@ export class ChatController {
     const { admitted, translated } = this.turns.admitTranslated(body, { caller, headers, transport }, (given) =>
       this.translate(given, headers),
     );
-    const { answer } = translated;
     try {
       if (transport === 'sse') {
-        await this.turns.stream(admitted, reply, new ChatChunks(admitted, answer), 'chat');
+        await this.turns.stream(admitted, reply, new ChatChunks(admitted, translated), 'chat');
         return;
       }
       const ended = await this.turns.run(admitted, reply, 'chat');
-      if (ended !== undefined) await this.turns.send(reply, JSON.stringify(toCompletion(ended.response, answer.stops)));
+      if (ended !== undefined)
+        await this.turns.send(reply, JSON.stringify(toCompletion(ended.response, translated.answer.stops)));
     } catch (error) {
       throw translated.explain(error) as Error;
     }

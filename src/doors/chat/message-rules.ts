@@ -1,4 +1,4 @@
-import { Allow, IsArray, IsIn, IsOptional, IsString } from 'class-validator';
+import { Allow, IsArray, IsIn, IsObject, IsOptional, IsString } from 'class-validator';
 
 import {
   type Check,
@@ -22,16 +22,31 @@ function unsupported(reason: string): Check {
 
 const noAudio = unsupported('audio is not supported.');
 
-class ChatTextPart {
+class ChatInputPart {
+  @Allow()
+  readonly type!: unknown;
+
+  @IsOptional()
+  @IsObject()
+  readonly prompt_cache_breakpoint?: object | null;
+}
+
+@Closed()
+class ChatTextPart extends ChatInputPart {
   @IsString()
   readonly text!: string;
 }
 
+@Closed()
 class ChatRefusalPart {
+  @Allow()
+  readonly type!: unknown;
+
   @IsString()
   readonly refusal!: string;
 }
 
+@Closed()
 class ChatImageUrl {
   @IsString()
   readonly url!: string;
@@ -41,11 +56,13 @@ class ChatImageUrl {
   readonly detail?: string | null;
 }
 
-class ChatImagePart {
+@Closed()
+class ChatImagePart extends ChatInputPart {
   @Satisfies(nested(ChatImageUrl))
   readonly image_url!: ChatImageUrl;
 }
 
+@Closed()
 class ChatFile {
   @IsOptional()
   @IsString()
@@ -60,7 +77,8 @@ class ChatFile {
   readonly filename?: string | null;
 }
 
-class ChatFilePart {
+@Closed()
+class ChatFilePart extends ChatInputPart {
   @Satisfies(nested(ChatFile))
   readonly file!: ChatFile;
 }
@@ -92,15 +110,21 @@ class ChatInputMessage {
 }
 
 /** The name and the arguments of a call. */
+@Closed()
 class ChatFunctionCall {
   @IsString()
   readonly name!: string;
 
   @IsString()
   readonly arguments!: string;
+
+  // What helpers of the official SDK have made of it.
+  @Allow()
+  readonly parsed_arguments?: unknown;
 }
 
 /** The name and the input of a call of a custom tool. */
+@Closed()
 class ChatCustomCall {
   @IsString()
   readonly name!: string;
@@ -110,16 +134,28 @@ class ChatCustomCall {
 }
 
 class ChatCallMembers {
+  // Of the deltas that a client has added up.
+  @Allow()
+  readonly index?: unknown;
+
   @IsString()
   readonly id!: string;
 }
 
+@Closed()
 class ChatFunctionToolCall extends ChatCallMembers {
+  @Allow()
+  readonly type!: unknown;
+
   @Satisfies(nested(ChatFunctionCall))
   readonly function!: ChatFunctionCall;
 }
 
+@Closed()
 class ChatCustomToolCall extends ChatCallMembers {
+  @Allow()
+  readonly type!: unknown;
+
   @Satisfies(nested(ChatCustomCall))
   readonly custom!: ChatCustomCall;
 }
@@ -181,6 +217,9 @@ class ChatAssistantMessage {
 
   @Allow()
   readonly images?: unknown;
+
+  @Allow()
+  readonly parsed?: unknown;
 }
 
 /** The output of a call. */

@@ -1,37 +1,22 @@
 import type {
-  ChatCompletionAssistantMessageParam,
-  ChatCompletionContentPart,
-  ChatCompletionContentPartRefusal,
   ChatCompletionCreateParams,
-  ChatCompletionMessageParam,
-  ChatCompletionMessageToolCall,
+  ChatCompletionCustomTool,
+  ChatCompletionNamedToolChoice,
+  ChatCompletionNamedToolChoiceCustom,
   ChatCompletionTool,
 } from 'openai/resources/chat/completions';
 
-import { ApiError, type InputItem } from '../../protocol/index.js';
+import { ApiError } from '../../protocol/index.js';
 import type { TranslatedBody } from '../../responses/index.js';
-import {
-  type CheckOptions,
-  compile,
-  isObject,
-  membersOf,
-  objectsIn,
-  refuseUnknown,
-  requireObject,
-} from '../../validation/index.js';
+import { type CheckOptions, compile, membersOf, refuseUnknown, requireObject } from '../../validation/index.js';
+import { Places, type Renaming } from '../places.js';
 import { ChatCompletionBody } from './body.js';
+import { InputWriter, pick } from './items.js';
 
 type Members = Readonly<Record<string, unknown>>;
 
 /** A validated body. Vendors have further members. */
 type ChatBody = ChatCompletionCreateParams & Members;
-
-/** An assistant message with the reasoning that Chat Completions servers let clients give back. */
-interface AssistantMessage extends ChatCompletionAssistantMessageParam {
-  readonly reasoning_content?: string | null;
-  readonly reasoning?: string | null;
-  readonly reasoning_details?: readonly unknown[] | null;
-}
 
 /** What a translation depends on besides the body. */
 export interface ChatRequestOptions extends CheckOptions {
@@ -99,7 +84,7 @@ const UNSUPPORTED: readonly {
 const UPSTREAM_ONLY = ['seed', 'logit_bias', 'prediction'];
 
 /** Members of the Responses API as a client of Chat Completions knows them, longest first. */
-const RENAMED: readonly (readonly [pattern: RegExp, name: string])[] = [
+const RENAMED: readonly Renaming[] = [
   [/^text\.format\.(name|description|schema|strict)\b/, 'response_format.json_schema.$1'],
   [/^text\.format\b/, 'response_format'],
   [/^text\.verbosity\b/, 'verbosity'],
@@ -111,12 +96,14 @@ const RENAMED: readonly (readonly [pattern: RegExp, name: string])[] = [
   [/^input\b(?!\[)/, 'messages'],
 ];
 
+/** The same for what stands below a part. */
+const RENAMED_IN_PARTS: readonly Renaming[] = [[/^\.(file_data|file_id|filename)\b/, '.file.$1']];
+
 /** A request of Chat Completions as one of the Responses API. */
 export class ChatRequest implements TranslatedBody {
   readonly body: Members;
   readonly answer: AnswerOptions;
-  /** The message of each element of `input`, by its index. */
-  private readonly places: readonly number[];
+  private readonly places: Places;
 
   /**
    * Throws ApiError 400, which names the parameter, for the first violation and for what a turn cannot say; nothing is left out in silence.
@@ -129,7 +116,7 @@ export class ChatRequest implements TranslatedBody {
     const asked = members as unknown as ChatBody;
     refuseUnsupported(asked, options);
     const { input, places } = new InputWriter(asked.messages);
-    this.places = places;
+    this.places = new Places(places, RENAMED, RENAMED_IN_PARTS);
     this.answer = toAnswerOptions(asked);
     this.body = {
       ...pick(asked, SAME),
@@ -144,23 +131,12 @@ export class ChatRequest implements TranslatedBody {
     };
   }
 
-  /** An error of the turn in the terms of the request: its parameter is one of Chat Completions, and so are the words that quote it. */
+  /** An error of the turn in the terms of the request. */
   explain(error: unknown): unknown {
-    if (!(error instanceof ApiError) || error.param === null) return error;
-    const { param, status, type, code, headers, cause } = error;
-    const renamed = this.rename(param);
-    if (renamed === param) return error;
-    const message = error.message
-      .replaceAll(`'${param}'`, `'${renamed}'`)
-      .replaceAll("'text.format'", "'response_format'");
-    return new ApiError(status, type, code, renamed, message, headers, cause);
-  }
-
-  private rename(param: string): string {
-    const [item, index] = /^input\[(\d+)\]/.exec(param) ?? [];
-    if (item !== undefined) return `messages[${this.places[Number(index)] ?? 0}]${param.slice(item.length)}`;
-    for (const [pattern, name] of RENAMED) if (pattern.test(param)) return param.replace(pattern, name);
-    return param;
+    const own = this.places.explain(error);
+    if (!(own instanceof ApiError) || own === error) return own;
+    const message = own.message.replaceAll("'text.format'", "'response_format'");
+    return new ApiError(own.status, own.type, own.code, own.param, message, own.headers, own.cause);
   }
 }
 
@@ -193,11 +169,6 @@ function unsupported(param: string, hint: string): ApiError {
   return ApiError.of('unsupported_parameter', `Unsupported parameter: '${param}'. ${hint}`, { param });
 }
 
-/** The members that are there; null is the default. */
-function pick(body: Members, names: readonly string[]): Members {
-  return Object.fromEntries(names.flatMap((name) => (body[name] == null ? [] : [[name, body[name]]])));
-}
-
 function toTools({ tools, tool_choice: choice }: ChatBody): Members {
   return {
     ...(tools == null ? {} : { tools: tools.map(toTool) }),
@@ -205,34 +176,53 @@ function toTools({ tools, tool_choice: choice }: ChatBody): Members {
   };
 }
 
+/** Only members that are named: `type`, for example, would make another tool of it. */
 function toTool(tool: ChatCompletionTool): Members {
-  if (tool.type === 'function') return { ...tool.function, type: tool.type };
-  const { format, ...custom } = tool.custom;
-  return { ...custom, type: tool.type, ...(format == null ? {} : { format: flat(format, 'grammar') }) };
+  if (tool.type === 'function') {
+    return { type: tool.type, ...pick(tool.function, ['name', 'description', 'parameters', 'strict']) };
+  }
+  const { format } = tool.custom;
+  return {
+    type: tool.type,
+    ...pick(tool.custom, ['name', 'description']),
+    ...(format == null ? {} : { format: toFormat(format) }),
+  };
+}
+
+function toFormat(format: NonNullable<ChatCompletionCustomTool.Custom['format']>): Members {
+  if (format.type !== 'grammar') return { type: format.type };
+  const { definition, syntax } = format.grammar;
+  return { type: format.type, definition, syntax };
 }
 
 function toChoice(choice: NonNullable<ChatBody['tool_choice']>): unknown {
   if (typeof choice === 'string') return choice;
   if (choice.type !== 'allowed_tools') return toNamed(choice);
   const { mode, tools } = choice.allowed_tools;
-  return { type: 'allowed_tools', mode, tools: tools.map(toNamed) };
+  return { type: 'allowed_tools', mode, tools: (tools as unknown as readonly NamedTool[]).map(toNamed) };
 }
+
+type NamedTool = ChatCompletionNamedToolChoice | ChatCompletionNamedToolChoiceCustom;
 
 /** `{type:"function",function:{name}}` as `{type:"function",name}`. */
-function toNamed(choice: object): Members {
-  return flat(choice, String((choice as Members).type));
-}
-
-/** An object with the members of one of its members in place of it. */
-function flat(value: object, member: string): Members {
-  const { [member]: inner, ...others } = value as Members;
-  return isObject(inner) ? { ...others, ...inner } : others;
+function toNamed(choice: NamedTool): Members {
+  const { name } = choice.type === 'function' ? choice.function : choice.custom;
+  return { type: choice.type, name };
 }
 
 function toText({ response_format: format, verbosity }: ChatBody): Members {
   if (format == null && verbosity == null) return {};
-  const flatFormat = format == null ? {} : { format: flat(format, 'json_schema') };
-  return { text: { ...flatFormat, ...(verbosity == null ? {} : { verbosity }) } };
+  return {
+    text: {
+      ...(format == null ? {} : { format: toTextFormat(format) }),
+      ...(verbosity == null ? {} : { verbosity }),
+    },
+  };
+}
+
+function toTextFormat(format: NonNullable<ChatBody['response_format']>): Members {
+  if (format.type !== 'json_schema') return { type: format.type };
+  return { type: format.type, ...pick(format.json_schema, ['name', 'description', 'schema', 'strict']) };
 }
 
 function toLogprobs({ logprobs, top_logprobs: alternatives }: ChatBody): Members {
@@ -248,104 +238,4 @@ function toLogprobs({ logprobs, top_logprobs: alternatives }: ChatBody): Members
 function toLimit({ max_completion_tokens: newer, max_tokens: older }: ChatBody): Members {
   const limit = newer ?? older;
   return limit == null ? {} : { max_output_tokens: limit };
-}
-
-/** Writes messages as items: a message of the model may be several. */
-class InputWriter {
-  readonly input: InputItem[] = [];
-  /** The message of each item, by its index. */
-  readonly places: number[] = [];
-  /** The ids of calls of custom tools, whose outputs are items of their own kind. */
-  private readonly customCalls = new Set<string>();
-
-  constructor(messages: readonly ChatCompletionMessageParam[]) {
-    for (const [place, message] of messages.entries()) {
-      for (const item of this.toItems(message)) {
-        this.input.push(item);
-        this.places.push(place);
-      }
-    }
-  }
-
-  private toItems(message: ChatCompletionMessageParam): readonly InputItem[] {
-    switch (message.role) {
-      case 'assistant':
-        return this.toAnswer(message);
-      case 'tool': {
-        const { tool_call_id: callId, content } = message;
-        const type = this.customCalls.has(callId) ? 'custom_tool_call_output' : 'function_call_output';
-        return [{ type, call_id: callId, output: toContent(content) }];
-      }
-      default:
-        return [{ type: 'message', role: message.role, content: toContent(message.content ?? '') }];
-    }
-  }
-
-  /** The order in which a model writes: its reasoning, its text, its calls. */
-  private toAnswer(message: AssistantMessage): readonly InputItem[] {
-    const { content, refusal, tool_calls: calls } = message;
-    const parts = [...toSaid(content), ...(refusal == null || refusal === '' ? [] : [{ type: 'refusal', refusal }])];
-    const hasMore = calls != null && calls.length > 0;
-    const said = parts.length > 0 || !hasMore ? [{ type: 'message', role: 'assistant', content: parts }] : [];
-    return [...toReasoning(message), ...said, ...(calls ?? []).map((call) => this.toCall(call))];
-  }
-
-  private toCall(call: ChatCompletionMessageToolCall): InputItem {
-    const { id } = call;
-    if (call.type === 'function') return { type: 'function_call', call_id: id, ...call.function };
-    this.customCalls.add(id);
-    return { type: 'custom_tool_call', call_id: id, ...call.custom };
-  }
-}
-
-function toSaid(content: ChatCompletionAssistantMessageParam['content']): readonly object[] {
-  if (content == null || content === '') return [];
-  if (typeof content === 'string') return [{ type: 'output_text', text: content }];
-  return content.map((part) => (part.type === 'refusal' ? part : { type: 'output_text', text: part.text }));
-}
-
-/**
- * The reasoning of an answer: its text, and what this service has sealed of it and sent as `reasoning_details`. Seals stay in their order;
- * the text stands beside the first.
- */
-function toReasoning({
-  reasoning_content,
-  reasoning,
-  reasoning_details: details,
-}: AssistantMessage): readonly InputItem[] {
-  const text = reasoning_content ?? reasoning ?? '';
-  const content = text === '' ? {} : { content: [{ type: 'reasoning_text', text }] };
-  const seals = objectsIn(details).filter(
-    ({ type, data }) => type === 'reasoning.encrypted' && typeof data === 'string',
-  );
-  if (seals.length === 0) return text === '' ? [] : [{ type: 'reasoning', summary: [], ...content }];
-  return seals.map(({ id, data }, index) => ({
-    type: 'reasoning',
-    summary: [],
-    ...(typeof id === 'string' ? { id } : {}),
-    ...(index === 0 ? content : {}),
-    encrypted_content: data,
-  }));
-}
-
-function toContent(
-  content: string | readonly (ChatCompletionContentPart | ChatCompletionContentPartRefusal)[],
-): unknown {
-  return typeof content === 'string' ? content : content.map(toPart);
-}
-
-function toPart(part: ChatCompletionContentPart | ChatCompletionContentPartRefusal): unknown {
-  switch (part.type) {
-    case 'text':
-      return { type: 'input_text', text: part.text };
-    case 'image_url': {
-      const { url, detail } = part.image_url;
-      return { type: 'input_image', image_url: url, ...(detail == null ? {} : { detail }) };
-    }
-    case 'file':
-      return { type: 'input_file', ...part.file };
-    default:
-      // Refused by the rules of the body.
-      return part;
-  }
 }

@@ -1,7 +1,8 @@
-import { IsBoolean, IsIn, IsObject, IsOptional, IsString } from 'class-validator';
+import { Allow, IsBoolean, IsIn, IsObject, IsOptional, IsString } from 'class-validator';
 
-import { described, listOf, nested, Satisfies, stringOr, unionBy } from '../../validation/index.js';
+import { Closed, listOf, nested, Satisfies, stringOr, unionBy } from '../../validation/index.js';
 
+@Closed()
 class ChatFunction {
   @IsString()
   readonly name!: string;
@@ -19,11 +20,16 @@ class ChatFunction {
   readonly strict?: boolean | null;
 }
 
+@Closed()
 class ChatFunctionTool {
+  @Allow()
+  readonly type!: unknown;
+
   @Satisfies(nested(ChatFunction))
   readonly function!: ChatFunction;
 }
 
+@Closed()
 class ChatGrammar {
   @IsString()
   readonly definition!: string;
@@ -32,11 +38,22 @@ class ChatGrammar {
   readonly syntax!: string;
 }
 
+@Closed()
 class ChatGrammarFormat {
+  @Allow()
+  readonly type!: unknown;
+
   @Satisfies(nested(ChatGrammar))
   readonly grammar!: ChatGrammar;
 }
 
+@Closed()
+class ChatTextFormat {
+  @IsString()
+  readonly type!: string;
+}
+
+@Closed()
 class ChatCustom {
   @IsString()
   readonly name!: string;
@@ -50,7 +67,7 @@ class ChatCustom {
     unionBy(
       'type',
       new Map([
-        ['text', described(() => null, {})],
+        ['text', nested(ChatTextFormat)],
         ['grammar', nested(ChatGrammarFormat)],
       ]),
     ),
@@ -58,7 +75,11 @@ class ChatCustom {
   readonly format?: object | null;
 }
 
+@Closed()
 class ChatCustomTool {
+  @Allow()
+  readonly type!: unknown;
+
   @Satisfies(nested(ChatCustom))
   readonly custom!: ChatCustom;
 }
@@ -72,17 +93,26 @@ export const tool = unionBy(
   ]),
 );
 
+@Closed()
 class ChatName {
   @IsString()
   readonly name!: string;
 }
 
+@Closed()
 class ChatChosenFunction {
+  @Allow()
+  readonly type!: unknown;
+
   @Satisfies(nested(ChatName))
   readonly function!: ChatName;
 }
 
+@Closed()
 class ChatChosenCustom {
+  @Allow()
+  readonly type!: unknown;
+
   @Satisfies(nested(ChatName))
   readonly custom!: ChatName;
 }
@@ -92,6 +122,7 @@ const chosen = [
   ['custom', nested(ChatChosenCustom)],
 ] as const;
 
+@Closed()
 class ChatAllowedTools {
   @IsIn(['auto', 'required'])
   readonly mode!: string;
@@ -100,7 +131,11 @@ class ChatAllowedTools {
   readonly tools!: readonly object[];
 }
 
+@Closed()
 class ChatAllowedToolsChoice {
+  @Allow()
+  readonly type!: unknown;
+
   @Satisfies(nested(ChatAllowedTools))
   readonly allowed_tools!: ChatAllowedTools;
 }

@@ -2,13 +2,14 @@ import type {
   ContentBlock,
   Message,
   MessageDeltaUsage,
+  RedactedThinkingBlock,
   RefusalStopDetails,
   StopReason,
   ToolUseBlock,
 } from '@anthropic-ai/sdk/resources/messages';
 
 import type { Item, ResponseObject, Usage } from '../../protocol/index.js';
-import { objectsIn, parseJson } from '../../validation/index.js';
+import { isObject, objectsIn, parseJson } from '../../validation/index.js';
 import type { AnswerOptions } from './request.js';
 import { toSignature } from './signature.js';
 import { toApiError } from '../door.js';
@@ -101,9 +102,13 @@ function toContent(
   { thinking, stopSequences }: AnswerOptions,
 ): { readonly content: ContentBlock[]; readonly stopSequence: string | null } {
   const content: ContentBlock[] = [];
+  const hidden = new HiddenThinking();
   for (const item of output) {
-    if (item.type === 'function_call') content.push(toToolUse(item, parseJson(String(item['arguments'])) ?? {}));
-    else if (item.type === 'reasoning' && thinking !== 'hidden') content.push(...toThinking(item, thinking === 'text'));
+    if (item.type === 'function_call') {
+      content.push(...hidden.beforeCall(), toToolUse(item, toInput(item['arguments'])));
+    } else if (item.type === 'reasoning') {
+      content.push(...(thinking === 'hidden' ? hidden.add(item) : toThinking(item, thinking === 'text')));
+    }
     if (item.type !== 'message') continue;
     for (const part of objectsIn(item['content'])) {
       const scanner = new StopScanner(stopSequences);
@@ -115,14 +120,44 @@ function toContent(
   return { content, stopSequence: null };
 }
 
+/**
+ * The seals of reasoning for a client that has not asked for thinking. Upstreams demand them back with calls: an answer without calls stays free
+ * of blocks that its client does not expect.
+ */
+export class HiddenThinking {
+  private readonly withheld: RedactedThinkingBlock[] = [];
+  private hasCalls = false;
+
+  /** The blocks that an item of reasoning adds to the message. */
+  add({ encrypted_content: sealed }: Item): readonly RedactedThinkingBlock[] {
+    const data = toSignature(sealed);
+    if (data !== '') this.withheld.push({ type: 'redacted_thinking', data });
+    return this.hasCalls ? this.withheld.splice(0) : [];
+  }
+
+  /** The blocks that stand before a call. */
+  beforeCall(): readonly RedactedThinkingBlock[] {
+    this.hasCalls = true;
+    return this.withheld.splice(0);
+  }
+}
+
 /** The text of a part: what the model says, or that it refuses. */
 function textOf({ text, refusal }: Readonly<Record<string, unknown>>): string {
   if (typeof text === 'string') return text;
   return typeof refusal === 'string' ? refusal : '';
 }
 
+/** The input of a call. Messages has no place but an object for it: what else a model writes is a member of one. */
+export function toInput(json: unknown): object {
+  const text = typeof json === 'string' ? json : '';
+  const input = parseJson(text);
+  if (isObject(input)) return input;
+  return text.trim() === '' ? {} : { invalid_arguments: text };
+}
+
 /** The block of a call. */
-export function toToolUse(item: Item, input: unknown): ToolUseBlock {
+export function toToolUse(item: Item, input: object): ToolUseBlock {
   const { call_id: id, name } = item;
   return { type: 'tool_use', id: String(id), name: String(name), input, caller: { type: 'direct' } };
 }

@@ -1,8 +1,7 @@
 import type { ErrorType } from '@anthropic-ai/sdk/resources/shared';
 
 import type { ErrorForm } from '../../http/index.js';
-import type { ApiError, ResponseErrorBody } from '../../protocol/index.js';
-import { toApiError } from '../door.js';
+import type { ApiError } from '../../protocol/index.js';
 
 /** Anthropic's status of a server that has too much to do. */
 const OVERLOADED = 529;
@@ -38,8 +37,7 @@ function messageOf({ param, message }: ApiError): string {
 }
 
 /** The error of a response that has failed in the middle of its stream. */
-export function toStreamError(failure: ResponseErrorBody, requestId: string): ErrorBody {
-  const { code, status, message } = toApiError(failure);
+export function toStreamError({ code, status, message }: ApiError, requestId: string): ErrorBody {
   return toBody(statusOf(code, status), message, requestId);
 }
 

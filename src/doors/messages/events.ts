@@ -4,12 +4,13 @@ import type {
   RawMessageStreamEvent,
 } from '@anthropic-ai/sdk/resources/messages';
 
-import type { Item, ResponseObject, StreamEvent } from '../../protocol/index.js';
+import type { ApiError, Item, ResponseObject, StreamEvent } from '../../protocol/index.js';
 import type { StreamForm } from '../../responses/index.js';
-import { newMessage, PART_SEPARATOR, toEnd, toToolUse, toUsage } from './answer.js';
+import { HiddenThinking, newMessage, PART_SEPARATOR, toEnd, toInput, toToolUse, toUsage } from './answer.js';
 import { toStreamError } from './errors.js';
-import type { AnswerOptions } from './request.js';
+import type { AnswerOptions, Translation } from './request.js';
 import { toSignature } from './signature.js';
+import { toApiError } from '../door.js';
 import { StopScanner } from '../stop-scanner.js';
 
 /** The stream of a message: the events of a response in the form and order of Anthropic. */
@@ -19,10 +20,10 @@ export class MessageStream implements StreamForm {
   private readonly events: MessageEvents;
 
   constructor(
-    options: AnswerOptions,
+    private readonly translation: Pick<Translation, 'answer' | 'explain'>,
     private readonly requestId: string,
   ) {
-    this.events = new MessageEvents(options);
+    this.events = new MessageEvents(translation.answer);
   }
 
   /** After a stop sequence. */
@@ -38,7 +39,9 @@ export class MessageStream implements StreamForm {
         if (sent.type === 'message_start') frames += this.keepalive;
       }
       const failure = event.response?.error ?? null;
-      if (failure !== null) frames += toFrame(toStreamError(failure, this.requestId));
+      if (failure === null) continue;
+      const error = this.translation.explain(toApiError(failure)) as ApiError;
+      frames += toFrame(toStreamError(error, this.requestId));
     }
     return frames;
   }
@@ -67,6 +70,11 @@ interface ThinkingBlock extends Block {
   part: number;
 }
 
+interface CallBlock extends Block {
+  /** As what its input begins. */
+  begins: 'nothing' | 'object' | 'other';
+}
+
 /** Members of the events of a response that blocks are made of. */
 interface ItemEvent {
   readonly output_index: number;
@@ -86,7 +94,8 @@ class MessageEvents {
   private readonly texts = new Map<string, TextBlock>();
   /** By the indexes of their items. */
   private readonly thoughts = new Map<number, ThinkingBlock>();
-  private readonly calls = new Map<number, Block>();
+  private readonly calls = new Map<number, CallBlock>();
+  private readonly hidden = new HiddenThinking();
   /** Blocks that are open or wait, oldest first. */
   private readonly queue: Block[] = [];
   private opened = 0;
@@ -126,12 +135,14 @@ class MessageEvents {
       case 'response.function_call_arguments.delta': {
         const { output_index: index, delta } = read(event);
         const block = this.calls.get(index);
-        if (block !== undefined) this.writeDelta(block, { type: 'input_json_delta', partial_json: delta });
+        if (block !== undefined) this.writeInput(block, delta);
         break;
       }
       case 'response.output_item.added': {
         const { output_index: index, item } = read(event);
-        if (item.type === 'function_call') this.calls.set(index, this.open({}, toToolUse(item, {})));
+        if (item.type !== 'function_call') break;
+        for (const block of this.hidden.beforeCall()) this.close(this.open({}, block));
+        this.calls.set(index, this.open<Pick<CallBlock, 'begins'>>({ begins: 'nothing' }, toToolUse(item, {})));
         break;
       }
       case 'response.output_item.done':
@@ -183,7 +194,9 @@ class MessageEvents {
   }
 
   private closeItem({ output_index: index, item }: ItemEvent): void {
-    if (item.type === 'reasoning' && this.options.thinking !== 'hidden') {
+    if (item.type === 'reasoning' && this.options.thinking === 'hidden') {
+      for (const block of this.hidden.add(item)) this.close(this.open({}, block));
+    } else if (item.type === 'reasoning') {
       const signature = toSignature(item['encrypted_content']);
       let block = this.thoughts.get(index);
       if (signature !== '') {
@@ -193,7 +206,23 @@ class MessageEvents {
       if (block !== undefined) this.close(block);
     }
     const call = this.calls.get(index);
-    if (call !== undefined) this.close(call);
+    if (call !== undefined) this.closeCall(call, item);
+  }
+
+  /** Input that does not begin as an object is written at its end. */
+  private writeInput(block: CallBlock, delta: string): void {
+    const json = block.begins === 'nothing' ? delta.trimStart() : delta;
+    if (json === '') return;
+    if (block.begins === 'nothing') block.begins = json.startsWith('{') ? 'object' : 'other';
+    if (block.begins === 'object') this.writeDelta(block, { type: 'input_json_delta', partial_json: json });
+  }
+
+  private closeCall(block: CallBlock, item: Item): void {
+    if (block.begins === 'other') {
+      const input = JSON.stringify(toInput(item['arguments']));
+      this.writeDelta(block, { type: 'input_json_delta', partial_json: input });
+    }
+    this.close(block);
   }
 
   private finish(response: ResponseObject): void {

@@ -8,56 +8,88 @@ import type {
 } from '@anthropic-ai/sdk/resources/messages';
 
 import type { ContentPart, InputItem } from '../../protocol/index.js';
+import type { Place } from '../places.js';
 import { openSignature } from './signature.js';
 
-/** The items of a message, in its order. What is no call, result or reasoning is one message as long as nothing comes between. */
-export function* toItems({ role, content }: MessageParam): Generator<InputItem> {
+/** An item, and where it comes from. */
+type Placed = readonly [item: InputItem, place: Place];
+
+/** A part, and the block that it was made from. */
+type PlacedPart = readonly [part: ContentPart, path: string];
+
+/** Members of items as blocks have them. */
+const RESULT_MEMBERS = { call_id: 'tool_use_id', output: 'content' };
+const USE_MEMBERS = { call_id: 'id', arguments: 'input' };
+const SEAL_MEMBERS = { encrypted_content: 'signature' };
+const REDACTED_MEMBERS = { encrypted_content: 'data' };
+
+/**
+ * The items of a message, in its order. What is no call, result or reasoning is one message as long as nothing comes between.
+ *
+ * @param path of the message in the request
+ */
+export function* toItems({ role, content }: MessageParam, path: string): Generator<Placed> {
   if (typeof content === 'string') {
-    yield { type: 'message', role, content };
+    yield [{ type: 'message', role, content }, { path }];
     return;
   }
-  let parts: ContentPart[] = [];
-  const flush = function* (): Generator<InputItem> {
-    if (parts.length > 0) yield { type: 'message', role, content: parts };
+  let parts: PlacedPart[] = [];
+  const flush = function* (): Generator<Placed> {
+    if (parts.length > 0)
+      yield [
+        { type: 'message', role, content: partsOf(parts) },
+        { path, parts: pathsOf(parts) },
+      ];
     parts = [];
   };
-  for (const block of content) {
+  for (const [index, block] of content.entries()) {
+    const place = `${path}.content[${index}]`;
     switch (block.type) {
-      case 'tool_result':
+      case 'tool_result': {
         yield* flush();
-        yield { type: 'function_call_output', call_id: block.tool_use_id, output: toOutput(block) };
+        const { output, parts: paths } = toOutput(block, place);
+        const item = { type: 'function_call_output', call_id: block.tool_use_id, output };
+        yield [item, { path: place, members: RESULT_MEMBERS, parts: paths }];
         break;
-      case 'tool_use':
+      }
+      case 'tool_use': {
         yield* flush();
-        yield {
-          type: 'function_call',
-          call_id: block.id,
-          name: block.name,
-          arguments: JSON.stringify(block.input),
-        };
+        const { id, name, input } = block;
+        const item = { type: 'function_call', call_id: id, name, arguments: JSON.stringify(input) };
+        yield [item, { path: place, members: USE_MEMBERS }];
         break;
-      case 'thinking': {
-        const sealed = openSignature(block.signature);
+      }
+      case 'thinking':
+      case 'redacted_thinking': {
+        const [signature, members] =
+          block.type === 'thinking' ? [block.signature, SEAL_MEMBERS] : [block.data, REDACTED_MEMBERS];
+        const sealed = openSignature(signature);
         if (sealed === null) break;
         yield* flush();
-        yield { type: 'reasoning', summary: [], encrypted_content: sealed };
+        yield [
+          { type: 'reasoning', summary: [], encrypted_content: sealed },
+          { path: place, members },
+        ];
         break;
       }
       case 'text':
         // Clients send back empty texts, which say nothing.
-        if (block.text !== '') parts.push(toTextPart(role, block.text));
+        if (block.text !== '') parts.push([toTextPart(role, block.text), place]);
         break;
       case 'image':
       case 'document':
       case 'search_result':
-        parts.push(...toParts(block));
+        for (const part of toParts(block)) parts.push([part, place]);
         break;
       default:
-      // `redacted_thinking` is not ours.
+      // Refused by the rules of the body.
     }
   }
   yield* flush();
 }
+
+const partsOf = (parts: readonly PlacedPart[]): readonly ContentPart[] => parts.map(([part]) => part);
+const pathsOf = (parts: readonly PlacedPart[]): readonly string[] => parts.map(([, path]) => path);
 
 function toTextPart(role: MessageParam['role'], text: string): ContentPart {
   return role === 'assistant' ? { type: 'output_text', text, annotations: [] } : { type: 'input_text', text };
@@ -122,12 +154,22 @@ function toDocument({ source, title, context }: DocumentBlockParam): readonly Co
 /** The Responses API has no mark for errors: the model reads it as text. */
 const ERROR_MARK = 'Error: ';
 
-function toOutput({ content = '', is_error: isError = false }: ToolResultBlockParam): string | readonly ContentPart[] {
-  const mark = isError ? ERROR_MARK : '';
-  if (typeof content === 'string') return mark + content;
-  const parts = (content as readonly GivenBlock[]).flatMap(toParts);
-  const [first] = parts;
-  if (parts.length === 0) return mark;
-  if (parts.length === 1 && first?.type === 'input_text') return mark + String(first['text']);
-  return isError ? [{ type: 'input_text', text: ERROR_MARK.trim() }, ...parts] : parts;
+/** What a tool has given back, and the paths of its parts. */
+interface Output {
+  readonly output: string | readonly ContentPart[];
+  readonly parts: readonly string[];
+}
+
+function toOutput({ content, is_error: isError }: ToolResultBlockParam, path: string): Output {
+  const mark = isError === true ? ERROR_MARK : '';
+  // Clients send null for a tool that says nothing.
+  if (content == null || typeof content === 'string') return { output: mark + (content ?? ''), parts: [] };
+  const given = [...(content as readonly GivenBlock[]).entries()].flatMap(([index, block]) =>
+    toParts(block).map((part): PlacedPart => [part, `${path}.content[${index}]`]),
+  );
+  const [first] = partsOf(given);
+  if (given.length === 0) return { output: mark, parts: [] };
+  if (given.length === 1 && first?.type === 'input_text') return { output: mark + String(first['text']), parts: [] };
+  if (mark !== '') given.unshift([{ type: 'input_text', text: mark.trim() }, path]);
+  return { output: partsOf(given), parts: pathsOf(given) };
 }

@@ -1,15 +1,40 @@
-import { IsBoolean, IsObject, IsOptional, IsString, MinLength } from 'class-validator';
+import { Allow, IsBoolean, IsObject, IsOptional, IsString, MinLength } from 'class-validator';
 
-import { listOf, nested, Satisfies, stringOr, unionBy } from '../../validation/index.js';
+import { Closed, listOf, nested, Satisfies, stringOr, unionBy } from '../../validation/index.js';
 
-/** The rules of messages in the form of Anthropic. What they do not name, such as `cache_control`, is accepted. */
+/** The rules of messages in the form of Anthropic. */
 
-class TextBlock {
+class Block {
+  @Allow()
+  readonly type!: unknown;
+
+  // Providers cache by prefixes.
+  @Allow()
+  readonly cache_control?: unknown;
+}
+
+class Source {
+  @Allow()
+  readonly type!: unknown;
+}
+
+class Role {
+  @Allow()
+  readonly role!: unknown;
+}
+
+@Closed()
+class TextBlock extends Block {
+  // Of an answer that is sent back.
+  @Allow()
+  readonly citations?: unknown;
+
   @IsString()
   readonly text!: string;
 }
 
-class Base64Source {
+@Closed()
+class Base64Source extends Source {
   @IsString()
   readonly media_type!: string;
 
@@ -18,19 +43,26 @@ class Base64Source {
   readonly data!: string;
 }
 
-class UrlSource {
+@Closed()
+class UrlSource extends Source {
   @IsString()
   @MinLength(1)
   readonly url!: string;
 }
 
-class FileSource {
+@Closed()
+class FileSource extends Source {
   @IsString()
   @MinLength(1)
   readonly file_id!: string;
 }
 
-class PlainSource {
+@Closed()
+class PlainSource extends Source {
+  // There is one.
+  @Allow()
+  readonly media_type?: unknown;
+
   @IsString()
   readonly data!: string;
 }
@@ -40,7 +72,8 @@ const base64 = nested(Base64Source);
 const url = nested(UrlSource);
 const file = nested(FileSource);
 
-class ImageBlock {
+@Closed()
+class ImageBlock extends Block {
   @Satisfies(
     unionBy(
       'type',
@@ -63,7 +96,8 @@ const textOr = (blocks: ReadonlyMap<string, ReturnType<typeof nested>>): ReturnT
     expected: 'one of a string or an array of blocks',
   });
 
-class ContentSource {
+@Closed()
+class ContentSource extends Source {
   @Satisfies(
     textOr(
       new Map([
@@ -75,7 +109,8 @@ class ContentSource {
   readonly content!: string | readonly object[];
 }
 
-class DocumentBlock {
+@Closed()
+class DocumentBlock extends Block {
   @Satisfies(
     unionBy(
       'type',
@@ -99,7 +134,8 @@ class DocumentBlock {
   readonly context?: string | null;
 }
 
-class SearchResultBlock {
+@Closed()
+class SearchResultBlock extends Block {
   @IsString()
   readonly source!: string;
 
@@ -118,7 +154,8 @@ const given = new Map([
   ['search_result', nested(SearchResultBlock)],
 ]);
 
-class ToolResultBlock {
+@Closed()
+class ToolResultBlock extends Block {
   @IsString()
   @MinLength(1)
   readonly tool_use_id!: string;
@@ -132,7 +169,12 @@ class ToolResultBlock {
   readonly is_error?: boolean | null;
 }
 
-class ToolUseBlock {
+@Closed()
+class ToolUseBlock extends Block {
+  // Of an answer that is sent back.
+  @Allow()
+  readonly caller?: unknown;
+
   @IsString()
   @MinLength(1)
   readonly id!: string;
@@ -145,7 +187,8 @@ class ToolUseBlock {
   readonly input!: object;
 }
 
-class ThinkingBlock {
+@Closed()
+class ThinkingBlock extends Block {
   @IsString()
   readonly thinking!: string;
 
@@ -153,17 +196,20 @@ class ThinkingBlock {
   readonly signature!: string;
 }
 
-class RedactedThinkingBlock {
+@Closed()
+class RedactedThinkingBlock extends Block {
   @IsString()
   readonly data!: string;
 }
 
-class AnthropicUserMessage {
+@Closed()
+class AnthropicUserMessage extends Role {
   @Satisfies(textOr(new Map([...given, ['tool_result', nested(ToolResultBlock)]])))
   readonly content!: string | readonly object[];
 }
 
-class AnthropicAssistantMessage {
+@Closed()
+class AnthropicAssistantMessage extends Role {
   @Satisfies(
     textOr(
       new Map([
@@ -180,7 +226,8 @@ class AnthropicAssistantMessage {
 /** A text, or blocks of text. */
 export const texts = textOr(new Map([['text', text]]));
 
-class AnthropicSystemMessage {
+@Closed()
+class AnthropicSystemMessage extends Role {
   @Satisfies(texts)
   readonly content!: string | readonly object[];
 }

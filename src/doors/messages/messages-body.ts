@@ -18,7 +18,7 @@ import {
 } from 'class-validator';
 import { LONGEST_MODEL } from '../../protocol/index.js';
 
-import { described, isObject, listOf, nested, Satisfies, schemaOf, unionBy } from '../../validation/index.js';
+import { Closed, described, isObject, listOf, nested, Satisfies, schemaOf, unionBy } from '../../validation/index.js';
 import { LONGEST_STOP } from '../stop-scanner.js';
 import { message, texts } from './message-blocks.js';
 
@@ -27,7 +27,11 @@ const MOST_STOPS = 16;
 
 const SEARCH_TYPE = /^web_search_\d{8}$/;
 
+@Closed()
 class ClientTool {
+  @Allow()
+  readonly cache_control?: unknown;
+
   // Tools of Anthropic have a dated type, and no schema: only its own models know them.
   @IsOptional()
   @IsIn(['custom'])
@@ -50,7 +54,23 @@ class ClientTool {
 }
 
 /** The tool of Anthropic that the service has, too (docs/web-search.md): it checks the rest. */
+@Closed()
 class WebSearchTool {
+  @Allow()
+  readonly name?: unknown;
+
+  @Allow()
+  readonly cache_control?: unknown;
+
+  @Allow()
+  readonly allowed_domains?: unknown;
+
+  @Allow()
+  readonly blocked_domains?: unknown;
+
+  @Allow()
+  readonly user_location?: unknown;
+
   @Matches(SEARCH_TYPE)
   readonly type!: string;
 
@@ -74,12 +94,17 @@ export function isSearchTool(value: unknown): boolean {
   return isObject(value) && typeof value.type === 'string' && SEARCH_TYPE.test(value.type);
 }
 
+@Closed()
 class ToolMode {
+  @Allow()
+  readonly type!: unknown;
+
   @IsOptional()
   @IsBoolean()
   readonly disable_parallel_tool_use?: boolean | null;
 }
 
+@Closed()
 class NamedTool extends ToolMode {
   @IsString()
   readonly name!: string;
@@ -87,7 +112,11 @@ class NamedTool extends ToolMode {
 
 const mode = nested(ToolMode);
 
+@Closed()
 class EnabledThinking {
+  @Allow()
+  readonly type!: unknown;
+
   @IsInt()
   @Min(1)
   readonly budget_tokens!: number;
@@ -97,17 +126,26 @@ class EnabledThinking {
   readonly display?: string | null;
 }
 
+@Closed()
 class AdaptiveThinking {
+  @Allow()
+  readonly type!: unknown;
+
   @IsOptional()
   @IsIn(['summarized', 'omitted'])
   readonly display?: string | null;
 }
 
+@Closed()
 class DisabledThinking {
+  @Allow()
+  readonly type!: unknown;
+
   @Allow()
   readonly display?: unknown;
 }
 
+@Closed()
 class OutputFormat {
   @IsIn(['json_schema'])
   readonly type!: string;
@@ -116,6 +154,7 @@ class OutputFormat {
   readonly schema!: object;
 }
 
+@Closed()
 class OutputSettings {
   @IsOptional()
   @IsIn(['low', 'medium', 'high', 'xhigh', 'max'])
@@ -126,6 +165,7 @@ class OutputSettings {
   readonly format?: object | null;
 }
 
+@Closed()
 class AnthropicMetadata {
   @IsOptional()
   @IsString()

@@ -85,14 +85,18 @@ export class MessagesController {
     const { admitted, translated } = this.turns.admitTranslated(body, { caller, headers, transport }, (given) =>
       translateMessages(given, this.optionsFor(headers)),
     );
-    const { answer } = translated;
     void reply.header('request-id', caller.requestId);
-    if (transport === 'sse') {
-      await this.turns.stream(admitted, reply, new MessageStream(answer, caller.requestId), 'messages');
-      return;
+    try {
+      if (transport === 'sse') {
+        await this.turns.stream(admitted, reply, new MessageStream(translated, caller.requestId), 'messages');
+        return;
+      }
+      const ended = await this.turns.run(admitted, reply, 'messages');
+      if (ended === undefined) return;
+      await this.turns.send(reply, JSON.stringify(toMessage(ended.response, translated.answer)));
+    } catch (error) {
+      throw translated.explain(error) as Error;
     }
-    const ended = await this.turns.run(admitted, reply, 'messages');
-    if (ended !== undefined) await this.turns.send(reply, JSON.stringify(toMessage(ended.response, answer)));
   }
 
   @Describe(() => ({

@@ -5,9 +5,10 @@ import type {
   WebSearchTool20250305,
 } from '@anthropic-ai/sdk/resources/messages';
 
-import { ApiError, type InputItem } from '../../protocol/index.js';
+import { ApiError } from '../../protocol/index.js';
 import { CreateRequestBody, type TranslatedBody } from '../../responses/index.js';
 import { type CheckOptions, compile, membersOf, requireObject } from '../../validation/index.js';
+import { Places, type Renaming } from '../places.js';
 import { toItems } from './items.js';
 import { CountTokensBody, isSearchTool, MessagesBody } from './messages-body.js';
 
@@ -15,6 +16,7 @@ const checkMessages = compile(MessagesBody);
 const checkCount = compile(CountTokensBody);
 
 const TRANSLATED = membersOf(MessagesBody);
+const COUNTED = membersOf(CountTokensBody);
 const RESPONSES_MEMBERS = membersOf(CreateRequestBody);
 
 /** Members that change nothing that a client could see here. */
@@ -69,11 +71,14 @@ export function translateMessages(body: unknown, options: TranslationOptions): T
   const request = members as unknown as MessagesRequest;
   const { max_tokens: maxTokens, temperature, top_p: topP, metadata, service_tier: tier } = request;
   const asked = toAsked(request, options);
+  // No other tool of the service is offered.
+  const mostSearches = searchIn(request.tools)?.max_uses;
   return {
     ...asked,
     body: {
       ...asked.body,
-      ...othersOf(members, options),
+      ...othersOf(members, TRANSLATED, options),
+      ...(mostSearches == null ? {} : { max_tool_calls: mostSearches }),
       max_output_tokens: maxTokens,
       stream: request.stream ?? false,
       store: options.store,
@@ -95,23 +100,15 @@ export function translateCount(body: unknown, options: TranslationOptions): Tran
   const members = requireObject(body);
   checkCount(members, options.check);
   const asked = toAsked(members as unknown as MessageCreateParamsBase, options);
-  return { ...asked, body: { ...asked.body, ...othersOf(members, options) } };
+  return { ...asked, body: { ...asked.body, ...othersOf(members, COUNTED, options) } };
 }
 
 /** What both requests have in common: what the model reads. */
 function toAsked(request: MessageCreateParamsBase, options: TranslationOptions): Translation {
   const { model, system, tools, tool_choice: choice, output_config: output, thinking, stop_sequences: stops } = request;
-  const input: InputItem[] = [];
-  const places: number[] = [];
-  for (const [index, message] of request.messages.entries()) {
-    for (const item of toItems(message)) {
-      input.push(item);
-      places.push(index);
-    }
-  }
-  const search = tools?.find(isSearchTool) as WebSearchTool20250305 | undefined;
-  // No other tool of the service is offered.
-  const mostSearches = search?.max_uses;
+  const placed = request.messages.flatMap((message, index) => [...toItems(message, `messages[${index}]`)]);
+  if (placed.length === 0) throw nothingSaid();
+  const search = searchIn(tools);
   const instructions = typeof system === 'string' ? system : system?.map(({ text }) => text).join('\n\n');
   const efforts = options.effortsOf(model);
   const display = displayOf(thinking, efforts);
@@ -121,13 +118,17 @@ function toAsked(request: MessageCreateParamsBase, options: TranslationOptions):
     ...(display === 'hidden' ? {} : { summary: 'auto' }),
   };
   const format = output?.format;
+  const places = new Places(
+    placed.map(([, place]) => place),
+    [...NAMES, [/^max_tool_calls\b/, `tools[${tools?.findIndex(isSearchTool) ?? 0}].max_uses`]],
+    NAMES_IN_PARTS,
+  );
   return {
     body: {
       model,
-      input,
+      input: placed.map(([item]) => item),
       ...(instructions === undefined || instructions === '' ? {} : { instructions }),
       ...(tools == null ? {} : { tools: tools.map(toTool) }),
-      ...(mostSearches == null ? {} : { max_tool_calls: mostSearches }),
       ...(choice == null ? {} : { tool_choice: toChoice(choice, search) }),
       ...(choice != null && 'disable_parallel_tool_use' in choice && choice.disable_parallel_tool_use === true
         ? { parallel_tool_calls: false }
@@ -138,16 +139,35 @@ function toAsked(request: MessageCreateParamsBase, options: TranslationOptions):
         : { text: { format: { type: 'json_schema', name: 'output', schema: format.schema, strict: true } } }),
     },
     answer: { thinking: display, stopSequences: stops ?? [] },
-    explain: (error) => toOwnPlace(error, places),
+    explain: (error) => places.explain(error),
   };
 }
 
+/** Blocks that are left out may have been all. */
+function nothingSaid(): ApiError {
+  const message =
+    "Invalid 'messages': nothing is said. Expected a message with a text, an image, a document, a call or a result.";
+  return ApiError.of('invalid_value', message, { param: 'messages' });
+}
+
+function searchIn(tools: MessageCreateParamsBase['tools']): WebSearchTool20250305 | undefined {
+  return tools?.find(isSearchTool) as WebSearchTool20250305 | undefined;
+}
+
 /** Members that the door does not translate: a provider may take them (`forward`). Throws ApiError for those that are refused. */
-function othersOf(members: Readonly<Record<string, unknown>>, { ignore }: TranslationOptions): object {
+function othersOf(
+  members: Readonly<Record<string, unknown>>,
+  translated: ReadonlySet<string>,
+  { ignore, check }: TranslationOptions,
+): object {
   const others: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(members)) {
-    if (TRANSLATED.has(name) || value == null) continue;
-    if (WITHOUT_EFFECT.has(name)) ignore(name);
+    if (translated.has(name) || value == null) continue;
+    if (TRANSLATED.has(name)) {
+      if (check.unknownParameters !== 'reject') ignore(name);
+      else
+        throw ApiError.of('unknown_parameter', `Unknown parameter: '${name}'. A count has no answer.`, { param: name });
+    } else if (WITHOUT_EFFECT.has(name)) ignore(name);
     else if (UNSUPPORTED.includes(name)) {
       const message = `Unsupported parameter: '${name}' is not supported by this server.`;
       throw ApiError.of('unsupported_parameter', message, { param: name });
@@ -165,7 +185,7 @@ function toTool(tool: ToolUnion): object {
   return {
     type: 'function',
     name,
-    ...(description === undefined ? {} : { description }),
+    ...(description == null ? {} : { description }),
     parameters,
     strict: strict ?? false,
   };
@@ -217,27 +237,18 @@ function effortOf(thinking: MessageCreateParamsBase['thinking'], known: readonly
 }
 
 /** The names of members of the Responses API in that of Anthropic. */
-const NAMES: readonly (readonly [pattern: RegExp, name: string])[] = [
+const NAMES: readonly Renaming[] = [
   [/^instructions\b/, 'system'],
   [/^max_output_tokens\b/, 'max_tokens'],
   [/^user\b/, 'metadata.user_id'],
   [/^reasoning\.effort\b/, 'output_config.effort'],
+  [/^(?:reasoning|include)\b.*/, 'thinking'],
   [/^text\.format\b/, 'output_config.format'],
   [/^(tools\[\d+\])\.parameters\b/, '$1.input_schema'],
+  [/^(tools\[\d+\])\.filters\./, '$1.'],
+  [/^parallel_tool_calls\b/, 'tool_choice.disable_parallel_tool_use'],
+  [/^input\b/, 'messages'],
 ];
 
-/** An error about the translated request as one about the request itself, as far as its parameter tells. `places` are the messages of items. */
-function toOwnPlace(error: unknown, places: readonly number[]): unknown {
-  if (!(error instanceof ApiError) || error.param === null) return error;
-  const { status, type, code, message, headers, cause } = error;
-  const param = ownName(error.param, places);
-  return new ApiError(status, type, code, param, message.replaceAll(`'${error.param}`, `'${param}`), headers, cause);
-}
-
-function ownName(param: string, places: readonly number[]): string {
-  const index = /^input\[(\d+)\]/.exec(param)?.[1];
-  if (index !== undefined) return `messages[${places[Number(index)] ?? 0}]`;
-  if (param === 'input') return 'messages';
-  const known = NAMES.find(([pattern]) => pattern.test(param));
-  return known === undefined ? param : param.replace(known[0], known[1]);
-}
+/** The same for what stands below a part. */
+const NAMES_IN_PARTS: readonly Renaming[] = [[/^\.(?:image_url|file_\w+|filename)\b.*/, '.source']];
