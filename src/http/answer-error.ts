@@ -18,7 +18,7 @@ declare module 'fastify' {
 /** The answer to a request that is refused, in one dialect. */
 export type ErrorForm = (
   error: ApiError,
-  requestId: string,
+  request: Pick<FastifyRequest, 'id' | 'headers'>,
 ) => {
   readonly status: number;
   readonly body: object;
@@ -26,7 +26,8 @@ export type ErrorForm = (
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-const openAiForm: ErrorForm = (error) => ({ status: error.status, body: error.toBody() });
+/** An error as OpenAI words it. */
+export const openAiForm: ErrorForm = (error) => ({ status: error.status, body: error.toBody() });
 
 const logger = new Logger('Http');
 const outages = new OutageLog(logger);
@@ -45,7 +46,7 @@ export function answerError(thrown: unknown, request: FastifyRequest, reply: Fas
   // error. Without the header, Node discards the rest of the body.
   void reply.removeHeader('connection');
   const form = request.routeOptions.config.errorForm ?? openAiForm;
-  const { status, body, headers } = form(error, request.id);
+  const { status, body, headers } = form(error, request);
   void reply
     .status(status)
     .headers({ ...error.headers, ...headers })

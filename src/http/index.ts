@@ -1,5 +1,5 @@
 export * from './adapter.js';
-export type { ErrorForm } from './answer-error.js';
+export { type ErrorForm, openAiForm } from './answer-error.js';
 export * from './api-paths.js';
 export * from './api-routes.js';
 export * from './broken-requests.js';

@@ -1,12 +1,14 @@
-import { Controller, Get, Headers, Param, Query, UseGuards } from '@nestjs/common';
+import { Controller, Get, Headers, Param, Query, Res, UseGuards } from '@nestjs/common';
+import { RouteConfig } from '@nestjs/platform-fastify';
 import type { ModelInfo as AnthropicModel } from '@anthropic-ai/sdk/resources/models';
+import type { FastifyReply } from 'fastify';
 import type { Model } from 'openai/resources/models';
 
 import { ApiKeyGuard, type Caller, CurrentCaller, RequireScope } from '../access/index.js';
 import { Describe } from '../api-description/index.js';
 import { Environment } from '../config/index.js';
-import { type AnthropicModelList, toAnthropicModel, toAnthropicModels } from '../doors/index.js';
-import { apiPaths } from '../http/index.js';
+import { anthropicForm, type AnthropicModelList, toAnthropicModel, toAnthropicModels } from '../doors/index.js';
+import { apiPaths, type ErrorForm, openAiForm } from '../http/index.js';
 import { mayUseModel, type ModelInfo, modelNotFound, ProviderRegistry } from '../providers/index.js';
 
 /** The body of `GET /models` (protocol §1.3). */
@@ -21,6 +23,10 @@ export interface ModelList {
 const ANTHROPIC = 'anthropic-version';
 
 const OTHER_FORM = 'With the header `anthropic-version`, the answer has the form of Anthropic.';
+
+/** An error in the form that its client reads. */
+const errorForm: ErrorForm = (error, request) =>
+  (request.headers[ANTHROPIC] === undefined ? openAiForm : anthropicForm)(error, request);
 
 /** The models of all providers that the caller may use. Any credential may list them: clients do so before they create anything. */
 @Controller(apiPaths('models'))
@@ -40,13 +46,18 @@ export class ModelsController {
     answer: 'ModelList',
   }))
   @Get()
+  @RouteConfig({ errorForm })
   async list(
     @CurrentCaller() caller: Caller,
     @Headers(ANTHROPIC) version: string | undefined,
     @Query() query: Readonly<Record<string, unknown>>,
+    @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ModelList | AnthropicModelList> {
     const models = (await this.providers.list()).filter(({ id }) => mayUseModel(caller, id));
-    if (this.isForAnthropic(version)) return toAnthropicModels(models, query);
+    if (this.isForAnthropic(version)) {
+      void reply.header('request-id', caller.requestId);
+      return toAnthropicModels(models, query);
+    }
     return { object: 'list', data: models.map(toModel), models: [] };
   }
 
@@ -60,14 +71,18 @@ export class ModelsController {
     errors: ['model_not_found', 'model_unavailable'],
   }))
   @Get('*')
+  @RouteConfig({ errorForm })
   retrieve(
     @Param('*') id: string,
     @CurrentCaller() caller: Caller,
     @Headers(ANTHROPIC) version: string | undefined,
+    @Res({ passthrough: true }) reply: FastifyReply,
   ): Model | AnthropicModel {
     if (!mayUseModel(caller, id)) throw modelNotFound(id);
     const { model } = this.providers.route(id, caller);
-    return this.isForAnthropic(version) ? toAnthropicModel(model) : toModel(model);
+    if (!this.isForAnthropic(version)) return toModel(model);
+    void reply.header('request-id', caller.requestId);
+    return toAnthropicModel(model);
   }
 
   /** Whether a client expects the form of Anthropic, to which DOORS has to be open. */

@@ -107,15 +107,16 @@ describe('a socket token', () => {
     });
   });
 
-  it('does not make up for a wrong key beside it', async () => {
+  it.each([
+    ['authorization', bearer('wrong-key'), bearer('red-key')],
+    ['x-api-key', { 'x-api-key': 'wrong-key' }, { 'x-api-key': 'red-key' }],
+  ])('does not make up for a wrong key beside it in %s', async (_, wrong, right) => {
     const { origin, headers } = page(await mint());
-    expect(
-      await SocketClient.refused(service, { origin, headers: { ...headers, ...bearer('wrong-key') } }),
-    ).toMatchObject({
+    expect(await SocketClient.refused(service, { origin, headers: { ...headers, ...wrong } })).toMatchObject({
       status: 401,
       body: { error: { code: 'invalid_api_key' } },
     });
-    const options = { origin: ORIGIN, headers: bearer('red-key') };
+    const options = { origin: ORIGIN, headers: right };
     const protocols = ['antiphon', `antiphon.token.${await mint()}`];
     await using _socket = await SocketClient.open(service, options, '/v1/responses', protocols);
   });

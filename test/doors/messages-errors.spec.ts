@@ -2,8 +2,10 @@ import Anthropic from '@anthropic-ai/sdk';
 import { describe, expect, it } from '@jest/globals';
 
 import { ModelError } from '../../src/index.js';
+import { FakeSearxng, ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
-import { anthropic, BEHIND_KEY, HELLO } from './anthropic.js';
+import { startService } from '../support/service.js';
+import { anthropic, BEHIND_KEY, HELLO, LOOK } from './anthropic.js';
 
 const service = useService(BEHIND_KEY);
 const client = (options: object = {}): Anthropic => anthropic(service, options);
@@ -61,5 +63,64 @@ describe('the models', () => {
     await expect(client().models.retrieve('scripted')).resolves.toMatchObject(model);
     const ours = await service.client({ apiKey: 'key-of-acme' }).models.list();
     expect(ours.data).toMatchObject([{ object: 'model', id: 'scripted' }]);
+  });
+
+  it('tell the id of their request', async () => {
+    const { request_id: id } = await client().models.retrieve('scripted').withResponse();
+    expect(id).toMatch(/^req_/);
+    expect((await client().models.list().withResponse()).request_id).toMatch(/^req_/);
+  });
+
+  it.each([
+    ['a key that is wrong', 401, 'authentication_error', '', { 'x-api-key': 'wrong' }],
+    ['a page behind a model that is not there', 400, 'invalid_request_error', '?after_id=other', {}],
+    ['a page before a model that is not there', 400, 'invalid_request_error', '?before_id=other', {}],
+    ['a page that is too long', 400, 'invalid_request_error', '?limit=1001', {}],
+  ])('are refused in the form of their client for %s', async (_, status, type, query, headers) => {
+    const response = await fetch(`${service.baseURL}/models${query}`, {
+      headers: { 'anthropic-version': '2023-06-01', 'x-api-key': 'key-of-acme', ...headers },
+    });
+    expect([response.status, await response.json()]).toMatchObject([status, { type: 'error', error: { type } }]);
+    expect(response.headers.get('request-id')).toMatch(/^req_/);
+  });
+});
+
+describe('with UNKNOWN_PARAMETERS=reject', () => {
+  const strict = useService(async () => {
+    const engine = await FakeSearxng.start([]);
+    const environment = { UNKNOWN_PARAMETERS: 'reject', WEB_SEARCH: 'searxng', WEB_SEARCH_URL: engine.url };
+    const started = await startService({ environment, providers: [ScriptedProvider] });
+    const close = async (): Promise<void> => {
+      await started.close();
+      await engine.close();
+    };
+    return { ...started, close, [Symbol.asyncDispose]: close };
+  });
+  const { max_tokens: _, ...COUNTED } = HELLO;
+  const SEARCH = { type: 'web_search_20250305', name: 'web_search', max_uses: 3 };
+  const block = (more: object): object => ({
+    messages: [{ role: 'user', content: [{ type: 'text', text: 'x', ...more }] }],
+  });
+
+  it.each([
+    ['messages', 'messages[0].content[0].colour', { ...HELLO, ...block({ colour: 1 }) }],
+    ['messages', 'tools[0].defer_loading', { ...HELLO, tools: [{ ...LOOK, defer_loading: true }] }],
+    ['messages', 'metadata.colour', { ...HELLO, metadata: { colour: 1 } }],
+    ['messages', 'colour', { ...HELLO, colour: 1 }],
+    ['messages/count_tokens', 'max_tokens', HELLO],
+    ['messages/count_tokens', 'thinking.colour', { ...COUNTED, thinking: { type: 'adaptive', colour: 1 } }],
+  ])('a request of %s is refused for a member that has no place: %s', async (path, param, body) => {
+    const answer = await strict.api.post(path, body);
+    expect([answer.status, answer.body]).toMatchObject([400, { error: { type: 'invalid_request_error' } }]);
+    expect(JSON.stringify(answer.body)).toContain(`Unknown parameter: '${param}'`);
+  });
+
+  it.each([
+    ['messages', { ...HELLO, ...block({ cache_control: { type: 'ephemeral' }, citations: null }) }],
+    ['messages', { ...HELLO, tools: [SEARCH] }],
+    ['messages/count_tokens', { ...COUNTED, tools: [SEARCH, LOOK] }],
+  ])('a request of %s may have all that Anthropic knows and that changes nothing here', async (path, body) => {
+    const answer = await strict.api.post(path, body);
+    expect([answer.status, answer.body]).toEqual([200, answer.body]);
   });
 });

@@ -26,7 +26,7 @@ const TYPE_OF_STATUS: ReadonlyMap<number, ErrorBody['error']['type']> = new Map(
 ]);
 
 /** An error as Anthropic words it. */
-export const anthropicForm: ErrorForm = (error, requestId) => {
+export const anthropicForm: ErrorForm = (error, { id: requestId }) => {
   const status = statusOf(error.code, error.status);
   return { status, body: toBody(status, messageOf(error), requestId), headers: { 'request-id': requestId } };
 };

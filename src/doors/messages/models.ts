@@ -2,7 +2,8 @@ import type { ModelInfo as AnthropicModel } from '@anthropic-ai/sdk/resources/mo
 import { IsInt, IsOptional, IsString, Max, Min } from 'class-validator';
 
 import type { ModelInfo } from '../../providers/index.js';
-import { compile, type Query, toNumber } from '../../validation/index.js';
+import { ApiError } from '../../protocol/index.js';
+import { clip, compile, type Query, toNumber } from '../../validation/index.js';
 
 /** A page of models in the form of Anthropic. */
 export interface AnthropicModelList {
@@ -52,8 +53,8 @@ export function toAnthropicModels(models: readonly ModelInfo[], query: Query): A
   const parameters = { ...query, limit: toNumber(query.limit ?? 20) };
   check(parameters, { unknownParameters: 'ignore' });
   const { limit, after_id: after, before_id: before } = parameters as unknown as ModelsQuery;
-  const begin = after === undefined ? 0 : models.findIndex(({ id }) => id === after) + 1;
-  const end = before === undefined ? models.length : models.findIndex(({ id }) => id === before);
+  const begin = after === undefined ? 0 : placeOf(after, models, 'after_id') + 1;
+  const end = before === undefined ? models.length : placeOf(before, models, 'before_id');
   const wanted = models.slice(begin, Math.max(end, begin));
   const page = before === undefined ? wanted.slice(0, limit) : wanted.slice(-limit);
   return {
@@ -62,4 +63,10 @@ export function toAnthropicModels(models: readonly ModelInfo[], query: Query): A
     last_id: page.at(-1)?.id ?? null,
     has_more: page.length < wanted.length,
   };
+}
+
+function placeOf(name: string, models: readonly ModelInfo[], param: string): number {
+  const place = models.findIndex(({ id }) => id === name);
+  if (place !== -1) return place;
+  throw ApiError.of('invalid_value', `Invalid '${param}': there is no model '${clip(name)}' in the list.`, { param });
 }

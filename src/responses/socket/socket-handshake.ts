@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { Injectable, Logger } from '@nestjs/common';
 import { type Server, WebSocketServer } from 'ws';
 
-import { type Caller, Credentials, type Grant, requireScope } from '../../access/index.js';
+import { bearerOf, type Caller, Credentials, type Grant, requireScope } from '../../access/index.js';
 import { Environment } from '../../config/index.js';
 import { ClientSocket, ConnectionRegistry, type Upgraded } from '../../connections/index.js';
 import {
@@ -116,7 +116,7 @@ export class SocketHandshake {
   /** What the token permits; without one, what the credential does. A wrong credential is refused beside a token too. */
   private grantOf(request: IncomingMessage, ofToken: MaybePromise<Grant> | undefined): MaybePromise<Grant> {
     if (ofToken === undefined) return this.credentials.check(request);
-    if (request.headers.authorization === undefined) return ofToken;
+    if (bearerOf(request.headers) === '') return ofToken;
     const ofCredential = this.credentials.check(request);
     return andThen(ofCredential, () => ofToken);
   }
