@@ -96,6 +96,8 @@ describeService('what the service answers', DESCRIBED, (service) => {
       metadata: { a: 'b' },
     });
     await call('getChatCompletion', `chat/completions/${String(completion.id)}`);
+    await call('listChatCompletions', 'chat/completions');
+    await call('listChatMessages', `chat/completions/${String(completion.id)}/messages`);
     await call('deleteChatCompletion', `chat/completions/${String(completion.id)}`);
     await call('listModels', 'models');
     await call('getModel', 'models/gpt-5');

@@ -99,3 +99,101 @@ describe('stored completions', () => {
     });
   });
 });
+
+describeService('the list of completions', { providers: [ScriptedProvider] }, (service) => {
+  const failing = async function* (): AsyncGenerator<never> {
+    throw new Error('broken');
+  };
+
+  /** Stores a completion, and returns its id. */
+  async function store(content: string, members: object = {}): Promise<string> {
+    const messages = [{ role: 'user', content }];
+    const { body } = await service.api.post('chat/completions', { ...ASK, messages, store: true, ...members });
+    return String(body['id']);
+  }
+
+  /** The ids that the official client finds, page by page. */
+  async function idsOf(
+    query: OpenAI.ChatCompletionListParams,
+    headers: Record<string, string> = {},
+  ): Promise<string[]> {
+    const ids: string[] = [];
+    for await (const { id } of service.client().chat.completions.list(query, { headers })) ids.push(id);
+    return ids;
+  }
+
+  it('has those that are stored, filtered, in either order and in pages, and passes over responses without an answer', async () => {
+    const first = await store('one', { metadata: { topic: 'rain', place: 'sea' } });
+    service.provider.play(failing).play(failing).play(failing);
+    for (let times = 0; times < 3; times += 1) {
+      const { id } = await createInBackground(service);
+      expect(await whenEnded(service, id)).toMatchObject({ status: 'failed' });
+    }
+    const second = await store('two', { metadata: { topic: 'rain' }, model: 'other' });
+    const third = await store('three');
+    await store('unstored', { store: false });
+    expect(await idsOf({})).toEqual([first, second, third]);
+    expect(await idsOf({ limit: 1 })).toEqual([first, second, third]);
+    expect(await idsOf({ order: 'desc', limit: 2 })).toEqual([third, second, first]);
+    expect(await idsOf({ after: first, model: 'scripted' })).toEqual([third]);
+    expect(await idsOf({ metadata: { topic: 'rain' } })).toEqual([first, second]);
+    expect(await idsOf({ metadata: { topic: 'rain', place: 'sea' } })).toEqual([first]);
+    expect(await idsOf({ model: 'nobody' })).toEqual([]);
+  });
+
+  it('has those of a session alone for a request that names it', async () => {
+    const headers = { 'x-session-id': 'listed' };
+    const { body } = await service.api.with(headers).post('chat/completions', ASK);
+    expect(await idsOf({}, headers)).toEqual([body['id']]);
+  });
+
+  it.each([
+    ['after', 'after=resp_1'],
+    ['after', 'after=chatcmpl-1'],
+    ['limit', 'limit=101'],
+    ['order', 'order=up'],
+    ['metadata', 'metadata=x'],
+  ])('is refused by the name of the parameter: %s', async (param, query) => {
+    const { status, body } = await service.api.get(`chat/completions?${query}`);
+    expect([status, body]).toMatchObject([400, { error: { param } }]);
+  });
+
+  it('leads to the messages of a request', async () => {
+    const url = 'data:image/png;base64,aGVsbG8=';
+    const id = await store('', {
+      messages: [
+        { role: 'system', content: 'Be brief.' },
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'Look:' },
+            { type: 'image_url', image_url: { url } },
+          ],
+        },
+        {
+          role: 'assistant',
+          tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'f', arguments: '{}' } }],
+        },
+        { role: 'tool', tool_call_id: 'call_1', content: 'rain' },
+        { role: 'assistant', refusal: 'No.' },
+      ],
+    });
+    const found: object[] = [];
+    for await (const message of service.client().chat.completions.messages.list(id, { limit: 2 })) found.push(message);
+    expect(found).toMatchObject([
+      { role: 'system', content: 'Be brief.', content_parts: null },
+      {
+        role: 'user',
+        content: 'Look:',
+        content_parts: [
+          { type: 'text', text: 'Look:' },
+          { type: 'image_url', image_url: { url } },
+        ],
+      },
+      { role: 'assistant', content: null, tool_calls: [{ id: 'call_1', function: { name: 'f', arguments: '{}' } }] },
+      { role: 'tool', content: 'rain', tool_call_id: 'call_1' },
+      { role: 'assistant', content: null, refusal: 'No.' },
+    ]);
+    expect((await service.api.get('chat/completions/chatcmpl-1/messages')).status).toBe(404);
+  });
+});

@@ -87,6 +87,8 @@ export const ANSWER_SCHEMAS = {
   }),
   AnthropicTokens: object({ input_tokens: INTEGER }),
   ResponseList: pageOf('Response'),
+  ChatCompletionList: pageOf('ChatCompletion'),
+  ChatMessageList: pageOf('ChatMessage'),
   DeletedResponse: deleted('response'),
   ItemList: pageOf('Item'),
   InputTokens: object({ object: oneOf('response.input_tokens'), input_tokens: INTEGER }),

@@ -114,6 +114,22 @@ export const CHAT_SCHEMAS = {
     },
     { usage: nullable(ref('CompletionUsage')), service_tier: TEXT, obfuscation: TEXT },
   ),
+  ChatMessage: object(
+    {
+      id: TEXT,
+      role: TEXT,
+      content: nullable(TEXT),
+      content_parts: nullable(
+        listOf({
+          anyOf: [
+            object({ type: oneOf('text'), text: TEXT }),
+            object({ type: oneOf('image_url'), image_url: object({ url: TEXT }) }),
+          ],
+        }),
+      ),
+    },
+    { refusal: TEXT, tool_calls: listOf(CALL), tool_call_id: TEXT, reasoning_content: TEXT },
+  ),
   CompletionUsage: USAGE,
   DeletedChatCompletion: object({
     id: TEXT,

@@ -1,0 +1,222 @@
+import { Controller, Delete, Get, Headers, Param, Query } from '@nestjs/common';
+import { IsInt, IsIn, IsOptional, IsString, Max, Min, MinLength } from 'class-validator';
+import type { ChatCompletionDeleted } from 'openai/resources/chat/completions';
+
+import { type Caller, CurrentCaller, type Tenant } from '../../access/index.js';
+import { Describe } from '../../api-description/index.js';
+import { apiPaths } from '../../http/index.js';
+import { ApiError, type ListObject, type ResponseObject, toListObject } from '../../protocol/index.js';
+import { metadata, StoredResponsesService } from '../../responses/index.js';
+import { readSessionId } from '../../sessions/index.js';
+import { type PageRequest, type ResponseFilter, ResponseGraph } from '../../state/index.js';
+import { compile, type Query as QueryMembers, Satisfies, toNumber } from '../../validation/index.js';
+import { BehindDoor } from '../door.js';
+import { type Completion, hasAnswer, toCompletion, toResponseId } from './completion.js';
+import { type StoredMessage, toStoredMessage } from './stored-message.js';
+
+type Parameters = Readonly<Record<string, unknown>>;
+
+/** Pages of responses that are read for one page of completions, so that many without an answer cost no more than this. */
+const MOST_READS = 10;
+
+/** The query of a list of messages. */
+class ChatPageParameters {
+  @IsInt()
+  @Min(1)
+  @Max(100)
+  readonly limit!: number;
+
+  @IsIn(['asc', 'desc'])
+  readonly order!: 'asc' | 'desc';
+
+  @IsOptional()
+  @IsString()
+  @MinLength(1)
+  readonly after?: string;
+}
+
+/** The query of the list of completions. */
+class ChatListParameters extends ChatPageParameters {
+  @IsOptional()
+  @IsString()
+  @MinLength(1)
+  readonly model?: string;
+
+  /** As `metadata[name]=value`. */
+  @IsOptional()
+  @Satisfies(metadata)
+  readonly metadata?: Readonly<Record<string, string>>;
+}
+
+const checkPage = compile(ChatPageParameters);
+const checkList = compile(ChatListParameters);
+// Unknown query parameters are ignored.
+const OPTIONS = { unknownParameters: 'ignore' } as const;
+
+/** What is stored below `/chat/completions`. A completion is a response that has ended with an answer, by whatever door it came. */
+@Controller(apiPaths('chat/completions'))
+@BehindDoor('chat')
+export class StoredChatController {
+  constructor(
+    private readonly stored: StoredResponsesService,
+    private readonly graph: ResponseGraph,
+  ) {}
+
+  @Describe(() => ({
+    id: 'listChatCompletions',
+    group: 'Chat Completions',
+    summary: 'Lists stored completions.',
+    query: ChatListParameters,
+    headers: ['x-session-id'],
+    answer: 'ChatCompletionList',
+  }))
+  @Get()
+  async list(
+    @Query() query: QueryMembers,
+    @Headers() headers: Parameters,
+    @CurrentCaller() { tenant }: Caller,
+  ): Promise<ListObject<Completion>> {
+    const parameters = readListQuery(query);
+    const { limit, order, after, model, metadata: pairs } = parameters;
+    const sessionId = readSessionId(headers);
+    const filter: ResponseFilter = {
+      ...(sessionId === undefined ? {} : { sessionId }),
+      ...(model === undefined ? {} : { model }),
+      ...(pairs === undefined ? {} : { metadata: pairs }),
+    };
+    const page = { limit, order, ...(after === undefined ? {} : { after: cursorOf(after) }) };
+    const { data, hasMore } = await this.collect(tenant, filter, page);
+    return toListObject(
+      data.map((response) => toCompletion(response)),
+      hasMore,
+    );
+  }
+
+  @Describe(() => ({
+    id: 'getChatCompletion',
+    group: 'Chat Completions',
+    summary: 'Returns a stored completion.',
+    headers: ['x-session-id'],
+    answer: 'ChatCompletion',
+    missing: ['Completion'],
+  }))
+  @Get(':id')
+  async retrieve(
+    @Param('id') id: string,
+    @Headers() headers: Parameters,
+    @CurrentCaller() { tenant }: Caller,
+  ): Promise<Completion> {
+    return toCompletion(await this.find(tenant, id, readSessionId(headers)));
+  }
+
+  @Describe(() => ({
+    id: 'listChatMessages',
+    group: 'Chat Completions',
+    summary: 'Lists the messages of the request of a stored completion.',
+    query: ChatPageParameters,
+    headers: ['x-session-id'],
+    answer: 'ChatMessageList',
+    missing: ['Completion'],
+  }))
+  @Get(':id/messages')
+  async messages(
+    @Param('id') id: string,
+    @Query() query: QueryMembers,
+    @Headers() headers: Parameters,
+    @CurrentCaller() { tenant }: Caller,
+  ): Promise<ListObject<StoredMessage>> {
+    const within = readSessionId(headers);
+    const page = toPage(query);
+    checkPage(page, OPTIONS);
+    const { id: responseId } = await this.find(tenant, id, within);
+    const { data, has_more: hasMore } = await naming(
+      id,
+      this.stored.inputItems(tenant, responseId, page as PageRequest, within),
+    );
+    return toListObject(data.map(toStoredMessage), hasMore);
+  }
+
+  @Describe(() => ({
+    id: 'deleteChatCompletion',
+    group: 'Chat Completions',
+    summary: 'Deletes a stored completion.',
+    headers: ['x-session-id'],
+    answer: 'DeletedChatCompletion',
+    missing: ['Completion'],
+  }))
+  @Delete(':id')
+  async delete(
+    @Param('id') id: string,
+    @Headers() headers: Parameters,
+    @CurrentCaller() { tenant }: Caller,
+  ): Promise<ChatCompletionDeleted> {
+    const within = readSessionId(headers);
+    const { id: responseId } = await this.find(tenant, id, within);
+    await naming(id, this.stored.delete(tenant, responseId, { cascade: false }, within));
+    return { id, object: 'chat.completion.deleted', deleted: true };
+  }
+
+  /** The response of a completion. Throws ApiError 404, which names the completion. */
+  private async find(tenant: Tenant, id: string, within: string | undefined): Promise<ResponseObject> {
+    const responseId = toResponseId(id);
+    if (responseId === null) throw ApiError.notFound('Completion', id);
+    const response = await naming(id, this.stored.retrieve(tenant, responseId, within));
+    if (!hasAnswer(response)) throw ApiError.notFound('Completion', id);
+    return response;
+  }
+
+  /** A page of responses with an answer. Those without one are passed over, so that it takes several reads. */
+  private async collect(
+    tenant: Tenant,
+    filter: ResponseFilter,
+    page: PageRequest,
+  ): Promise<{ readonly data: readonly ResponseObject[]; readonly hasMore: boolean }> {
+    const data: ResponseObject[] = [];
+    let { after } = page;
+    for (let reads = 0; reads < MOST_READS; reads += 1) {
+      const limit = page.limit - data.length;
+      const read = await this.graph.list(tenant, filter, { ...page, limit, ...(after === undefined ? {} : { after }) });
+      data.push(...read.data.filter(hasAnswer));
+      after = read.data.at(-1)?.id ?? after;
+      if (!read.hasMore) return { data, hasMore: false };
+      if (data.length === page.limit) break;
+    }
+    return { data, hasMore: true };
+  }
+}
+
+/** What is not found is the completion, not its response. */
+async function naming<T>(id: string, found: Promise<T>): Promise<T> {
+  try {
+    return await found;
+  } catch (error) {
+    throw error instanceof ApiError && error.status === 404 ? ApiError.notFound('Completion', id) : error;
+  }
+}
+
+/** OpenAI lists these from the oldest on. */
+function toPage({ limit, order, after }: QueryMembers): object {
+  return { limit: toNumber(limit ?? 20), order: order ?? 'asc', ...(after === undefined ? {} : { after }) };
+}
+
+function readListQuery(query: QueryMembers): ChatListParameters {
+  const pairs = Object.entries(query).flatMap(([key, value]) => {
+    const name = /^metadata\[(.*)\]$/s.exec(key)?.[1];
+    return name === undefined ? [] : [[name, value]];
+  });
+  const parameters = {
+    ...toPage(query),
+    ...(query.model === undefined ? {} : { model: query.model }),
+    ...(query.metadata === undefined ? {} : { metadata: query.metadata }),
+    ...(pairs.length === 0 ? {} : { metadata: Object.fromEntries(pairs) as unknown }),
+  };
+  checkList(parameters, OPTIONS);
+  return parameters as ChatListParameters;
+}
+
+function cursorOf(after: string): string {
+  const responseId = toResponseId(after);
+  if (responseId !== null) return responseId;
+  const message = "Invalid 'after': expected the id of a completion, which begins with 'chatcmpl-'.";
+  throw ApiError.of('invalid_value', message, { param: 'after' });
+}
