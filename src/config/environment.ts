@@ -146,6 +146,13 @@ export class Environment {
   @Flag()
   readonly DOORS_STORE: boolean = false;
 
+  /**
+   * Tools of the service that every request of these APIs offers to its model, comma-separated: `web_search`, and `mcp:<server>` with a server of
+   * MCP_SERVERS. Their calls are not in the answers; see docs/doors.md.
+   */
+  @TextList()
+  readonly DOOR_TOOLS: readonly string[] = [];
+
   // Section: Access
 
   /**

@@ -191,6 +191,15 @@ const CHECKS: readonly VariableCheck<Environment>[] = [
     },
   ],
   [
+    ['DOOR_TOOLS', 'MCP_SERVERS'],
+    ({ DOOR_TOOLS: tools, MCP_SERVERS: servers }) => {
+      const wrong = tools.findIndex((name) => !/^(?:web_search|mcp:.+)$/.test(name));
+      if (wrong !== -1) return `DOOR_TOOLS: entry ${wrong + 1} is neither web_search nor mcp:<server>.`;
+      if (servers !== '' || tools.every((name) => name === 'web_search')) return undefined;
+      return 'DOOR_TOOLS: mcp:<server> needs MCP_SERVERS.';
+    },
+  ],
+  [
     ['TRUSTED_PROXIES'],
     ({ TRUSTED_PROXIES }) => {
       const position = TRUSTED_PROXIES.findIndex((entry) => !isNetwork(entry));

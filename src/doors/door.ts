@@ -41,6 +41,22 @@ export function storesByDefault({ DOORS_STORE }: Environment, headers: Readonly<
   return DOORS_STORE || readSessionId(headers) !== undefined;
 }
 
+/** The tools that a request offers with those of DOOR_TOOLS. Nobody could approve their calls through a door. */
+export function withDoorTools({ DOOR_TOOLS }: Environment, tools: readonly object[]): readonly object[] {
+  const given = tools as readonly { readonly type?: string; readonly server_label?: string }[];
+  const ours = DOOR_TOOLS.map((name) =>
+    name === 'web_search'
+      ? { type: name }
+      : { type: 'mcp', server_label: name.slice('mcp:'.length), require_approval: 'never' },
+  );
+  return [
+    ...tools,
+    ...ours.filter(({ type, server_label: label }) =>
+      given.every((tool) => tool.type !== type || tool.server_label !== label),
+    ),
+  ];
+}
+
 /** The error of a response that has failed, as its client would have been refused. */
 export function toApiError({ code, message }: ResponseErrorBody): ApiError {
   return isErrorCode(code) ? ApiError.of(code, message) : new ApiError(500, 'server_error', code, null, message);

@@ -48,7 +48,19 @@ const MESSAGES = {
     },
     { role: 'system', content: 'N' },
   ],
-  tools: [{ type: 'custom', name: 'look', description: 'Looks.', input_schema: SCHEMA, strict: true }],
+  tools: [
+    { type: 'custom', name: 'look', description: 'Looks.', input_schema: SCHEMA, strict: true },
+    {
+      type: 'mcp_toolset',
+      mcp_server_name: 'cards',
+      default_config: { enabled: false },
+      configs: { deal: { enabled: true } },
+    },
+  ],
+  mcp_servers: [
+    { type: 'url', name: 'dice', url: 'https://dice.example/mcp', tool_configuration: { allowed_tools: ['roll'] } },
+    { type: 'url', name: 'cards', url: 'https://cards.example/mcp', authorization_token: 'secret' },
+  ],
   tool_choice: { type: 'tool', name: 'look', disable_parallel_tool_use: true },
   thinking: { type: 'enabled', budget_tokens: 1024, display: 'omitted' },
   output_config: { effort: 'low', format: { type: 'json_schema', schema: SCHEMA } },

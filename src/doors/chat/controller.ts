@@ -7,7 +7,7 @@ import { Environment } from '../../config/index.js';
 import { apiPaths, UnknownFields } from '../../http/index.js';
 import { ProviderRegistry } from '../../providers/index.js';
 import { HttpTurns, transportOf, TURN_ERRORS } from '../../responses/index.js';
-import { BehindDoor, storesByDefault } from '../door.js';
+import { BehindDoor, storesByDefault, withDoorTools } from '../door.js';
 import { ChatCompletionBody } from './body.js';
 import { ChatChunks } from './chunks.js';
 import { toCompletion } from './completion.js';
@@ -104,6 +104,7 @@ export class ChatController {
       ...this.unknownFields.options(),
       forwarded: this.providers.forwarded,
       forwardedTo: (model) => this.providers.forwardedTo(model),
+      withTools: (tools) => withDoorTools(this.environment, tools),
       storesByDefault: storesByDefault(this.environment, headers),
     });
   }

@@ -24,6 +24,8 @@ export interface ChatRequestOptions extends CheckOptions {
   readonly forwarded: ReadonlySet<string>;
   /** Those of them that a model is given. */
   readonly forwardedTo: (model: string) => ReadonlySet<string>;
+  /** Adds the tools of the service that a door offers. */
+  readonly withTools: (tools: readonly object[]) => readonly object[];
   /** Whether the response is stored if the body does not say. */
   readonly storesByDefault: boolean;
 }
@@ -121,7 +123,7 @@ export class ChatRequest implements TranslatedBody {
     this.body = {
       ...pick(asked, SAME),
       input,
-      ...toTools(asked),
+      ...toTools(asked, options),
       ...toText(asked),
       ...toLogprobs(asked),
       ...(asked.reasoning_effort == null ? {} : { reasoning: { effort: asked.reasoning_effort } }),
@@ -169,9 +171,10 @@ function unsupported(param: string, hint: string): ApiError {
   return ApiError.of('unsupported_parameter', `Unsupported parameter: '${param}'. ${hint}`, { param });
 }
 
-function toTools({ tools, tool_choice: choice }: ChatBody): Members {
+function toTools({ tools, tool_choice: choice }: ChatBody, { withTools }: ChatRequestOptions): Members {
+  const offered = withTools((tools ?? []).map(toTool));
   return {
-    ...(tools == null ? {} : { tools: tools.map(toTool) }),
+    ...(tools == null && offered.length === 0 ? {} : { tools: offered }),
     ...(choice == null ? {} : { tool_choice: toChoice(choice) }),
   };
 }

@@ -20,6 +20,7 @@ import { LONGEST_MODEL } from '../../protocol/index.js';
 
 import { Closed, described, isObject, listOf, nested, Satisfies, schemaOf, unionBy } from '../../validation/index.js';
 import { LONGEST_STOP } from '../stop-scanner.js';
+import { isToolset, server, toolset } from './mcp-servers.js';
 import { message, texts } from './message-blocks.js';
 
 /** Texts in `stop_sequences`. */
@@ -83,10 +84,13 @@ class WebSearchTool {
 const clientTool = nested(ClientTool);
 const searchTool = nested(WebSearchTool);
 
-/** A tool of the client, or a search of the web. */
+/** A tool of the client, a search of the web, or a choice among the tools of a server. */
 const tool = described(
-  (value, options) => (isSearchTool(value) ? searchTool : clientTool)(value, options),
-  (definitions) => ({ anyOf: [schemaOf(clientTool, definitions), schemaOf(searchTool, definitions)] }),
+  (value, options) => {
+    if (isToolset(value)) return toolset(value, options);
+    return (isSearchTool(value) ? searchTool : clientTool)(value, options);
+  },
+  (definitions) => ({ anyOf: [clientTool, searchTool, toolset].map((each) => schemaOf(each, definitions)) }),
 );
 
 /** Whether a tool is a search of the web, of whatever date. */
@@ -190,6 +194,10 @@ export class CountTokensBody {
   @IsOptional()
   @Satisfies(listOf(tool, 'an array of tools'))
   readonly tools?: readonly object[] | null;
+
+  @IsOptional()
+  @Satisfies(listOf(server, 'an array of servers'))
+  readonly mcp_servers?: readonly object[] | null;
 
   @IsOptional()
   @Satisfies(

@@ -11,7 +11,7 @@ import { quote } from '../../logging/index.js';
 import { ProviderRegistry } from '../../providers/index.js';
 import { HttpTurns, transportOf, TURN_ERRORS } from '../../responses/index.js';
 import { IgnoredMembers } from '../../validation/index.js';
-import { BehindDoor, storesByDefault } from '../door.js';
+import { BehindDoor, storesByDefault, withDoorTools } from '../door.js';
 import { toMessage } from './answer.js';
 import { anthropicForm } from './errors.js';
 import { MessageStream } from './events.js';
@@ -137,6 +137,7 @@ export class MessagesController {
     return {
       check: this.unknownFields.options(),
       effortsOf: (model) => this.providers.effortsOf(model),
+      withTools: (tools) => withDoorTools(this.environment, tools),
       store: storesByDefault(this.environment, headers),
       ignore,
     };

@@ -10,6 +10,7 @@ import { CreateRequestBody, type TranslatedBody } from '../../responses/index.js
 import { type CheckOptions, compile, membersOf, requireObject } from '../../validation/index.js';
 import { Places, type Renaming } from '../places.js';
 import { toItems } from './items.js';
+import { isToolset, type McpServer, type McpTools, toMcpTools } from './mcp-servers.js';
 import { CountTokensBody, isSearchTool, MessagesBody } from './messages-body.js';
 
 const checkMessages = compile(MessagesBody);
@@ -26,13 +27,15 @@ export const WITHOUT_EFFECT: ReadonlySet<string> = new Set([
 ]);
 
 /** Members that would change the answer, and that only Anthropic can serve. */
-const UNSUPPORTED = ['container', 'mcp_servers'];
+const UNSUPPORTED = ['container'];
 
 /** What the translation of one request needs to know beside its body. */
 export interface TranslationOptions {
   readonly check: CheckOptions;
   /** The efforts that a model is known to take; undefined if that is not known. */
   readonly effortsOf: (model: string) => readonly string[] | undefined;
+  /** Adds the tools of the service that the door offers. */
+  readonly withTools: (tools: readonly object[]) => readonly object[];
   /** Whether the response is stored. */
   readonly store: boolean;
   /** Is told the name of a member that has no effect. */
@@ -54,8 +57,13 @@ export interface Translation extends TranslatedBody {
   readonly answer: AnswerOptions;
 }
 
+/** What both requests have in common; the SDK has servers in its beta only. */
+interface AskedRequest extends MessageCreateParamsBase {
+  readonly mcp_servers?: readonly McpServer[] | null;
+}
+
 /** A checked body. The types of the SDK have lost what only older models take. */
-interface MessagesRequest extends MessageCreateParamsBase {
+interface MessagesRequest extends AskedRequest {
   readonly temperature?: number | null;
   readonly top_p?: number | null;
 }
@@ -99,16 +107,18 @@ export function translateMessages(body: unknown, options: TranslationOptions): T
 export function translateCount(body: unknown, options: TranslationOptions): Translation {
   const members = requireObject(body);
   checkCount(members, options.check);
-  const asked = toAsked(members as unknown as MessageCreateParamsBase, options);
+  const asked = toAsked(members as unknown as AskedRequest, options);
   return { ...asked, body: { ...asked.body, ...othersOf(members, COUNTED, options) } };
 }
 
 /** What both requests have in common: what the model reads. */
-function toAsked(request: MessageCreateParamsBase, options: TranslationOptions): Translation {
+function toAsked(request: AskedRequest, options: TranslationOptions): Translation {
   const { model, system, tools, tool_choice: choice, output_config: output, thinking, stop_sequences: stops } = request;
   const placed = request.messages.flatMap((message, index) => [...toItems(message, `messages[${index}]`)]);
   if (placed.length === 0) throw nothingSaid();
   const search = searchIn(tools);
+  const mcp = toMcpTools(request.mcp_servers ?? [], tools ?? []);
+  const offered = options.withTools(toTools(tools ?? [], mcp));
   const instructions = typeof system === 'string' ? system : system?.map(({ text }) => text).join('\n\n');
   const efforts = options.effortsOf(model);
   const display = displayOf(thinking, efforts);
@@ -120,7 +130,14 @@ function toAsked(request: MessageCreateParamsBase, options: TranslationOptions):
   const format = output?.format;
   const places = new Places(
     placed.map(([, place]) => place),
-    [...NAMES, [/^max_tool_calls\b/, `tools[${tools?.findIndex(isSearchTool) ?? 0}].max_uses`]],
+    [
+      [/^max_tool_calls\b/, `tools[${tools?.findIndex(isSearchTool) ?? 0}].max_uses`],
+      ...[...mcp.others.keys()].map((path, index): Renaming => [
+        new RegExp(`^tools\\[${(tools?.length ?? 0) + index}\\].*`),
+        path,
+      ]),
+      ...NAMES,
+    ],
     NAMES_IN_PARTS,
   );
   return {
@@ -128,7 +145,7 @@ function toAsked(request: MessageCreateParamsBase, options: TranslationOptions):
       model,
       input: placed.map(([item]) => item),
       ...(instructions === undefined || instructions === '' ? {} : { instructions }),
-      ...(tools == null ? {} : { tools: tools.map(toTool) }),
+      ...(tools == null && offered.length === 0 ? {} : { tools: offered }),
       ...(choice == null ? {} : { tool_choice: toChoice(choice, search) }),
       ...(choice != null && 'disable_parallel_tool_use' in choice && choice.disable_parallel_tool_use === true
         ? { parallel_tool_calls: false }
@@ -177,6 +194,12 @@ function othersOf(
     } else others[name] = value;
   }
   return others;
+}
+
+/** The tools of the client, in their places, and behind them those of the MCP servers that no toolset names. */
+function toTools(tools: readonly ToolUnion[], { chosen, others }: McpTools): readonly object[] {
+  const given = tools.flatMap((tool) => (isToolset(tool) ? (chosen.get(tool) ?? []) : toTool(tool)));
+  return [...given, ...others.values()];
 }
 
 function toTool(tool: ToolUnion): object {

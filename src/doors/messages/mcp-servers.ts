@@ -1,0 +1,144 @@
+import { Allow, IsArray, IsBoolean, IsIn, IsObject, IsOptional, IsString, MinLength } from 'class-validator';
+
+import { ApiError } from '../../protocol/index.js';
+import { clip, Closed, isObject, nested, Satisfies } from '../../validation/index.js';
+
+class ToolSwitch {
+  @IsOptional()
+  @IsBoolean()
+  readonly enabled?: boolean | null;
+}
+
+@Closed()
+class McpToolset {
+  @Allow()
+  readonly type!: unknown;
+
+  @Allow()
+  readonly cache_control?: unknown;
+
+  @IsString()
+  readonly mcp_server_name!: string;
+
+  @IsOptional()
+  @Satisfies(nested(ToolSwitch))
+  readonly default_config?: ToolSwitch | null;
+
+  // By the names of tools.
+  @IsOptional()
+  @IsObject()
+  readonly configs?: Readonly<Record<string, unknown>> | null;
+}
+
+@Closed()
+class McpToolConfiguration {
+  @IsOptional()
+  @IsBoolean()
+  readonly enabled?: boolean | null;
+
+  @IsOptional()
+  @IsArray()
+  @IsString({ each: true })
+  readonly allowed_tools?: readonly string[] | null;
+}
+
+/** An element of `mcp_servers`. Without a URL, it is one of MCP_SERVERS. */
+@Closed()
+export class McpServer {
+  @IsIn(['url'])
+  readonly type!: string;
+
+  @IsString()
+  @MinLength(1)
+  readonly name!: string;
+
+  @IsOptional()
+  @IsString()
+  @MinLength(1)
+  readonly url?: string | null;
+
+  @IsOptional()
+  @IsString()
+  readonly authorization_token?: string | null;
+
+  @IsOptional()
+  @Satisfies(nested(McpToolConfiguration))
+  readonly tool_configuration?: McpToolConfiguration | null;
+}
+
+export const server = nested(McpServer);
+
+/** A tool that chooses among those of a server. */
+export const toolset = nested(McpToolset);
+
+/** Whether a tool chooses among those of a server. */
+export function isToolset(value: unknown): boolean {
+  return isObject(value) && value.type === 'mcp_toolset';
+}
+
+/** The servers of a request as tools. */
+export interface McpTools {
+  /** By the toolsets in whose places they stand. */
+  readonly chosen: ReadonlyMap<object, object>;
+  /** Those of servers that no toolset names, by the paths of their servers. */
+  readonly others: ReadonlyMap<string, object>;
+}
+
+/** The servers of a request as tools, with what is chosen among theirs. Throws ApiError 400 for a choice that cannot be kept. */
+export function toMcpTools(servers: readonly McpServer[], tools: readonly object[]): McpTools {
+  const chosen = new Map<object, object>();
+  const named = new Set<string>();
+  for (const [index, tool] of tools.entries()) {
+    if (!isToolset(tool)) continue;
+    const set = tool as McpToolset;
+    const path = `tools[${index}]`;
+    const from = servers.find(({ name }) => name === set.mcp_server_name);
+    if (from === undefined) throw unknownServer(set, `${path}.mcp_server_name`);
+    named.add(from.name);
+    const names = namesIn(set, path);
+    if (isOn(from)) chosen.set(set, toMcpTool(from, names));
+  }
+  const others = new Map<string, object>();
+  for (const [index, each] of servers.entries()) {
+    if (isOn(each) && !named.has(each.name)) others.set(`mcp_servers[${index}]`, toMcpTool(each, null));
+  }
+  return { chosen, others };
+}
+
+function isOn({ tool_configuration: configuration }: McpServer): boolean {
+  return configuration?.enabled !== false;
+}
+
+/** As in Anthropic's API, calls need no approval: nobody could give it through a door. */
+function toMcpTool(given: McpServer, names: readonly string[] | null): object {
+  const { name, url, authorization_token: token, tool_configuration: configuration } = given;
+  const allowed = names ?? configuration?.allowed_tools;
+  return {
+    type: 'mcp',
+    server_label: name,
+    ...(url == null ? {} : { server_url: url }),
+    ...(token == null ? {} : { authorization: token }),
+    ...(allowed == null ? {} : { allowed_tools: allowed }),
+    require_approval: 'never',
+  };
+}
+
+/** The names of the tools that a set allows; null for all of its server. */
+function namesIn({ default_config: byDefault, configs }: McpToolset, path: string): readonly string[] | null {
+  const names = Object.keys(configs ?? {});
+  const isOff = (name: string): boolean => {
+    const config = configs?.[name];
+    return isObject(config) && config['enabled'] === false;
+  };
+  if (byDefault?.enabled === false) return names.filter((name) => !isOff(name));
+  const left = names.find(isOff);
+  if (left === undefined) return null;
+  const param = `${path}.configs`;
+  const message = `Unsupported value: '${clip(left)}' cannot be left out. Set 'default_config.enabled' to false, and name the tools that may be used.`;
+  throw ApiError.of('unsupported_value', message, { param });
+}
+
+function unknownServer({ mcp_server_name: name }: McpToolset, param: string): ApiError {
+  const message = `Invalid '${param}': there is no server '${clip(name)}' in 'mcp_servers'.`;
+  return ApiError.of('invalid_value', message, { param });
+}

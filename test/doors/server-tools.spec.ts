@@ -1,0 +1,160 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import type Anthropic from '@anthropic-ai/sdk';
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
+
+import { readEnvironment } from '../../src/config/index.js';
+import type { ModelEvent } from '../../src/index.js';
+import { FakeMcpServer, FakeSearxng, ScriptedProvider } from '../../src/testing/index.js';
+import { useService } from '../support/describe-service.js';
+import { say, search } from '../support/scripted-calls.js';
+import { startService } from '../support/service.js';
+import { anthropic, HELLO, LOOK } from './anthropic.js';
+
+const engine = await FakeSearxng.start([{ title: 'Bees', url: 'https://bees.example/', content: 'Bees dance.' }]);
+const server = await FakeMcpServer.start([
+  { name: 'roll', description: 'Rolls dice.', handler: (): string => 'four' },
+  { name: 'send', description: 'Sends a letter.' },
+]);
+const folder = await mkdtemp(join(tmpdir(), 'antiphon-door-tools-'));
+const path = join(folder, 'servers.json');
+await writeFile(path, JSON.stringify({ servers: { dice: { url: server.url } } }));
+
+afterAll(async () => {
+  await server.close();
+  await engine.close();
+  await rm(folder, { recursive: true });
+});
+
+const TOOLS = { MCP_SERVERS: path, WEB_SEARCH: 'searxng', WEB_SEARCH_URL: engine.url };
+const CHAT = { model: 'scripted', messages: [{ role: 'user' as const, content: 'Hi' }] };
+
+const roll: readonly ModelEvent[] = [
+  { type: 'function_call', name: 'dice__roll', callId: 'call_1', key: 'a' },
+  { type: 'function_call_arguments', delta: '{}', key: 'a' },
+  { type: 'end', key: 'a' },
+];
+
+const offered = ({ provider }: { readonly provider: ScriptedProvider }): readonly unknown[] =>
+  (provider.turns[0]?.settings.tools ?? []).map((tool) => (tool as { readonly name?: string }).name ?? tool.type);
+
+describe('tools of DOOR_TOOLS', () => {
+  const service = useService(() =>
+    startService({ environment: { ...TOOLS, DOOR_TOOLS: 'web_search,mcp:dice' }, providers: [ScriptedProvider] }),
+  );
+  beforeEach(() => void (service.provider.turns.length = 0));
+
+  it.each([
+    ['whole', false],
+    ['streamed', true],
+  ])('are run for every message, and not seen in one that is %s', async (_, stream) => {
+    service.provider
+      .reply(...roll)
+      .reply(...search('bee dance'))
+      .reply(...say('Four bees.'));
+    const { messages } = anthropic(service);
+    const message = await (stream ? messages.stream(HELLO).finalMessage() : messages.create(HELLO));
+    expect(message).toMatchObject({ stop_reason: 'end_turn', content: [{ type: 'text', text: 'Four bees.' }] });
+    expect(service.provider.turns).toHaveLength(3);
+  });
+
+  it.each([
+    ['whole', false],
+    ['streamed', true],
+  ])(
+    'are run for every completion, beside the tools of its client, and not seen in one that is %s',
+    async (_, stream) => {
+      service.provider.reply(...roll).reply(...say('Four.'));
+      const { completions } = service.client().chat;
+      const tools = [{ type: 'function' as const, function: { name: 'look', parameters: LOOK.input_schema } }];
+      const request = { ...CHAT, tools };
+      const completion = await (stream
+        ? completions.stream(request).finalChatCompletion()
+        : completions.create(request));
+      expect(completion.choices).toMatchObject([{ message: { content: 'Four.' }, finish_reason: 'stop' }]);
+      expect(completion.choices[0]?.message.tool_calls ?? []).toEqual([]);
+      expect(offered(service)).toEqual(expect.arrayContaining(['look']));
+    },
+  );
+
+  it('are those of a request that names them itself', async () => {
+    service.provider.reply(...search('bee dance')).reply(...say('Bees.'));
+    const tools = [{ type: 'web_search_20250305' as const, name: 'web_search' as const, max_uses: 1 }];
+    const message = await anthropic(service).messages.create({ ...HELLO, tools });
+    expect(message.content).toMatchObject([{ text: 'Bees.' }]);
+    expect(service.provider.turns.at(-1)?.settings.max_tool_calls).toBe(1);
+  });
+
+  it('count in the tokens of a request', async () => {
+    const { max_tokens: _, ...counted } = HELLO;
+    const { input_tokens: tokens } = await anthropic(service).messages.countTokens(counted);
+    expect(tokens).toBeGreaterThan(20);
+  });
+
+  it.each([
+    ['shell', /entry 1 is neither web_search nor mcp:<server>/],
+    ['mcp:dice', /needs MCP_SERVERS/],
+  ])('are refused at the start: %s', (DOOR_TOOLS, says) => {
+    expect(() => readEnvironment({ DOOR_TOOLS })).toThrow(says);
+  });
+});
+
+describe('the mcp_servers of a message', () => {
+  const service = useService(() => startService({ environment: TOOLS, providers: [ScriptedProvider] }));
+  beforeEach(() => void (service.provider.turns.length = 0));
+
+  const ask = (members: object): Promise<Anthropic.Message> =>
+    anthropic(service).messages.create({ ...HELLO, ...members });
+
+  it('are asked without approval, and not seen in the answer', async () => {
+    service.provider.reply(...roll).reply(...say('Four.'));
+    const message = await ask({ mcp_servers: [{ type: 'url', name: 'dice' }] });
+    expect(message).toMatchObject({ stop_reason: 'end_turn', content: [{ type: 'text', text: 'Four.' }] });
+  });
+
+  it.each([
+    [
+      'by its configuration',
+      { mcp_servers: [{ type: 'url', name: 'dice', tool_configuration: { allowed_tools: ['roll'] } }] },
+    ],
+    [
+      'by a set of tools',
+      {
+        mcp_servers: [{ type: 'url', name: 'dice' }],
+        tools: [
+          {
+            type: 'mcp_toolset',
+            mcp_server_name: 'dice',
+            default_config: { enabled: false },
+            configs: { roll: { enabled: true }, send: { enabled: false } },
+          },
+        ],
+      },
+    ],
+  ])('offer only the tools that are allowed %s', async (_, members) => {
+    service.provider.reply(...say('Well.'));
+    await ask(members);
+    const names = JSON.stringify(service.provider.turns[0]);
+    expect(names).toContain('dice__roll');
+    expect(names).not.toContain('dice__send');
+  });
+
+  it.each([
+    ['another server', 'tools[0].mcp_server_name', [{ type: 'mcp_toolset', mcp_server_name: 'cards' }]],
+    [
+      'all tools but one',
+      "'send' cannot be left out",
+      [{ type: 'mcp_toolset', mcp_server_name: 'dice', configs: { send: { enabled: false } } }],
+    ],
+  ])('are refused with a set of %s', async (_, says, tools) => {
+    const asked = ask({ mcp_servers: [{ type: 'url', name: 'dice' }], tools });
+    await expect(asked).rejects.toThrow(says);
+  });
+
+  it('are refused in the terms of the request', async () => {
+    const named = { type: 'url', name: 'not a name' };
+    await expect(ask({ mcp_servers: [named], tools: [LOOK] })).rejects.toThrow(/mcp_servers\[0\]/);
+  });
+});
