@@ -28,8 +28,16 @@ export class SimulatedSpace {
   ) {}
 
   /** What the official SDKs read: for an agent that is a process of its own. */
-  get env(): { readonly OPENAI_BASE_URL: string; readonly OPENAI_API_KEY: string } {
-    return { OPENAI_BASE_URL: this.url, OPENAI_API_KEY: this.apiKey };
+  get env(): Readonly<
+    Record<'OPENAI_BASE_URL' | 'OPENAI_API_KEY' | 'ANTHROPIC_BASE_URL' | 'ANTHROPIC_API_KEY', string>
+  > {
+    return {
+      OPENAI_BASE_URL: this.url,
+      OPENAI_API_KEY: this.apiKey,
+      // Its paths begin with `/v1`.
+      ANTHROPIC_BASE_URL: new URL(this.url).origin,
+      ANTHROPIC_API_KEY: this.apiKey,
+    };
   }
 
   /**
