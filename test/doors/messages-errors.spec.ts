@@ -118,7 +118,7 @@ describe('with UNKNOWN_PARAMETERS=reject', () => {
   it.each([
     ['messages', { ...HELLO, ...block({ cache_control: { type: 'ephemeral' }, citations: null }) }],
     ['messages', { ...HELLO, tools: [SEARCH] }],
-    ['messages/count_tokens', { ...COUNTED, tools: [SEARCH, LOOK] }],
+    ['messages/count_tokens', { ...COUNTED, tools: [SEARCH, { ...LOOK, eager_input_streaming: true }] }],
   ])('a request of %s may have all that Anthropic knows and that changes nothing here', async (path, body) => {
     const answer = await strict.api.post(path, body);
     expect([answer.status, answer.body]).toEqual([200, answer.body]);

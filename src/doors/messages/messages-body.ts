@@ -33,6 +33,10 @@ class ClientTool {
   @Allow()
   readonly cache_control?: unknown;
 
+  // Input is always streamed as the model writes it.
+  @Allow()
+  readonly eager_input_streaming?: unknown;
+
   // Tools of Anthropic have a dated type, and no schema: only its own models know them.
   @IsOptional()
   @IsIn(['custom'])
