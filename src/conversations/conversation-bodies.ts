@@ -6,13 +6,10 @@ import {
   type CheckOptions,
   Closed,
   compile,
-  described,
   IsNullable,
   listOf,
   requireObject,
   Satisfies,
-  schemaOf,
-  tooManyElements,
 } from '../validation/index.js';
 
 /** Most items that one request may add (protocol §1.2). */
@@ -20,15 +17,7 @@ const MOST_ITEMS = 20;
 
 type Metadata = Readonly<Record<string, string>>;
 
-const inputItems = listOf(inputItem, 'an array of input items');
-
-const items = described(
-  (value, options) =>
-    Array.isArray(value) && value.length > MOST_ITEMS
-      ? tooManyElements(MOST_ITEMS, value.length)
-      : inputItems(value, options),
-  (definitions) => ({ ...schemaOf(inputItems, definitions), maxItems: MOST_ITEMS }),
-);
+const items = listOf(inputItem, 'an array of input items', { most: MOST_ITEMS });
 
 /** The body of `POST /conversations`. */
 @Closed()
