@@ -15,6 +15,11 @@ export class StoreUnavailableError extends StateError {
   }
 }
 
+/** A vector index has no room for more chunks. */
+export class IndexFullError extends StoreUnavailableError {
+  override readonly name = 'IndexFullError';
+}
+
 /** The lock of a turn expired and another turn acquired it: its response would be saved out of order. */
 export class WriteLockLostError extends StoreUnavailableError {
   override readonly name = 'WriteLockLostError';

@@ -46,25 +46,27 @@ const MOST_WORDS = 64;
 
 /**
  * Chunks of documents, found by their vectors and by their words. A document is written chunk by chunk, under its store and its file, and
- * found once it is published. Who writes again what a process that died has written changes nothing. All methods throw
- * StoreUnavailableError.
+ * found once it is published; until then searches find what was published before. All methods throw StoreUnavailableError.
  */
 export abstract class VectorIndex {
-  /** Stores chunks, in place of those with the same positions. */
+  /**
+   * Stores chunks of a document that is not published yet, in place of those with the same positions. With the one at position 0 it begins
+   * anew. Throws IndexFullError.
+   */
   abstract append(tenant: Tenant, storeId: string, fileId: string, chunks: readonly VectorChunk[]): Promise<void>;
 
-  /** Lets searches find a document with its first `count` chunks; others are dropped. */
+  /** Lets searches find a document, in place of the one before. False, and nothing changes, unless it has `count` chunks. */
   abstract publish(
     tenant: Tenant,
     storeId: string,
     fileId: string,
     about: { readonly attributes: Attributes; readonly count: number },
-  ): Promise<void>;
+  ): Promise<boolean>;
 
   /** Replaces the attributes of a published document; false if there is none. */
   abstract describe(tenant: Tenant, storeId: string, fileId: string, attributes: Attributes): Promise<boolean>;
 
-  /** Forgets a document, published or not; one that is not there is none. */
+  /** Forgets a document, published or not; one that is not there is none. `purge` frees its room, as with those that are replaced. */
   abstract remove(tenant: Tenant, storeId: string, fileId: string): Promise<void>;
 
   /** Forgets all documents of a store. */
@@ -81,16 +83,24 @@ export abstract class VectorIndex {
 
   /** The chunks with the most words of a text, best first; rare words may count more. */
   abstract matching(tenant: Tenant, text: string, query: ChunkQuery): Promise<readonly ChunkHit[]>;
+
+  /** Frees a batch of chunks of documents that were forgotten. Whether there may be more. */
+  abstract purge(): Promise<boolean>;
 }
 
-/** The different words of a text, in lower case; at most as many as a search looks for. */
-export function wordsOf(text: string, most = MOST_WORDS): readonly string[] {
-  const words =
+/** The words of a text, in lower case. */
+export function wordsIn(text: string): readonly string[] {
+  return (
     text
       .normalize('NFKC')
       .toLowerCase()
-      .match(/[\p{L}\p{N}]+/gu) ?? [];
-  return [...new Set(words)].slice(0, most);
+      .match(/[\p{L}\p{N}]+/gu) ?? []
+  );
+}
+
+/** The different words of a text; at most as many as a search looks for. */
+export function wordsOf(text: string, most = MOST_WORDS): readonly string[] {
+  return [...new Set(wordsIn(text))].slice(0, most);
 }
 
 /** The product of two vectors; null for different numbers of dimensions. */

@@ -32,21 +32,25 @@ export interface StoreFile {
   readonly createdAt: number;
   /** The batch that has added it. */
   readonly batchId: string | null;
+  /** The key that has added it, for which its vectors count; null: none. */
+  readonly keyId: string | null;
   readonly attributes: Attributes;
   /** How its text is cut, in tokens. */
   readonly chunking: { readonly size: number; readonly overlap: number };
   readonly status: StoreFileStatus;
   /** Why it has failed. */
   readonly error: { readonly code: string; readonly message: string } | null;
-  /** What its chunks take; 0 until it is completed. */
+  /** What those of its chunks take that searches find: from before, while it is indexed again. */
   readonly bytes: number;
 }
 
 /** A file that this process indexes. */
 export interface ClaimedFile extends StoreFile {
   readonly tenant: Tenant;
-  /** From 1; greater each time that it is claimed: it fences off earlier claims. */
+  /** Greater than that of every claim before, of any file: it fences off earlier ones. */
   readonly attempt: number;
+  /** How often it was claimed since it was added, now included. Claims that were given back do not count. */
+  readonly tries: number;
 }
 
 /** What has become of a file. */
@@ -77,17 +81,43 @@ export interface VectorStoreUsage {
 /** A page of the files in a store: of one status, or of one batch. Cursors are ids of files. */
 export type StoreFilePage = PageRequest & { readonly status?: StoreFileStatus; readonly batchId?: string };
 
-/** When a vector store expires, Unix ms; Infinity: it does not. */
-export function expiryOf({ expiresAfterDays, lastActiveAt }: VectorStoreRecord): number {
-  return expiresAfterDays === null ? Infinity : (lastActiveAt + expiresAfterDays * 86_400) * 1000;
+/** When a vector store expires, Unix ms; null: it does not. */
+export function expiryOf({ expiresAfterDays, lastActiveAt }: VectorStoreRecord): number | null {
+  return expiresAfterDays === null ? null : (lastActiveAt + expiresAfterDays * 86_400) * 1000;
+}
+
+/** Whether a vector store has expired. `now`: Unix ms. */
+export function isExpired(store: VectorStoreRecord, now: number): boolean {
+  return (expiryOf(store) ?? Infinity) <= now;
+}
+
+/** Whether searches find nothing of a file, nor what it was before. */
+export function isUnfound({ status }: Pick<StoreFile, 'status'>): boolean {
+  return status === 'failed' || status === 'cancelled';
+}
+
+/** A file that waits, in the line of its tenant. */
+export interface WaitingFile {
+  /** Where it stands in the line, from 0. */
+  readonly turn: number;
+  /** The attempt of the last claim of any file of the tenant. */
+  readonly served: number;
+  /** Where it stands among all files. */
+  readonly place: number;
+}
+
+/** Files that wait in the order in which they are claimed: tenants in turn, who was served longest ago first. */
+export function inTurn<T extends WaitingFile>(files: readonly T[]): T[] {
+  return files.toSorted((one, other) => one.turn - other.turn || one.served - other.served || one.place - other.place);
 }
 
 /**
  * Vector stores of tenants, the files in them, and which of these wait to be indexed. Lists are in the order of creation, and then of ids. A
- * store that has expired is still there, until it is deleted. All methods throw StoreUnavailableError.
+ * store that has expired can be read, until it is deleted, and never changes again. All methods throw StoreUnavailableError.
  */
 export abstract class VectorStoreRecords {
-  abstract create(tenant: Tenant, store: VectorStoreRecord): Promise<void>;
+  /** Creates a store, in place of one that was deleted. False, and nothing is created, for a tenant that has `most`. */
+  abstract create(tenant: Tenant, store: VectorStoreRecord, most: number): Promise<boolean>;
 
   /** A store; undefined if there is none. */
   abstract get(tenant: Tenant, storeId: string): Promise<VectorStoreRecord | undefined>;
@@ -95,15 +125,15 @@ export abstract class VectorStoreRecords {
   /** Throws UnknownCursorError. */
   abstract list(tenant: Tenant, page: PageRequest): Promise<Page<VectorStoreRecord>>;
 
-  /** The store as it is now; undefined if there is none. Members that are absent stay. */
+  /** The store as it is now; undefined if there is none that is alive. Members that are absent stay. */
   abstract change(tenant: Tenant, storeId: string, change: VectorStoreChange): Promise<VectorStoreRecord | undefined>;
 
   /** Deletes a store, its files and its batches; what the index has of it is freed by `purge`, if not before. False if there is no such store. */
   abstract delete(tenant: Tenant, storeId: string): Promise<boolean>;
 
   /**
-   * Adds files to a store, all of them or none, with the batch that has them. One that is there already is replaced; its attempts
-   * count on unless it was completed or had failed. False if there is no such store.
+   * Adds files to a store, all of them or none, with the batch that has them. One that is there already is replaced, claims of it end, and
+   * its bytes count until it is settled. False if there is no such store that is alive.
    */
   abstract add(
     tenant: Tenant,
@@ -138,17 +168,23 @@ export abstract class VectorStoreRecords {
   /** A batch of a store; undefined if there is none. */
   abstract batch(tenant: Tenant, storeId: string, batchId: string): Promise<StoreBatch | undefined>;
 
-  /** Cancels those files of a batch that are in progress, and the batch. False if there is no such batch. */
-  abstract cancelBatch(tenant: Tenant, storeId: string, batchId: string): Promise<boolean>;
+  /** Cancels those files of a batch that are in progress, and the batch. Their ids; undefined if there is no such batch. */
+  abstract cancelBatch(tenant: Tenant, storeId: string, batchId: string): Promise<readonly string[] | undefined>;
 
   /**
-   * Claims files in progress, those that were added first, of any tenant: no one else gets them until `until` (Unix ms). Files that others have
-   * claimed until `now` or before are among them.
+   * Claims files in progress, of tenants in turn, and of each those that were added first: no one else gets them until `until` (Unix ms).
+   * Files that others have claimed until `now` or before are among them.
    */
   abstract claim(most: number, now: number, until: number): Promise<readonly ClaimedFile[]>;
 
   /** Claims a file for longer. False if it is not claimed by this attempt any more, or is not in progress. */
   abstract renew(claimed: ClaimedFile, until: number): Promise<boolean>;
+
+  /**
+   * Ends a claim, which does not count as a try; nobody gets the file before `notBefore` (Unix ms). False if it is not claimed by this
+   * attempt any more, or is not in progress.
+   */
+  abstract giveBack(claimed: ClaimedFile, notBefore: number): Promise<boolean>;
 
   /** Writes what has become of a file. False, and nothing is written, if it is not claimed by this attempt any more, or is not in progress. */
   abstract settle(claimed: ClaimedFile, outcome: StoreFileOutcome): Promise<boolean>;
@@ -159,8 +195,8 @@ export abstract class VectorStoreRecords {
   abstract tenants(): Promise<readonly Tenant[]>;
 
   /**
-   * Frees a batch of what nobody can find any more: what the index has of files and stores that were deleted, and the files of stores that have
-   * expired. Whether there may be more.
+   * Frees a batch of what nobody can find any more: what the index has of files that were deleted, cancelled or have failed, and of stores
+   * that were deleted or have expired; the files of the latter; and batches without files. Whether there may be more.
    */
   abstract purge(): Promise<boolean>;
 }

@@ -48,7 +48,7 @@ export class Backoff {
   }
 
   /** What is left of the pause, ms. */
-  private get leftMs(): number {
+  get leftMs(): number {
     const left = this.notBefore - this.clock.now();
     // No pause is longer: the clock was set back.
     return left > this.pauses.longestMs ? 0 : left;

@@ -46,6 +46,15 @@ describe('chunkText', () => {
     expect(chunks.join('')).toBe('😀'.repeat(3000));
   });
 
+  it('makes no chunk with more tokens than it may have, whatever the script', async () => {
+    const texts = ['蜜蜂在蜂巢里跳舞，告诉同伴花在哪里', 'ᚠᛇᚻ᛫ᛒᛦᚦ᛫ᚠᚱᚩᚠᚢᚱ', '👩‍👩‍👧‍👦🏴󠁧󠁢󠁳󠁣󠁴󠁿', 'Zażółć gęślą jaźń', '𒀀𒀁𒀂'];
+    for (const text of texts) {
+      const chunks = await chunkText(text.repeat(200), { size: 100, overlap: 50 });
+      expect(Math.max(...chunks.map(countTokens))).toBeLessThanOrEqual(100);
+      expect(chunks.every((chunk) => chunk.isWellFormed())).toBe(true);
+    }
+  });
+
   it('makes no chunk of white space', async () => {
     expect(await chunkText(' \n\n ', { size: 100, overlap: 0 })).toEqual([]);
   });

@@ -44,9 +44,8 @@ export async function chunkText(text: string, { size, overlap }: Chunking): Prom
     if (isNew && chunk !== '') chunks.push(chunk);
     isNew = false;
   };
-  for (const each of unitsOf(text)) {
-    const unit = { text: each, tokens: countTokens(each) };
-    counted += each.length;
+  for (const unit of unitsOf(text, size)) {
+    counted += unit.text.length;
     if (counted > COUNTED_AT_ONCE) {
       counted = 0;
       await nextLoopTurn();
@@ -58,7 +57,7 @@ export async function chunkText(text: string, { size, overlap }: Chunking): Prom
     }
     units.push(unit);
     tokens += unit.tokens;
-    isNew ||= each.trim() !== '';
+    isNew ||= unit.text.trim() !== '';
   }
   end();
   return chunks;
@@ -74,15 +73,26 @@ function lastOf(units: readonly Unit[], most: number): Unit[] {
   return units.slice(from);
 }
 
-/** The sentences of a text, with what stands between them: joined they are the text. */
-function* unitsOf(text: string): Generator<string> {
+/** The sentences of a text, with what stands between them: joined they are the text. What has more than `most` tokens is cut. */
+function* unitsOf(text: string, most: number): Generator<Unit> {
   for (const line of linesOf(text)) {
-    if (line.length <= LONGEST_UNIT) {
-      yield line;
-      continue;
+    const isShort = line.length <= LONGEST_UNIT;
+    for (const { segment } of isShort ? [{ segment: line }] : SENTENCES.segment(line)) {
+      for (const piece of pieces(segment)) yield* halves(piece, most);
     }
-    for (const { segment } of SENTENCES.segment(line)) yield* pieces(segment);
   }
+}
+
+/** In some scripts, and of emoji, each character is several tokens. */
+function* halves(text: string, most: number): Generator<Unit> {
+  const tokens = countTokens(text);
+  const middle = withoutHalf(text.slice(0, Math.ceil(text.length / 2))).length;
+  if (tokens <= most || middle === 0 || middle === text.length) {
+    yield { text, tokens };
+    return;
+  }
+  yield* halves(text.slice(0, middle), most);
+  yield* halves(text.slice(middle), most);
 }
 
 function* linesOf(text: string): Generator<string> {
@@ -100,11 +110,14 @@ function* pieces(text: string): Generator<string> {
     let { length } = longest;
     if (from + length < text.length) {
       const space = longest.lastIndexOf(' ');
-      if (space > 0) length = space + 1;
-      // No character is cut in two.
-      else if (/[\uD800-\uDBFF]$/.test(longest)) length -= 1;
+      length = space > 0 ? space + 1 : withoutHalf(longest).length;
     }
     yield text.slice(from, from + length);
     from += length;
   }
+}
+
+/** Without the first half of a character at its end: none is cut in two. */
+function withoutHalf(text: string): string {
+  return text.replace(/[\uD800-\uDBFF]$/, '');
 }

@@ -17,7 +17,11 @@ const CHUNKS = [
 ] as const;
 
 describe('a hybrid search', () => {
-  const search = async (query: Partial<HybridQuery>): Promise<readonly (readonly [file: string, score: number])[]> => {
+  type Asked = Partial<HybridQuery> & { readonly texts?: readonly string[] };
+  const search = async ({
+    texts = ['fox'],
+    ...query
+  }: Asked): Promise<readonly (readonly [file: string, score: number])[]> => {
     const { backend } = await openMemory();
     const { vectors } = backend;
     if (vectors === undefined) throw new Error('the backend has no VectorIndex');
@@ -25,18 +29,50 @@ describe('a hybrid search', () => {
       await vectors.append(TENANT, 'store', fileId, [{ position: 0, text, vector: at(degrees) }]);
       await vectors.publish(TENANT, 'store', fileId, { attributes: { letters: fileId.length }, count: 1 });
     }
-    const asked = { storeIds: ['store'], text: 'fox', vector: at(0), limit: 10, ranker: 'auto' as const, ...query };
+    const sought = texts.map((text) => ({ text, vector: at(text === 'copper' ? 90 : 0) }));
+    const asked = { storeIds: ['store'], sought, limit: 10, ranker: 'auto' as const, ...query };
     const hits = await searchHybrid(vectors, TENANT, asked);
     return hits.map(({ fileId, score }) => [fileId, Math.round(score * 1000) / 1000]);
   };
-  const filesOf = async (query: Partial<HybridQuery>): Promise<readonly string[]> =>
-    (await search(query)).map(([file]) => file);
+  const filesOf = async (query: Asked): Promise<readonly string[]> => (await search(query)).map(([file]) => file);
 
   it('prefers what is found by vectors and by words', async () => {
     const hits = await search({});
     expect(hits[0]?.[0]).toBe('both');
     expect(hits.map(([, score]) => score)).toEqual(hits.map(([, score]) => score).sort((one, other) => other - one));
-    expect(await search({ text: 'animal', limit: 1 })).toEqual([['near', 1]]);
+    expect(await search({ texts: ['animal'], limit: 1 })).toEqual([['near', 1]]);
+  });
+
+  it('gives each chunk its best score of several texts', async () => {
+    expect((await search({ texts: ['animal', 'copper'], limit: 2 })).toSorted()).toEqual([
+      ['near', 1],
+      ['neither', 1],
+    ]);
+  });
+
+  it('finds no chunks of a document that is replaced while it searches', async () => {
+    const { backend } = await openMemory();
+    const { vectors } = backend;
+    if (vectors === undefined) throw new Error('the backend has no VectorIndex');
+    const write = async (text: string): Promise<void> => {
+      await vectors.append(TENANT, 'store', 'f', [{ position: 0, text, vector: at(0) }]);
+      await vectors.publish(TENANT, 'store', 'f', { attributes: {}, count: 1 });
+    };
+    await write('old fox');
+    const replaced = Promise.withResolvers<null>();
+    const [nearest, matching] = [vectors.nearest.bind(vectors), vectors.matching.bind(vectors)];
+    vectors.nearest = async (...asked) => {
+      const hits = await nearest(...asked);
+      await write('new fox');
+      replaced.resolve(null);
+      return hits;
+    };
+    vectors.matching = async (...asked) => {
+      await replaced.promise;
+      return matching(...asked);
+    };
+    const query = { storeIds: ['store'], sought: [{ text: 'fox', vector: at(0) }], limit: 10, ranker: 'auto' } as const;
+    expect((await searchHybrid(vectors, TENANT, query)).map(({ text }) => text)).toEqual(['new fox']);
   });
 
   it('goes by cosines alone with the ranker none', async () => {
@@ -55,7 +91,7 @@ describe('a hybrid search', () => {
 
   it('weighs words and vectors as it is told', async () => {
     expect((await filesOf({ weights: { vectors: 1, words: 0 } }))[0]).toBe('near');
-    expect((await filesOf({ text: 'copper', weights: { vectors: 0, words: 1 } }))[0]).toBe('neither');
+    expect((await filesOf({ texts: ['copper'], weights: { vectors: 0, words: 1 } }))[0]).toBe('neither');
   });
 
   it('finds only files that pass the filter', async () => {

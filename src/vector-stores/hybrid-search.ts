@@ -1,4 +1,5 @@
-import type { Tenant } from '../access/index.js';
+import type { Caller, Tenant } from '../access/index.js';
+import type { EmbeddingQuestion, EmbeddingsService } from '../embeddings/index.js';
 import type { ChunkHit, ChunkQuery, VectorIndex } from '../state/index.js';
 import { type AttributeFilter, passes } from './attribute-filter.js';
 
@@ -11,12 +12,17 @@ const LEAST_CANDIDATES = 50;
 
 const EQUAL_WEIGHTS = { vectors: 1, words: 1 };
 
-/** What to look for, and where. */
-export interface HybridQuery {
-  readonly storeIds: readonly string[];
+/** A text to look for. */
+export interface SoughtText {
   readonly text: string;
   /** Of the text, of length 1. */
   readonly vector: Float32Array;
+}
+
+/** What to look for, and where. */
+export interface HybridQuery {
+  readonly storeIds: readonly string[];
+  readonly sought: readonly SoughtText[];
   /** Absent: all files. */
   readonly filter?: AttributeFilter;
   /** Most hits. */
@@ -30,8 +36,8 @@ export interface HybridQuery {
 }
 
 /**
- * Finds chunks by vectors and words, best first. Scores are from 0 to 1: cosines with the ranker `none`, else what the ranks add up to, which
- * is 1 for a chunk that is first by both. Throws StoreUnavailableError.
+ * Finds chunks by vectors and words, best first; of several texts each chunk has its best score. Scores are from 0 to 1: cosines with the
+ * ranker `none`, else what the ranks add up to, which is 1 for a chunk that is first by both. Throws StoreUnavailableError.
  */
 export async function searchHybrid(
   index: VectorIndex,
@@ -42,8 +48,33 @@ export async function searchHybrid(
   const documents = filter === undefined ? undefined : await findDocuments(index, tenant, storeIds, filter);
   if (documents?.length === 0) return [];
   const where = { storeIds, ...(documents === undefined ? {} : { documents }) };
-  const ranked = await (query.ranker === 'none' ? rankByCosine : rankByBoth)(index, tenant, query, where);
-  return ranked.filter(({ score }) => score >= scoreThreshold).slice(0, limit);
+  const rank = query.ranker === 'none' ? rankByCosine : rankByBoth;
+  const ranked = await Promise.all(query.sought.map((sought) => rank(index, tenant, sought, query, where)));
+  return newestOf(bestOf(ranked.flat()))
+    .filter(({ score }) => score >= scoreThreshold)
+    .slice(0, limit);
+}
+
+/** Each chunk once, with its best score, best first. */
+function bestOf(hits: readonly ChunkHit[]): readonly ChunkHit[] {
+  const best = new Map<string, ChunkHit>();
+  for (const hit of hits) {
+    const key = keyOf(hit);
+    if ((best.get(key)?.score ?? -1) < hit.score) best.set(key, hit);
+  }
+  return [...best.values()].sort((one, other) => other.score - one.score);
+}
+
+/** Without chunks of a document that was replaced between the parts of a search. */
+function newestOf(hits: readonly ChunkHit[]): readonly ChunkHit[] {
+  const newest = new Map<string, number>();
+  const nameOf = ({ storeId, fileId }: ChunkHit): string => `${storeId} ${fileId}`;
+  for (const hit of hits) newest.set(nameOf(hit), Math.max(newest.get(nameOf(hit)) ?? 0, hit.document));
+  return hits.filter((hit) => newest.get(nameOf(hit)) === hit.document);
+}
+
+function keyOf({ document, position }: ChunkHit): string {
+  return `${document} ${position}`;
 }
 
 type Where = Omit<ChunkQuery, 'limit'>;
@@ -62,7 +93,8 @@ async function findDocuments(
 async function rankByCosine(
   index: VectorIndex,
   tenant: Tenant,
-  { vector, limit }: HybridQuery,
+  { vector }: SoughtText,
+  { limit }: HybridQuery,
   where: Where,
 ): Promise<readonly ChunkHit[]> {
   const hits = await index.nearest(tenant, vector, { ...where, limit });
@@ -73,7 +105,8 @@ async function rankByCosine(
 async function rankByBoth(
   index: VectorIndex,
   tenant: Tenant,
-  { vector, text, limit, weights = EQUAL_WEIGHTS }: HybridQuery,
+  { vector, text }: SoughtText,
+  { limit, weights = EQUAL_WEIGHTS }: HybridQuery,
   where: Where,
 ): Promise<readonly ChunkHit[]> {
   const query = { ...where, limit: Math.max(LEAST_CANDIDATES, limit * CANDIDATES_PER_HIT) };
@@ -93,17 +126,26 @@ function fuseRanks(lists: readonly (readonly [hits: readonly ChunkHit[], weight:
   const fused = new Map<string, ChunkHit>();
   for (const [hits, weight] of lists) {
     for (const [rank, hit] of hits.entries()) {
-      const key = `${hit.document} ${hit.position}`;
+      const key = keyOf(hit);
       const before = fused.get(key)?.score ?? 0;
-      const share = total === 0 ? 0 : weight / total;
-      fused.set(key, { ...hit, score: before + (share * (RANK_OFFSET + 1)) / (RANK_OFFSET + 1 + rank) });
+      fused.set(key, { ...hit, score: before + ((weight / total) * (RANK_OFFSET + 1)) / (RANK_OFFSET + 1 + rank) });
     }
   }
-  return [...fused.values()].sort((one, other) => other.score - one.score);
+  return [...fused.values()];
 }
 
-/** A vector of length 1: not all models give such. */
-export function toUnit(vector: Float32Array): Float32Array {
+/** Vectors of length 1: not all models give such. Throws as `EmbeddingsService.embed`. */
+export async function embedAsUnits(
+  embeddings: EmbeddingsService,
+  question: EmbeddingQuestion,
+  caller: Caller,
+  signal: AbortSignal,
+): Promise<readonly Float32Array[]> {
+  const { vectors } = await embeddings.embed(question, caller, signal);
+  return vectors.map(toUnit);
+}
+
+function toUnit(vector: Float32Array): Float32Array {
   let sum = 0;
   for (const each of vector) sum += each * each;
   const length = Math.sqrt(sum);

@@ -7,29 +7,46 @@ import {
   Optional,
 } from '@nestjs/common';
 
-import type { Caller, Tenant } from '../access/index.js';
+import { tenantKey } from '../access/index.js';
 import { Environment } from '../config/index.js';
 import { DocumentError, Documents } from '../documents/index.js';
 import { EmbeddingsService } from '../embeddings/index.js';
 import { FilesService, mediaTypeOfName } from '../files/index.js';
 import { OutageLog } from '../logging/index.js';
 import { ApiError } from '../protocol/index.js';
-import { type ClaimedFile, type StoreFileOutcome, type VectorChunk } from '../state/index.js';
+import {
+  type ClaimedFile,
+  IndexFullError,
+  inOneLine,
+  isUnfound,
+  StoreUnavailableError,
+  type StoreFileOutcome,
+  type VectorChunk,
+} from '../state/index.js';
 import { Backoff, Clock, type Timer } from '../time/index.js';
 import { chunkText } from './chunk-text.js';
-import { toUnit } from './hybrid-search.js';
+import { Claim, ClaimLostError } from './claim.js';
+import { embedAsUnits } from './hybrid-search.js';
 import { VectorLibrary } from './vector-library.js';
 import { type IndexRecord, VectorObserver } from './vector-observer.js';
 
 /** Chunks that are embedded and written at a time. */
 const CHUNKS_AT_ONCE = 64;
 
-/** A file is given up after so many claims: processes die of it. */
-const MOST_CLAIMS = 5;
+/** A file is given up after so many tries: processes die of it. */
+const MOST_TRIES = 5;
 
-/** How often one request for vectors is repeated, and the pauses between. */
-const MOST_REPEATS = 8;
-const PAUSES = { firstMs: 500, longestMs: 30_000 };
+/** Files whose vectors were not made for so long fail, ms. */
+const LONGEST_OUTAGE_MS = 86_400_000;
+
+/** Pauses before a tenant's requests for vectors, and calls of the state, are repeated. */
+const PAUSES = { firstMs: 500, longestMs: 120_000 };
+
+/** How often one request for vectors is repeated while the file is held: what was embedded of it would be paid for again. */
+const MOST_REPEATS = 6;
+
+/** How long a file waits when too many documents are read, ms. */
+const DOCUMENTS_PAUSE_MS = 2000;
 
 /** A file cannot be indexed, whoever tries. */
 class UnusableFileError extends Error {
@@ -43,24 +60,37 @@ class UnusableFileError extends Error {
   }
 }
 
-/** The file is claimed by this process no more: it was cancelled, taken out or replaced, or the process stops. */
-class ClaimLostError extends Error {
-  override readonly name = 'ClaimLostError';
+/** A file cannot be indexed now, which is not its fault. */
+class NotNowError extends Error {
+  override readonly name = 'NotNowError';
+
+  constructor(
+    message: string,
+    /** When it may be tried again, ms from now. */
+    readonly pauseMs: number,
+  ) {
+    super(message);
+  }
 }
 
 /**
  * Indexes the files that were added to vector stores, in the background: each is claimed for a time, read, cut, embedded, written, and shown to
- * searches at once. A process that goes on after another has died begins the file anew and writes the same.
+ * searches at once. A process that goes on after another has died begins the file anew and writes the same. A file that cannot be indexed now
+ * is given back, so that others come first.
  */
 @Injectable()
 export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger('VectorStores');
   private readonly outages = new OutageLog(this.logger);
-  private readonly running = new Set<Promise<void>>();
   private readonly stopping = new AbortController();
-  private timer: Timer | null = null;
-  private isLooking = false;
+  private readonly indexing = new Set<Promise<void>>();
+  /** Where vectors are not made at the moment, by tenant and model, and since when (Unix ms). */
+  private readonly waits = new Map<string, { readonly since: number; readonly backoff: Backoff }>();
+  private looking: Promise<void> | null = null;
   private mayFind = false;
+  private timer: Timer | null = null;
+  /** When the first file that was given back may be tried again. */
+  private pause: { readonly endsAt: number; readonly timer: Timer } | null = null;
 
   constructor(
     private readonly library: VectorLibrary,
@@ -85,29 +115,37 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
   async beforeApplicationShutdown(): Promise<void> {
     this.timer?.cancel();
     this.timer = null;
+    this.pause?.timer.cancel();
     this.stopping.abort(new ClaimLostError());
-    await Promise.all(this.running);
+    await this.looking;
+    await Promise.all(this.indexing);
   }
 
   /** There may be files that wait. */
   wake(): void {
     this.mayFind = true;
-    if (this.timer === null || this.isLooking) return;
-    const looking = this.look().finally(() => this.running.delete(looking));
-    this.running.add(looking);
+    if (this.timer === null) return;
+    this.looking ??= this.look().finally(() => {
+      this.looking = null;
+      // It was woken as it ended.
+      if (this.mayFind && this.free > 0) this.wake();
+    });
   }
 
   private get leaseMs(): number {
     return this.environment.BACKGROUND_LEASE * 1000;
   }
 
+  /** How many files this process may begin. */
+  private get free(): number {
+    return this.timer === null ? 0 : this.environment.INDEX_PARALLEL_FILES - this.indexing.size;
+  }
+
   /** Claims files until there are none, or as many as this process indexes at once. */
   private async look(): Promise<void> {
-    this.isLooking = true;
     try {
-      while (this.mayFind && this.timer !== null) {
-        const free = this.environment.INDEX_PARALLEL_FILES - this.indexing.size;
-        if (free <= 0) return;
+      while (this.mayFind && this.free > 0) {
+        const { free } = this;
         this.mayFind = false;
         const now = this.clock.now();
         const claimed = await this.library.records.claim(free, now, now + this.leaseMs);
@@ -116,22 +154,16 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
       }
     } catch (error) {
       // The timer looks again.
-      this.outages.warn('files that wait to be indexed were not found', error instanceof Error ? error.message : '');
-    } finally {
-      this.isLooking = false;
+      this.outages.warn('files that wait to be indexed were not found', inOneLine(error));
     }
   }
-
-  private readonly indexing = new Set<Promise<void>>();
 
   private begin(file: ClaimedFile): void {
     const indexed = this.index(file).finally(() => {
       this.indexing.delete(indexed);
-      this.running.delete(indexed);
       this.wake();
     });
     this.indexing.add(indexed);
-    this.running.add(indexed);
   }
 
   /** Indexes a file and writes what has become of it. Never rejects. */
@@ -144,9 +176,15 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
       await this.settle(file, settled);
       outcome = settled.error === null ? 'completed' : 'failed';
     } catch (error) {
+      claim.end();
       if (error instanceof ClaimLostError || claim.signal.aborted) await this.leave(file);
-      // Another claim follows when this one is over.
-      else this.outages.warn(`${file.fileId} was not indexed`, error instanceof Error ? error.message : String(error));
+      else if (error instanceof NotNowError || error instanceof StoreUnavailableError) {
+        outcome = 'postponed';
+        await this.postpone(file, error);
+      } else {
+        // Another try follows when this claim is over.
+        this.outages.warn(`${file.fileId} was not indexed`, inOneLine(error));
+      }
     } finally {
       claim.end();
       this.observer?.indexed({ outcome, chunks: claim.chunks, durationMs: this.clock.now() - startedAt });
@@ -155,13 +193,15 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
 
   private async outcomeOf(file: ClaimedFile, claim: Claim): Promise<StoreFileOutcome> {
     try {
-      if (file.attempt > MOST_CLAIMS) {
-        throw new UnusableFileError('server_error', `It could not be indexed in ${MOST_CLAIMS} attempts.`);
+      if (file.tries > MOST_TRIES) {
+        throw new UnusableFileError('server_error', `It could not be indexed in ${MOST_TRIES} attempts.`);
       }
       return { status: 'completed', error: null, bytes: await this.write(file, claim) };
     } catch (error) {
-      if (!(error instanceof UnusableFileError)) throw error;
-      const { code, message } = error;
+      const isFull = error instanceof IndexFullError;
+      const fault = isFull ? new UnusableFileError('server_error', 'This server has no room for more chunks.') : error;
+      if (!(fault instanceof UnusableFileError)) throw error;
+      const { code, message } = fault;
       return { status: 'failed', error: { code, message }, bytes: 0 };
     }
   }
@@ -169,17 +209,19 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
   /** Reads, cuts, embeds and writes a file, and shows it to searches. Returns how many bytes its chunks take. */
   private async write(file: ClaimedFile, claim: Claim): Promise<number> {
     const { tenant, storeId, fileId, attributes } = file;
-    const { index } = this.library;
-    const store = await this.library.records.get(tenant, storeId);
+    const { index, records } = this.library;
+    const store = await records.get(tenant, storeId);
     if (store === undefined) throw new ClaimLostError();
+    const model = store.embeddingModel;
+    const wait = this.waits.get(tenantKey(tenant, model))?.backoff.leftMs ?? 0;
+    if (wait > 0) throw new NotNowError(`No vectors are made by '${model}' at the moment.`, wait);
     const texts = await chunkText(await this.read(file, claim.signal), file.chunking);
     if (texts.length === 0) throw new UnusableFileError('invalid_file', 'The file has no text.');
-    const { VECTOR_STORES_MAX_BYTES: most } = this.environment;
-    const room = most - (await this.library.records.used(tenant)).bytes;
     let bytes = 0;
+    await this.requireRoom(file, bytes);
     for (let from = 0; from < texts.length; from += CHUNKS_AT_ONCE) {
       const some = texts.slice(from, from + CHUNKS_AT_ONCE);
-      const vectors = await this.embed(some, store.embeddingModel, tenant, claim.signal);
+      const vectors = await this.embed(some, model, file, claim);
       await claim.confirm();
       const chunks = some.map((text, at): VectorChunk => ({
         position: from + at,
@@ -187,15 +229,24 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
         vector: vectors[at] ?? new Float32Array(),
       }));
       bytes += chunks.reduce((sum, { text, vector }) => sum + Buffer.byteLength(text) + vector.byteLength, 0);
-      if (bytes > room) {
-        throw new UnusableFileError('server_error', `Your vector stores have reached the limit of ${most} bytes.`);
-      }
+      // Files that are indexed beside it take room as well.
+      await this.requireRoom(file, bytes);
       await index.append(tenant, storeId, fileId, chunks);
       claim.chunks += chunks.length;
     }
     await claim.confirm();
-    await index.publish(tenant, storeId, fileId, { attributes, count: texts.length });
+    // Else someone has forgotten it meanwhile.
+    if (!(await index.publish(tenant, storeId, fileId, { attributes, count: texts.length })))
+      throw new ClaimLostError();
     return bytes;
+  }
+
+  /** Throws UnusableFileError if the tenant has no room for so many bytes in place of those that the file has. */
+  private async requireRoom({ tenant, bytes: before }: ClaimedFile, bytes: number): Promise<void> {
+    const { VECTOR_STORES_MAX_BYTES: most } = this.environment;
+    const used = await this.library.records.used(tenant);
+    if (used.bytes - before + bytes <= most) return;
+    throw new UnusableFileError('server_error', `Your vector stores have reached the limit of ${most} bytes.`);
   }
 
   private async read({ tenant, fileId }: ClaimedFile, signal: AbortSignal): Promise<string> {
@@ -212,6 +263,7 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
       if (!isCut) return pages.map(({ text }) => text).join('\n\n');
     } catch (error) {
       if (!(error instanceof DocumentError)) throw error;
+      if (error.fault === 'too_many') throw new NotNowError(error.message, DOCUMENTS_PAUSE_MS);
       const code =
         error.fault === 'unsupported' || error.fault === 'not_installed' ? 'unsupported_file' : 'invalid_file';
       throw new UnusableFileError(code, error.message);
@@ -220,27 +272,32 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
     throw new UnusableFileError('invalid_file', `The file has more than ${pages} pages or ${characters} characters.`);
   }
 
-  /** Vectors of length 1. What may be over soon is waited for. */
+  /** Vectors of length 1. What may be over soon is waited for, by a file that would lose what was made for it. */
   private async embed(
     inputs: readonly string[],
     model: string,
-    tenant: Tenant,
-    signal: AbortSignal,
+    { tenant, keyId }: ClaimedFile,
+    { signal, chunks }: Claim,
   ): Promise<readonly Float32Array[]> {
-    const caller: Caller = { tenant, requestId: 'vector stores' };
-    const backoff = new Backoff(this.clock, PAUSES);
+    const caller = { tenant, requestId: 'vector stores', ...(keyId === null ? {} : { keyId }) };
+    const key = tenantKey(tenant, model);
     for (let repeats = 0; ; repeats += 1) {
       try {
-        const { vectors } = await this.embeddings.embed({ model, inputs }, caller, signal);
-        return vectors.map(toUnit);
+        const vectors = await embedAsUnits(this.embeddings, { model, inputs }, caller, signal);
+        this.waits.delete(key);
+        return vectors;
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof ApiError)) throw error;
-        const mayPass = error.status === 429 || error.status >= 500;
-        if (!mayPass || repeats === MOST_REPEATS) {
-          throw new UnusableFileError('server_error', `No vectors were made by '${model}': ${error.message}`);
-        }
-        await this.clock.sleep(backoff.failed(), signal);
+        const message = `No vectors were made by '${model}': ${error.message}`;
+        const now = this.clock.now();
+        const wait = this.waits.get(key) ?? { since: now, backoff: new Backoff(this.clock, PAUSES) };
+        const mayPass = (error.status === 429 || error.status >= 500) && now - wait.since < LONGEST_OUTAGE_MS;
+        if (!mayPass) throw new UnusableFileError('server_error', message);
+        this.waits.set(key, wait);
+        const pauseMs = wait.backoff.failed();
+        if (chunks === 0 || repeats === MOST_REPEATS) throw new NotNowError(message, pauseMs);
+        await this.clock.sleep(pauseMs, signal);
         signal.throwIfAborted();
       }
     }
@@ -258,57 +315,47 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
     if (now !== undefined) await index.describe(tenant, storeId, fileId, now.attributes);
   }
 
-  /** Takes back what was written of a file that nobody wants any more; for others it is left to them, at once. */
+  /** Gives a file back that cannot be indexed now, once the state takes it. */
+  private async postpone(file: ClaimedFile, cause: NotNowError | StoreUnavailableError): Promise<void> {
+    this.outages.warn(`${file.fileId} is indexed later`, cause.message);
+    const pauseMs = cause instanceof NotNowError ? cause.pauseMs : 0;
+    const backoff = new Backoff(this.clock, PAUSES);
+    for (;;) {
+      try {
+        await this.library.records.giveBack(file, this.clock.now() + pauseMs);
+        this.wakeIn(pauseMs);
+        return;
+      } catch (error) {
+        this.outages.warn(`${file.fileId} was not given back`, inOneLine(error));
+        if (this.stopping.signal.aborted) return;
+        await this.clock.sleep(backoff.failed(), this.stopping.signal);
+      }
+    }
+  }
+
+  private wakeIn(pauseMs: number): void {
+    const endsAt = this.clock.now() + pauseMs;
+    // The regular look finds those whose pause is longer than the first one.
+    if (this.timer === null || (this.pause !== null && this.pause.endsAt <= endsAt)) return;
+    this.pause?.timer.cancel();
+    const timer = this.clock.schedule(pauseMs, () => {
+      this.pause = null;
+      this.wake();
+    });
+    this.pause = { endsAt, timer };
+  }
+
+  /** Takes back what was written of a file that nobody wants any more; another one is left to others, at once. */
   private async leave(file: ClaimedFile): Promise<void> {
     const { tenant, storeId, fileId } = file;
     const { records, index } = this.library;
     try {
-      if (await records.renew(file, this.clock.now())) return;
+      if (await records.giveBack(file, this.clock.now())) return;
       const now = await records.file(tenant, storeId, fileId);
-      if (now === undefined || now.status === 'cancelled') await index.remove(tenant, storeId, fileId);
+      if (now === undefined || isUnfound(now)) await index.remove(tenant, storeId, fileId);
     } catch (error) {
       // What is left of it is purged later.
-      this.outages.warn(`${fileId} was not left`, error instanceof Error ? error.message : String(error));
+      this.outages.warn(`${fileId} was not left`, inOneLine(error));
     }
-  }
-}
-
-/** A claim that is renewed while its file is indexed. */
-class Claim {
-  /** Chunks that were written. */
-  chunks = 0;
-  private readonly lost = new AbortController();
-  private readonly timer: Timer;
-
-  constructor(
-    private readonly file: ClaimedFile,
-    private readonly library: VectorLibrary,
-    private readonly clock: Clock,
-    private readonly leaseMs: number,
-    private readonly stopping: AbortSignal,
-  ) {
-    this.timer = clock.schedule(leaseMs / 3, () => {
-      this.timer.refresh();
-      // An outage is found by who writes next.
-      this.confirm().catch(() => undefined);
-    });
-  }
-
-  /** Aborts when the claim is lost, or the process stops. */
-  get signal(): AbortSignal {
-    return AbortSignal.any([this.lost.signal, this.stopping]);
-  }
-
-  /** Renews the claim. Throws ClaimLostError, and StoreUnavailableError. */
-  async confirm(): Promise<void> {
-    this.stopping.throwIfAborted();
-    if (await this.library.records.renew(this.file, this.clock.now() + this.leaseMs)) return;
-    const error = new ClaimLostError();
-    this.lost.abort(error);
-    throw error;
-  }
-
-  end(): void {
-    this.timer.cancel();
   }
 }

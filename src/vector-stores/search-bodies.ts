@@ -8,7 +8,7 @@ import {
   Satisfies,
   schemaOf,
   stringOr,
-  tooManyElements,
+  Violation,
   wrongType,
 } from '../validation/index.js';
 import { type AttributeFilter, attributeFilter } from './attribute-filter.js';
@@ -36,6 +36,22 @@ export class HybridWeights {
   readonly text_weight!: number;
 }
 
+const wordsOfZero = (path: string): string =>
+  `Invalid '${path}': both weights are 0. Expected 'embedding_weight', 'text_weight' or both to be greater than 0.`;
+
+const anyWeights = nested(HybridWeights);
+
+/** One of them has to count. */
+const weights = described(
+  (value, options) => {
+    const violation = anyWeights(value, options);
+    if (violation !== null) return violation;
+    const { embedding_weight: vectors, text_weight: words } = value as HybridWeights;
+    return vectors + words > 0 ? null : new Violation('invalid_value', wordsOfZero);
+  },
+  (definitions) => schemaOf(anyWeights, definitions),
+);
+
 /** How results are ranked. */
 @Closed()
 export class RankingOptions {
@@ -51,7 +67,7 @@ export class RankingOptions {
   readonly score_threshold?: number | null;
 
   @IsOptional()
-  @Satisfies(nested(HybridWeights))
+  @Satisfies(weights)
   readonly hybrid_search?: HybridWeights | null;
 }
 
@@ -59,17 +75,9 @@ const text = described((value) => (typeof value === 'string' ? null : wrongType(
   type: 'string',
 });
 
-const texts = listOf(text, 'an array of strings');
-
 const queries = stringOr({
   kind: 'array',
-  check: described(
-    (value, options) =>
-      Array.isArray(value) && value.length > MOST_QUERIES
-        ? tooManyElements(MOST_QUERIES, value.length)
-        : texts(value, options),
-    (definitions) => ({ ...schemaOf(texts, definitions), maxItems: MOST_QUERIES }),
-  ),
+  check: listOf(text, 'an array of strings', { least: 1, most: MOST_QUERIES }),
   expected: 'one of a string or an array of strings',
 });
 

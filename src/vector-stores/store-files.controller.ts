@@ -50,7 +50,7 @@ export class StoreFilesController {
       examples: {},
     },
     answer: 'VectorStoreFile',
-    errors: ['files_not_configured', 'vector_store_expired'],
+    errors: ['files_not_configured', 'model_not_allowed', 'vector_store_expired'],
     missing: ['Vector store', 'File'],
   }))
   @Post('files')
@@ -58,10 +58,10 @@ export class StoreFilesController {
   async addFile(
     @Param('id') id: string,
     @Body() body: unknown,
-    @CurrentCaller() { tenant }: Caller,
+    @CurrentCaller() caller: Caller,
   ): Promise<VectorStoreFile> {
     const request = validateAddFile(body, this.unknownFields.options());
-    return toFileObject(await this.stores.add(tenant, id, toAdded(request, '')));
+    return toFileObject(await this.stores.add(caller, id, toAdded(request, '')));
   }
 
   @Describe(() => ({
@@ -119,7 +119,11 @@ export class StoreFilesController {
     @CurrentCaller() { tenant }: Caller,
   ): Promise<VectorStoreFile> {
     const { attributes } = validateUpdateFile(body, this.unknownFields.options());
-    return toFileObject(await this.stores.describe(tenant, id, fileId, attributes ?? {}));
+    const file =
+      attributes === undefined
+        ? this.stores.file(tenant, id, fileId)
+        : this.stores.describe(tenant, id, fileId, attributes ?? {});
+    return toFileObject(await file);
   }
 
   @Describe(() => ({
@@ -165,7 +169,7 @@ export class StoreFilesController {
     summary: 'Adds files to a vector store together.',
     body: { of: AddBatchBody, examples: {} },
     answer: 'VectorStoreFileBatch',
-    errors: ['files_not_configured', 'vector_store_expired'],
+    errors: ['files_not_configured', 'model_not_allowed', 'vector_store_expired'],
     missing: ['Vector store', 'File'],
   }))
   @Post('file_batches')
@@ -173,10 +177,10 @@ export class StoreFilesController {
   async addBatch(
     @Param('id') id: string,
     @Body() body: unknown,
-    @CurrentCaller() { tenant }: Caller,
+    @CurrentCaller() caller: Caller,
   ): Promise<VectorStoreFileBatch> {
     const request = validateAddBatch(body, this.unknownFields.options());
-    return toBatchObject(await this.stores.addBatch(tenant, id, filesOf(request)));
+    return toBatchObject(await this.stores.addBatch(caller, id, filesOf(request)));
   }
 
   @Describe(() => ({
@@ -257,7 +261,13 @@ function filesOf({
     const message = "Give either 'file_ids', with the same attributes for all, or 'files', each with its own.";
     throw ApiError.of('mutually_exclusive_parameters', message, { param: 'files' });
   }
-  if (files != null) return files.map((file, index) => toAdded(file, `files[${index}].`));
+  if (files != null) {
+    const [common] =
+      Object.entries({ attributes, chunking_strategy: strategy }).find(([, value]) => value != null) ?? [];
+    if (common === undefined) return files.map((file, index) => toAdded(file, `files[${index}].`));
+    const message = `Give '${common}' in each of 'files', or give 'file_ids' in their place.`;
+    throw ApiError.of('mutually_exclusive_parameters', message, { param: common });
+  }
   if (ids == null) {
     const message = "Missing required parameter: 'file_ids', or 'files'.";
     throw ApiError.of('missing_required_parameter', message, { param: 'file_ids' });

@@ -1,6 +1,6 @@
 /** A file that was indexed, or could not be. */
 export interface IndexRecord {
-  readonly outcome: 'completed' | 'failed' | 'dropped';
+  readonly outcome: 'completed' | 'failed' | 'dropped' | 'postponed';
   readonly chunks: number;
   readonly durationMs: number;
 }
@@ -13,7 +13,10 @@ export interface VectorSearchRecord {
 
 /** Is told of what vector stores do; for metrics. */
 export abstract class VectorObserver {
-  /** `dropped`: it was cancelled or taken out meanwhile, or is left to another process. */
+  /**
+   * `dropped`: it was cancelled or taken out meanwhile, or is left to another process; `postponed`: it could not be indexed at the moment,
+   * and is tried again.
+   */
   abstract indexed(record: IndexRecord): void;
 
   abstract searched(record: VectorSearchRecord): void;

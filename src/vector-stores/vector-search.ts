@@ -6,10 +6,17 @@ import { EmbeddingsService } from '../embeddings/index.js';
 import { FilesService } from '../files/index.js';
 import { ApiError, withOutputText } from '../protocol/index.js';
 import { ActiveTurn, ResponsesService } from '../responses/index.js';
-import type { Attributes, ChunkHit, FileRecord, StoreFile } from '../state/index.js';
+import {
+  type Attributes,
+  type ChunkHit,
+  type FileRecord,
+  isUnfound,
+  type StoreFile,
+  type VectorStoreRecord,
+} from '../state/index.js';
 import { Clock } from '../time/index.js';
 import type { AttributeFilter } from './attribute-filter.js';
-import { searchHybrid, toUnit } from './hybrid-search.js';
+import { embedAsUnits, searchHybrid } from './hybrid-search.js';
 import { VectorLibrary } from './vector-library.js';
 import { VectorObserver, type VectorSearchRecord } from './vector-observer.js';
 import { VectorStoresService } from './vector-stores.service.js';
@@ -46,6 +53,13 @@ export abstract class Reranker {
   abstract rank(question: string, texts: readonly string[], options: RerankOptions): Promise<readonly number[]>;
 }
 
+/** For whom, and until when, is searched. */
+export interface SearchOptions {
+  /** Whose model limits and quotas hold. */
+  readonly caller: Caller;
+  readonly signal: AbortSignal;
+}
+
 /** For whom, and until when, texts are ranked. */
 export interface RerankOptions {
   readonly tenant: Tenant;
@@ -80,12 +94,10 @@ export class VectorSearch {
 
   /**
    * The chunks that fit best, best first; of several queries each chunk has its best score. Throws ApiError: 404 for a store that is not
-   * found, 400 `vector_store_expired`, and what the embedding model reports. Rejects with the reason of the signal.
+   * found, 400 `vector_store_expired`, 403 for an embedding model that the caller may not use, and what that model reports. Rejects with the
+   * reason of the signal.
    */
-  async search(
-    question: VectorQuestion,
-    options: { readonly tenant: Tenant; readonly signal: AbortSignal },
-  ): Promise<readonly FoundChunk[]> {
+  async search(question: VectorQuestion, options: SearchOptions): Promise<readonly FoundChunk[]> {
     const startedAt = this.clock.now();
     let outcome: VectorSearchRecord['outcome'] = 'failed';
     try {
@@ -124,44 +136,34 @@ export class VectorSearch {
     );
   }
 
-  private async find(
-    question: VectorQuestion,
-    { tenant, signal }: { readonly tenant: Tenant; readonly signal: AbortSignal },
-  ): Promise<readonly FoundChunk[]> {
+  private async find(question: VectorQuestion, { caller, signal }: SearchOptions): Promise<readonly FoundChunk[]> {
+    const { tenant } = caller;
     const { storeIds, queries, limit, scoreThreshold } = question;
     const stores = await Promise.all([...new Set(storeIds)].map((id) => this.stores.findAlive(tenant, id)));
-    const candidates = this.reranker === null ? limit : limit * CANDIDATES_PER_RESULT;
-    const best = new Map<string, ChunkHit>();
     // Vectors of different models do not compare.
-    for (const [model, ids] of Map.groupBy(stores, (store) => store.embeddingModel)) {
-      const caller: Caller = { tenant, requestId: 'vector stores' };
-      const { vectors } = await this.embeddings.embed({ model, inputs: queries }, caller, signal);
-      for (const [index, vector] of vectors.entries()) {
-        const found = await searchHybrid(this.library.index, tenant, {
-          ...question,
-          storeIds: ids.map(({ id }) => id),
-          text: queries[index] ?? '',
-          vector: toUnit(vector),
-          limit: candidates,
-          scoreThreshold: this.reranker === null ? scoreThreshold : 0,
-        });
-        for (const hit of found) {
-          const key = `${hit.document} ${hit.position}`;
-          if ((best.get(key)?.score ?? -1) < hit.score) best.set(key, hit);
-        }
-      }
-    }
+    const byModel = Map.groupBy(stores, ({ embeddingModel }) => embeddingModel);
+    const searches = [...byModel].map(async ([model, ofModel]) => {
+      const vectors = await embedAsUnits(this.embeddings, { model, inputs: queries }, caller, signal);
+      return searchHybrid(this.library.index, tenant, {
+        ...question,
+        storeIds: ofModel.map(({ id }) => id),
+        sought: vectors.map((vector, index) => ({ text: queries[index] ?? '', vector })),
+        limit: this.reranker === null ? limit : limit * CANDIDATES_PER_RESULT,
+        scoreThreshold: this.reranker === null ? scoreThreshold : 0,
+      });
+    });
+    const found = (await Promise.all(searches)).flat();
     await this.noteUse(tenant, stores);
-    const hits = await this.rerank(question, [...best.values()], { tenant, signal });
-    return this.describe(tenant, hits.sort((one, other) => other.score - one.score).slice(0, limit));
+    const hits = await this.rerank(question, found, { tenant, signal });
+    return this.describe(tenant, hits.toSorted((one, other) => other.score - one.score).slice(0, limit));
   }
 
   private async rerank(
     { queries, scoreThreshold }: VectorQuestion,
     hits: readonly ChunkHit[],
     options: RerankOptions,
-  ): Promise<ChunkHit[]> {
-    if (this.reranker === null || hits.length === 0) return [...hits];
+  ): Promise<readonly ChunkHit[]> {
+    if (this.reranker === null || hits.length === 0) return hits;
     const scores = await this.reranker.rank(
       queries.join('\n'),
       hits.map(({ text }) => text),
@@ -172,7 +174,7 @@ export class VectorSearch {
       .filter(({ score }) => score >= scoreThreshold);
   }
 
-  /** Hits with what is known of their files; those of files that are gone are left out. */
+  /** Hits with what is known of their files; those of files that are gone, or that nothing is to be found of, are left out. */
   private async describe(tenant: Tenant, hits: readonly ChunkHit[]): Promise<readonly FoundChunk[]> {
     const records = new Map<string, Promise<FileRecord | undefined>>();
     const entries = new Map<string, Promise<StoreFile | undefined>>();
@@ -185,17 +187,14 @@ export class VectorSearch {
       hits.map(async ({ storeId, fileId, text, score }): Promise<FoundChunk | undefined> => {
         const record = await records.get(fileId);
         const entry = await entries.get(`${storeId} ${fileId}`);
-        if (record === undefined || entry === undefined) return undefined;
+        if (record === undefined || entry === undefined || isUnfound(entry)) return undefined;
         return { storeId, fileId, filename: record.filename, attributes: entry.attributes, text, score };
       }),
     );
     return found.filter((each) => each !== undefined);
   }
 
-  private async noteUse(
-    tenant: Tenant,
-    stores: readonly { readonly id: string; readonly lastActiveAt: number }[],
-  ): Promise<void> {
+  private async noteUse(tenant: Tenant, stores: readonly VectorStoreRecord[]): Promise<void> {
     const now = this.clock.nowInSeconds();
     const stale = stores.filter(({ lastActiveAt }) => now - lastActiveAt >= USED_SECONDS);
     await Promise.all(stale.map(({ id }) => this.library.records.change(tenant, id, { lastActiveAt: now })));

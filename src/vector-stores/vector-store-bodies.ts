@@ -30,9 +30,7 @@ import {
   type Query,
   requireObject,
   Satisfies,
-  schemaOf,
   tooLong,
-  tooManyElements,
   tooManyProperties,
   unionBy,
   type Violation,
@@ -195,21 +193,13 @@ export class AddFileBody {
 /** The body of `POST /vector_stores/{id}/files/{file}`. */
 @Closed()
 export class UpdateFileBody {
-  /** In place of those that it has. */
+  /** In place of those that it has, which stay where this is absent. */
   @IsOptional()
   @Satisfies(attributes)
-  readonly attributes!: Attributes | null;
+  readonly attributes?: Attributes | null;
 }
 
-const anyFiles = listOf(nested(AddFileBody), 'an array of files');
-
-const files: Check = described(
-  (value, options) =>
-    Array.isArray(value) && value.length > MOST_FILES
-      ? tooManyElements(MOST_FILES, value.length)
-      : anyFiles(value, options),
-  (definitions) => ({ ...schemaOf(anyFiles, definitions), maxItems: MOST_FILES }),
-);
+const files = listOf(nested(AddFileBody), 'an array of files', { least: 1, most: MOST_FILES });
 
 /** The body of `POST /vector_stores/{id}/file_batches`: either `file_ids`, with the same for all of them, or `files`. */
 @Closed()

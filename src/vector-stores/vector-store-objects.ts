@@ -2,7 +2,7 @@ import type { VectorStoreFileBatch } from 'openai/resources/vector-stores/file-b
 import type { VectorStoreFile } from 'openai/resources/vector-stores/files';
 import type { VectorStore } from 'openai/resources/vector-stores/vector-stores';
 
-import { expiryOf, type StoreFile, type StoreFileCounts } from '../state/index.js';
+import { expiryOf, isExpired, type StoreFile, type StoreFileCounts } from '../state/index.js';
 import type { CountedBatch, CountedStore } from './vector-stores.service.js';
 
 /** Something was deleted. */
@@ -33,9 +33,9 @@ export function toStoreObject({ store, counts }: CountedStore, now: number): Vec
     ...{ description: store.description ?? '' },
     usage_bytes: counts.bytes,
     file_counts: toCounts(counts),
-    status: expiry <= now ? 'expired' : counts.in_progress > 0 ? 'in_progress' : 'completed',
+    status: isExpired(store, now) ? 'expired' : counts.in_progress > 0 ? 'in_progress' : 'completed',
     ...(days === null ? {} : { expires_after: { anchor: 'last_active_at', days } }),
-    expires_at: days === null ? null : expiry / 1000,
+    expires_at: expiry === null ? null : expiry / 1000,
     last_active_at: store.lastActiveAt,
     metadata: { ...store.metadata },
   };

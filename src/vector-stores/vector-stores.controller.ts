@@ -5,7 +5,7 @@ import type { VectorStore, VectorStoreSearchResponse } from 'openai/resources/ve
 import { ApiKeyGuard, type Caller, CurrentCaller, RequireScope, requireScope } from '../access/index.js';
 import { Describe } from '../api-description/index.js';
 import { apiPaths, PageParameters, readPageQuery, signalOf, UnknownFields } from '../http/index.js';
-import { ApiError, type ListObject, toListObject } from '../protocol/index.js';
+import { type ListObject, toListObject } from '../protocol/index.js';
 import { Clock } from '../time/index.js';
 import type { Query as ListQuery } from '../validation/index.js';
 import { SearchBody, toSearchOptions, validateSearch } from './search-bodies.js';
@@ -46,12 +46,17 @@ export class VectorStoresController {
       },
     },
     answer: 'VectorStore',
-    errors: ['files_not_configured', 'vector_store_quota_exceeded', 'vector_stores_not_configured'],
+    errors: [
+      'files_not_configured',
+      'model_not_allowed',
+      'vector_store_quota_exceeded',
+      'vector_stores_not_configured',
+    ],
     missing: ['File'],
   }))
   @Post()
   @HttpCode(200)
-  async create(@Body() body: unknown, @CurrentCaller() { tenant }: Caller): Promise<VectorStore> {
+  async create(@Body() body: unknown, @CurrentCaller() caller: Caller): Promise<VectorStore> {
     const request = validateCreateStore(body, this.unknownFields.options());
     const { name, description, metadata, expires_after: expiry, file_ids: ids } = request;
     const chunking = toChunking(request.chunking_strategy, 'chunking_strategy');
@@ -60,7 +65,7 @@ export class VectorStoresController {
       expiresAfterDays: expiry?.days ?? null,
     };
     const files = (ids ?? []).map((fileId) => ({ fileId, attributes: {}, chunking }));
-    return this.toObject(await this.stores.create(tenant, store, files));
+    return this.toObject(await this.stores.create(caller, store, files));
   }
 
   @Describe(() => ({
@@ -147,7 +152,7 @@ export class VectorStoresController {
       },
     },
     answer: 'VectorStoreSearch',
-    errors: ['files_not_configured', 'vector_store_expired', 'vector_stores_not_configured'],
+    errors: ['files_not_configured', 'model_not_allowed', 'vector_store_expired', 'vector_stores_not_configured'],
     missing: ['Vector store'],
   }))
   @Post(':id/search')
@@ -163,15 +168,12 @@ export class VectorStoresController {
     const { query, rewrite_query: isRewritten } = request;
     const signal = signalOf(reply);
     const given = typeof query === 'string' ? [query] : query;
-    if (given.length === 0) {
-      throw ApiError.of('empty_array', "Invalid 'query': empty array. Expected at least one text.", { param: 'query' });
-    }
     // That is a turn.
     if (isRewritten === true) requireScope(caller, 'responses:write');
     const queries = isRewritten === true ? await this.searches.rewrite(given, caller, signal) : given;
     const found = await this.searches.search(
       { ...toSearchOptions(request), storeIds: [id], queries },
-      { tenant: caller.tenant, signal },
+      { caller, signal },
     );
     const data = found.map(({ fileId, filename, score, attributes, text }) => ({
       ...{ file_id: fileId, filename, score, attributes },

@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 
-import type { Tenant } from '../access/index.js';
+import type { Caller, Tenant } from '../access/index.js';
 import { Environment } from '../config/index.js';
 import { FilesService } from '../files/index.js';
 import { ApiError, IdGenerator } from '../protocol/index.js';
-import { ProviderRegistry } from '../providers/index.js';
+import { ProviderRegistry, requireModel } from '../providers/index.js';
 import {
   type Attributes,
-  expiryOf,
+  isExpired,
   type Page,
   type PageRequest,
   Retention,
@@ -63,14 +63,19 @@ export class VectorStoresService {
   ) {
     if (!library.isAvailable) return;
     retention.add(() => this.library.records.purge());
+    retention.add(() => this.library.index.purge());
     files.onDeleted((tenant, fileId) => this.forget(tenant, fileId));
   }
 
-  /** Creates a store with files. Throws ApiError 400 `vector_stores_not_configured` and `vector_store_quota_exceeded`, and 404 for a file that is not found. */
-  async create(tenant: Tenant, given: NewStore, files: readonly FileToAdd[]): Promise<CountedStore> {
-    const { records } = this.library;
-    this.requireModel();
-    await this.requireRoom(tenant);
+  /**
+   * Creates a store with files. Throws ApiError 400 `vector_stores_not_configured` and `vector_store_quota_exceeded`, 403 for a caller who may
+   * not use the embedding model, and 404 for a file that is not found.
+   */
+  async create(caller: Caller, given: NewStore, files: readonly FileToAdd[]): Promise<CountedStore> {
+    const { tenant } = caller;
+    const { EMBEDDING_MODEL, VECTOR_STORES_MAX_COUNT: most } = this.environment;
+    this.requireEmbedder(EMBEDDING_MODEL);
+    requireModel(caller, EMBEDDING_MODEL);
     await this.requireFiles(tenant, files);
     const now = this.clock.nowInSeconds();
     const store: VectorStoreRecord = {
@@ -78,10 +83,13 @@ export class VectorStoresService {
       id: this.ids.next('vs'),
       createdAt: now,
       lastActiveAt: now,
-      embeddingModel: this.environment.EMBEDDING_MODEL,
+      embeddingModel: EMBEDDING_MODEL,
     };
-    await records.create(tenant, store);
-    if (files.length > 0) await this.put(tenant, store, files, null);
+    if (!(await this.library.records.create(tenant, store, most))) {
+      const message = `You have reached the limit of ${most} vector stores. Delete some, and retry your request.`;
+      throw ApiError.of('vector_store_quota_exceeded', message);
+    }
+    if (files.length > 0) await this.put(caller, store, files, null);
     return this.counted(tenant, store);
   }
 
@@ -101,8 +109,7 @@ export class VectorStoresService {
     await this.findAlive(tenant, storeId);
     const used = { ...change, lastActiveAt: this.clock.nowInSeconds() };
     const store = await this.library.records.change(tenant, storeId, used);
-    if (store === undefined) throw missingStore(storeId);
-    return this.counted(tenant, store);
+    return this.counted(tenant, store ?? (await this.findAlive(tenant, storeId)));
   }
 
   /** Deletes a store; its files stay files. Throws ApiError 404, also the second time. */
@@ -112,22 +119,26 @@ export class VectorStoresService {
     await index.drop(tenant, storeId);
   }
 
-  /** Adds a file, which is indexed in the background; one that is there already is indexed again. Throws ApiError 404, and 400 `vector_store_expired`. */
-  async add(tenant: Tenant, storeId: string, file: FileToAdd): Promise<StoreFile> {
+  /**
+   * Adds a file, which is indexed in the background; one that is there already is indexed again. Throws ApiError 404, 400
+   * `vector_store_expired`, and 403 for a caller who may not use the embedding model.
+   */
+  async add(caller: Caller, storeId: string, file: FileToAdd): Promise<StoreFile> {
+    const { tenant } = caller;
     const store = await this.findAlive(tenant, storeId);
     await this.requireFiles(tenant, [file]);
-    const [added] = await this.put(tenant, store, [file], null);
-    if (added === undefined) throw missingStore(storeId);
-    return added;
+    await this.put(caller, store, [file], null);
+    return this.file(tenant, storeId, file.fileId);
   }
 
   /** Adds files together. Throws as `add` does; nothing is added then. */
-  async addBatch(tenant: Tenant, storeId: string, files: readonly FileToAdd[]): Promise<CountedBatch> {
+  async addBatch(caller: Caller, storeId: string, files: readonly FileToAdd[]): Promise<CountedBatch> {
+    const { tenant } = caller;
     const store = await this.findAlive(tenant, storeId);
     await this.requireFiles(tenant, files);
     const createdAt = this.clock.nowInSeconds();
     const batch = { id: this.ids.next('vsfb'), storeId, createdAt, isCancelled: false };
-    await this.put(tenant, store, files, batch);
+    await this.put(caller, store, files, batch);
     return this.batch(tenant, storeId, batch.id);
   }
 
@@ -174,16 +185,19 @@ export class VectorStoresService {
     return { batch, counts: await records.count(tenant, storeId, batchId) };
   }
 
-  /** Cancels what is not indexed yet. Throws ApiError 404. */
+  /** Cancels what is not indexed yet; nothing of it is found, nor what it was before. Throws ApiError 404. */
   async cancelBatch(tenant: Tenant, storeId: string, batchId: string): Promise<CountedBatch> {
-    await this.library.records.cancelBatch(tenant, storeId, batchId);
+    const { records, index } = this.library;
+    for (const fileId of (await records.cancelBatch(tenant, storeId, batchId)) ?? []) {
+      await index.remove(tenant, storeId, fileId);
+    }
     return this.batch(tenant, storeId, batchId);
   }
 
   /** A store that can be used. Throws ApiError 404, and 400 `vector_store_expired`. */
   async findAlive(tenant: Tenant, storeId: string): Promise<VectorStoreRecord> {
     const store = await this.find(tenant, storeId);
-    if (expiryOf(store) > this.clock.now()) return store;
+    if (!isExpired(store, this.clock.now())) return store;
     throw ApiError.of('vector_store_expired', `The vector store '${storeId}' has expired.`);
   }
 
@@ -198,31 +212,29 @@ export class VectorStoresService {
   }
 
   private async put(
-    tenant: Tenant,
-    { id: storeId }: VectorStoreRecord,
+    caller: Caller,
+    { id: storeId, embeddingModel }: VectorStoreRecord,
     files: readonly FileToAdd[],
     batch: StoreBatch | null,
-  ): Promise<readonly StoreFile[]> {
+  ): Promise<void> {
+    const { tenant, keyId = null } = caller;
+    requireModel(caller, embeddingModel);
     const { records } = this.library;
     const createdAt = this.clock.nowInSeconds();
-    const batchId = batch?.id ?? null;
     const added = files.map((file): StoreFile => ({
       ...file,
-      storeId,
-      createdAt,
-      batchId,
-      status: 'in_progress',
-      error: null,
-      bytes: 0,
+      ...{ storeId, createdAt, batchId: batch?.id ?? null, keyId },
+      ...{ status: 'in_progress', error: null, bytes: 0 },
     }));
-    if (!(await records.add(tenant, storeId, added, batch))) throw missingStore(storeId);
+    if (!(await records.add(tenant, storeId, added, batch))) {
+      await this.findAlive(tenant, storeId);
+      throw missingStore(storeId);
+    }
     await records.change(tenant, storeId, { lastActiveAt: createdAt });
     this.indexer.wake();
-    return added;
   }
 
-  private requireModel(): void {
-    const { EMBEDDING_MODEL: model } = this.environment;
+  private requireEmbedder(model: string): void {
     try {
       if (this.providers.embedder(model).provider.embed !== undefined) return;
     } catch (error) {
@@ -230,13 +242,6 @@ export class VectorStoresService {
     }
     const message = `No provider of this server makes vectors with '${model}'. Its operator can name a model with EMBEDDING_MODEL.`;
     throw ApiError.of('vector_stores_not_configured', message);
-  }
-
-  private async requireRoom(tenant: Tenant): Promise<void> {
-    const { VECTOR_STORES_MAX_COUNT: most } = this.environment;
-    if ((await this.library.records.used(tenant)).stores < most) return;
-    const message = `You have reached the limit of ${most} vector stores. Delete some, and retry your request.`;
-    throw ApiError.of('vector_store_quota_exceeded', message);
   }
 
   private async requireFiles(tenant: Tenant, files: readonly FileToAdd[]): Promise<void> {

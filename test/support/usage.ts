@@ -14,9 +14,14 @@ export function askForUsage(service: Service, query = '', apiKey = 'test'): Prom
 }
 
 /** The results of all buckets, once they have so many turns: some are counted after their clients have read the end. */
-export async function resultsOf(service: Service, turns: number, query = ''): Promise<readonly UsageResult[]> {
+export async function resultsOf(
+  service: Service,
+  turns: number,
+  query = '',
+  apiKey = 'test',
+): Promise<readonly UsageResult[]> {
   for (;;) {
-    const results = (await usageOf(service, query)).data.flatMap((bucket) => bucket.results);
+    const results = (await usageOf(service, query, apiKey)).data.flatMap((bucket) => bucket.results);
     const counted = results.reduce((sum, result) => sum + result.turns, 0);
     if (counted > turns) throw new Error(`${counted} turns were counted, not ${turns}: ${JSON.stringify(results)}`);
     if (counted === turns) return results;

@@ -7,6 +7,7 @@ import { STATES, startServiceIn } from '../support/states.js';
 const LEAVE = 'Employees have thirty days of leave a year. Leave is requested from the manager.';
 const TRAVEL = 'Trains are booked in second class. Flights need the approval of the board.';
 const POLL = { pollIntervalMs: 5 };
+const NO_WEIGHTS = { embedding_weight: 0, text_weight: 0 };
 
 describe.each(STATES)('vector stores in $state', ({ open }) => {
   const start = () =>
@@ -77,6 +78,10 @@ describe.each(STATES)('vector stores in $state', ({ open }) => {
       const strict = { query: 'leave', ranking_options: { ranker: 'none', score_threshold: 0.99 } } as const;
       expect((await vectorStores.search(store.id, strict)).data).toEqual([]);
       await vectorStores.files.update(leave, { vector_store_id: store.id, attributes: { topic: 'leave' } });
+      // What is absent stays.
+      expect(await vectorStores.files.update(leave, { vector_store_id: store.id } as never)).toMatchObject({
+        attributes: { topic: 'leave' },
+      });
       const other = { type: 'ne', key: 'topic', value: 'travel' } as const;
       const again = await vectorStores.search(store.id, { query: 'leave', filters: other });
       expect(again.data).toMatchObject([{ file_id: leave, attributes: { topic: 'leave' } }]);
@@ -193,7 +198,22 @@ describe.each(STATES)('vector stores in $state', ({ open }) => {
           'chunking_strategy.static.chunk_overlap_tokens',
         ],
         [() => vectorStores.files.create(id, { file_id: file, attributes: { a: null as never } }), 'attributes.a'],
+        [
+          () => vectorStores.search(id, { query: 'x', ranking_options: { hybrid_search: NO_WEIGHTS } } as never),
+          'ranking_options.hybrid_search',
+        ],
         [() => vectorStores.fileBatches.create(id, {}), 'file_ids'],
+        [() => vectorStores.fileBatches.create(id, { files: [] }), 'files'],
+        [() => vectorStores.fileBatches.create(id, { files: Array(501).fill({ file_id: file }) }), 'files'],
+        [
+          () => vectorStores.fileBatches.create(id, { files: [{ file_id: file }], attributes: { year: 2026 } }),
+          'attributes',
+        ],
+        [
+          () =>
+            vectorStores.fileBatches.create(id, { files: [{ file_id: file }], chunking_strategy: { type: 'auto' } }),
+          'chunking_strategy',
+        ],
         [() => vectorStores.fileBatches.create(id, { file_ids: [file], files: [{ file_id: file }] }), 'files'],
         [() => vectorStores.list({ after: 'a', before: 'b' }), 'before'],
         [() => vectorStores.files.list(id, { filter: 'done' as never }), 'filter'],

@@ -74,6 +74,28 @@ describe('the files of a vector store', () => {
     expect(await chunks()).toBeGreaterThan(2);
   });
 
+  it('that are added again and cancelled are not found as they were before either, and take no room', async () => {
+    const { vectorStores } = service.client();
+    const { id } = await vectorStores.create({});
+    const file_id = await upload('Bees dance.');
+    await vectorStores.files.createAndPoll(id, { file_id }, POLL);
+    const { usage_bytes: before } = await vectorStores.retrieve(id);
+    const held = hold();
+    const batch = await vectorStores.fileBatches.create(id, { file_ids: [file_id] });
+    await held.reached;
+    // Until then it is found, and counts.
+    expect(await vectorStores.retrieve(id)).toMatchObject({ usage_bytes: before });
+    expect(await vectorStores.files.retrieve(file_id, { vector_store_id: id })).toMatchObject({ usage_bytes: before });
+    await vectorStores.fileBatches.cancel(batch.id, { vector_store_id: id });
+    expect((await vectorStores.search(id, { query: 'bees' })).data).toEqual([]);
+    held.release();
+    await vectorStores.files.createAndPoll(id, { file_id: await upload('Ants walk.') }, POLL);
+    expect((await vectorStores.search(id, { query: 'bees' })).data).toHaveLength(1);
+    expect((await vectorStores.files.content(file_id, { vector_store_id: id })).data).toEqual([]);
+    const { usage_bytes: after } = await vectorStores.retrieve(id);
+    expect(after).toBeLessThan(before);
+  });
+
   it('have the attributes that they were given while they were indexed', async () => {
     const { vectorStores } = service.client();
     const { id } = await vectorStores.create({});
@@ -105,7 +127,8 @@ describe('the files of a vector store', () => {
     expect(refusals).toEqual([]);
     const metrics = await (await fetch(`${service.origin}/metrics`)).text();
     expect(metrics).toMatch(/antiphon_indexed_files_total\{outcome="failed"\} 1/);
-    expect(metrics).toMatch(/antiphon_indexed_files_total\{outcome="dropped"\} 1/);
+    expect(metrics).toMatch(/antiphon_indexed_files_total\{outcome="dropped"\} 2/);
+    expect(metrics).toMatch(/antiphon_indexed_files_total\{outcome="postponed"\} 2/);
   });
 
   it('are not found any more when they are added again and fail', async () => {

@@ -54,6 +54,31 @@ describe.each(DURABLE)('vector stores in $state', ({ open }) => {
   });
 });
 
+describe('a file of a vector store', () => {
+  it('is indexed in the end, however often the service was restarted before', async () => {
+    const [sqlite] = DURABLE;
+    if (sqlite === undefined) throw new Error('expected a kind of state');
+    await using state = await sqlite.open();
+    let filled: Awaited<ReturnType<typeof fill>> | undefined;
+    for (let restarts = 0; restarts < 6; restarts += 1) {
+      const reached = Promise.withResolvers<null>();
+      const stopped = Promise.withResolvers<null>();
+      const service = await start(state, async () => {
+        reached.resolve(null);
+        await stopped.promise;
+      });
+      filled ??= await fill(service);
+      await reached.promise;
+      const closing = service.close();
+      stopped.resolve(null);
+      await closing;
+    }
+    await using last = await start(state);
+    const { storeId, fileId } = filled ?? { storeId: '', fileId: '' };
+    expect(await last.client().vectorStores.files.poll(storeId, fileId, POLL)).toMatchObject({ status: 'completed' });
+  });
+});
+
 describe('an export', () => {
   it('has vector stores, whose files are indexed anew where it is imported', async () => {
     const [sqlite, postgres] = DURABLE;
@@ -80,5 +105,21 @@ describe('an export', () => {
     expect(await vectorStores.retrieve(storeId)).toMatchObject({ name: 'Rules', metadata: { a: 'b' } });
     expect(await vectorStores.files.poll(storeId, fileId, POLL)).toMatchObject({ attributes: { year: 2026 } });
     expect((await vectorStores.search(storeId, { query: 'bees' })).data).toHaveLength(1);
+  });
+
+  it.each(DURABLE)('can be imported again into $state after what it has was deleted', async ({ open }) => {
+    await using state = await open();
+    await using service = await start(state);
+    const { vectorStores } = service.client();
+    const { storeId, fileId } = await fill(service);
+    await vectorStores.files.poll(storeId, fileId, POLL);
+    const output = new PassThrough();
+    const written = text(output);
+    await exportState(service.app.get(StateBackend), output);
+    output.end();
+    await vectorStores.delete(storeId);
+    const imported = await importState(service.app.get(StateBackend), [await written] as never);
+    expect(imported).toMatchObject({ stores: 1, existing: 1 });
+    expect(await vectorStores.retrieve(storeId)).toMatchObject({ name: 'Rules', file_counts: { total: 1 } });
   });
 });

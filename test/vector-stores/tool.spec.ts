@@ -120,8 +120,58 @@ describe('file_search', () => {
     expect(itemsOf(response, 'file_search_call')).toMatchObject([{ status: 'failed', queries: [] }]);
   });
 
+  it('tells the model of a failure that is nobody’s fault, and goes on with the response', async () => {
+    const { provider } = service;
+    const embed = provider.embed?.bind(provider);
+    provider.embed = async () => {
+      throw new TypeError('vectors are not iterable');
+    };
+    try {
+      provider.reply(...find('leave')).reply(...say('Sorry.'));
+      const { response } = await JSON_TRANSPORT.run(service, body());
+      expect(lastOutput()).toEqual({ error: expect.stringMatching(/^The server had an error .* req_/) });
+      expect(response).toMatchObject({ status: 'completed', output: [{ status: 'failed' }, { type: 'message' }] });
+    } finally {
+      if (embed !== undefined) provider.embed = embed;
+    }
+  });
+
+  it('gives the model attributes without marks, and no more of them than there is room for', async () => {
+    const { vectorStores, files } = service.client();
+    const { id } = await vectorStores.create({});
+    const text = 'Bees dance in the hive to show where the flowers are. '.repeat(600);
+    const file = await files.create({ file: await toFile(Buffer.from(text), 'bees.txt'), purpose: 'assistants' });
+    const attributes = Object.fromEntries(
+      Array.from({ length: 16 }, (_, index) => [`a${index}`, 'x【f9】'.repeat(100)]),
+    );
+    const sizes = { max_chunk_size_tokens: 100, chunk_overlap_tokens: 0 };
+    await vectorStores.files.createAndPoll(
+      id,
+      { file_id: file.id, attributes, chunking_strategy: { type: 'static', static: sizes } },
+      { pollIntervalMs: 5 },
+    );
+    const ask = async (most: number): Promise<Wire> => {
+      service.provider.reply(...find('bees')).reply(...say('x'));
+      await JSON_TRANSPORT.run(service, body({}, { vector_store_ids: [id], max_num_results: most }));
+      return lastOutput();
+    };
+    expect(await ask(1)).toMatchObject({
+      results: [{ attributes: { a0: 'x[f9]'.repeat(100), a15: expect.any(String) } }],
+    });
+    const many = await ask(50);
+    expect(many['results']).toHaveLength(50);
+    expect(JSON.stringify(many)).toContain('"a0":');
+    expect(JSON.stringify(many).length).toBeLessThan(110_000);
+  });
+
   it.each([
     ['too many results', { max_num_results: 51 }, 'tools[0].max_num_results', /51/],
+    [
+      'weights that count nothing',
+      { ranking_options: { hybrid_search: { embedding_weight: 0, text_weight: 0 } } },
+      'tools[0].ranking_options.hybrid_search',
+      /both weights are 0/,
+    ],
     ['an unknown filter', { filters: { type: 'like' } }, 'tools[0].filters.type', /like/],
     ['a store of an upstream beside one of its own', { more: ['vs_abc'] }, 'tools[0].vector_store_ids', /of others/],
   ])(

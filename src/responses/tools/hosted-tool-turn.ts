@@ -1,5 +1,8 @@
+import { Logger } from '@nestjs/common';
+
 import {
   addsTools,
+  ApiError,
   creationTimeOf,
   type IdGenerator,
   type Item,
@@ -7,13 +10,20 @@ import {
   type Tool,
 } from '../../protocol/index.js';
 import type { ModelEvent, Turn } from '../../providers/index.js';
+import { StateError } from '../../state/index.js';
 import type { Clock } from '../../time/index.js';
+import { WebSearchError } from '../../web-search/index.js';
 import { isObject, objectsIn, parseJson } from '../../validation/index.js';
 import type { FinishedPass, OwnPass, PassesLeft, TurnPolicy } from '../turn/pass-policy.js';
 import { HeldCalls, type NoCalls, noCallsIn } from './held-calls.js';
-import { FINISH, NO_TOKENS, runCalls } from './run-calls.js';
+import { FINISH, NO_TOKENS, reported, runCalls } from './run-calls.js';
 import type { Sources } from './sources.js';
 import { askWithFunctions } from './tool-choice.js';
+
+/** Searches of one call. */
+const MOST_QUERIES = 5;
+
+const logger = new Logger('Tools');
 
 /** A call of a function that stands for a tool. */
 export interface HostedCall<Fn> {
@@ -42,8 +52,11 @@ export interface HostedTool<Fn extends string, Outcome> {
   define(names: Readonly<Record<Fn, string>>): readonly Tool[];
   /** The events of a beginning. */
   open(call: HostedCall<Fn>): readonly ModelEvent[];
-  /** Rejects only with the reason of the signal. */
-  run(call: HostedCall<Fn>, pass: Pick<FinishedPass, 'signal' | 'ran'>): Promise<Outcome>;
+  /** Rejects for a call that has failed, and with the reason of the signal. */
+  run(call: HostedCall<Fn>, pass: Pick<FinishedPass, 'signal' | 'caller'>): Promise<Outcome>;
+  /** The outcome of a call that has failed. `reason` is for the model. */
+  fail(call: HostedCall<Fn>, reason: string): Outcome;
+  hasFailed(outcome: Outcome): boolean;
   /** The events of an end, with what the model reads of it. */
   close(call: HostedCall<Fn>, outcome: Outcome): readonly ModelEvent[];
 }
@@ -116,7 +129,7 @@ export class HostedToolTurn<Fn extends string, Outcome> implements TurnPolicy {
     };
     const kind = {
       open: (call: HostedCall<Fn>) => tool.open(call),
-      make: (call: HostedCall<Fn>) => tool.run(call, pass),
+      make: (call: HostedCall<Fn>) => this.run(call, pass),
       close: (call: HostedCall<Fn>, _key: string, outcome: Outcome) => tool.close(call, outcome),
     };
     return {
@@ -127,6 +140,22 @@ export class HostedToolTurn<Fn extends string, Outcome> implements TurnPolicy {
         yield [NO_TOKENS, FINISH];
       },
     };
+  }
+
+  private run(call: HostedCall<Fn>, pass: FinishedPass): Promise<Outcome> {
+    const { tool, options } = this;
+    const { id: callId, name } = call;
+    const errorType = tool.itemType.replace(/_call$/, '_failed');
+    return reported(
+      { callId, name, server: null },
+      { clock: options.clock, ran: pass.ran },
+      () =>
+        tool.run(call, pass).catch((error: unknown) => {
+          pass.signal.throwIfAborted();
+          return tool.fail(call, explain(error, callId, pass.caller.requestId));
+        }),
+      (outcome) => (tool.hasFailed(outcome) ? errorType : null),
+    );
   }
 
   private hold(noCalls: NoCalls | null = null): HeldCalls<Fn> {
@@ -150,21 +179,35 @@ export class HostedToolTurn<Fn extends string, Outcome> implements TurnPolicy {
   }
 }
 
-/** The tools of a turn that pass, those of the request first, with their places in it. */
-export function hostedToolsOf(
+/** Why a call has failed, for its model. What no client can mend is logged. */
+function explain(error: unknown, callId: string, requestId: string): string {
+  if (error instanceof ApiError || error instanceof WebSearchError) return error.message;
+  if (error instanceof StateError) return error.toApiError().message;
+  logger.error(`${callId} of request ${requestId} failed`, error);
+  return ApiError.unexpected(requestId, error).message;
+}
+
+/** The tools of a turn that are of a kind, those of the request first, with their places in it. */
+export function hostedToolsOf<T extends object>(
   { settings, input }: Pick<Turn, 'settings' | 'input'>,
-  passes: (tool: object) => boolean,
-): readonly { readonly tool: object; readonly place: string }[] {
+  isOfKind: (tool: object) => tool is T,
+): readonly { readonly tool: T; readonly place: string }[] {
   const own = [...objectsIn(settings.tools).entries()].map(([index, tool]) => ({ tool, place: `tools[${index}]` }));
   const added = input
     .filter(({ type }) => addsTools(type))
     .flatMap(({ tools }) => objectsIn(tools))
     .map((tool) => ({ tool, place: 'input' }));
-  return [...own, ...added].filter(({ tool }) => passes(tool));
+  return [...own, ...added].flatMap(({ tool, place }) => (isOfKind(tool) ? [{ tool, place }] : []));
+}
+
+/** A tool that searches vector stores, as requests have it. */
+export interface FileSearchParam {
+  readonly type: 'file_search';
+  readonly vector_store_ids: readonly string[];
 }
 
 /** Whether a tool searches vector stores of this service: others have ids that it has not made. */
-export function isOwnFileSearch(tool: object): boolean {
+export function isOwnFileSearch(tool: object): tool is FileSearchParam {
   const { type, vector_store_ids: ids } = tool as { readonly type?: unknown; readonly vector_store_ids?: unknown };
   return type === 'file_search' && Array.isArray(ids) && ids.some(isOwnStoreId);
 }
@@ -172,6 +215,16 @@ export function isOwnFileSearch(tool: object): boolean {
 /** Whether this service has made an id, for a vector store. */
 export function isOwnStoreId(id: unknown): boolean {
   return typeof id === 'string' && id.startsWith('vs_') && creationTimeOf(id) !== undefined;
+}
+
+/** The parameter of a function that takes texts to search for. */
+export const QUERIES = { type: 'array', items: { type: 'string' }, minItems: 1, maxItems: MOST_QUERIES };
+
+/** The texts to search for, cut where they are longer than `longest`. Many models give one of them as `query`. */
+export function queriesIn({ queries, query }: HostedCall<unknown>['args'], longest: number): readonly string[] {
+  const list = Array.isArray(queries) ? (queries as readonly unknown[]) : [queries ?? query];
+  const texts = list.filter((each): each is string => typeof each === 'string' && each.trim() !== '');
+  return [...new Set(texts.map((text) => text.trim().slice(0, longest)))].slice(0, MOST_QUERIES);
 }
 
 /** A function for a model, which takes an object. */

@@ -1,10 +1,13 @@
 export {
+  type FileSearchParam,
   type HostedCall,
   type HostedTool,
   HostedToolTurn,
   hostedToolsOf,
   isOwnFileSearch,
   isOwnStoreId,
+  QUERIES,
+  queriesIn,
   toFunction,
   toHidden,
 } from './hosted-tool-turn.js';

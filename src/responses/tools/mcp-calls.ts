@@ -5,7 +5,7 @@ import { ApiError, type ForeignItem } from '../../protocol/index.js';
 import type { ModelEvent } from '../../providers/index.js';
 import { isObject, parseJson } from '../../validation/index.js';
 import type { ToolRun } from '../turn/turn-observer.js';
-import { ALIVE, runCalls, type RunOptions, toEvent, untilAlive } from './run-calls.js';
+import { ALIVE, reported, runCalls, type RunOptions, toEvent, untilAlive } from './run-calls.js';
 
 /** A call of a tool of a server, as a model has made it. */
 export interface McpCall {
@@ -121,15 +121,12 @@ async function send(
   { signal, responseId, clock, ran }: McpRunOptions,
 ): Promise<McpOutcome> {
   if (outcome !== null) return outcome;
-  const startedAt = clock.now();
-  let errorType: string | null = 'aborted';
-  try {
-    const ended = await server.call(name, readArguments(given) ?? {}, { signal, responseId });
-    errorType = 'error' in ended ? ended.error.type : null;
-    return ended;
-  } finally {
-    ran({ callId, name, server: label, startedAt, durationMs: clock.now() - startedAt, errorType });
-  }
+  return reported(
+    { callId, name, server: label },
+    { clock, ran },
+    () => server.call(name, readArguments(given) ?? {}, { signal, responseId }),
+    (ended) => ('error' in ended ? ended.error.type : null),
+  );
 }
 
 function openCall({ id, label, name, arguments: given, approvalId }: PlannedCall, key: string): readonly ModelEvent[] {

@@ -1,5 +1,6 @@
 import type { ModelEvent } from '../../providers/index.js';
 import type { Clock } from '../../time/index.js';
+import type { ToolRun } from '../turn/turn-observer.js';
 
 /** How calls are run. */
 export interface RunOptions {
@@ -65,6 +66,24 @@ export async function* runCalls<Call, Outcome>(
     running.delete(ended.index);
     const call = calls[ended.index];
     if (call !== undefined) yield kind.close(call, keyOf(ended.index), ended.outcome);
+  }
+}
+
+/** Makes a call and reports it: when it was made, how long it took, and the type of the error that it has ended with, if any. */
+export async function reported<Outcome>(
+  call: Pick<ToolRun, 'callId' | 'name' | 'server'>,
+  { clock, ran }: { readonly clock: Clock; readonly ran: (run: ToolRun) => void },
+  make: () => Promise<Outcome>,
+  errorTypeOf: (outcome: Outcome) => string | null,
+): Promise<Outcome> {
+  const startedAt = clock.now();
+  let errorType: string | null = 'aborted';
+  try {
+    const outcome = await make();
+    errorType = errorTypeOf(outcome);
+    return outcome;
+  } finally {
+    ran({ ...call, startedAt, durationMs: clock.now() - startedAt, errorType });
   }
 }
 

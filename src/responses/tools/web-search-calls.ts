@@ -13,7 +13,7 @@ import {
 } from '../../web-search/index.js';
 import type { FinishedPass } from '../turn/pass-policy.js';
 import { textOf } from './held-calls.js';
-import { type HostedCall, toHidden } from './hosted-tool-turn.js';
+import { type HostedCall, queriesIn, toHidden } from './hosted-tool-turn.js';
 import { toEvent } from './run-calls.js';
 import { CITE, quote, Sources } from './sources.js';
 
@@ -71,8 +71,6 @@ const SIZES = {
 const PER_TOKEN = 4;
 /** Characters with `return_token_budget: unlimited`. */
 const UNLIMITED = 400_000;
-/** Searches of one call. */
-export const MOST_QUERIES = 5;
 const LONGEST_QUERY = 1000;
 /** Matches of a page, and characters around each. */
 const MOST_MATCHES = 20;
@@ -115,35 +113,19 @@ export class WebCalls {
     return call.fn === 'search' ? [...events, toEvent(id, 'web_search_call.searching')] : events;
   }
 
-  /** Runs a call, and reports it. Rejects only with the reason of the signal. */
-  async run(call: WebCall, { signal, ran }: Pick<FinishedPass, 'signal' | 'ran'>): Promise<WebOutcome> {
-    const { clock } = this.shared;
-    const startedAt = clock.now();
-    let errorType: string | null = 'aborted';
-    try {
-      const outcome = await this.make(call, signal);
-      errorType = outcome.status === 'failed' ? 'web_search_failed' : null;
-      return outcome;
-    } finally {
-      const durationMs = clock.now() - startedAt;
-      ran({ callId: call.id, name: call.name, server: null, startedAt, durationMs, errorType });
-    }
+  /** Rejects with WebSearchError for a call that has failed, and with the reason of the signal. */
+  run(call: WebCall, { signal }: Pick<FinishedPass, 'signal'>): Promise<WebOutcome> {
+    return call.fn === 'search' ? this.search(call, signal) : this.read(call, signal);
   }
 
-  private async make(call: WebCall, signal: AbortSignal): Promise<WebOutcome> {
-    try {
-      if (call.fn === 'search') return await this.search(call, signal);
-      return await this.read(call, signal);
-    } catch (error) {
-      signal.throwIfAborted();
-      if (!(error instanceof WebSearchError)) throw error;
-      const where = typeof call.args['url'] === 'string' ? `The page ${call.args['url']} cannot be read. ` : '';
-      return toFailure(`${where}${error.message}`);
-    }
+  /** The outcome of a call that has failed. `reason` is for the model. */
+  fail({ fn, args }: WebCall, reason: string): WebOutcome {
+    const isPage = fn !== 'search' && typeof args['url'] === 'string';
+    return toFailure(isPage ? `The page ${String(args['url'])} cannot be read. ${reason}` : reason);
   }
 
   private async search(call: WebCall, signal: AbortSignal): Promise<WebOutcome> {
-    const queries = queriesIn(call);
+    const queries = queriesIn(call.args, LONGEST_QUERY);
     if (queries.length === 0) throw new WebSearchError("Give 'queries': a list of texts to search for.");
     const { WEB_SEARCH_MAX_PER_RESPONSE: most } = this.shared.environment;
     if (most > 0 && this.searches + queries.length > most) {
@@ -258,19 +240,12 @@ function sizeOf({ search_context_size: size, return_token_budget: budget }: WebS
   return typeof budget === 'number' ? { ...known, characters: Math.min(UNLIMITED, budget * PER_TOKEN) } : known;
 }
 
-/** The texts to search for. Many models give one of them as `query`. */
-function queriesIn({ args: { queries, query } }: WebCall): readonly string[] {
-  const list = Array.isArray(queries) ? (queries as readonly unknown[]) : [queries ?? query];
-  const texts = list.filter((each): each is string => typeof each === 'string' && each.trim() !== '');
-  return [...new Set(texts.map((text) => text.trim().slice(0, LONGEST_QUERY)))].slice(0, MOST_QUERIES);
-}
-
 function toAction(call: WebCall): Action {
   const { url, pattern } = call.args;
   const page = typeof url === 'string' ? url : '';
   if (call.fn === 'open_page') return { type: 'open_page', url: page };
   if (call.fn === 'find_in_page') return { type: 'find_in_page', url: page, pattern: textOf(pattern, '') };
-  const queries = [...queriesIn(call)];
+  const queries = [...queriesIn(call.args, LONGEST_QUERY)];
   return { type: 'search', query: queries[0] ?? '', queries };
 }
 

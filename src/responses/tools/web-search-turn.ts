@@ -1,9 +1,8 @@
 import type { Tool } from '../../protocol/index.js';
 import type { Turn } from '../../providers/index.js';
-import { HostedToolTurn, hostedToolsOf, toFunction } from './hosted-tool-turn.js';
+import { HostedToolTurn, hostedToolsOf, QUERIES, toFunction } from './hosted-tool-turn.js';
 import { CITE } from './sources.js';
 import {
-  MOST_QUERIES,
   type WebCallKind,
   WebCalls,
   type WebOutcome,
@@ -19,13 +18,13 @@ const TYPES: ReadonlySet<unknown> = new Set([
 ]);
 
 /** Whether a tool, or a choice of one, searches the web. */
-export function isWebSearch(tool: object): boolean {
+export function isWebSearch(tool: object): tool is WebSearchParam {
   return TYPES.has((tool as { readonly type?: unknown }).type);
 }
 
 /** The tools of a turn that search the web, those of the request first, with their places in it. */
 export function webSearchToolsOf(turn: Turn): readonly { readonly tool: WebSearchParam; readonly place: string }[] {
-  return hostedToolsOf(turn, isWebSearch) as never;
+  return hostedToolsOf(turn, isWebSearch);
 }
 
 /** The web in one turn. */
@@ -46,6 +45,8 @@ export function webSearchTurn(
       define: (names) => define(names, tool, calls, shared.web.opensPages),
       open: (call) => calls.open(call),
       run: (call, pass) => calls.run(call, pass),
+      fail: (call, reason) => calls.fail(call, reason),
+      hasFailed: ({ status }) => status === 'failed',
       close: (call, outcome) => calls.close(call, outcome),
     },
     turn,
@@ -66,14 +67,13 @@ function define(
     (filters?.allowed_domains ?? []).length === 0
       ? ''
       : ` Only these domains are searched: ${filters?.allowed_domains?.join(', ')}.`;
-  const queries = { type: 'array', items: { type: 'string' }, minItems: 1, maxItems: MOST_QUERIES };
   const images = { type: 'boolean', description: 'Whether to look for images.' };
   const text = { type: 'string' };
   const page = { type: 'string', description: 'The URL of the page.' };
   const search = toFunction(
     names.search,
     `Searches the web.${where}${only} ${CITE}`,
-    { queries, ...(findsImages ? { images } : {}) },
+    { queries: QUERIES, ...(findsImages ? { images } : {}) },
     ['queries'],
   );
   if (!opensPages) return [search];

@@ -1,3 +1,4 @@
+import type { Caller } from '../../access/index.js';
 import type { ForeignItem, Item } from '../../protocol/index.js';
 import type { ModelEvent, ModelRoute, Turn } from '../../providers/index.js';
 import type { MaybePromise } from '../../time/index.js';
@@ -13,6 +14,8 @@ export interface FinishedPass {
   readonly toolCallsLeft: number;
   /** Items that a process which died had begun and not finished, of a background turn: nobody knows how far it came with them. */
   readonly unfinished: readonly Item[];
+  /** For whom the turn runs: what the service asks for it counts for this key, and within its limits. */
+  readonly caller: Caller;
   /** Aborts when the turn is stopped. */
   readonly signal: AbortSignal;
   /** Resolves once another process would find what was written so far: at once, unless the turn runs in the background. */
@@ -34,6 +37,8 @@ export interface NextPass {
   readonly toolCallsLeft: number;
   /** As for a FinishedPass. */
   readonly unfinished: readonly Item[];
+  /** As for a FinishedPass. */
+  readonly caller: Caller;
   /** Aborts when the turn is stopped. */
   readonly signal: AbortSignal;
   /** As for a FinishedPass. */

@@ -146,6 +146,7 @@ export class TurnPolicies {
       output: assembler.outputFrom(state.passes.at(-1)?.firstIndex ?? 0),
       toolCallsLeft: this.toolCallsLeft,
       unfinished: turn.run === null ? [] : assembler.droppedItems,
+      caller: turn.admitted.caller,
       signal: turn.signal,
       stored: () => delivery.stored(),
       ran: (run) => turn.ranTool(run),

@@ -6,7 +6,9 @@ import { isForward, type Page, type PageRequest } from '../page.js';
 import type { Attributes } from '../vector-index.js';
 import {
   type ClaimedFile,
-  expiryOf,
+  inTurn,
+  isExpired,
+  isUnfound,
   NO_STORE_FILES,
   type StoreBatch,
   type StoreFile,
@@ -28,8 +30,12 @@ interface Listed {
 
 interface FileEntry extends Listed {
   file: StoreFile;
+  /** Of the claim that has it; 0 without one. */
   attempt: number;
-  /** Unix ms: until when it is claimed. */
+  /** Of its last claim. */
+  served: number;
+  tries: number;
+  /** Unix ms: until when nobody else gets it. */
   until: number;
 }
 
@@ -43,6 +49,7 @@ interface StoreEntry extends Listed {
 /** Vector stores in memory. */
 export class MemoryVectorStores extends VectorStoreRecords {
   private readonly stores = new Map<string, StoreEntry>();
+  private lastAttempt = 0;
 
   constructor(
     private readonly index: MemoryVectorIndex,
@@ -51,9 +58,13 @@ export class MemoryVectorStores extends VectorStoreRecords {
     super();
   }
 
-  override async create(tenant: Tenant, record: VectorStoreRecord): Promise<void> {
+  override async create(tenant: Tenant, record: VectorStoreRecord, most: number): Promise<boolean> {
+    if (this.ownedBy(tenant).length >= most) return false;
     const entry = { tenant, record, files: new Map(), batches: new Map(), goneAt: null };
     this.stores.set(tenantKey(tenant, record.id), entry);
+    // Of one that was deleted.
+    await this.index.drop(tenant, record.id);
+    return true;
   }
 
   override async get(tenant: Tenant, storeId: string): Promise<VectorStoreRecord | undefined> {
@@ -70,7 +81,7 @@ export class MemoryVectorStores extends VectorStoreRecords {
     storeId: string,
     change: VectorStoreChange,
   ): Promise<VectorStoreRecord | undefined> {
-    const entry = this.find(tenant, storeId);
+    const entry = this.findAlive(tenant, storeId);
     if (entry === undefined) return undefined;
     entry.record = { ...entry.record, ...change };
     return entry.record;
@@ -91,16 +102,15 @@ export class MemoryVectorStores extends VectorStoreRecords {
     files: readonly StoreFile[],
     batch: StoreBatch | null,
   ): Promise<boolean> {
-    const entry = this.find(tenant, storeId);
+    const entry = this.findAlive(tenant, storeId);
     if (entry === undefined) return false;
     for (const file of files) {
-      const known = entry.files.get(file.fileId)?.file.status;
-      // Nobody works on one that is done.
-      const isDone = known === 'completed' || known === 'failed';
-      const attempt = isDone ? 0 : (entry.files.get(file.fileId)?.attempt ?? 0);
+      // They are found until it is settled.
+      const bytes = this.findFile(tenant, storeId, file.fileId)?.file.bytes ?? file.bytes;
+      const served = entry.files.get(file.fileId)?.served ?? 0;
       // What comes last is also claimed last.
       entry.files.delete(file.fileId);
-      entry.files.set(file.fileId, { file, attempt, until: 0, goneAt: null });
+      entry.files.set(file.fileId, { file: { ...file, bytes }, attempt: 0, served, tries: 0, until: 0, goneAt: null });
     }
     if (batch !== null) entry.batches.set(batch.id, batch);
     return true;
@@ -159,34 +169,49 @@ export class MemoryVectorStores extends VectorStoreRecords {
     return this.find(tenant, storeId)?.batches.get(batchId);
   }
 
-  override async cancelBatch(tenant: Tenant, storeId: string, batchId: string): Promise<boolean> {
+  override async cancelBatch(tenant: Tenant, storeId: string, batchId: string): Promise<readonly string[] | undefined> {
     const entry = this.find(tenant, storeId);
     const batch = entry?.batches.get(batchId);
-    if (entry === undefined || batch === undefined) return false;
+    if (entry === undefined || batch === undefined) return undefined;
     entry.batches.set(batchId, { ...batch, isCancelled: true });
-    for (const each of entry.files.values()) {
-      const { file } = each;
-      if (file.batchId === batchId && file.status === 'in_progress') each.file = { ...file, status: 'cancelled' };
-    }
-    return true;
+    const cancelled = [...entry.files.values()].filter(
+      ({ file, goneAt }) => goneAt === null && file.batchId === batchId && file.status === 'in_progress',
+    );
+    for (const each of cancelled) each.file = { ...each.file, status: 'cancelled', bytes: 0 };
+    return cancelled.map(({ file }) => file.fileId);
   }
 
   override async claim(most: number, now: number, until: number): Promise<readonly ClaimedFile[]> {
-    const waiting = [...this.stores.values()]
-      .flatMap(({ tenant, files }) => [...files.values()].map((entry) => ({ tenant, entry })))
-      .filter(({ entry }) => entry.goneAt === null && entry.file.status === 'in_progress' && entry.until <= now)
-      .sort((one, other) => one.entry.file.createdAt - other.entry.file.createdAt);
-    return waiting.slice(0, most).map(({ tenant, entry }) => {
-      entry.attempt += 1;
-      entry.until = until;
-      return { ...entry.file, tenant, attempt: entry.attempt };
+    const byTenant = Map.groupBy(this.stores.values(), ({ tenant }) => tenant);
+    const waiting = [...byTenant].flatMap(([tenant, stores]) => {
+      const files = stores.flatMap((store) => [...store.files.values()]);
+      const served = files.reduce((greatest, entry) => Math.max(greatest, entry.served), 0);
+      return files
+        .filter((entry) => entry.goneAt === null && entry.file.status === 'in_progress' && entry.until <= now)
+        .sort((one, other) => one.file.createdAt - other.file.createdAt)
+        .slice(0, most)
+        .map((entry, turn) => ({ tenant, entry, turn, served, place: entry.file.createdAt }));
     });
+    return inTurn(waiting)
+      .slice(0, most)
+      .map(({ tenant, entry }) => {
+        const attempt = ++this.lastAttempt;
+        Object.assign(entry, { attempt, served: attempt, tries: entry.tries + 1, until });
+        return { ...entry.file, tenant, attempt, tries: entry.tries };
+      });
   }
 
   override async renew(claimed: ClaimedFile, until: number): Promise<boolean> {
     const entry = this.findClaimed(claimed);
     if (entry === undefined) return false;
     entry.until = until;
+    return true;
+  }
+
+  override async giveBack(claimed: ClaimedFile, notBefore: number): Promise<boolean> {
+    const entry = this.findClaimed(claimed);
+    if (entry === undefined) return false;
+    Object.assign(entry, { attempt: 0, tries: entry.tries - 1, until: notBefore });
     return true;
   }
 
@@ -198,7 +223,7 @@ export class MemoryVectorStores extends VectorStoreRecords {
   }
 
   override async used(tenant: Tenant): Promise<VectorStoreUsage> {
-    const own = [...this.stores.values()].filter((entry) => entry.tenant === tenant && entry.goneAt === null);
+    const own = this.ownedBy(tenant);
     const counts = await Promise.all(own.map(({ record }) => this.count(tenant, record.id)));
     return { stores: own.length, bytes: counts.reduce((sum, { bytes }) => sum + bytes, 0) };
   }
@@ -210,19 +235,36 @@ export class MemoryVectorStores extends VectorStoreRecords {
 
   override async purge(): Promise<boolean> {
     const now = this.clock.now();
-    const isOver = ({ goneAt }: Listed): boolean => goneAt !== null && goneAt <= now - BOOKMARK_MS;
+    const before = now - BOOKMARK_MS;
+    const isOver = ({ goneAt }: Listed): boolean => goneAt !== null && goneAt <= before;
     for (const [key, entry] of this.stores) {
       if (isOver(entry)) this.stores.delete(key);
-      else if (expiryOf(entry.record) <= now) entry.files.clear();
+      else if (isExpired(entry.record, now)) entry.files.clear();
       for (const [fileId, file] of entry.files) if (isOver(file)) entry.files.delete(fileId);
+      const used = new Set([...entry.files.values()].map(({ file, goneAt }) => goneAt === null && file.batchId));
+      for (const { id, createdAt } of entry.batches.values()) {
+        if (!used.has(id) && createdAt * 1000 <= before) entry.batches.delete(id);
+      }
     }
-    this.index.keep((tenant, storeId, fileId) => this.findFile(tenant, storeId, fileId) !== undefined);
+    this.index.keep((tenant, storeId, fileId) => {
+      const entry = this.findFile(tenant, storeId, fileId);
+      return entry !== undefined && !isUnfound(entry.file);
+    });
     return false;
+  }
+
+  private ownedBy(tenant: Tenant): readonly StoreEntry[] {
+    return [...this.stores.values()].filter((entry) => entry.tenant === tenant && entry.goneAt === null);
   }
 
   private find(tenant: Tenant, storeId: string): StoreEntry | undefined {
     const entry = this.stores.get(tenantKey(tenant, storeId));
     return entry?.goneAt === null ? entry : undefined;
+  }
+
+  private findAlive(tenant: Tenant, storeId: string): StoreEntry | undefined {
+    const entry = this.find(tenant, storeId);
+    return entry === undefined || isExpired(entry.record, this.clock.now()) ? undefined : entry;
   }
 
   private findFile(tenant: Tenant, storeId: string, fileId: string): FileEntry | undefined {

@@ -1,5 +1,5 @@
 import { type Tenant, tenantKey } from '../../access/index.js';
-import { StoreUnavailableError } from '../errors.js';
+import { IndexFullError } from '../errors.js';
 import {
   type Attributes,
   type ChunkHit,
@@ -8,36 +8,48 @@ import {
   productOf,
   type VectorChunk,
   VectorIndex,
-  wordsOf,
 } from '../vector-index.js';
+import { type CountedWords, Vocabulary } from './words.js';
 
-/** Parameters of BM25: how soon more of the same word counts no more, and how much longer chunks count less. */
-const SATURATION = 1.2;
-const LENGTH_WEIGHT = 0.75;
+/** Chunks that one purge frees at most. */
+const BATCH = 256;
+
+interface Chunk extends VectorChunk {
+  readonly words: CountedWords;
+}
 
 interface Document {
   readonly document: number;
   readonly tenant: Tenant;
   readonly storeId: string;
   readonly fileId: string;
-  readonly chunks: Map<number, VectorChunk>;
+  readonly chunks: Map<number, Chunk>;
   /** Null until it is published. */
   attributes: Attributes | null;
 }
 
+/** What is known of a file. */
+interface Versions {
+  published?: Document;
+  /** What is to replace it. */
+  draft?: Document;
+}
+
 interface Candidate {
   readonly of: Document;
-  readonly chunk: VectorChunk;
+  readonly chunk: Chunk;
 }
 
 /** Chunks in memory, all of which each search looks at. */
 export class MemoryVectorIndex extends VectorIndex {
   /** By tenant and store, then by file. */
-  private readonly stores = new Map<string, Map<string, Document>>();
+  private readonly stores = new Map<string, Map<string, Versions>>();
+  private readonly vocabulary = new Vocabulary();
+  private readonly forgotten: Document[] = [];
   private last = 0;
   private bytes = 0;
 
-  /** `capacity`: the most bytes of all chunks. Beyond it chunks are refused with StoreUnavailableError. */
+  /** `capacity`: the most bytes of all chunks. Beyond it chunks are refused with IndexFullError. */
   constructor(private readonly capacity: number) {
     super();
   }
@@ -48,14 +60,22 @@ export class MemoryVectorIndex extends VectorIndex {
     fileId: string,
     chunks: readonly VectorChunk[],
   ): Promise<void> {
-    const added = chunks.reduce((sum, chunk) => sum + bytesOf(chunk), 0);
-    if (this.bytes + added > this.capacity) throw new StoreUnavailableError('the memory has no room for the chunks');
-    const document = this.findOrCreate(tenant, storeId, fileId);
-    for (const chunk of chunks) {
-      this.free(document, chunk.position);
-      document.chunks.set(chunk.position, chunk);
+    const versions = this.findOrCreate(tenant, storeId, fileId);
+    if (chunks.some(({ position }) => position === 0)) {
+      this.forget(versions.draft);
+      delete versions.draft;
     }
-    this.bytes += added;
+    const draft = (versions.draft ??= this.begin(tenant, storeId, fileId));
+    for (const chunk of chunks) {
+      this.free(draft, chunk.position);
+      const counted = { ...chunk, words: this.vocabulary.add(chunk.text) };
+      draft.chunks.set(chunk.position, counted);
+      this.bytes += bytesOf(counted);
+    }
+    while (this.bytes > this.capacity && this.freeBatch());
+    if (this.bytes <= this.capacity) return;
+    for (const { position } of chunks) this.free(draft, position);
+    throw new IndexFullError('the memory has no room for the chunks');
   }
 
   override async publish(
@@ -63,10 +83,16 @@ export class MemoryVectorIndex extends VectorIndex {
     storeId: string,
     fileId: string,
     { attributes, count }: { readonly attributes: Attributes; readonly count: number },
-  ): Promise<void> {
-    const document = this.findOrCreate(tenant, storeId, fileId);
-    for (const position of document.chunks.keys()) if (position >= count) this.free(document, position);
-    document.attributes = attributes;
+  ): Promise<boolean> {
+    const known = this.stores.get(tenantKey(tenant, storeId))?.get(fileId)?.draft;
+    const draft = known ?? this.begin(tenant, storeId, fileId);
+    if (draft.chunks.size !== count) return false;
+    const versions = this.findOrCreate(tenant, storeId, fileId);
+    this.forget(versions.published);
+    delete versions.draft;
+    versions.published = draft;
+    draft.attributes = attributes;
+    return true;
   }
 
   override async describe(tenant: Tenant, storeId: string, fileId: string, attributes: Attributes): Promise<boolean> {
@@ -79,15 +105,14 @@ export class MemoryVectorIndex extends VectorIndex {
   override async remove(tenant: Tenant, storeId: string, fileId: string): Promise<void> {
     const key = tenantKey(tenant, storeId);
     const files = this.stores.get(key);
-    const document = files?.get(fileId);
-    if (document !== undefined) this.freeAll(document);
+    this.forgetBoth(files?.get(fileId));
     files?.delete(fileId);
     if (files?.size === 0) this.stores.delete(key);
   }
 
   override async drop(tenant: Tenant, storeId: string): Promise<void> {
     const key = tenantKey(tenant, storeId);
-    for (const document of this.stores.get(key)?.values() ?? []) this.freeAll(document);
+    for (const versions of this.stores.get(key)?.values() ?? []) this.forgetBoth(versions);
     this.stores.delete(key);
   }
 
@@ -114,31 +139,38 @@ export class MemoryVectorIndex extends VectorIndex {
 
   override async matching(tenant: Tenant, text: string, query: ChunkQuery): Promise<readonly ChunkHit[]> {
     const candidates = this.candidates(tenant, query);
-    const counted = new Map(candidates.map(({ chunk }) => [chunk, countWords(chunk.text)]));
-    const lengths = [...counted.values()].map(({ length }) => length);
-    const average = lengths.reduce((sum, length) => sum + length, 0) / Math.max(1, lengths.length);
-    const rarities = wordsOf(text).map((word) => {
-      const having = [...counted.values()].filter(({ counts }) => counts.has(word)).length;
-      return [word, Math.log(1 + (counted.size - having + 0.5) / (having + 0.5))] as const;
-    });
-    const rank = ({ chunk }: Candidate): number | null => {
-      const { counts, length } = counted.get(chunk) ?? countWords(chunk.text);
-      let sum = 0;
-      for (const [word, rarity] of rarities) {
-        const count = counts.get(word) ?? 0;
-        const relative = 1 - LENGTH_WEIGHT + LENGTH_WEIGHT * (length / average);
-        sum += (rarity * count * (SATURATION + 1)) / (count + SATURATION * relative);
+    const ranks = this.vocabulary.rank(
+      text,
+      candidates.map(({ chunk }) => chunk.words),
+    );
+    return best(candidates, (_, index) => ranks[index] ?? null, query);
+  }
+
+  override async purge(): Promise<boolean> {
+    return this.freeBatch();
+  }
+
+  /** Frees chunks of documents that were forgotten; whether there may be more. */
+  private freeBatch(): boolean {
+    let left = BATCH;
+    for (let document = this.forgotten.at(-1); document !== undefined; document = this.forgotten.at(-1)) {
+      for (const position of document.chunks.keys()) {
+        if (left === 0) return true;
+        left -= 1;
+        this.free(document, position);
       }
-      return sum > 0 ? sum : null;
-    };
-    return best(candidates, rank, query);
+      this.forgotten.pop();
+    }
+    return false;
   }
 
   /** Forgets the documents that do not pass. */
   keep(passes: (tenant: Tenant, storeId: string, fileId: string) => boolean): void {
     for (const files of this.stores.values()) {
-      for (const { tenant, storeId, fileId } of files.values()) {
-        if (!passes(tenant, storeId, fileId)) void this.remove(tenant, storeId, fileId);
+      for (const { published, draft } of files.values()) {
+        const document = published ?? draft;
+        if (document === undefined || passes(document.tenant, document.storeId, document.fileId)) continue;
+        void this.remove(document.tenant, document.storeId, document.fileId);
       }
     }
   }
@@ -147,36 +179,44 @@ export class MemoryVectorIndex extends VectorIndex {
     const chunk = document.chunks.get(position);
     if (chunk === undefined) return;
     this.bytes -= bytesOf(chunk);
+    this.vocabulary.remove(chunk.words);
     document.chunks.delete(position);
   }
 
-  private freeAll(document: Document): void {
-    for (const position of document.chunks.keys()) this.free(document, position);
+  private forget(document: Document | undefined): void {
+    if (document !== undefined) this.forgotten.push(document);
   }
 
-  private findOrCreate(tenant: Tenant, storeId: string, fileId: string): Document {
+  private forgetBoth(versions: Versions | undefined): void {
+    this.forget(versions?.published);
+    this.forget(versions?.draft);
+  }
+
+  private findOrCreate(tenant: Tenant, storeId: string, fileId: string): Versions {
     const key = tenantKey(tenant, storeId);
-    const files = this.stores.get(key) ?? new Map<string, Document>();
+    const files = this.stores.get(key) ?? new Map<string, Versions>();
     this.stores.set(key, files);
-    const known = files.get(fileId);
-    if (known !== undefined) return known;
+    const versions = files.get(fileId) ?? {};
+    files.set(fileId, versions);
+    return versions;
+  }
+
+  private begin(tenant: Tenant, storeId: string, fileId: string): Document {
     this.last += 1;
-    const document = { document: this.last, tenant, storeId, fileId, chunks: new Map(), attributes: null };
-    files.set(fileId, document);
-    return document;
+    return { document: this.last, tenant, storeId, fileId, chunks: new Map(), attributes: null };
   }
 
   /** A published document. */
   private find(tenant: Tenant, storeId: string, fileId: string): Document | undefined {
-    const document = this.stores.get(tenantKey(tenant, storeId))?.get(fileId);
-    return document === undefined || document.attributes === null ? undefined : document;
+    return this.stores.get(tenantKey(tenant, storeId))?.get(fileId)?.published;
   }
 
   private published(tenant: Tenant, { storeIds, documents }: Omit<ChunkQuery, 'limit'>): readonly Document[] {
     const wanted = documents && new Set(documents);
     return [...new Set(storeIds)]
       .flatMap((storeId) => [...(this.stores.get(tenantKey(tenant, storeId))?.values() ?? [])])
-      .filter(({ attributes, document }) => attributes !== null && wanted?.has(document) !== false);
+      .flatMap(({ published }) => published ?? [])
+      .filter(({ document }) => wanted?.has(document) !== false);
   }
 
   private candidates(tenant: Tenant, query: ChunkQuery): readonly Candidate[] {
@@ -187,12 +227,12 @@ export class MemoryVectorIndex extends VectorIndex {
 /** The candidates with the highest scores, without those that have none. */
 function best(
   candidates: readonly Candidate[],
-  scoreOf: (candidate: Candidate) => number | null,
+  scoreOf: (candidate: Candidate, index: number) => number | null,
   { limit }: ChunkQuery,
 ): readonly ChunkHit[] {
   return candidates
-    .flatMap((candidate) => {
-      const score = scoreOf(candidate);
+    .flatMap((candidate, index) => {
+      const score = scoreOf(candidate, index);
       if (score === null) return [];
       const { document, storeId, fileId } = candidate.of;
       const { position, text } = candidate.chunk;
@@ -206,17 +246,6 @@ function byPosition(one: { readonly position: number }, other: { readonly positi
   return one.position - other.position;
 }
 
-function bytesOf({ text, vector }: VectorChunk): number {
-  return text.length * 2 + vector.byteLength;
-}
-
-function countWords(text: string): { readonly counts: ReadonlyMap<string, number>; readonly length: number } {
-  const counts = new Map<string, number>();
-  const words =
-    text
-      .normalize('NFKC')
-      .toLowerCase()
-      .match(/[\p{L}\p{N}]+/gu) ?? [];
-  for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
-  return { counts, length: words.length };
+function bytesOf({ text, vector, words }: Chunk): number {
+  return text.length * 2 + vector.byteLength + words.words.byteLength + words.counts.byteLength;
 }

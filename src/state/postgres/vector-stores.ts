@@ -8,6 +8,8 @@ import type { Attributes } from '../vector-index.js';
 import {
   type ClaimedFile,
   expiryOf,
+  inTurn,
+  isExpired,
   NO_STORE_FILES,
   type StoreBatch,
   type StoreFile,
@@ -30,7 +32,9 @@ import {
   COUNT,
   CREATE,
   DETACH,
+  DISCARD_STORE,
   DROP_BATCHES,
+  DROP_BATCHES_WITHOUT_FILES,
   DROP_EXPIRED,
   DROP_FILES,
   DROP_ORPHANS,
@@ -38,11 +42,15 @@ import {
   FIND_BATCH,
   FIND_FILE,
   FORGET_FILES,
+  FORGET_STORE,
   FORGET_STORES,
+  GIVE_BACK,
   HOLD,
   HOLD_BATCH_FILES,
   HOLD_CLAIMED,
   HOLD_FILE,
+  HOLD_KNOWN,
+  HOLD_STORES,
   LEAVE,
   RENEW,
   STORES_OF,
@@ -66,9 +74,17 @@ export class PostgresVectorStores extends VectorStoreRecords {
     super();
   }
 
-  override async create(tenant: Tenant, store: VectorStoreRecord): Promise<void> {
-    const values = [JSON.stringify(tenant), store.createdAt, expiryIn(store), JSON.stringify(store)] as const;
-    await this.database.query(CREATE, [toKey(tenant), toKey(store.id), ...values]);
+  override create(tenant: Tenant, store: VectorStoreRecord, most: number): Promise<boolean> {
+    const key: ById = [toKey(tenant), toKey(store.id)];
+    const values = [JSON.stringify(tenant), store.createdAt, expiryOf(store), JSON.stringify(store)] as const;
+    return this.database.transaction(async (run) => {
+      await run(HOLD_STORES, [toKey(tenant)]);
+      const [used] = await run(USED, [toKey(tenant)]);
+      if ((used?.stores ?? 0) >= most) return false;
+      if ((await run(FORGET_STORE, key)).length > 0) await run(DISCARD_STORE, key);
+      await run(CREATE, [...key, ...values]);
+      return true;
+    });
   }
 
   override async get(tenant: Tenant, storeId: string): Promise<VectorStoreRecord | undefined> {
@@ -82,10 +98,10 @@ export class PostgresVectorStores extends VectorStoreRecords {
   override change(tenant: Tenant, storeId: string, change: VectorStoreChange): Promise<VectorStoreRecord | undefined> {
     const key: ById = [toKey(tenant), toKey(storeId)];
     return this.database.transaction(async (run) => {
-      const store = one(await run(HOLD, key), toStore);
+      const store = await this.holdAlive(run, key);
       if (store === undefined) return undefined;
       const changed = { ...store, ...change };
-      await run(WRITE, [...key, expiryIn(changed), JSON.stringify(changed)]);
+      await run(WRITE, [...key, expiryOf(changed), JSON.stringify(changed)]);
       return changed;
     });
   }
@@ -109,13 +125,17 @@ export class PostgresVectorStores extends VectorStoreRecords {
   ): Promise<boolean> {
     const key: ById = [toKey(tenant), toKey(storeId)];
     return this.database.transaction(async (run) => {
-      if ((await run(HOLD, key)).length === 0) return false;
+      if ((await this.holdAlive(run, key)) === undefined) return false;
+      const known = await run(HOLD_KNOWN, [...key, files.map(({ fileId }) => toKey(fileId))]);
+      const bytesOf = new Map(known.map(({ id, bytes }) => [id, bytes]));
       for (const file of files) {
-        const { fileId, createdAt, batchId, status, bytes } = file;
+        const { fileId, createdAt, batchId, status } = file;
+        const bytes = bytesOf.get(toKey(fileId)) ?? file.bytes;
         const values = [createdAt, batchId === null ? null : toKey(batchId), status, bytes] as const;
-        await run(ADD, [...key, toKey(fileId), JSON.stringify(tenant), ...values, JSON.stringify(file)]);
+        const about = JSON.stringify({ ...file, bytes });
+        await run(ADD, [...key, toKey(fileId), JSON.stringify(tenant), ...values, about]);
       }
-      if (batch !== null) await run(ADD_BATCH, [...key, toKey(batch.id), JSON.stringify(batch)]);
+      if (batch !== null) await run(ADD_BATCH, [...key, toKey(batch.id), batch.createdAt, JSON.stringify(batch)]);
       return true;
     });
   }
@@ -176,32 +196,34 @@ export class PostgresVectorStores extends VectorStoreRecords {
     return one(await this.database.repeatable(FIND_BATCH, [toKey(tenant), toKey(storeId), toKey(batchId)]), toBatch);
   }
 
-  override cancelBatch(tenant: Tenant, storeId: string, batchId: string): Promise<boolean> {
+  override cancelBatch(tenant: Tenant, storeId: string, batchId: string): Promise<readonly string[] | undefined> {
     const key: ByFile = [toKey(tenant), toKey(storeId), toKey(batchId)];
     return this.database.transaction(async (run) => {
       const batch = one(await run(FIND_BATCH, key), toBatch);
-      if (batch === undefined) return false;
+      if (batch === undefined) return undefined;
       await run(WRITE_BATCH, [...key, JSON.stringify({ ...batch, isCancelled: true })]);
-      for (const { about } of await run(HOLD_BATCH_FILES, key)) {
-        await write(run, tenant, { ...toStoreFile(about), status: 'cancelled' });
-      }
-      return true;
+      const files = (await run(HOLD_BATCH_FILES, key)).map(({ about }) => toStoreFile(about));
+      for (const file of files) await write(run, tenant, { ...file, status: 'cancelled', bytes: 0 });
+      return files.map(({ fileId }) => fileId);
     });
   }
 
   override async claim(most: number, now: number, until: number): Promise<readonly ClaimedFile[]> {
     const rows = await this.database.query(CLAIM, [most, now, until]);
-    return rows
-      .toSorted((one, other) => Number(one.place) - Number(other.place))
-      .map(({ about, tenant, attempt }) => ({
-        ...toStoreFile(about),
-        tenant: JSON.parse(tenant) as Tenant,
-        attempt,
-      }));
+    return inTurn(rows).map(({ about, tenant, attempt, tries }) => ({
+      ...toStoreFile(about),
+      tenant: JSON.parse(tenant) as Tenant,
+      attempt,
+      tries,
+    }));
   }
 
   override async renew(claimed: ClaimedFile, until: number): Promise<boolean> {
     return (await this.database.repeatable(RENEW, [...keyOf(claimed), until])).length > 0;
+  }
+
+  override async giveBack(claimed: ClaimedFile, notBefore: number): Promise<boolean> {
+    return (await this.database.query(GIVE_BACK, [...keyOf(claimed), notBefore])).length > 0;
   }
 
   override settle(claimed: ClaimedFile, outcome: StoreFileOutcome): Promise<boolean> {
@@ -230,7 +252,15 @@ export class PostgresVectorStores extends VectorStoreRecords {
     if (orphans.length === BATCH) return true;
     await this.database.repeatable(FORGET_STORES, [now - BOOKMARK_MS]);
     await this.database.repeatable(FORGET_FILES, [now - BOOKMARK_MS]);
-    return (await this.database.repeatable(DROP_EXPIRED, [now])).length === BATCH;
+    const files = await this.database.repeatable(DROP_EXPIRED, [now]);
+    const createdBefore = Math.floor((now - BOOKMARK_MS) / 1000);
+    const batches = await this.database.repeatable(DROP_BATCHES_WITHOUT_FILES, [createdBefore]);
+    return files.length === BATCH || batches.length === BATCH;
+  }
+
+  private async holdAlive(run: RunStatement, key: ById): Promise<VectorStoreRecord | undefined> {
+    const store = one(await run(HOLD, key), toStore);
+    return store === undefined || isExpired(store, this.clock.now()) ? undefined : store;
   }
 
   /** A page of a table. `filter` is what entries that are listed have; a cursor may be another one. */
@@ -296,10 +326,4 @@ function one<T>([row]: readonly Row[], read: (about: string) => T): T | undefine
 
 function keyOf({ tenant, storeId, fileId, attempt }: ClaimedFile): ByClaim {
   return [toKey(tenant), toKey(storeId), toKey(fileId), attempt];
-}
-
-/** Null: it does not expire. */
-function expiryIn(store: VectorStoreRecord): number | null {
-  const expiry = expiryOf(store);
-  return expiry === Infinity ? null : expiry;
 }

@@ -10,8 +10,9 @@ import {
   VectorIndex,
   wordsOf,
 } from '../vector-index.js';
-import type { Database } from './database.js';
+import type { Database, RunStatement } from './database.js';
 import { prepared } from './statement.js';
+import { BATCH, discard } from './statements/vector-stores.js';
 import { signsOf } from './vector-signs.js';
 
 /**
@@ -32,10 +33,10 @@ const WANTED = `d.owner = $1 AND d.attributes IS NOT NULL AND d.store_id = ANY (
   AND ($3::bigint[] IS NULL OR d.document = ANY ($3))`;
 
 /** Locked, so that a document is written by one at a time. */
-const FIND_OR_CREATE = prepared<readonly [...ByFile, names: string], { readonly document: string }>(
-  'vector_document',
+const FIND_OR_BEGIN = prepared<readonly [...ByFile, names: string], { readonly document: string }>(
+  'begin_document',
   `INSERT INTO antiphon.vector_documents AS d (owner, store_id, file_id, names) VALUES ($1, $2, $3, $4)
-  ON CONFLICT (owner, store_id, file_id) DO UPDATE SET names = d.names RETURNING document`,
+  ON CONFLICT (owner, store_id, file_id, (attributes IS NULL)) DO UPDATE SET names = d.names RETURNING document`,
 );
 
 const APPEND = prepared<
@@ -55,9 +56,9 @@ const APPEND = prepared<
   ON CONFLICT (document, position) DO UPDATE SET text = excluded.text, vector = excluded.vector, signs = excluded.signs, words = excluded.words`,
 );
 
-const CUT = prepared<readonly [document: string, count: number], never>(
-  'cut_document',
-  'DELETE FROM antiphon.vector_chunks WHERE document = $1 AND position >= $2',
+const COUNT = prepared<readonly [document: string], { readonly count: number }>(
+  'count_chunks',
+  'SELECT count(*)::float8 AS count FROM antiphon.vector_chunks WHERE document = $1',
 );
 
 const PUBLISH = prepared<readonly [document: string, attributes: string], never>(
@@ -71,14 +72,24 @@ const DESCRIBE = prepared<readonly [...ByFile, attributes: string], unknown>(
   WHERE owner = $1 AND store_id = $2 AND file_id = $3 AND attributes IS NOT NULL RETURNING 1`,
 );
 
-const REMOVE = prepared<ByFile, never>(
-  'remove_document',
-  'DELETE FROM antiphon.vector_documents WHERE owner = $1 AND store_id = $2 AND file_id = $3',
+const OF_FILE = 'owner = $1 AND store_id = $2 AND file_id = $3';
+const DISCARD_DRAFT = discard<ByFile>('discard_draft', `${OF_FILE} AND attributes IS NULL`);
+const DISCARD_PUBLISHED = discard<ByFile>('discard_published', `${OF_FILE} AND attributes IS NOT NULL`);
+const REMOVE = discard<ByFile>('remove_document', OF_FILE);
+const DROP = discard<readonly [owner: string, storeId: string]>('drop_vectors', 'owner = $1 AND store_id = $2');
+
+const FREE = prepared<readonly [], unknown>(
+  'free_chunks',
+  `DELETE FROM antiphon.vector_chunks WHERE (document, position) IN (
+    SELECT c.document, c.position FROM antiphon.vector_garbage g JOIN antiphon.vector_chunks c USING (document)
+    LIMIT ${BATCH}
+  ) RETURNING 1`,
 );
 
-const DROP = prepared<readonly [owner: string, storeId: string], never>(
-  'drop_vectors',
-  'DELETE FROM antiphon.vector_documents WHERE owner = $1 AND store_id = $2',
+const FORGET_GARBAGE = prepared<readonly [], never>(
+  'forget_garbage',
+  `DELETE FROM antiphon.vector_garbage g
+  WHERE NOT EXISTS (SELECT FROM antiphon.vector_chunks c WHERE c.document = g.document)`,
 );
 
 interface DocumentRow {
@@ -146,12 +157,13 @@ export class PostgresVectorIndex extends VectorIndex {
     fileId: string,
     chunks: readonly VectorChunk[],
   ): Promise<void> {
+    const file = toFile(tenant, storeId, fileId);
     await this.database.transaction(async (run) => {
-      const [row] = await run(FIND_OR_CREATE, [...toFile(tenant, storeId, fileId), JSON.stringify([storeId, fileId])]);
-      if (row === undefined) throw new Error('a document was not stored');
+      if (chunks.some(({ position }) => position === 0)) await run(DISCARD_DRAFT, file);
+      const document = await findOrBegin(run, file, [storeId, fileId]);
       for (const { position, text, vector } of chunks) {
         const bytes = new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength);
-        await run(APPEND, [row.document, position, JSON.stringify(text), bytes, signsOf(vector), keptWords(text)]);
+        await run(APPEND, [document, position, JSON.stringify(text), bytes, signsOf(vector), keptWords(text)]);
       }
     });
   }
@@ -161,12 +173,15 @@ export class PostgresVectorIndex extends VectorIndex {
     storeId: string,
     fileId: string,
     { attributes, count }: { readonly attributes: Attributes; readonly count: number },
-  ): Promise<void> {
-    await this.database.transaction(async (run) => {
-      const [row] = await run(FIND_OR_CREATE, [...toFile(tenant, storeId, fileId), JSON.stringify([storeId, fileId])]);
-      if (row === undefined) throw new Error('a document was not stored');
-      await run(CUT, [row.document, count]);
-      await run(PUBLISH, [row.document, JSON.stringify(attributes)]);
+  ): Promise<boolean> {
+    const file = toFile(tenant, storeId, fileId);
+    return this.database.transaction(async (run) => {
+      const document = await findOrBegin(run, file, [storeId, fileId]);
+      const [counted] = await run(COUNT, [document]);
+      if (counted?.count !== count) return false;
+      await run(DISCARD_PUBLISHED, file);
+      await run(PUBLISH, [document, JSON.stringify(attributes)]);
+      return true;
     });
   }
 
@@ -216,6 +231,19 @@ export class PostgresVectorIndex extends VectorIndex {
     const rows = await this.database.repeatable(MATCHING, [...wanted(tenant, query), sought, query.limit]);
     return rows.map((row) => toHit(row, row.score));
   }
+
+  override async purge(): Promise<boolean> {
+    const freed = await this.database.repeatable(FREE, []);
+    await this.database.repeatable(FORGET_GARBAGE, []);
+    return freed.length === BATCH;
+  }
+}
+
+/** The number of the document that is being written. */
+async function findOrBegin(run: RunStatement, file: ByFile, names: readonly [string, string]): Promise<string> {
+  const [row] = await run(FIND_OR_BEGIN, [...file, JSON.stringify(names)]);
+  if (row === undefined) throw new Error('a document was not stored');
+  return row.document;
 }
 
 function toFile(tenant: Tenant, storeId: string, fileId: string): ByFile {

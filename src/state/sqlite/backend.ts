@@ -85,7 +85,7 @@ export class SqliteBackend extends StateBackend {
     this.vectors = thread.methods({
       ...{ append: 'appendChunks', publish: 'publishDocument', describe: 'describeDocument', remove: 'removeDocument' },
       ...{ drop: 'dropVectors', documents: 'listDocuments', texts: 'documentTexts' },
-      ...{ nearest: 'nearestChunks', matching: 'matchingChunks' },
+      ...{ nearest: 'nearestChunks', matching: 'matchingChunks', purge: 'purgeVectors' },
     });
     this.vectorStores = new SqliteVectorStores(thread, clock);
     this.transfer = new SqliteTransfer(thread, jobs);

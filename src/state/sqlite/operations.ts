@@ -13,6 +13,7 @@ import { moveInOperations } from './operations/move-in.js';
 import { moveOutOperations } from './operations/move-out.js';
 import { runEndOperations } from './operations/run-ends.js';
 import { runOperations } from './operations/runs.js';
+import { storeFileClaimOperations } from './operations/store-file-claims.js';
 import { sessionOperations } from './operations/sessions.js';
 import { vectorOperations } from './operations/vectors.js';
 import { vectorStoreOperations } from './operations/vector-stores.js';
@@ -41,6 +42,7 @@ export function operationsOf(database: DatabaseSync) {
     ...fileOperations(database),
     ...vectorOperations(database),
     ...vectorStoreOperations(database),
+    ...storeFileClaimOperations(database),
     ...moveOutOperations(database),
     ...moveInOperations(database, log),
   };

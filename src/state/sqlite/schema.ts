@@ -1,3 +1,5 @@
+import { VECTOR_STORES } from './schema-vector-stores.js';
+
 /** Marks a file as ours: its `application_id`, "Anti". */
 export const APPLICATION_ID = 0x416e7469;
 
@@ -240,79 +242,7 @@ export const MIGRATIONS: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX file_uploads_by_expiry ON file_uploads (expires_at);
   `,
-  `
-  -- Documents of vector stores. attributes: JSON; null until the document is published. names: store and file, as JSON.
-  -- Numbers are not used again: a search may have one from before.
-  CREATE TABLE vector_documents (
-    document INTEGER PRIMARY KEY AUTOINCREMENT,
-    owner INTEGER NOT NULL,
-    store_id TEXT NOT NULL,
-    file_id TEXT NOT NULL,
-    names TEXT NOT NULL,
-    attributes TEXT,
-    UNIQUE (owner, store_id, file_id)
-  ) STRICT;
-
-  -- text is JSON, so that every text can be read back; vector: floats, little-endian.
-  CREATE TABLE vector_chunks (
-    chunk INTEGER PRIMARY KEY,
-    document INTEGER NOT NULL,
-    position INTEGER NOT NULL,
-    text TEXT NOT NULL,
-    vector BLOB NOT NULL,
-    UNIQUE (document, position)
-  ) STRICT;
-
-  -- The words of chunks. scope: one word for each store of a tenant.
-  CREATE VIRTUAL TABLE vector_words USING fts5 (
-    scope, text, content = '', contentless_delete = 1, tokenize = 'unicode61'
-  );
-  `,
-  `
-  -- Vector stores, the files in them, and the batches that have added these. about: the record, as JSON. gone_at: when one was deleted; it stays
-  -- a while as a cursor of lists. Times are ms since the epoch but created_at, which has seconds.
-  CREATE TABLE vector_stores (
-    owner INTEGER NOT NULL,
-    id TEXT NOT NULL,
-    created_at INTEGER NOT NULL,
-    expires_at INTEGER,
-    gone_at INTEGER,
-    about TEXT NOT NULL,
-    PRIMARY KEY (owner, id)
-  ) STRICT, WITHOUT ROWID;
-  CREATE INDEX vector_stores_by_time ON vector_stores (owner, created_at, id);
-  CREATE INDEX vector_stores_by_expiry ON vector_stores (expires_at) WHERE expires_at IS NOT NULL;
-  CREATE INDEX vector_stores_by_end ON vector_stores (gone_at) WHERE gone_at IS NOT NULL;
-
-  -- place: in the order in which they were added. claimed_until and attempt: of the process that indexes the file.
-  CREATE TABLE vector_store_files (
-    place INTEGER PRIMARY KEY AUTOINCREMENT,
-    owner INTEGER NOT NULL,
-    store_id TEXT NOT NULL,
-    id TEXT NOT NULL,
-    created_at INTEGER NOT NULL,
-    batch_id TEXT,
-    status TEXT NOT NULL,
-    bytes INTEGER NOT NULL,
-    attempt INTEGER NOT NULL,
-    claimed_until INTEGER NOT NULL,
-    gone_at INTEGER,
-    about TEXT NOT NULL,
-    UNIQUE (owner, store_id, id)
-  ) STRICT;
-  CREATE INDEX vector_store_files_by_time ON vector_store_files (owner, store_id, created_at, id);
-  CREATE INDEX vector_store_files_by_file ON vector_store_files (owner, id);
-  CREATE INDEX vector_store_files_waiting ON vector_store_files (place) WHERE status = 'in_progress' AND gone_at IS NULL;
-  CREATE INDEX vector_store_files_by_end ON vector_store_files (gone_at) WHERE gone_at IS NOT NULL;
-
-  CREATE TABLE vector_store_batches (
-    owner INTEGER NOT NULL,
-    store_id TEXT NOT NULL,
-    id TEXT NOT NULL,
-    about TEXT NOT NULL,
-    PRIMARY KEY (owner, store_id, id)
-  ) STRICT, WITHOUT ROWID;
-  `,
+  ...VECTOR_STORES,
 ];
 
 /** The version of this schema: the `user_version` of a file. A file with a greater one is refused. */

@@ -31,8 +31,8 @@ export class SqliteVectorStores extends VectorStoreRecords {
     return this.thread.call('releaseStoreFiles');
   }
 
-  override create(tenant: Tenant, store: VectorStoreRecord): Promise<void> {
-    return this.thread.call('createVectorStore', tenant, store);
+  override create(tenant: Tenant, store: VectorStoreRecord, most: number): Promise<boolean> {
+    return this.thread.call('createVectorStore', tenant, store, most);
   }
 
   override get(tenant: Tenant, storeId: string): Promise<VectorStoreRecord | undefined> {
@@ -44,7 +44,7 @@ export class SqliteVectorStores extends VectorStoreRecords {
   }
 
   override change(tenant: Tenant, storeId: string, change: VectorStoreChange): Promise<VectorStoreRecord | undefined> {
-    return this.thread.call('changeVectorStore', tenant, storeId, change);
+    return this.thread.call('changeVectorStore', tenant, storeId, change, this.clock.now());
   }
 
   override delete(tenant: Tenant, storeId: string): Promise<boolean> {
@@ -57,7 +57,7 @@ export class SqliteVectorStores extends VectorStoreRecords {
     files: readonly StoreFile[],
     batch: StoreBatch | null,
   ): Promise<boolean> {
-    return this.thread.call('addStoreFiles', tenant, storeId, files, batch);
+    return this.thread.call('addStoreFiles', tenant, storeId, files, batch, this.clock.now());
   }
 
   override file(tenant: Tenant, storeId: string, fileId: string): Promise<StoreFile | undefined> {
@@ -93,7 +93,7 @@ export class SqliteVectorStores extends VectorStoreRecords {
     return this.thread.call('getStoreBatch', tenant, storeId, batchId);
   }
 
-  override cancelBatch(tenant: Tenant, storeId: string, batchId: string): Promise<boolean> {
+  override cancelBatch(tenant: Tenant, storeId: string, batchId: string): Promise<readonly string[] | undefined> {
     return this.thread.call('cancelStoreBatch', tenant, storeId, batchId);
   }
 
@@ -103,6 +103,10 @@ export class SqliteVectorStores extends VectorStoreRecords {
 
   override renew(claimed: ClaimedFile, until: number): Promise<boolean> {
     return this.thread.call('renewStoreFile', claimed, until);
+  }
+
+  override giveBack(claimed: ClaimedFile, notBefore: number): Promise<boolean> {
+    return this.thread.call('giveBackStoreFile', claimed, notBefore);
   }
 
   override settle(claimed: ClaimedFile, outcome: StoreFileOutcome): Promise<boolean> {

@@ -140,7 +140,7 @@ export class LibraryImport {
   private async writeStore(stores: VectorStoreRecords, moved: MovedStore | MovedStoreFile): Promise<boolean> {
     if (moved.kind === 'store') {
       if ((await stores.get(this.tenant, moved.record.id)) !== undefined) return false;
-      await stores.create(this.tenant, moved.record);
+      await stores.create(this.tenant, moved.record, Infinity);
       return true;
     }
     const { storeId, fileId } = moved.file;

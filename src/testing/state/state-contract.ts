@@ -33,6 +33,7 @@ import { SESSION_DELETION } from './parts/session-deletion.js';
 import { SESSION_LIMIT } from './parts/session-limit.js';
 import { SESSIONS } from './parts/sessions.js';
 import { SHARED_LIMITS } from './parts/shared-limits.js';
+import { STORE_FILE_CLAIMS } from './parts/store-file-claims.js';
 import { STORED_ITEMS } from './parts/stored-items.js';
 import { TENANTS } from './parts/tenants.js';
 import { TRANSFER } from './parts/transfer.js';
@@ -82,6 +83,7 @@ const PARTS = [
   FILES,
   VECTORS,
   VECTOR_STORES,
+  STORE_FILE_CLAIMS,
   TRANSFER,
 ];
 

@@ -1,7 +1,7 @@
-import type { StoreFileCounts, VectorStoreUsage } from '../../vector-stores.js';
-import { prepared } from '../statement.js';
+import type { StoreFileCounts, VectorStoreUsage, WaitingFile } from '../../vector-stores.js';
+import { prepared, type Statement } from '../statement.js';
 
-/** Files of expired stores, and documents, that one purge forgets at most. */
+/** Files, batches, documents and chunks that one purge forgets at most. */
 export const BATCH = 256;
 
 /** A store, or a file of any. */
@@ -23,6 +23,28 @@ export const CREATE = prepared<
   'create_vector_store',
   'INSERT INTO antiphon.vector_stores (owner, id, tenant, created_at, expires_at, about) VALUES ($1, $2, $3, $4, $5, $6)',
 );
+
+/** Stores of a tenant are created one at a time, so that its quota holds. */
+export const HOLD_STORES = prepared<readonly [owner: string], unknown>(
+  'hold_vector_stores',
+  `SELECT pg_advisory_xact_lock(hashtextextended('antiphon vector stores ' || $1, 0))`,
+);
+
+export const FORGET_STORE = prepared<ById, unknown>(
+  'forget_vector_store',
+  'DELETE FROM antiphon.vector_stores WHERE owner = $1 AND id = $2 AND gone_at IS NOT NULL RETURNING 1',
+);
+
+/** Forgets documents: nothing finds them any more, and the purge frees their chunks. */
+export function discard<Values extends readonly unknown[]>(name: string, which: string): Statement<Values, unknown> {
+  return prepared(
+    name,
+    `WITH gone AS (DELETE FROM antiphon.vector_documents WHERE ${which} RETURNING document)
+    INSERT INTO antiphon.vector_garbage SELECT document FROM gone RETURNING 1`,
+  );
+}
+
+export const DISCARD_STORE = discard<ById>('discard_vector_store', 'owner = $1 AND store_id = $2');
 
 export const FIND = prepared<ById, Row>(
   'find_vector_store',
@@ -56,7 +78,15 @@ export const DROP_BATCHES = prepared<ById, never>(
   'DELETE FROM antiphon.vector_store_batches WHERE owner = $1 AND store_id = $2',
 );
 
-/** Nobody works on one that is done. */
+export const HOLD_KNOWN = prepared<
+  readonly [...ById, ids: readonly string[]],
+  { readonly id: string; readonly bytes: number }
+>(
+  'hold_known_files',
+  `SELECT id, bytes::float8 AS bytes FROM antiphon.vector_store_files
+  WHERE owner = $1 AND store_id = $2 AND id = ANY ($3::text[]) AND gone_at IS NULL ORDER BY place FOR UPDATE`,
+);
+
 export const ADD = prepared<
   readonly [
     ...ByFile,
@@ -74,7 +104,7 @@ export const ADD = prepared<
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
   ON CONFLICT (owner, store_id, id) DO UPDATE SET created_at = excluded.created_at, batch_id = excluded.batch_id,
     status = excluded.status, bytes = excluded.bytes, about = excluded.about, gone_at = NULL, claimed_until = 0,
-    place = DEFAULT, attempt = CASE WHEN f.status IN ('completed', 'failed') THEN 0 ELSE f.attempt END`,
+    place = DEFAULT, attempt = 0, tries = 0`,
 );
 
 export const FIND_FILE = prepared<ByFile, Row>(
@@ -128,9 +158,9 @@ export const STORES_OF = prepared<ById, Row>(
   'SELECT about FROM antiphon.vector_store_files WHERE owner = $1 AND id = $2 AND gone_at IS NULL ORDER BY place',
 );
 
-export const ADD_BATCH = prepared<readonly [...ByFile, about: string], never>(
+export const ADD_BATCH = prepared<readonly [...ByFile, createdAt: number, about: string], never>(
   'add_store_batch',
-  'INSERT INTO antiphon.vector_store_batches (owner, store_id, id, about) VALUES ($1, $2, $3, $4)',
+  'INSERT INTO antiphon.vector_store_batches (owner, store_id, id, created_at, about) VALUES ($1, $2, $3, $4, $5)',
 );
 
 export const FIND_BATCH = prepared<ByFile, Row>(
@@ -143,19 +173,48 @@ export const WRITE_BATCH = prepared<readonly [...ByFile, about: string], never>(
   'UPDATE antiphon.vector_store_batches SET about = $4 WHERE owner = $1 AND store_id = $2 AND id = $3',
 );
 
-/** Replicas claim side by side, and wait for none of another's. Materialized: a plan that asked again for each row would claim more than the limit. */
+const WAITS = `status = 'in_progress' AND gone_at IS NULL`;
+
+/**
+ * Replicas claim side by side, and wait for none of another's: some files more than are wanted are looked at, since others may have those.
+ * The tenants come one by one from the index, which is short work also where one of them has many files. Materialized: a plan that asked
+ * again for each row would claim more than the limit.
+ */
 export const CLAIM = prepared<
   readonly [most: number, now: number, until: number],
-  Row & { readonly tenant: string; readonly attempt: number; readonly place: string }
+  Row & WaitingFile & { readonly tenant: string; readonly attempt: number; readonly tries: number }
 >(
   'claim_store_files',
-  `WITH waiting AS MATERIALIZED (
-    SELECT place FROM antiphon.vector_store_files
-    WHERE status = 'in_progress' AND gone_at IS NULL AND claimed_until <= $2
-    ORDER BY place LIMIT $1 FOR UPDATE SKIP LOCKED
-  )
-  UPDATE antiphon.vector_store_files f SET attempt = f.attempt + 1, claimed_until = $3
-  FROM waiting WHERE f.place = waiting.place RETURNING f.about, f.tenant, f.attempt, f.place`,
+  `WITH RECURSIVE owners AS (
+    (SELECT owner FROM antiphon.vector_store_files WHERE ${WAITS} ORDER BY owner LIMIT 1)
+    UNION ALL
+    SELECT (SELECT f.owner FROM antiphon.vector_store_files f WHERE ${WAITS} AND f.owner > o.owner ORDER BY f.owner LIMIT 1)
+    FROM owners o WHERE o.owner IS NOT NULL
+  ), lines AS MATERIALIZED (
+    SELECT line.place, row_number() OVER (PARTITION BY o.owner ORDER BY line.place) - 1 AS turn, last.served
+    FROM owners o
+    CROSS JOIN LATERAL (SELECT max(served) AS served FROM antiphon.vector_store_files WHERE owner = o.owner) last
+    CROSS JOIN LATERAL (
+      SELECT place FROM antiphon.vector_store_files
+      WHERE ${WAITS} AND owner = o.owner AND claimed_until <= $2 ORDER BY place LIMIT $1 * 4
+    ) line
+  ), waiting AS MATERIALIZED (
+    SELECT f.place, lines.turn, lines.served FROM lines JOIN antiphon.vector_store_files f USING (place)
+    WHERE ${WAITS} AND f.claimed_until <= $2
+    ORDER BY lines.turn, lines.served, f.place LIMIT $1 FOR UPDATE OF f SKIP LOCKED
+  ), claims AS MATERIALIZED (SELECT *, nextval('antiphon.vector_store_claims') AS attempt FROM waiting)
+  UPDATE antiphon.vector_store_files f
+  SET attempt = claims.attempt, served = claims.attempt, tries = f.tries + 1, claimed_until = $3
+  FROM claims WHERE f.place = claims.place
+  RETURNING f.about, f.tenant, f.attempt::float8 AS attempt, f.tries, claims.turn::float8 AS turn,
+    claims.served::float8 AS served, f.place::float8 AS place`,
+);
+
+export const GIVE_BACK = prepared<readonly [...ByClaim, notBefore: number], unknown>(
+  'give_back_store_file',
+  `UPDATE antiphon.vector_store_files
+  SET attempt = 0, tries = tries - 1, claimed_until = $5
+  WHERE owner = $1 AND store_id = $2 AND id = $3 AND attempt = $4 AND ${WAITS} RETURNING 1`,
 );
 
 export const RENEW = prepared<readonly [...ByClaim, until: number], unknown>(
@@ -185,10 +244,10 @@ export const DROP_EXPIRED = prepared<readonly [now: number], unknown>(
   ) RETURNING 1`,
 );
 
-/** Documents of stores and files that were deleted, and of stores that have expired. */
-export const DROP_ORPHANS = prepared<readonly [now: number], unknown>(
+/** Documents of stores and files that were deleted, of files that were cancelled or have failed, and of stores that have expired. */
+export const DROP_ORPHANS = discard<readonly [now: number]>(
   'drop_orphan_documents',
-  `DELETE FROM antiphon.vector_documents WHERE document IN (
+  `document IN (
     SELECT d.document FROM antiphon.vector_stores s
     JOIN antiphon.vector_documents d ON d.owner = s.owner AND d.store_id = s.id WHERE s.gone_at IS NOT NULL
     UNION
@@ -197,7 +256,22 @@ export const DROP_ORPHANS = prepared<readonly [now: number], unknown>(
     UNION
     SELECT d.document FROM antiphon.vector_store_files f
     JOIN antiphon.vector_documents d ON d.owner = f.owner AND d.store_id = f.store_id AND d.file_id = f.id
-    WHERE f.gone_at IS NOT NULL LIMIT ${BATCH}
+    WHERE f.gone_at IS NOT NULL
+    UNION
+    SELECT d.document FROM antiphon.vector_store_files f
+    JOIN antiphon.vector_documents d ON d.owner = f.owner AND d.store_id = f.store_id AND d.file_id = f.id
+    WHERE f.status IN ('cancelled', 'failed') LIMIT ${BATCH}
+  )`,
+);
+
+export const DROP_BATCHES_WITHOUT_FILES = prepared<readonly [createdBefore: number], unknown>(
+  'drop_batches_without_files',
+  `DELETE FROM antiphon.vector_store_batches WHERE (owner, store_id, id) IN (
+    SELECT b.owner, b.store_id, b.id FROM antiphon.vector_store_batches b
+    WHERE b.created_at <= $1 AND NOT EXISTS (
+      SELECT FROM antiphon.vector_store_files f
+      WHERE f.owner = b.owner AND f.store_id = b.store_id AND f.batch_id = b.id AND f.gone_at IS NULL
+    ) LIMIT ${BATCH}
   ) RETURNING 1`,
 );
 

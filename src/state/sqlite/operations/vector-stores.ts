@@ -6,23 +6,24 @@ import { toKey } from '../../keys.js';
 import { isForward, type Page, type PageRequest } from '../../page.js';
 import type { Attributes } from '../../vector-index.js';
 import {
-  type ClaimedFile,
   expiryOf,
+  isExpired,
   NO_STORE_FILES,
   type StoreBatch,
   type StoreFile,
   type StoreFileCounts,
-  type StoreFileOutcome,
   type StoreFilePage,
   type VectorStoreChange,
   type VectorStoreRecord,
   type VectorStoreUsage,
 } from '../../vector-stores.js';
 import { tenantNumbers } from './tenants.js';
+import { one, storeFileWriter, toFile } from './store-file-claims.js';
+import { discardIn } from './vectors.js';
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Files of expired stores that one purge forgets at most. */
+/** Files of expired stores, and batches, that one purge forgets at most. */
 const BATCH = 256;
 
 /** Vector stores, their files and their batches. Times are ms since the epoch. */
@@ -31,6 +32,11 @@ export function vectorStoreOperations(database: DatabaseSync) {
   const create = database.prepare(
     'INSERT INTO vector_stores (owner, id, created_at, expires_at, about) VALUES (?, ?, ?, ?, ?)',
   );
+  const countStores = database.prepare(
+    'SELECT count(*) AS stores FROM vector_stores WHERE owner = ? AND gone_at IS NULL',
+  );
+  const forget = database.prepare('DELETE FROM vector_stores WHERE owner = ? AND id = ? AND gone_at IS NOT NULL');
+  const discard = discardIn(database);
   const find = database.prepare('SELECT about FROM vector_stores WHERE owner = ? AND id = ? AND gone_at IS NULL');
   const write = database.prepare('UPDATE vector_stores SET expires_at = ?, about = ? WHERE owner = ? AND id = ?');
   const leave = database.prepare(
@@ -39,19 +45,16 @@ export function vectorStoreOperations(database: DatabaseSync) {
   const dropFiles = database.prepare('DELETE FROM vector_store_files WHERE owner = ? AND store_id = ?');
   const dropBatches = database.prepare('DELETE FROM vector_store_batches WHERE owner = ? AND store_id = ?');
   const known = database.prepare(
-    'SELECT status, attempt FROM vector_store_files WHERE owner = ? AND store_id = ? AND id = ?',
+    'SELECT bytes, served, gone_at FROM vector_store_files WHERE owner = ? AND store_id = ? AND id = ?',
   );
   const replace = database.prepare('DELETE FROM vector_store_files WHERE owner = ? AND store_id = ? AND id = ?');
   const add = database.prepare(
     `INSERT INTO vector_store_files
-      (owner, store_id, id, created_at, batch_id, status, bytes, attempt, claimed_until, about)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, ?)`,
+      (owner, store_id, id, created_at, batch_id, status, bytes, attempt, served, claimed_until, about)
+    VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, 0, ?)`,
   );
   const findFile = database.prepare(
     'SELECT about FROM vector_store_files WHERE owner = ? AND store_id = ? AND id = ? AND gone_at IS NULL',
-  );
-  const writeFile = database.prepare(
-    'UPDATE vector_store_files SET status = ?, bytes = ?, about = ? WHERE owner = ? AND store_id = ? AND id = ?',
   );
   const detach = database.prepare(
     'UPDATE vector_store_files SET gone_at = ? WHERE owner = ? AND store_id = ? AND id = ? AND gone_at IS NULL',
@@ -64,7 +67,7 @@ export function vectorStoreOperations(database: DatabaseSync) {
     'SELECT about FROM vector_store_files WHERE owner = ? AND id = ? AND gone_at IS NULL ORDER BY place',
   );
   const addBatch = database.prepare(
-    'INSERT INTO vector_store_batches (owner, store_id, id, about) VALUES (?, ?, ?, ?)',
+    'INSERT INTO vector_store_batches (owner, store_id, id, created_at, about) VALUES (?, ?, ?, ?, ?)',
   );
   const findBatch = database.prepare(
     'SELECT about FROM vector_store_batches WHERE owner = ? AND store_id = ? AND id = ?',
@@ -75,23 +78,6 @@ export function vectorStoreOperations(database: DatabaseSync) {
   const ofBatch = database.prepare(
     `SELECT about FROM vector_store_files
     WHERE owner = ? AND store_id = ? AND batch_id = ? AND status = 'in_progress' AND gone_at IS NULL`,
-  );
-  const waiting = database.prepare(
-    `SELECT f.place, f.about, (SELECT name FROM tenants WHERE owner = f.owner) AS name FROM vector_store_files f
-    WHERE f.status = 'in_progress' AND f.gone_at IS NULL AND f.claimed_until <= ? ORDER BY f.place LIMIT ?`,
-  );
-  const claim = database.prepare(
-    'UPDATE vector_store_files SET attempt = attempt + 1, claimed_until = ? WHERE place = ? RETURNING attempt',
-  );
-  const isClaimed = database.prepare(
-    `SELECT about FROM vector_store_files
-    WHERE owner = ? AND store_id = ? AND id = ? AND attempt = ? AND status = 'in_progress' AND gone_at IS NULL`,
-  );
-  const renew = database.prepare(
-    'UPDATE vector_store_files SET claimed_until = ? WHERE owner = ? AND store_id = ? AND id = ?',
-  );
-  const release = database.prepare(
-    `UPDATE vector_store_files SET claimed_until = 0 WHERE status = 'in_progress' AND gone_at IS NULL`,
   );
   const used = database.prepare(
     `SELECT (SELECT count(*) FROM vector_stores WHERE owner = ?1 AND gone_at IS NULL) AS stores,
@@ -105,19 +91,25 @@ export function vectorStoreOperations(database: DatabaseSync) {
       SELECT f.place FROM vector_stores s JOIN vector_store_files f ON f.owner = s.owner AND f.store_id = s.id
       WHERE s.expires_at <= ? LIMIT ${BATCH})`,
   );
+  const dropBatchesWithoutFiles = database.prepare(
+    `DELETE FROM vector_store_batches WHERE (owner, store_id, id) IN (
+      SELECT b.owner, b.store_id, b.id FROM vector_store_batches b WHERE b.created_at <= ? AND NOT EXISTS (
+        SELECT 1 FROM vector_store_files f
+        WHERE f.owner = b.owner AND f.store_id = b.store_id AND f.batch_id = b.id AND f.gone_at IS NULL
+      ) LIMIT ${BATCH})`,
+  );
   const forgetStores = database.prepare('DELETE FROM vector_stores WHERE gone_at <= ?');
   const forgetFiles = database.prepare('DELETE FROM vector_store_files WHERE gone_at <= ?');
 
   const storeOf = (tenant: string, id: string): VectorStoreRecord | undefined =>
     one(find.get(tenants.find(tenant), toKey(id)), toStore);
+  const aliveOf = (tenant: string, id: string, now: number): VectorStoreRecord | undefined => {
+    const store = storeOf(tenant, id);
+    return store === undefined || isExpired(store, now) ? undefined : store;
+  };
   const fileOf = (tenant: string, storeId: string, fileId: string): StoreFile | undefined =>
     one(findFile.get(tenants.find(tenant), toKey(storeId), toKey(fileId)), toFile);
-  const put = (tenant: string, file: StoreFile): void => {
-    const { storeId, fileId, status, bytes } = file;
-    writeFile.run(status, bytes, JSON.stringify(file), tenants.find(tenant), toKey(storeId), toKey(fileId));
-  };
-  const claimed = ({ tenant, storeId, fileId, attempt }: ClaimedFile): StoreFile | undefined =>
-    one(isClaimed.get(tenants.find(tenant), toKey(storeId), toKey(fileId), attempt), toFile);
+  const put = storeFileWriter(database);
 
   /** A page of a table. `filter` is what entries that are listed have; a cursor may be another one. */
   const pageOf = <T>(
@@ -150,9 +142,13 @@ export function vectorStoreOperations(database: DatabaseSync) {
   };
 
   return {
-    createVectorStore: (tenant: string, store: VectorStoreRecord): void => {
+    createVectorStore: (tenant: string, store: VectorStoreRecord, most: number): boolean => {
       const { id, createdAt } = store;
-      create.run(tenants.findOrCreate(tenant), toKey(id), createdAt, expiryIn(store), JSON.stringify(store));
+      const owner = tenants.findOrCreate(tenant);
+      if (Number(countStores.get(owner)?.['stores']) >= most) return false;
+      if (forget.run(owner, toKey(id)).changes > 0) discard.store(owner, toKey(id));
+      create.run(owner, toKey(id), createdAt, expiryOf(store), JSON.stringify(store));
+      return true;
     },
 
     getVectorStore: storeOf,
@@ -160,11 +156,16 @@ export function vectorStoreOperations(database: DatabaseSync) {
     listVectorStores: (tenant: string, page: PageRequest): Page<VectorStoreRecord> | 'unknown cursor' =>
       pageOf('vector_stores', { owner: tenants.find(tenant) }, {}, page, toStore),
 
-    changeVectorStore: (tenant: string, id: string, change: VectorStoreChange): VectorStoreRecord | undefined => {
-      const store = storeOf(tenant, id);
+    changeVectorStore: (
+      tenant: string,
+      id: string,
+      change: VectorStoreChange,
+      now: number,
+    ): VectorStoreRecord | undefined => {
+      const store = aliveOf(tenant, id, now);
       if (store === undefined) return undefined;
       const changed = { ...store, ...change };
-      write.run(expiryIn(changed), JSON.stringify(changed), tenants.find(tenant), toKey(id));
+      write.run(expiryOf(changed), JSON.stringify(changed), tenants.find(tenant), toKey(id));
       return changed;
     },
 
@@ -181,20 +182,21 @@ export function vectorStoreOperations(database: DatabaseSync) {
       storeId: string,
       files: readonly StoreFile[],
       batch: StoreBatch | null,
+      now: number,
     ): boolean => {
-      if (storeOf(tenant, storeId) === undefined) return false;
+      if (aliveOf(tenant, storeId, now) === undefined) return false;
       const store = [tenants.find(tenant), toKey(storeId)] as const;
       for (const file of files) {
         const id = toKey(file.fileId);
         const row = known.get(...store, id);
-        // Nobody works on one that is done.
-        const isDone = row === undefined || row['status'] === 'completed' || row['status'] === 'failed';
-        const attempt = isDone ? 0 : Number(row['attempt']);
+        // They are found until it is settled.
+        const added = { ...file, bytes: row?.['gone_at'] === null ? Number(row['bytes']) : file.bytes };
         replace.run(...store, id);
         const batchId = file.batchId === null ? null : toKey(file.batchId);
-        add.run(...store, id, file.createdAt, batchId, file.status, file.bytes, attempt, JSON.stringify(file));
+        const { createdAt, status, bytes } = added;
+        add.run(...store, id, createdAt, batchId, status, bytes, Number(row?.['served'] ?? 0), JSON.stringify(added));
       }
-      if (batch !== null) addBatch.run(...store, toKey(batch.id), JSON.stringify(batch));
+      if (batch !== null) addBatch.run(...store, toKey(batch.id), batch.createdAt, JSON.stringify(batch));
       return true;
     },
 
@@ -246,35 +248,14 @@ export function vectorStoreOperations(database: DatabaseSync) {
     getStoreBatch: (tenant: string, storeId: string, batchId: string): StoreBatch | undefined =>
       one(findBatch.get(tenants.find(tenant), toKey(storeId), toKey(batchId)), toBatch),
 
-    cancelStoreBatch: (tenant: string, storeId: string, batchId: string): boolean => {
+    cancelStoreBatch: (tenant: string, storeId: string, batchId: string): readonly string[] | undefined => {
       const key = [tenants.find(tenant), toKey(storeId), toKey(batchId)] as const;
       const batch = one(findBatch.get(...key), toBatch);
-      if (batch === undefined) return false;
+      if (batch === undefined) return undefined;
       writeBatch.run(JSON.stringify({ ...batch, isCancelled: true }), ...key);
-      for (const row of ofBatch.all(...key)) put(tenant, { ...toFile(row), status: 'cancelled' });
-      return true;
-    },
-
-    claimStoreFiles: (most: number, now: number, until: number): readonly ClaimedFile[] =>
-      waiting.all(now, most).map((row) => {
-        const attempt = Number(claim.get(until, Number(row['place']))?.['attempt']);
-        const tenant = JSON.parse(String(row['name'])) as Tenant;
-        return { ...toFile(row), tenant, attempt };
-      }),
-
-    releaseStoreFiles: (): void => void release.run(),
-
-    renewStoreFile: (file: ClaimedFile, until: number): boolean => {
-      if (claimed(file) === undefined) return false;
-      renew.run(until, tenants.find(file.tenant), toKey(file.storeId), toKey(file.fileId));
-      return true;
-    },
-
-    settleStoreFile: (file: ClaimedFile, outcome: StoreFileOutcome): boolean => {
-      const now = claimed(file);
-      if (now === undefined) return false;
-      put(file.tenant, { ...now, ...outcome });
-      return true;
+      const files = ofBatch.all(...key).map(toFile);
+      for (const file of files) put(tenant, { ...file, status: 'cancelled', bytes: 0 });
+      return files.map(({ fileId }) => fileId);
     },
 
     vectorStoresUsed: (tenant: string): VectorStoreUsage => {
@@ -287,7 +268,9 @@ export function vectorStoreOperations(database: DatabaseSync) {
     purgeVectorStores: (now: number): boolean => {
       forgetStores.run(now - BOOKMARK_MS);
       forgetFiles.run(now - BOOKMARK_MS);
-      return Number(dropExpired.run(now).changes) === BATCH;
+      const files = dropExpired.run(now).changes;
+      const batches = dropBatchesWithoutFiles.run(Math.floor((now - BOOKMARK_MS) / 1000)).changes;
+      return Number(files) === BATCH || Number(batches) === BATCH;
     },
   };
 }
@@ -299,24 +282,10 @@ function equal(columns: Readonly<Record<string, SQLInputValue>>): string {
     .join(' AND ');
 }
 
-function one<T>(row: Row | undefined, read: (row: Row) => T): T | undefined {
-  return row && read(row);
-}
-
 function toStore({ about }: Row): VectorStoreRecord {
   return JSON.parse(String(about)) as VectorStoreRecord;
 }
 
-function toFile({ about }: Row): StoreFile {
-  return JSON.parse(String(about)) as StoreFile;
-}
-
 function toBatch({ about }: Row): StoreBatch {
   return JSON.parse(String(about)) as StoreBatch;
-}
-
-/** Null: it does not expire. */
-function expiryIn(store: VectorStoreRecord): number | null {
-  const expiry = expiryOf(store);
-  return expiry === Infinity ? null : expiry;
 }

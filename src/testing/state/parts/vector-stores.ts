@@ -1,7 +1,6 @@
 import type { Tenant } from '../../../access/index.js';
 import {
   BOOKMARK_MS,
-  type ClaimedFile,
   NO_STORE_FILES,
   type StoreBatch,
   type StoreFile,
@@ -11,28 +10,40 @@ import {
 } from '../../../state/index.js';
 import { requireAlike, requireMatch, requireRejection } from '../assertions.js';
 import { part } from '../part.js';
-import { LEASE_MS, newTenant, START } from '../records.js';
+import { newTenant, START } from '../records.js';
 import type { TestedState } from '../tested-state.js';
 
-const SECONDS = START / 1000;
+/** When the clocks of the suite start, Unix seconds. */
+export const SECONDS = START / 1000;
 
-function store(id: string, parts: Partial<VectorStoreRecord> = {}): VectorStoreRecord {
+/** A vector store; what a test does not say is made up. */
+export function store(id: string, parts: Partial<VectorStoreRecord> = {}): VectorStoreRecord {
   return {
     ...{ id, createdAt: SECONDS, name: null, description: null, metadata: {}, expiresAfterDays: null },
     ...{ lastActiveAt: SECONDS, embeddingModel: 'm', ...parts },
   };
 }
 
-function file(storeId: string, fileId: string, parts: Partial<StoreFile> = {}): StoreFile {
+/** A file in a vector store, which waits unless a test says otherwise. */
+export function file(storeId: string, fileId: string, parts: Partial<StoreFile> = {}): StoreFile {
   return {
-    ...{ storeId, fileId, createdAt: SECONDS, batchId: null, attributes: {}, chunking: { size: 800, overlap: 400 } },
+    ...{
+      storeId,
+      fileId,
+      createdAt: SECONDS,
+      batchId: null,
+      keyId: null,
+      attributes: {},
+      chunking: { size: 800, overlap: 400 },
+    },
     ...{ status: 'in_progress', error: null, bytes: 0, ...parts },
   };
 }
 
-const DONE = { status: 'completed', error: null, bytes: 7 } as const;
+/** A good end. */
+export const DONE = { status: 'completed', error: null, bytes: 7 } as const;
 
-/** Vector stores and the files in them; files that wait are claimed by one at a time. */
+/** Vector stores and the files in them. */
 export const VECTOR_STORES = part(
   'vectorStores',
   'vector stores',
@@ -56,16 +67,15 @@ export const VECTOR_STORES = part(
     });
     afterAll(() => opened.close());
 
-    const claim = async (most = 10): Promise<readonly ClaimedFile[]> => {
-      const now = opened.clock.now();
-      return stores.claim(most, now, now + LEASE_MS);
+    const create = (id: string, parts: Partial<VectorStoreRecord> = {}): Promise<boolean> =>
+      stores.create(tenant, store(id, parts), Infinity);
+    /** Has a document of one chunk found. */
+    const index = async (storeId: string, fileId: string): Promise<void> => {
+      await vectors.append(tenant, storeId, fileId, [{ position: 0, text: 'word', vector: Float32Array.of(1) }]);
+      await vectors.publish(tenant, storeId, fileId, { attributes: {}, count: 1 });
     };
-    const only = async (): Promise<ClaimedFile> => {
-      const [first, ...others] = await claim();
-      requireAlike(others, []);
-      if (first === undefined) throw new Error('no file waits');
-      return first;
-    };
+    const found = async (...storeIds: readonly string[]): Promise<readonly string[]> =>
+      (await vectors.documents(tenant, storeIds)).map(({ storeId, fileId }) => `${storeId}/${fileId}`);
     const listed = async (page: object = {}): Promise<readonly string[]> =>
       (await stores.list(tenant, { limit: 10, order: 'asc', ...page })).data.map(({ id }) => id);
     const filed = async (storeId: string, page: object = {}): Promise<readonly string[]> =>
@@ -73,7 +83,7 @@ export const VECTOR_STORES = part(
 
     it('keep what they are told, and change what they are asked to', async () => {
       const odd = store('s\0é"', { name: '\uD800', metadata: { a: '漢' }, description: "'; DROP" });
-      await stores.create(tenant, odd);
+      await stores.create(tenant, odd, Infinity);
       requireAlike(await stores.get(tenant, odd.id), odd);
       const changed = { ...odd, name: 'New', expiresAfterDays: 3, lastActiveAt: SECONDS + 9 };
       const change = { name: 'New', expiresAfterDays: 3, lastActiveAt: SECONDS + 9 };
@@ -85,7 +95,7 @@ export const VECTOR_STORES = part(
 
     it('are listed in both directions from cursors that may have been deleted a while ago', async () => {
       for (const [index, id] of ['b', 'a', 'd', 'c'].entries()) {
-        await stores.create(tenant, store(id, { createdAt: SECONDS + Math.floor(index / 2) }));
+        await create(id, { createdAt: SECONDS + Math.floor(index / 2) });
       }
       requireAlike(await listed(), ['a', 'b', 'c', 'd']);
       requireAlike(await listed({ order: 'desc', limit: 2 }), ['d', 'c']);
@@ -104,7 +114,7 @@ export const VECTOR_STORES = part(
     });
 
     it('have files of one status or one batch, with their counts', async () => {
-      await stores.create(tenant, store('s'));
+      await create('s');
       const batch: StoreBatch = { id: 'batch', storeId: 's', createdAt: SECONDS, isCancelled: false };
       const [f, g] = [file('s', 'f', { attributes: { year: 1 } }), file('s', 'g', { batchId: 'batch' })];
       requireAlike(await stores.add(tenant, 's', [f], null), true);
@@ -133,8 +143,8 @@ export const VECTOR_STORES = part(
 
     it('count what a tenant has', async () => {
       requireAlike(await stores.used(tenant), { stores: 0, bytes: 0 });
-      for (const id of ['s', 't', 'u']) await stores.create(tenant, store(id));
-      await stores.create(newTenant(), store('s'));
+      for (const id of ['s', 't', 'u']) await create(id);
+      await stores.create(newTenant(), store('s'), Infinity);
       await stores.add(tenant, 's', [file('s', 'f', DONE), file('s', 'g', DONE), file('s', 'h')], null);
       await stores.add(tenant, 't', [file('t', 'f', DONE)], null);
       await stores.add(tenant, 'u', [file('u', 'f', DONE)], null);
@@ -146,7 +156,7 @@ export const VECTOR_STORES = part(
 
     it('let go of files, which are cursors for a while', async () => {
       for (const id of ['s', 't']) {
-        await stores.create(tenant, store(id));
+        await create(id);
         await stores.add(tenant, id, [file(id, 'f'), file(id, 'g'), file(id, 'h')], null);
       }
       requireAlike((await stores.storesOf(tenant, 'g')).toSorted(), ['s', 't']);
@@ -165,7 +175,7 @@ export const VECTOR_STORES = part(
 
     it('show nothing to other tenants', async () => {
       const other = newTenant();
-      await stores.create(tenant, store('s'));
+      await create('s');
       const batch: StoreBatch = { id: 'batch', storeId: 's', createdAt: SECONDS, isCancelled: false };
       await stores.add(tenant, 's', [file('s', 'f', { batchId: 'batch' })], batch);
       requireAlike(await stores.get(other, 's'), undefined);
@@ -177,7 +187,7 @@ export const VECTOR_STORES = part(
       requireAlike(await stores.detach(other, 's', 'f'), false);
       requireAlike(await stores.storesOf(other, 'f'), []);
       requireAlike(await stores.batch(other, 's', 'batch'), undefined);
-      requireAlike(await stores.cancelBatch(other, 's', 'batch'), false);
+      requireAlike(await stores.cancelBatch(other, 's', 'batch'), undefined);
       requireAlike(await stores.count(other, 's'), NO_STORE_FILES);
       const page = { limit: 10, order: 'asc' } as const;
       requireAlike(await stores.list(other, page), { data: [], hasMore: false });
@@ -186,75 +196,36 @@ export const VECTOR_STORES = part(
       requireAlike((await stores.tenants()).includes(other), false);
     });
 
-    it('give each file that waits to one claim, the first that was added first, until its time is over', async () => {
-      await stores.create(tenant, store('s'));
-      await stores.add(tenant, 's', [file('s', 'g'), file('s', 'f')], null);
-      await stores.add(tenant, 's', [file('s', 'e'), file('s', 'done', DONE)], null);
-      const [first, ...rest] = [...(await claim(1)), ...(await claim(5)), ...(await claim(5))];
-      requireMatch(first, { tenant, storeId: 's', fileId: 'g', attempt: 1, chunking: { size: 800, overlap: 400 } });
-      requireAlike(
-        rest.map(({ fileId }) => fileId),
-        ['f', 'e'],
-      );
-      opened.clock.advance(LEASE_MS - 1);
-      requireAlike(await claim(), []);
-      requireAlike(first && (await stores.renew(first, opened.clock.now() + LEASE_MS)), true);
-      opened.clock.advance(1);
-      requireAlike(
-        (await claim()).map(({ fileId, attempt }) => [fileId, attempt]),
-        [
-          ['f', 2],
-          ['e', 2],
-        ],
-      );
+    it('are not created beyond the most that a tenant may have, also at the same moment', async () => {
+      const made = await Promise.all(['a', 'b', 'c'].map((id) => stores.create(tenant, store(id), 2)));
+      requireAlike(made.toSorted(), [false, true, true]);
+      requireAlike((await stores.used(tenant)).stores, 2);
+      requireAlike(await stores.create(newTenant(), store('a'), 1), true);
     });
 
-    it('take an outcome from the last claim alone', async () => {
-      await stores.create(tenant, store('s'));
-      await stores.add(tenant, 's', [file('s', 'f')], null);
-      const first = await only();
-      opened.clock.advance(LEASE_MS);
-      const second = await only();
-      requireAlike(second.attempt, 2);
-      requireAlike([await stores.renew(first, START), await stores.settle(first, DONE)], [false, false]);
-      await stores.describe(tenant, 's', 'f', { kept: true });
-      requireAlike(await stores.settle(second, DONE), true);
-      requireMatch(await stores.file(tenant, 's', 'f'), { ...DONE, attributes: { kept: true } });
-      requireAlike([await stores.settle(second, DONE), await claim()], [false, []]);
-      const error = { code: 'invalid_file', message: 'No.' };
-      await stores.add(tenant, 's', [file('s', 'f')], null);
-      const again = await only();
-      requireAlike(again.attempt, 1);
-      requireAlike(await stores.settle(again, { status: 'failed', error, bytes: 0 }), true);
-      requireMatch(await stores.file(tenant, 's', 'f'), { status: 'failed', error });
+    it('are created again under the id of one that was deleted, without what that one had', async () => {
+      await create('s');
+      await stores.add(tenant, 's', [file('s', 'f', DONE)], null);
+      await index('s', 'f');
+      await stores.delete(tenant, 's');
+      requireAlike(await stores.create(tenant, store('s', { name: 'Again' }), 1), true);
+      requireMatch(await stores.get(tenant, 's'), { name: 'Again' });
+      requireAlike([await filed('s'), await found('s')], [[], []]);
     });
 
-    it('take no outcome of a file that was taken out, replaced, cancelled, or whose store is gone', async () => {
-      for (const id of ['s', 't']) await stores.create(tenant, store(id));
-      const batch: StoreBatch = { id: 'batch', storeId: 's', createdAt: SECONDS, isCancelled: false };
-      await stores.add(tenant, 's', [file('s', 'out'), file('s', 'again')], null);
-      await stores.add(tenant, 's', [file('s', 'cancelled', { batchId: 'batch' })], batch);
-      await stores.add(tenant, 't', [file('t', 'f')], null);
-      const claimed = await claim();
-      requireAlike(claimed.length, 4);
-      await stores.detach(tenant, 's', 'out');
-      await stores.add(tenant, 's', [file('s', 'again')], null);
-      requireMatch(await only(), { fileId: 'again', attempt: 2 });
-      requireAlike(await stores.cancelBatch(tenant, 's', 'batch'), true);
-      await stores.delete(tenant, 't');
-      for (const one of claimed) {
-        requireAlike([await stores.renew(one, START), await stores.settle(one, DONE)], [false, false]);
-      }
-      requireMatch(await stores.file(tenant, 's', 'cancelled'), { status: 'cancelled' });
-      requireMatch(await stores.batch(tenant, 's', 'batch'), { isCancelled: true });
-      requireAlike(await stores.count(tenant, 's', 'batch'), { ...NO_STORE_FILES, cancelled: 1 });
-      requireAlike(await claim(), []);
+    it('do not change once they have expired', async () => {
+      await create('s', { expiresAfterDays: 1 });
+      opened.clock.advance(86_400_000);
+      const lastActiveAt = opened.clock.nowInSeconds();
+      requireAlike(await stores.change(tenant, 's', { lastActiveAt }), undefined);
+      requireAlike(await stores.add(tenant, 's', [file('s', 'f')], null), false);
+      requireMatch(await stores.get(tenant, 's'), { lastActiveAt: SECONDS });
     });
 
     it('are purged of the documents of deleted files and stores, and of the files of stores that have expired', async () => {
-      await stores.create(tenant, store('s', { expiresAfterDays: 1 }));
-      for (const id of ['t', 'gone']) await stores.create(tenant, store(id));
-      const chunk = { position: 0, text: 'word', vector: Float32Array.of(1) };
+      const createdAt = opened.clock.nowInSeconds();
+      await create('s', { expiresAfterDays: 1, lastActiveAt: createdAt });
+      for (const id of ['t', 'gone']) await create(id);
       for (const [storeId, fileId] of [
         ['s', 'f'],
         ['t', 'f'],
@@ -262,22 +233,48 @@ export const VECTOR_STORES = part(
         ['gone', 'f'],
       ] as const) {
         await stores.add(tenant, storeId, [file(storeId, fileId, DONE)], null);
-        await vectors.append(tenant, storeId, fileId, [chunk]);
-        await vectors.publish(tenant, storeId, fileId, { attributes: {}, count: 1 });
+        await index(storeId, fileId);
       }
-      const found = async (): Promise<readonly string[]> => {
-        const documents = await vectors.documents(tenant, ['s', 't', 'gone']);
-        return documents.map(({ storeId, fileId }) => `${storeId}/${fileId}`);
-      };
       await stores.detach(tenant, 't', 'gone');
       await stores.delete(tenant, 'gone');
       while (await stores.purge());
-      requireAlike(await found(), ['s/f', 't/f']);
+      requireAlike(await found('s', 't', 'gone'), ['s/f', 't/f']);
       opened.clock.advance(86_400_000);
       while (await stores.purge());
-      requireAlike(await found(), ['t/f']);
+      requireAlike(await found('s', 't', 'gone'), ['t/f']);
       requireMatch(await stores.get(tenant, 's'), { id: 's' });
       requireAlike(await stores.count(tenant, 's'), NO_STORE_FILES);
+    });
+
+    it('are purged of the documents of files that were cancelled or have failed', async () => {
+      await create('s');
+      const batch: StoreBatch = { id: 'batch', storeId: 's', createdAt: SECONDS, isCancelled: false };
+      await stores.add(tenant, 's', [file('s', 'failed', { status: 'failed' }), file('s', 'kept', DONE)], null);
+      await stores.add(tenant, 's', [file('s', 'cancelled', { batchId: 'batch' })], batch);
+      for (const fileId of ['cancelled', 'failed', 'kept']) await index('s', fileId);
+      await stores.cancelBatch(tenant, 's', 'batch');
+      while (await stores.purge());
+      requireAlike(await found('s'), ['s/kept']);
+    });
+
+    it('are purged of batches that have no files any more, an hour after they were made', async () => {
+      await create('s');
+      const createdAt = opened.clock.nowInSeconds();
+      const batch = (id: string): StoreBatch => ({ id, storeId: 's', createdAt, isCancelled: false });
+      for (const id of ['kept', 'left', 'moved']) {
+        await stores.add(tenant, 's', [file('s', id, { batchId: id })], batch(id));
+      }
+      await stores.detach(tenant, 's', 'left');
+      await stores.add(tenant, 's', [file('s', 'moved', { batchId: 'last' })], batch('last'));
+      const known = async (): Promise<readonly string[]> => {
+        const batches = ['kept', 'left', 'moved', 'last'].map((id) => stores.batch(tenant, 's', id));
+        return (await Promise.all(batches)).flatMap((each) => each?.id ?? []);
+      };
+      while (await stores.purge());
+      requireAlike(await known(), ['kept', 'left', 'moved', 'last']);
+      opened.clock.advance(BOOKMARK_MS);
+      while (await stores.purge());
+      requireAlike(await known(), ['kept', 'last']);
     });
   },
 );

@@ -92,16 +92,41 @@ export const VECTORS = part('vectors', 'vectors', ({ open, it, beforeAll, before
     requireAlike(await vectors.texts(other, 'a', 'f'), ['secret']);
   });
 
-  it('finds a document once it is published, without what a longer one has left', async () => {
+  it('finds a document once it is published, without what was written of it before', async () => {
     await vectors.append(tenant, 'a', 'f', [chunk(0, 'old zero'), chunk(1, 'old one'), chunk(2, 'old two')]);
     requireAlike([await near(0, ['a']), await find('old', ['a'])], [[], []]);
     requireAlike(await vectors.texts(tenant, 'a', 'f'), []);
     requireAlike(await vectors.describe(tenant, 'a', 'f', { x: 1 }), false);
-    await vectors.append(tenant, 'a', 'f', [chunk(0, 'new zero'), chunk(1, 'new one')]);
-    await vectors.publish(tenant, 'a', 'f', { attributes: {}, count: 2 });
+    await vectors.append(tenant, 'a', 'f', [chunk(0, 'new zero')]);
+    for (const text of ['lost', 'new one']) await vectors.append(tenant, 'a', 'f', [chunk(1, text)]);
+    requireAlike(await vectors.publish(tenant, 'a', 'f', { attributes: {}, count: 2 }), true);
     requireAlike(await vectors.texts(tenant, 'a', 'f'), ['new zero', 'new one']);
-    requireAlike(await find('old', ['a']), []);
+    requireAlike(await find('old lost', ['a']), []);
     requireAlike((await near(0, ['a'])).toSorted(), ['a/f/0', 'a/f/1']);
+  });
+
+  it('finds a document as it was until all of it is written anew', async () => {
+    await add('a', 'f', [chunk(0, 'old zero'), chunk(1, 'old one')], { year: 1 });
+    const [before] = await vectors.documents(tenant, ['a']);
+    await vectors.append(tenant, 'a', 'f', [chunk(0, 'new zero')]);
+    requireAlike(await vectors.publish(tenant, 'a', 'f', { attributes: {}, count: 2 }), false);
+    requireAlike([await find('old', ['a']), await find('new', ['a'])], [['a/f/0', 'a/f/1'], []]);
+    requireAlike(await vectors.describe(tenant, 'a', 'f', { year: 2 }), true);
+    requireAlike((await vectors.documents(tenant, ['a']))[0]?.attributes, { year: 2 });
+    requireAlike(await vectors.publish(tenant, 'a', 'f', { attributes: { year: 3 }, count: 1 }), true);
+    requireAlike([await find('old', ['a']), await find('new', ['a'])], [[], ['a/f/0']]);
+    const [after, ...others] = await vectors.documents(tenant, ['a']);
+    requireAlike([after?.attributes, others], [{ year: 3 }, []]);
+    // Who has found some of the old one and some of the new one can tell.
+    requireAlike((after?.document ?? 0) > (before?.document ?? Infinity), true);
+  });
+
+  it('publishes nothing of a document that was forgotten while it was written', async () => {
+    await vectors.append(tenant, 'a', 'f', [chunk(0, 'zero')]);
+    await vectors.remove(tenant, 'a', 'f');
+    await vectors.append(tenant, 'a', 'f', [chunk(1, 'one')]);
+    requireAlike(await vectors.publish(tenant, 'a', 'f', { attributes: {}, count: 2 }), false);
+    requireAlike(await near(0, ['a']), []);
   });
 
   it('lists documents with their attributes, which can be replaced', async () => {
@@ -125,6 +150,22 @@ export const VECTORS = part('vectors', 'vectors', ({ open, it, beforeAll, before
     await vectors.drop(tenant, 'a');
     requireAlike([await near(0, ['a', 'b']), await find('word', ['a', 'b'])], [['b/f/0'], ['b/f/0']]);
     requireAlike(await vectors.documents(tenant, ['a']), []);
+  });
+
+  it('frees the room of what it has forgotten a batch at a time, and nothing else', async () => {
+    const chunks = Array.from({ length: 300 }, (_, position) => chunk(position, `word ${position}`));
+    for (const fileId of ['f', 'g', 'h']) await add('a', fileId, chunks);
+    await vectors.remove(tenant, 'a', 'f');
+    await add('a', 'g', [chunk(0, 'word')]);
+    let batches = 1;
+    while (await vectors.purge()) batches += 1;
+    requireAlike(batches > 1, true);
+    requireAlike(await vectors.purge(), false);
+    requireAlike((await vectors.texts(tenant, 'a', 'h')).length, 300);
+    requireAlike(
+      [await near(0, ['a'], 1000), await find('word', ['a'], 1000)].map(({ length }) => length),
+      [301, 301],
+    );
   });
 
   it('does not find vectors with other dimensions', async () => {

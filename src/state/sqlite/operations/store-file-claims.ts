@@ -1,0 +1,106 @@
+import type { DatabaseSync } from 'node:sqlite';
+
+import type { Tenant } from '../../../access/index.js';
+import { toKey } from '../../keys.js';
+import { type ClaimedFile, inTurn, type StoreFile, type StoreFileOutcome } from '../../vector-stores.js';
+import { tenantNumbers } from './tenants.js';
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** Claims of files in vector stores that wait to be indexed. */
+export function storeFileClaimOperations(database: DatabaseSync) {
+  const tenants = tenantNumbers(database);
+  const nextWaiting = database.prepare(
+    `SELECT owner, (SELECT name FROM tenants t WHERE t.owner = f.owner) AS name FROM vector_store_files f
+    WHERE status = 'in_progress' AND gone_at IS NULL AND owner > ? ORDER BY owner LIMIT 1`,
+  );
+  const served = database.prepare('SELECT max(served) AS served FROM vector_store_files WHERE owner = ?');
+  const waiting = database.prepare(
+    `SELECT place, about FROM vector_store_files
+    WHERE status = 'in_progress' AND gone_at IS NULL AND owner = ? AND claimed_until <= ? ORDER BY place LIMIT ?`,
+  );
+  const nextAttempt = database.prepare('UPDATE vector_store_claims SET last = last + 1 RETURNING last');
+  const claim = database.prepare(
+    `UPDATE vector_store_files SET attempt = ?1, served = ?1, tries = tries + 1, claimed_until = ?2
+    WHERE place = ?3 RETURNING tries`,
+  );
+  const giveBack = database.prepare(
+    `UPDATE vector_store_files SET attempt = 0, tries = tries - 1, claimed_until = ?
+    WHERE owner = ? AND store_id = ? AND id = ?`,
+  );
+  const isClaimed = database.prepare(
+    `SELECT about FROM vector_store_files
+    WHERE owner = ? AND store_id = ? AND id = ? AND attempt = ? AND status = 'in_progress' AND gone_at IS NULL`,
+  );
+  const renew = database.prepare(
+    'UPDATE vector_store_files SET claimed_until = ? WHERE owner = ? AND store_id = ? AND id = ?',
+  );
+  const release = database.prepare(
+    `UPDATE vector_store_files SET claimed_until = 0 WHERE status = 'in_progress' AND gone_at IS NULL`,
+  );
+  const put = storeFileWriter(database);
+  const claimed = ({ tenant, storeId, fileId, attempt }: ClaimedFile): StoreFile | undefined =>
+    one(isClaimed.get(tenants.find(tenant), toKey(storeId), toKey(fileId), attempt), toFile);
+
+  return {
+    claimStoreFiles: (most: number, now: number, until: number): readonly ClaimedFile[] => {
+      const lines = [];
+      for (let row = nextWaiting.get(-1); row !== undefined; row = nextWaiting.get(Number(row['owner']))) {
+        const [owner, tenant] = [Number(row['owner']), JSON.parse(String(row['name'])) as Tenant];
+        const last = Number(served.get(owner)?.['served']);
+        const files = waiting.all(owner, now, most);
+        lines.push(...files.map((file, turn) => ({ turn, served: last, place: Number(file['place']), tenant, file })));
+      }
+      return inTurn(lines)
+        .slice(0, most)
+        .map(({ place, tenant, file }) => {
+          const attempt = Number(nextAttempt.get()?.['last']);
+          const tries = Number(claim.get(attempt, until, place)?.['tries']);
+          return { ...toFile(file), tenant, attempt, tries };
+        });
+    },
+
+    releaseStoreFiles: (): void => void release.run(),
+
+    renewStoreFile: (file: ClaimedFile, until: number): boolean => {
+      if (claimed(file) === undefined) return false;
+      renew.run(until, tenants.find(file.tenant), toKey(file.storeId), toKey(file.fileId));
+      return true;
+    },
+
+    giveBackStoreFile: (file: ClaimedFile, notBefore: number): boolean => {
+      if (claimed(file) === undefined) return false;
+      giveBack.run(notBefore, tenants.find(file.tenant), toKey(file.storeId), toKey(file.fileId));
+      return true;
+    },
+
+    settleStoreFile: (file: ClaimedFile, outcome: StoreFileOutcome): boolean => {
+      const now = claimed(file);
+      if (now === undefined) return false;
+      put(file.tenant, { ...now, ...outcome });
+      return true;
+    },
+  };
+}
+
+/** What writes a file that is there. */
+export function storeFileWriter(database: DatabaseSync): (tenant: string, file: StoreFile) => void {
+  const tenants = tenantNumbers(database);
+  const write = database.prepare(
+    'UPDATE vector_store_files SET status = ?, bytes = ?, about = ? WHERE owner = ? AND store_id = ? AND id = ?',
+  );
+  return (tenant, file) => {
+    const { storeId, fileId, status, bytes } = file;
+    write.run(status, bytes, JSON.stringify(file), tenants.find(tenant), toKey(storeId), toKey(fileId));
+  };
+}
+
+/** Reads a row, if there is one. */
+export function one<T>(row: Row | undefined, read: (row: Row) => T): T | undefined {
+  return row && read(row);
+}
+
+/** The file of a row. */
+export function toFile({ about }: Row): StoreFile {
+  return JSON.parse(String(about)) as StoreFile;
+}

@@ -1,0 +1,121 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { toFile } from 'openai';
+
+import { asTenant } from '../../src/access/index.js';
+import { Documents } from '../../src/documents/index.js';
+import { Clock, ModelError } from '../../src/index.js';
+import { simulateEmbeddings } from '../../src/simulator/simulated-embeddings.js';
+import { FakeClock, ScriptedProvider } from '../../src/testing/index.js';
+import { CollectedLog } from '../support/collected-log.js';
+import { useFreshService } from '../support/describe-service.js';
+import { startService } from '../support/service.js';
+
+const POLL = { pollIntervalMs: 5 };
+
+let clock: FakeClock;
+const service = useFreshService(() => {
+  clock = new FakeClock();
+  return startService({
+    providers: [ScriptedProvider],
+    environment: { API_KEYS: 'ada:test,eve:other', INDEX_PARALLEL_FILES: 1, DOCUMENT_THREADS: 1 },
+    overrides: [[Clock, clock]],
+  });
+});
+
+/** Whether the model makes no vectors of texts about bees, and how often it was asked for some. */
+let isAway = true;
+let refused = 0;
+
+beforeEach(() => {
+  [isAway, refused] = [true, 0];
+  service.provider.embed = async (request) => {
+    if (!isAway || !request.inputs.some((input) => String(input).includes('Bees'))) return simulateEmbeddings(request);
+    refused += 1;
+    throw new ModelError('server_error', 'It is away.', { status: 503 });
+  };
+});
+
+async function add(apiKey: string, text: string): Promise<readonly [storeId: string, fileId: string]> {
+  const { vectorStores, files } = service.client({ apiKey });
+  const { id } = await vectorStores.create({});
+  const file = await files.create({ file: await toFile(Buffer.from(text), 'a.txt'), purpose: 'assistants' });
+  await vectorStores.files.create(id, { file_id: file.id });
+  return [id, file.id];
+}
+
+/** Lets time pass, in steps, until something holds. */
+async function until(holds: () => boolean | Promise<boolean>, stepMs: number): Promise<void> {
+  while (!(await holds())) {
+    clock.advance(stepMs);
+    await new Promise(setImmediate);
+  }
+}
+
+describe('a file of a vector store', () => {
+  it('is indexed after an outage of its model, however often it was tried, and holds up nobody meanwhile', async () => {
+    const bees = await add('test', 'Bees dance.');
+    const ants = await add('other', 'Ants walk.');
+    const others = service.client({ apiKey: 'other' }).vectorStores;
+    expect(await others.files.poll(...ants, POLL)).toMatchObject({ status: 'completed' });
+    await until(() => refused > 6, 10_000);
+    const { vectorStores } = service.client();
+    const file = await vectorStores.files.retrieve(bees[1], { vector_store_id: bees[0] });
+    expect(file).toMatchObject({ status: 'in_progress' });
+    isAway = false;
+    const isDone = async (): Promise<boolean> =>
+      (await vectorStores.files.retrieve(bees[1], { vector_store_id: bees[0] })).status === 'completed';
+    await until(isDone, 10_000);
+  });
+
+  it('fails when its model is away for a day', async () => {
+    const [storeId, fileId] = await add('test', 'Bees dance.');
+    const { vectorStores } = service.client();
+    const isOver = async (): Promise<boolean> =>
+      (await vectorStores.files.retrieve(fileId, { vector_store_id: storeId })).status !== 'in_progress';
+    await until(isOver, 3_600_000);
+    expect(await vectorStores.files.retrieve(fileId, { vector_store_id: storeId })).toMatchObject({
+      last_error: { code: 'server_error', message: expect.stringContaining('It is away.') },
+    });
+  });
+
+  it('is indexed later when too many documents wait to be read', async () => {
+    const documents = service.app.get(Documents);
+    const stop = new AbortController();
+    const options = { owner: asTenant('eve'), signal: stop.signal };
+    // The only thread reads this one until it is stopped, and the others wait.
+    const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
+    const endless = { bytes: bytesOf(`<body>${'<table><tr><td>'.repeat(100_000)}x`), contentType: 'text/html' };
+    const waiting = Array.from({ length: 256 }, () => ({ bytes: bytesOf('x'), contentType: 'text/plain' }));
+    const reading = [endless, ...waiting].map((document) => documents.read(document, options));
+    const ended = Promise.allSettled(reading);
+    using log = CollectedLog.begin();
+    const [storeId, fileId] = await add('test', 'Ants walk.');
+    await until(() => log.complaints.some((line) => line.includes(`${fileId} is indexed later`)), 0);
+    stop.abort(new Error('stopped'));
+    await ended;
+    const { vectorStores } = service.client();
+    const isDone = async (): Promise<boolean> =>
+      (await vectorStores.files.retrieve(fileId, { vector_store_id: storeId })).status !== 'in_progress';
+    await until(isDone, 1000);
+    expect(await vectorStores.files.retrieve(fileId, { vector_store_id: storeId })).toMatchObject({
+      status: 'completed',
+    });
+  });
+});
+
+describe('a vector store', () => {
+  it('is not brought back by a search that was running when it expired', async () => {
+    isAway = false;
+    const { vectorStores } = service.client();
+    const { id } = await vectorStores.create({ expires_after: { anchor: 'last_active_at', days: 1 } });
+    const embed = service.provider.embed?.bind(service.provider);
+    service.provider.embed = async (...asked) => {
+      clock.advance(86_400_000);
+      return (await embed?.(...asked)) as never;
+    };
+    await vectorStores.search(id, { query: 'bees' });
+    expect(await vectorStores.retrieve(id)).toMatchObject({ status: 'expired' });
+    await expect(vectorStores.search(id, { query: 'bees' })).rejects.toMatchObject({ code: 'vector_store_expired' });
+    await expect(vectorStores.update(id, { name: 'x' })).rejects.toMatchObject({ code: 'vector_store_expired' });
+  });
+});
