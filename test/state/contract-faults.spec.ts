@@ -140,12 +140,24 @@ const FAULTS: readonly StateFault[] = [
   },
   {
     what: 'lets each claim of a file have it',
-    group: 'vectorStores: vector stores',
-    notices: 'give each file that waits to one claim, the first that was added first, until its time is over',
+    group: 'vectorStores: the files that wait',
+    notices: 'are each given to one claim, the first that was added first, until its time is over',
     subject: broken(({ vectorStores: stores }) => {
       const claim = stores?.claim.bind(stores);
       return Object.assign(stores ?? {}, { claim: (most: number, now: number) => claim?.(most, now, now) });
     }),
+  },
+  {
+    what: 'takes what a lost claim has come to',
+    group: 'vectorStores: the files that wait',
+    notices: 'count their tries anew when they are added again, and take nothing from a claim of before',
+    subject: broken(({ vectorStores: stores }) => Object.assign(stores ?? {}, { settle: async () => true })),
+  },
+  {
+    what: 'publishes a document of which chunks are missing',
+    group: 'vectors: vectors',
+    notices: 'publishes nothing of a document that was forgotten while it was written',
+    subject: broken(({ vectors }) => Object.assign(vectors ?? {}, { publish: async () => true })),
   },
   {
     what: 'leaves jobs behind when it is moved',
