@@ -88,10 +88,10 @@ describe('the files of a vector store', () => {
     expect(await vectorStores.files.retrieve(file_id, { vector_store_id: id })).toMatchObject({ usage_bytes: before });
     await vectorStores.fileBatches.cancel(batch.id, { vector_store_id: id });
     expect((await vectorStores.search(id, { query: 'bees' })).data).toEqual([]);
+    expect((await vectorStores.files.content(file_id, { vector_store_id: id })).data).toEqual([]);
     held.release();
     await vectorStores.files.createAndPoll(id, { file_id: await upload('Ants walk.') }, POLL);
     expect((await vectorStores.search(id, { query: 'bees' })).data).toHaveLength(1);
-    expect((await vectorStores.files.content(file_id, { vector_store_id: id })).data).toEqual([]);
     const { usage_bytes: after } = await vectorStores.retrieve(id);
     expect(after).toBeLessThan(before);
   });
