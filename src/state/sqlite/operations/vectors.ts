@@ -19,7 +19,7 @@ type Row = Readonly<Record<string, unknown>>;
 const WANTED = `d.owner = ?1 AND d.attributes IS NOT NULL AND d.store_id IN (SELECT value FROM json_each(?2))
   AND (?3 IS NULL OR d.document IN (SELECT value FROM json_each(?3)))`;
 
-/** Documents that one purge forgets at most, and chunks that it frees: those take a third of a ms each. */
+/** Documents that one purge forgets at most, and chunks that it frees. */
 const BATCH = 256;
 const CHUNKS = 64;
 
