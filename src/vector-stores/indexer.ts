@@ -48,6 +48,9 @@ const MOST_REPEATS = 6;
 /** How long a file waits when too many documents are read, ms. */
 const DOCUMENTS_PAUSE_MS = 2000;
 
+/** What `waits` has for the state. */
+const STATE = 'state';
+
 /** A file cannot be indexed, whoever tries. */
 class UnusableFileError extends Error {
   override readonly name = 'UnusableFileError';
@@ -84,7 +87,7 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
   private readonly outages = new OutageLog(this.logger);
   private readonly stopping = new AbortController();
   private readonly indexing = new Set<Promise<void>>();
-  /** Where vectors are not made at the moment, by tenant and model, and since when (Unix ms). */
+  /** What does not work at the moment, and since when (Unix ms): the state, or the vectors of a tenant and a model. */
   private readonly waits = new Map<string, { readonly since: number; readonly backoff: Backoff }>();
   private looking: Promise<void> | null = null;
   private mayFind = false;
@@ -174,13 +177,15 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
     try {
       const settled = await this.outcomeOf(file, claim);
       await this.settle(file, settled);
+      this.waits.delete(STATE);
       outcome = settled.error === null ? 'completed' : 'failed';
     } catch (error) {
       claim.end();
       if (error instanceof ClaimLostError || claim.signal.aborted) await this.leave(file);
       else if (error instanceof NotNowError || error instanceof StoreUnavailableError) {
         outcome = 'postponed';
-        await this.postpone(file, error);
+        const pauseMs = error instanceof NotNowError ? error.pauseMs : this.waitFor(STATE);
+        await this.postpone(file, error.message, pauseMs ?? PAUSES.longestMs);
       } else {
         // Another try follows when this claim is over.
         this.outages.warn(`${file.fileId} was not indexed`, inOneLine(error));
@@ -213,8 +218,9 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
     const store = await records.get(tenant, storeId);
     if (store === undefined) throw new ClaimLostError();
     const model = store.embeddingModel;
-    const wait = this.waits.get(tenantKey(tenant, model))?.backoff.leftMs ?? 0;
-    if (wait > 0) throw new NotNowError(`No vectors are made by '${model}' at the moment.`, wait);
+    // Nothing is read, and no vectors are paid for, in vain.
+    const left = [STATE, tenantKey(tenant, model)].map((key) => this.waits.get(key)?.backoff.leftMs ?? 0);
+    if (left.some((ms) => ms > 0)) throw new NotNowError('It waits for what has failed before.', Math.max(...left));
     const texts = await chunkText(await this.read(file, claim.signal), file.chunking);
     if (texts.length === 0) throw new UnusableFileError('invalid_file', 'The file has no text.');
     let bytes = 0;
@@ -235,10 +241,8 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
       claim.chunks += chunks.length;
     }
     await claim.confirm();
-    // Else someone has forgotten it meanwhile.
-    if (!(await index.publish(tenant, storeId, fileId, { attributes, count: texts.length })))
-      throw new ClaimLostError();
-    return bytes;
+    if (await index.publish(tenant, storeId, fileId, { attributes, count: texts.length })) return bytes;
+    throw new Error('its chunks were forgotten while they were written');
   }
 
   /** Throws UnusableFileError if the tenant has no room for so many bytes in place of those that the file has. */
@@ -290,17 +294,22 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
         signal.throwIfAborted();
         if (!(error instanceof ApiError)) throw error;
         const message = `No vectors were made by '${model}': ${error.message}`;
-        const now = this.clock.now();
-        const wait = this.waits.get(key) ?? { since: now, backoff: new Backoff(this.clock, PAUSES) };
-        const mayPass = (error.status === 429 || error.status >= 500) && now - wait.since < LONGEST_OUTAGE_MS;
-        if (!mayPass) throw new UnusableFileError('server_error', message);
-        this.waits.set(key, wait);
-        const pauseMs = wait.backoff.failed();
+        const pauseMs = error.status === 429 || error.status >= 500 ? this.waitFor(key) : null;
+        if (pauseMs === null) throw new UnusableFileError('server_error', message);
         if (chunks === 0 || repeats === MOST_REPEATS) throw new NotNowError(message, pauseMs);
         await this.clock.sleep(pauseMs, signal);
         signal.throwIfAborted();
       }
     }
+  }
+
+  /** The pause after a failure that may pass, ms; null once it has lasted too long. */
+  private waitFor(key: string): number | null {
+    const now = this.clock.now();
+    const wait = this.waits.get(key) ?? { since: now, backoff: new Backoff(this.clock, PAUSES) };
+    if (now - wait.since >= LONGEST_OUTAGE_MS) return null;
+    this.waits.set(key, wait);
+    return wait.backoff.failed();
   }
 
   private async settle(file: ClaimedFile, outcome: StoreFileOutcome): Promise<void> {
@@ -316,9 +325,8 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
   }
 
   /** Gives a file back that cannot be indexed now, once the state takes it. */
-  private async postpone(file: ClaimedFile, cause: NotNowError | StoreUnavailableError): Promise<void> {
-    this.outages.warn(`${file.fileId} is indexed later`, cause.message);
-    const pauseMs = cause instanceof NotNowError ? cause.pauseMs : 0;
+  private async postpone(file: ClaimedFile, reason: string, pauseMs: number): Promise<void> {
+    this.outages.warn(`${file.fileId} is indexed later`, reason);
     const backoff = new Backoff(this.clock, PAUSES);
     for (;;) {
       try {

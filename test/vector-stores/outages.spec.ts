@@ -3,7 +3,7 @@ import { toFile } from 'openai';
 
 import { asTenant } from '../../src/access/index.js';
 import { Documents } from '../../src/documents/index.js';
-import { Clock, ModelError } from '../../src/index.js';
+import { Clock, ModelError, StateBackend, StoreUnavailableError } from '../../src/index.js';
 import { simulateEmbeddings } from '../../src/simulator/simulated-embeddings.js';
 import { FakeClock, ScriptedProvider } from '../../src/testing/index.js';
 import { CollectedLog } from '../support/collected-log.js';
@@ -76,6 +76,30 @@ describe('a file of a vector store', () => {
     expect(await vectorStores.files.retrieve(fileId, { vector_store_id: storeId })).toMatchObject({
       last_error: { code: 'server_error', message: expect.stringContaining('It is away.') },
     });
+  });
+
+  it('is indexed after an outage of the database, however often it was tried, and not at once again', async () => {
+    const { vectors } = service.app.get(StateBackend);
+    if (vectors === undefined) throw new Error('the backend has no VectorIndex');
+    const append = vectors.append.bind(vectors);
+    let appended = 0;
+    let isFull = true;
+    vectors.append = async (...chunks) => {
+      appended += 1;
+      if (isFull) throw new StoreUnavailableError('the disk is full');
+      await append(...chunks);
+    };
+    using log = CollectedLog.begin();
+    const [storeId, fileId] = await add('test', 'Ants walk.');
+    const { vectorStores } = service.client();
+    await until(() => log.complaints.some((line) => line.includes('the disk is full')), 0);
+    await vectorStores.files.retrieve(fileId, { vector_store_id: storeId });
+    expect(appended).toBe(1);
+    await until(() => appended > 6, 10_000);
+    isFull = false;
+    const isDone = async (): Promise<boolean> =>
+      (await vectorStores.files.retrieve(fileId, { vector_store_id: storeId })).status === 'completed';
+    await until(isDone, 10_000);
   });
 
   it('is indexed later when too many documents wait to be read', async () => {
