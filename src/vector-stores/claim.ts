@@ -1,11 +1,7 @@
 import type { ClaimedFile } from '../state/index.js';
 import type { Clock, Timer } from '../time/index.js';
+import { ClaimLostError } from './index-errors.js';
 import type { VectorLibrary } from './vector-library.js';
-
-/** The file is claimed by this process no more: it was cancelled, taken out or replaced, or the process stops. */
-export class ClaimLostError extends Error {
-  override readonly name = 'ClaimLostError';
-}
 
 /** A claim that is renewed while its file is indexed. */
 export class Claim {

@@ -25,7 +25,8 @@ import {
 } from '../state/index.js';
 import { Backoff, Clock, type Timer } from '../time/index.js';
 import { chunkText } from './chunk-text.js';
-import { Claim, ClaimLostError } from './claim.js';
+import { Claim } from './claim.js';
+import { ClaimLostError, NotNowError, UnusableFileError } from './index-errors.js';
 import { embedAsUnits } from './hybrid-search.js';
 import { VectorLibrary } from './vector-library.js';
 import { type IndexRecord, VectorObserver } from './vector-observer.js';
@@ -50,31 +51,6 @@ const DOCUMENTS_PAUSE_MS = 2000;
 
 /** What `waits` has for the state. */
 const STATE = 'state';
-
-/** A file cannot be indexed, whoever tries. */
-class UnusableFileError extends Error {
-  override readonly name = 'UnusableFileError';
-
-  constructor(
-    readonly code: 'unsupported_file' | 'invalid_file' | 'server_error',
-    message: string,
-  ) {
-    super(message);
-  }
-}
-
-/** A file cannot be indexed now, which is not its fault. */
-class NotNowError extends Error {
-  override readonly name = 'NotNowError';
-
-  constructor(
-    message: string,
-    /** When it may be tried again, ms from now. */
-    readonly pauseMs: number,
-  ) {
-    super(message);
-  }
-}
 
 /**
  * Indexes the files that were added to vector stores, in the background: each is claimed for a time, read, cut, embedded, written, and shown to
