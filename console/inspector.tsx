@@ -1,13 +1,14 @@
 import { useEffect, useState } from 'preact/hooks';
 
-import type { Api, Json, StreamEvent } from './api.ts';
+import type { Api, Json } from './api.ts';
 import { EventList } from './event-list.tsx';
 import { Items } from './items.tsx';
+import { More, usePages } from './pages.tsx';
 import { TEXTS } from './texts.ts';
+import type { TimedEvent } from './turn.ts';
 
 interface Inspected {
   readonly response: Json;
-  readonly input: readonly Json[];
   readonly tree: Json;
 }
 
@@ -21,18 +22,14 @@ interface InspectorProperties {
 /** A stored response with all that belongs to it; without an id, the latest ones. */
 export function Inspector({ api, id, onOpen, onContinue }: InspectorProperties) {
   const [typed, setTyped] = useState('');
-  const [latest, setLatest] = useState<readonly Json[]>();
   const [found, setFound] = useState<Inspected>();
   const [fault, setFault] = useState('');
   useEffect(() => {
     const left = new AbortController();
     setFault('');
     setFound(undefined);
-    const read = async (): Promise<void> => {
-      if (id === undefined) setLatest((await api.json('GET', 'responses?limit=50', undefined, left.signal)).data);
-      else setFound(await inspect(api, id, left.signal));
-    };
-    read().catch((error: unknown) => {
+    if (id === undefined) return undefined;
+    inspect(api, id, left.signal).then(setFound, (error: unknown) => {
       if (!left.signal.aborted) setFault((error as Error).message);
     });
     return () => left.abort();
@@ -59,7 +56,7 @@ export function Inspector({ api, id, onOpen, onContinue }: InspectorProperties) 
         {fault}
       </p>
       {id === undefined ? (
-        <Latest responses={latest} onOpen={onOpen} />
+        <Latest api={api} onOpen={onOpen} />
       ) : found === undefined ? (
         fault === '' && <p class="hint">{TEXTS.loading}</p>
       ) : (
@@ -70,7 +67,7 @@ export function Inspector({ api, id, onOpen, onContinue }: InspectorProperties) 
             {TEXTS.continueHere}
           </button>
           <h3>{TEXTS.request}</h3>
-          <Items items={found.input} isWhole />
+          <InputItems key={id} api={api} id={id} />
           <h3>{TEXTS.items}</h3>
           <Items items={found.response.output} isWhole />
           <Replay key={id} api={api} id={id} />
@@ -88,52 +85,43 @@ export function Inspector({ api, id, onOpen, onContinue }: InspectorProperties) 
   );
 }
 
-/** The tree begins with the first response of the conversation, as far back as it is stored. */
 async function inspect(api: Api, id: string, signal: AbortSignal): Promise<Inspected> {
-  const response = await api.json('GET', `responses/${id}`, undefined, signal);
-  const [input, tree] = await Promise.all([
-    api.json('GET', `responses/${id}/input_items?order=asc&limit=100`, undefined, signal),
-    readTree(api, response, signal),
+  const [response, tree] = await Promise.all([
+    api.json('GET', `responses/${id}`, undefined, signal),
+    api.json('GET', `responses/${id}/tree?depth=100&limit=200`, undefined, signal),
   ]);
-  return { response, input: input.data, tree: tree.root };
+  return { response, tree: tree.root };
 }
 
-/** How far back the beginning of a conversation is looked for. */
-const MOST_ANCESTORS = 20;
-
-async function readTree(api: Api, response: Json, signal: AbortSignal): Promise<Json> {
-  let root = response;
-  for (let count = 0; count < MOST_ANCESTORS && root.previous_response_id !== null; count += 1) {
-    try {
-      root = await api.json('GET', `responses/${root.previous_response_id}`, undefined, signal);
-    } catch (error) {
-      // It was not stored, or is gone.
-      if (signal.aborted) throw error;
-      break;
-    }
-  }
-  return api.json('GET', `responses/${root.id}/tree?depth=40&limit=200`, undefined, signal);
-}
-
-function Latest({
-  responses,
-  onOpen,
-}: {
-  readonly responses: readonly Json[] | undefined;
-  readonly onOpen: (id: string) => void;
-}) {
-  if (responses === undefined) return <p class="hint">{TEXTS.loading}</p>;
-  if (responses.length === 0) return <p class="hint">{TEXTS.noResponses}</p>;
+/** The input of a response, page by page. */
+function InputItems({ api, id }: { readonly api: Api; readonly id: string }) {
+  const { entries, hasMore, fault, more } = usePages(api, `responses/${id}/input_items?order=asc&limit=100`);
   return (
-    <ul class="latest">
-      {responses.map(({ id, model, status, output_text: text }) => (
-        <li key={id}>
-          <button type="button" onClick={() => onOpen(id)}>
-            {model}, {status}: {String(text).slice(0, 80) || id}
-          </button>
-        </li>
-      ))}
-    </ul>
+    <>
+      <Items items={entries ?? []} isWhole />
+      <More hasMore={hasMore} fault={fault} onMore={more} />
+    </>
+  );
+}
+
+/** The latest responses, newest first. */
+function Latest({ api, onOpen }: { readonly api: Api; readonly onOpen: (id: string) => void }) {
+  const { entries, hasMore, fault, more } = usePages(api, 'responses?limit=50');
+  if (entries === undefined && fault === '') return <p class="hint">{TEXTS.loading}</p>;
+  return (
+    <>
+      {entries?.length === 0 && <p class="hint">{TEXTS.noResponses}</p>}
+      <ul class="latest">
+        {entries?.map(({ id, model, status, output_text: text }) => (
+          <li key={id}>
+            <button type="button" onClick={() => onOpen(id)}>
+              {model}, {status}: {String(text).slice(0, 80) || id}
+            </button>
+          </li>
+        ))}
+      </ul>
+      <More hasMore={hasMore} fault={fault} onMore={more} />
+    </>
   );
 }
 
@@ -164,14 +152,15 @@ function Branch({
 
 function Replay({ api, id }: { readonly api: Api; readonly id: string }) {
   const [after, setAfter] = useState('');
-  const [events, setEvents] = useState<readonly StreamEvent[]>([]);
+  const [events, setEvents] = useState<readonly TimedEvent[]>([]);
   const [fault, setFault] = useState('');
   const replay = async (): Promise<void> => {
     setFault('');
-    const read: StreamEvent[] = [];
+    const read: TimedEvent[] = [];
     const query = after === '' ? '' : `&starting_after=${after}`;
     try {
-      for await (const event of api.events('GET', `responses/${id}?stream=true${query}`)) read.push(event);
+      for await (const event of api.events('GET', `responses/${id}?stream=true${query}`))
+        read.push({ event, at: Date.now() });
     } catch (error) {
       setFault((error as Error).message);
     }

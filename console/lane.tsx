@@ -1,13 +1,12 @@
-import { useEffect, useMemo, useReducer, useState } from 'preact/hooks';
+import { useEffect, useReducer, useState } from 'preact/hooks';
 
 import type { Api, Json } from './api.ts';
-import { asCode } from './as-code.ts';
-import { EventList } from './event-list.tsx';
-import { Items, WaitingItems } from './items.tsx';
+import { WaitingItems } from './items.tsx';
 import { NO_OPTIONS, OptionsForm, toMembers } from './options.tsx';
 import type { LaneSocket } from './socket.ts';
 import { TEXTS } from './texts.ts';
 import { type Transport, Turn } from './turn.ts';
+import { TurnView } from './turn-view.tsx';
 
 interface Attachment {
   readonly name: string;
@@ -73,23 +72,30 @@ export function Lane({ api, socket, lane, name, models, from, onInspect }: LaneP
     setFault('');
     action.catch((error: unknown) => setFault((error as Error).message));
   };
+  const isSteerable = isRunning && last.asked.transport === 'websocket' && last.response !== undefined;
   const submit = (event: Event): void => {
     event.preventDefault();
-    if (text.trim() === '' && files.length === 0) return;
-    if (isRunning) {
-      if (transport === 'websocket') act(last.steer(socket, text));
-    } else if (files.length === 0) {
-      ask(text);
-    } else {
-      ask([{ role: 'user', content: [{ type: 'input_text', text }, ...files.map(({ part }) => part)] }]);
-    }
+    // What is written stays while a turn runs that takes no input.
+    if ((text.trim() === '' && files.length === 0) || (isRunning && !isSteerable)) return;
+    const parts = [...(text === '' ? [] : [{ type: 'input_text', text }]), ...files.map(({ part }) => part)];
+    const input = files.length === 0 ? text : [{ role: 'user', content: parts }];
     setText('');
     setFiles([]);
+    if (!isSteerable) {
+      ask(input);
+      return;
+    }
+    const takeBack = (error: unknown): void => {
+      setText((written) => (written === '' ? text : written));
+      setFiles((dropped) => [...files, ...dropped]);
+      throw error;
+    };
+    act(last.steer(socket, input).catch(takeBack));
   };
   const drop = (event: DragEvent): void => {
     event.preventDefault();
     const dropped = Array.from(event.dataTransfer?.files ?? [], toAttachment);
-    void Promise.all(dropped).then((read) => setFiles([...files, ...read]));
+    act(Promise.all(dropped).then((read) => setFiles((known) => [...known, ...read])));
   };
 
   return (
@@ -132,8 +138,8 @@ export function Lane({ api, socket, lane, name, models, from, onInspect }: LaneP
         ))}
       </div>
       {last !== undefined && !isRunning && <WaitingItems key={last.response?.id} items={last.items} onAnswer={ask} />}
-      {last?.error !== undefined && last.asked.body['background'] === true && last.response !== undefined && (
-        <button type="button" onClick={() => void last.attach(api)}>
+      {last?.canAttach === true && (
+        <button type="button" onClick={() => act(last.attach(api))}>
           {TEXTS.attach}
         </button>
       )}
@@ -159,79 +165,27 @@ export function Lane({ api, socket, lane, name, models, from, onInspect }: LaneP
           />
         </label>
         <div class="bar">
-          {isRunning && last.asked.transport === 'websocket' ? (
-            <>
-              <button type="submit">{TEXTS.steer}</button>
-              <button type="button" onClick={() => act(last.interrupt(socket))}>
-                {TEXTS.interrupt}
-              </button>
-            </>
-          ) : (
-            <button type="submit" disabled={isRunning}>
-              {TEXTS.send}
+          <button type="submit" disabled={isRunning && !isSteerable}>
+            {isRunning && last.asked.transport === 'websocket' ? TEXTS.steer : TEXTS.send}
+          </button>
+          {isSteerable && (
+            <button type="button" onClick={() => act(last.interrupt(socket))}>
+              {TEXTS.interrupt}
             </button>
           )}
           {isRunning && last.asked.transport !== 'websocket' && (
-            <button type="button" onClick={() => act(last.cancel(api, socket))}>
+            <button type="button" onClick={() => act(last.cancel(api))}>
               {TEXTS.cancel}
+            </button>
+          )}
+          {isRunning && last.asked.body['background'] === true && last.asked.transport === 'sse' && (
+            <button type="button" onClick={() => last.detach()}>
+              {TEXTS.detach}
             </button>
           )}
         </div>
       </form>
     </section>
-  );
-}
-
-function TurnView({
-  turn,
-  api,
-  onInspect,
-}: {
-  readonly turn: Turn;
-  readonly api: Api;
-  readonly onInspect: (id: string) => void;
-}) {
-  const { asked, response, items, events, error, isRunning } = turn;
-  const given = useMemo(
-    () =>
-      typeof asked.body['input'] === 'string'
-        ? [{ type: 'message', role: 'user', content: asked.body['input'] }]
-        : asked.body['input'],
-    [asked],
-  );
-  return (
-    <article>
-      <Items items={given.map((item: Json) => ({ type: 'message', ...item }))} isWhole />
-      <Items items={items} isWhole={!isRunning} />
-      {error !== undefined && (
-        <p role="alert" class="fault">
-          {error}
-        </p>
-      )}
-      <p class="hint" role="status">
-        {isRunning
-          ? TEXTS.running
-          : response !== undefined && TEXTS.status(response.status, response.usage?.total_tokens)}
-      </p>
-      {!isRunning && response !== undefined && (
-        <button type="button" onClick={() => onInspect(response.id)}>
-          {TEXTS.inspect}
-        </button>
-      )}
-      <details>
-        <summary>{TEXTS.events(events.length)}</summary>
-        <EventList events={events} />
-      </details>
-      <details>
-        <summary>{TEXTS.asCode}</summary>
-        {[...asCode(asked, api.base)].map(([language, code]) => (
-          <figure key={language}>
-            <figcaption>{language}</figcaption>
-            <pre tabIndex={0}>{code}</pre>
-          </figure>
-        ))}
-      </details>
-    </article>
   );
 }
 

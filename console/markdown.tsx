@@ -16,7 +16,9 @@ const RULES = {
     ...['p', 'br', 'hr', 'strong', 'em', 'del', 'a', 'code', 'pre', 'blockquote', 'ul', 'ol', 'li'],
     ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'table', 'thead', 'tbody', 'tr', 'th', 'td'],
   ],
-  ALLOWED_ATTR: ['href', 'start'],
+  ALLOWED_ATTR: ['href', 'start', 'align'],
+  // Every other attribute is held against the expression.
+  ADD_URI_SAFE_ATTR: ['start', 'align'],
   ALLOWED_URI_REGEXP: /^(?:https?|mailto):/i,
   ALLOW_DATA_ATTR: false,
   RETURN_DOM_FRAGMENT: true,
@@ -30,6 +32,7 @@ export function Markdown({ text }: { readonly text: string }) {
       ...RULES,
       ALLOWED_TAGS: [...RULES.ALLOWED_TAGS],
       ALLOWED_ATTR: [...RULES.ALLOWED_ATTR],
+      ADD_URI_SAFE_ATTR: [...RULES.ADD_URI_SAFE_ATTR],
     });
     for (const link of fragment.querySelectorAll('a')) {
       link.target = '_blank';

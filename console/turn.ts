@@ -10,15 +10,31 @@ export interface Asked {
   readonly body: Readonly<Record<string, Json>>;
 }
 
+/** An event, and when it came, ms since the epoch. */
+export interface TimedEvent {
+  readonly event: StreamEvent;
+  readonly at: number;
+}
+
+/** Pause between two looks at a background response that has no stream, ms. */
+const LOOK_AGAIN_MS = 1000;
+
 /** A turn as its events tell it: mutable, since a stream has many. `onChange` is called at most once per frame of the screen. */
 export class Turn {
-  readonly events: StreamEvent[] = [];
+  readonly events: TimedEvent[] = [];
   response: Json;
+  /** The output of `response`. */
   items: Json[] = [];
+  /** What came before it in this turn: the output of responses that were steered, and what steered them. */
+  earlier: readonly Json[] = [];
   error: string | undefined;
   isRunning = false;
+  isCancelled = false;
   onChange = (): void => undefined;
-  private readonly aborting = new AbortController();
+  /** When it was asked for, ms since the epoch. */
+  readonly startedAt = Date.now();
+  private steers: Json[] = [];
+  private aborting = new AbortController();
   private isFrameAsked = false;
 
   constructor(readonly asked: Asked) {}
@@ -32,42 +48,59 @@ export class Turn {
     return this.read(this.whole(api, body));
   }
 
-  /** Reads a background response on from the last event that was seen. */
-  attach(api: Api): Promise<void> {
-    const path = `responses/${this.response.id}`;
-    const after = this.events.findLast((event) => event.sequence_number !== undefined)?.sequence_number;
-    const query = after === undefined ? '' : `&starting_after=${after}`;
-    this.error = undefined;
-    return this.read(api.events('GET', `${path}?stream=true${query}`, undefined, this.aborting.signal));
+  /** Whether it is a background response whose stream was lost before its end. */
+  get canAttach(): boolean {
+    const { background, stream } = this.asked.body;
+    const isOpen = this.response?.status === 'queued' || this.response?.status === 'in_progress';
+    return background === true && stream === true && !this.isRunning && isOpen;
   }
 
-  /** Ends the turn: one in the background by its route, another by closing its connection or interrupting it. */
-  async cancel(api: Api, socket: LaneSocket): Promise<void> {
-    if (this.asked.body['background'] === true && this.response !== undefined) {
-      this.take({
-        type: 'response.cancelled',
-        response: await api.json('POST', `responses/${this.response.id}/cancel`),
-      });
-    } else if (this.asked.transport === 'websocket') {
-      await this.interrupt(socket);
-      return;
-    }
+  /** Reads a background response on from the last event that was seen. */
+  attach(api: Api): Promise<void> {
+    const after = this.events.findLast(({ event }) => event.sequence_number !== undefined)?.event.sequence_number;
+    const query = after === undefined ? '' : `&starting_after=${after}`;
+    this.error = undefined;
+    this.aborting = new AbortController();
+    const path = `responses/${this.response.id}?stream=true${query}`;
+    return this.read(api.events('GET', path, undefined, this.aborting.signal));
+  }
+
+  /** Closes the stream of a background response, which goes on. */
+  detach(): void {
     this.aborting.abort();
   }
 
-  /** Gives a turn on a socket more input. */
-  steer(socket: LaneSocket, input: string): Promise<void> {
-    return socket.send({ type: 'response.steer', previous_response_id: this.response.id, input });
+  /** Ends the turn: one in the background by its route, another by closing its connection. */
+  async cancel(api: Api): Promise<void> {
+    if (this.asked.body['background'] === true && this.response !== undefined) {
+      const response = await api.json('POST', `responses/${this.response.id}/cancel`);
+      this.take({ type: `response.${response.status}`, response });
+    }
+    this.isCancelled = true;
+    this.aborting.abort();
   }
 
-  /** Ends a turn on a socket, and keeps the items that are complete. */
+  /** Gives a turn on a socket more input: a text, or messages. Rejects when it is over. */
+  async steer(socket: LaneSocket, input: Json): Promise<void> {
+    await socket.steer(this.response.id, input);
+    this.steers.push(...toItems(input));
+  }
+
+  /** Ends a turn on a socket, and keeps the items that are complete. Rejects when it is over. */
   interrupt(socket: LaneSocket): Promise<void> {
-    return socket.send({ type: 'response.interrupt', response_id: this.response.id, mode: 'discard_partial_items' });
+    return socket.interrupt(this.response.id);
   }
 
   private async *whole(api: Api, body: object): AsyncGenerator<StreamEvent> {
-    const response = await api.json('POST', 'responses', body, this.aborting.signal);
-    yield { type: `response.${response.status}`, response };
+    const { signal } = this.aborting;
+    let response = await api.json('POST', 'responses', body, signal);
+    for (;;) {
+      yield { type: `response.${response.status}`, response };
+      if (response.status !== 'queued' && response.status !== 'in_progress') return;
+      await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
+      if (signal.aborted) return;
+      response = await api.json('GET', `responses/${response.id}`, undefined, signal);
+    }
   }
 
   private async read(events: AsyncIterable<StreamEvent>): Promise<void> {
@@ -84,20 +117,29 @@ export class Turn {
   }
 
   private take(event: StreamEvent): void {
-    this.events.push(event);
+    this.events.push({ event, at: Date.now() });
     const { type, output_index: index } = event;
     if (event['response'] !== undefined) {
+      if (this.response !== undefined && this.response.id !== event['response'].id) this.succeed();
       this.response = event['response'];
-      if (this.response.output?.length > 0) this.items = [...this.response.output];
+      if (this.response.output?.length > 0) this.items = structuredClone(this.response.output);
       if (this.response.status === 'failed') this.error = this.response.error?.message;
-    } else if (type === 'error' || type.endsWith('.failed')) {
+    } else if (type === 'error' || type === 'response.steer.failed') {
       this.error = event['error']?.message ?? event['message'];
     } else if (type === 'response.output_item.added' || type === 'response.output_item.done') {
-      this.items[index] = event['item'];
+      // Deltas are added to it, and the event stays as it came.
+      this.items[index] = structuredClone(event['item']);
     } else if (event['delta'] !== undefined && this.items[index] !== undefined) {
       this.append(this.items[index], event);
     }
     this.change();
+  }
+
+  /** A response was steered, and another follows. */
+  private succeed(): void {
+    this.earlier = [...this.earlier, ...this.items.filter(Boolean), ...this.steers];
+    this.items = [];
+    this.steers = [];
   }
 
   private append(item: Json, { type, delta, content_index: content, summary_index: summary }: StreamEvent): void {
@@ -118,4 +160,10 @@ export class Turn {
       this.onChange();
     });
   }
+}
+
+/** An input as items: a text is a message of the user. */
+export function toItems(input: Json): readonly Json[] {
+  const items: readonly Json[] = typeof input === 'string' ? [{ role: 'user', content: input }] : input;
+  return items.map((item) => ({ type: 'message', ...item }));
 }

@@ -1,0 +1,57 @@
+import { readFile, rm, stat } from 'node:fs/promises';
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { ConsoleFiles } from '../../src/console/index.js';
+import { HomeModule } from '../../src/home/index.js';
+import { buildConsole } from '../support/browser.js';
+import { type Service, startService } from '../support/service.js';
+
+let files: URL;
+let service: Service;
+
+beforeAll(async () => {
+  files = await buildConsole();
+  service = await startService({
+    environment: { API_KEYS: 'red:x', CONSOLE: 'true' },
+    imports: [HomeModule],
+    overrides: [[ConsoleFiles, new ConsoleFiles(files)]],
+  });
+});
+
+afterAll(async () => {
+  await service.close();
+  await rm(files, { recursive: true });
+});
+
+const headers = { accept: 'text/html' };
+
+describe('the page of the console', () => {
+  it('has at most 150 kB, and no code or style in itself', async () => {
+    const sizes = await Promise.all(['main.js', 'main.css'].map((name) => stat(new URL(name, files))));
+    expect(sizes.reduce((sum, { size }) => sum + size, 0)).toBeLessThanOrEqual(150_000);
+    for (const path of ['/', '/console', '/console/']) {
+      const answer = await fetch(`${service.origin}${path}`, { headers });
+      const page = await answer.text();
+      expect(page).not.toMatch(/<style|style=|<script(?! type="module" src=")/);
+      expect(answer.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+      const [, script = ''] = /src="([^"]*)"/.exec(page) ?? [];
+      const loaded = await fetch(new URL(script, answer.url));
+      expect([loaded.status, await loaded.text()]).toEqual([200, await readFile(new URL('main.js', files), 'utf8')]);
+    }
+  });
+
+  it.each([
+    ['with keys', {}, 404],
+    ['with CONSOLE=false', { API_KEYS: '', CONSOLE: 'false' }, 404],
+    ['without keys', { API_KEYS: '' }, 200],
+  ])('is there only where it is wanted: %s', async (_name, environment, status) => {
+    await using other = await startService({
+      environment: { API_KEYS: 'red:x', ...environment },
+      imports: [HomeModule],
+    });
+    const answer = await fetch(`${other.origin}/console`);
+    await answer.body?.cancel();
+    expect(answer.status).toBe(status);
+  });
+});

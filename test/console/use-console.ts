@@ -1,0 +1,122 @@
+import { readFile, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from '@jest/globals';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+
+import { ConsoleFiles } from '../../src/console/index.js';
+import { HomeModule } from '../../src/home/index.js';
+import { buildConsole, launchBrowser, noBrowser } from '../support/browser.js';
+import { type DescribedService, useService } from '../support/describe-service.js';
+import { type ServiceOptions, startService } from '../support/service.js';
+
+/** The only key of the service, of the tenant `red`. */
+export const KEY = 'a-key-of-the-test';
+
+/** The console of a service in a browser, with a new page for each test. */
+export interface ConsoleTest {
+  readonly service: DescribedService;
+  readonly page: Page;
+  /** Types the key in, and waits for the models. */
+  enter(): Promise<void>;
+  /** Sends a message in the first lane, with the key Enter. */
+  say(text: string): Promise<void>;
+  /** Waits until so many turns have ended. */
+  completed(count: number): Promise<void>;
+  /** Opens a view by the name of its button. */
+  open(view: string): Promise<void>;
+  /** The rules of accessibility that the page breaks seriously, with the elements that break them. */
+  violations(): Promise<readonly unknown[]>;
+}
+
+/**
+ * Describes the console in a browser. A page fails its test when it throws, violates its policy, or asks another host. Skipped where there is
+ * no browser.
+ */
+export function describeConsole(
+  name: string,
+  options: ServiceOptions | (() => Promise<ServiceOptions>),
+  tests: (test: ConsoleTest) => void,
+): void {
+  if (noBrowser === undefined) {
+    describe(name, () => tests(useConsole(options)));
+    return;
+  }
+  process.stderr.write(`The console is not tested in a browser: ${noBrowser}\n`);
+  describe.skip(name, () => tests({} as ConsoleTest));
+}
+
+function useConsole(options: ServiceOptions | (() => Promise<ServiceOptions>)): ConsoleTest {
+  let files: URL;
+  let browser: Browser;
+  let context: BrowserContext;
+  let page: Page;
+  let faults: string[];
+
+  // Written first, and so run last.
+  afterAll(() => rm(files, { recursive: true }));
+  const service = useService(async () => {
+    files = await buildConsole();
+    const { environment, imports = [], ...others } = typeof options === 'function' ? await options() : options;
+    return startService({
+      ...others,
+      environment: { API_KEYS: `red:${KEY}`, CONSOLE: 'true', ...environment },
+      imports: [HomeModule, ...imports],
+      overrides: [[ConsoleFiles, new ConsoleFiles(files)]],
+    });
+  });
+  beforeAll(async () => {
+    browser = await launchBrowser();
+  });
+  afterAll(() => browser.close());
+
+  beforeEach(async () => {
+    faults = [];
+    context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
+    context.setDefaultTimeout(0);
+    page = await context.newPage();
+    page.on('pageerror', ({ message }) => faults.push(message));
+    page.on('console', (message) => {
+      if (/Content Security Policy|Trusted/i.test(message.text())) faults.push(message.text());
+    });
+    page.on('request', (request) => {
+      if (!/^(?:data|http:\/\/127\.0\.0\.1)/.test(request.url())) faults.push(request.url());
+    });
+    await page.goto(`${service.origin}/console`);
+  });
+  afterEach(async () => {
+    await context.close();
+    expect(faults).toEqual([]);
+  });
+
+  return {
+    service,
+    get page() {
+      return page;
+    },
+    async enter() {
+      await page.getByLabel('API key').fill(KEY);
+      await page.getByRole('button', { name: 'Use key' }).click();
+      await page.getByLabel('Message').waitFor();
+    },
+    async say(text) {
+      const message = page.getByLabel('Message').first();
+      await message.fill(text);
+      await message.press('Enter');
+    },
+    completed: (count) =>
+      page
+        .getByText(/^completed, /)
+        .nth(count - 1)
+        .waitFor(),
+    open: (view) => page.getByRole('button', { name: view, exact: true }).click(),
+    async violations() {
+      const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+      // Through the debugger, which the policy of the page does not bind.
+      await page.evaluate(axe);
+      return page.evaluate(
+        'axe.run().then(({ violations }) => violations.filter(({ impact }) => /serious|critical/.test(impact)).map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)]))',
+      );
+    },
+  };
+}
