@@ -35,7 +35,7 @@ export function Inspector({ api, id, onOpen, onContinue }: InspectorProperties) 
     return () => left.abort();
   }, [api, id]);
   return (
-    <section class="inspector" aria-label={TEXTS.inspector}>
+    <section class="inspector" aria-label={TEXTS.views.inspector}>
       <form
         class="bar"
         onSubmit={(event) => {

@@ -1,17 +1,13 @@
-import { useEffect, useReducer, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks';
 
 import type { Api, Json } from './api.ts';
-import { WaitingItems } from './items.tsx';
+import { type Actions, Composer, useDraft } from './composer.tsx';
 import { NO_OPTIONS, OptionsForm, toMembers } from './options.tsx';
 import type { LaneSocket } from './socket.ts';
 import { TEXTS } from './texts.ts';
 import { type Transport, Turn } from './turn.ts';
 import { TurnView } from './turn-view.tsx';
-
-interface Attachment {
-  readonly name: string;
-  readonly part: Json;
-}
+import { WaitingItems } from './waiting.tsx';
 
 interface LaneProperties {
   readonly api: Api;
@@ -26,6 +22,9 @@ interface LaneProperties {
   readonly onInspect: (id: string) => void;
 }
 
+/** Pixels from its end at which a log is followed while it grows. */
+const NEAR_END = 60;
+
 /** One conversation: its form and its turns. The transport may change with every turn. */
 export function Lane({ api, socket, lane, name, models, from, onInspect }: LaneProperties) {
   const [model, setModel] = useState(models[0] ?? '');
@@ -33,75 +32,91 @@ export function Lane({ api, socket, lane, name, models, from, onInspect }: LaneP
   const [options, setOptions] = useState(NO_OPTIONS);
   const [turns, setTurns] = useState<readonly Turn[]>([]);
   const [previous, setPrevious] = useState(from);
-  const [text, setText] = useState('');
-  const [files, setFiles] = useState<readonly Attachment[]>([]);
   const [fault, setFault] = useState('');
-  const [, draw] = useReducer((count: number) => count + 1, 0);
+  const [isDropping, setDropping] = useState(false);
+  const [drawn, draw] = useReducer((count: number) => count + 1, 0);
+  const draft = useDraft();
+  const log = useLogThatFollows(drawn, turns.length);
   useEffect(() => {
     setPrevious(from);
     setTurns([]);
   }, [from]);
 
   const last = turns.at(-1);
-  const isRunning = last?.isRunning === true;
-
+  const act = (action: Promise<void>): void => {
+    setFault('');
+    action.catch((error: unknown) => setFault((error as Error).message));
+  };
   const ask = (input: Json): void => {
     const continued = turns.findLast(
       ({ response }) => response?.status === 'completed' || response?.status === 'incomplete',
     );
     const previousId: string | undefined = continued?.response.id ?? previous;
+    const body = {
+      model,
+      input,
+      ...toMembers(options),
+      ...(previousId === undefined ? {} : { previous_response_id: previousId }),
+      ...(transport === 'sse' ? { stream: true } : {}),
+    };
+    const turn = new Turn({ transport, body });
+    turn.onChange = () => draw(undefined);
+    setTurns([...turns, turn]);
+    setFault('');
+    void turn.run(api, socket, lane);
+  };
+  /** `onFault`: the form of the options is not right, and nothing was sent. */
+  const tryToAsk = (input: Json, onFault = (): void => undefined): void => {
     try {
-      const members = toMembers(options);
-      const body = {
-        model,
-        input,
-        ...members,
-        ...(previousId === undefined ? {} : { previous_response_id: previousId }),
-        ...(transport === 'sse' ? { stream: true } : {}),
-      };
-      const turn = new Turn({ transport, body });
-      turn.onChange = () => draw(undefined);
-      setTurns([...turns, turn]);
-      setFault('');
-      void turn.run(api, socket, lane);
+      ask(input);
     } catch (error) {
+      onFault();
       setFault((error as Error).message);
     }
   };
-  const act = (action: Promise<void>): void => {
-    setFault('');
-    action.catch((error: unknown) => setFault((error as Error).message));
+  const send = (): void => {
+    const { input, giveBack } = draft.take();
+    tryToAsk(input, giveBack);
   };
-  const isSteerable = isRunning && last.asked.transport === 'websocket' && last.response !== undefined;
-  const submit = (event: Event): void => {
-    event.preventDefault();
-    // What is written stays while a turn runs that takes no input.
-    if ((text.trim() === '' && files.length === 0) || (isRunning && !isSteerable)) return;
-    const parts = [...(text === '' ? [] : [{ type: 'input_text', text }]), ...files.map(({ part }) => part)];
-    const input = files.length === 0 ? text : [{ role: 'user', content: parts }];
-    setText('');
-    setFiles([]);
-    if (!isSteerable) {
-      ask(input);
-      return;
-    }
-    const takeBack = (error: unknown): void => {
-      setText((written) => (written === '' ? text : written));
-      setFiles((dropped) => [...files, ...dropped]);
+  const steer = (turn: Turn): void => {
+    const { input, giveBack } = draft.take();
+    const takeBack = (error: unknown): never => {
+      giveBack();
       throw error;
     };
-    act(last.steer(socket, input).catch(takeBack));
+    act(turn.steer(socket, input).catch(takeBack));
   };
   const drop = (event: DragEvent): void => {
     event.preventDefault();
-    const dropped = Array.from(event.dataTransfer?.files ?? [], toAttachment);
-    act(Promise.all(dropped).then((read) => setFiles((known) => [...known, ...read])));
+    setDropping(false);
+    act(draft.add(event.dataTransfer?.files));
+  };
+
+  const actions = (): Actions => {
+    if (last?.isRunning !== true) return { submit: send, submitName: TEXTS.send, others: new Map() };
+    const isBegun = last.response !== undefined;
+    if (last.asked.transport === 'websocket') {
+      const others = isBegun ? [[TEXTS.interrupt, () => act(last.interrupt(socket))] as const] : [];
+      return { submit: isBegun ? () => steer(last) : undefined, submitName: TEXTS.steer, others: new Map(others) };
+    }
+    const others = new Map<string, () => void>([[TEXTS.cancel, () => act(last.cancel(api))]]);
+    if (last.isDetachable) others.set(TEXTS.detach, () => last.detach());
+    return { submit: undefined, submitName: TEXTS.send, others };
   };
 
   return (
-    <section class="lane" aria-label={name} onDragOver={(event) => event.preventDefault()} onDrop={drop}>
+    <section
+      class={`card lane ${isDropping ? 'dropping' : ''}`}
+      aria-label={name}
+      onDragOver={(event) => {
+        event.preventDefault();
+        setDropping(true);
+      }}
+      onDragLeave={() => setDropping(false)}
+      onDrop={drop}
+    >
       <div class="bar">
-        <label>
+        <label class="grow">
           {TEXTS.model}
           <select value={model} onChange={({ currentTarget }) => setModel(currentTarget.value)}>
             {models.map((one) => (
@@ -121,7 +136,7 @@ export function Lane({ api, socket, lane, name, models, from, onInspect }: LaneP
         </label>
         <button
           type="button"
-          disabled={isRunning}
+          disabled={last?.isRunning === true}
           onClick={() => {
             setTurns([]);
             setPrevious(undefined);
@@ -130,14 +145,16 @@ export function Lane({ api, socket, lane, name, models, from, onInspect }: LaneP
           {TEXTS.clear}
         </button>
       </div>
-      <OptionsForm options={options} onChange={setOptions} />
-      <div class="turns" role="log" aria-label={`${name}: ${TEXTS.playground}`} tabIndex={0}>
-        {turns.length === 0 && <p class="hint">{TEXTS.emptyLane}</p>}
+      <OptionsForm api={api} options={options} onChange={setOptions} />
+      <div ref={log} class="turns" role="log" aria-label={TEXTS.turnsOf(name)} tabIndex={0}>
+        {turns.length === 0 && (
+          <p class="hint empty">{previous === undefined ? TEXTS.emptyLane : TEXTS.continues(previous)}</p>
+        )}
         {turns.map((turn, index) => (
           <TurnView key={index} turn={turn} api={api} onInspect={onInspect} />
         ))}
       </div>
-      {last !== undefined && !isRunning && <WaitingItems key={last.response?.id} items={last.items} onAnswer={ask} />}
+      {last?.isRunning === false && <WaitingItems key={last.response?.id} items={last.items} onAnswer={tryToAsk} />}
       {last?.canAttach === true && (
         <button type="button" onClick={() => act(last.attach(api))}>
           {TEXTS.attach}
@@ -146,59 +163,21 @@ export function Lane({ api, socket, lane, name, models, from, onInspect }: LaneP
       <p role="alert" class="fault">
         {fault}
       </p>
-      <form onSubmit={submit}>
-        {files.map(({ name: file }, index) => (
-          <button key={file} type="button" onClick={() => setFiles(files.toSpliced(index, 1))}>
-            {TEXTS.remove(file)}
-          </button>
-        ))}
-        <label>
-          {TEXTS.message}
-          <textarea
-            rows={3}
-            placeholder={TEXTS.messageHint}
-            value={text}
-            onInput={({ currentTarget }) => setText(currentTarget.value)}
-            onKeyDown={(event) => {
-              if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) submit(event);
-            }}
-          />
-        </label>
-        <div class="bar">
-          <button type="submit" disabled={isRunning && !isSteerable}>
-            {isRunning && last.asked.transport === 'websocket' ? TEXTS.steer : TEXTS.send}
-          </button>
-          {isSteerable && (
-            <button type="button" onClick={() => act(last.interrupt(socket))}>
-              {TEXTS.interrupt}
-            </button>
-          )}
-          {isRunning && last.asked.transport !== 'websocket' && (
-            <button type="button" onClick={() => act(last.cancel(api))}>
-              {TEXTS.cancel}
-            </button>
-          )}
-          {isRunning && last.asked.body['background'] === true && last.asked.transport === 'sse' && (
-            <button type="button" onClick={() => last.detach()}>
-              {TEXTS.detach}
-            </button>
-          )}
-        </div>
-      </form>
+      <Composer draft={draft} actions={actions()} onFiles={(files) => act(draft.add(files))} />
     </section>
   );
 }
 
-/** A dropped file as a part of a message. */
-async function toAttachment(file: File): Promise<Attachment> {
-  const url = await new Promise<string>((resolve, reject) => {
-    const reader = new FileReader();
-    reader.onload = () => resolve(reader.result as string);
-    reader.onerror = () => reject(reader.error ?? new Error(file.name));
-    reader.readAsDataURL(file);
-  });
-  const part = file.type.startsWith('image/')
-    ? { type: 'input_image', image_url: url }
-    : { type: 'input_file', filename: file.name, file_data: url };
-  return { name: file.name, part };
+/** An element that is scrolled to its end as it grows, unless somebody reads further up. */
+function useLogThatFollows(drawn: number, turns: number) {
+  const log = useRef<HTMLDivElement>(null);
+  const height = useRef(0);
+  useLayoutEffect(() => {
+    const { current } = log;
+    if (current === null) return;
+    const isAtEnd = current.scrollTop + current.clientHeight >= height.current - NEAR_END;
+    if (isAtEnd) current.scrollTop = current.scrollHeight;
+    height.current = current.scrollHeight;
+  }, [drawn, turns]);
+  return log;
 }

@@ -7,7 +7,34 @@ import { Lane } from './lane.tsx';
 import { LaneSocket } from './socket.ts';
 import { TEXTS } from './texts.ts';
 
-/** The page: who asks, and the playground and the inspector of what they may see. */
+type View = keyof typeof TEXTS.views;
+
+/** Where the page is: a view and, in the inspector, the id of a response. It stands behind the `#` of the address, so that the browser's Back works. */
+interface Place {
+  readonly view: View;
+  readonly id: string | undefined;
+}
+
+function readPlace(): Place {
+  const [view = '', id] = decodeURIComponent(location.hash.slice(1)).split('/');
+  return Object.hasOwn(TEXTS.views, view) ? { view: view as View, id } : { view: 'playground', id: undefined };
+}
+
+function go(view: View, id?: string): void {
+  location.hash = id === undefined ? view : `${view}/${encodeURIComponent(id)}`;
+}
+
+function usePlace(): Place {
+  const [place, setPlace] = useState(readPlace);
+  useEffect(() => {
+    const read = (): void => setPlace(readPlace());
+    addEventListener('hashchange', read);
+    return () => removeEventListener('hashchange', read);
+  }, []);
+  return place;
+}
+
+/** The page: who asks, and the views of what they may see. */
 function Console() {
   const [key, setKey] = useState('');
   const [attempt, setAttempt] = useState(0);
@@ -15,6 +42,7 @@ function Console() {
   const socket = useMemo(() => new LaneSocket(api), [api]);
   const [models, setModels] = useState<readonly string[]>();
   const [fault, setFault] = useState('');
+  const place = usePlace();
   useEffect(() => {
     let isLeft = false;
     setFault('');
@@ -30,30 +58,44 @@ function Console() {
   }, [api, socket, key]);
   return (
     <>
-      <header class="bar">
-        <h1>{TEXTS.title}</h1>
-        <KeyForm onKey={setKey} />
+      <header>
+        <div class="bar middle">
+          <h1>{TEXTS.title}</h1>
+          <KeyForm onKey={setKey} />
+        </div>
+        <nav aria-label={TEXTS.viewsTitle}>
+          {Object.entries(TEXTS.views).map(([view, name]) => (
+            <button
+              key={view}
+              type="button"
+              aria-current={view === place.view ? 'page' : undefined}
+              onClick={() => go(view as View)}
+            >
+              {name}
+            </button>
+          ))}
+        </nav>
       </header>
-      <p class="hint">
-        {TEXTS.start} <code>{api.base}</code>
-      </p>
-      {fault !== '' && (
-        <p role="alert" class="fault">
-          {fault}{' '}
-          <button type="button" onClick={() => setAttempt(attempt + 1)}>
-            {TEXTS.retry}
-          </button>
-        </p>
-      )}
       <main>
+        {fault !== '' && (
+          <p role="alert" class="fault">
+            {fault}{' '}
+            <button type="button" onClick={() => setAttempt(attempt + 1)}>
+              {TEXTS.retry}
+            </button>
+          </p>
+        )}
         {models === undefined ? (
           fault === '' && <p class="hint">{TEXTS.connecting}</p>
         ) : models.length === 0 ? (
           <p class="hint">{TEXTS.noModels}</p>
         ) : (
           // With another key nothing of the former one is left.
-          <Views key={key} api={api} socket={socket} models={models} />
+          <Views key={key} api={api} socket={socket} models={models} place={place} />
         )}
+        <p class="hint">
+          {TEXTS.start} <code>{api.base}</code>
+        </p>
       </main>
     </>
   );
@@ -88,53 +130,45 @@ interface ViewProperties {
   readonly api: Api;
   readonly socket: LaneSocket;
   readonly models: readonly string[];
+  readonly place: Place;
 }
 
-/** Both views stay in the page, so that a turn goes on while another view is looked at. */
-function Views({ api, socket, models }: ViewProperties) {
-  const [isInspecting, setInspecting] = useState(false);
-  const [inspected, setInspected] = useState<string>();
+/** The views. The playground stays in the page, so that a turn goes on while another view is looked at. */
+function Views({ api, socket, models, place: { view, id } }: ViewProperties) {
   const [from, setFrom] = useState<string>();
-  const [lanes, setLanes] = useState(1);
-  const inspect = (id: string): void => {
-    setInspected(id);
-    setInspecting(true);
-  };
+  const [hasTwo, setTwo] = useState(false);
+  const inspect = (response: string): void => go('inspector', response);
   return (
     <>
-      <nav class="bar">
-        <button type="button" aria-pressed={!isInspecting} onClick={() => setInspecting(false)}>
-          {TEXTS.playground}
-        </button>
-        <button type="button" aria-pressed={isInspecting} onClick={() => setInspecting(true)}>
-          {TEXTS.inspector}
-        </button>
-        <button type="button" aria-pressed={lanes === 2} onClick={() => setLanes(3 - lanes)}>
-          {TEXTS.secondLane}
-        </button>
-      </nav>
-      <div class="lanes" hidden={isInspecting}>
-        {Array.from({ length: lanes }, (_, index) => (
-          <Lane
-            key={index}
-            api={api}
-            socket={socket}
-            lane={`lane-${index + 1}`}
-            name={TEXTS.laneName(index + 1)}
-            models={models}
-            from={index === 0 ? from : undefined}
-            onInspect={inspect}
-          />
-        ))}
+      <div hidden={view !== 'playground'}>
+        <div class="lanes">
+          {(hasTwo ? [1, 2] : [1]).map((number) => (
+            <Lane
+              key={number}
+              api={api}
+              socket={socket}
+              lane={`lane-${number}`}
+              name={TEXTS.laneName(number)}
+              models={models}
+              from={number === 1 ? from : undefined}
+              onInspect={inspect}
+            />
+          ))}
+        </div>
+        <p>
+          <button type="button" aria-pressed={hasTwo} onClick={() => setTwo(!hasTwo)}>
+            {TEXTS.secondLane}
+          </button>
+        </p>
       </div>
-      {isInspecting && (
+      {view === 'inspector' && (
         <Inspector
           api={api}
-          id={inspected}
-          onOpen={setInspected}
-          onContinue={(id) => {
-            setFrom(id);
-            setInspecting(false);
+          id={id}
+          onOpen={(response) => go('inspector', response)}
+          onContinue={(response) => {
+            setFrom(response);
+            go('playground');
           }}
         />
       )}

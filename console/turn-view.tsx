@@ -29,27 +29,30 @@ export function TurnView({ turn, api, onInspect }: TurnViewProperties) {
           {error}
         </p>
       )}
-      <p class="hint" role="status">
-        {isRunning ? TEXTS.running : isCancelled ? TEXTS.cancelled : status}
-      </p>
-      {!isRunning && response !== undefined && (
-        <button type="button" onClick={() => onInspect(response.id)}>
-          {TEXTS.inspect}
-        </button>
-      )}
-      <Details summary={TEXTS.events(events.length)}>
-        {() => <EventList events={events} since={turn.startedAt} />}
-      </Details>
-      <Details summary={TEXTS.asCode}>
-        {() =>
-          [...asCode(asked, api.base)].map(([language, code]) => (
-            <figure key={language}>
-              <figcaption>{language}</figcaption>
-              <pre tabIndex={0}>{code}</pre>
-            </figure>
-          ))
-        }
-      </Details>
+      <div class="foot">
+        <p class={isRunning ? 'hint running' : 'hint'} role="status">
+          {isRunning ? TEXTS.running : isCancelled ? TEXTS.cancelled : status}
+        </p>
+        <span class="chip">{TEXTS.transports[asked.transport]}</span>
+        {!isRunning && response !== undefined && (
+          <button type="button" class="quiet" onClick={() => onInspect(response.id)}>
+            {TEXTS.inspect}
+          </button>
+        )}
+        <Details summary={TEXTS.events(events.length)}>
+          {() => <EventList events={events} since={turn.startedAt} />}
+        </Details>
+        <Details summary={TEXTS.asCode}>
+          {() =>
+            [...asCode(asked, api.base)].map(([language, code]) => (
+              <figure key={language}>
+                <figcaption>{language}</figcaption>
+                <pre tabIndex={0}>{code}</pre>
+              </figure>
+            ))
+          }
+        </Details>
+      </div>
     </article>
   );
 }

@@ -55,6 +55,12 @@ export class Turn {
     return background === true && stream === true && !this.isRunning && isOpen;
   }
 
+  /** Whether its stream can be closed without an end of the response. */
+  get isDetachable(): boolean {
+    const { background, stream } = this.asked.body;
+    return this.isRunning && background === true && stream === true && this.response !== undefined;
+  }
+
   /** Reads a background response on from the last event that was seen. */
   attach(api: Api): Promise<void> {
     const after = this.events.findLast(({ event }) => event.sequence_number !== undefined)?.event.sequence_number;
