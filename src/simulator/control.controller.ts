@@ -194,10 +194,14 @@ export class SimulatorControlController {
     return { object: 'simulator.fault', kind, turns };
   }
 
-  /** Removes the faults that wait. */
+  /** Removes the faults that wait, or those of a kind. Throws ApiError 400 for one that does not exist. */
   @Delete('faults')
-  clearFaults(@CurrentCaller() caller: Caller, @Headers() headers: Parameters): { readonly deleted: true } {
-    this.spaceOf(caller, headers).clearFaults();
+  clearFaults(
+    @CurrentCaller() caller: Caller,
+    @Headers() headers: Parameters,
+    @Query('kind') kind: unknown,
+  ): { readonly deleted: true } {
+    this.spaceOf(caller, headers).clearFaults(readKind(kind));
     return { deleted: true };
   }
 
@@ -230,6 +234,14 @@ export async function checkBody<T>(check: () => Promise<T>): Promise<T> {
 /** A header or a parameter; empty without one. */
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
+}
+
+/** A kind of faults in a query; undefined without one. Throws ApiError 400. */
+function readKind(value: unknown): FaultKind | undefined {
+  if (value === undefined) return undefined;
+  const kind = FAULT_KINDS.find((known) => known === value);
+  if (kind !== undefined) return kind;
+  throw ApiError.of('invalid_value', `Invalid 'kind': expected one of ${FAULT_KINDS.join(', ')}.`, { param: 'kind' });
 }
 
 /** A whole number of a query. Throws ApiError 400. */

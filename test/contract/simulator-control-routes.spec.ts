@@ -115,6 +115,19 @@ describe('the faults of a space', () => {
     expect(await say('x', 'one')).toBe('b');
   });
 
+  it('are removed by their kind', async () => {
+    await ask('POST', '/simulator/faults', { kind: 'unavailable', turns: 2 }, 'one');
+    await ask('POST', '/simulator/faults', { kind: 'rate_limit' }, 'one');
+    expect(await ask('DELETE', '/simulator/faults?kind=unavailable', undefined, 'one')).toMatchObject({ status: 200 });
+    expect((await ask('GET', '/simulator/faults', undefined, 'one')).body).toMatchObject({
+      data: [{ kind: 'rate_limit', turns: 1 }],
+    });
+    expect(await ask('DELETE', '/simulator/faults?kind=none', undefined, 'one')).toMatchObject({
+      status: 400,
+      body: { error: { param: 'kind', message: expect.stringContaining('rate_limit') } },
+    });
+  });
+
   it.each([{ kind: 'none' }, { turns: 1 }, { kind: 'cut', turns: 0 }])('are refused as %j', async (body) => {
     expect(await ask('POST', '/simulator/faults', body)).toMatchObject({ status: 400 });
   });

@@ -86,8 +86,9 @@ export class Space {
     return this.queued.map(({ fault, left }) => ({ ...fault, turns: left }));
   }
 
-  clearFaults(): void {
-    this.queued = [];
+  /** Removes the faults of a kind; without one, all of them. */
+  clearFaults(kind?: FaultKind): void {
+    this.queued = kind === undefined ? [] : this.queued.filter(({ fault }) => fault.kind !== kind);
   }
 
   /** The fault of the next turn. */
