@@ -22,15 +22,21 @@ export class ApiFailure extends Error {
 
 /** The API beside this page, asked with the key that was typed in. */
 export class Api {
-  /** Without a slash at the end. The page may have come through a proxy that adds to the path. */
+  /** Where the routes of the API are, without a slash at the end. The page may have come through a proxy that adds to the path. */
   readonly base = new URL('../v1', import.meta.url).href;
 
   /** The key is kept here only. */
   constructor(readonly key: string) {}
 
-  /** Asks for JSON. Rejects with ApiFailure. */
-  async json(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<Json> {
-    return (await this.send(method, path, body, signal)).json();
+  /** Asks for JSON. A path that begins with a slash is beside the API. Rejects with ApiFailure. */
+  async json(
+    method: string,
+    path: string,
+    body?: unknown,
+    signal?: AbortSignal,
+    more: Readonly<Record<string, string>> = {},
+  ): Promise<Json> {
+    return (await this.send(method, path, body, signal, more)).json();
   }
 
   /** The events of a stream. Rejects with ApiFailure. */
@@ -45,13 +51,20 @@ export class Api {
     }
   }
 
-  private async send(method: string, path: string, body: unknown, signal?: AbortSignal): Promise<Response> {
-    const headers = new Headers();
+  private async send(
+    method: string,
+    path: string,
+    body: unknown,
+    signal?: AbortSignal,
+    more: Readonly<Record<string, string>> = {},
+  ): Promise<Response> {
+    const headers = new Headers(more);
     if (this.key !== '') headers.set('authorization', `Bearer ${this.key}`);
     if (body !== undefined) headers.set('content-type', 'application/json');
     let answer: Response;
     try {
-      answer = await fetch(`${this.base}/${path}`, {
+      const url = path.startsWith('/') ? new URL(`..${path}`, import.meta.url) : `${this.base}/${path}`;
+      answer = await fetch(url, {
         method,
         headers,
         credentials: 'omit',

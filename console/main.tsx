@@ -2,8 +2,10 @@ import { render } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 
 import { Api, ApiFailure, type Json } from './api.ts';
+import { Approvals } from './approvals.tsx';
 import { Inspector } from './inspector.tsx';
 import { Lane } from './lane.tsx';
+import { Simulator } from './simulator.tsx';
 import { LaneSocket } from './socket.ts';
 import { TEXTS } from './texts.ts';
 
@@ -172,6 +174,8 @@ function Views({ api, socket, models, place: { view, id } }: ViewProperties) {
           }}
         />
       )}
+      {view === 'approvals' && <Approvals api={api} socket={socket} onInspect={inspect} />}
+      {view === 'simulator' && <Simulator api={api} />}
     </>
   );
 }

@@ -1,0 +1,54 @@
+import { useCallback, useEffect, useState } from 'preact/hooks';
+
+/** Longest pause after failures, ms. */
+const LONGEST_PAUSE_MS = 60_000;
+
+/** What was read last. */
+export interface Live<T> {
+  /** Undefined until the first answer has come. */
+  readonly value: T | undefined;
+  /** Why the latest reading has failed; empty if it has not. */
+  readonly fault: unknown;
+  /** Reads now. */
+  readonly refresh: () => void;
+}
+
+/**
+ * Reads something again and again while the page is looked at: one reading at a time, with a pause after each that doubles while they fail.
+ * `read` must be the same function as long as it reads the same.
+ */
+export function useLive<T>(read: (signal: AbortSignal) => Promise<T>, pauseMs: number): Live<T> {
+  const [{ value, fault }, setState] = useState<{ value?: T; fault?: unknown }>({});
+  const [round, setRound] = useState(0);
+  useEffect(() => {
+    const left = new AbortController();
+    const { signal } = left;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let isReading = false;
+    let failures = 0;
+    const turn = async (): Promise<void> => {
+      clearTimeout(timer);
+      if (document.hidden || isReading) return;
+      isReading = true;
+      try {
+        const now = await read(signal);
+        failures = 0;
+        if (!signal.aborted) setState({ value: now });
+      } catch (error) {
+        failures += 1;
+        if (!signal.aborted) setState((before) => ({ ...before, fault: error }));
+      }
+      isReading = false;
+      if (!signal.aborted) timer = setTimeout(() => void turn(), Math.min(pauseMs * 2 ** failures, LONGEST_PAUSE_MS));
+    };
+    const onShown = (): void => void turn();
+    document.addEventListener('visibilitychange', onShown);
+    void turn();
+    return () => {
+      left.abort();
+      clearTimeout(timer);
+      document.removeEventListener('visibilitychange', onShown);
+    };
+  }, [read, pauseMs, round]);
+  return { value, fault, refresh: useCallback(() => setRound((count) => count + 1), []) };
+}

@@ -1,0 +1,147 @@
+// Slow: starts a browser.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterAll, beforeEach, expect, it } from '@jest/globals';
+import type { Locator } from 'playwright-core';
+
+import { FakeMcpServer, ScriptedProvider } from '../../src/testing/index.js';
+import { call, say } from '../support/scripted-calls.js';
+import { describeConsole, KEY } from './use-console.js';
+
+let folder: string;
+let mail: FakeMcpServer;
+
+describeConsole(
+  'the approvals of the console',
+  async () => {
+    folder = await mkdtemp(join(tmpdir(), 'antiphon-console-approvals-'));
+    mail = await FakeMcpServer.start([{ name: 'send', handler: () => 'sent' }]);
+    const path = join(folder, 'servers.json');
+    await writeFile(path, JSON.stringify({ servers: { mail: { url: mail.url, require_approval: 'always' } } }));
+    return {
+      providers: [ScriptedProvider],
+      environment: { MCP_SERVERS: path, API_KEYS: `red:${KEY},blue:blue-key`, SIMULATOR_CONTROL: 'true' },
+    };
+  },
+  (test) => {
+    afterAll(async () => {
+      await mail.close();
+      await rm(folder, { recursive: true });
+    });
+    beforeEach(() => {
+      mail.requests.length = 0;
+      test.service.provider.turns.length = 0;
+    });
+
+    /** Has the model ask to write to somebody. */
+    async function ask(to: string, apiKey = KEY, more: object = {}): Promise<string> {
+      test.service.provider.reply(...call('mail__send', { to }));
+      const tools = [{ type: 'mcp' as const, server_label: 'mail' }];
+      const client = test.service.client({ apiKey });
+      const { id } = await client.responses.create({ model: 'm', input: 'Write!', tools, ...more });
+      return id;
+    }
+    const cardOf = (to: string): Locator => test.page.locator('article.card', { hasText: `"to": "${to}"` });
+
+    it('shows the calls of the tenant that wait, and the turn that goes on when one is approved', async () => {
+      await ask('Ada', KEY, { instructions: 'Be brief.' });
+      await ask('Eve', 'blue-key');
+      await test.enter();
+      await test.open('Approvals');
+      const card = cardOf('Ada');
+      await card.getByLabel('Approve').check();
+      test.service.provider.reply(...say('I have written to Ada.'));
+      await card.getByRole('button', { name: 'Send answer' }).click();
+      await card.getByText('I have written to Ada.').waitFor();
+      expect(mail.count('tools/call')).toBe(1);
+      expect(await cardOf('Eve').count()).toBe(0);
+      expect(test.service.provider.turns.at(-1)?.settings.instructions).toBe('Be brief.');
+      expect(await test.violations()).toEqual([]);
+      // What was answered does not wait any more.
+      await test.open('Inspector');
+      await test.open('Approvals');
+      await test.page.getByText('No call waits for an approval.').waitFor();
+    });
+
+    it('tells the model why a call is rejected, also in a conversation', async () => {
+      const { id } = await test.service.client({ apiKey: KEY }).conversations.create({});
+      await ask('Bob', KEY, { conversation: id });
+      await test.enter();
+      await test.open('Approvals');
+      const card = cardOf('Bob');
+      await card.getByLabel('Reason, for the model').fill('He is asleep.');
+      test.service.provider.reply(...say('Then not.'));
+      await card.getByRole('button', { name: 'Send answer' }).click();
+      await card.getByText('Then not.').waitFor();
+      expect(mail.count('tools/call')).toBe(0);
+      expect(JSON.stringify(test.service.provider.turns.at(-1)?.context)).toContain('He is asleep.');
+    });
+
+    it('says why an answer is refused, and lets it be given again', async () => {
+      const id = await ask('Mia');
+      await test.enter();
+      await test.open('Approvals');
+      const card = cardOf('Mia');
+      await card.getByLabel('Approve').check();
+      await test.service.client({ apiKey: KEY }).responses.delete(id);
+      await card.getByRole('button', { name: 'Send answer' }).click();
+      await card.getByRole('alert').filter({ hasText: id }).waitFor();
+      await card.getByRole('button', { name: 'Send answer' }).waitFor();
+    });
+
+    it('says that the simulator cannot be controlled where it is not there', async () => {
+      await test.enter();
+      await test.open('Simulator');
+      await test.page.getByText('The simulator cannot be controlled here.').waitFor();
+    });
+  },
+);
+
+describeConsole('the simulator in the console', { environment: { SIMULATOR_CONTROL: 'true' } }, (test) => {
+  it('has switches for the faults of the next turns', async () => {
+    await test.enter();
+    await test.open('Simulator');
+    const [limit, cut] = ['rate_limit', 'unavailable'].map((kind) => test.page.getByRole('switch', { name: kind }));
+    await test.page.getByLabel('Turns that a switch is good for').fill('3');
+    await limit?.click();
+    await test.page.getByRole('switch', { name: 'rate_limit (3)', checked: true }).waitFor();
+    await cut?.click();
+    await test.page.getByRole('switch', { name: 'unavailable (3)', checked: true }).waitFor();
+    await limit?.click();
+    await test.page.getByRole('switch', { name: 'rate_limit', exact: true, checked: false }).waitFor();
+    await test.open('Playground');
+    await test.say('Hi');
+    await test.page.getByRole('alert').filter({ hasText: 'overloaded' }).waitFor();
+    await test.open('Simulator');
+    await test.page.getByRole('switch', { name: 'unavailable (2)' }).click();
+    await test.page.getByRole('switch', { name: 'unavailable', exact: true, checked: false }).waitFor();
+  });
+
+  it('adds and removes scripts, and shows what was asked in its journal', async () => {
+    await test.enter();
+    await test.open('Simulator');
+    await test.page.getByLabel('A script, as JSON').fill('{');
+    await test.page.getByRole('button', { name: 'Add script' }).click();
+    await test.page.getByText('A script, as JSON: this is not valid JSON.').waitFor();
+    const script = { model: 'gpt-5', turns: [{ text: 'From the script.' }] };
+    await test.page.getByLabel('A script, as JSON').fill(JSON.stringify(script));
+    await test.page.getByRole('button', { name: 'Add script' }).click();
+    await test.page.getByText('gpt-5: 1 turn, by order').waitFor();
+    await test.open('Playground');
+    await test.page.getByLabel('Model').selectOption('gpt-5');
+    await test.say('What does the script say?');
+    await test.page.getByText('From the script.').waitFor();
+    await test.completed(1);
+    await test.open('Simulator');
+    const entry = test.page.locator('.journal li').first();
+    await entry.locator('summary').click();
+    await entry.getByText('What does the script say?').waitFor();
+    await test.page.getByRole('button', { name: 'Remove gpt-5' }).click();
+    await test.page.getByText('Without a script, answers are made up.').waitFor();
+    expect(await test.violations()).toEqual([]);
+    await test.page.getByRole('button', { name: 'Reset this space' }).click();
+    await test.page.getByText('Nothing was asked yet.').waitFor();
+  });
+});
