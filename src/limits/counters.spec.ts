@@ -3,7 +3,9 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import {
   type Change,
   type Counted,
+  type LookedAt,
   SharedLimits,
+  type Standing,
   type StateBackend,
   StoreUnavailableError,
   type Take,
@@ -26,6 +28,11 @@ class NotedLimits extends SharedLimits {
     this.taken.push(take);
     if (this.isAway) throw new StoreUnavailableError('away');
     return { ...this.answer, tokens: take.tokens };
+  }
+
+  override async read(counters: readonly LookedAt[]): Promise<readonly Standing[]> {
+    if (this.isAway) throw new StoreUnavailableError('away');
+    return counters.map(({ tokenLimit }) => ({ requests: 7, tokens: tokenLimit, places: 7, resetMs: 7 }));
   }
 
   override async settle(changes: ReadonlyMap<string, Change>): Promise<void> {
@@ -105,6 +112,29 @@ describe('shared counters', () => {
     clock.advance(1000);
     expect(await admitted()).toBe(true);
     expect(shared.taken).toHaveLength(2);
+  });
+});
+
+describe('counters that are looked at', () => {
+  const LOOKED_AT = [{ key: 'red', tokenLimit: 100 }];
+
+  it('are the shared ones', async () => {
+    expect(await counters.read(LOOKED_AT)).toEqual([{ requests: 7, tokens: 100, places: 7, resetMs: 7 }]);
+  });
+
+  it('are those of the process while the storage is away, or where there is none', async () => {
+    shared.isAway = true;
+    await counters.take(TAKE);
+    const own = { requests: 1, tokens: 10, places: 0, resetMs: 60_000 };
+    expect(await counters.read([...LOOKED_AT, { key: 'blue', tokenLimit: 0 }])).toEqual([
+      own,
+      { requests: 0, tokens: 0, places: 0, resetMs: 0 },
+    ]);
+    const alone = new Counters({} as StateBackend, clock);
+    await alone.take(TAKE);
+    expect(await alone.read(LOOKED_AT)).toEqual([own]);
+    clock.advance(60_000);
+    expect(await alone.read(LOOKED_AT)).toEqual([{ ...own, requests: 0, tokens: 0, resetMs: 0 }]);
   });
 });
 

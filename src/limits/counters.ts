@@ -8,7 +8,9 @@ import {
   type Counted,
   type Holder,
   inOneLine,
+  type LookedAt,
   type SharedLimits,
+  type Standing,
   StateBackend,
   type Take,
 } from '../state/index.js';
@@ -83,6 +85,18 @@ export class Counters {
     own.asking += 1;
     const counted = this.count(take);
     return andThen(counted, toOwn);
+  }
+
+  /** Counters as they stand, in the order in which they are asked for. Never rejects. */
+  async read(counters: readonly LookedAt[]): Promise<readonly Standing[]> {
+    if (this.shared !== undefined && this.clock.now() >= this.awayUntil) {
+      try {
+        return await this.shared.read(counters);
+      } catch (error) {
+        this.goAway(error);
+      }
+    }
+    return counters.map((counter) => ({ ...this.local.read(counter), places: this.placesOf(counter.key) }));
   }
 
   /** Changes counters: for other replicas at once where a place is given back, otherwise within SETTLE_MS. */

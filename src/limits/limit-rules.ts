@@ -56,6 +56,12 @@ export class LimitRules implements OnModuleInit, OnApplicationShutdown {
     return this.fallback;
   }
 
+  /** The rules for a tenant, whatever the model, in the order in which they are asked. */
+  ofTenant(tenant: Tenant): readonly LimitRule[] {
+    const named = this.rules.filter((rule) => namesTenant(rule, tenant));
+    return this.fallback === undefined ? named : [...named, this.fallback];
+  }
+
   /** The sockets that a tenant may have open; 0 for no limit. */
   socketsOf(tenant: Tenant): number {
     const rule = this.rules.find((rule) => rule.sockets !== undefined && namesTenant(rule, tenant));

@@ -4,6 +4,7 @@ import { SocketQuota } from '../connections/index.js';
 import { SearchQuota } from '../web-search/index.js';
 import { Counters } from './counters.js';
 import { LimitRules } from './limit-rules.js';
+import { TenantLimits } from './tenant-limits.js';
 import { TenantSearches } from './tenant-searches.js';
 import { TenantSockets } from './tenant-sockets.js';
 
@@ -13,9 +14,10 @@ import { TenantSockets } from './tenant-sockets.js';
   providers: [
     LimitRules,
     Counters,
+    TenantLimits,
     { provide: SocketQuota, useClass: TenantSockets },
     { provide: SearchQuota, useClass: TenantSearches },
   ],
-  exports: [LimitRules, Counters, SocketQuota, SearchQuota],
+  exports: [LimitRules, Counters, TenantLimits, SocketQuota, SearchQuota],
 })
 export class LimitsModule {}

@@ -1,4 +1,12 @@
-import { carriedTokens, type Counted, DEBT_MS, LIMIT_WINDOW_MS, type Take } from '../state/index.js';
+import {
+  carriedTokens,
+  type Counted,
+  DEBT_MS,
+  LIMIT_WINDOW_MS,
+  type LookedAt,
+  type Standing,
+  type Take,
+} from '../state/index.js';
 import type { Clock } from '../time/index.js';
 
 interface Window {
@@ -35,6 +43,14 @@ export class LocalWindows {
       if (window !== known) this.begin(key, window, now);
     }
     return { admitted, requests: window.requests, tokens: window.tokens, resetMs: window.endsAt - now };
+  }
+
+  /** A counter as it stands. Changes nothing. */
+  read({ key, tokenLimit }: LookedAt): Omit<Standing, 'places'> {
+    const now = this.clock.now();
+    const known = this.windows.get(key);
+    const { requests, tokens } = current(known, tokenLimit, now);
+    return { requests, tokens, resetMs: Math.max(0, (known?.endsAt ?? 0) - now) };
   }
 
   /** Adds tokens to a counter, or gives them back if negative. */

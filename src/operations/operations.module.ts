@@ -5,6 +5,7 @@ import { McpModule } from '../mcp/index.js';
 import { ResponsesModule } from '../responses/index.js';
 import { StateModule } from '../state/index.js';
 import { WebSearchModule } from '../web-search/index.js';
+import { ActivityController } from './activity.controller.js';
 import { HealthController } from './health.controller.js';
 import { OpenReplies } from './open-replies.js';
 import { Readiness } from './readiness.js';
@@ -15,7 +16,7 @@ import { TurnLog } from './turn-log.js';
 /** Health routes, the turn log, and graceful shutdown. */
 @Module({
   imports: [ConnectionsModule, McpModule, ResponsesModule, StateModule, WebSearchModule],
-  controllers: [HealthController],
+  controllers: [ActivityController, HealthController],
   providers: [Readiness, OpenReplies, ShutdownCoordinator, ShutdownLimit, TurnLog],
   exports: [OpenReplies, Readiness, ShutdownLimit],
 })

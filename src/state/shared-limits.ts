@@ -26,6 +26,15 @@ export interface Counted {
   readonly resetMs: number;
 }
 
+/** Counters that are looked at, and the limit of their tokens, for what a window carries: see `carriedTokens`. */
+export interface LookedAt {
+  readonly key: string;
+  readonly tokenLimit: number;
+}
+
+/** The counters as they stand; all 0 where nothing was counted, or its window is over and nothing is carried. */
+export type Standing = Omit<Counted, 'admitted'>;
+
 /** What changes in counters beside a `take`; negative for what is given back. */
 export interface Change {
   readonly tokens: number;
@@ -62,6 +71,9 @@ export function carriedTokens(tokens: number, tokenLimit: number, lateMs: number
 export abstract class SharedLimits {
   /** Takes requests, tokens and places if there is room for all of them, in one round trip; otherwise nothing. */
   abstract take(take: Take, holder: Holder): Promise<Counted>;
+
+  /** The counters as they stand, in the order in which they are asked for. Changes nothing. */
+  abstract read(counters: readonly LookedAt[]): Promise<readonly Standing[]>;
 
   /** Changes counters. Tokens never fall below 0, and change only in a window that lasts; those that were used, though, begin one. */
   abstract settle(changes: ReadonlyMap<string, Change>, holder: Holder): Promise<void>;

@@ -36,6 +36,7 @@ const ROUTES: readonly (readonly [method: string, path: string, scope: string])[
   ['DELETE', 'connections/:id', 'responses:write'],
   ['POST', 'socket_tokens', 'responses:write'],
   ['GET', 'usage', 'responses:read'],
+  ['GET', 'activity', 'responses:read'],
   ['POST', 'chat/completions', 'responses:write'],
   ['GET', 'chat/completions', 'responses:read'],
   ['GET', 'chat/completions/:id', 'responses:read'],

@@ -162,6 +162,7 @@ describeService('what the service answers', DESCRIBED, (service) => {
     const connections = await call('listConnections', 'connections');
     await call('retireConnection', `connections/${String((connections.data as readonly Json[])[0]?.id)}`);
     await call('createSocketToken', 'socket_tokens', { origin: 'https://app.example.com' });
+    await call('getActivity', 'activity');
     await call('getUsage', 'usage?group_by=model,provider');
     // A new route needs a line here.
     expect([...answered.keys()].sort()).toEqual(

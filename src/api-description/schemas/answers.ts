@@ -247,6 +247,28 @@ export const ANSWER_SCHEMAS = {
     queued: INTEGER,
   }),
   ConnectionList: pageOf('Connection'),
+  RunningTurn: object({
+    id: TEXT,
+    object: oneOf('running_turn'),
+    model: TEXT,
+    provider: nullable(TEXT),
+    door: oneOf('responses', 'messages', 'chat'),
+    transport: oneOf('json', 'sse', 'websocket'),
+    background: FLAG,
+    started_at: nullable(SECONDS),
+  }),
+  Limit: object({
+    object: oneOf('limit'),
+    name: oneOf('requests_per_minute', 'tokens_per_minute', 'concurrent_turns', 'sockets', 'searches_per_minute'),
+    model: { ...nullable(TEXT), description: 'The models that it is for, as its rule names them; null for all.' },
+    limit: INTEGER,
+    used: INTEGER,
+    resets_at: nullable(SECONDS),
+  }),
+  Activity: object(
+    { object: oneOf('activity'), turns: listOf(ref('RunningTurn')), limits: listOf(ref('Limit')) },
+    { totals: object({ turns: INTEGER, background_turns: INTEGER, connections: INTEGER }) },
+  ),
   SocketToken: object({ object: oneOf('socket_token'), value: TEXT, expires_at: SECONDS, origin: TEXT }),
   UsageResult: object(
     {

@@ -1,9 +1,11 @@
 import { Injectable } from '@nestjs/common';
 
+import type { Tenant } from '../../access/index.js';
 import { Roster } from '../../collections/index.js';
 import { ApiError } from '../../protocol/index.js';
 import type { ActiveTurn } from './active-turn.js';
 import type { StopReason } from './stop-reason.js';
+import type { BegunTurn } from './turn-observer.js';
 
 /** The running turns of this process. Shutdown refuses new ones and waits for the rest. */
 @Injectable()
@@ -14,6 +16,13 @@ export class RunningTurns {
 
   get size(): number {
     return this.turns.size;
+  }
+
+  /** Those of a tenant, as they have begun, with their providers; null for one that has none yet. */
+  ofTenant(tenant: Tenant): readonly (BegunTurn & { readonly provider: string | null })[] {
+    return Array.from(this.turns)
+      .filter(({ admitted }) => admitted.caller.tenant === tenant)
+      .map(({ begun, ending }) => ({ ...begun, provider: ending.provider }));
   }
 
   /** Those that run in the background. */

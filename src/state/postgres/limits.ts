@@ -4,7 +4,9 @@ import {
   DEBT_MS,
   type Holder,
   LIMIT_WINDOW_MS,
+  type LookedAt,
   SharedLimits,
+  type Standing,
   type Take,
 } from '../shared-limits.js';
 import type { Database } from './database.js';
@@ -78,6 +80,17 @@ const TAKE = prepared<TakeValues, CountedRow>(
   FROM antiphon.limit_counters AS c WHERE c.key = $1 AND NOT EXISTS (SELECT FROM taken)`,
 );
 
+/** The counters as they stand, of each key in its place. */
+const READ = prepared<readonly [keys: readonly string[], tokenLimits: readonly number[]], Omit<CountedRow, 'admitted'>>(
+  'read_limits',
+  `SELECT coalesce(${REQUESTS}, 0) AS requests,
+    coalesce(CASE WHEN ${IS_OVER} THEN ${carried('g.token_limit')} ELSE c.tokens END, 0) AS tokens,
+    coalesce(antiphon.limit_places_taken(${withPlaces('c.places', `''`, '0', '0')}), 0) AS places,
+    coalesce(ceil(-(${LATE_MS})), 0)::int AS reset_ms
+  FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS g (key, token_limit, place)
+  LEFT JOIN antiphon.limit_counters AS c USING (key) ORDER BY place`,
+);
+
 /**
  * Changes counters, and begins a window for tokens of those that have none. In the order of the keys: replicas that
  * settle at once do not wait for each other crosswise.
@@ -143,15 +156,16 @@ export class PostgresLimits extends SharedLimits {
     // A row that another replica has inserted meanwhile is not seen: then it is there for the next attempt.
     for (;;) {
       const [row] = await this.database.query(TAKE, values);
-      if (row === undefined) continue;
-      return {
-        admitted: row.admitted,
-        requests: Number(row.requests),
-        tokens: Number(row.tokens),
-        places: Number(row.places),
-        resetMs: Math.max(0, row.reset_ms),
-      };
+      if (row !== undefined) return { admitted: row.admitted, ...toStanding(row) };
     }
+  }
+
+  override async read(counters: readonly LookedAt[]): Promise<readonly Standing[]> {
+    const rows = await this.database.query(READ, [
+      counters.map(({ key }) => key),
+      counters.map(({ tokenLimit }) => tokenLimit),
+    ]);
+    return rows.map(toStanding);
   }
 
   override async settle(changes: ReadonlyMap<string, Change>, { replica, leaseMs }: Holder): Promise<void> {
@@ -170,4 +184,13 @@ export class PostgresLimits extends SharedLimits {
     const rows = await this.database.query(RENEW, [keys, replica, leaseMs]);
     return new Map(rows.map(({ key, places }) => [key, places]));
   }
+}
+
+function toStanding({ requests, tokens, places, reset_ms: resetMs }: Omit<CountedRow, 'admitted'>): Standing {
+  return {
+    requests: Number(requests),
+    tokens: Number(tokens),
+    places: Number(places),
+    resetMs: Math.max(0, resetMs),
+  };
 }

@@ -1,8 +1,16 @@
-import { type Change, type Counted, type Holder, SharedLimits, type Take } from '../shared-limits.js';
+import {
+  type Change,
+  type Counted,
+  type Holder,
+  type LookedAt,
+  SharedLimits,
+  type Standing,
+  type Take,
+} from '../shared-limits.js';
 import type { RedisKeys } from './keys.js';
 import type { Redis } from './redis.js';
 import { run } from './script.js';
-import { RENEW_LIMITS, SETTLE_LIMITS, TAKE_LIMITS } from './scripts/limits.js';
+import { READ_LIMITS, RENEW_LIMITS, SETTLE_LIMITS, TAKE_LIMITS } from './scripts/limits.js';
 
 /** Counters of limits in Redis, for all replicas. A command that is repeated because its connection broke may count twice. */
 export class RedisLimits extends SharedLimits {
@@ -19,6 +27,18 @@ export class RedisLimits extends SharedLimits {
     const [reply] = await this.send(run(TAKE_LIMITS, [this.keys.limit(key)], ...args));
     const [admitted, ofRequests = 0, ofTokens = 0, open = 0, resetMs = 0] = reply as readonly number[];
     return { admitted: admitted === 1, requests: ofRequests, tokens: ofTokens, places: open, resetMs };
+  }
+
+  override async read(counters: readonly LookedAt[]): Promise<readonly Standing[]> {
+    const toCommand = ({ key, tokenLimit }: LookedAt): ReturnType<typeof run> =>
+      run(READ_LIMITS, [this.keys.limit(key)], tokenLimit);
+    const replies = (await this.send(...counters.map(toCommand))) as readonly (readonly number[])[];
+    return replies.map(([requests = 0, tokens = 0, places = 0, resetMs = 0]) => ({
+      requests,
+      tokens,
+      places,
+      resetMs,
+    }));
   }
 
   override async settle(changes: ReadonlyMap<string, Change>, { replica, leaseMs }: Holder): Promise<void> {

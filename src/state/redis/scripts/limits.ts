@@ -77,6 +77,17 @@ return {admitted and 1 or 0, requests, tokens, places, math.max(0, resets - now)
 };
 
 /**
+ * The counters as they stand.
+ *
+ * KEYS: 1 counters. ARGV: 1 the limit of tokens. Returns requests, tokens, places, and how long the window lasts, ms.
+ */
+export const READ_LIMITS: Script = {
+  name: 'read-limits',
+  text: `${COUNTERS}if is_over then requests, tokens = 0, carried(tonumber(ARGV[1])) end
+return {requests, tokens, all_places(), math.max(0, ends - now)}`,
+};
+
+/**
  * Changes counters.
  *
  * KEYS: 1 counters. ARGV: 1 tokens, 2 their limit, 3 places, 4 replica, 5 lease, ms.

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 
-import type { Change, Counted, Holder, SharedLimits, StateBackend } from '../../../state/index.js';
+import type { Change, Counted, Holder, SharedLimits, Standing, StateBackend } from '../../../state/index.js';
 import { requireMatch } from '../assertions.js';
 import { part } from '../part.js';
 import type { TestedState } from '../tested-state.js';
@@ -65,6 +65,30 @@ export const SHARED_LIMITS = part('limits', 'limits', ({ open, it, beforeAll, be
     assert.ok(first.resetMs <= 60_000);
     await given(opened.endWindows)();
     requireMatch(await count(20), { admitted: true, requests: 1, tokens: 20 });
+  });
+
+  it('are read as they stand, which changes nothing', async () => {
+    const unknown = randomUUID();
+    const read = (from = limits): Promise<readonly Standing[]> =>
+      from.read([
+        { key: unknown, tokenLimit: 100 },
+        { key, tokenLimit: 100 },
+      ]);
+    const none = { requests: 0, tokens: 0, places: 0, resetMs: 0 };
+    assert.deepEqual(await read(), [none, none]);
+    await count(60);
+    await open1('one');
+    await open1('two', other);
+    for (const from of [limits, other]) {
+      const [first, second] = await read(from);
+      assert.deepEqual(first, none);
+      requireMatch(second, { requests: 1, tokens: 60, places: 2 });
+      assert.ok((second?.resetMs ?? 0) > 30_000);
+    }
+    await limits.settle(change({ tokens: 100 }), holder());
+    await given(opened.endWindows)();
+    requireMatch((await read())[1], { requests: 0, tokens: 60, places: 2, resetMs: 0 });
+    requireMatch(await count(40), { admitted: true, requests: 1, tokens: 100 });
   });
 
   it('are settled up and down, never below 0', async () => {
