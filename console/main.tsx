@@ -5,6 +5,7 @@ import { Api, ApiFailure, type Json } from './api.ts';
 import { Approvals } from './approvals.tsx';
 import { Inspector } from './inspector.tsx';
 import { Lane } from './lane.tsx';
+import { Now } from './now.tsx';
 import { Simulator } from './simulator.tsx';
 import { LaneSocket } from './socket.ts';
 import { TEXTS } from './texts.ts';
@@ -175,6 +176,7 @@ function Views({ api, socket, models, place: { view, id } }: ViewProperties) {
         />
       )}
       {view === 'approvals' && <Approvals api={api} socket={socket} onInspect={inspect} />}
+      {view === 'now' && <Now api={api} onInspect={inspect} />}
       {view === 'simulator' && <Simulator api={api} />}
     </>
   );

@@ -1,3 +1,5 @@
+import type { Json } from './api.ts';
+
 /** All that the page says, in one place. */
 export const TEXTS = {
   title: 'Antiphon',
@@ -6,6 +8,7 @@ export const TEXTS = {
     playground: 'Playground',
     inspector: 'Inspector',
     approvals: 'Approvals',
+    now: 'Now',
     simulator: 'Simulator',
   },
   key: 'API key',
@@ -126,4 +129,42 @@ export const TEXTS = {
   reset: 'Reset this space',
   asked: 'Request',
   answered: 'Answer',
+  nowHint:
+    'Turns and sockets are those of the replica that answers. Read again every few seconds while this page is looked at.',
+  stale: (message: string) => `This is not up to date: ${message}`,
+  turnsNow: 'Running turns',
+  noTurns: 'No turn runs on this replica.',
+  turnNow: ({ provider, transport, door, background, started_at: since }: Json) =>
+    [
+      provider ?? 'no provider yet',
+      background ? 'background' : transport,
+      ...(door === 'responses' ? [] : [door]),
+      ...(since === null ? [] : [`since ${new Date(since * 1000).toLocaleTimeString('en-GB')}`]),
+    ].join(', '),
+  inBackground: 'In the background',
+  noBackground: 'Nothing runs or waits in the background.',
+  queuedNow: 'Queued',
+  onLanes: 'Queued on lanes',
+  sockets: 'Sockets',
+  noSockets: 'No socket is open on this replica.',
+  since: (seconds: number) => `since ${new Date(seconds * 1000).toLocaleTimeString('en-GB')}`,
+  lane: (name: string | null, running: number, queued: number) =>
+    `${name ?? 'default lane'}: ${running} running, ${queued} queued`,
+  inspectOne: (id: string) => `Inspect ${id}`,
+  cancelOne: (id: string) => `Cancel ${id}`,
+  retire: 'Retire',
+  retireOne: (id: string) => `Retire ${id}`,
+  totals: (totals: { turns: number; background_turns: number; connections: number }) =>
+    `All tenants on this replica: ${totals.turns} turns, ${totals.background_turns} of them in the background, and ${totals.connections} sockets.`,
+  limits: 'Limits',
+  noLimits: 'Nothing limits this tenant.',
+  limit: (name: string, model: string | null) => `${name.replaceAll('_', ' ')}${model === null ? '' : ` of ${model}`}`,
+  left: (limit: number, used: number) =>
+    `${Math.max(0, limit - used).toLocaleString('en')} of ${limit.toLocaleString('en')} left`,
+  resets: (seconds: number) => `until ${new Date(seconds * 1000).toLocaleTimeString('en-GB')}`,
+  providers: 'Providers',
+  notReady: 'This replica is not ready.',
+  fine: 'well',
+  provider: (kind: string, models: number | undefined) =>
+    kind === 'providers' ? `${models} models` : kind === 'mcp_servers' ? 'MCP server' : 'search engine',
 } as const;
