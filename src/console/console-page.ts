@@ -3,9 +3,7 @@ import type { FastifyReply } from 'fastify';
 
 import { Environment, hasCredentials } from '../config/index.js';
 
-/**
- * Nothing but files and sockets of this origin. DOMPurify, which sanitises what a model writes, is the only one that may turn text into elements.
- */
+/** Nothing but files and sockets of this origin, and nothing turns text into elements. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -16,7 +14,7 @@ const POLICY = [
   "form-action 'none'",
   "frame-ancestors 'none'",
   "require-trusted-types-for 'script'",
-  'trusted-types dompurify',
+  "trusted-types 'none'",
 ].join('; ');
 
 /** The page of the console. It says nothing about a tenant, and needs no authentication. */

@@ -103,7 +103,7 @@ describe('a build', () => {
     expect(await built('thread.js')).not.toBe('');
     expect(await built('migrations/1.sql')).toBe('SELECT 1;');
     expect(await built('vocabulary.bin')).toBe('a vocabulary');
-    expect(await built('page/main.js')).toContain('DOMPurify');
+    expect(await built('page/main.js')).toContain('antiphon.token.');
     expect(await built('start.licences.txt')).toMatch(/^reflect-metadata [\d.]+ \(Apache-2.0\)$/m);
   });
 
