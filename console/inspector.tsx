@@ -1,96 +1,170 @@
+import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 
 import type { Api, Json } from './api.ts';
 import { EventList } from './event-list.tsx';
 import { Items } from './items.tsx';
 import { More, usePages } from './pages.tsx';
+import { toTone } from './simulator.tsx';
 import { TEXTS } from './texts.ts';
+import { Tree } from './tree.tsx';
 import type { TimedEvent } from './turn.ts';
-
-interface Inspected {
-  readonly response: Json;
-  readonly tree: Json;
-}
 
 interface InspectorProperties {
   readonly api: Api;
   readonly id: string | undefined;
   readonly onOpen: (id: string | undefined) => void;
   readonly onContinue: (id: string) => void;
+  /** The address of a response in this page. */
+  readonly toAddress: (id: string) => string;
 }
 
 /** A stored response with all that belongs to it; without an id, the latest ones. */
-export function Inspector({ api, id, onOpen, onContinue }: InspectorProperties) {
+export function Inspector(properties: InspectorProperties) {
+  const { id, onOpen } = properties;
   const [typed, setTyped] = useState('');
-  const [found, setFound] = useState<Inspected>();
-  const [fault, setFault] = useState('');
-  useEffect(() => {
-    const left = new AbortController();
-    setFault('');
-    setFound(undefined);
-    if (id === undefined) return undefined;
-    inspect(api, id, left.signal).then(setFound, (error: unknown) => {
-      if (!left.signal.aborted) setFault((error as Error).message);
-    });
-    return () => left.abort();
-  }, [api, id]);
   return (
-    <section class="inspector" aria-label={TEXTS.views.inspector}>
+    <section aria-label={TEXTS.views.inspector}>
       <form
-        class="bar"
+        class="bar card"
         onSubmit={(event) => {
           event.preventDefault();
           onOpen(typed.trim() === '' ? undefined : typed.trim());
         }}
       >
-        <label>
+        <label class="grow">
           {TEXTS.responseId}
-          <input value={typed} onInput={({ currentTarget }) => setTyped(currentTarget.value)} />
+          <input
+            class="code"
+            spellcheck={false}
+            value={typed}
+            onInput={({ currentTarget }) => setTyped(currentTarget.value)}
+          />
         </label>
         <button type="submit">{TEXTS.open}</button>
         <button type="button" onClick={() => onOpen(undefined)}>
           {TEXTS.latest}
         </button>
       </form>
-      <p role="alert" class="fault">
-        {fault}
-      </p>
-      {id === undefined ? (
-        <Latest api={api} onOpen={onOpen} />
-      ) : found === undefined ? (
-        fault === '' && <p class="hint">{TEXTS.loading}</p>
-      ) : (
-        <>
-          <h2>{id}</h2>
-          <p>{TEXTS.status(found.response.status, found.response.usage?.total_tokens)}</p>
-          <button type="button" onClick={() => onContinue(id)}>
-            {TEXTS.continueHere}
-          </button>
-          <h3>{TEXTS.request}</h3>
-          <InputItems key={id} api={api} id={id} />
-          <h3>{TEXTS.items}</h3>
-          <Items items={found.response.output} isWhole />
-          <Replay key={id} api={api} id={id} />
-          <h3>{TEXTS.tree}</h3>
-          <ul class="tree">
-            <Branch node={found.tree} current={id} onOpen={onOpen} />
-          </ul>
-          <details>
-            <summary>{TEXTS.response}</summary>
-            <pre tabIndex={0}>{JSON.stringify(found.response, null, 2)}</pre>
-          </details>
-        </>
-      )}
+      {id === undefined ? <Latest {...properties} /> : <Inspected key={id} {...properties} id={id} />}
     </section>
   );
 }
 
-async function inspect(api: Api, id: string, signal: AbortSignal): Promise<Inspected> {
-  const [response, tree] = await Promise.all([
-    api.json('GET', `responses/${id}`, undefined, signal),
-    api.json('GET', `responses/${id}/tree?depth=100&limit=200`, undefined, signal),
-  ]);
-  return { response, tree: tree.root };
+/** The latest responses, newest first. */
+function Latest({ api, onOpen }: InspectorProperties) {
+  const { entries, hasMore, fault, more } = usePages(api, 'responses?limit=50');
+  if (entries === undefined && fault === '') return <p class="hint">{TEXTS.loading}</p>;
+  return (
+    <div class="card">
+      <h2>{TEXTS.latest}</h2>
+      {entries?.length === 0 && <p class="hint">{TEXTS.noResponses}</p>}
+      <ul class="list latest">
+        {entries?.map(({ id, model, status, output_text: text, created_at: at }) => (
+          <li key={id}>
+            <button type="button" class="row" onClick={() => onOpen(id)}>
+              <span class={`chip ${toTone(status)}`}>{status}</span>
+              <span>{model}</span>
+              <span class="hint">{TEXTS.time(at * 1000)}</span>
+              <span>{String(text).slice(0, 160) || id}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+      <More hasMore={hasMore} fault={fault} onMore={more} />
+    </div>
+  );
+}
+
+function Inspected({ api, id, onContinue, toAddress }: InspectorProperties & { readonly id: string }) {
+  const [found, setFound] = useState<{ readonly response: Json; readonly tree: Json }>();
+  const [fault, setFault] = useState('');
+  useEffect(() => {
+    const left = new AbortController();
+    const get = (path: string): Promise<Json> => api.json('GET', `responses/${id}${path}`, undefined, left.signal);
+    Promise.all([get(''), get('/tree?depth=100&limit=200')]).then(
+      ([response, tree]) => setFound({ response, tree: tree.root }),
+      (error: unknown) => !left.signal.aborted && setFault((error as Error).message),
+    );
+    return () => left.abort();
+  }, [api, id]);
+  if (found === undefined) {
+    return fault === '' ? (
+      <p class="hint">{TEXTS.loading}</p>
+    ) : (
+      <p role="alert" class="fault">
+        {fault}
+      </p>
+    );
+  }
+  const { response, tree } = found;
+  return (
+    <>
+      <div class="card">
+        <div class="bar middle">
+          <h2>{id}</h2>
+          <span class={`chip ${toTone(response.status)}`}>{response.status}</span>
+          {response.store !== false && (
+            <button type="button" onClick={() => onContinue(id)}>
+              {TEXTS.continueHere}
+            </button>
+          )}
+        </div>
+        <Facts response={response} toAddress={toAddress} />
+        <h3>{TEXTS.tree}</h3>
+        <Tree root={tree} current={id} toAddress={toAddress} />
+      </div>
+      <div class="cards">
+        <section class="card" aria-label={TEXTS.request}>
+          <h2>{TEXTS.request}</h2>
+          <InputItems api={api} id={id} />
+        </section>
+        <section class="card" aria-label={TEXTS.items}>
+          <h2>{TEXTS.items}</h2>
+          {response.output.length === 0 && <p class="hint">{TEXTS.noItems}</p>}
+          <Items items={response.output} isWhole />
+        </section>
+      </div>
+      <div class="card">
+        <Replay api={api} id={id} />
+      </div>
+      <details class="card">
+        <summary>{TEXTS.response}</summary>
+        <pre tabIndex={0}>{JSON.stringify(response, null, 2)}</pre>
+      </details>
+    </>
+  );
+}
+
+/** What is known of a response beside its items. */
+function Facts({ response, toAddress }: { readonly response: Json; readonly toAddress: (id: string) => string }) {
+  const { model, created_at: created, completed_at: ended, usage, error } = response;
+  const { previous_response_id: parent, conversation, incomplete_details: incomplete, metadata } = response;
+  const facts: readonly (readonly [name: string, value: ComponentChildren])[] = [
+    [TEXTS.model, model],
+    [TEXTS.created, TEXTS.time(created * 1000)],
+    [TEXTS.took, ended == null ? undefined : TEXTS.wholeSeconds(ended - created)],
+    [TEXTS.usage, usage == null ? undefined : TEXTS.tokens(usage)],
+    [TEXTS.background, response.background === true ? TEXTS.yes : undefined],
+    [TEXTS.previous, parent == null ? undefined : <a href={toAddress(parent)}>{parent}</a>],
+    [TEXTS.conversation, conversation?.id],
+    [TEXTS.incomplete, incomplete?.reason],
+    [TEXTS.error, error == null ? undefined : <span class="fault">{`${error.code}: ${error.message}`}</span>],
+    [TEXTS.metadata, Object.keys(metadata ?? {}).length === 0 ? undefined : JSON.stringify(metadata)],
+  ];
+  return (
+    <dl class="facts">
+      {facts.map(
+        ([name, value]) =>
+          value !== undefined && (
+            <>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </>
+          ),
+      )}
+    </dl>
+  );
 }
 
 /** The input of a response, page by page. */
@@ -104,52 +178,6 @@ function InputItems({ api, id }: { readonly api: Api; readonly id: string }) {
   );
 }
 
-/** The latest responses, newest first. */
-function Latest({ api, onOpen }: { readonly api: Api; readonly onOpen: (id: string) => void }) {
-  const { entries, hasMore, fault, more } = usePages(api, 'responses?limit=50');
-  if (entries === undefined && fault === '') return <p class="hint">{TEXTS.loading}</p>;
-  return (
-    <>
-      {entries?.length === 0 && <p class="hint">{TEXTS.noResponses}</p>}
-      <ul class="latest">
-        {entries?.map(({ id, model, status, output_text: text }) => (
-          <li key={id}>
-            <button type="button" onClick={() => onOpen(id)}>
-              {model}, {status}: {String(text).slice(0, 80) || id}
-            </button>
-          </li>
-        ))}
-      </ul>
-      <More hasMore={hasMore} fault={fault} onMore={more} />
-    </>
-  );
-}
-
-function Branch({
-  node,
-  current,
-  onOpen,
-}: {
-  readonly node: Json;
-  readonly current: string;
-  readonly onOpen: (id: string) => void;
-}) {
-  return (
-    <li>
-      <button type="button" aria-current={node.id === current} onClick={() => onOpen(node.id)}>
-        {String(node.response.output_text).slice(0, 60) || node.id}
-      </button>
-      {node.children.data.length > 0 && (
-        <ul>
-          {node.children.data.map((child: Json) => (
-            <Branch key={child.id} node={child} current={current} onOpen={onOpen} />
-          ))}
-        </ul>
-      )}
-    </li>
-  );
-}
-
 function Replay({ api, id }: { readonly api: Api; readonly id: string }) {
   const [after, setAfter] = useState('');
   const [events, setEvents] = useState<readonly TimedEvent[]>([]);
@@ -157,7 +185,7 @@ function Replay({ api, id }: { readonly api: Api; readonly id: string }) {
   const replay = async (): Promise<void> => {
     setFault('');
     const read: TimedEvent[] = [];
-    const query = after === '' ? '' : `&starting_after=${after}`;
+    const query = after === '' ? '' : `&starting_after=${encodeURIComponent(after)}`;
     try {
       for await (const event of api.events('GET', `responses/${id}?stream=true${query}`))
         read.push({ event, at: Date.now() });
@@ -168,7 +196,7 @@ function Replay({ api, id }: { readonly api: Api; readonly id: string }) {
   };
   return (
     <>
-      <h3>{TEXTS.events(events.length)}</h3>
+      <h2>{TEXTS.events(events.length)}</h2>
       <p class="hint">{TEXTS.replayHint}</p>
       <form
         class="bar"

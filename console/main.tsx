@@ -23,8 +23,12 @@ function readPlace(): Place {
   return Object.hasOwn(TEXTS.views, view) ? { view: view as View, id } : { view: 'playground', id: undefined };
 }
 
+function toAddress(view: View, id?: string): string {
+  return id === undefined ? `#${view}` : `#${view}/${encodeURIComponent(id)}`;
+}
+
 function go(view: View, id?: string): void {
-  location.hash = id === undefined ? view : `${view}/${encodeURIComponent(id)}`;
+  location.hash = toAddress(view, id);
 }
 
 function usePlace(): Place {
@@ -169,6 +173,7 @@ function Views({ api, socket, models, place: { view, id } }: ViewProperties) {
           api={api}
           id={id}
           onOpen={(response) => go('inspector', response)}
+          toAddress={(response) => toAddress('inspector', response)}
           onContinue={(response) => {
             setFrom(response);
             go('playground');

@@ -103,13 +103,13 @@ export function Now({ api, onInspect }: NowProperties) {
         </Card>
         <Card title={TEXTS.limits} rows={activity.limits} empty={TEXTS.noLimits}>
           {({ name, model, limit, used, resets_at: resetsAt }) => (
-            <li key={`${name} ${model}`} class="bar middle">
-              <span class="grow">
-                {TEXTS.limit(name, model)}
-                <span class="hint"> {resetsAt !== null && TEXTS.resets(resetsAt)}</span>
-              </span>
+            <li key={`${name} ${model}`}>
+              <div class="bar middle">
+                <span class="grow">{TEXTS.limit(name, model)}</span>
+                <span>{TEXTS.left(limit, used)}</span>
+              </div>
               <meter min={0} max={limit} value={Math.min(used, limit)} aria-label={TEXTS.limit(name, model)} />
-              <span>{TEXTS.left(limit, used)}</span>
+              {resetsAt !== null && <span class="hint"> {TEXTS.resets(resetsAt)}</span>}
             </li>
           )}
         </Card>

@@ -28,7 +28,7 @@ export function Simulator({ api }: { readonly api: Api }) {
   const [space, setSpace] = useState('');
   return (
     <section aria-label={TEXTS.views.simulator}>
-      <label>
+      <label class="narrow card">
         {TEXTS.space}
         <input value={space} onChange={({ currentTarget }) => setSpace(currentTarget.value.trim())} />
       </label>
@@ -198,14 +198,14 @@ function Scripts({ scripts, ask, act }: PartProperties & { readonly scripts: rea
 }
 
 function JournalEntry({ entry }: { readonly entry: Json }) {
-  const { number, at, transport, model, status, request, response, error } = entry;
+  const { number, at, transport, status, request, response, error } = entry;
   const [isOpen, setOpen] = useState(false);
   return (
     <li>
       <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
         <summary>
-          {number} <span class={`chip ${toTone(status)}`}>{status}</span> {model} <span class="hint">{transport}</span>{' '}
-          <span class="hint">{TEXTS.time(Date.parse(at))}</span>
+          {number} <span class={`chip ${toTone(status)}`}>{status}</span> {request?.model}{' '}
+          <span class="hint">{transport}</span> <span class="hint">{TEXTS.time(Date.parse(at))}</span>
         </summary>
         {isOpen && (
           <>

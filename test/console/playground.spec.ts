@@ -49,8 +49,8 @@ describeConsole('the console in a browser', { environment: { SIMULATOR_CONTROL: 
     ]);
     // The tree of the conversation, from its last response.
     await test.page.getByRole('button', { name: 'Inspect', exact: true }).last().click();
-    await test.page.locator('.tree button').nth(2).waitFor();
-    expect(await test.page.locator('.tree button').count()).toBe(3);
+    await test.page.locator('.tree a').nth(2).waitFor();
+    expect(await test.page.locator('.tree a').count()).toBe(3);
   });
 
   it('shows what a model writes as HTML and script as text', async () => {
@@ -68,6 +68,25 @@ describeConsole('the console in a browser', { environment: { SIMULATOR_CONTROL: 
     expect(await answer.textContent()).toContain('<script>window.hit = 1</script>');
     const links = await Promise.all((await answer.locator('a').all()).map((link) => link.getAttribute('href')));
     expect(links).toEqual([null, 'https://evil.example/b.png']);
+    expect(await test.page.evaluate('window.hit')).toBeUndefined();
+  });
+
+  it.each([
+    ['entities', '&lt;img src=x onerror="window.hit = 1"&gt; &#60;b&#x3e; &nope; &constructor;', '<img src=x'],
+    ['quotes in quotes without end', `${'> '.repeat(5000)}deep`, 'deep'],
+    ['lists in lists without end', `${'- '.repeat(3000)}deep`, 'deep'],
+    ['links of other schemes', '[one](data:text/html,x) <javascript:window.hit=1> [two]\n\n[two]: vbscript:x', 'one'],
+    ['a table that hides a tag', '| <script>window.hit = 1</script> |\n| - |\n| `<b>` |', '<script>'],
+  ])('shows %s in what a model writes as text', async (_name, written, shown) => {
+    await script(written);
+    await test.page.reload();
+    await test.enter();
+    await test.page.getByLabel('Model').selectOption('gpt-5');
+    await test.say('Hi');
+    await test.completed(1);
+    const answer = test.page.locator('.message.assistant');
+    expect(await answer.textContent()).toContain(shown);
+    expect(await answer.locator('img, script, b, [onerror], a[href]').count()).toBe(0);
     expect(await test.page.evaluate('window.hit')).toBeUndefined();
   });
 
@@ -107,7 +126,88 @@ describeConsole('the console in a browser', { environment: { SIMULATOR_CONTROL: 
     await test.page.getByRole('button', { name: 'Inspect', exact: true }).click();
     await test.page.getByLabel('After event').fill('3');
     await test.page.getByRole('button', { name: 'Replay' }).click();
-    expect(await test.page.locator('.inspector .event').first().textContent()).toMatch(/^4response\./);
+    expect(await test.page.locator('.event').first().textContent()).toMatch(/^4response\./);
+  });
+
+  it('shows events with their numbers and times, and goes through them with arrow keys', async () => {
+    await test.enter();
+    await test.say('Hello');
+    await test.completed(1);
+    await test.page.getByText(/^Events/).click();
+    const list = test.page.getByRole('listbox', { name: 'Events' });
+    const rows = await list.getByRole('option').allInnerTexts();
+    const numbers = rows.map((row) => Number(/^(\d+)\s+\d+\.\d{3} s\s+response\./.exec(row)?.[1]));
+    expect(numbers).toEqual(rows.map((_, index) => index));
+    await list.focus();
+    for (const key of ['ArrowDown', 'ArrowDown', 'ArrowDown', 'ArrowUp']) await test.page.keyboard.press(key);
+    expect(await list.getByRole('option', { selected: true }).innerText()).toContain('response.in_progress');
+    await test.page.keyboard.press('End');
+    expect(await list.getByRole('option', { selected: true }).innerText()).toContain('response.completed');
+    await test.page.locator('pre', { hasText: '"type": "response.completed"' }).waitFor();
+  });
+
+  it('shows the branches of a conversation, opens each, and goes on from it', async () => {
+    const { responses } = test.service.client({ apiKey: KEY });
+    const first = await responses.create({ model: 'gpt-5', input: 'One' });
+    const left = await responses.create({ model: 'gpt-5', input: 'Left', previous_response_id: first.id });
+    const right = await responses.create({ model: 'gpt-5', input: 'Right', previous_response_id: first.id });
+    await test.page.goto(`${test.service.origin}/console#inspector/${right.id}`);
+    await test.page.getByLabel('API key').fill(KEY);
+    await test.page.getByLabel('API key').press('Enter');
+    await test.page.locator('.tree a').nth(2).waitFor();
+    const links = await test.page.locator('.tree a').all();
+    const addresses = await Promise.all(links.map((link) => link.getAttribute('href')));
+    expect(addresses).toEqual([first.id, left.id, right.id].map((id) => `#inspector/${id}`));
+    const current = test.page.locator('.tree a[aria-current]');
+    expect(await current.getAttribute('href')).toBe(`#inspector/${right.id}`);
+    await test.page.locator('.tree a').nth(1).press('Enter');
+    await test.page.getByText('Left', { exact: true }).waitFor();
+    expect(await current.getAttribute('href')).toBe(`#inspector/${left.id}`);
+    await test.page.goBack();
+    await test.page.getByText('Right', { exact: true }).waitFor();
+    await test.page.getByRole('button', { name: 'Continue from here' }).click();
+    await test.page.getByText(`The next turn continues ${right.id}.`).waitFor();
+    await test.say('And on');
+    await test.completed(1);
+    const children = await test.service.api.with({ 'x-api-key': KEY }).idsOf(`responses/${right.id}/children`);
+    expect(children).toHaveLength(1);
+  });
+
+  it('can be used with the keyboard alone', async () => {
+    const { keyboard } = test.page;
+    /** Moves the focus on until it is on an element with this name. */
+    const tabTo = async (name: string): Promise<void> => {
+      for (let count = 0; count < 60; count += 1) {
+        await keyboard.press('Tab');
+        const names: unknown = await test.page.evaluate(
+          '[document.activeElement.labels?.[0]?.innerText, document.activeElement.ariaLabel, document.activeElement.innerText]',
+        );
+        if ((names as (string | null)[]).some((one) => one?.trim().split('\n')[0] === name)) return;
+      }
+      throw new Error(`the focus never comes to ${name}`);
+    };
+    await tabTo('API key');
+    await keyboard.type(KEY);
+    await keyboard.press('Enter');
+    await test.page.getByLabel('Message').waitFor();
+    await tabTo('Transport');
+    await keyboard.type('Web');
+    await tabTo('Message');
+    await keyboard.type('Hello');
+    await keyboard.press('Enter');
+    await test.completed(1);
+    await keyboard.press('Shift+Tab');
+    await test.page.getByLabel('Model').focus();
+    await tabTo('As code');
+    await keyboard.press('Enter');
+    await test.page.getByText('new ResponsesWS(client)').waitFor();
+    await test.page.getByLabel('Model').focus();
+    await tabTo('Inspect');
+    await keyboard.press('Enter');
+    await test.page.locator('.tree a').waitFor();
+    await tabTo('Continue from here');
+    await keyboard.press('Enter');
+    await test.page.getByText(/^The next turn continues resp_/).waitFor();
   });
 
   it('keeps only what is in sight of 10,000 events in the page', async () => {
@@ -135,7 +235,25 @@ describeConsole('the console in a browser', { environment: { SIMULATOR_CONTROL: 
     await test.page.getByLabel('Message').first().fill('Hello');
     await test.page.getByRole('button', { name: 'Send' }).first().click();
     await test.completed(1);
-    expect(await test.page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+    await test.page.getByText('Options').first().click();
+    await test.page.getByText(/^Events/).click();
+    await test.page.locator('.event').first().waitFor();
+    for (const [view, sign] of [
+      ['Playground', 'As code'],
+      ['Inspector', 'completed'],
+      ['Approvals', 'No call waits for an approval.'],
+      ['Now', 'Nothing runs or waits in the background.'],
+      ['Simulator', 'Reset this space'],
+    ] as const) {
+      await test.open(view);
+      await test.page.getByText(sign).last().waitFor();
+      const overflow = await test.page.evaluate('document.documentElement.scrollWidth - innerWidth');
+      expect([view, overflow, await test.violations()]).toEqual([view, expect.any(Number), []]);
+      expect([view, Math.max(0, Number(overflow))]).toEqual([view, 0]);
+    }
+    await test.open('Playground');
+    await test.page.getByRole('button', { name: 'Inspect', exact: true }).click();
+    await test.page.locator('.tree a').waitFor();
     expect(await test.violations()).toEqual([]);
   });
 });

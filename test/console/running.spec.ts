@@ -8,7 +8,7 @@ import { describeConsole, KEY } from './use-console.js';
 
 const text = (delta: string): ModelEvent => ({ type: 'text', delta });
 
-describeConsole('the console on a socket', { providers: [ScriptedProvider] }, (test) => {
+describeConsole('a turn that runs, in the console', { providers: [ScriptedProvider] }, (test) => {
   async function begin(): Promise<Pens> {
     test.service.provider.isSteerable = true;
     const pens = new Pens(test.service.provider);
@@ -146,5 +146,40 @@ describeConsole('the console on a socket', { providers: [ScriptedProvider] }, (t
     ]);
     const { body } = await test.service.api.with({ 'x-api-key': KEY }).get('connections');
     expect(body['data']).toEqual([expect.objectContaining({ lanes: [expect.anything(), expect.anything()] })]);
+  });
+
+  it('leaves a background response, and reads on behind the last event when it is attached again', async () => {
+    const pens = await begin();
+    await test.page.getByLabel('Transport').selectOption('SSE');
+    await test.page.getByText('Options').click();
+    await test.page.getByLabel('Background').check();
+    await test.say('Left or right?');
+    const pen = await pens.next();
+    pen.write(text('Right'));
+    await test.page.getByText('Right', { exact: true }).waitFor();
+    await test.page.getByRole('button', { name: 'Detach' }).click();
+    await test.page.getByRole('button', { name: 'Attach again' }).waitFor();
+    pen.write(text(', or left'));
+    await test.page.getByRole('button', { name: 'Attach again' }).click();
+    await test.page.getByText('Right, or left', { exact: true }).waitFor();
+    pen.end();
+    await test.completed(1);
+    await test.page.getByText(/^Events/).click();
+    const rows = await test.page.locator('.event').allInnerTexts();
+    expect(rows.map((row) => Number.parseInt(row, 10))).toEqual(rows.map((_, index) => index));
+  });
+
+  it('cancels a background response', async () => {
+    const pens = await begin();
+    await test.page.getByLabel('Transport').selectOption('JSON');
+    await test.page.getByText('Options').click();
+    await test.page.getByLabel('Background').check();
+    await test.say('Left or right?');
+    const pen = await pens.next();
+    await test.page.getByRole('button', { name: 'Cancel' }).click();
+    await test.page.getByText('Cancelled.').waitFor();
+    await pen.stopped;
+    const { data } = (await test.service.api.with({ 'x-api-key': KEY }).get('responses?limit=1')).body;
+    expect(data).toMatchObject([{ status: 'cancelled' }]);
   });
 });
