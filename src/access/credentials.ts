@@ -73,7 +73,14 @@ export class Credentials {
         `x-forwarded-for comes from ${peer}, which is not in TRUSTED_PROXIES: it is ignored, and all who come from there count as one client`,
       );
     }
-    return clientAddress(request, this.proxies);
+    const { address, unread } = clientAddress(request, this.proxies);
+    if (unread !== undefined && !this.hasWarned) {
+      this.hasWarned = true;
+      this.logger.warn(
+        `x-forwarded-for from ${peer} has '${unread.slice(0, 64)}' where an address should be: those whose address is not read count as one client`,
+      );
+    }
+    return address;
   }
 
   private suspectAt(address: string): Suspect | undefined {
@@ -122,25 +129,24 @@ function digestOf(headers: IncomingHttpHeaders): string {
   return createHash('sha256').update(bearerOf(headers)).digest('base64');
 }
 
-/** The address of a client: that of its connection or, behind trusted proxies, the last one that is none of theirs. */
-function clientAddress(request: IncomingMessage, proxies: BlockList): string {
-  const nearest = peerAddress(request);
-  if (!isTrusted(nearest, proxies)) return nearest;
-  const forwarded = String(request.headers['x-forwarded-for'] ?? '').split(',');
-  let address = nearest;
-  for (const hop of forwarded.reverse()) {
-    const before = plain(withoutPort(hop.trim()));
-    if (isIP(before) === 0) break;
+/**
+ * The address of a client: that of its connection or, behind trusted proxies, the last one that is none of theirs. `unread`: what a trusted
+ * proxy says instead of one.
+ */
+function clientAddress(
+  request: IncomingMessage,
+  proxies: BlockList,
+): { readonly address: string; readonly unread?: string } {
+  let address = peerAddress(request);
+  const forwarded = request.headers['x-forwarded-for'];
+  if (forwarded === undefined || !isTrusted(address, proxies)) return { address };
+  for (const hop of String(forwarded).split(',').reverse()) {
+    const before = plain(hop.trim());
+    if (isIP(before) === 0) return { address, unread: before };
     address = before;
     if (!isTrusted(before, proxies)) break;
   }
-  return address;
-}
-
-/** An address as some proxies write it: IPv4 with a port, or IPv6 in brackets, with or without one. */
-function withoutPort(hop: string): string {
-  const { four, six } = /^(?:(?<four>[\d.]+):\d+|\[(?<six>[^\]]*)\](?::\d+)?)$/.exec(hop)?.groups ?? {};
-  return four ?? six ?? hop;
+  return { address };
 }
 
 /** Where a connection comes from. */
@@ -154,7 +160,8 @@ function isTrusted(address: string, proxies: BlockList): boolean {
   return family !== 0 && proxies.check(address, family === 6 ? 'ipv6' : 'ipv4');
 }
 
-/** An IPv4 address in the form of IPv6 as IPv4. */
+/** An address without the port and the brackets that some proxies write, such as Azure's; an IPv4 address in the form of IPv6 as IPv4. */
 function plain(address: string): string {
-  return address.replace(/^::ffff:(?=\d+\.)/i, '');
+  const [, inBrackets, beforePort] = /^\[(.*)\](?::\d+)?$|^([\d.]+):\d+$/.exec(address) ?? [];
+  return (inBrackets ?? beforePort ?? address).replace(/^::ffff:(?=\d+\.)/i, '');
 }

@@ -77,17 +77,6 @@ describe('a client that guesses keys', () => {
     ]);
   });
 
-  it.each([
-    ['an address with a port', '203.0.113.1:5555', '203.0.113.2:5555'],
-    ['IPv6 in brackets', '[2001:db8::1]:5555', '[2001:db8::2]:5555'],
-    ['IPv6 in brackets without a port', '[2001:db8::1]', '[2001:db8::2]'],
-  ])('is told from others by what its proxy writes: %s', async (_, guesser, other) => {
-    await start({ TRUSTED_PROXIES: '127.0.0.1' });
-    await guess(3, guesser);
-    expect((await ask('red-key', guesser.replace('5555', '6666'))).status).toBe(429);
-    expect((await ask('red-key', other)).status).toBe(200);
-  });
-
   it('is named in one line of the log, without what it guessed', async () => {
     await start();
     using log = CollectedLog.begin();
@@ -114,6 +103,31 @@ describe('the address of a client', () => {
     await guess(3, '9.9.9.9, 8.8.8.8, 10.1.2.3');
     expect((await ask('red-key', '1.1.1.1, 8.8.8.8')).status).toBe(429);
     expect((await ask('red-key', '8.8.8.8, 9.9.9.9')).status).toBe(200);
+  });
+
+  it.each([
+    ['203.0.113.1:5555', '203.0.113.1:6666', '198.51.100.2:5555'],
+    ['[2001:db8::1]:443', '[2001:db8::1]:444', '[2001:db8::2]:443'],
+    ['[2001:db8::1]', '2001:db8::1', '[2001:db8::2]'],
+    ['::ffff:203.0.113.1', '203.0.113.1:80', '203.0.113.2'],
+  ])('is read without port and brackets where a proxy writes %s', async (guesser, same, other) => {
+    await start({ TRUSTED_PROXIES: '127.0.0.0/8' });
+    using log = CollectedLog.begin();
+    await guess(3, guesser);
+    expect((await ask('red-key', same)).status).toBe(429);
+    expect((await ask('red-key', other)).status).toBe(200);
+    expect(log.complaints.filter((line) => line.includes('forwarded'))).toEqual([]);
+  });
+
+  it('is that of the proxy where that says none, which one line of the log says', async () => {
+    await start({ TRUSTED_PROXIES: '127.0.0.0/8' });
+    using log = CollectedLog.begin();
+    await guess(3, 'unknown');
+    expect((await ask('red-key', 'unknown')).status).toBe(429);
+    expect((await ask('red-key', '8.8.8.8')).status).toBe(200);
+    expect(log.complaints.filter((line) => line.includes('forwarded'))).toEqual([
+      "x-forwarded-for from 127.0.0.1 has 'unknown' where an address should be: those whose address is not read count as one client Access",
+    ]);
   });
 
   it('is that of the connection without trusted proxies, whatever a client claims', async () => {
