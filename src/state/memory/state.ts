@@ -42,8 +42,11 @@ export class MemoryState {
    * dropped.
    */
   private readonly written = new Set<Node | MemoryConversation>();
-  /** A continued iteration: a new one would pass all deleted entries. */
-  private oldest = this.written.values();
+  /**
+   * A continued iteration while the state is full: a new one would pass all deleted entries. Not kept otherwise: one that rests keeps
+   * everything that was in the set since then.
+   */
+  private oldest: Iterator<Node | MemoryConversation, undefined> | undefined;
   private readonly indexes = new Map<Tenant, TenantIndex>();
   /** By tenant and id. */
   private readonly goneNodes: Bookmarks<GoneNode>;
@@ -258,8 +261,8 @@ export class MemoryState {
 
   /** Drops what was written longest ago until the rest is within the limits. */
   dropUntilItFits(): void {
-    const { MEMORY_MAX_BYTES, MEMORY_MAX_RESPONSES } = this.limits;
-    while (this.written.size > MEMORY_MAX_RESPONSES || this.total + this.bytesBeside > MEMORY_MAX_BYTES) {
+    if (!this.isFull()) this.oldest = undefined;
+    while (this.isFull()) {
       // What was written last may fit only beside nothing else.
       if (this.written.size === 1 && this.goneNodes.bytes + this.goneItems.bytes > 0) {
         this.goneNodes.clear();
@@ -301,13 +304,18 @@ export class MemoryState {
     }
   }
 
+  private isFull(): boolean {
+    const { MEMORY_MAX_BYTES, MEMORY_MAX_RESPONSES } = this.limits;
+    return this.written.size > MEMORY_MAX_RESPONSES || this.total + this.bytesBeside > MEMORY_MAX_BYTES;
+  }
+
   /** What is kept of responses beside their content. */
   private get bytesBeside(): number {
     return this.goneNodes.bytes + this.goneItems.bytes + this.memberships * MEMBERSHIP_BYTES;
   }
 
   private findOldest(): Node | MemoryConversation | undefined {
-    const { value } = this.oldest.next();
+    const value = this.oldest?.next().value;
     if (value !== undefined) return value;
     this.oldest = this.written.values();
     return this.oldest.next().value;
