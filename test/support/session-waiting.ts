@@ -2,7 +2,12 @@ import { jest } from '@jest/globals';
 
 import { WriteLock } from '../../src/index.js';
 import { SessionGate } from '../../src/sessions/index.js';
+import { Clock } from '../../src/time/index.js';
 import type { Service } from './service.js';
+
+/** How long the service waits for a lock that it gives back, ms. */
+const RELEASE_LIMIT_MS = 1000;
+const FOR_EVER_MS = 600_000;
 
 /** Resolves when the next one asks this service for a session: from then on it waits while somebody else has it. */
 export function whenAsked({ app }: Service): Promise<void> {
@@ -31,4 +36,10 @@ export function slowDownReleases({ app, origin }: Service): void {
     };
     return { fence: lease.fence, renew: () => lease.renew(), release };
   });
+  // On a slow machine they would take longer than a release may.
+  const clock = app.get(Clock);
+  const within = clock.within.bind(clock);
+  jest
+    .spyOn(clock, 'within')
+    .mockImplementation((promise, limitMs) => within(promise, limitMs === RELEASE_LIMIT_MS ? FOR_EVER_MS : limitMs));
 }
