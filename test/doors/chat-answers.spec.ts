@@ -57,6 +57,27 @@ describeService('answers of Chat Completions', { providers: [ScriptedProvider] }
     expect(chunks.at(-1)).toBe('[DONE]');
   });
 
+  it('place citations in the one text that a completion has, also of later parts', async () => {
+    const cited = { type: 'url_citation', url: 'https://a.test', title: 'A', start_index: 0, end_index: 3 } as const;
+    const script: readonly ModelEvent[] = [
+      { type: 'text', delta: 'One. ', key: 'first' },
+      { type: 'end', key: 'first' },
+      { type: 'text', delta: 'Two.', key: 'second' },
+      { type: 'annotation', annotation: cited, key: 'second' },
+    ];
+    service.provider.reply(...script).reply(...script);
+    const placed = [{ type: 'url_citation', url_citation: { start_index: 5, end_index: 8 } }];
+    expect((await create()).choices).toMatchObject([{ message: { content: 'One. Two.', annotations: placed } }]);
+    const chunks = (await stream()).filter((chunk): chunk is Chunk => typeof chunk !== 'string');
+    expect(chunks.map(({ choices: [choice] }) => choice?.delta)).toContainEqual(
+      expect.objectContaining({
+        annotations: [
+          expect.objectContaining({ url_citation: expect.objectContaining(placed[0]?.url_citation ?? {}) }),
+        ],
+      }),
+    );
+  });
+
   it('have log probabilities, citations, reasoning and its seal, in both forms', async () => {
     const logprobs = [
       { token: 'Hello', logprob: -0.5, bytes: [72], top_logprobs: [{ token: 'Hi', logprob: -1, bytes: [72] }] },

@@ -133,6 +133,20 @@ describe('the mcp_servers of a message', () => {
         ],
       },
     ],
+    [
+      'by a set of tools in which a tool has no more than the default',
+      {
+        mcp_servers: [{ type: 'url', name: 'dice' }],
+        tools: [
+          {
+            type: 'mcp_toolset',
+            mcp_server_name: 'dice',
+            default_config: { enabled: false },
+            configs: { roll: { enabled: true }, send: { defer_loading: false } },
+          },
+        ],
+      },
+    ],
   ])('offer only the tools that are allowed %s', async (_, members) => {
     service.provider.reply(...say('Well.'));
     await ask(members);
@@ -151,6 +165,12 @@ describe('the mcp_servers of a message', () => {
   ])('are refused with a set of %s', async (_, says, tools) => {
     const asked = ask({ mcp_servers: [{ type: 'url', name: 'dice' }], tools });
     await expect(asked).rejects.toThrow(says);
+  });
+
+  it('are refused beside a bound of searches, which would count their calls', async () => {
+    const search = { type: 'web_search_20250305', name: 'web_search', max_uses: 2 };
+    const asked = ask({ mcp_servers: [{ type: 'url', name: 'dice' }], tools: [search] });
+    await expect(asked).rejects.toThrow(/'tools\[0\]\.max_uses' beside 'mcp_servers'/);
   });
 
   it('are refused in the terms of the request', async () => {

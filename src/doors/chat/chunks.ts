@@ -51,6 +51,8 @@ export class ChatChunks implements StreamForm {
   /** The positions of calls in the message, by their index in the output. */
   private readonly calls = new Map<number, number>();
   private details = 0;
+  /** The length of the parts that have ended: a completion has one text. */
+  private before = 0;
 
   constructor(
     { responseId, createdAt, settings }: Pick<AdmittedTurn, 'responseId' | 'createdAt' | 'settings'>,
@@ -96,6 +98,9 @@ export class ChatChunks implements StreamForm {
         return this.goOn(event, 'custom', 'input');
       case 'response.output_text.annotation.added':
         return this.annotate(parse(event)['annotation'] as Members, event);
+      case 'response.output_text.done':
+        this.before += String(parse(event)['text']).length;
+        return '';
       case 'response.output_item.done':
         return this.show(event);
       default:
@@ -124,7 +129,7 @@ export class ChatChunks implements StreamForm {
   }
 
   private annotate(annotation: Members, event: StreamEvent): string {
-    const annotations = [...toAnnotations(annotation)];
+    const annotations = toAnnotations(annotation, this.before);
     return annotations.length === 0 ? '' : this.add({ annotations }, event);
   }
 

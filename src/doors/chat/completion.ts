@@ -94,6 +94,8 @@ class Answer {
   readonly calls: ChatCompletionMessageToolCall[] = [];
   readonly logprobs: Logprob[] = [];
   private text = '';
+  /** The length of the parts so far, of which the text may have been cut. */
+  private before = 0;
   private refusal = '';
   private reasoning = '';
   private readonly details: object[] = [];
@@ -145,8 +147,11 @@ class Answer {
     if (this.isCut) return;
     if (part.type === 'refusal') this.refusal += String(part['refusal']);
     if (part.type !== 'output_text') return;
-    this.say(this.cut.push(String(part['text']), objectsIn(part['logprobs']) as unknown as Logprob[]));
-    for (const annotation of objectsIn(part['annotations'])) this.annotations.push(...toAnnotations(annotation));
+    const text = String(part['text']);
+    this.say(this.cut.push(text, objectsIn(part['logprobs']) as unknown as Logprob[]));
+    for (const annotation of objectsIn(part['annotations']))
+      this.annotations.push(...toAnnotations(annotation, this.before));
+    this.before += text.length;
   }
 
   private addReasoning(item: Item): void {
@@ -178,16 +183,13 @@ export function toCall(item: Item): ChatCompletionMessageToolCall {
 }
 
 /** Chat Completions knows citations of pages only. */
-export function toAnnotations({
-  type,
-  url,
-  title,
-  start_index: start,
-  end_index: end,
-}: Members): ChatCompletionMessage.Annotation[] {
+export function toAnnotations(
+  { type, url, title, start_index: start, end_index: end }: Members,
+  before: number,
+): ChatCompletionMessage.Annotation[] {
   if (type !== 'url_citation') return [];
-  const citation = { url: String(url), title: String(title), start_index: Number(start), end_index: Number(end) };
-  return [{ type, url_citation: citation }];
+  const places = { start_index: before + Number(start), end_index: before + Number(end) };
+  return [{ type, url_citation: { url: String(url), title: String(title), ...places } }];
 }
 
 /** The seal of reasoning, which a client gives back as it is. */

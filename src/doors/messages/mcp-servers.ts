@@ -126,12 +126,13 @@ function toMcpTool(given: McpServer, names: readonly string[] | null): object {
 /** The names of the tools that a set allows; null for all of its server. */
 function namesIn({ default_config: byDefault, configs }: McpToolset, path: string): readonly string[] | null {
   const names = Object.keys(configs ?? {});
-  const isOff = (name: string): boolean => {
+  const isOnByDefault = byDefault?.enabled ?? true;
+  const isOnHere = (name: string): boolean => {
     const config = configs?.[name];
-    return isObject(config) && config['enabled'] === false;
+    return isObject(config) && typeof config['enabled'] === 'boolean' ? config['enabled'] : isOnByDefault;
   };
-  if (byDefault?.enabled === false) return names.filter((name) => !isOff(name));
-  const left = names.find(isOff);
+  if (!isOnByDefault) return names.filter(isOnHere);
+  const left = names.find((name) => !isOnHere(name));
   if (left === undefined) return null;
   const param = `${path}.configs`;
   const message = `Unsupported value: '${clip(left)}' cannot be left out. Set 'default_config.enabled' to false, and name the tools that may be used.`;

@@ -79,8 +79,7 @@ export function translateMessages(body: unknown, options: TranslationOptions): T
   const request = members as unknown as MessagesRequest;
   const { max_tokens: maxTokens, temperature, top_p: topP, metadata, service_tier: tier } = request;
   const asked = toAsked(request, options);
-  // No other tool of the service is offered.
-  const mostSearches = searchIn(request.tools)?.max_uses;
+  const mostSearches = mostSearchesOf(request);
   return {
     ...asked,
     body: {
@@ -169,6 +168,15 @@ function nothingSaid(): ApiError {
 
 function searchIn(tools: MessageCreateParamsBase['tools']): WebSearchTool20250305 | undefined {
   return tools?.find(isSearchTool) as WebSearchTool20250305 | undefined;
+}
+
+/** The most searches, which are counted together with other calls of the service. Throws ApiError where the request has others. */
+function mostSearchesOf({ tools, mcp_servers: servers }: MessagesRequest): number | null {
+  const most = searchIn(tools)?.max_uses ?? null;
+  if (most === null || servers == null || servers.length === 0) return most;
+  const param = `tools[${tools?.findIndex(isSearchTool)}].max_uses`;
+  const message = `Unsupported parameter: '${param}' beside 'mcp_servers': their calls would count as searches. Remove one of them.`;
+  throw ApiError.of('unsupported_parameter', message, { param });
 }
 
 /** Members that the door does not translate: a provider may take them (`forward`). Throws ApiError for those that are refused. */
