@@ -41,10 +41,11 @@ export class StopScanner {
     return text.slice(0, shown);
   }
 
-  /** What was held back, at the end of the text. */
+  /** What was held back, at the end of the text. What follows begins another one. */
   flush(): string {
     const rest = this.held;
     this.held = '';
+    for (const search of this.searches) search.matched = 0;
     return rest;
   }
 }

@@ -56,9 +56,12 @@ export class LimitRules implements OnModuleInit, OnApplicationShutdown {
     return this.fallback;
   }
 
-  /** The rules for a tenant, whatever the model, in the order in which they are asked. */
+  /** The rules that apply to a tenant, each to some models, in the order in which they are asked. */
   ofTenant(tenant: Tenant): readonly LimitRule[] {
     const named = this.rules.filter((rule) => namesTenant(rule, tenant));
+    // What stands behind one for all models never applies.
+    const last = named.findIndex(({ model }) => model === undefined);
+    if (last !== -1) return named.slice(0, last + 1);
     return this.fallback === undefined ? named : [...named, this.fallback];
   }
 

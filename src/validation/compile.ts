@@ -115,3 +115,13 @@ export function compile(target: DecoratedClass): Validate {
     if (violation !== null) throw violation.toError();
   };
 }
+
+/** Objects of a class and nothing else, whatever UNKNOWN_PARAMETERS says: where a misspelt member would let more pass than was meant. */
+export function exactly(target: DecoratedClass): Check {
+  const [whole, known] = [nested(target), membersOf(target)];
+  const strict = { unknownParameters: 'reject', typos: undefined } as const;
+  return described(
+    (value, options) => whole(value, options) ?? refuseUnknown(value as object, known, strict),
+    (definitions) => schemaOf(whole, definitions),
+  );
+}

@@ -2,6 +2,7 @@ export { isObject, objectsIn, type Check, type CheckOptions, type UnknownParamet
 export { every, later } from './combine.js';
 export {
   compile,
+  exactly,
   membersOf,
   nested,
   propertiesOf,

@@ -40,6 +40,9 @@ const MOST_TRIES = 5;
 /** Files whose vectors were not made for so long fail, ms. */
 const LONGEST_OUTAGE_MS = 86_400_000;
 
+/** After so long without a failure an outage is over, whoever has seen its end, ms: pauses are shorter. */
+const FORGOTTEN_MS = 21_600_000;
+
 /** Pauses before a tenant's requests for vectors, and calls of the state, are repeated. */
 const PAUSES = { firstMs: 500, longestMs: 120_000 };
 
@@ -52,6 +55,13 @@ const DOCUMENTS_PAUSE_MS = 2000;
 /** What `waits` has for the state. */
 const STATE = 'state';
 
+/** Something that does not work at the moment, since a time, and when it has failed last (Unix ms). */
+interface Wait {
+  readonly since: number;
+  failedAt: number;
+  readonly backoff: Backoff;
+}
+
 /**
  * Indexes the files that were added to vector stores, in the background: each is claimed for a time, read, cut, embedded, written, and shown to
  * searches at once. A process that goes on after another has died begins the file anew and writes the same. A file that cannot be indexed now
@@ -63,8 +73,8 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
   private readonly outages = new OutageLog(this.logger);
   private readonly stopping = new AbortController();
   private readonly indexing = new Set<Promise<void>>();
-  /** What does not work at the moment, and since when (Unix ms): the state, or the vectors of a tenant and a model. */
-  private readonly waits = new Map<string, { readonly since: number; readonly backoff: Backoff }>();
+  /** What does not work: the state, or the vectors of a tenant and a model. */
+  private readonly waits = new Map<string, Wait>();
   private looking: Promise<void> | null = null;
   private mayFind = false;
   private timer: Timer | null = null;
@@ -282,7 +292,11 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
   /** The pause after a failure that may pass, ms; null once it has lasted too long. */
   private waitFor(key: string): number | null {
     const now = this.clock.now();
-    const wait = this.waits.get(key) ?? { since: now, backoff: new Backoff(this.clock, PAUSES) };
+    const known = this.waits.get(key);
+    // Another process may have gone on meanwhile: this is the first failure of another outage.
+    const isNew = known === undefined || now - known.failedAt > FORGOTTEN_MS;
+    const wait = isNew ? { since: now, failedAt: now, backoff: new Backoff(this.clock, PAUSES) } : known;
+    wait.failedAt = now;
     if (now - wait.since >= LONGEST_OUTAGE_MS) return null;
     this.waits.set(key, wait);
     return wait.backoff.failed();

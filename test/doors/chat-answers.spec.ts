@@ -171,6 +171,22 @@ describeService('answers of Chat Completions', { providers: [ScriptedProvider] }
     expect([status, body]).toMatchObject([500, { error: { type: 'server_error', code: 'server_error' } }]);
   });
 
+  it('find no stop sequence with a call in its middle, whose beginning was said before the call', async () => {
+    const script: readonly ModelEvent[] = [
+      { type: 'text', delta: 'one E', key: 'first' },
+      { type: 'end', key: 'first' },
+      { type: 'function_call', name: 'look', callId: 'call_1', key: 'call' },
+      { type: 'function_call_arguments', delta: '{}', key: 'call' },
+      { type: 'end', key: 'call' },
+      { type: 'text', delta: 'ND two', key: 'second' },
+    ];
+    service.provider.reply(...script).reply(...script);
+    const tools = [{ type: 'function', function: { name: 'look' } }];
+    const { choices } = await create({ stop: 'END', tools });
+    expect(choices).toMatchObject([{ message: { content: 'one END two' }, finish_reason: 'tool_calls' }]);
+    expect(said(await stream({ stop: 'END', tools }))).toEqual(['one END two', 'tool_calls']);
+  });
+
   it.each([
     ['one', ['one two'], 'END', 'one two', 'stop'],
     ['across pieces', ['one E', 'N', 'D two'], ['END'], 'one ', 'stop'],

@@ -124,8 +124,10 @@ describeService('the list of completions', { providers: [ScriptedProvider] }, (s
 
   it('has those that are stored, filtered, in either order and in pages, and passes over responses without an answer', async () => {
     const first = await store('one', { metadata: { topic: 'rain', place: 'sea' } });
-    service.provider.play(failing).play(failing).play(failing);
-    for (let times = 0; times < 3; times += 1) {
+    // More than are read at first, page by page.
+    const failures = 12;
+    for (let times = 0; times < failures; times += 1) {
+      service.provider.play(failing);
       const { id } = await createInBackground(service);
       expect(await whenEnded(service, id)).toMatchObject({ status: 'failed' });
     }

@@ -176,5 +176,19 @@ describe('the mcp_servers of a message', () => {
   it('are refused in the terms of the request', async () => {
     const named = { type: 'url', name: 'not a name' };
     await expect(ask({ mcp_servers: [named], tools: [LOOK] })).rejects.toThrow(/mcp_servers\[0\]/);
+    const set = { type: 'mcp_toolset', mcp_server_name: 'not a name' };
+    await expect(ask({ mcp_servers: [named], tools: [set, LOOK] })).rejects.toThrow(/mcp_servers\[0\]/);
+    const off = { type: 'url', name: 'dice', tool_configuration: { enabled: false } };
+    const wrong = { ...LOOK, name: 'no name' };
+    const tools = [{ type: 'mcp_toolset', mcp_server_name: 'dice' }, wrong];
+    await expect(ask({ mcp_servers: [off], tools })).rejects.toThrow(/tools\[1\]\.name/);
+  });
+
+  it.each([
+    [{ default_config: { enable: false } }, 'tools[0].default_config.enable'],
+    [{ configs: { send: { enabled: 'false' } } }, 'tools[0].configs.send.enabled'],
+  ])('are refused with a switch that cannot be read: %j', async (members, place) => {
+    const tools = [{ type: 'mcp_toolset', mcp_server_name: 'dice', ...members }];
+    await expect(ask({ mcp_servers: [{ type: 'url', name: 'dice' }], tools })).rejects.toThrow(place);
   });
 });

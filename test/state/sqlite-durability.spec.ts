@@ -118,7 +118,7 @@ describe('a state in SQLite', () => {
   });
 
   it('refuses saves on a full disk, keeps what it has, and goes on when there is room', async () => {
-    await use(80);
+    await use(120);
     const { responses } = backend;
     const large = [message('large', 'x'.repeat(20_000))];
     const saved: string[] = [];

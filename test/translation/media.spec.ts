@@ -92,9 +92,9 @@ describe('pictures, files and sounds for an upstream', () => {
       error: {
         type: 'invalid_request_error',
         code: 'invalid_value',
-        param: 'input',
+        param: 'input[0].content[0]',
         message: expect.stringMatching(
-          /^Invalid 'input': this model takes text only, and 'file' cannot be read: The document cannot be read: [^.]+\.$/,
+          /^Invalid 'input\[0\]\.content\[0\]': this model takes text only, and 'file' cannot be read: The document cannot be read: [^.]+\.$/,
         ),
       },
       wasAsked: false,

@@ -72,10 +72,23 @@ describe('a file of a vector store', () => {
     const { vectorStores } = service.client();
     const isOver = async (): Promise<boolean> =>
       (await vectorStores.files.retrieve(fileId, { vector_store_id: storeId })).status !== 'in_progress';
-    await until(isOver, 3_600_000);
+    await until(isOver, 900_000);
     expect(await vectorStores.files.retrieve(fileId, { vector_store_id: storeId })).toMatchObject({
       last_error: { code: 'server_error', message: expect.stringContaining('It is away.') },
     });
+  });
+
+  it('waits for its model, whatever failed days ago and was never indexed here', async () => {
+    const first = await add('test', 'Bees dance.');
+    const { vectorStores } = service.client();
+    await until(() => refused > 0, 0);
+    await vectorStores.files.delete(first[1], { vector_store_id: first[0] });
+    clock.advance(2 * 86_400_000);
+    const [storeId, fileId] = await add('test', 'Bees sleep.');
+    const before = refused;
+    await until(() => refused > before + 2, 10_000);
+    const file = await vectorStores.files.retrieve(fileId, { vector_store_id: storeId });
+    expect(file).toMatchObject({ status: 'in_progress', last_error: null });
   });
 
   it('is indexed after an outage of the database, however often it was tried, and not at once again', async () => {
@@ -105,8 +118,8 @@ describe('a file of a vector store', () => {
   it('is indexed later when too many documents wait to be read', async () => {
     const documents = service.app.get(Documents);
     const stop = new AbortController();
-    const options = { owner: asTenant('eve'), signal: stop.signal };
-    // The only thread reads this one until it is stopped, and the others wait.
+    const options = { owner: asTenant('ada'), signal: stop.signal };
+    // The only thread reads this one until it is stopped, and the others of the tenant wait, as many as may.
     const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
     const endless = { bytes: bytesOf(`<body>${'<table><tr><td>'.repeat(100_000)}x`), contentType: 'text/html' };
     const waiting = Array.from({ length: 256 }, () => ({ bytes: bytesOf('x'), contentType: 'text/plain' }));

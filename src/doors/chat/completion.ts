@@ -149,8 +149,10 @@ class Answer {
     if (part.type !== 'output_text') return;
     const text = String(part['text']);
     this.say(this.cut.push(text, objectsIn(part['logprobs']) as unknown as Logprob[]));
-    for (const annotation of objectsIn(part['annotations']))
-      this.annotations.push(...toAnnotations(annotation, this.before));
+    const cited = objectsIn(part['annotations']).flatMap((annotation) => toAnnotations(annotation, this.before));
+    const isSaid = ({ url_citation: { end_index: end } }: ChatCompletionMessage.Annotation): boolean =>
+      !this.isCut || end <= this.text.length;
+    this.annotations.push(...cited.filter(isSaid));
     this.before += text.length;
   }
 

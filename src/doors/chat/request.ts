@@ -118,7 +118,12 @@ export class ChatRequest implements TranslatedBody {
     const asked = members as unknown as ChatBody;
     refuseUnsupported(asked, options);
     const { input, places } = new InputWriter(asked.messages);
-    this.places = new Places(places, RENAMED, RENAMED_IN_PARTS);
+    const custom = (asked.tools ?? []).flatMap(({ type }, index): readonly Renaming[] =>
+      type === 'custom'
+        ? [[new RegExp(`^tools\\[${index}\\]\\.(name|description|format)\\b`), `tools[${index}].custom.$1`]]
+        : [],
+    );
+    this.places = new Places(places, [...custom, ...RENAMED], RENAMED_IN_PARTS);
     this.answer = toAnswerOptions(asked);
     this.body = {
       ...pick(asked, SAME),

@@ -21,8 +21,15 @@ export interface StoredMessage {
   readonly reasoning_content?: string;
 }
 
-/** An item of the input as a message. */
-export function toStoredMessage(item: Item): StoredMessage {
+/** An item of the input as a message; none for what has no place in Chat Completions, such as a call that the service has run. */
+export function toStoredMessages(item: Item): readonly StoredMessage[] {
+  const isKnown = isCall(item) || MESSAGE_TYPES.has(item.type) || item.type.endsWith('_call_output');
+  return isKnown ? [toStoredMessage(item)] : [];
+}
+
+const MESSAGE_TYPES: ReadonlySet<string> = new Set(['message', 'reasoning']);
+
+function toStoredMessage(item: Item): StoredMessage {
   const { id, type, role, content, output } = item;
   if (isCall(item)) return { id, role: 'assistant', content: null, content_parts: null, tool_calls: [toCall(item)] };
   if (type === 'reasoning') {

@@ -12,12 +12,13 @@ import { type PageRequest, type ResponseFilter, ResponseGraph } from '../../stat
 import { compile, type Query as QueryMembers, Satisfies, toNumber } from '../../validation/index.js';
 import { BehindDoor } from '../door.js';
 import { type Completion, hasAnswer, toCompletion, toResponseId } from './completion.js';
-import { type StoredMessage, toStoredMessage } from './stored-message.js';
+import { type StoredMessage, toStoredMessages } from './stored-message.js';
 
 type Parameters = Readonly<Record<string, unknown>>;
 
-/** Pages of responses that are read for one page of completions, so that many without an answer cost no more than this. */
+/** Pages that are read for one, unless nothing is found in them. */
 const MOST_READS = 10;
+const LONGEST_PAGE = 100;
 
 /** The query of a list of messages. */
 class ChatPageParameters {
@@ -85,10 +86,10 @@ export class StoredChatController {
       ...(pairs === undefined ? {} : { metadata: pairs }),
     };
     const page = { limit, order, ...(after === undefined ? {} : { after: cursorOf(after) }) };
-    const { data, hasMore } = await this.collect(tenant, filter, page);
-    return toListObject(
-      data.map((response) => toCompletion(response)),
-      hasMore,
+    return collect(
+      page,
+      (asked) => this.graph.list(tenant, filter, asked),
+      (response) => (hasAnswer(response) ? [toCompletion(response)] : []),
     );
   }
 
@@ -129,11 +130,11 @@ export class StoredChatController {
     const page = toPage(query);
     checkPage(page, OPTIONS);
     const { id: responseId } = await this.find(tenant, id, within);
-    const { data, has_more: hasMore } = await naming(
-      id,
-      this.stored.inputItems(tenant, responseId, page as PageRequest, within),
-    );
-    return toListObject(data.map(toStoredMessage), hasMore);
+    const read = async (asked: PageRequest) => {
+      const { data, has_more: hasMore } = await naming(id, this.stored.inputItems(tenant, responseId, asked, within));
+      return { data, hasMore };
+    };
+    return collect(page as PageRequest, read, toStoredMessages);
   }
 
   @Describe(() => ({
@@ -164,25 +165,26 @@ export class StoredChatController {
     if (!hasAnswer(response)) throw ApiError.notFound('Completion', id);
     return response;
   }
+}
 
-  /** A page of responses with an answer. Those without one are passed over, so that it takes several reads. */
-  private async collect(
-    tenant: Tenant,
-    filter: ResponseFilter,
-    page: PageRequest,
-  ): Promise<{ readonly data: readonly ResponseObject[]; readonly hasMore: boolean }> {
-    const data: ResponseObject[] = [];
-    let { after } = page;
-    for (let reads = 0; reads < MOST_READS; reads += 1) {
-      const limit = page.limit - data.length;
-      const read = await this.graph.list(tenant, filter, { ...page, limit, ...(after === undefined ? {} : { after }) });
-      data.push(...read.data.filter(hasAnswer));
-      after = read.data.at(-1)?.id ?? after;
-      if (!read.hasMore) return { data, hasMore: false };
-      if (data.length === page.limit) break;
-    }
-    return { data, hasMore: true };
+/** A page of what is picked from pages, with something at least if there is any: clients go on behind the last element that they see. */
+async function collect<One extends { readonly id: string }, Picked extends { readonly id: string }>(
+  page: PageRequest,
+  read: (page: PageRequest) => Promise<{ readonly data: readonly One[]; readonly hasMore: boolean }>,
+  pick: (one: One) => readonly Picked[],
+): Promise<ListObject<Picked>> {
+  const data: Picked[] = [];
+  let asked = page;
+  for (let reads = 0; reads < MOST_READS || data.length === 0; reads += 1) {
+    const left = page.limit - data.length;
+    const { data: found, hasMore } = await read(asked);
+    const picked = found.flatMap(pick);
+    data.push(...picked.slice(0, left));
+    if (!hasMore && picked.length <= left) return toListObject(data, false);
+    if (data.length === page.limit) break;
+    asked = { ...page, limit: LONGEST_PAGE, after: found.at(-1)?.id ?? '' };
   }
+  return toListObject(data, true);
 }
 
 /** What is not found is the completion, not its response. */

@@ -1,13 +1,29 @@
-import { Allow, IsArray, IsBoolean, IsIn, IsObject, IsOptional, IsString, MinLength } from 'class-validator';
+import { Allow, IsArray, IsBoolean, IsIn, IsOptional, IsString, MinLength } from 'class-validator';
 
 import { ApiError } from '../../protocol/index.js';
-import { clip, Closed, isObject, nested, Satisfies } from '../../validation/index.js';
+import { clip, Closed, described, exactly, isObject, nested, Satisfies, wrongType } from '../../validation/index.js';
 
 class ToolSwitch {
   @IsOptional()
   @IsBoolean()
   readonly enabled?: boolean | null;
+
+  @IsOptional()
+  @IsBoolean()
+  readonly defer_loading?: boolean | null;
 }
+
+const toolSwitch = exactly(ToolSwitch);
+
+/** Switches by the names of tools. */
+const switches = described((value, options) => {
+  if (!isObject(value)) return wrongType('an object', value);
+  for (const [name, each] of Object.entries(value)) {
+    const violation = toolSwitch(each, options);
+    if (violation !== null) return violation.under(name);
+  }
+  return null;
+}, {});
 
 @Closed()
 class McpToolset {
@@ -21,13 +37,12 @@ class McpToolset {
   readonly mcp_server_name!: string;
 
   @IsOptional()
-  @Satisfies(nested(ToolSwitch))
+  @Satisfies(toolSwitch)
   readonly default_config?: ToolSwitch | null;
 
-  // By the names of tools.
   @IsOptional()
-  @IsObject()
-  readonly configs?: Readonly<Record<string, unknown>> | null;
+  @Satisfies(switches)
+  readonly configs?: Readonly<Record<string, ToolSwitch>> | null;
 }
 
 @Closed()
@@ -76,32 +91,38 @@ export function isToolset(value: unknown): boolean {
   return isObject(value) && value.type === 'mcp_toolset';
 }
 
+/** A tool of the Responses API, with what it was made from. */
+export interface PlacedTool {
+  readonly tool: object;
+  readonly path: string;
+}
+
 /** The servers of a request as tools. */
 export interface McpTools {
   /** By the toolsets in whose places they stand. */
-  readonly chosen: ReadonlyMap<object, object>;
-  /** Those of servers that no toolset names, by the paths of their servers. */
-  readonly others: ReadonlyMap<string, object>;
+  readonly chosen: ReadonlyMap<object, PlacedTool>;
+  /** Those of servers that no toolset names. */
+  readonly others: readonly PlacedTool[];
 }
 
 /** The servers of a request as tools, with what is chosen among theirs. Throws ApiError 400 for a choice that cannot be kept. */
 export function toMcpTools(servers: readonly McpServer[], tools: readonly object[]): McpTools {
-  const chosen = new Map<object, object>();
+  const chosen = new Map<object, PlacedTool>();
   const named = new Set<string>();
   for (const [index, tool] of tools.entries()) {
     if (!isToolset(tool)) continue;
     const set = tool as McpToolset;
     const path = `tools[${index}]`;
-    const from = servers.find(({ name }) => name === set.mcp_server_name);
+    const at = servers.findIndex(({ name }) => name === set.mcp_server_name);
+    const from = servers[at];
     if (from === undefined) throw unknownServer(set, `${path}.mcp_server_name`);
     named.add(from.name);
     const names = namesIn(set, path);
-    if (isOn(from)) chosen.set(set, toMcpTool(from, names));
+    if (isOn(from)) chosen.set(set, { tool: toMcpTool(from, names), path: `mcp_servers[${at}]` });
   }
-  const others = new Map<string, object>();
-  for (const [index, each] of servers.entries()) {
-    if (isOn(each) && !named.has(each.name)) others.set(`mcp_servers[${index}]`, toMcpTool(each, null));
-  }
+  const others = [...servers.entries()]
+    .filter(([, server]) => isOn(server) && !named.has(server.name))
+    .map(([index, server]) => ({ tool: toMcpTool(server, null), path: `mcp_servers[${index}]` }));
   return { chosen, others };
 }
 
@@ -127,10 +148,7 @@ function toMcpTool(given: McpServer, names: readonly string[] | null): object {
 function namesIn({ default_config: byDefault, configs }: McpToolset, path: string): readonly string[] | null {
   const names = Object.keys(configs ?? {});
   const isOnByDefault = byDefault?.enabled ?? true;
-  const isOnHere = (name: string): boolean => {
-    const config = configs?.[name];
-    return isObject(config) && typeof config['enabled'] === 'boolean' ? config['enabled'] : isOnByDefault;
-  };
+  const isOnHere = (name: string): boolean => configs?.[name]?.enabled ?? isOnByDefault;
   if (!isOnByDefault) return names.filter(isOnHere);
   const left = names.find((name) => !isOnHere(name));
   if (left === undefined) return null;

@@ -10,7 +10,7 @@ import { CreateRequestBody, type TranslatedBody } from '../../responses/index.js
 import { type CheckOptions, compile, membersOf, requireObject } from '../../validation/index.js';
 import { Places, type Renaming } from '../places.js';
 import { toItems } from './items.js';
-import { isToolset, type McpServer, type McpTools, toMcpTools } from './mcp-servers.js';
+import { isToolset, type McpServer, type McpTools, type PlacedTool, toMcpTools } from './mcp-servers.js';
 import { CountTokensBody, isSearchTool, MessagesBody } from './messages-body.js';
 
 const checkMessages = compile(MessagesBody);
@@ -116,8 +116,8 @@ function toAsked(request: AskedRequest, options: TranslationOptions): Translatio
   const placed = request.messages.flatMap((message, index) => [...toItems(message, `messages[${index}]`)]);
   if (placed.length === 0) throw nothingSaid();
   const search = searchIn(tools);
-  const mcp = toMcpTools(request.mcp_servers ?? [], tools ?? []);
-  const offered = options.withTools(toTools(tools ?? [], mcp));
+  const placedTools = toTools(tools ?? [], toMcpTools(request.mcp_servers ?? [], tools ?? []));
+  const offered = options.withTools(placedTools.map(({ tool }) => tool));
   const instructions = typeof system === 'string' ? system : system?.map(({ text }) => text).join('\n\n');
   const efforts = options.effortsOf(model);
   const display = displayOf(thinking, efforts);
@@ -131,10 +131,11 @@ function toAsked(request: AskedRequest, options: TranslationOptions): Translatio
     placed.map(([, place]) => place),
     [
       [/^max_tool_calls\b/, `tools[${tools?.findIndex(isSearchTool) ?? 0}].max_uses`],
-      ...[...mcp.others.keys()].map((path, index): Renaming => [
-        new RegExp(`^tools\\[${(tools?.length ?? 0) + index}\\].*`),
-        path,
-      ]),
+      ...placedTools.flatMap(({ path }, index): readonly Renaming[] => {
+        // Of a server, the client knows none of the members of its tool.
+        if (path.startsWith('mcp_servers')) return [[new RegExp(`^tools\\[${index}\\].*`), path]];
+        return path === `tools[${index}]` ? [] : [[new RegExp(`^tools\\[${index}\\]`), path]];
+      }),
       ...NAMES,
     ],
     NAMES_IN_PARTS,
@@ -204,10 +205,14 @@ function othersOf(
   return others;
 }
 
-/** The tools of the client, in their places, and behind them those of the MCP servers that no toolset names. */
-function toTools(tools: readonly ToolUnion[], { chosen, others }: McpTools): readonly object[] {
-  const given = tools.flatMap((tool) => (isToolset(tool) ? (chosen.get(tool) ?? []) : toTool(tool)));
-  return [...given, ...others.values()];
+/** The tools of the client, and behind them those of the MCP servers that no toolset names. */
+function toTools(tools: readonly ToolUnion[], { chosen, others }: McpTools): readonly PlacedTool[] {
+  const given = tools.flatMap((tool, index): readonly PlacedTool[] => {
+    if (!isToolset(tool)) return [{ tool: toTool(tool), path: `tools[${index}]` }];
+    const own = chosen.get(tool);
+    return own === undefined ? [] : [own];
+  });
+  return [...given, ...others];
 }
 
 function toTool(tool: ToolUnion): object {

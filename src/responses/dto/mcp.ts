@@ -2,15 +2,11 @@
 import { IsArray, IsBoolean, IsObject, IsOptional, IsString, MinLength } from 'class-validator';
 
 import {
-  type Check,
   Closed,
-  type DecoratedClass,
   described,
+  exactly,
   isObject,
   listOf,
-  membersOf,
-  nested,
-  refuseUnknown,
   Satisfies,
   schemaOf,
   unknownValue,
@@ -19,16 +15,6 @@ import {
 import { AnyItem } from './any-item.js';
 
 const APPROVALS = ['always', 'never'];
-
-/** Objects of a class and nothing else, whatever UNKNOWN_PARAMETERS says: a filter that is misread lets more pass than was meant. */
-function exactly(target: DecoratedClass): Check {
-  const [whole, known] = [nested(target), membersOf(target)];
-  return described(
-    (value, options) =>
-      whole(value, options) ?? refuseUnknown(value as object, known, { unknownParameters: 'reject', typos: undefined }),
-    (definitions) => schemaOf(whole, definitions),
-  );
-}
 
 /** Some tools of a server. */
 class McpToolFilterBody {
