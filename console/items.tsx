@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 
 import type { Json } from './api.ts';
-import { Message } from './message.tsx';
+import { Message, pretty } from './message.tsx';
 import { TEXTS } from './texts.ts';
 
 interface ItemsProperties {
@@ -137,17 +137,7 @@ function Entry({
       <summary>
         {title} {note !== '' && <span class="chip">{note}</span>}
       </summary>
-      {children ?? <pre tabIndex={0}>{JSON.stringify(item, null, 2)}</pre>}
+      {children ?? <pre tabIndex={0}>{pretty(item)}</pre>}
     </details>
   );
-}
-
-/** JSON with line breaks; what is no JSON as it is. */
-export function pretty(value: unknown): string {
-  if (typeof value !== 'string') return JSON.stringify(value, null, 2);
-  try {
-    return JSON.stringify(JSON.parse(value), null, 2);
-  } catch {
-    return value;
-  }
 }

@@ -12,37 +12,47 @@ import { WaitingItems } from './waiting.tsx';
 interface LaneProperties {
   readonly api: Api;
   readonly socket: LaneSocket;
-  /** The name of its lane on the socket. */
-  readonly lane: string;
   /** Its name for people. */
   readonly name: string;
   readonly models: readonly string[];
   /** The response that the conversation continues, from the inspector. */
-  readonly from: string | undefined;
+  readonly from: { readonly id: string } | undefined;
   readonly onInspect: (id: string) => void;
 }
 
 /** Pixels from its end at which a log is followed while it grows. */
 const NEAR_END = 60;
 
+/** The lanes of the socket that had a name so far: a conversation gets none of another one, whose turn may still run. */
+let named = 0;
+const nextLane = (): string => `lane-${(named += 1)}`;
+
 /** One conversation: its form and its turns. The transport may change with every turn. */
-export function Lane({ api, socket, lane, name, models, from, onInspect }: LaneProperties) {
+export function Lane({ api, socket, name, models, from, onInspect }: LaneProperties) {
   const [model, setModel] = useState(models[0] ?? '');
   const [transport, setTransport] = useState<Transport>('sse');
   const [options, setOptions] = useState(NO_OPTIONS);
   const [turns, setTurns] = useState<readonly Turn[]>([]);
-  const [previous, setPrevious] = useState(from);
+  const [previous, setPrevious] = useState(from?.id);
+  const [lane, setLane] = useState(nextLane);
   const [fault, setFault] = useState('');
   const [isDropping, setDropping] = useState(false);
   const [drawn, draw] = useReducer((count: number) => count + 1, 0);
   const draft = useDraft();
   const log = useLogThatFollows(drawn, turns.length);
-  useEffect(() => {
-    setPrevious(from);
-    setTurns([]);
-  }, [from]);
-
   const last = turns.at(-1);
+  const shown = useRef(last);
+  shown.current = last;
+  /** Nobody looks at a turn any more. */
+  const leave = (): void => void shown.current?.leave(api, socket).catch(() => undefined);
+  useEffect(() => leave, []);
+  useEffect(() => {
+    if (from === undefined) return;
+    leave();
+    setPrevious(from.id);
+    setTurns([]);
+    setLane(nextLane());
+  }, [from]);
   const act = (action: Promise<void>): void => {
     setFault('');
     action.catch((error: unknown) => setFault((error as Error).message));

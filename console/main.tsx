@@ -142,7 +142,7 @@ interface ViewProperties {
 
 /** The views. The playground stays in the page, so that a turn goes on while another view is looked at. */
 function Views({ api, socket, models, place: { view, id } }: ViewProperties) {
-  const [from, setFrom] = useState<string>();
+  const [from, setFrom] = useState<{ readonly id: string }>();
   const [hasTwo, setTwo] = useState(false);
   const inspect = (response: string): void => go('inspector', response);
   return (
@@ -154,7 +154,6 @@ function Views({ api, socket, models, place: { view, id } }: ViewProperties) {
               key={number}
               api={api}
               socket={socket}
-              lane={`lane-${number}`}
               name={TEXTS.laneName(number)}
               models={models}
               from={number === 1 ? from : undefined}
@@ -175,7 +174,8 @@ function Views({ api, socket, models, place: { view, id } }: ViewProperties) {
           onOpen={(response) => go('inspector', response)}
           toAddress={(response) => toAddress('inspector', response)}
           onContinue={(response) => {
-            setFrom(response);
+            // Another object each time: the same response may be continued again.
+            setFrom({ id: response });
             go('playground');
           }}
         />

@@ -41,22 +41,8 @@ function Part({
     return <p class="hint">{part.filename ?? part.file_id ?? part.type}</p>;
   }
   if (!isWhole) return <p class="plain">{text}</p>;
-  return isAnswer && isObject(text) ? (
-    <pre tabIndex={0}>{JSON.stringify(JSON.parse(text), null, 2)}</pre>
-  ) : (
-    <Markdown text={text} />
-  );
-}
-
-/** Whether a text is JSON of an object or a list, such as structured output. */
-function isObject(text: string): boolean {
-  if (!/^\s*[[{]/.test(text)) return false;
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
+  const lines = isAnswer && /^\s*[[{]/.test(text) ? pretty(text) : text;
+  return lines === text ? <Markdown text={text} /> : <pre tabIndex={0}>{lines}</pre>;
 }
 
 /** What a message cites: pages as links, files with the passages that were found in them. */
@@ -110,4 +96,13 @@ function Citation({
       ))}
     </details>
   );
+}
+
+/** JSON with line breaks; what is no JSON, or nested too deeply to be written, as it is. */
+export function pretty(value: unknown): string {
+  try {
+    return JSON.stringify(typeof value === 'string' ? JSON.parse(value) : value, null, 2);
+  } catch {
+    return String(value);
+  }
 }

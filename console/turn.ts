@@ -86,6 +86,14 @@ export class Turn {
     this.aborting.abort();
   }
 
+  /** Ends it where nobody looks at it any more; what runs in the background goes on. */
+  async leave(api: Api, socket: LaneSocket): Promise<void> {
+    if (!this.isRunning) return;
+    if (this.isDetachable) this.detach();
+    else if (this.asked.transport !== 'websocket') await this.cancel(api);
+    else if (this.response !== undefined) await this.interrupt(socket);
+  }
+
   /** Gives a turn on a socket more input: a text, or messages. Rejects when it is over. */
   async steer(socket: LaneSocket, input: Json): Promise<void> {
     await socket.steer(this.response.id, input);

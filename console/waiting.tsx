@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 
 import type { Json } from './api.ts';
-import { pretty } from './items.tsx';
+import { pretty } from './message.tsx';
 import { TEXTS } from './texts.ts';
 
 /** What a person has decided of a call; the reason is of a rejection. */

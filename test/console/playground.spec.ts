@@ -176,6 +176,23 @@ describeConsole('the console in a browser', { environment: { SIMULATOR_CONTROL: 
     await test.completed(1);
     const children = await test.service.api.with({ 'x-api-key': KEY }).idsOf(`responses/${right.id}/children`);
     expect(children).toHaveLength(1);
+    // Another time, after another conversation was begun.
+    await test.page.getByRole('button', { name: 'New conversation' }).click();
+    await test.page.goto(`${test.page.url().split('#')[0]}#inspector/${right.id}`);
+    await test.page.getByRole('button', { name: 'Continue from here' }).click();
+    await test.page.getByText(`The next turn continues ${right.id}.`).waitFor();
+  });
+
+  it('shows an answer of brackets that are nested too deeply to be written', async () => {
+    const levels = 20_000;
+    const deep = `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
+    await script(deep);
+    await test.page.reload();
+    await test.enter();
+    await test.page.getByLabel('Model').selectOption('gpt-5');
+    await test.say('Nest');
+    await test.completed(1);
+    await test.page.getByRole('button', { name: 'Send' }).waitFor();
   });
 
   it('can be used with the keyboard alone', async () => {
