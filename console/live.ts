@@ -7,7 +7,7 @@ const LONGEST_PAUSE_MS = 60_000;
 export interface Live<T> {
   /** Undefined until the first answer has come. */
   readonly value: T | undefined;
-  /** Why the latest reading has failed; empty if it has not. */
+  /** Why the latest reading has failed; undefined if it has not. */
   readonly fault: unknown;
   /** Reads now. */
   readonly refresh: () => void;
@@ -15,7 +15,7 @@ export interface Live<T> {
 
 /**
  * Reads something again and again while the page is looked at: one reading at a time, with a pause after each that doubles while they fail.
- * `read` must be the same function as long as it reads the same.
+ * Pass a stable function (useCallback): a new one starts again.
  */
 export function useLive<T>(read: (signal: AbortSignal) => Promise<T>, pauseMs: number): Live<T> {
   const [{ value, fault }, setState] = useState<{ value?: T; fault?: unknown }>({});

@@ -130,7 +130,7 @@ export const TEXTS = {
     'The simulator cannot be controlled here. SIMULATOR_CONTROL=true switches this on, where models are simulated, and never in production.',
   faults: 'Faults',
   faultsHint: 'A switch that is on has the next turns fail. The one that was switched on first comes first.',
-  faultTurns: 'Turns that a switch is good for',
+  faultTurns: 'Turns that a switch makes fail',
   fault: (kind: string, left: number) => (left === 0 ? kind : `${kind} (${left})`),
   scripts: 'Scripts',
   noScripts: 'Without a script, answers are made up.',
@@ -175,10 +175,10 @@ export const TEXTS = {
   limit: (name: string, model: string | null) => `${name.replaceAll('_', ' ')}${model === null ? '' : ` of ${model}`}`,
   left: (limit: number, used: number) =>
     `${Math.max(0, limit - used).toLocaleString('en')} of ${limit.toLocaleString('en')} left`,
-  resets: (seconds: number) => `until ${new Date(seconds * 1000).toLocaleTimeString('en-GB')}`,
+  resets: (seconds: number) => `resets at ${new Date(seconds * 1000).toLocaleTimeString('en-GB')}`,
   providers: 'Providers',
   notReady: 'This replica is not ready.',
-  fine: 'well',
+  fine: 'healthy',
   provider: (kind: string, models: number | undefined) =>
     kind === 'providers' ? `${models} models` : kind === 'mcp_servers' ? 'MCP server' : 'search engine',
 } as const;

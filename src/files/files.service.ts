@@ -65,7 +65,7 @@ export type DeletionListener = (tenant: Tenant, fileId: string) => Promise<void>
 export class FilesService {
   private readonly listeners = new Set<DeletionListener>();
   private readonly logger = new Logger('Files');
-  /** Files that a listener has failed to part with, and the purge in which it was tried last. */
+  /** Files whose listener has failed, and the purge in which it was called last. */
   private readonly failing = new Map<string, number>();
   private purges = 0;
   private readonly kept: FileStore | undefined;
@@ -198,13 +198,13 @@ export class FilesService {
     const files = (await this.store.ended()).filter(({ id }) => this.failing.get(id) !== this.purges);
     for (const file of files) await this.tell(file, this.purges);
     if (files.length > 0) return true;
-    // Another process has parted with the rest.
+    // Another process has released the rest.
     for (const [id, purge] of this.failing) if (purge !== this.purges) this.failing.delete(id);
     this.purges += 1;
     return false;
   }
 
-  /** Tells of a file that has ended, and lets it be freed. Where a listener fails, it steps back behind the others. */
+  /** Tells of a file that has ended, and lets it be freed. Where a listener fails, the file is postponed. */
   private async tell(file: EndedFile, purge = NO_PURGE): Promise<void> {
     try {
       for (const listener of this.listeners) await listener(file.tenant, file.id);

@@ -125,7 +125,8 @@ export class CalledServer implements McpServer {
 
   /**
    * Sends a request and reads its answer, within a time limit, again in a new session where the old one is forgotten. Tells the observer,
-   * and the log of a failure. An answer that cannot be read, because it is nested too deeply, is one. Rejects with McpFailure, and the reason of the signal.
+   * and the log of a failure. An answer that is nested too deeply counts as a failure. Rejects with McpFailure, and the
+   * reason of the signal.
    */
   private async request<T extends McpOutcome | readonly McpToolInfo[]>(
     kind: McpRequestRecord['kind'],

@@ -61,8 +61,9 @@ const RESUMPTION = {
   maxReconnectionDelay: 2000,
 };
 
-/** Reconnections of the streams of a connection since its last request that come when the server asks for them; later ones wait longer and longer, ms. */
+/** So many times after a request, the streams of a connection are opened again when the server asks for it. Later ones wait longer and longer. */
 const SOON = 4;
+/** The longest of these pauses, ms. */
 const LONGEST_WAIT_MS = 30_000;
 
 /** How often the streams of a connection were opened again since its last request: a server may ask for it at once, and for ever. */

@@ -7,7 +7,7 @@ export interface ForkRequest {
   readonly upToResponseId?: string;
   /** Most responses to share. */
   readonly limit?: number;
-  /** Most sessions that may share a response with the one in which it was made; asked of the first response: the others are in no more. */
+  /** Most sessions that may share a response with the one in which it was made; only the first response is checked: every fork has it. */
   readonly forkLimit?: number;
 }
 

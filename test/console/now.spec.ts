@@ -31,7 +31,7 @@ describeConsole('the view of what happens now', OPTIONS, (test) => {
     await card('Background').getByText('in_progress').waitFor();
     await card('Limits').getByText('98 of 100 left').waitFor();
     await card('Limits').getByText('3 of 5 left').waitFor();
-    await card('Providers').getByText('well').waitFor();
+    await card('Providers').getByText('healthy').waitFor();
     expect(await test.page.getByText('of-another').count()).toBe(0);
     expect(await test.violations()).toEqual([]);
     await card('Background')

@@ -104,7 +104,7 @@ describeConsole('the simulator in the console', { environment: { SIMULATOR_CONTR
     await test.enter();
     await test.open('Simulator');
     const [limit, cut] = ['rate_limit', 'unavailable'].map((kind) => test.page.getByRole('switch', { name: kind }));
-    await test.page.getByLabel('Turns that a switch is good for').fill('3');
+    await test.page.getByLabel('Turns that a switch makes fail').fill('3');
     await limit?.click();
     await test.page.getByRole('switch', { name: 'rate_limit (3)', checked: true }).waitFor();
     await cut?.click();

@@ -237,7 +237,7 @@ function tierOf({ service_tier: tier }: ResponseObject): Pick<Completion, 'servi
   return tier === null ? {} : { service_tier: tier as NonNullable<Completion['service_tier']> };
 }
 
-/** The error of a response that has failed. Images are checked only by the model; whose they are, the messages tell. */
+/** The error of a response that has failed. Only the model checks images, so the error names 'messages'. */
 export function toChatError(error: ResponseErrorBody): ApiError {
   const { code, message } = error;
   if (IMAGE_ERRORS.has(code)) return new ApiError(400, 'invalid_request_error', code, 'messages', message);

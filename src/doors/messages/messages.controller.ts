@@ -102,7 +102,7 @@ export class MessagesController {
   @Describe(() => ({
     id: 'countMessageTokens',
     group: 'Messages',
-    summary: 'Counts the input tokens of a message that is not asked for.',
+    summary: 'Counts the input tokens of a request without running it.',
     body: { of: CountTokensBody, examples: COUNT_EXAMPLES },
     headers: ['x-session-id'],
     answer: 'AnthropicTokens',

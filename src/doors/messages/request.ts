@@ -192,7 +192,11 @@ function othersOf(
     if (TRANSLATED.has(name)) {
       if (check.unknownParameters !== 'reject') ignore(name);
       else
-        throw ApiError.of('unknown_parameter', `Unknown parameter: '${name}'. A count has no answer.`, { param: name });
+        throw ApiError.of(
+          'unknown_parameter',
+          `Unknown parameter: '${name}'. A count of tokens generates nothing: leave it out.`,
+          { param: name },
+        );
     } else if (WITHOUT_EFFECT.has(name)) ignore(name);
     else if (UNSUPPORTED.includes(name)) {
       const message = `Unsupported parameter: '${name}' is not supported by this server.`;

@@ -1,7 +1,4 @@
-/**
- * Keeps what this process writes to a run waiting while this process ends that from outside, which takes several calls: nothing can be
- * logged between them.
- */
+/** Delays writes to a run while the same process ends it from outside, which takes several calls: nothing is logged between them. */
 export class RunGate {
   private readonly closed = new Map<string, Promise<unknown>>();
 

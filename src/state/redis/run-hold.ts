@@ -1,6 +1,6 @@
 import type { Clock } from '../../time/index.js';
 
-/** How long somebody may take to end a background response from outside, ms: its run waits no longer. Reading the longest log takes one second. */
+/** How long a process may take to end a background response from outside, ms; after that its run goes on. Reading the longest log takes one second. */
 export const HOLD_MS = 10_000;
 /** Between attempts to write to a run that another process holds, ms. */
 const PAUSE_MS = 10;

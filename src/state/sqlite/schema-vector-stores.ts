@@ -88,7 +88,7 @@ export const VECTOR_STORES: readonly string[] = [
   ALTER TABLE documents RENAME TO vector_documents;
   CREATE UNIQUE INDEX vector_documents_by_file ON vector_documents (owner, store_id, file_id, attributes IS NULL);
 
-  -- Words of chunks that were deleted go when 60 % of a part of the index are: by default 10 %, which rewrites it twenty times as often.
+  -- FTS5 merges a segment when 60 % of it is deleted. The default, 10 %, rewrites it twenty times as often.
   INSERT INTO vector_words (vector_words, rank) VALUES ('deletemerge', 60);
 
   -- Documents that were forgotten, whose chunks are not freed yet.
