@@ -2,7 +2,7 @@ import { useCallback, useReducer, useState } from 'preact/hooks';
 
 import type { Api, Json } from './api.ts';
 import { Items } from './items.tsx';
-import { useLive } from './live.ts';
+import { useLive } from './live.tsx';
 import type { LaneSocket } from './socket.ts';
 import { TEXTS } from './texts.ts';
 import { Turn } from './turn.ts';

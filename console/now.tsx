@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useCallback } from 'preact/hooks';
 
 import type { Api, Json } from './api.ts';
-import { useLive } from './live.ts';
+import { Unread, useLive } from './live.tsx';
 import { TEXTS } from './texts.ts';
 
 /** Pause between two looks, ms. */
@@ -17,15 +17,7 @@ interface NowProperties {
 export function Now({ api, onInspect }: NowProperties) {
   const read = useCallback((signal: AbortSignal) => readNow(api, signal), [api]);
   const { value, fault, refresh } = useLive(read, PAUSE_MS);
-  if (value === undefined) {
-    return fault === undefined ? (
-      <p class="hint">{TEXTS.loading}</p>
-    ) : (
-      <p role="alert" class="fault">
-        {(fault as Error).message}
-      </p>
-    );
-  }
+  if (value === undefined) return <Unread fault={fault} />;
   const { activity, connections, running, queued, health } = value;
   const waiting = connections.reduce((sum, connection) => sum + connection.queued, 0);
   const act = (action: Promise<unknown>): void => void action.catch(() => undefined).finally(refresh);

@@ -1,7 +1,7 @@
 import { useCallback, useRef, useState } from 'preact/hooks';
 
 import { type Api, ApiFailure, type Json } from './api.ts';
-import { useLive } from './live.ts';
+import { Unread, useLive } from './live.tsx';
 import { TEXTS } from './texts.ts';
 
 /** Pause between two looks, ms. */
@@ -67,15 +67,7 @@ function Space({ api, space }: { readonly api: Api; readonly space: string }) {
     action.catch((error: unknown) => setFailure((error as Error).message)).finally(refresh);
   };
   if (fault instanceof ApiFailure && fault.status === 404) return <p class="card hint empty">{TEXTS.noSimulator}</p>;
-  if (value === undefined) {
-    return fault === undefined ? (
-      <p class="hint">{TEXTS.loading}</p>
-    ) : (
-      <p role="alert" class="fault">
-        {(fault as Error).message}
-      </p>
-    );
-  }
+  if (value === undefined) return <Unread fault={fault} />;
   const reset = async (): Promise<void> => {
     await ask('POST', 'reset');
     journal.current = [];

@@ -4,7 +4,7 @@ import { Injectable } from '@nestjs/common';
 
 import { Environment } from '../../config/index.js';
 import { holdsFiles, type ModelContext } from '../../context/index.js';
-import { DocumentError, Documents } from '../../documents/index.js';
+import { DocumentError, Documents, type DocumentText } from '../../documents/index.js';
 import { FileBudget, FilesService, FileUrls, type GivenFile, mediaTypeOfName } from '../../files/index.js';
 import { WebClientError } from '../../outbound/index.js';
 import { ApiError, type Item } from '../../protocol/index.js';
@@ -12,7 +12,6 @@ import type { ModelProviderBase } from '../../providers/index.js';
 import { Clock } from '../../time/index.js';
 import { isObject } from '../../validation/index.js';
 import type { ActiveTurn } from './active-turn.js';
-import { toDocumentParts, toTextPart } from './document-parts.js';
 import { FileBoundError, type MadeFile, type Part, TurnFiles, UnusableFileError } from './turn-files.js';
 
 /** A turn that asks a model. */
@@ -232,4 +231,37 @@ function overloaded(error: DocumentError): ApiError {
 
 function invalid(param: string, reason: string, cause: unknown): ApiError {
   return ApiError.of('invalid_value', `Invalid '${param}': ${reason}.`, { param, cause });
+}
+
+/** A text as a part of a message. */
+function toTextPart(text: string): Part {
+  return { type: 'input_text', text };
+}
+
+/** A document for a model that takes no files: its text with the numbers of its pages, or the images of its pages. */
+function toDocumentParts(name: string, { pages, images, isCut }: DocumentText): MadeFile {
+  const label = JSON.stringify(name);
+  const rest = isCut ? [`(The rest of ${label} was left out.)`] : [];
+  if (images.length > 0) {
+    const shown = images.flatMap(({ number, png }): readonly Part[] => [
+      toTextPart(`<file name=${label} page="${number}"/>`),
+      {
+        type: 'input_image',
+        image_url: `data:image/png;base64,${Buffer.from(png).toString('base64')}`,
+        detail: 'auto',
+      },
+    ]);
+    return counted([...shown, ...rest.map(toTextPart)]);
+  }
+  if (pages.every(({ text }) => text.trim() === '')) return counted([toTextPart(`(${label} has no text.)`)]);
+  const texts = pages.map(({ number, text }) => `<file name=${label} page="${number}">\n${text}\n</file>`);
+  return counted([toTextPart([...texts, ...rest].join('\n'))]);
+}
+
+function counted(parts: readonly Part[]): MadeFile {
+  const values = parts.flatMap(({ text, image_url: image }) => [text, image]);
+  return {
+    parts,
+    characters: values.reduce((sum: number, value) => sum + (typeof value === 'string' ? value.length : 0), 0),
+  };
 }

@@ -1,5 +1,7 @@
 import { useCallback, useEffect, useState } from 'preact/hooks';
 
+import { TEXTS } from './texts.ts';
+
 /** Longest pause after failures, ms. */
 const LONGEST_PAUSE_MS = 60_000;
 
@@ -51,4 +53,14 @@ export function useLive<T>(read: (signal: AbortSignal) => Promise<T>, pauseMs: n
     };
   }, [read, pauseMs, round]);
   return { value, fault, refresh: useCallback(() => setRound((count) => count + 1), []) };
+}
+
+/** What stands in place of what was not read yet: why not, if it has failed. */
+export function Unread({ fault }: { readonly fault: unknown }) {
+  if (fault === undefined) return <p class="hint">{TEXTS.loading}</p>;
+  return (
+    <p role="alert" class="fault">
+      {(fault as Error).message}
+    </p>
+  );
 }
