@@ -93,7 +93,7 @@ export class ConversationIndex {
           if (bytes > this.maxBytes) throw new ContextTooLargeError(this.maxBytes, 'input');
           found.set(itemId, JSON.parse(text) as Item);
         } else if (since < now - CERTAIN_MS) {
-          gone.push(['ZREM', this.keys.conversationsWith(tenant, itemId), name]);
+          gone.push(run(WITHDRAW, [this.keys.conversationsWith(tenant, itemId)], name, since));
         }
       }
       candidates = candidates

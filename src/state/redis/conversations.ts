@@ -187,14 +187,17 @@ export class RedisConversationStore extends ConversationStore {
     items: readonly Item[],
   ): Promise<ConversationRefusal | undefined> {
     const { base } = this.place(tenant, conversationId);
+    const now = this.clock.now();
     const append = run(APPEND_ITEMS, [base], randomUUID(), ...toEntries(items));
-    const [reply] = await this.redis.write(append);
+    // Along with their index, so that no process can die between the two and leave items that nobody can reference.
+    const [reply] = await this.redis.write(append, ...this.index.addCommands(tenant, conversationId, items, now));
     const [outcome, duplicate] = reply as Appended;
-    if (outcome === 'duplicate_item') return { refused: outcome, itemId: JSON.parse(duplicate) as string };
-    if (outcome !== 'appended') return { refused: outcome };
-    // Not along with them: entries of the index do not expire, and nobody would remove those of refused items.
-    await this.redis.write(...this.index.addCommands(tenant, conversationId, items, this.clock.now()));
-    return undefined;
+    if (outcome === 'appended') return undefined;
+    // Entries of the index do not expire: nobody else would remove those of refused items.
+    await this.index.withdraw(tenant, conversationId, items, now);
+    return outcome === 'duplicate_item'
+      ? { refused: outcome, itemId: JSON.parse(duplicate) as string }
+      : { refused: outcome };
   }
 
   override async items(tenant: Tenant, conversationId: string, page: PageRequest): Promise<Page<Item> | undefined> {
