@@ -14,6 +14,7 @@ export * from './late-outputs.js';
 export * from './list-object.js';
 export * from './origin.js';
 export * from './output-text.js';
+export * from './parameters.js';
 export * from './rate-limit-headers.js';
 export * from './sealed-items.js';
 export * from './trace-context.js';

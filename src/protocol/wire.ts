@@ -4,6 +4,8 @@
  */
 import type * as OpenAI from 'openai/resources/responses/responses';
 
+import type { EchoedName } from './parameters.js';
+
 /** One element of a transcript in stored form: a message, a call, an output, or an unknown item type. */
 export interface Item {
   readonly type: string;
@@ -59,38 +61,7 @@ export interface ResponseObject extends Required<
 }
 
 /** The settings of a request after defaults: what every snapshot of the Response echoes (protocol §5). */
-export type ResponseSettings = Pick<
-  ResponseObject,
-  | 'access_programs'
-  | 'background'
-  | 'conversation'
-  | 'frequency_penalty'
-  | 'image'
-  | 'instructions'
-  | 'max_output_tokens'
-  | 'max_tool_calls'
-  | 'metadata'
-  | 'model'
-  | 'moderation'
-  | 'parallel_tool_calls'
-  | 'presence_penalty'
-  | 'previous_response_id'
-  | 'prompt'
-  | 'prompt_cache_key'
-  | 'prompt_cache_options'
-  | 'prompt_cache_retention'
-  | 'reasoning'
-  | 'safety_identifier'
-  | 'store'
-  | 'temperature'
-  | 'text'
-  | 'tool_choice'
-  | 'tools'
-  | 'top_logprobs'
-  | 'top_p'
-  | 'truncation'
-  | 'user'
->;
+export type ResponseSettings = Pick<ResponseObject, EchoedName>;
 
 /** Why a response is incomplete (protocol §5). */
 export type IncompleteReason = NonNullable<OpenAI.Response.IncompleteDetails['reason']>;

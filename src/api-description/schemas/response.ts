@@ -1,9 +1,11 @@
+import { type EchoedName, parametersWhere } from '../../protocol/index.js';
 import type { JsonSchema } from '../../validation/index.js';
 import {
   ANY,
   FLAG,
   INTEGER,
   listOf,
+  type Members,
   NOTHING,
   nullable,
   NUMBER,
@@ -28,6 +30,46 @@ const TOOL_USAGE = object({
   web_search: object({ num_requests: INTEGER }),
 });
 
+/** Members of a request that the Response shows. */
+const SETTINGS = {
+  access_programs: nullable(OBJECT),
+  background: FLAG,
+  frequency_penalty: NUMBER,
+  instructions: nullable(TEXT),
+  max_output_tokens: nullable(INTEGER),
+  max_tool_calls: nullable(INTEGER),
+  metadata: nullable({ type: 'object', additionalProperties: TEXT }),
+  model: TEXT,
+  moderation: NOTHING,
+  parallel_tool_calls: FLAG,
+  presence_penalty: NUMBER,
+  previous_response_id: nullable(TEXT),
+  prompt_cache_key: nullable(TEXT),
+  prompt_cache_retention: nullable(TEXT),
+  reasoning: nullable(
+    object({}, { effort: nullable(TEXT), summary: nullable(TEXT), context: nullable(TEXT), mode: nullable(TEXT) }),
+  ),
+  safety_identifier: nullable(TEXT),
+  store: FLAG,
+  temperature: nullable(NUMBER),
+  text: object({ format: object({ type: TEXT }) }, { verbosity: nullable(TEXT) }),
+  tool_choice: { anyOf: [TEXT, OBJECT] },
+  tools: listOf(object({ type: TEXT })),
+  top_logprobs: nullable(INTEGER),
+  top_p: nullable(NUMBER),
+  truncation: nullable(TEXT),
+  user: nullable(TEXT),
+  conversation: nullable(object({ id: TEXT })),
+  image: nullable(OBJECT),
+  prompt: nullable(OBJECT),
+  prompt_cache_options: nullable(ANY),
+} as const satisfies Readonly<Record<EchoedName, JsonSchema>>;
+
+function settingsWith(echo: 'always' | 'given'): Members {
+  const names = parametersWhere((parameter) => parameter.echo === echo) as readonly EchoedName[];
+  return Object.fromEntries(names.map((name) => [name, SETTINGS[name]]));
+}
+
 /** The Response and its parts (protocol §5). */
 export const RESPONSE_SCHEMAS = {
   Usage: object({
@@ -51,39 +93,10 @@ export const RESPONSE_SCHEMAS = {
       output: listOf(ref('Item')),
       usage: nullable(ref('Usage')),
       tool_usage: TOOL_USAGE,
-      access_programs: nullable(OBJECT),
-      background: FLAG,
-      frequency_penalty: NUMBER,
-      instructions: nullable(TEXT),
-      max_output_tokens: nullable(INTEGER),
-      max_tool_calls: nullable(INTEGER),
-      metadata: nullable({ type: 'object', additionalProperties: TEXT }),
-      model: TEXT,
-      moderation: NOTHING,
-      parallel_tool_calls: FLAG,
-      presence_penalty: NUMBER,
-      previous_response_id: nullable(TEXT),
-      prompt_cache_key: nullable(TEXT),
-      prompt_cache_retention: nullable(TEXT),
-      reasoning: nullable(
-        object({}, { effort: nullable(TEXT), summary: nullable(TEXT), context: nullable(TEXT), mode: nullable(TEXT) }),
-      ),
-      safety_identifier: nullable(TEXT),
-      store: FLAG,
-      temperature: nullable(NUMBER),
-      text: object({ format: object({ type: TEXT }) }, { verbosity: nullable(TEXT) }),
-      tool_choice: { anyOf: [TEXT, OBJECT] },
-      tools: listOf(object({ type: TEXT })),
-      top_logprobs: nullable(INTEGER),
-      top_p: nullable(NUMBER),
-      truncation: nullable(TEXT),
-      user: nullable(TEXT),
+      ...settingsWith('always'),
     },
     {
-      conversation: nullable(object({ id: TEXT })),
-      image: nullable(OBJECT),
-      prompt: nullable(OBJECT),
-      prompt_cache_options: nullable(ANY),
+      ...settingsWith('given'),
       output_text: { ...TEXT, description: 'The text of all messages. In JSON answers only, not in events.' },
     },
   ),

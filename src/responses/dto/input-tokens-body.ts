@@ -1,5 +1,6 @@
 import { IsOptional, IsString, MaxLength } from 'class-validator';
 
+import { parametersWhere } from '../../protocol/index.js';
 import { CreateRequestBody } from './create-request-body.js';
 
 /** The body of `POST /responses/input_tokens`: members of `POST /responses`, and `personality` (protocol §1.1). */
@@ -11,17 +12,7 @@ export class InputTokensBody extends CreateRequestBody {
 }
 
 /** The members that a count takes (protocol §1.1). */
-export const COUNTED_MEMBERS: ReadonlySet<string> = new Set<keyof InputTokensBody>([
-  'model',
-  'input',
-  'instructions',
-  'previous_response_id',
-  'conversation',
-  'tools',
-  'tool_choice',
-  'parallel_tool_calls',
-  'reasoning',
-  'text',
-  'truncation',
+export const COUNTED_MEMBERS: ReadonlySet<string> = new Set([
+  ...parametersWhere(({ counts }) => counts === true),
   'personality',
 ]);

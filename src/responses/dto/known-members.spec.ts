@@ -4,6 +4,9 @@ import type * as OpenAI from 'openai/resources/responses/responses';
 import type { Reasoning } from 'openai/resources/shared';
 
 import { violationOf } from '../../../test/support/violation-of.js';
+import { PARAMETERS } from '../../protocol/index.js';
+import { membersOf } from '../../validation/index.js';
+import { CreateRequestBody } from './create-request-body.js';
 
 /** Every member that a type of the `openai` package has: this file does not compile when a new version adds one. */
 type Complete<T> = Readonly<Record<keyof T, unknown>>;
@@ -110,6 +113,12 @@ function codeOf(members: object): unknown {
   const violation = violationOf({ model: 'm', input: 'Hi', ...members }, 'reject') as readonly unknown[] | null;
   return violation === null ? null : violation[1];
 }
+
+describe('CreateRequestBody', () => {
+  it('the table of parameters has a row for each member that a create request may have, and no others', () => {
+    expect(Object.keys(PARAMETERS).toSorted()).toEqual([...membersOf(CreateRequestBody)].toSorted());
+  });
+});
 
 describe('UNKNOWN_PARAMETERS=reject knows every member of the SDK, also those that are not implemented', () => {
   it.each(Object.entries(fields))('%s', (name, value) => {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 
 import { EnvironmentError, firstLineOf, parseDataFile, requireSchema } from '../../config/index.js';
-import { ApiError, type CreateResponseRequest, type InputItem } from '../../protocol/index.js';
+import { ApiError, type InputItem, parametersWhere } from '../../protocol/index.js';
 import { isObject, objectsIn } from '../../validation/index.js';
 import { validateCreateRequest } from '../dto/validate-create-request.js';
 
@@ -47,28 +47,7 @@ interface PromptsFile {
 }
 
 /** Members of a request that a prompt may bring, besides instructions and input. */
-const SETTINGS: readonly (keyof CreateResponseRequest)[] = [
-  'context_management',
-  'frequency_penalty',
-  'include',
-  'max_output_tokens',
-  'max_tool_calls',
-  'metadata',
-  'model',
-  'parallel_tool_calls',
-  'presence_penalty',
-  'prompt_cache_key',
-  'prompt_cache_retention',
-  'reasoning',
-  'service_tier',
-  'temperature',
-  'text',
-  'tool_choice',
-  'tools',
-  'top_logprobs',
-  'top_p',
-  'truncation',
-];
+const SETTINGS = parametersWhere(({ inPrompts }) => inPrompts === true);
 
 const NAME = { type: 'string', minLength: 1, maxLength: 128 };
 const VERSION = { anyOf: [NAME, { type: 'integer' }] };

@@ -1,48 +1,43 @@
-import type { CreateResponseRequest, RequestParameters, ResponseSettings, Tool } from '../../protocol/index.js';
+import {
+  type CreateResponseRequest,
+  PARAMETERS,
+  parametersWhere,
+  type RequestParameters,
+  type ResponseSettings,
+  type Tool,
+} from '../../protocol/index.js';
+
+const ALWAYS: ReadonlySet<string> = new Set(parametersWhere(({ echo }) => echo === 'always'));
+const IF_GIVEN = parametersWhere(({ echo }) => echo === 'given');
+/** What is echoed of a request that has nothing. Members whose default depends on the request have their place here. */
+const DEFAULTS: Readonly<Record<string, unknown>> = Object.fromEntries(
+  Object.entries(PARAMETERS).flatMap(([name, row]) =>
+    ALWAYS.has(name) ? [[name, 'default' in row ? row.default : null]] : [],
+  ),
+);
 
 /**
  * A request's settings after defaults, as every snapshot of the Response echoes them (protocol §2, §5). `defaultEffort` is
  * the effort of the model where the request names none; null if unknown.
  */
 export function resolveSettings(request: RequestParameters, defaultEffort: string | null): ResponseSettings {
-  return {
-    access_programs: (request.access_programs ?? null) as ResponseSettings['access_programs'],
-    background: request.background ?? false,
-    frequency_penalty: request.frequency_penalty ?? 0,
-    instructions: request.instructions ?? null,
-    max_output_tokens: request.max_output_tokens ?? null,
-    max_tool_calls: request.max_tool_calls ?? null,
-    metadata: request.metadata ?? {},
-    model: request.model,
-    moderation: null,
-    parallel_tool_calls: request.parallel_tool_calls ?? true,
-    presence_penalty: request.presence_penalty ?? 0,
-    previous_response_id: request.previous_response_id ?? null,
-    prompt_cache_key: request.prompt_cache_key ?? null,
-    prompt_cache_retention: request.prompt_cache_retention ?? null,
-    reasoning: resolveReasoning(request.reasoning ?? {}, defaultEffort),
-    safety_identifier: request.safety_identifier ?? null,
-    store: request.store ?? true,
-    temperature: request.temperature ?? 1,
-    text: {
-      ...request.text,
-      format: request.text?.format ?? { type: 'text' },
-      verbosity: request.text?.verbosity ?? 'medium',
-    },
-    tool_choice: request.tool_choice ?? 'auto',
-    tools: (request.tools ?? []).map(toShown),
-    top_logprobs: request.top_logprobs ?? 0,
-    top_p: request.top_p ?? 1,
-    truncation: request.truncation ?? 'disabled',
-    user: request.user ?? null,
-    // Echoed only when the request has them.
-    ...(request.conversation == null ? {} : { conversation: toConversation(request.conversation) }),
-    ...(request.image == null ? {} : { image: request.image as ResponseSettings['image'] }),
-    ...(request.prompt == null ? {} : { prompt: request.prompt }),
-    ...(request.prompt_cache_options == null
-      ? {}
-      : { prompt_cache_options: request.prompt_cache_options as ResponseSettings['prompt_cache_options'] }),
-  };
+  const settings = { ...DEFAULTS };
+  for (const name of Object.keys(request)) {
+    if (ALWAYS.has(name)) settings[name] = request[name] ?? settings[name];
+  }
+  settings['moderation'] = null;
+  settings['reasoning'] = resolveReasoning(request.reasoning ?? {}, defaultEffort);
+  settings['text'] = resolveText(request.text ?? {});
+  settings['tools'] = (request.tools ?? []).map(toShown);
+  for (const name of IF_GIVEN) {
+    if (request[name] != null) settings[name] = request[name];
+  }
+  if (request.conversation != null) settings['conversation'] = toConversation(request.conversation);
+  return settings as unknown as ResponseSettings;
+}
+
+function resolveText(text: NonNullable<CreateResponseRequest['text']>): ResponseSettings['text'] {
+  return { ...text, format: text.format ?? { type: 'text' }, verbosity: text.verbosity ?? 'medium' };
 }
 
 function toConversation(
