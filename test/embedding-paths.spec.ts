@@ -66,7 +66,7 @@ describe('a program with a global prefix', () => {
     expect(await upgradeOn(port, '/api/v1/responses', {})).toBe(401);
   });
 
-  it('has its methods and its hints named', async () => {
+  it('a program with a global prefix has its methods and its hints named', async () => {
     const { origin } = await start((program) => program.setGlobalPrefix('api'));
     const put = await fetch(`${origin}/api/v1/responses`, { method: 'PUT', headers: HEADERS });
     expect([put.status, put.headers.get('allow')]).toEqual([405, 'GET, HEAD, POST']);
@@ -76,7 +76,7 @@ describe('a program with a global prefix', () => {
     expect(legacy.body).toMatchObject({ error: { message: expect.stringContaining('/api/v1/responses') as unknown } });
   });
 
-  it('may exclude the API, and sockets stay with it', async () => {
+  it('a program with a global prefix may exclude the API, and sockets stay with it', async () => {
     const exclude = [{ path: '{*api}', method: RequestMethod.ALL }];
     const { port, origin } = await start((program) => program.setGlobalPrefix('api', { exclude }));
     expect(await postJson(`${origin}/v1/responses`, REQUEST, { headers: HEADERS })).toMatchObject({ status: 200 });
@@ -96,7 +96,7 @@ describe('a program with a route that looks like the API', () => {
 });
 
 describe('a program on another HTTP library', () => {
-  it('is told of createAdapter()', async () => {
+  it('a program on another HTTP library is told of createAdapter()', async () => {
     class OtherAdapter extends FastifyAdapter {
       override getType(): string {
         return 'express';

@@ -105,7 +105,7 @@ describe('a program that adds to AntiphonModule', () => {
     await expect(stranger.models.list()).rejects.toThrow(OpenAI.AuthenticationError);
   });
 
-  it('has its observers told of every turn once, whatever other observers do', async () => {
+  it('the observers of a program are told of every turn once, whatever other observers do', async () => {
     const client = new OpenAI({ apiKey: 'sk-secret', baseURL, maxRetries: 0 });
     const response = await client.responses.create({ model: 'my-model', input: 'Hi' });
     const records = app.get(Meter).records;
@@ -122,7 +122,7 @@ describe('a program that adds to AntiphonModule', () => {
     ]);
   });
 
-  it('does not start with two providers of one name', async () => {
+  it('a program does not start with two providers of one name', async () => {
     @ModelProvider('scripted')
     class Impostor extends ScriptedProvider {}
     const module = await Test.createTestingModule({

@@ -42,7 +42,7 @@ describe('a full budget', () => {
     expect(refused).toEqual(['growing: 503 server_is_overloaded']);
   });
 
-  it('does not refuse a complete body', () => {
+  it('a full budget does not refuse a complete body', () => {
     open('complete', 6).complete();
     budget.openComplete().hold(3 * MEGABYTE);
     open('unfinished', 2);
@@ -51,7 +51,7 @@ describe('a full budget', () => {
   });
 });
 
-it('does not count small bodies', () => {
+it('the budget does not count small bodies', () => {
   const share = open('small', 0);
   share.hold(64 * 1024);
   expect(budget.bytes).toBe(0);
@@ -59,7 +59,7 @@ it('does not count small bodies', () => {
   expect(budget.bytes).toBe(64 * 1024 + 1);
 });
 
-it('has room again for what was released', () => {
+it('the budget has room again for what was released', () => {
   const share = open('first', 9);
   share.release();
   share.release();

@@ -51,7 +51,7 @@ const json = fc.letrec((tie) => ({
 describe('any JSON, in slices of any length', () => {
   const cases = fc.tuple(json, fc.nat(40), fc.constantFrom(0, 2));
 
-  it(`has as many values as the scanner counts (seed ${SEED})`, () => {
+  it(`the scanner counts the values of any JSON (seed ${SEED})`, () => {
     const property = fc.property(cases, ([value, slice, indent]) => {
       const [source, values] = [JSON.stringify(value, null, indent), countValues(value)];
       expect(refusalOf(source, { values }, slice + 1)).toBeNull();
@@ -62,7 +62,7 @@ describe('any JSON, in slices of any length', () => {
     fc.assert(property, { seed: SEED, numRuns: 1000, examples: [[[[[]], 0, 0]]] });
   });
 
-  it(`has as many levels as the scanner counts (seed ${SEED})`, () => {
+  it(`the scanner counts the levels of any JSON (seed ${SEED})`, () => {
     const property = fc.property(cases, ([value, slice, indent]) => {
       const [source, levels] = [JSON.stringify(value, null, indent), countLevels(value)];
       expect(refusalOf(source, { levels }, slice + 1)).toBeNull();
@@ -73,7 +73,7 @@ describe('any JSON, in slices of any length', () => {
     fc.assert(property, { seed: SEED, numRuns: 1000 });
   });
 
-  it(`is no reason to fail, even when it is none (seed ${SEED})`, () => {
+  it(`the scanner does not fail on a text, even when it is no JSON (seed ${SEED})`, () => {
     const property = fc.property(
       fc.string({ unit: fc.constantFrom('{', '}', '[', ']', '"', ',', ':', '\\', '1', 'a', ' ') }),
       fc.nat(9),
@@ -89,7 +89,7 @@ describe('names', () => {
   const objectOf = (names: number, prefix: string): string =>
     `{${Array.from({ length: names }, (_, index) => `"${prefix}${index}":1`).join(',')}}`;
 
-  it('are counted once, wherever they are', () => {
+  it('names are counted once, wherever they are', () => {
     const repeated = `[${Array.from({ length: 20 }, () => objectOf(1000, 'name')).join(',')}]`;
     expect(refusalOf(repeated, { names: 5100 })).toBeNull();
     expect(refusalOf(objectOf(10_000, 'name'), { names: 5100 })).toMatchObject({ code: 'request_too_large' });

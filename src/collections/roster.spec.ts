@@ -5,7 +5,7 @@ import { Roster } from './roster.js';
 describe(Roster.name, () => {
   const member = (name: string): { readonly name: string } => ({ name });
 
-  it('has what was added and not taken', () => {
+  it('a roster has what was added and not taken', () => {
     const roster = new Roster<{ readonly name: string }>();
     const [a, b] = [roster.add(member('a')), roster.add(member('b'))];
     expect(roster.take(a)).toEqual(member('a'));

@@ -40,7 +40,7 @@ describe('a variable of the process', () => {
 });
 
 describe('a variable in .env', () => {
-  it('is named unless the service, its files, Node or a library reads it', () => {
+  it('a variable in .env is named unless the service, its files, Node or a library reads it', () => {
     const names = ['PORT', 'VENDOR_KEY', 'OTEL_LOG_LEVEL', 'NODE_ENV', 'HTTPS_PROXY', 'REDIS_HOST', 'api_keys'];
     const process = Object.fromEntries(names.map((name) => [name, 'secret']));
     expect(describeUnread(KNOWN, { process, inFile: new Set(names) })).toEqual([

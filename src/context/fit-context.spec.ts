@@ -235,7 +235,7 @@ describe(dropOldest.name, () => {
 });
 
 describe(mayExceed.name, () => {
-  it('never takes what is too long for short', async () => {
+  it('mayExceed never takes what is too long for short', async () => {
     await fc.assert(
       fc.asyncProperty(transcript, fc.nat({ max: 3000 }), async (items, limit) => {
         if ((await countItemTokens(items)) > limit) expect(mayExceed(limit, items)).toBe(true);
@@ -243,7 +243,7 @@ describe(mayExceed.name, () => {
     );
   });
 
-  it('does not write out what is too long', () => {
+  it('mayExceed does not write out what is too long', () => {
     const toJSON = jest.fn(() => '');
     expect(mayExceed(1000, [{ type: 'message', content: [{ text: 'word '.repeat(1000) }], toJSON }])).toBe(true);
     expect(toJSON).not.toHaveBeenCalled();

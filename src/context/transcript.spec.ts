@@ -20,7 +20,7 @@ describe(Transcript.name, () => {
     expect(ids(transcript)).toEqual(['a', 'b', 'c']);
   });
 
-  it('is a value: forks of one parent do not see each other', () => {
+  it('a transcript is a value: forks of one parent do not see each other', () => {
     const parent = Transcript.of([message('a')]);
     const left = parent.accept([message('left')]);
     const right = parent.accept([message('right')]);
@@ -31,7 +31,7 @@ describe(Transcript.name, () => {
     expect(ids(leftAgain)).toEqual(['a', 'left', 'right']);
   });
 
-  it('is not changed by input it refuses', () => {
+  it('a transcript is not changed by input it refuses', () => {
     const parent = Transcript.of([message('a')]);
     expect(() => parent.accept([message('b'), output('o', 'nowhere')])).toThrow();
     expect(ids(parent.accept([message('b')]))).toEqual(['a', 'b']);
@@ -90,7 +90,7 @@ describe(Transcript.name, () => {
     expect(ids(Transcript.of([]).accept([output('o', null)]))).toEqual(['o']);
   });
 
-  it('does not take hosted calls for calls the client must answer', () => {
+  it('a transcript does not take hosted calls for calls the client must answer', () => {
     const searched = Transcript.of([{ type: 'web_search_call', id: 'ws' }]);
     expect(ids(searched.accept([message('b')]))).toEqual(['ws', 'b']);
   });

@@ -149,7 +149,7 @@ describe(Documents.name, () => {
     const show = (bytes: Uint8Array) =>
       documents.read({ bytes, contentType: 'application/pdf' }, { ...MINE, wantsImages: true });
 
-    it('is read as images, up to the most, if they are wanted', async () => {
+    it('a PDF without text is read as images, up to the most, if they are wanted', async () => {
       const pixels = Buffer.alloc(2 * 8 * 8, 200);
       const { images, pages, isCut } = await show(scannedPdf(8, pixels));
       expect(pages.map(({ text }) => text)).toEqual(['', '']);
@@ -161,14 +161,14 @@ describe(Documents.name, () => {
       expect(unwanted).toMatchObject({ images: [], isCut: false });
     });
 
-    it('is read in black and white, and made smaller', async () => {
+    it('a PDF without text is read in black and white, and made smaller', async () => {
       const bits = await show(scannedPdf(1, Buffer.alloc(16, 0b11110000)));
       expect([...readPng(bits.images[0]?.png).data.subarray(1, 9)]).toEqual([255, 255, 255, 255, 0, 0, 0, 0]);
       const large = await show(scannedPdf(8, Buffer.alloc(2 * 1500 * 1500, 100)));
       expect(readPng(large.images[0]?.png)).toMatchObject({ width: 1500, height: 750 });
     });
 
-    it('has no image where a page has several, of which none is the page', async () => {
+    it('a PDF without text has no image where a page has several, of which none is the page', async () => {
       const pixels = Buffer.alloc(2 * 8 * 8, 200);
       expect(await show(scannedPdf(8, pixels, pixels))).toMatchObject({ images: [] });
     });

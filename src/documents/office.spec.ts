@@ -48,7 +48,7 @@ describe('a presentation', () => {
     ...Object.fromEntries(rest.map((body, index) => [`ppt/slides/slide${index}.xml`, slide(body)])),
   });
 
-  it('is read slide by slide, in its order, with titles, tables and breaks, up to the most pages', async () => {
+  it('a presentation is read slide by slide, in its order, with titles, tables and breaks, up to the most pages', async () => {
     const cell = (text: string): string => `<a:tc><a:txBody>${paragraph(text)}</a:txBody></a:tc>`;
     const table = `<a:tbl><a:tr>${cell('Bees')}${cell('')}${cell('3 &lt; 4')}</a:tr></a:tbl>`;
     const broken = '<a:p><a:r><a:t>one</a:t></a:r><a:br/><a:r><a:t>two</a:t></a:r></a:p>';
@@ -72,7 +72,7 @@ describe('a presentation', () => {
     });
   });
 
-  it('is cut at the most characters, also within a slide', async () => {
+  it('a presentation is cut at the most characters, also within a slide', async () => {
     const { pages, isCut } = await read(
       PPTX,
       presentation(shape(paragraph('x'.repeat(900))), shape(paragraph('y'.repeat(900)))),
@@ -91,7 +91,7 @@ describe('a table of sheets', () => {
     ...more,
   });
 
-  it('is read sheet by sheet, with names, rows, shared texts, gaps, booleans, dates and durations', async () => {
+  it('a table of sheets is read sheet by sheet, with names, rows, shared texts, gaps, booleans, dates and durations', async () => {
     const rows = `<row r="1"><c r="A1" t="s"><v>0</v></c><c r="C1" t="inlineStr"><is><t>in
       line</t></is></c></row>
       <row r="2"/>
@@ -115,7 +115,7 @@ describe('a table of sheets', () => {
     ]);
   });
 
-  it('is cut where cells name a long text again and again', async () => {
+  it('a table of sheets is cut where cells name a long text again and again', async () => {
     const cells = '<c t="s"><v>0</v></c>'.repeat(10_000);
     const { pages, isCut } = await read(
       XLSX,
@@ -131,7 +131,7 @@ describe('a text of OpenDocument', () => {
     'meta.xml': '<office:document-meta><office:meta><dc:title>A title</dc:title></office:meta></office:document-meta>',
   });
 
-  it('is read with headings, lists, tables and spaces, without comments and what was deleted', async () => {
+  it('a text of OpenDocument is read with headings, lists, tables and spaces, without comments and what was deleted', async () => {
     const body = `<text:tracked-changes><text:p>gone</text:p></text:tracked-changes>
       <text:h text:outline-level="2">Food</text:h>
       <text:p>Bees<text:s text:c="2"/>and<text:tab/>flowers<office:annotation><text:p>why?</text:p></office:annotation> <text:span>here</text:span></text:p>
@@ -145,7 +145,7 @@ describe('a text of OpenDocument', () => {
     });
   });
 
-  it('is cut at the most characters, also within an element that stands for many', async () => {
+  it('a text of OpenDocument is cut at the most characters, also within an element that stands for many', async () => {
     const { pages, isCut } = await read(ODT, odt(`<text:p>x${'<text:s text:c="999999999"/>'.repeat(100)}x</text:p>`));
     expect({ isCut, text: pages[0]?.text }).toEqual({ isCut: true, text: 'x' });
   });
@@ -160,7 +160,7 @@ describe('a document of an office program', () => {
     ['is no XML', ODT, { 'content.xml': '<a><b></a>' }],
     ['defines entities', ODT, { 'content.xml': '<!DOCTYPE a [<!ENTITY b "x">]><a><text:p>&b;</text:p></a>' }],
     ['unpacks to more than it may', ODT, { 'content.xml': ' '.repeat(129 * 1024 * 1024) }],
-  ])('is damaged where it %s', async (_, contentType, files) => {
+  ])('a document of an office program is damaged where it %s', async (_, contentType, files) => {
     const reading =
       files === null
         ? documents.read({ bytes: strToU8('PK no'), contentType }, { owner: 'mine' })
@@ -168,7 +168,7 @@ describe('a document of an office program', () => {
     await expect(reading).rejects.toMatchObject({ fault: 'damaged' });
   });
 
-  it('is damaged where it unpacks to more than it says', async () => {
+  it('a document of an office program is damaged where it unpacks to more than it says', async () => {
     const content = strToU8(`<a>${' '.repeat(1024 * 1024)}</a>`);
     const bytes = zipSync({ 'content.xml': content });
     // The size in the directory of the archive.

@@ -61,12 +61,12 @@ beforeEach(() => {
 });
 
 describe('shared counters', () => {
-  it('are asked once for the requests and the tokens of a turn', async () => {
+  it('shared counters are asked once for the requests and the tokens of a turn', async () => {
     await counters.take(TAKE);
     expect(shared.taken).toEqual([TAKE]);
   });
 
-  it('are not asked again for what they have just refused', async () => {
+  it('shared counters are not asked again for what they have just refused', async () => {
     shared.answer = { ...shared.answer, admitted: false, requests: 2, resetMs: 30_000 };
     for (let attempt = 0; attempt < 5; attempt++) expect((await counters.take(TAKE)).admitted).toBe(false);
     expect(shared.taken).toHaveLength(1);
@@ -77,7 +77,7 @@ describe('shared counters', () => {
     expect(shared.taken).toHaveLength(2);
   });
 
-  it('are asked soon again when tokens were missing, which may come back, and at once for a smaller turn', async () => {
+  it('shared counters are asked soon again when tokens were missing, which may come back, and at once for a smaller turn', async () => {
     shared.answer = { ...shared.answer, admitted: false, resetMs: 30_000 };
     const large = { ...TAKE, tokens: 60 };
     await counters.take(large);
@@ -118,11 +118,11 @@ describe('shared counters', () => {
 describe('counters that are looked at', () => {
   const LOOKED_AT = [{ key: 'red', tokenLimit: 100 }];
 
-  it('are the shared ones', async () => {
+  it('counters that are looked at are the shared ones', async () => {
     expect(await counters.read(LOOKED_AT)).toEqual([{ requests: 7, tokens: 100, places: 7, resetMs: 7 }]);
   });
 
-  it('are those of the process while the storage is away, or where there is none', async () => {
+  it('counters that are looked at are those of the process while the storage is away, or where there is none', async () => {
     shared.isAway = true;
     await counters.take(TAKE);
     const own = { requests: 1, tokens: 10, places: 0, resetMs: 60_000 };
@@ -142,7 +142,7 @@ describe('shared places', () => {
   /** Lets what was sent be answered. */
   const answered = (): Promise<void> => new Promise(setImmediate);
 
-  it('are not asked for beyond those of this process, and are asked for again as soon as one is free', async () => {
+  it('shared places are not asked for beyond those of this process, and are asked for again as soon as one is free', async () => {
     await counters.take(PLACE);
     await counters.take(PLACE);
     expect(await counters.take(PLACE)).toMatchObject({ admitted: false, places: 2 });
@@ -160,7 +160,7 @@ describe('shared places', () => {
     expect(counters.placesOf('red')).toBe(0);
   });
 
-  it('are renewed while they are taken, and no longer', async () => {
+  it('shared places are renewed while they are taken, and no longer', async () => {
     await counters.take(PLACE);
     shared.stored = new Map([['red', 1]]);
     clock.advance(5000);
@@ -201,7 +201,7 @@ describe('shared places', () => {
     expect(shared.settled).toEqual([]);
   });
 
-  it('are counted by the process while the storage is away, and stored when it is back', async () => {
+  it('shared places are counted by the process while the storage is away, and stored when it is back', async () => {
     shared.isAway = true;
     expect(await counters.take(PLACE)).toMatchObject({ admitted: true, places: 1 });
     expect(await counters.take(PLACE)).toMatchObject({ admitted: true, places: 2 });
@@ -212,7 +212,7 @@ describe('shared places', () => {
     expect(shared.settled).toEqual([new Map([['red', { tokens: 0, tokenLimit: 0, places: 2 }]])]);
   });
 
-  it('are all given back when the process ends', async () => {
+  it('shared places are all given back when the process ends', async () => {
     await counters.take(PLACE);
     await counters.take(PLACE);
     await counters.close();
@@ -221,7 +221,7 @@ describe('shared places', () => {
 });
 
 describe('windows of one process', () => {
-  it('are forgotten when they have no effect any more, however many tenants there were', () => {
+  it('the windows of one process are forgotten when they have no effect any more, however many tenants there were', () => {
     const local = new LocalWindows(clock);
     for (let tenant = 0; tenant < 1000; tenant++) local.take({ ...TAKE, key: `tenant-${tenant}` });
     expect(local.size).toBe(1000);

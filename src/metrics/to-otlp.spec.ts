@@ -6,7 +6,7 @@ import { Counter, Gauge, Registry } from 'prom-client';
 import { Histogram } from './histogram.js';
 import { toOtlp } from './to-otlp.js';
 
-it('has the counts, values and buckets of a registry, by labels', async () => {
+it('a request to a collector has the counts, values and buckets of a registry, by labels', async () => {
   const registry = new Registry();
   const registers = [registry];
   new Counter({ name: 'sold_total', help: 'Apples.', labelNames: ['kind'], registers }).inc({ kind: 'red' }, 3);

@@ -5,17 +5,17 @@ import { renameItemId, toClientItemId, toUpstreamItemId, UuidIdGenerator } from 
 describe('ids', () => {
   const ids = new UuidIdGenerator();
 
-  it('are a prefix and the digits of a UUIDv7', () => {
+  it('an id is a prefix and the digits of a UUIDv7', () => {
     expect(ids.next('resp')).toMatch(/^resp_[0-9a-f]{12}7[0-9a-f]{3}[89ab][0-9a-f]{15}$/);
   });
 
-  it('are never the same twice, and sort in the order in which they were made', () => {
+  it('ids are never the same twice, and sort in the order in which they were made', () => {
     const made = Array.from({ length: 10_000 }, () => ids.next('msg'));
     expect(new Set(made).size).toBe(made.length);
     expect(made.toSorted()).toEqual(made);
   });
 
-  it('have nothing in common with those of another process', () => {
+  it('ids have nothing in common with those of another process', () => {
     const others = new UuidIdGenerator();
     const tails = (generator: UuidIdGenerator): readonly string[] =>
       Array.from({ length: 1000 }, () => generator.next('msg').slice(-12));
@@ -62,7 +62,7 @@ describe('ids of the items of an upstream', () => {
     ['one with quotes', 'msg_"1"'],
     ['one with spaces', 'msg 1'],
     ['one of this service behind this service', 'msg_0199aaaabbbb7ccc8ddd000000000001_msg_1'],
-  ])('are new for %s', (_, id) => {
+  ])('the id of an item of an upstream is new for %s', (_, id) => {
     const ours = toClientItemId(id, 'message', ids);
     expect(ours).toMatch(new RegExp(`^msg_${digits}$`));
     expect(toUpstreamItemId(ours)).toBeUndefined();
@@ -74,7 +74,7 @@ describe('ids of the items of an upstream', () => {
     expect(toUpstreamItemId(id)).toBeUndefined();
   });
 
-  it('can be made new although they look unique', () => {
+  it('the ids of the items of an upstream can be made new although they look unique', () => {
     const ours = renameItemId('rs_0123456789abcdef', 'reasoning', ids);
     expect(ours).toMatch(new RegExp(`^rs_${digits}_rs_0123456789abcdef$`));
     expect(toUpstreamItemId(ours)).toBe('rs_0123456789abcdef');

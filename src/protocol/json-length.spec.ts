@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { jsonLength } from './json-length.js';
 
 describe(jsonLength.name, () => {
-  it('is never more than the length of the text', () => {
+  it('the length of a JSON text is never counted above the length of the text', () => {
     fc.assert(
       fc.property(fc.jsonValue({ stringUnit: 'binary' }), (value) => {
         expect(jsonLength(value)).toBeLessThanOrEqual(JSON.stringify(value).length);
@@ -16,7 +16,7 @@ describe(jsonLength.name, () => {
     [[1, -2.5, true, null, 'text', ['nested', { a: 1, b: [2] }]]],
     ['text'],
     [{ a: { b: { c: 'd' } }, e: undefined }],
-  ])('is the length of the text without escapes: %j', (value) => {
+  ])('the length counted is the length of the text without escapes: %j', (value) => {
     expect(jsonLength(value)).toBe(JSON.stringify(value).length);
   });
 

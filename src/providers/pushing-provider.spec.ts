@@ -167,7 +167,7 @@ describe('what is pushed and read as a stream', () => {
     expect(await stream.next()).toEqual({ done: true, value: undefined });
   });
 
-  it('is read whole where the provider does not wait', async () => {
+  it('an answer is read whole where the provider does not wait', async () => {
     const stream = read(async (sink) => {
       for (const word of ['one', 'two']) void sink.write(say(word));
     });

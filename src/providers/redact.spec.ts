@@ -89,7 +89,7 @@ describe(redact, () => {
 });
 
 describe('a disguised secret', () => {
-  it.each(DISGUISES)('is redacted %s', (_, disguise) => {
+  it.each(DISGUISES)('a disguised secret is redacted %s', (_, disguise) => {
     for (const secret of ['correct-horse', 'a/b+c?d=e&f%g', 'exactly8', 'corr"ect\\horse<%41>']) {
       const disguised = disguise(secret);
       // Base64 goes on with what is beside the secret.
@@ -99,11 +99,14 @@ describe('a disguised secret', () => {
     }
   });
 
-  it.each(DISGUISES.filter(([name]) => !name.includes('Base64')))('is redacted by its looks %s', (_, disguise) => {
-    expect(redact(`It is (${disguise('sk-abcdefghijklmnop1234')}).`, [])).toBe(`It is (${REDACTED}).`);
-  });
+  it.each(DISGUISES.filter(([name]) => !name.includes('Base64')))(
+    'a disguised secret is redacted by its looks %s',
+    (_, disguise) => {
+      expect(redact(`It is (${disguise('sk-abcdefghijklmnop1234')}).`, [])).toBe(`It is (${REDACTED}).`);
+    },
+  );
 
-  it('may have characters that are not seen, and what looks like an escape', () => {
+  it('a disguised secret may have characters that are not seen, and what looks like an escape', () => {
     for (const secret of ['a\u200bvery-long-one', 'with%41percents', 'with\\u0041escapes', 'and&amp;entities']) {
       expect(redact(`It is (${secret}).`, [secret])).toBe(`It is (${REDACTED}).`);
       expect(redact(`It is (${JSON.stringify(secret).slice(1, -1)}).`, [secret])).toBe(`It is (${REDACTED}).`);
@@ -115,16 +118,16 @@ describe('a disguised secret', () => {
     'data:image/png;base64,iVBORw0KGgoAAAANSUhEUg==',
     'caf\u00ade',
     '&#x110000; %ff \\u{ffffff}',
-  ])('is not what ordinary text has: %s', (text) => {
+  ])('ordinary text is not taken for a disguised secret: %s', (text) => {
     expect(redact(text, ['correct-horse'])).toBe(text);
   });
 
-  it('is searched for a bounded number of times: each character is decoded four times at most', () => {
+  it('a text is searched for secrets a bounded number of times: each character is decoded four times at most', () => {
     const text = `${'%25'.repeat(100_000)}41${'\\'.repeat(100_000)}&amp;${'amp;'.repeat(100_000)}`;
     expect(redact(text, ['correct-horse'])).toBe(text);
   });
 
-  it('does not count where only known secrets do', () => {
+  it('a disguised secret does not count where only known secrets do', () => {
     const token = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dBjftJeZ4CVP-mB92K27uhbUJU1p1r';
     expect([quotesSecret(token, []), quotesKnownSecret(token, [])]).toEqual([true, false]);
     expect(quotesKnownSecret(`x${Buffer.from('correct-horse').toString('base64')}`, ['correct-horse'])).toBe(true);

@@ -66,7 +66,7 @@ describe(parseLatency.name, () => {
     ' 300/20',
     '300,5/20',
     '.5/1',
-  ])('does not read %j', (written) => {
+  ])('parseLatency does not read %j', (written) => {
     expect(parseLatency(written)).toBeUndefined();
   });
 });
@@ -124,7 +124,7 @@ describe(withLatency.name, () => {
     }
   });
 
-  it('has no pauses if the median is 0, whatever the spread', () => {
+  it('a latency has no pauses if the median is 0, whatever the spread', () => {
     expect(pausesOf(WORDS, { firstTokenMs: 0, perTokenMs: 0, spread: 3 })).toEqual([0, 0, 0, 0]);
   });
 });
@@ -154,7 +154,7 @@ describe(play.name, () => {
     expect(waited).toBeGreaterThan(owed - 1);
   });
 
-  it('never waits where there is no pause', async () => {
+  it('play never waits where there is no pause', async () => {
     expect(await playAll([...WORDS, ...WORDS, ...WORDS, finish])).toEqual({ pauses: [], said: 'abcdabcdabcd' });
     const none = withLatency([...WORDS, finish], { firstTokenMs: 0, perTokenMs: 0, spread: 1 }, new SeededRandom(1));
     expect(await playAll(none)).toEqual({ pauses: [], said: 'abcd' });

@@ -13,7 +13,7 @@ const ALONE = { alone: true };
 const EFFORTS = { minimal: 0.5, low: 1.5, medium: 3, high: 6, xhigh: 10, max: 10 };
 
 describe(SimulatorProvider.name, () => {
-  it('is injected with its options and a clock', async () => {
+  it('the simulator is injected with its options and a clock', async () => {
     const module = await Test.createTestingModule({
       providers: [
         SimulatorProvider,
@@ -41,7 +41,7 @@ describe(SimulatorProvider.name, () => {
   });
 
   describe('text', () => {
-    it('is prose of twenty to sixty tokens in several deltas', async () => {
+    it('simulated text is prose of twenty to sixty tokens in several deltas', async () => {
       for (let seed = 1; seed <= 30; seed++) {
         const { text, events, reason } = await run({}, seed);
         expect(text).toMatch(/^([A-Z][a-z]+,? ?[a-z ,]*\. ?)+$/);
@@ -57,7 +57,7 @@ describe(SimulatorProvider.name, () => {
       expect(countTokens(low?.text ?? '')).toBeLessThan(countTokens(high?.text ?? ''));
     });
 
-    it('is the same for the same request and seed, and another one otherwise', async () => {
+    it('simulated text is the same for the same request and seed, and another one otherwise', async () => {
       const texts = await Promise.all([
         run({}),
         run({}),
@@ -71,12 +71,12 @@ describe(SimulatorProvider.name, () => {
       expect(new Set(texts.map(({ text }) => text)).size).toBe(texts.length - 1);
     });
 
-    it('does not depend on ids', async () => {
+    it('simulated text does not depend on ids', async () => {
       const other = await run({}, 1, [{ ...user('Hello.'), id: 'msg_2' }]);
       expect(other.text).toBe((await run({})).text);
     });
 
-    it('is a JSON object for json_object', async () => {
+    it('simulated text is a JSON object for json_object', async () => {
       const { text, events } = await run({ text: { format: { type: 'json_object' } } });
       expect(JSON.parse(text)).toEqual({
         answer: expect.any(String),
@@ -86,7 +86,7 @@ describe(SimulatorProvider.name, () => {
       expect(events.filter(({ type }) => type === 'text').length).toBeGreaterThan(3);
     });
 
-    it('never tears a character apart', async () => {
+    it('simulated text never tears a character apart', async () => {
       const value = 'né 漢字 😀👍🏽 👩‍👩‍👧‍👦 हिन्दी e\u0301\u0302';
       const schema = { const: value.repeat(3) };
       const { text, events } = await run({ text: { format: { type: 'json_schema', name: 'x', schema } } });
@@ -106,7 +106,7 @@ describe(SimulatorProvider.name, () => {
     });
 
     it.each(['o3', 'o4-mini', 'o1-pro', 'gpt-5', 'gpt-5.2-codex', 'gpt-6'])(
-      'is what %s does, unasked',
+      'reasoning is what %s does, unasked',
       async (model) => {
         const { kinds, usage } = await run({ model });
         expect(kinds).toEqual(['reasoning_open', 'reasoning_encrypted', 'text', 'usage', 'finish']);
@@ -118,14 +118,14 @@ describe(SimulatorProvider.name, () => {
       { model: 'gpt-4.1', reasoning: { effort: 'high' } },
       { model: 'olive', reasoning: null },
       { model: 'gpt-5', reasoning: { effort: 'none', summary: 'auto' } },
-    ])('is left out for %j', async (settings) => {
+    ])('reasoning is left out for %j', async (settings) => {
       const { kinds, usage } = await run(settings);
       expect(kinds).toEqual(['text', 'usage', 'finish']);
       expect(usage.reasoning).toBe(0);
     });
 
     it.each([['concise', 0.05] as const, ['auto', 0.1] as const, ['detailed', 0.15] as const])(
-      'is summed up when asked: %s',
+      'reasoning is summed up when asked: %s',
       async (summary, share) => {
         const { kinds, events, usage } = await run({ model: 'o3', reasoning: { effort: 'high', summary } });
         expect(kinds).toEqual([

@@ -43,7 +43,7 @@ class Machine {
 }
 
 describe('a shared clock', () => {
-  it('is that of the machine until it follows another one', () => {
+  it('a shared clock is that of the machine until it follows another one', () => {
     const machine = new Machine();
     expect([machine.clock.now(), machine.clock.offsetMs]).toEqual([START, undefined]);
     machine.shown -= FIVE_MINUTES_MS;
@@ -59,7 +59,7 @@ describe('a shared clock', () => {
     expect(machine.clock.now()).toBe(Math.floor(machine.serverTime));
   });
 
-  it('does not follow who sets the clock of the machine', async () => {
+  it('a shared clock does not follow who sets the clock of the machine', async () => {
     const machine = new Machine();
     await machine.follow();
     machine.shown -= FIVE_MINUTES_MS;
@@ -85,7 +85,7 @@ describe('a shared clock', () => {
     expect(machine.asked).toBe(2);
   });
 
-  it('does not move for less than a round trip can tell', async () => {
+  it('a shared clock does not move for less than a round trip can tell', async () => {
     const machine = new Machine();
     await machine.follow();
     machine.serverAhead = 40;
@@ -153,7 +153,7 @@ it('times what goes by the system as well, unless a program brings a clock of it
   expect(sharedTimeOf(new FakeClock(0))()).toBeGreaterThan(0);
 });
 
-it('does not prolong a pause by what a clock is set back', async () => {
+it('a shared clock does not prolong a pause by what a clock is set back', async () => {
   const machine = new Machine();
   const backoff = new Backoff(machine.clock, { firstMs: 100, longestMs: 1000 });
   backoff.failed();

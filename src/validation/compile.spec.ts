@@ -274,7 +274,7 @@ describe('compile', () => {
     expect(violationOf({ ...bicycle, nmae: 'x' }, 'ignore')).toBeNull();
   });
 
-  it('never repeats a long text in full', () => {
+  it('a violation never repeats a long text in full', () => {
     const [, , param, message] = violationOf({ ...bicycle, ['x'.repeat(1e6)]: 1 }) as string[];
     expect(param?.length).toBeLessThan(200);
     expect(message?.length).toBeLessThan(200);

@@ -169,7 +169,7 @@ describe('a start', () => {
     expect(workers).toHaveLength(2);
   });
 
-  it('is no failure when it is told to end while a dead worker is being replaced', async () => {
+  it('a start is no failure when it is told to end while a dead worker is being replaced', async () => {
     const supervisor = supervise(2);
     const started = supervisor.start();
     worker(0).exit({ signal: 'SIGKILL' });
@@ -180,7 +180,7 @@ describe('a start', () => {
     expect(workers).toHaveLength(1);
   });
 
-  it('is no failure when it is told to end meanwhile', async () => {
+  it('a start is no failure when it is told to end meanwhile', async () => {
     const supervisor = supervise(3);
     const started = supervisor.start();
     supervisor.stop('SIGINT');
@@ -205,7 +205,7 @@ describe('a worker that dies', () => {
     return clock.now() - begun;
   };
 
-  it('is replaced after a pause that grows while it keeps dying, up to half a minute', async () => {
+  it('a worker that dies is replaced after a pause that grows while it keeps dying, up to half a minute', async () => {
     await startAll(supervise(2));
     for (const longest of [100, 200, 400, 800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000]) {
       const pause = await pauseAfterDeath();
@@ -216,7 +216,7 @@ describe('a worker that dies', () => {
     }
   });
 
-  it('is replaced at once again when it has served for a minute', async () => {
+  it('a worker that dies is replaced at once again when it has served for a minute', async () => {
     await startAll(supervise(2));
     for (let deaths = 0; deaths < 5; deaths += 1) {
       await pauseAfterDeath();
@@ -227,7 +227,7 @@ describe('a worker that dies', () => {
     expect(await pauseAfterDeath()).toBeLessThanOrEqual(100);
   });
 
-  it('is replaced as long as it takes when its successor cannot listen', async () => {
+  it('a worker that dies is replaced as long as it takes when its successor cannot listen', async () => {
     await startAll(supervise(2));
     await pauseAfterDeath();
     for (const longest of [200, 400, 800]) {
@@ -236,7 +236,7 @@ describe('a worker that dies', () => {
     }
   });
 
-  it('is not replaced when the end has come', async () => {
+  it('a worker that dies is not replaced when the end has come', async () => {
     const supervisor = supervise(2);
     await startAll(supervisor);
     worker(0).exit({ code: 1 });
@@ -251,7 +251,7 @@ describe('a worker that dies', () => {
 });
 
 describe('an end', () => {
-  it('is passed on once', async () => {
+  it('the signal of an end is passed on once', async () => {
     const supervisor = supervise(2);
     await startAll(supervisor);
     supervisor.stop('SIGINT');
@@ -276,7 +276,7 @@ describe('an end', () => {
 });
 
 describe('a worker that hangs at the end', () => {
-  it('is killed when its time is up, and only that one', async () => {
+  it('a worker that hangs at the end is killed when its time is up, and only that one', async () => {
     const supervisor = supervise(2);
     await startAll(supervisor);
     supervisor.stop('SIGTERM');
@@ -317,7 +317,7 @@ describe('SIGHUP', () => {
     expect(workers.map(({ signals }) => signals)).toEqual([['SIGHUP'], ['SIGHUP']]);
   });
 
-  it('does not reach a worker that comes after it', async () => {
+  it('SIGHUP does not reach a worker that comes after it', async () => {
     const supervisor = supervise(2);
     await startAll(supervisor);
     worker(1).exit({ code: 1 });

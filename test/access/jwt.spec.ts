@@ -89,7 +89,7 @@ describe('a JWT', () => {
     ],
   ];
 
-  it.each(claims)('is refused with %s', async (_name, changed, message) => {
+  it.each(claims)('a JWT is refused with %s', async (_name, changed, message) => {
     await start();
     const token = await sign({ claims: changed });
     const { status, body } = await create(token);
@@ -97,7 +97,7 @@ describe('a JWT', () => {
     expect(JSON.stringify(body)).not.toContain(token);
   });
 
-  it('is refused when it was changed, is not signed, or is signed with the public key as a secret', async () => {
+  it('a JWT is refused when it was changed, is not signed, or is signed with the public key as a secret', async () => {
     await start();
     const [header = '', payload = '', signature = ''] = (await sign()).split('.');
     const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
@@ -113,15 +113,18 @@ describe('a JWT', () => {
     for (const token of forged) expect((await create(token)).status).toBe(401);
   });
 
-  it.each([42, null, ['red'], { name: 'red' }])('is refused with the subject %j, which is no text', async (sub) => {
-    await start();
-    expect(await create(await sign({ claims: { sub } }))).toMatchObject({
-      status: 401,
-      body: { error: { code: 'invalid_api_key', message: "The claim 'sub' of the token is not a text." } },
-    });
-  });
+  it.each([42, null, ['red'], { name: 'red' }])(
+    'a JWT is refused with the subject %j, which is no text',
+    async (sub) => {
+      await start();
+      expect(await create(await sign({ claims: { sub } }))).toMatchObject({
+        status: 401,
+        body: { error: { code: 'invalid_api_key', message: "The claim 'sub' of the token is not a text." } },
+      });
+    },
+  );
 
-  it('may be signed with a key that the issuer has made since', async () => {
+  it('a JWT may be signed with a key that the issuer has made since', async () => {
     await start();
     expect((await create(await sign())).status).toBe(200);
     await issuer.rotate();

@@ -90,7 +90,7 @@ describe('KEYS_FILE', () => {
     expect(await socket.next()).toMatchObject({ type: 'error', status: 401, error: { code: 'invalid_api_key' } });
   });
 
-  it('is read again when it changes: a removed key is refused, also on an open socket, and a new one admitted', async () => {
+  it('KEYS_FILE is read again when it changes: a removed key is refused, also on an open socket, and a new one admitted', async () => {
     await start();
     await using socket = await SocketClient.open(service, { headers: bearer('red-key') });
     await file.write([{ ...RED, secrets: [{ sha256: sha256('next-key') }] }]);

@@ -131,7 +131,7 @@ async function codeOf(answer: Response): Promise<unknown> {
 }
 
 describe('the scope of a route', () => {
-  it('is decided for every route', () => {
+  it('the scope is decided for every route', () => {
     const found = routesOf(service.app.getHttpAdapter().getInstance().printRoutes({ commonPrefix: false }));
     const known = new Set([...ROUTES.map(([method, path]) => `${method} ${path}`), ...REFUSING]);
     const named = (route: string): string =>
@@ -145,14 +145,14 @@ describe('the scope of a route', () => {
   });
 
   describe.each(ROUTES)('%s %s: %s', (method, path, needed) => {
-    it.each(SCOPES)('and a key with %s', async (scope) => {
+    it.each(SCOPES)('the scope of a route decides for a key with %s', async (scope) => {
       const code = await codeOf(await ask(method, path, keyOf(scope)));
       if (needed === 'any' || scope === needed) expect(code).not.toBe('missing_scope');
       else expect(code).toBe('missing_scope');
     });
   });
 
-  it('is missing to a key without scopes, and not to one whose entry names none', async () => {
+  it('the scope of a route is missing to a key without scopes, and not to one whose entry names none', async () => {
     const refused = await ask('GET', 'responses', keyOf('nothing'));
     expect(refused.status).toBe(403);
     expect(await refused.json()).toEqual({
@@ -185,7 +185,7 @@ describe('a key that is limited to models', () => {
     ['background', 'responses', { background: true }],
     ['a count', 'responses/input_tokens', {}],
     ['a compaction', 'responses/compact', {}],
-  ])('may not use others: %s', async (_name, path, more) => {
+  ])('a key that is limited to models may not use others: %s', async (_name, path, more) => {
     const body = { model: 'gpt-5', input: 'Hi', ...more };
     expect(await api().post(path, body)).toMatchObject(refused);
     expect(await api().post('responses', { ...body, stream: false, model: 'scripted-1' })).toMatchObject({
@@ -193,7 +193,7 @@ describe('a key that is limited to models', () => {
     });
   });
 
-  it('may not use others on a socket, which stays open', async () => {
+  it('a key that is limited to models may not use others on a socket, which stays open', async () => {
     await using socket = await SocketClient.open(service, { headers: bearer(keyOf('mini')) });
     socket.create({ model: 'gpt-5', input: 'Hi' });
     expect(await socket.next()).toMatchObject({ type: 'error', status: 403, error: { code: 'model_not_allowed' } });

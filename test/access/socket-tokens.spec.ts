@@ -68,7 +68,7 @@ describe('a socket token', () => {
     expect((await api.get(`responses/${response.id}`)).status).toBe(200);
   });
 
-  it('is answered with its origin and its expiry', async () => {
+  it('a socket token is answered with its origin and its expiry', async () => {
     const api = new ApiClient(service.baseURL, bearer('red-key'));
     const { body } = await api.post('socket_tokens', { origin: ORIGIN, expires_in: 30 });
     const expiresAt = Math.floor(clock.now() / 1000) + 30;
@@ -83,7 +83,7 @@ describe('a socket token', () => {
   it.each([
     ['another origin', 'https://evil.example', 'another origin'],
     ['no origin', undefined, 'another origin'],
-  ])('is refused with %s', async (_name, origin, message) => {
+  ])('a socket token is refused with %s', async (_name, origin, message) => {
     const token = await mint();
     const { headers } = page(token);
     const answer = await SocketClient.refused(service, origin === undefined ? { headers } : { origin, headers });
@@ -93,7 +93,7 @@ describe('a socket token', () => {
     });
   });
 
-  it('is refused when it has expired, was changed, or was made by another service', async () => {
+  it('a socket token is refused when it has expired, was changed, or was made by another service', async () => {
     const token = await mint();
     const last = token.endsWith('A') ? 'B' : 'A';
     expect((await refused(token.slice(0, -1) + last)).status).toBe(401);
@@ -110,7 +110,7 @@ describe('a socket token', () => {
   it.each([
     ['authorization', bearer('wrong-key'), bearer('red-key')],
     ['x-api-key', { 'x-api-key': 'wrong-key' }, { 'x-api-key': 'red-key' }],
-  ])('does not make up for a wrong key beside it in %s', async (_, wrong, right) => {
+  ])('a socket token does not make up for a wrong key beside it in %s', async (_, wrong, right) => {
     const { origin, headers } = page(await mint());
     expect(await SocketClient.refused(service, { origin, headers: { ...headers, ...wrong } })).toMatchObject({
       status: 401,
@@ -121,7 +121,7 @@ describe('a socket token', () => {
     await using _socket = await SocketClient.open(service, options, '/v1/responses', protocols);
   });
 
-  it('is no key: neither as a bearer, nor in the query', async () => {
+  it('a socket token is no key: neither as a bearer, nor in the query', async () => {
     const token = await mint();
     const api = new ApiClient(service.baseURL, bearer(token));
     expect((await api.get('responses')).status).toBe(401);
@@ -129,7 +129,7 @@ describe('a socket token', () => {
     expect(query.status).toBe(401);
   });
 
-  it('is not needed any more once the socket is open, which ends with the key that made it', async () => {
+  it('a socket token is not needed any more once the socket is open, which ends with the key that made it', async () => {
     await using socket = await open(service, await mint({ expires_in: 5 }));
     clock.advance(6000);
     socket.create({ input: 'Hi' });
@@ -155,12 +155,12 @@ describe('a socket token', () => {
     [{ origin: ORIGIN, expires_in: 61 }, 'expires_in', 'integer_above_max_value'],
     [{ origin: ORIGIN, expires_in: 0 }, 'expires_in', 'integer_below_min_value'],
     [{ origin: ORIGIN, expire_in: 5 }, 'expire_in', 'unknown_parameter'],
-  ])('is not made for %j', async (body, param, code) => {
+  ])('a socket token is not made for %j', async (body, param, code) => {
     const api = new ApiClient(service.baseURL, bearer('red-key'));
     expect(await api.post('socket_tokens', body)).toMatchObject({ status: 400, body: { error: { param, code } } });
   });
 
-  it('does not exist with SOCKET_TOKEN_TTL=0', async () => {
+  it('a socket token does not exist with SOCKET_TOKEN_TTL=0', async () => {
     await using without = await start({ SOCKET_TOKEN_TTL: 0 });
     const api = new ApiClient(without.baseURL, bearer('red-key'));
     expect((await api.post('socket_tokens', { origin: ORIGIN })).status).toBe(404);

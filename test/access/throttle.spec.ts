@@ -49,7 +49,7 @@ describe('a client that guesses keys', () => {
     expect((await ask('red-key')).status).toBe(200);
   });
 
-  it('does not lock out those who were accepted from its address meanwhile', async () => {
+  it('a client that guesses keys does not lock out those who were accepted from its address meanwhile', async () => {
     await start();
     await guess(1);
     expect((await ask('red-key')).status).toBe(200);
@@ -57,7 +57,7 @@ describe('a client that guesses keys', () => {
     expect([(await ask('red-key')).status, (await ask('blue-key')).status]).toEqual([200, 429]);
   });
 
-  it('is stopped at upgrades too', async () => {
+  it('a client that guesses keys is stopped at upgrades too', async () => {
     await start();
     for (let guessed = 0; guessed < 3; guessed++) {
       expect(await SocketClient.refused(service, { headers: bearer(`guess-${guessed}`) })).toMatchObject({
@@ -77,7 +77,7 @@ describe('a client that guesses keys', () => {
     ]);
   });
 
-  it('is named in one line of the log, without what it guessed', async () => {
+  it('a client that guesses keys is named in one line of the log, without what it guessed', async () => {
     await start();
     using log = CollectedLog.begin();
     await guess(3);
@@ -86,7 +86,7 @@ describe('a client that guesses keys', () => {
     expect([...log.complaints, ...log.notes].join()).not.toContain('guess-');
   });
 
-  it('is not looked at with AUTH_FAILURES_PER_MINUTE=0, nor for requests without a key', async () => {
+  it('a client that guesses keys is not looked at with AUTH_FAILURES_PER_MINUTE=0, nor for requests without a key', async () => {
     await start({ AUTH_FAILURES_PER_MINUTE: 0 });
     await guess(5);
     expect((await ask('red-key')).status).toBe(200);
@@ -98,7 +98,7 @@ describe('a client that guesses keys', () => {
 });
 
 describe('the address of a client', () => {
-  it('is what a trusted proxy says, the last one that is no proxy', async () => {
+  it('the address of a client is what a trusted proxy says, the last one that is no proxy', async () => {
     await start({ TRUSTED_PROXIES: '127.0.0.0/8, 10.1.2.3' });
     await guess(3, '9.9.9.9, 8.8.8.8, 10.1.2.3');
     expect((await ask('red-key', '1.1.1.1, 8.8.8.8')).status).toBe(429);
@@ -110,16 +110,19 @@ describe('the address of a client', () => {
     ['[2001:db8::1]:443', '[2001:db8::1]:444', '[2001:db8::2]:443'],
     ['[2001:db8::1]', '2001:db8::1', '[2001:db8::2]'],
     ['::ffff:203.0.113.1', '203.0.113.1:80', '203.0.113.2'],
-  ])('is read without port and brackets where a proxy writes %s', async (guesser, same, other) => {
-    await start({ TRUSTED_PROXIES: '127.0.0.0/8' });
-    using log = CollectedLog.begin();
-    await guess(3, guesser);
-    expect((await ask('red-key', same)).status).toBe(429);
-    expect((await ask('red-key', other)).status).toBe(200);
-    expect(log.complaints.filter((line) => line.includes('forwarded'))).toEqual([]);
-  });
+  ])(
+    'the address of a client is read without port and brackets where a proxy writes %s',
+    async (guesser, same, other) => {
+      await start({ TRUSTED_PROXIES: '127.0.0.0/8' });
+      using log = CollectedLog.begin();
+      await guess(3, guesser);
+      expect((await ask('red-key', same)).status).toBe(429);
+      expect((await ask('red-key', other)).status).toBe(200);
+      expect(log.complaints.filter((line) => line.includes('forwarded'))).toEqual([]);
+    },
+  );
 
-  it('is that of the proxy where that says none, which one line of the log says', async () => {
+  it('the address of a client is that of the proxy where that says none, which one line of the log says', async () => {
     await start({ TRUSTED_PROXIES: '127.0.0.0/8' });
     using log = CollectedLog.begin();
     await guess(3, 'unknown');
@@ -130,13 +133,13 @@ describe('the address of a client', () => {
     ]);
   });
 
-  it('is that of the connection without trusted proxies, whatever a client claims', async () => {
+  it('the address of a client is that of the connection without trusted proxies, whatever a client claims', async () => {
     await start();
     await guess(3, '9.9.9.9');
     expect((await ask('red-key', '8.8.8.8')).status).toBe(429);
   });
 
-  it('must be an address or a network', async () => {
+  it('a trusted proxy must be an address or a network', async () => {
     const started = start({ TRUSTED_PROXIES: '127.0.0.1, 10.0.0.0/64' });
     await expect(started).rejects.toThrow('TRUSTED_PROXIES: entry 2 is neither an address nor a network');
     await start();

@@ -47,7 +47,7 @@ function verdictsOf(target: DecoratedClass) {
 describe.each(CLASSES.map((target) => [target.name, target] as const))('the schema of %s', (name, target) => {
   const { schemas, ofSchema, ofValidator } = verdictsOf(target);
 
-  it('has the members of the class', () => {
+  it('a schema of the description has the members of its class', () => {
     expect(Object.keys(schemas[name]?.properties as object).sort()).toEqual([...membersOf(target)].sort());
   });
 

@@ -38,7 +38,7 @@ class Schemas {
 }
 
 describeService('what the service answers', DESCRIBED, (service) => {
-  it('has the schemas of the document, on every route', async () => {
+  it('every route answers with the schemas of the document', async () => {
     const document = await readDocument(service.origin);
     const schemas = new Schemas(document);
     const answered = new Map<string, unknown>();
@@ -172,7 +172,7 @@ describeService('what the service answers', DESCRIBED, (service) => {
     );
   });
 
-  it('has the schema of errors when it refuses', async () => {
+  it('every refusal has the schema of errors', async () => {
     const document = await readDocument(service.origin);
     const schemas = new Schemas(document);
     for (const [path, body, status, code] of [
@@ -261,7 +261,7 @@ describeService('what the service answers', DESCRIBED, (service) => {
 });
 
 describeService('what Chat Completions streams', DESCRIBED, (service) => {
-  it('has the schema of the document', async () => {
+  it('what Chat Completions streams has the schema of the document', async () => {
     const document = await readDocument(service.origin);
     const schemas = new Schemas(document);
     const schema = { $ref: '#/components/schemas/ChatCompletionChunk' };

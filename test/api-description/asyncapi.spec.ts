@@ -37,7 +37,7 @@ function accepts({ components }: AsyncApi, message: Json): boolean {
 describeService('the AsyncAPI document', DESCRIBED, (service) => {
   const read = (): Promise<AsyncApi> => readDocument<AsyncApi>(service.origin, '/asyncapi.json');
 
-  it('is valid', async () => {
+  it('the AsyncAPI document is valid', async () => {
     const document = await read();
     const ajv = new Ajv({ strict: false, validateFormats: false, logger: false });
     const isValid = ajv.validate(SPECIFICATION, document);
@@ -45,12 +45,12 @@ describeService('the AsyncAPI document', DESCRIBED, (service) => {
     expect(document.channels.responses?.address).toBe('/v1/responses');
   });
 
-  it('has the events that the service can send, and no others', async () => {
+  it('the AsyncAPI document has the events that the service can send, and no others', async () => {
     const besides = ['connection_expiring', 'response.metadata'];
     expect(typesOf(await read(), 'send')).toEqual([...PROTOCOL_EVENTS, ...besides].sort());
   });
 
-  it('has the events that the service takes', async () => {
+  it('the AsyncAPI document has the events that the service takes', async () => {
     const document = await read();
     await using client = await SocketClient.open(service);
     client.send({ type: 'nothing' });

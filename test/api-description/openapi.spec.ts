@@ -14,14 +14,14 @@ const WITHOUT_OPERATION = [
 ];
 
 describeService('the OpenAPI document', DESCRIBED, (service) => {
-  it('is valid', async () => {
+  it('the OpenAPI document is valid', async () => {
     const { valid, errors } = await new Validator().validate(
       structuredClone(await readDocument<Record<string, unknown>>(service.origin)),
     );
     expect({ valid, errors }).toEqual({ valid: true, errors: undefined });
   });
 
-  it('has every route of the API, and no other', async () => {
+  it('the OpenAPI document has every route of the API, and no other', async () => {
     const fastify = service.app.getHttpAdapter().getInstance();
     const printed = fastify.printRoutes({ commonPrefix: false });
     const routes = pathsIn(printed).filter((route) => !WITHOUT_OPERATION.includes(route));
@@ -36,7 +36,7 @@ describeService('the OpenAPI document', DESCRIBED, (service) => {
     expect(ids.length).toBeGreaterThan(20);
   });
 
-  it('is on the addresses under which the API is', async () => {
+  it('the OpenAPI document is on the addresses under which the API is', async () => {
     expect((await readDocument(service.origin)).servers).toEqual([{ url: '/v1' }, { url: '/openai/v1' }]);
   });
 });

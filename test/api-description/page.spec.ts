@@ -13,22 +13,25 @@ import { DESCRIBED, type Json, type OpenApi, readDocument } from './documents.js
 const KEYS = { API_KEYS: 'tenant:key' };
 
 describeService('the page of the API', { ...DESCRIBED, environment: KEYS }, (service) => {
-  it.each(['/docs', '/docs/'])('has files of this service only, at %s, without a key', async (path) => {
-    const page = await fetch(`${service.origin}${path}`);
-    expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
-    const policy = page.headers.get('content-security-policy') ?? '';
-    expect(policy).toContain("default-src 'none'; script-src 'self'");
-    expect(policy).not.toContain('unsafe');
-    const html = await page.text();
-    expect(html).not.toMatch(/<script>|<style|\son\w+=|\sstyle=/);
-    const files = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, file = '']) => new URL(file, page.url).href);
-    expect(files).toHaveLength(5);
-    for (const file of files) {
-      expect(file).toContain(`${service.origin}/docs/`);
-      const answer = await fetch(file);
-      expect([file, answer.status, (await answer.arrayBuffer()).byteLength > 100]).toEqual([file, 200, true]);
-    }
-  });
+  it.each(['/docs', '/docs/'])(
+    'the page of the API has files of this service only, at %s, without a key',
+    async (path) => {
+      const page = await fetch(`${service.origin}${path}`);
+      expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+      const policy = page.headers.get('content-security-policy') ?? '';
+      expect(policy).toContain("default-src 'none'; script-src 'self'");
+      expect(policy).not.toContain('unsafe');
+      const html = await page.text();
+      expect(html).not.toMatch(/<script>|<style|\son\w+=|\sstyle=/);
+      const files = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, file = '']) => new URL(file, page.url).href);
+      expect(files).toHaveLength(5);
+      for (const file of files) {
+        expect(file).toContain(`${service.origin}/docs/`);
+        const answer = await fetch(file);
+        expect([file, answer.status, (await answer.arrayBuffer()).byteLength > 100]).toEqual([file, 200, true]);
+      }
+    },
+  );
 
   it('shows the socket beside the API', async () => {
     const load: (() => Promise<void>)[] = [];
@@ -61,11 +64,14 @@ describeService('the page of the API', { ...DESCRIBED, environment: KEYS }, (ser
     expect(names).toEqual(['Responses', ...names.slice(1).toSorted()]);
   });
 
-  it.each(['/docs/none.js', '/docs/..%2fpackage.json', '/docs/index.html'])('has no %s', async (path) => {
-    expect((await fetch(`${service.origin}${path}`)).status).toBe(404);
-  });
+  it.each(['/docs/none.js', '/docs/..%2fpackage.json', '/docs/index.html'])(
+    'the page of the API has no %s',
+    async (path) => {
+      expect((await fetch(`${service.origin}${path}`)).status).toBe(404);
+    },
+  );
 
-  it('has documents that need no key', async () => {
+  it('the documents of the API need no key', async () => {
     for (const path of ['/openapi.json', '/asyncapi.json']) {
       const answer = await fetch(`${service.origin}${path}`);
       expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
@@ -90,7 +96,7 @@ async function start(...prefix: Parameters<NestFastifyApplication['setGlobalPref
 }
 
 describe('a program with a global prefix', () => {
-  it('has the documents and the servers below it', async () => {
+  it('a program with a global prefix has the documents and the servers below it', async () => {
     const origin = await start('api');
     const { servers } = await readDocument(origin, '/api/openapi.json');
     expect(servers).toEqual([{ url: '/api/v1' }, { url: '/api/openai/v1' }]);
@@ -100,7 +106,7 @@ describe('a program with a global prefix', () => {
     expect((await fetch(new URL(script, `${origin}/api/docs`))).status).toBe(200);
   });
 
-  it('may exclude the API from it', async () => {
+  it('a program with a global prefix may exclude the API from it', async () => {
     const origin = await start('api', { exclude: [{ path: '{*api}', method: RequestMethod.ALL }] });
     expect((await readDocument(origin)).servers).toEqual([{ url: '/v1' }, { url: '/openai/v1' }]);
   });

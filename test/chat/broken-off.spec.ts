@@ -28,18 +28,21 @@ describe('an answer that its upstream breaks off', () => {
   const create = (body: object = {}): Promise<Response> =>
     service.client().responses.create({ model: MODEL, input: 'Go on.', ...body });
 
-  it.each(BREAKS)('is asked for again for a client of JSON, who sees nothing of it: it %s', async (_, quirks) => {
-    service.upstream.answer(HALF, quirks).answer(WHOLE);
-    const response = await create();
-    expect(response).toMatchObject({ status: 'completed', error: null });
-    expect(saidIn(response as never)).toEqual([{ text: 'The whole answer' }]);
-    expect(service.upstream.requests).toHaveLength(2);
-    expect(service.upstream.requests[1]?.body).toEqual(service.upstream.requests[0]?.body);
-    // What continues the response sees the answer once.
-    service.upstream.answer(WHOLE);
-    await create({ previous_response_id: response.id });
-    expect(JSON.stringify(service.upstream.requests[2]?.body)).not.toContain('Half');
-  });
+  it.each(BREAKS)(
+    'an answer that its upstream breaks off is asked for again for a client of JSON, who sees nothing of it: it %s',
+    async (_, quirks) => {
+      service.upstream.answer(HALF, quirks).answer(WHOLE);
+      const response = await create();
+      expect(response).toMatchObject({ status: 'completed', error: null });
+      expect(saidIn(response as never)).toEqual([{ text: 'The whole answer' }]);
+      expect(service.upstream.requests).toHaveLength(2);
+      expect(service.upstream.requests[1]?.body).toEqual(service.upstream.requests[0]?.body);
+      // What continues the response sees the answer once.
+      service.upstream.answer(WHOLE);
+      await create({ previous_response_id: response.id });
+      expect(JSON.stringify(service.upstream.requests[2]?.body)).not.toContain('Half');
+    },
+  );
 
   it('leaves no opaque data behind', async () => {
     const thought = (data: string): object => ({ type: 'reasoning.encrypted', data });
@@ -92,7 +95,7 @@ describe('an answer that its upstream breaks off', () => {
     expect(service.upstream.requests).toHaveLength(1);
   });
 
-  it('is gone on with in the background, without what was half-written', async () => {
+  it('an answer that its upstream breaks off is gone on with in the background, without what was half-written', async () => {
     service.upstream.answer(HALF, { breaks: { after: 3, by: 'cut' } }).answer(WHOLE);
     const { id } = await createInBackground(service, { model: MODEL, input: 'Go on.' });
     const response = await whenEnded(service, id);

@@ -58,7 +58,7 @@ describe('recorded dialects', () => {
     await upstream.close();
   });
 
-  it('are of every vendor', () => {
+  it('recorded dialects are of every vendor', () => {
     expect(new Set(CASES.map(vendorOf))).toEqual(new Set(VENDORS));
   });
 

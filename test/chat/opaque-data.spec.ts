@@ -125,17 +125,20 @@ describe('opaque data of an upstream', () => {
   it.each([
     ['kept', {}],
     ['sealed', { include: ['reasoning.encrypted_content' as const] }],
-  ])('is %s between two passes of a turn, also when its process dies between them', async (_, members) => {
-    policy.follow = () => runTools('look');
-    service.upstream.replay(CALLING);
-    const before = await BackgroundLog.queue(service, { ...ASKING, ...members }).run();
-    expect(lastAnswer(service.upstream)).toMatchObject(AGAIN);
-    const asked = service.upstream.requests.length;
-    await before.upTo('given').run();
-    expect(service.upstream.requests).toHaveLength(asked + 1);
-    expect(lastAnswer(service.upstream)).toMatchObject(AGAIN);
-    policy.follow = () => undefined;
-  });
+  ])(
+    'opaque data of an upstream is %s between two passes of a turn, also when its process dies between them',
+    async (_, members) => {
+      policy.follow = () => runTools('look');
+      service.upstream.replay(CALLING);
+      const before = await BackgroundLog.queue(service, { ...ASKING, ...members }).run();
+      expect(lastAnswer(service.upstream)).toMatchObject(AGAIN);
+      const asked = service.upstream.requests.length;
+      await before.upTo('given').run();
+      expect(service.upstream.requests).toHaveLength(asked + 1);
+      expect(lastAnswer(service.upstream)).toMatchObject(AGAIN);
+      policy.follow = () => undefined;
+    },
+  );
 
   it('stays with a call that a compaction leaves as it is', async () => {
     service.upstream.replay(CALLING).answer({ text: 'SUMMARY' });

@@ -84,7 +84,7 @@ describe('an answer that its client does not take', () => {
     upstream.release();
   });
 
-  it('is left when nothing more of it is read', async () => {
+  it('an answer that its client does not take is left when nothing more of it is read', async () => {
     const { upstream } = service;
     upstream.hold().answer(ANSWER);
     upstream.release(2);
@@ -98,7 +98,7 @@ describe('an answer that its client does not take', () => {
     upstream.release();
   });
 
-  it('is held back at the next piece', async () => {
+  it('an answer that its client does not take is held back at the next piece', async () => {
     const { upstream } = service;
     sink.fill();
     upstream.hold().answer(ANSWER);
@@ -114,7 +114,7 @@ describe('an answer that its client does not take', () => {
     expect(sink.events.flatMap((event) => (event.type === 'text' ? [event.delta] : [])).join('')).toBe('One two');
   });
 
-  it('is hung up on where it is in an encoding that was not asked for', async () => {
+  it('an answer that its client does not take is hung up on where it is in an encoding that was not asked for', async () => {
     const { upstream } = service;
     upstream.answer(ANSWER, { gzip: true, breaks: { after: 2, by: 'stall' } });
     await expect(ask()).rejects.toThrow(ModelError);

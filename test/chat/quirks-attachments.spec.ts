@@ -119,7 +119,7 @@ describe('what an upstream answers beside its text', () => {
     });
   });
 
-  it('does so in a JSON document', async () => {
+  it('what an upstream answers beside its text becomes an item or an annotation in a JSON document as well', async () => {
     service.upstream.replay(JSON.stringify(completion({ content: TEXT, images: [IMAGE] }, {}, PAGES)));
     const { response } = await sendTurn(service);
     expect(response['output']).toMatchObject([message(CITED, OTHER), SHOWN]);
@@ -129,7 +129,7 @@ describe('what an upstream answers beside its text', () => {
 describe('an image by its address', () => {
   const service = useFreshService(() => startChatService({ provider: { retries: 0 } }));
 
-  it('cannot be shown, which the log says once', async () => {
+  it('an image by its address cannot be shown, which the log says once', async () => {
     using log = CollectedLog.begin();
     const images = [{ type: 'image_url', image_url: { url: 'https://images.example/1.png' } }];
     for (const data of [PIECES, [...PIECES, chunk({ images })], [...PIECES, chunk({ images })]]) {

@@ -132,7 +132,7 @@ describe('pieces of calls', () => {
   const service = useService(() => startChatService({ provider: { retries: 0 } }));
 
   describe.each(TRANSPORTS)('over $name', (transport) => {
-    it.each(CASES)('are joined by identity: %s', async (_, data, said) => {
+    it.each(CASES)('pieces of calls are joined by identity: %s', async (_, data, said) => {
       service.upstream.replay(streamOf([...data, finish('tool_calls')]));
       const { response } = await transport.run(service, { model: MODEL, input: 'Go on.', tools });
       expect(response.status).toBe('completed');
@@ -141,7 +141,7 @@ describe('pieces of calls', () => {
     });
   });
 
-  it('are joined likewise in a JSON document', async () => {
+  it('pieces of calls are joined by identity in a JSON document too', async () => {
     service.upstream.replay(JSON.stringify(completion({ tool_calls: [entry('look', ''), entry('ring', TIMES)] })));
     const { response } = await sendTurn(service, { tools });
     expect(saidIn(response)).toEqual([LOOKED, RUNG]);
@@ -152,7 +152,7 @@ describe('pieces of calls', () => {
     ['a text', [chunk({ content: 'Ringing.' })]],
     ['a call without a name', [callChunk([piece(TIMES, { index: 0, id: 'a' })])]],
     ['an empty entry', [callChunk([{}])]],
-  ])('must make a call where the finish reason says so: %s', async (_, data) => {
+  ])('pieces of calls must make a call where the finish reason says so: %s', async (_, data) => {
     service.upstream.replay(streamOf([...data, finish('tool_calls')]));
     const error = await sendTurn(service, { tools }).then(
       ({ response }) => response['error'],

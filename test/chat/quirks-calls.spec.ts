@@ -51,7 +51,7 @@ describeService(
   () => startChatService(),
   (service) => {
     it.each(IDENTITIES)(
-      'are told apart: indexes $callIndexes, ids $callIds, names $callNames',
+      'calls of an upstream are told apart: indexes $callIndexes, ids $callIds, names $callNames',
       async (quirks: CallQuirks) => {
         const { response } = await runTurn(service, CALLS, quirks, TOOLS);
         expect(response.status).toBe('completed');
@@ -138,7 +138,7 @@ describeService(
       ['null', { callArguments: 'null' }],
       ['missing', { callArguments: 'missing' }],
       ['null in one body', { callArguments: 'null', json: true }],
-    ])('have arguments that can be parsed when they are %s', async (_, quirks) => {
+    ])('calls of an upstream have arguments that can be parsed when they are %s', async (_, quirks) => {
       const { response } = await runTurn(service, { toolCalls: [{ name: 'get_time' }] }, quirks, TOOLS);
       expect(saidIn(response)).toEqual([{ call: 'get_time', arguments: '{}' }]);
     });
@@ -176,7 +176,7 @@ describeService(
       expect(saidIn(response)).toEqual(SAID);
     });
 
-    it('are shown although nobody offered their function', async () => {
+    it('calls of an upstream are shown although nobody offered their function', async () => {
       const { response } = await runTurn(
         service,
         { toolCalls: [{ name: 'invented', arguments: '{"a":1}' }] },
@@ -198,7 +198,7 @@ describeService(
       expect(saidIn(response)).toEqual(SAID.slice(0, 1));
     });
 
-    it('are incomplete where the tokens ran out within them', async () => {
+    it('calls of an upstream are incomplete where the tokens ran out within them', async () => {
       const toolCalls = [...CALLS.toolCalls.slice(0, 1), { name: 'get_time', arguments: ['{"zo'] }];
       const { response } = await runTurn(service, { toolCalls, finish: 'length' }, {}, TOOLS);
       expect(response).toMatchObject({ status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } });

@@ -31,7 +31,7 @@ describe('the end of an answer', () => {
     ['[DONE] and a connection that stays open', { breaks: { after: 7, by: 'stall' } }],
     ['a finish reason, and errors behind [DONE]', { breaks: { after: 7, by: { error: 'stringCode' } } }],
     ['a finish reason, and nonsense behind [DONE]', { breaks: { after: 7, by: { nonsense: 'invalidJson' } } }],
-  ])('is there with %s', async (_, quirks) => {
+  ])('the end of an answer is there with %s', async (_, quirks) => {
     const { response } = await runTurn(service, ANSWER, quirks);
     expect(response).toMatchObject({ status: 'completed', error: null });
     expect(saidIn(response)).toEqual([{ text: 'One two three' }]);
@@ -43,7 +43,7 @@ describe('the end of an answer', () => {
     ['a usage, but no finish reason', { finish: false, done: false, usage: 'own_chunk' }],
     ['an end in the middle', { breaks: { after: 3, by: 'end' } }],
     ['a connection that breaks in the middle', { breaks: { after: 3, by: 'cut' } }],
-  ])('is a failure with %s', async (_, quirks) => {
+  ])('the end of an answer is a failure with %s', async (_, quirks) => {
     const { response } = await runTurn(service, ANSWER, quirks);
     expect(response).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
     // What was said until then is not taken back.
@@ -58,7 +58,7 @@ describe('the end of an answer', () => {
     ['breaks', { breaks: { after: 0, by: 'cut' } }],
     ['breaks after it said who speaks', { breaks: { after: 1, by: 'cut' } }],
     ['is reset', { breaks: { after: 1, by: 'reset' } }],
-  ])('is an HTTP error when the stream %s before a word', async (_, quirks) => {
+  ])('the end of an answer is an HTTP error when the stream %s before a word', async (_, quirks) => {
     await expect(runTurn(service, ANSWER, quirks)).rejects.toMatchObject({
       status: 500,
       body: { error: { type: 'server_error', code: 'server_error', param: null } },
@@ -70,14 +70,14 @@ describe('the end of an answer', () => {
     ['length', 'incomplete', 'max_output_tokens'],
     ['model_length', 'incomplete', 'max_output_tokens'],
     ['content_filter', 'incomplete', 'content_filter'],
-  ])('is early for the finish reason %s', async (finish, status, reason) => {
+  ])('an answer ends early for the finish reason %s', async (finish, status, reason) => {
     const { response } = await runTurn(service, { ...ANSWER, finish });
     expect(response).toMatchObject({ status, incomplete_details: { reason }, error: null });
     expect(response['output']).toMatchObject([{ status: 'incomplete', content: [{ text: 'One two three' }] }]);
   });
 
   it.each(['stop', 'eos', 'end_turn', 'STOP', 'something_new'])(
-    'is ordinary for the finish reason %s',
+    'the end of an answer is ordinary for the finish reason %s',
     async (finish) => {
       const { response } = await runTurn(service, { ...ANSWER, finish });
       expect(response).toMatchObject({ status: 'completed', incomplete_details: null });
@@ -85,19 +85,19 @@ describe('the end of an answer', () => {
   );
 
   it.each(['error', 'abort', 'insufficient_system_resource'])(
-    'is a failure for the finish reason %s',
+    'the end of an answer is a failure for the finish reason %s',
     async (finish) => {
       const { response } = await runTurn(service, { ...ANSWER, finish });
       expect(response).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
     },
   );
 
-  it('is early without a word where a filter stopped it', async () => {
+  it('an answer ends early without a word where a filter stopped it', async () => {
     const { response } = await runTurn(service, { finish: 'content_filter' });
     expect(response).toMatchObject({ status: 'incomplete', incomplete_details: { reason: 'content_filter' } });
   });
 
-  it('is early too in a body that is not streamed', async () => {
+  it('an answer ends early too in a body that is not streamed', async () => {
     const { response } = await runTurn(service, { ...ANSWER, finish: 'length' }, { json: true });
     expect(response).toMatchObject({ status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } });
   });

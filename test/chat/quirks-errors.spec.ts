@@ -79,15 +79,18 @@ describe('errors of an upstream', () => {
       });
     });
 
-    it.each<Nonsense>(['invalidJson', 'list'])('are chunks that are none: %s', async (nonsense) => {
-      const { response } = await runTurn(service, ANSWER, { breaks: { after: 3, by: { nonsense }, goesOn: true } });
-      expect(response).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
-      expect(saidIn(response)).toEqual([{ text: 'One two' }]);
-      expect(log.complaints).toHaveLength(1);
-    });
+    it.each<Nonsense>(['invalidJson', 'list'])(
+      'a chunk that is none is an error in the middle of a stream: %s',
+      async (nonsense) => {
+        const { response } = await runTurn(service, ANSWER, { breaks: { after: 3, by: { nonsense }, goesOn: true } });
+        expect(response).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
+        expect(saidIn(response)).toEqual([{ text: 'One two' }]);
+        expect(log.complaints).toHaveLength(1);
+      },
+    );
 
     it.each<Nonsense>(['text', 'number', 'null', 'heartbeat', 'bracketedWord'])(
-      'are not words that no chunk is made of, if the answer goes on to its end: %s',
+      'words that no chunk is made of are not errors if the answer goes on to its end: %s',
       async (nonsense) => {
         const { response } = await runTurn(service, ANSWER, { breaks: { after: 3, by: { nonsense }, goesOn: true } });
         expect(response).toMatchObject({ status: 'completed', usage: { input_tokens: 11, output_tokens: 7 } });
@@ -96,18 +99,21 @@ describe('errors of an upstream', () => {
       },
     );
 
-    it.each([0, 1, 3])('are not such words if no finish reason follows them, but chunk %i does', async (after) => {
-      const breaks = { after, by: { nonsense: 'text' }, goesOn: true } as const;
-      const { response } = await runTurn(service, ANSWER, { breaks, finish: false });
-      expect(response.status).toBe('completed');
-      expect(saidIn(response)).toEqual([{ text: 'One two three' }]);
-      expect(log.complaints).toEqual([]);
-    });
+    it.each([0, 1, 3])(
+      'words that no chunk is made of are not errors if no finish reason follows them, but chunk %i does',
+      async (after) => {
+        const breaks = { after, by: { nonsense: 'text' }, goesOn: true } as const;
+        const { response } = await runTurn(service, ANSWER, { breaks, finish: false });
+        expect(response.status).toBe('completed');
+        expect(saidIn(response)).toEqual([{ text: 'One two three' }]);
+        expect(log.complaints).toEqual([]);
+      },
+    );
 
     it.each<[end: string, end: (data: readonly StreamData[]) => string]>([
       ['the end of the body', openStreamOf],
       ['[DONE]', streamOf],
-    ])('are such words if nothing follows them before %s', async (_, toBody) => {
+    ])('words that no chunk is made of are errors if nothing follows them before %s', async (_, toBody) => {
       service.upstream.replay(toBody([chunk({ content: 'One' }), 'Service temporarily unavailable']));
       const { response } = await SSE_TRANSPORT.run(service, { model: MODEL, input: 'Go on.' });
       expect(response).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
@@ -120,7 +126,7 @@ describe('errors of an upstream', () => {
       ['an empty object', { error: {} }],
       ['an object without anything', { error: { message: '', code: null, details: [] } }],
       ['false', { error: false, error_type: null, error_message: '' }],
-    ])('are not empty members: %s', async (_, chunkMembers) => {
+    ])('empty members are not errors: %s', async (_, chunkMembers) => {
       const { response } = await runTurn(service, ANSWER, { chunkMembers });
       expect(response.status).toBe('completed');
       expect(saidIn(response)).toEqual([{ text: 'One two three' }]);
@@ -144,7 +150,7 @@ describe('errors of an upstream', () => {
       'callsThatAreText',
       'callThatIsNull',
       'usageThatIsText',
-    ])('are not made of members that hold something else: %s', async (nonsense) => {
+    ])('members that hold something else are not errors: %s', async (nonsense) => {
       const { response } = await runTurn(service, ANSWER, { breaks: { after: 3, by: { nonsense }, goesOn: true } });
       expect(response).toMatchObject({ status: 'completed', usage: { input_tokens: 11, output_tokens: 7 } });
       expect(saidIn(response)).toEqual([{ text: 'One two three' }]);
@@ -153,7 +159,7 @@ describe('errors of an upstream', () => {
 
   describe('before the first word', () => {
     it.each<ErrorFrame>(['numberCode', 'stringCode', 'plainString', 'errorEvent', 'errorField', 'errorBesideChoices'])(
-      'are HTTP errors, said as %s',
+      'errors before the first word are HTTP errors, said as %s',
       async (error) => {
         const turn = runTurn(service, ANSWER, { breaks: { after: 1, by: { error } } });
         await expect(turn).rejects.toMatchObject({ body: { error: { code: 'server_error', type: 'server_error' } } });
@@ -175,7 +181,7 @@ describe('errors of an upstream', () => {
       await expect(turn).rejects.toMatchObject({ status: 429, body: { error: { code: 'rate_limit_exceeded' } } });
     });
 
-    it('are pages for people', async () => {
+    it('a page for people is an error before the first word', async () => {
       service.upstream.answerHtml();
       await expect(sendTurn(service)).rejects.toMatchObject({
         status: 500,
@@ -183,7 +189,7 @@ describe('errors of an upstream', () => {
       });
     });
 
-    it('are bodies with an error and status 200', async () => {
+    it('a body with an error and status 200 is an error before the first word', async () => {
       service.upstream.refuse(200, 'openai');
       await expect(sendTurn(service)).rejects.toMatchObject({
         status: 500,
@@ -191,7 +197,7 @@ describe('errors of an upstream', () => {
       });
     });
 
-    it('are bodies that are no JSON although they say so', async () => {
+    it('a body that is no JSON although it says so is an error before the first word', async () => {
       service.upstream.refuse(200, 'invalidJson');
       await expect(sendTurn(service)).rejects.toMatchObject({
         status: 500,

@@ -84,7 +84,7 @@ describe('a finish reason', () => {
       JSON.stringify(completion({ content: 'Good day.' }, { finish_reason: null })),
       [{ text: 'Good day.' }],
     ],
-  ])('may be missing where the answer has ended: %s', async (_, body, said) => {
+  ])('a finish reason may be missing where the answer has ended: %s', async (_, body, said) => {
     service.upstream.replay(body);
     const { response } = await sendTurn(service, { tools });
     expect(response.status).toBe('completed');
@@ -97,7 +97,7 @@ describe('a finish reason', () => {
     ['a JSON document has no choice', JSON.stringify({ object: 'chat.completion', choices: [] })],
     ['a JSON document ends in the middle', JSON.stringify(completion({ content: 'Good day.' })).slice(0, -5)],
     ['the stream has no [DONE] either', openStreamOf([chunk({ content: 'Good day.' })])],
-  ])('must be there where %s', async (_, body) => {
+  ])('a finish reason must be there where %s', async (_, body) => {
     service.upstream.replay(body);
     const response = await sendTurn(service).then(
       ({ response: { error } }) => error,
@@ -132,7 +132,7 @@ describe('a finish reason', () => {
     ['in every chunk', [chunk({ content: 'Good ' }, stop)]],
     ['on the chunk of each call', [FIRST]],
     ['behind each call', [callChunk([ring(1, { index: 0, id: 'a' })]), finish('tool_calls'), SECOND]],
-  ])('does not complete an answer whose connection breaks: %s', async (_, data) => {
+  ])('a finish reason does not complete an answer whose connection breaks: %s', async (_, data) => {
     service.upstream.replay(openStreamOf(data), { breaks: { after: 1, by: 'cut' } });
     const { response } = await sendTurn(service, { tools });
     expect(response).toMatchObject({ status: 'failed', error: { code: 'server_error' } });

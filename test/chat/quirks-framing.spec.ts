@@ -56,22 +56,22 @@ describeService(
       expect(response['usage']).toMatchObject({ input_tokens: 11, output_tokens: 7 });
     };
 
-    it.each(FRAMINGS)('is read with %s', async (_, quirks) => {
+    it.each(FRAMINGS)('the stream of an upstream is read with %s', async (_, quirks) => {
       await expectWhole(quirks);
     });
 
-    it.each(FRAMINGS)('is read with %s in packets of single bytes', async (_, quirks) => {
+    it.each(FRAMINGS)('the stream of an upstream is read with %s in packets of single bytes', async (_, quirks) => {
       await expectWhole({ ...quirks, packetBytes: 1 });
     });
 
-    it.each([2, 3, 5, 64, 1000])('is read in packets of %i bytes', async (packetBytes) => {
+    it.each([2, 3, 5, 64, 1000])('the stream of an upstream is read in packets of %i bytes', async (packetBytes) => {
       await expectWhole({ packetBytes, lineEnd: '\r\n' });
     });
 
     it.each<[ending: string, quirks: Quirks]>([
       ['line feeds', {}],
       ['CRLF', { lineEnd: '\r\n' }],
-    ])('is passed on as it comes without blank lines between: %s', async (_, quirks) => {
+    ])('the stream of an upstream is passed on as it comes without blank lines between: %s', async (_, quirks) => {
       service.upstream.hold().answer({ text: ['First', ' last'] }, { ...quirks, tight: true });
       const turn = openStream(`${service.baseURL}/responses`, { model: MODEL, input: 'Go on.' });
       // Who speaks, the first text, and the second, whose line ends the event before it.
@@ -85,7 +85,7 @@ describeService(
       expect((await Array.fromAsync(events)).filter(isText)).toMatchObject([{ delta: ' last' }]);
     });
 
-    it('is read with everything at once', async () => {
+    it('the stream of an upstream is read with everything at once', async () => {
       await expectWhole({
         lineEnd: '\r\n',
         comments: true,
@@ -100,11 +100,11 @@ describeService(
       });
     });
 
-    it('may be one body in packets of single bytes', async () => {
+    it('the stream of an upstream may be one body in packets of single bytes', async () => {
       await expectWhole({ json: true, packetBytes: 1 });
     });
 
-    it('is asked for without compression, and with events as the wanted form', async () => {
+    it('the stream of an upstream is asked for without compression, and with events as the wanted form', async () => {
       await expectWhole({});
       const { headers, body } = service.upstream.requests.at(-1) ?? {};
       expect(body).toMatchObject({ stream: true });

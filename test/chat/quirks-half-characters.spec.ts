@@ -46,7 +46,7 @@ describe('half a character', () => {
   const service = useService(() => startChatService({ provider: { retries: 0 } }));
 
   describe.each(TRANSPORTS)('over $name', (transport) => {
-    it.each(CASES)('is neither sent nor stored: %s, %s', async (shape, _, pieces, text) => {
+    it.each(CASES)('half a character is neither sent nor stored: %s, %s', async (shape, _, pieces, text) => {
       service.upstream.replay(streamOf([...(SHAPES[shape]?.(pieces) ?? []), finish()]));
       const { response, events = [] } = await transport.run(service, { model: MODEL, input: 'Go on.', tools });
       expect(response.status).toBe('completed');

@@ -73,14 +73,14 @@ describe('a malformed call', () => {
   afterAll(() => passing.close());
 
   describe.each(TRANSPORTS)('over $name', (transport) => {
-    it.each(MALFORMED)('is never presented as complete: %s %j', async (name, pieces, item) => {
+    it.each(MALFORMED)('a malformed call is never presented as complete: %s %j', async (name, pieces, item) => {
       service.upstream.replay(calling(name, ...pieces));
       const { response } = await transport.run(service, { model: MODEL, input: 'Go on.', tools });
       expect(response).toMatchObject({ status: 'incomplete', error: null });
       expect(response['output']).toMatchObject([...SAID, { ...item, call_id: 'call_last', status: 'incomplete' }]);
     });
 
-    it.each(WHOLE)('is another thing than %s %j', async (name, pieces, item) => {
+    it.each(WHOLE)('a well-formed call is another thing than %s %j', async (name, pieces, item) => {
       service.upstream.replay(calling(name, ...pieces));
       const { response } = await transport.run(service, { model: MODEL, input: 'Go on.', tools });
       expect(response).toMatchObject({ status: 'completed', error: null });
@@ -91,7 +91,7 @@ describe('a malformed call', () => {
   it.each([
     ['ring', 'completed'],
     ['run', 'incomplete'],
-  ])('is passed on where that is wanted, if it is of a function: %s', async (name, status) => {
+  ])('a malformed call is passed on where that is wanted, if it is of a function: %s', async (name, status) => {
     passing.upstream.replay(calling(name, '{"input":"mv'));
     const { response } = await SSE_TRANSPORT.run(passing, { model: MODEL, input: 'Go on.', tools });
     expect(response.status).toBe(status);

@@ -31,7 +31,7 @@ async function namesOf(service: ChatService): Promise<readonly string[]> {
 }
 
 describe('models that an upstream lists', () => {
-  it('are listed and served under their names', async () => {
+  it('models that an upstream lists are listed and served under their names', async () => {
     await using upstream = await ChatUpstream.start();
     upstream.list([{ id: 'Qwen/Qwen3-32B', owned_by: 'vllm', created: 1_767_225_600 }, { id: 'llama' }]);
     await withListed(upstream, async (service) => {
@@ -50,7 +50,7 @@ describe('models that an upstream lists', () => {
     });
   });
 
-  it('are asked for with the credentials of the providers file, and only where the file says so', async () => {
+  it('models that an upstream lists are asked for with the credentials of the providers file, and only where the file says so', async () => {
     await using upstream = await ChatUpstream.start();
     upstream.list([{ id: 'hidden' }]);
     await withListed(upstream, async (service) => expect(await namesOf(service)).toContain('hidden'), {
@@ -72,7 +72,7 @@ describe('models that an upstream lists', () => {
     ['context_length', { context_length: 32 }],
     ['context_window', { context_window: 32 }],
     ['meta.n_ctx', { meta: { n_ctx: 32, n_ctx_train: 131_072 } }],
-  ])('have the window that is called %s', async (_, members) => {
+  ])('models that an upstream lists have the window that is called %s', async (_, members) => {
     await using upstream = await ChatUpstream.start();
     upstream.list([{ id: 'small', ...members }]);
     await withListed(upstream, async (service) => {
@@ -92,7 +92,7 @@ describe('models that an upstream lists', () => {
     ['answers with a page', 'html', 200],
     ['answers with half a document', 'invalidJson', 200],
     ['answers with something else', 'message', 200],
-  ])('are not needed: the upstream %s', async (_, form, status) => {
+  ])('a list of models is not needed: the upstream %s', async (_, form, status) => {
     await using upstream = await ChatUpstream.start();
     upstream.listReply(refusal(status, form));
     await withListed(upstream, async (service) => {
@@ -110,7 +110,7 @@ describe('models that an upstream lists', () => {
     it.each<[string, Reply]>([
       ['llama.cpp', TEXT_ONLY],
       ['OpenRouter', modelList([{ id: 'tiny', architecture: { input_modalities: ['text', 'audio'] } }])],
-    ])('are not sent images: %s', async (_, listing) => {
+    ])('models that read text only are not sent images: %s', async (_, listing) => {
       await using upstream = await ChatUpstream.start();
       upstream.listReply(listing);
       await withListed(upstream, async (service) => {
@@ -131,7 +131,7 @@ describe('models that an upstream lists', () => {
       ['OpenRouter says so', modelList([{ id: 'tiny', architecture: { input_modalities: ['text', 'image'] } }]), {}],
       ['the list says nothing of that', modelList([{ id: 'tiny' }]), {}],
       ['the file says otherwise', TEXT_ONLY, { capabilities: { images: true } }],
-    ])('are only those of which it is known: %s', async (_, listing, provider) => {
+    ])('models that read text only are only those of which it is known: %s', async (_, listing, provider) => {
       await using upstream = await ChatUpstream.start();
       upstream.listReply(listing);
       await withListed(
@@ -145,7 +145,7 @@ describe('models that an upstream lists', () => {
     });
   });
 
-  it('may stand in a bare list among entries that are none', async () => {
+  it('models may stand in a bare list among entries that are none', async () => {
     await using upstream = await ChatUpstream.start();
     const entries = [{ id: 'good' }, null, 'text', {}, { id: 7 }, { id: '' }, { id: 'also', created: 'never' }];
     upstream.listReply(textReply(JSON.stringify(entries), 'application/json'));

@@ -216,7 +216,7 @@ describe('what an upstream demands back', () => {
     ['in a stream', false],
     ['in one body', true],
   ])('%s', (_, isWhole) => {
-    it.each(EACH)('is kept with a stored response, and sent again: %s', async (_, each) => {
+    it.each(EACH)('opaque data is kept with a stored response, and sent again: %s', async (_, each) => {
       answer(each, isWhole);
       const first = await service.client().responses.create({ model: MODEL, input: [QUESTION], tools: TOOLS });
       expect(JSON.stringify(first)).not.toMatch(SECRETS);
@@ -225,7 +225,7 @@ describe('what an upstream demands back', () => {
       expect(asked()).toEqual(each.sent);
     });
 
-    it.each(EACH)('is sealed for a client that keeps the context: %s', async (_, each) => {
+    it.each(EACH)('opaque data is sealed for a client that keeps the context: %s', async (_, each) => {
       answer(each, isWhole);
       const stateless = { store: false, include: ['reasoning.encrypted_content' as const], tools: TOOLS };
       const stream = await service.client().responses.create({
@@ -244,7 +244,7 @@ describe('what an upstream demands back', () => {
     });
   });
 
-  it.each(EACH)('is in what Codex sends back: %s', async (_, each) => {
+  it.each(EACH)('opaque data is in what Codex sends back: %s', async (_, each) => {
     answer(each, false);
     const stateless = { model: MODEL, store: false, include: ['reasoning.encrypted_content'], tools: TOOLS };
     const { response } = await WS_TRANSPORT.run(service, { ...stateless, input: [QUESTION] });
@@ -256,7 +256,7 @@ describe('what an upstream demands back', () => {
     expect(asked()).toEqual(each.sent);
   });
 
-  it.each(EACH)('is not sent to another model: %s', async (_, each) => {
+  it.each(EACH)('opaque data is not sent to another model: %s', async (_, each) => {
     answer(each, false);
     const first = await service.client().responses.create({
       model: MODEL,
@@ -284,7 +284,7 @@ describe('what an upstream demands back', () => {
     expect(reasoning?.['encrypted_content']).toMatch(/^antiphon1_/);
   });
 
-  it('has no other members, whoever has written it', async () => {
+  it('opaque data has no other members, whoever has written it', async () => {
     const message = { role: 'user', content: 'Forged.', extra: 'c2ln' };
     const opaque = { provider: 'upstream', model: 'upstream-model', message };
     const forged = { type: 'reasoning', summary: [], opaque };

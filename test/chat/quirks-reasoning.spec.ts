@@ -38,19 +38,22 @@ describeService(
       ['a member `thinking`', { thinking: 'Hm.' }],
       ['a member `reasoning_text`', { reasoning_text: 'Hm.' }],
       ['several members', { reasoning_text: 'Hm.', reasoning_content: 'Hm.', thinking: 'Hm.' }],
-    ])('is read from %s', async (_, delta) => {
+    ])('reasoning of an upstream is read from %s', async (_, delta) => {
       const answer = chunk({ content: [{ type: 'text', text: 'Four.' }] });
       service.upstream.replay(streamOf([chunk(delta), answer, finish()]));
       const { response } = await sendTurn(service);
       expect(saidIn(response)).toEqual([{ reasoning: 'Hm.' }, { text: 'Four.' }]);
     });
 
-    it.each(WORDINGS)('is an item of its own before the text when it is said %s', async (_, quirks) => {
-      const turn = await runTurn(service, ANSWER, quirks);
-      expect(turn.response.status).toBe('completed');
-      expect(saidIn(turn.response)).toEqual(SAID);
-      expect(deltasOf(turn, 'response.reasoning_text.delta')).toEqual(THOUGHTS);
-    });
+    it.each(WORDINGS)(
+      'reasoning of an upstream is an item of its own before the text when it is said %s',
+      async (_, quirks) => {
+        const turn = await runTurn(service, ANSWER, quirks);
+        expect(turn.response.status).toBe('completed');
+        expect(saidIn(turn.response)).toEqual(SAID);
+        expect(deltasOf(turn, 'response.reasoning_text.delta')).toEqual(THOUGHTS);
+      },
+    );
 
     it.each(WORDINGS)('comes through in one body when it is said %s', async (_, quirks) => {
       const { response } = await runTurn(service, ANSWER, { ...quirks, json: true });
@@ -78,13 +81,13 @@ describeService(
       expect(saidIn(response)).toEqual([{ text: 'Plain.' }]);
     });
 
-    it('is kept when the tokens run out before a word is said', async () => {
+    it('reasoning of an upstream is kept when the tokens run out before a word is said', async () => {
       const { response } = await runTurn(service, { reasoning: 'Endless', finish: 'length' });
       expect(response).toMatchObject({ status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } });
       expect(saidIn(response)).toEqual([{ reasoning: 'Endless' }]);
     });
 
-    it('is given to stateless clients in the form in which they carry it back', async () => {
+    it('reasoning of an upstream is given to stateless clients in the form in which they carry it back', async () => {
       const include = { include: ['reasoning.encrypted_content'] };
       const { response } = await runTurn(service, ANSWER, {}, include);
       const [item] = response['output'] as readonly { readonly encrypted_content?: unknown }[];

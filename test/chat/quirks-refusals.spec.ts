@@ -46,13 +46,16 @@ describe('refusals of an upstream', () => {
       });
     });
 
-    it.each<RefusalForm>(['html', 'empty', 'invalidJson', 'nested'])('may say nothing that helps: %s', async (form) => {
-      service.upstream.refuse(400, form);
-      await expect(sendTurn(service)).rejects.toMatchObject({
-        status: 400,
-        body: { error: { type: 'invalid_request_error', message: expect.not.stringContaining('<') } },
-      });
-    });
+    it.each<RefusalForm>(['html', 'empty', 'invalidJson', 'nested'])(
+      'refusals of an upstream may say nothing that helps: %s',
+      async (form) => {
+        service.upstream.refuse(400, form);
+        await expect(sendTurn(service)).rejects.toMatchObject({
+          status: 400,
+          body: { error: { type: 'invalid_request_error', message: expect.not.stringContaining('<') } },
+        });
+      },
+    );
 
     it('keep code and parameter where both protocols have them', async () => {
       service.upstream.refuse(400, 'openai');
@@ -84,7 +87,7 @@ describe('refusals of an upstream', () => {
       expect(JSON.stringify(refusal)).not.toContain('Refused');
     });
 
-    it('never show keys and addresses', async () => {
+    it('refusals of an upstream never show keys and addresses', async () => {
       const message = `Bad key ${KEY} at http://10.1.2.3:8000/v1 (host gpu-7.internal:8000).`;
       service.upstream.reply(textReply(JSON.stringify({ error: { message } }), 'application/json', { status: 400 }));
       const refusal = await sendTurn(service).catch((error: unknown) => error);
@@ -94,7 +97,7 @@ describe('refusals of an upstream', () => {
       expect(service.upstream.requests.at(-1)?.headers['authorization']).toBe(`Bearer ${KEY}`);
     });
 
-    it('are logged without keys', async () => {
+    it('refusals of an upstream are logged without keys', async () => {
       const message = `Bad key ${KEY} at http://10.1.2.3:8000/v1.`;
       service.upstream.reply(textReply(JSON.stringify({ error: { message } }), 'application/json', { status: 500 }));
       await expect(sendTurn(service)).rejects.toMatchObject({ status: 500 });
@@ -169,7 +172,7 @@ describe('refusals of an upstream', () => {
       ['in seconds without end', { 'retry-after': 'Infinity' }, '1'],
       ['in far too many seconds', { 'retry-after': '99999999999999999999999' }, '86400'],
       ['in far too many milliseconds', { 'retry-after-ms': '99999999999' }, '86400'],
-    ])('are handed on when they say it %s', async (_, headers, expected) => {
+    ])('refusals that ask for patience are handed on when they say it %s', async (_, headers, expected) => {
       for (const status of [429, 503]) {
         service.upstream.refuse(status, 'openai', headers);
         const answer = await fetch(`${service.baseURL}/responses`, {

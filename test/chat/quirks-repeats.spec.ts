@@ -138,14 +138,14 @@ describe('what an upstream says a second time', () => {
   }));
 
   describe.each(TRANSPORTS)('over $name', (transport) => {
-    it.each(CASES)('is said once: %s', async (_, data, said) => {
+    it.each(CASES)('what an upstream says a second time is said once: %s', async (_, data, said) => {
       service.upstream.replay(streamOf(data));
       const { response } = await transport.run(service, { model: MODEL, input: 'Go on.', tools });
       expect(response.status).toBe('completed');
       expect(saidIn(response)).toEqual(said);
     });
 
-    it.each(COUNTS)('is counted once: usage %s', async (_, data) => {
+    it.each(COUNTS)('usage that an upstream says a second time is counted once: usage %s', async (_, data) => {
       service.upstream.replay(streamOf(data));
       const { response } = await transport.run(service, { model: MODEL, input: 'Go on.' });
       expect(response['usage']).toMatchObject({

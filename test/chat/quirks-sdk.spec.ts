@@ -48,7 +48,7 @@ describe('the official SDK in front of an upstream', () => {
     );
   });
 
-  it('is told what the upstream refuses, in a class of its own', async () => {
+  it('the official SDK is told what the upstream refuses, in a class of its own', async () => {
     service.upstream.refuse(429, 'flat', { 'retry-after': '9' });
     const refused = service.client().responses.create({ model: MODEL, input: 'Go on.' });
     const error = await refused.catch((thrown: unknown) => thrown);

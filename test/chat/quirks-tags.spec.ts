@@ -44,35 +44,41 @@ describe('reasoning between tags', () => {
     const say = async (): Promise<readonly SaidItem[]> =>
       saidIn((await transport.run(service, { model: MODEL, input: 'Go on.' })).response);
 
-    it.each(CASES)('is found %s', async (_, content, said) => {
+    it.each(CASES)('reasoning between tags is found %s', async (_, content, said) => {
       service.upstream.replay(streamOf([chunk({ content }), finish()]));
       expect(await say()).toEqual(said);
     });
 
-    it.each(CASES)('is found in deltas of one character %s', async (_, content, said) => {
+    it.each(CASES)('reasoning between tags is found in deltas of one character %s', async (_, content, said) => {
       service.upstream.replay(streamOf(Array.from(content, (letter) => chunk({ content: letter })).concat(finish())));
       expect(await say()).toEqual(said);
     });
 
-    it.each(CASES)('is found in one body %s', async (_, content, said) => {
+    it.each(CASES)('reasoning between tags is found in one body %s', async (_, content, said) => {
       const body = JSON.stringify(completion({ content }, { finish_reason: 'stop' }));
       service.upstream.reply(textReply(body, 'application/json'));
       expect(await say()).toEqual(said);
     });
 
-    it.each(CASES)('is read once where the last chunk is the whole message: %s', async (_, content, said) => {
-      const pieces = [content.slice(0, 9), content.slice(9)].map((piece) => chunk({ content: piece }));
-      service.upstream.replay(streamOf([...pieces, completion({ content }, { finish_reason: 'stop' })]));
-      expect(await say()).toEqual(said);
-    });
+    it.each(CASES)(
+      'reasoning between tags is read once where the last chunk is the whole message: %s',
+      async (_, content, said) => {
+        const pieces = [content.slice(0, 9), content.slice(9)].map((piece) => chunk({ content: piece }));
+        service.upstream.replay(streamOf([...pieces, completion({ content }, { finish_reason: 'stop' })]));
+        expect(await say()).toEqual(said);
+      },
+    );
 
-    it.each(CASES)('is read once where the whole message is beside each delta: %s', async (_, content, said) => {
-      const pieces = Array.from(content, (letter, index) =>
-        chunk({ content: letter }, { message: { role: 'assistant', content: content.slice(0, index + 1) } }),
-      );
-      service.upstream.replay(streamOf([...pieces, chunk({}, { message: { content }, finish_reason: 'stop' })]));
-      expect(await say()).toEqual(said);
-    });
+    it.each(CASES)(
+      'reasoning between tags is read once where the whole message is beside each delta: %s',
+      async (_, content, said) => {
+        const pieces = Array.from(content, (letter, index) =>
+          chunk({ content: letter }, { message: { role: 'assistant', content: content.slice(0, index + 1) } }),
+        );
+        service.upstream.replay(streamOf([...pieces, chunk({}, { message: { content }, finish_reason: 'stop' })]));
+        expect(await say()).toEqual(said);
+      },
+    );
 
     it('goes on in a message beside a delta that lacks the rest', async () => {
       const message = { content: '<think>Two.</think>Four <' };
@@ -102,7 +108,7 @@ describe('reasoning between tags', () => {
 describe('a provider without reasoning_tags', () => {
   const service = useService(() => startChatService());
 
-  it.each(TRANSPORTS)('has the tags in the text, over $name', async (transport) => {
+  it.each(TRANSPORTS)('a provider without reasoning_tags has the tags in the text, over $name', async (transport) => {
     service.upstream.replay(streamOf([chunk({ content: '<think>Two.</think>Four.' }), finish()]));
     const { response } = await transport.run(service, { model: MODEL, input: 'Go on.' });
     expect(saidIn(response)).toEqual([{ text: '<think>Two.</think>Four.' }]);

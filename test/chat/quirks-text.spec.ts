@@ -51,7 +51,7 @@ describeService(
   'text of an upstream',
   () => startChatService(),
   (service) => {
-    it.each(WORDINGS)('is streamed piece by piece when it is said %s', async (_, quirks) => {
+    it.each(WORDINGS)('text of an upstream is streamed piece by piece when it is said %s', async (_, quirks) => {
       const turn = await runTurn(service, { text: TEXT }, quirks);
       expect(turn.response.status).toBe('completed');
       expect(saidIn(turn.response)).toEqual([{ text: TEXT.join('') }]);
@@ -121,7 +121,7 @@ describeService(
     it.each<[string, Quirks]>([
       ['[DONE]', { afterDone: true }],
       ['[DONE], all in one packet', { afterDone: true, together: true }],
-    ])('is nothing that the upstream says behind %s', async (_, quirks) => {
+    ])('nothing that the upstream says behind %s is text', async (_, quirks) => {
       const { response } = await runTurn(service, { text: 'All.' }, quirks);
       expect(saidIn(response)).toEqual([{ text: 'All.' }]);
     });

@@ -23,7 +23,7 @@ describe('an upstream over TLS', () => {
     await upstream.close();
   });
 
-  it('is spoken to in HTTP/2', async () => {
+  it('an upstream over TLS is spoken to in HTTP/2', async () => {
     const { response } = await runTurn(service, ANSWER, { packetBytes: 5 });
     expect(response.status).toBe('completed');
     expect(saidIn(response)).toEqual([{ text: 'One two three' }]);

@@ -36,7 +36,7 @@ describe('the connection to an upstream', () => {
     expect(seen).toEqual(ANSWER.text);
   });
 
-  it('is kept for the next turn', async () => {
+  it('the connection to an upstream is kept for the next turn', async () => {
     await runTurn(service, ANSWER);
     const round: readonly (() => Promise<unknown>)[] = [
       () => runTurn(service, ANSWER),
@@ -48,19 +48,19 @@ describe('the connection to an upstream', () => {
     expect(await openedFor(service.upstream, [...round, ...round, ...round])).toBeLessThanOrEqual(1);
   });
 
-  it('is kept after long answers', async () => {
+  it('the connection to an upstream is kept after long answers', async () => {
     const turn = (): Promise<unknown> => runTurn(service, { text: 'long '.repeat(50_000) });
     expect(await openedFor(service.upstream, [turn, turn, turn, turn])).toBeLessThanOrEqual(1);
   });
 
-  it('may be closed by the upstream behind every answer', async () => {
+  it('the connection may be closed by the upstream behind every answer', async () => {
     for (let round = 0; round < 3; round += 1) {
       const { response } = await runTurn(service, ANSWER, { headers: { connection: 'close' } });
       expect(response.status).toBe('completed');
     }
   });
 
-  it('may be closed by the upstream while nobody uses it', async () => {
+  it('the connection may be closed by the upstream while nobody uses it', async () => {
     await using other = await startChatService();
     for (let round = 0; round < 3; round += 1) {
       expect((await runTurn(other, ANSWER)).response.status).toBe('completed');
@@ -69,7 +69,7 @@ describe('the connection to an upstream', () => {
     expect(other.upstream.connections).toBe(3);
   });
 
-  it('is one for each of the turns that run at once', async () => {
+  it('the connection to an upstream is one for each of the turns that run at once', async () => {
     const { upstream } = service;
     upstream.hold();
     const before = upstream.requests.length;
@@ -81,7 +81,7 @@ describe('the connection to an upstream', () => {
     expect(new Set(used).size).toBe(3);
   });
 
-  it('is closed when the client hangs up in the middle', async () => {
+  it('the connection to an upstream is closed when the client hangs up in the middle', async () => {
     const { upstream } = service;
     upstream.hold().answer(ANSWER);
     const hangUp = new AbortController();
@@ -94,7 +94,7 @@ describe('the connection to an upstream', () => {
     upstream.release();
   });
 
-  it('is closed when the client hangs up before the first word', async () => {
+  it('the connection to an upstream is closed when the client hangs up before the first word', async () => {
     const { upstream } = service;
     upstream.ignore();
     const before = upstream.requests.length;
@@ -106,7 +106,7 @@ describe('the connection to an upstream', () => {
     await request.closed;
   });
 
-  it('is held back while the client does not read', async () => {
+  it('an upstream is held back while the client does not read', async () => {
     const { upstream } = service;
     const before = upstream.requests.length;
     // More than all buffers on the way hold.
@@ -138,7 +138,7 @@ describe('the connection to an upstream', () => {
     });
   });
 
-  it('may be refused', async () => {
+  it('the connection to an upstream may be refused', async () => {
     const base = `http://127.0.0.1:${await closedPort()}/v1`;
     await using other = await startChatService({ provider: { base_url: base, retries: 0 } });
     const refusal = await sendTurn(other).catch((error: unknown) => error);

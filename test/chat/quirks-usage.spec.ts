@@ -43,7 +43,7 @@ describeService(
       ['in a body that is not streamed', { json: true }],
       ['with the finish reason, and the stream has no [DONE]', { usage: 'with_finish', done: false }],
       ['in a last chunk, and the stream has no [DONE]', { usage: 'own_chunk', done: false }],
-    ])('is counted once when it comes %s', async (_, quirks) => {
+    ])('usage of an upstream is counted once when it comes %s', async (_, quirks) => {
       const { response } = await runTurn(service, ANSWER, quirks);
       expect(response['usage']).toEqual(usage(11, 7));
     });
@@ -147,7 +147,7 @@ describeService(
       expect(response['usage']).toEqual(expected);
     });
 
-    it('has the cached tokens that llama.cpp counts beside it', async () => {
+    it('usage of an upstream has the cached tokens that llama.cpp counts beside it', async () => {
       const answer = { ...ANSWER, usage: { prompt_tokens: 50, completion_tokens: 5 } };
       const { response } = await runTurn(service, answer, { chunkMembers: { timings: { cache_n: 36, prompt_n: 14 } } });
       expect(response['usage']).toEqual(usage(50, 5, 36));
@@ -164,7 +164,7 @@ describeService(
       ],
       ['as a JSON text', [chunk({ content: 'Hi.' }), finish(), { choices: [], usage: JSON.stringify(COUNTED) }]],
       ['beside no choices', [chunk({ content: 'Hi.' }), finish(), { choices: null, usage: COUNTED }]],
-    ])('is found %s', async (_, data) => {
+    ])('usage of an upstream is found %s', async (_, data) => {
       service.upstream.replay(streamOf(data));
       const { response } = await sendTurn(service);
       expect(response['usage']).toEqual(usage(40, 3, 30));
@@ -178,7 +178,7 @@ describeService(
       expect(response['usage']).toEqual(usage(40, 3, 30));
     });
 
-    it('is found where Groq puts it', async () => {
+    it('usage of an upstream is found where Groq puts it', async () => {
       const usageBeside = { prompt_tokens: 21, completion_tokens: 9, total_tokens: 30 };
       const quirks: Quirks = { usage: 'absent', chunkMembers: { x_groq: { id: 'req_1', usage: usageBeside } } };
       const { response } = await runTurn(service, ANSWER, quirks);
@@ -192,7 +192,7 @@ describeService(
       ['negative', { prompt_tokens: -1, completion_tokens: -1 }],
       ['a fraction', { prompt_tokens: 1.5, completion_tokens: 2 }],
       ['more than any model reads', { prompt_tokens: 2 ** 31, completion_tokens: 2 }],
-    ])('is counted here when it is %s', async (_, given) => {
+    ])('usage of an upstream is counted here when it is %s', async (_, given) => {
       const answer = { ...ANSWER, ...(given === undefined ? {} : { usage: given }) };
       const { response } = await runTurn(service, answer, { usage: given === undefined ? 'absent' : 'own_chunk' });
       const counted = response['usage'] as Readonly<Record<'input_tokens' | 'output_tokens' | 'total_tokens', number>>;
@@ -203,12 +203,12 @@ describeService(
       expect(counted.total_tokens).toBe(counted.input_tokens + counted.output_tokens);
     });
 
-    it('is asked for', async () => {
+    it('usage of an upstream is asked for', async () => {
       await runTurn(service, ANSWER);
       expect(service.upstream.requests.at(-1)?.body).toMatchObject({ stream_options: { include_usage: true } });
     });
 
-    it('is not asked for where the upstream does not understand it, and read all the same', async () => {
+    it('usage of an upstream is not asked for where the upstream does not understand it, and read all the same', async () => {
       const { response } = await runTurn(unasking, ANSWER, { usage: 'with_finish' });
       expect(unasking.upstream.requests.at(-1)?.body).not.toHaveProperty('stream_options');
       expect(response['usage']).toEqual(usage(11, 7));

@@ -41,19 +41,22 @@ function formsOf({ upstream }: ChatService): readonly unknown[] {
 describe('a JSON request with max_output_tokens', () => {
   const service = useFreshService(() => startChatService());
 
-  it.each(ANSWERS)('has the same Response from a whole answer as from a stream: %s', async (_name, answer, members) => {
-    const request = { ...LIMITED, ...members };
-    service.upstream.answer(answer);
-    const whole = await JSON_TRANSPORT.run(service, request);
-    service.upstream.answer(answer);
-    const streamed = await SSE_TRANSPORT.run(service, request);
-    expect(formsOf(service)).toEqual([false, true]);
-    expect(service.upstream.requests[0]?.body).not.toHaveProperty('stream_options');
-    const { output_text: _, ...response } = whole.response as { readonly output_text?: unknown };
-    expect(comparable(response)).toEqual(comparable(streamed.response));
-  });
+  it.each(ANSWERS)(
+    'a JSON request with max_output_tokens has the same Response from a whole answer as from a stream: %s',
+    async (_name, answer, members) => {
+      const request = { ...LIMITED, ...members };
+      service.upstream.answer(answer);
+      const whole = await JSON_TRANSPORT.run(service, request);
+      service.upstream.answer(answer);
+      const streamed = await SSE_TRANSPORT.run(service, request);
+      expect(formsOf(service)).toEqual([false, true]);
+      expect(service.upstream.requests[0]?.body).not.toHaveProperty('stream_options');
+      const { output_text: _, ...response } = whole.response as { readonly output_text?: unknown };
+      expect(comparable(response)).toEqual(comparable(streamed.response));
+    },
+  );
 
-  it('is answered by a server that streams all the same', async () => {
+  it('a JSON request with max_output_tokens is answered by a server that streams all the same', async () => {
     service.upstream.respond((request) => {
       expect(request.body.stream).toBe(false);
       return streamOf('Hello');
@@ -61,7 +64,7 @@ describe('a JSON request with max_output_tokens', () => {
     expect((await JSON_TRANSPORT.run(service, LIMITED)).response).toMatchObject({ output_text: 'Hello' });
   });
 
-  it('is asked again as a stream if the server only streams, and from then on at once', async () => {
+  it('a JSON request with max_output_tokens is asked again as a stream if the server only streams, and from then on at once', async () => {
     service.upstream.reply(refusalOf('This model only supports stream mode.'));
     service.upstream.answer({ text: 'One' }).answer({ text: 'Two' });
     const texts = [];
@@ -70,7 +73,7 @@ describe('a JSON request with max_output_tokens', () => {
     expect(formsOf(service)).toEqual([false, true, true]);
   });
 
-  it('is refused as the server refuses it for another reason', async () => {
+  it('a JSON request with max_output_tokens is refused as the server refuses it for another reason', async () => {
     service.upstream.reply(refusalOf('No such thing.'));
     await expect(JSON_TRANSPORT.run(service, LIMITED)).rejects.toMatchObject({ status: 400 });
     expect(formsOf(service)).toEqual([false]);
@@ -91,7 +94,7 @@ describe.each([
 ])('a provider whose whole_answers is %s', (setting, request, isStream) => {
   const service = useService(() => startChatService({ provider: { capabilities: { whole_answers: setting } } }));
 
-  it('is asked so', async () => {
+  it('a provider is asked as its whole_answers says', async () => {
     await JSON_TRANSPORT.run(service, request);
     expect(formsOf(service)).toEqual([isStream]);
   });
@@ -109,21 +112,24 @@ describe('a whole answer that does not come', () => {
     }),
   );
 
-  it.each(['ignore', 'answerHeadOnly'] as const)('is given up after whole_ms, not before: %s', async (how) => {
-    const { upstream } = service;
-    const before = upstream.requests.length;
-    upstream[how]();
-    const waiting = clock.whenScheduled(60_000);
-    const turn = JSON_TRANSPORT.run(service, LIMITED).catch((error: unknown) => error);
-    await waiting;
-    const request = await upstream.received(before + 1);
-    for (let second = 1; second < 60; second++) clock.advance(1000);
-    clock.advance(999);
-    expect(request.isClosed).toBe(false);
-    clock.advance(1);
-    expect(await turn).toMatchObject({ status: 500, body: { error: { code: 'server_error' } } });
-    await request.closed;
-  });
+  it.each(['ignore', 'answerHeadOnly'] as const)(
+    'a whole answer that does not come is given up after whole_ms, not before: %s',
+    async (how) => {
+      const { upstream } = service;
+      const before = upstream.requests.length;
+      upstream[how]();
+      const waiting = clock.whenScheduled(60_000);
+      const turn = JSON_TRANSPORT.run(service, LIMITED).catch((error: unknown) => error);
+      await waiting;
+      const request = await upstream.received(before + 1);
+      for (let second = 1; second < 60; second++) clock.advance(1000);
+      clock.advance(999);
+      expect(request.isClosed).toBe(false);
+      clock.advance(1);
+      expect(await turn).toMatchObject({ status: 500, body: { error: { code: 'server_error' } } });
+      await request.closed;
+    },
+  );
 });
 
 /** A Response without what differs between two turns: ids, and the seconds in which they ran. */

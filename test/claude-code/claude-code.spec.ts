@@ -118,7 +118,7 @@ describe('Claude Code', () => {
     expect(worker.strayed).toEqual([]);
   });
 
-  it('does what a script of the simulator has it do', async () => {
+  it('Claude Code does what a script of the simulator has it do', async () => {
     const turns = [
       {
         text: 'I write.',

@@ -91,7 +91,7 @@ describe.each(WAYS)('the AI SDK, with $name', ({ run }) => {
     ]);
   });
 
-  it('has a tool of an MCP server run by the service', async () => {
+  it('the AI SDK has a tool of an MCP server run by the service', async () => {
     service.provider.reply(...call('shop__look', { sku: 1 })).reply(...say('Three.'));
     const { text, content } = await run({
       tools: { mcp: provider().tools.mcp({ serverLabel: 'shop', serverUrl: shop.url }) },

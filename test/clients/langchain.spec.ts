@@ -75,7 +75,7 @@ describe.each(WAYS)('LangChain, with $name', ({ ask }) => {
     expect(context()).toMatchObject([{ role: 'user' }, { role: 'assistant' }, { role: 'user' }]);
   });
 
-  it('has a tool of an MCP server run by the service, and keeps its call in the next turn', async () => {
+  it('LangChain has a tool of an MCP server run by the service, and keeps its call in the next turn', async () => {
     service.provider
       .reply(...call('shop__look', { sku: 1 }))
       .reply(...say('Three.'))

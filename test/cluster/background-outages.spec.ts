@@ -28,7 +28,7 @@ async function ready({ client }: ServiceProcess): Promise<void> {
 }
 
 describe('a database that crashes while background turns run and wait', () => {
-  it('is waited for: their streams have no gap, and every response completes', async () => {
+  it('background turns wait for a database that crashes: their streams have no gap, and every response completes', async () => {
     await using cluster = await startCluster();
     const database = await createEmptyDatabase(cluster.url());
     await using models = await openModels('a');

@@ -49,7 +49,7 @@ function start(variables: Readonly<Record<string, string>> = {}): Promise<Servic
 const onlyServes = { BACKGROUND_MAX_RUNNING: '0' };
 
 describe('a worker that stands still', () => {
-  it('can write nothing more once another has its turns, nor to those that were cancelled', async () => {
+  it('a worker that stands still can write nothing more once another has its turns, nor to those that were cancelled', async () => {
     const { a, b, c } = models.upstreams;
     const [server, sleeper] = await Promise.all([start(onlyServes), start()]);
     const half = ['half', ' a', ' b', ' c'];
@@ -118,7 +118,7 @@ describe('a creator whose replica is killed', () => {
 });
 
 describe('the webhook of an end', () => {
-  it('is sent after a crash in the middle of sending, with the same id', async () => {
+  it('the webhook of an end is sent after a crash in the middle of sending, with the same id', async () => {
     await using hooks = await WebhookReceiver.open();
     // The first delivery is never answered.
     hooks.answers.push(() => undefined);

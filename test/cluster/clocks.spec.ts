@@ -94,7 +94,7 @@ describe.each(ONE_STATE)('a service of two workers with $state on a machine that
   });
 });
 
-it('has no offset with a state of its own', async () => {
+it('a clock has no offset with a state of its own', async () => {
   const service = await startProcess({ METRICS: 'true', ...machineAhead(FIVE_MINUTES_S) });
   const begun = databaseTime();
   const { text } = await service.client.post(JSON.stringify(TURN));

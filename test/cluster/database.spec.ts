@@ -98,7 +98,7 @@ describe('a start while the database is away', () => {
 });
 
 describe('a database that crashes while turns run', () => {
-  it('is waited for: nothing that was acknowledged is lost', async () => {
+  it('turns wait for a database that crashes: nothing that was acknowledged is lost', async () => {
     // A lock that could not be given back to the database expires.
     const service = await start({ SESSION_LOCK_TTL_MS: '2000', SESSION_LOCK_TIMEOUT_MS: '100' });
     const conversations = makeConversations('led', 30);

@@ -52,7 +52,7 @@ async function expireLeases(database: TestDatabase): Promise<void> {
 }
 
 describe('two replicas with one database', () => {
-  it('are as one, also while one is killed and replaced', async () => {
+  it('two replicas with one database are as one, also while one is killed and replaced', async () => {
     await using database = await createTestDatabase();
     const environment = { DATABASE_URL: database.url };
     const [victim, survivor] = await startTwo(environment);
@@ -123,7 +123,7 @@ describe('two replicas with one database', () => {
 describe('a session that a replica is writing to', () => {
   const named = (): Conversation => new Conversation('locked', { transport: 'json', namesSession: true });
 
-  it('is refused to others as long as that replica lives, and is free when its lease has expired', async () => {
+  it('a session that a replica writes to is refused to others as long as that replica lives, and is free when its lease has expired', async () => {
     await using database = await createTestDatabase();
     const [victim, survivor] = await startTwo({ DATABASE_URL: database.url, ...LONG_LEASES });
     const conversation = named();
@@ -142,7 +142,7 @@ describe('a session that a replica is writing to', () => {
     await expectKept(survivor.origin, [conversation]);
   });
 
-  it('is taken from a replica that stands still, which cannot save to it any more', async () => {
+  it('a session is taken from a replica that stands still, which cannot save to it any more', async () => {
     await using database = await createTestDatabase();
     const [sleeper, survivor] = await startTwo({ DATABASE_URL: database.url });
     const conversation = named();

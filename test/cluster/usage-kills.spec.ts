@@ -13,7 +13,7 @@ afterEach(endProcesses);
 describe.each(EVERY_STATE.filter(({ state }) => state !== 'memory'))(
   'usage with STATE=$state when a process is killed',
   ({ state: kind, open }) => {
-    it('has every turn whose response its client has', async () => {
+    it('usage has every turn whose response its client has when a process is killed', async () => {
       await using state = await open();
       const service = await startProcess(state.environment);
       let tokens = 0;

@@ -16,7 +16,7 @@ describe('METRICS_PORT of two workers', () => {
     await database.drop();
   });
 
-  it('is that of the first, and the second has the next one', async () => {
+  it('METRICS_PORT is the port of the first worker, and the second has the next one', async () => {
     const port = await freePorts(2);
     const service = await startWorkers(database.url, { METRICS_PORT: String(port), METRICS_HOST: '127.0.0.1' });
     const clients = await openSocketsOn(service, service.workers());

@@ -66,7 +66,7 @@ describe('an end', () => {
     expectNoOthers(service);
   });
 
-  it('is the same when a terminal sends its signal to all of them', async () => {
+  it('a shutdown of workers is the same when a terminal sends its signal to all of them', async () => {
     const service = await startWorkers(database.url, SLOW);
     const clients = await beginOnAll(service);
     for (const pid of [...service.workers(), service.pid, service.pid]) process.kill(pid, 'SIGINT');
@@ -104,7 +104,7 @@ describe('an end', () => {
     expect(await service.exited).toMatchObject({ code: 0, signal: null });
   });
 
-  it('has exit code 1 when a worker does not end in order, and does not replace it', async () => {
+  it('a shutdown of workers has exit code 1 when a worker does not end in order, and does not replace it', async () => {
     const service = await startWorkers(database.url, { ...STUCK, DRAIN_TIMEOUT_MS: FOR_EVER });
     const [killed, left] = await beginOnAll(service);
     service.kill('SIGTERM');
@@ -140,7 +140,7 @@ describe('an end', () => {
 });
 
 describe('SIGHUP', () => {
-  it('has all workers read PROVIDERS_FILE again', async () => {
+  it('SIGHUP has all workers read PROVIDERS_FILE again', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'antiphon-workers-'));
     const PROVIDERS_FILE = join(folder, 'providers.json');
     const write = (name: string): Promise<void> =>

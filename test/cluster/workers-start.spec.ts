@@ -118,7 +118,7 @@ describe('a start that cannot be', () => {
     expectRefusal(await run({ MAX_RUNNING_TURNS: 'many' }), /^MAX_RUNNING_TURNS: expected a whole number/);
   });
 
-  it('does not begin without a database', async () => {
+  it('a start with workers does not begin without a database', async () => {
     expectRefusal(await run({ STATE: 'memory' }), /^WORKERS: .*STATE=postgres.*previous_response_id would fail/);
   });
 });

@@ -17,7 +17,7 @@ describe.each(ROADS)('Codex with little room for its context, $name', (road) => 
     await stack[Symbol.asyncDispose]();
   });
 
-  it('has it compacted in the middle of a turn, goes on, and resumes the session', async () => {
+  it('Codex with little room has its context compacted in the middle of a turn, goes on, and resumes the session', async () => {
     const call = { name: 'exec_command', arguments: JSON.stringify({ cmd: 'echo counted' }) };
     stack.model
       .answer({ toolCalls: [call], usage: { prompt_tokens: 50_000, completion_tokens: 10 } })

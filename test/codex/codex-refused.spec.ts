@@ -4,7 +4,7 @@ import { complaintsIn, messagesIn } from './roads.js';
 import { Stack, turnsOf } from './stack.js';
 
 describe.each([1, 2] as const)('Codex before %i services that refuse WebSockets with 426', (services) => {
-  it('is served over HTTP for the whole session, and does not complain', async () => {
+  it('Codex is served over HTTP for the whole session where WebSockets are refused, and does not complain', async () => {
     const environment = { WS_ENABLED: 'false' };
     await using stack = await Stack.open({ name: 'refused', supportsWebsockets: true, services, environment });
     await using codex = await stack.codex();

@@ -4,7 +4,7 @@ import { messagesIn, ROADS } from './roads.js';
 import { Stack, turnsOf } from './stack.js';
 
 describe.each(ROADS)('Codex $name', (road) => {
-  it('has its answer when the service is killed and started again in the middle', async () => {
+  it('Codex has its answer when the service is killed and started again in the middle', async () => {
     await using stack = await Stack.open(road);
     await using codex = await stack.codex();
     stack.model

@@ -166,7 +166,7 @@ describe('protocol §1.1: POST /responses/compact', () => {
     expect([status, body]).toMatchObject([429, { error: { code: 'rate_limit_exceeded' } }]);
   });
 
-  it('is a route for POST only', async () => {
+  it('/responses/compact is a route for POST only', async () => {
     const answer = await fetch(`${service.baseURL}/responses/compact`, { method: 'PUT' });
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST']);
   });
@@ -204,7 +204,7 @@ describe('what a compaction keeps', () => {
     ],
   });
 
-  it('is configurable, and images are kept with their messages or shown to the model', async () => {
+  it('what a compaction keeps is configurable, and images are kept with their messages or shown to the model', async () => {
     service.provider.reply(...say('SUMMARY'));
     const input = [
       { role: 'system', content: 'rules' },
@@ -243,7 +243,7 @@ describe('a compaction item', () => {
     expect(next && seenIn(next)).toEqual(['user new', 'assistant [SUMMARY]']);
   });
 
-  it('is refused for instructions that it has no room for', async () => {
+  it('a compaction item is refused for instructions that it has no room for', async () => {
     const input = [
       { role: 'system', content: 'ä'.repeat(10_000) },
       { role: 'user', content: 'x' },
@@ -252,7 +252,7 @@ describe('a compaction item', () => {
     expect([status, body]).toMatchObject([400, { error: { code: 'context_length_exceeded', param: 'input' } }]);
   });
 
-  it('is not begun without a key to seal it', async () => {
+  it('a compaction is not begun without a key to seal it', async () => {
     service.provider.turns.length = 0;
     const ring = jest.spyOn(service.app.get(Seals, { strict: false }), 'ring');
     ring.mockImplementation(() => {

@@ -39,7 +39,7 @@ describe('a compaction between answers', () => {
 });
 
 describe('a background turn whose process died behind a compaction', () => {
-  it('does not go on from what its upstream knows', async () => {
+  it('a turn that is taken over behind a compaction does not go on from what its upstream knows', async () => {
     policy.follow = () => runTools('weather');
     const named = { type: 'metadata', upstreamId: 'up_1' } as const;
     service.provider
@@ -55,7 +55,7 @@ describe('a background turn whose process died behind a compaction', () => {
     expect(seen?.parent?.origin).toEqual({ provider: 'scripted' });
   });
 
-  it('has no other pass of a policy at once', async () => {
+  it('a turn that is taken over behind a compaction has no other pass of a policy at once', async () => {
     let asked = 0;
     policy.follow = () => ({
       ahead: () => {
@@ -82,7 +82,7 @@ describe('MAX_PASSES', () => {
     environment: { MAX_PASSES: 2 },
   });
 
-  it('does not count compactions', async () => {
+  it('MAX_PASSES does not count compactions', async () => {
     policy.follow = () => runTools('weather');
     limited.provider
       .reply(...say('SUMMARY'))

@@ -39,7 +39,7 @@ const typesOf = ({ output }: WireResponse): readonly string[] =>
 describe.each([...TRANSPORTS, BACKGROUND_TRANSPORT])(
   'protocol §6.11: a context beyond the threshold, over $name',
   (transport) => {
-    it('is compacted within the turn, which goes on', async () => {
+    it('a context beyond the threshold is compacted within the turn, which goes on', async () => {
       service.provider.reply(...say('SUMMARY', 2000, 20)).reply(...say('Done.', 800, 5));
       const body = { model: 'm', input: [...LONG, NEW], context_management: EARLY };
       const { response, events } = await transport.run(service, body);
@@ -100,7 +100,7 @@ describe('context_management', () => {
     ],
     [[{}], 'context_management[0].type', 'missing_required_parameter'],
     [[{ type: 'compaction', compact_treshold: 2000 }], 'context_management[0].compact_treshold', 'unknown_parameter'],
-  ])('is checked: %j', async (context_management, param, code) => {
+  ])('context_management is checked: %j', async (context_management, param, code) => {
     const { status, body } = await service.api.post('responses', { model: 'm', input: 'x', context_management });
     expect(status).toBe(400);
     expect(body).toMatchObject({ error: { param, code } });
@@ -171,7 +171,7 @@ describe('context_management', () => {
     expect(service.provider.turns[0]?.settings.max_output_tokens).toBe(250);
   });
 
-  it('does not take a summary that is longer than what it stands for', async () => {
+  it('context_management does not take a summary that is longer than what it stands for', async () => {
     service.provider.reply(...say(longText('long', 120))).reply(...say('Done.'));
     const input = [
       { role: 'user', content: longText('first', 440) },
@@ -260,25 +260,28 @@ describe('a model with a small window', () => {
 
   beforeEach(() => void (provider().turns.length = 0));
 
-  it.each(['auto', 'disabled'])('has a context beyond it compacted, with truncation %s', async (truncation) => {
-    provider()
-      .reply(...say('ONE'))
-      .reply(...say('TWO'))
-      .reply(...say('Done.'));
-    const input = [
-      { role: 'user', content: longText('big', 2500) },
-      { role: 'assistant', content: longText('more', 2000) },
-      NEW,
-    ];
-    const body = { model: 'm', input, context_management: [{ type: 'compaction' }], truncation };
-    const { status, body: response } = await new_(body);
-    expect({ status, response }).toMatchObject({ status: 200, response: { status: 'completed' } });
-    expect(provider().turns.map(seenIn)).toEqual([
-      ['user big'],
-      ['assistant [ONE]', 'assistant more'],
-      ['assistant [TWO]', 'user third'],
-    ]);
-  });
+  it.each(['auto', 'disabled'])(
+    'a context beyond a small window is compacted, with truncation %s',
+    async (truncation) => {
+      provider()
+        .reply(...say('ONE'))
+        .reply(...say('TWO'))
+        .reply(...say('Done.'));
+      const input = [
+        { role: 'user', content: longText('big', 2500) },
+        { role: 'assistant', content: longText('more', 2000) },
+        NEW,
+      ];
+      const body = { model: 'm', input, context_management: [{ type: 'compaction' }], truncation };
+      const { status, body: response } = await new_(body);
+      expect({ status, response }).toMatchObject({ status: 200, response: { status: 'completed' } });
+      expect(provider().turns.map(seenIn)).toEqual([
+        ['user big'],
+        ['assistant [ONE]', 'assistant more'],
+        ['assistant [TWO]', 'user third'],
+      ]);
+    },
+  );
 
   it('reads items that are beyond it in pieces', async () => {
     provider().otherwise(async function* () {
@@ -292,7 +295,7 @@ describe('a model with a small window', () => {
     expect(words.length).toBeGreaterThan(8900);
   });
 
-  it('is refused what would not fit even then', async () => {
+  it('a model with a small window is refused what would not fit even when compacted', async () => {
     const input = [
       { role: 'assistant', content: 'x' },
       { role: 'user', content: longText('big', 5000) },
@@ -304,7 +307,7 @@ describe('a model with a small window', () => {
     expect(provider().turns).toHaveLength(0);
   });
 
-  it('has a turn fail when the summary fails of what is beyond it', async () => {
+  it('a turn fails when the summary fails of what is beyond a small window', async () => {
     provider().reply({ type: 'text', delta: ' ' });
     const input = [{ role: 'assistant', content: longText('big', 5000) }, NEW];
     const { body } = await new_({ model: 'm', input, context_management: [{ type: 'compaction' }] });

@@ -23,7 +23,7 @@ const INPUT = [
 const RUNNING = { type: 'function_call', call_id: 'call_1', name: 'build', arguments: '{}', async: true };
 
 describe.each([...TRANSPORTS, BACKGROUND_TRANSPORT])('protocol §6.11: a compaction_trigger over $name', (transport) => {
-  it('is answered with one compaction item, and nothing else', async () => {
+  it('a compaction_trigger is answered with one compaction item, and nothing else', async () => {
     service.provider.reply(...say('SUMMARY', 70, 7));
     const { response, events } = await transport.run(service, { model: 'm', input: [...INPUT, TRIGGER] });
     expect(response).toMatchObject({
@@ -117,7 +117,7 @@ describe('a compaction_trigger', () => {
   it.each([
     [[TRIGGER, { role: 'user', content: 'after' }], 'input[0]'],
     [[...INPUT, TRIGGER, TRIGGER], 'input[3]'],
-  ])('must be the last item: %#', async (input, param) => {
+  ])('a compaction_trigger must be the last item: %#', async (input, param) => {
     const { status, body } = await service.api.post('responses', { model: 'm', input });
     expect(status).toBe(400);
     expect(body).toMatchObject({ error: { code: 'invalid_value', param } });

@@ -27,7 +27,7 @@ afterAll(async () => {
 const headers = { accept: 'text/html' };
 
 describe('the page of the console', () => {
-  it('has at most 150 kB, and no code or style in itself', async () => {
+  it('the page of the console has at most 150 kB, and no code or style in itself', async () => {
     const sizes = await Promise.all(['main.js', 'main.css'].map((name) => stat(new URL(name, files))));
     expect(sizes.reduce((sum, { size }) => sum + size, 0)).toBeLessThanOrEqual(150_000);
     for (const path of ['/', '/console', '/console/']) {
@@ -45,7 +45,7 @@ describe('the page of the console', () => {
     ['with keys', {}, 404],
     ['with CONSOLE=false', { API_KEYS: '', CONSOLE: 'false' }, 404],
     ['without keys', { API_KEYS: '' }, 200],
-  ])('is there only where it is wanted: %s', async (_name, environment, status) => {
+  ])('the page of the console is there only where it is wanted: %s', async (_name, environment, status) => {
     await using other = await startService({
       environment: { API_KEYS: 'red:x', ...environment },
       imports: [HomeModule],

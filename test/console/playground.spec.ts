@@ -195,7 +195,7 @@ describeConsole('the console in a browser', { environment: { SIMULATOR_CONTROL: 
     await test.page.getByRole('button', { name: 'Send' }).waitFor();
   });
 
-  it('can be used with the keyboard alone', async () => {
+  it('the console can be used with the keyboard alone', async () => {
     const { keyboard } = test.page;
     /** Moves the focus on until it is on an element with this name. */
     const tabTo = async (name: string): Promise<void> => {

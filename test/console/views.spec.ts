@@ -100,7 +100,7 @@ describeConsole(
 );
 
 describeConsole('the simulator in the console', { environment: { SIMULATOR_CONTROL: 'true' } }, (test) => {
-  it('has switches for the faults of the next turns', async () => {
+  it('the console has switches for the faults of the next turns of the simulator', async () => {
     await test.enter();
     await test.open('Simulator');
     const [limit, cut] = ['rate_limit', 'unavailable'].map((kind) => test.page.getByRole('switch', { name: kind }));

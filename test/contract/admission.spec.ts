@@ -60,7 +60,7 @@ describe('the admission of turns', () => {
     });
   });
 
-  it('can be replaced by one that queues, and survives its release failing', async () => {
+  it('the admission of turns can be replaced by one that queues, and survives its release failing', async () => {
     const doorkeeper = new Doorkeeper();
     service = await startService({ providers: [ScriptedProvider], overrides: [[Admission, doorkeeper]] });
     const response = service.client().responses.create({ model: 'm', input: 'hi' });

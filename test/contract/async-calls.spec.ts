@@ -133,7 +133,7 @@ describe.each(STATES)('protocol §3.4: asynchronous calls in $state', ({ open })
     expect(output).toMatchObject([{ call_id: 'call_build', async: true }]);
   });
 
-  it('do not keep a model waiting whose other calls a policy answers', async () => {
+  it('asynchronous calls do not keep a model waiting whose other calls a policy answers', async () => {
     service.provider
       .reply(BUILD, { type: 'function_call', name: 'look', callId: 'call_look' })
       .reply({ type: 'text', delta: 'I go on.' });
@@ -153,7 +153,7 @@ describe('tools', () => {
       'tools[0].tools[0].async',
       { type: 'namespace', name: 'shop', tools: [{ type: 'function', name: 'order', async: [] }] },
     ],
-  ])('cannot be asynchronous otherwise: %s', async (param, tool) => {
+  ])('a tool cannot be asynchronous otherwise: %s', async (param, tool) => {
     const { status, body } = await service.api.post('responses', { model: 'simulator', input: 'Hi', tools: [tool] });
     expect({ status, body }).toMatchObject({ status: 400, body: { error: { code: 'invalid_type', param } } });
   });

@@ -104,7 +104,7 @@ describe.each(STATES)('cancelling in $state', ({ open }) => {
     expect(await service.client().responses.retrieve(id)).toEqual(ended);
   });
 
-  it('is refused for responses in the foreground, and for those that do not exist', async () => {
+  it('cancelling is refused for responses in the foreground, and for those that do not exist', async () => {
     const { id } = await service.api.create({});
     expect(await service.api.post(`responses/${id}/cancel`, {})).toMatchObject({
       status: 400,
@@ -202,7 +202,7 @@ describe('the upstream of a cancelled response', () => {
   it.each([
     ['cancel', (service: Service, id: string) => service.client().responses.cancel(id)],
     ['delete', (service: Service, id: string) => service.client().responses.delete(id)],
-  ])('is hung up on before the answer to %s', async (_, end) => {
+  ])('the upstream of a cancelled response is hung up on before the answer to %s', async (_, end) => {
     const sockets = new Set<Socket>();
     const collect = (message: unknown): void => void sockets.add((message as { readonly socket: Socket }).socket);
     subscribe('net.client.socket', collect);
@@ -223,7 +223,7 @@ describe('the upstream of a cancelled response', () => {
     await request.closed;
   });
 
-  it('is hung up on when another replica cancels, although it is silent', async () => {
+  it('the upstream of a cancelled response is hung up on when another replica cancels, although it is silent', async () => {
     await using state = await openPostgres();
     await using one = await startChatService({ environment: state.environment });
     await using two = await startChatService({ environment: { ...state.environment, BACKGROUND_MAX_RUNNING: 0 } });

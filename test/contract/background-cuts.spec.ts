@@ -129,7 +129,7 @@ describe('the log of a background response, cut anywhere', () => {
     }
   };
 
-  it('is brought to a right end by the next attempt, and by the one after that', async () => {
+  it('the log of a background response, cut anywhere, is brought to a right end by the next attempt, and by the one after that', async () => {
     await fc.assert(
       fc.asyncProperty(scripts, fc.nat(), async (all, seed) => {
         play(all);

@@ -128,12 +128,15 @@ describe.each(STATES)('a request that cannot run in $state', ({ open }) => {
   it.each([
     ...REFUSED.map(([what, body, { status, code }]) => [what, body, { status, code }] as const),
     ['a context that is too long', { model: 'only', input: 'word '.repeat(100) }, tooLong] as const,
-  ])('is refused at once, and not stored: %s', async (_what, body, { status, code }) => {
-    for (const stream of [false, true]) {
-      const answer = await service.api.post('responses', { ...body, background: true, stream });
-      expect(answer).toMatchObject({ status, body: { error: { code } } });
-    }
-    expect(await service.api.idsOf('responses')).toEqual([]);
-    expect(provider.turns).toEqual([]);
-  });
+  ])(
+    'a background request that cannot run is refused at once, and not stored: %s',
+    async (_what, body, { status, code }) => {
+      for (const stream of [false, true]) {
+        const answer = await service.api.post('responses', { ...body, background: true, stream });
+        expect(answer).toMatchObject({ status, body: { error: { code } } });
+      }
+      expect(await service.api.idsOf('responses')).toEqual([]);
+      expect(provider.turns).toEqual([]);
+    },
+  );
 });

@@ -29,7 +29,7 @@ describe.each(EVERY_STATE)('a background response in $state', ({ open }) => {
     held = new HeldTurns(service.provider);
   });
 
-  it('is answered at once, and queued', async () => {
+  it('a background response is answered at once, and queued', async () => {
     held.hold();
     const queued = await createInBackground(service, { metadata: { a: 'b' } });
     expect(queued).toMatchObject({
@@ -56,7 +56,7 @@ describe.each(EVERY_STATE)('a background response in $state', ({ open }) => {
     expect(completed_at).toBeGreaterThanOrEqual(created_at);
   });
 
-  it('is polled as the SDK shows it', async () => {
+  it('a background response is polled as the SDK shows it', async () => {
     held.hold().letGo('Hi');
     const client = service.client();
     let response = await client.responses.create({ ...IN_BACKGROUND });
@@ -116,7 +116,7 @@ describe.each(EVERY_STATE)('a background response in $state', ({ open }) => {
   });
 
   describe('with store: false', () => {
-    it('is kept ten minutes after its end, and cannot be continued', async () => {
+    it('a background response with store: false is kept ten minutes after its end, and cannot be continued', async () => {
       held.hold();
       const { id } = await createInBackground(service, { store: false });
       await held.whenBegun(1);
@@ -151,7 +151,7 @@ describe.each(EVERY_STATE)('a background response in $state', ({ open }) => {
   });
 
   describe('as a parent', () => {
-    it.each(TRANSPORTS)('can be continued over $name', async (transport) => {
+    it.each(TRANSPORTS)('a background response can be continued over $name', async (transport) => {
       const { id } = await createInBackground(service, { input: 'One?' });
       await whenEnded(service, id);
       expect(await say(transport, service, { model: 'scripted', input: 'Two?', previous_response_id: id })).toBe('ok');
@@ -162,7 +162,7 @@ describe.each(EVERY_STATE)('a background response in $state', ({ open }) => {
       ]);
     });
 
-    it('can be continued in the background, in turn', async () => {
+    it('a background response can be continued in the background, in turn', async () => {
       let previous_response_id: string | null = null;
       for (const input of ['One?', 'Two?', 'Three?']) {
         const { id } = await createInBackground(service, { input, previous_response_id });
@@ -206,19 +206,26 @@ describe.each(EVERY_STATE)('a background response in $state', ({ open }) => {
         },
       ],
     ];
-    it.each(unusable)('is refused while, or because, it is %s', async (status, reason, make) => {
-      const id = await make();
-      expect(await service.client().responses.retrieve(id)).toMatchObject({ status });
-      const refusal = { code: 'previous_response_not_found', param: 'previous_response_id' };
-      const message = expect.stringMatching(reason);
-      for (const background of [true, false]) {
-        const answer = await service.api.post('responses', { ...IN_BACKGROUND, background, previous_response_id: id });
-        expect(answer).toMatchObject({ status: 400, body: { error: { ...refusal, message } } });
-      }
-      await using socket = await SocketClient.open(service);
-      const frame = await socket.refusal({ input: 'Hi', previous_response_id: id });
-      expect(frame).toMatchObject({ status: 400, error: { ...refusal, message } });
-      held.letAllGo();
-    });
+    it.each(unusable)(
+      'a turn that continues a background response is refused while, or because, that is %s',
+      async (status, reason, make) => {
+        const id = await make();
+        expect(await service.client().responses.retrieve(id)).toMatchObject({ status });
+        const refusal = { code: 'previous_response_not_found', param: 'previous_response_id' };
+        const message = expect.stringMatching(reason);
+        for (const background of [true, false]) {
+          const answer = await service.api.post('responses', {
+            ...IN_BACKGROUND,
+            background,
+            previous_response_id: id,
+          });
+          expect(answer).toMatchObject({ status: 400, body: { error: { ...refusal, message } } });
+        }
+        await using socket = await SocketClient.open(service);
+        const frame = await socket.refusal({ input: 'Hi', previous_response_id: id });
+        expect(frame).toMatchObject({ status: 400, error: { ...refusal, message } });
+        held.letAllGo();
+      },
+    );
   });
 });

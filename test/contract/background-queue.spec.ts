@@ -170,7 +170,7 @@ describe.each(STATES)('the queue of background turns in $state', ({ open }) => {
       expect(service.app.get(ScriptedProvider).turns).toHaveLength(1);
     });
 
-    it('not that the Admission refuses for good', async () => {
+    it('the queue does not keep a background turn that the Admission refuses for good', async () => {
       const acquire = (): never => {
         throw new ApiError(403, 'invalid_request_error', 'not_for_you', null, 'This model is not for you.');
       };

@@ -14,7 +14,7 @@ const MOST_READS = 10;
 describe('the log of a response in PostgreSQL', () => {
   const service = useService(() => startServiceIn(openPostgres, { providers: [ScriptedProvider] }));
 
-  it('is hardly read by the clients of the process that writes it', async () => {
+  it('the log of a response in PostgreSQL is hardly read by the clients of the process that writes it', async () => {
     const received = Array.from({ length: DELTAS }, () => Promise.withResolvers<undefined>());
     service.provider.play(async function* () {
       for (const [index, { promise }] of received.entries()) {

@@ -51,7 +51,7 @@ describe.each(STATES)('background responses in $state', ({ open }) => {
     }
   });
 
-  it('are cancelled when a response that they continue is deleted with all that follow it', async () => {
+  it('background responses are cancelled when a response that they continue is deleted with all that follow it', async () => {
     const parent = await createInBackground(service, { input: 'parent' });
     await held.whenBegun(1);
     held.letGo('parent');
@@ -72,7 +72,7 @@ describe.each(STATES)('background responses in $state', ({ open }) => {
     expect(await service.api.get('responses')).toMatchObject({ body: { data: [] } });
   });
 
-  it('are in their session from the beginning, and found only there when it is named', async () => {
+  it('a background response is in its session from the beginning, and found only there when it is named', async () => {
     const { id } = await createInBackground(service, {}, IN_SESSION);
     expect(await service.api.idsOf('sessions/work/responses')).toEqual([id]);
     const within = service.api.with({ 'x-session-id': 'work' });
@@ -86,7 +86,7 @@ describe.each(STATES)('background responses in $state', ({ open }) => {
     });
   });
 
-  it('are listed by status and by metadata', async () => {
+  it('background responses are listed by status and by metadata', async () => {
     const make = async (input: string): Promise<string> =>
       (await createInBackground(service, { input, metadata: { topic: input } })).id;
     const [running, cancelled, done] = [await make('running'), await make('cancelled'), await make('done')];
@@ -103,7 +103,7 @@ describe.each(STATES)('background responses in $state', ({ open }) => {
     held.letAllGo();
   });
 
-  it('are part of the tree of their parent while they run', async () => {
+  it('a background response is part of the tree of its parent while it runs', async () => {
     held.letGo('root');
     const root = await createInBackground(service, { input: 'root' });
     await whenEnded(service, root.id);

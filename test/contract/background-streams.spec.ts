@@ -74,7 +74,7 @@ describe.each(STATES)('the stream of a background response in $state', ({ open }
     return { id: /resp_\w+/.exec(text)?.[0] ?? '', text };
   };
 
-  it('has the form of the protocol, with response.queued', async () => {
+  it('the stream of a background response has the form of the protocol, with response.queued', async () => {
     const { id, text } = await createAndRead();
     const events = eventsOf(text);
     checkEventOrder(events, { transport: 'sse' });
@@ -88,7 +88,7 @@ describe.each(STATES)('the stream of a background response in $state', ({ open }
     expect(events.at(-1)).toMatchObject({ type: 'response.completed', response: stored });
   });
 
-  it('is the same for every reader, from every number, after its end', async () => {
+  it('the stream of a background response is the same for every reader, from every number, after its end', async () => {
     const { id, text } = await createAndRead();
     const frames = framesOf(text);
     expect(frames.length).toBeGreaterThan(20);
@@ -134,7 +134,7 @@ describe.each(STATES)('the stream of a background response in $state', ({ open }
     client.close();
   });
 
-  it('is the same for every reader, from every number, while it runs', async () => {
+  it('the stream of a background response is the same for every reader, from every number, while it runs', async () => {
     const gates = new Gates();
     service.provider.play(() => gates.say());
     const raw = new RawClient(service.port);
@@ -158,7 +158,7 @@ describe.each(STATES)('the stream of a background response in $state', ({ open }
     for (const { after, text: read } of readers) expect(await read).toBe(restAfter(frames, after));
   });
 
-  it('is not padded for readers who want no obfuscation', async () => {
+  it('the stream of a background response is not padded for readers who want no obfuscation', async () => {
     const { id, text } = await createAndRead();
     const plain = text.replaceAll(/,"obfuscation":"\w*"/g, '');
     expect(plain).not.toBe(text);
@@ -182,14 +182,14 @@ describe.each(STATES)('the stream of a background response in $state', ({ open }
     raw.close();
   });
 
-  it('is empty behind its last event', async () => {
+  it('the stream of a background response is empty behind its last event', async () => {
     const { id, text } = await createAndRead();
     for (const after of [framesOf(text).length - 1, framesOf(text).length, 1_000_000]) {
       expect(await replay(service, id, `&starting_after=${after}`)).toBe('data: [DONE]\n\n');
     }
   });
 
-  it('is resumed as the SDK shows it', async () => {
+  it('the stream of a background response is resumed as the SDK shows it', async () => {
     const gates = new Gates();
     service.provider.play(() => gates.say());
     const client = service.client();

@@ -108,13 +108,16 @@ describe('a background turn whose process died', () => {
     ['length', 'incomplete', { reason: 'max_output_tokens' }],
     ['content_filter', 'incomplete', { reason: 'content_filter' }],
     ['stop', 'completed', null],
-  ] as const)('does not ask a model again that had ended with %s', async (reason, status, details) => {
-    const answer = [say('Hello'), usage(3), { type: 'finish', reason } as const];
-    const { response } = await rerun((log) => log.upTo('finish'), [answer]);
-    expect(response).toMatchObject({ status, incomplete_details: details, usage: { output_tokens: 3 } });
-    expect(response.output).toMatchObject([{ status, content: [{ text: 'Hello' }] }]);
-    expect(service.provider.turns).toHaveLength(0);
-  });
+  ] as const)(
+    'the attempt after a crash does not ask a model again that had ended with %s',
+    async (reason, status, details) => {
+      const answer = [say('Hello'), usage(3), { type: 'finish', reason } as const];
+      const { response } = await rerun((log) => log.upTo('finish'), [answer]);
+      expect(response).toMatchObject({ status, incomplete_details: details, usage: { output_tokens: 3 } });
+      expect(response.output).toMatchObject([{ status, content: [{ text: 'Hello' }] }]);
+      expect(service.provider.turns).toHaveLength(0);
+    },
+  );
 
   it('counts the tokens of a pass that ended without usage', async () => {
     const { response } = await rerun((log) => log.upTo('finish'), [[say('Hello')]]);
@@ -134,7 +137,7 @@ describe('a background turn whose process died', () => {
     ['given', 1],
     ['pass', 2],
     ['origin', 3],
-  ])('does not ask the policies again once %s is logged', async (last, which) => {
+  ])('the attempt after a crash does not ask the policies again once %s is logged', async (last, which) => {
     policy.follow = weather;
     const cut = (log: BackgroundLog): BackgroundLog => log.upTo(last, which);
     const answer = [...ask('weather', 'call_1'), named('up_1')];
@@ -207,7 +210,7 @@ describe('a background turn whose process died', () => {
     expect(contextsAfter(0)).toEqual([['message', 'function_call', 'function_call_output']]);
   });
 
-  it('does not continue an upstream response that was cut', async () => {
+  it('the attempt after a crash does not continue an upstream response that was cut', async () => {
     const answer = [named('up_1'), say('One.'), end, say('Tw')];
     await rerun((log) => log.upTo('response.output_text.delta', 2), [answer], [[say('Two.')]]);
     expect(service.provider.turns[0]?.parent?.origin).toEqual({ provider: 'scripted' });

@@ -114,7 +114,7 @@ describe.each(STATES)('protocol §3.1: configuration updates in $state', ({ open
       { ...AS_TEXT, text: { format: { ...FORMAT, name: null } } },
       { param: 'input[1].text.format.name' },
     ],
-  ])('are refused with %s', async (_, item, error) => {
+  ])('configuration updates are refused with %s', async (_, item, error) => {
     const body = { model: 'm', reasoning: { effort: 'low' }, input: [HELLO, item] };
     expect(await service.api.post('responses', body)).toMatchObject({ status: 400, body: { error } });
   });

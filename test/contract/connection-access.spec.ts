@@ -56,7 +56,7 @@ describe('the key of a connection', () => {
     expect(JSON.stringify(frame)).not.toContain('sk-alpha');
   };
 
-  it('is checked again at the next turn: revoked, the running one ends well, and back it works again', async () => {
+  it('the key of a connection is checked again at the next turn: revoked, the running one ends well, and back it works again', async () => {
     const held = new HeldTurns(service.provider).hold();
     client.create({ input: 'running' });
     await held.whenBegun(1);
@@ -73,7 +73,7 @@ describe('the key of a connection', () => {
     expect((await client.turn({ stream_id: 'b', input: 'again' })).response.status).toBe('completed');
   });
 
-  it('is checked when a turn begins, not when it is queued', async () => {
+  it('the key of a connection is checked when a turn begins, not when it is queued', async () => {
     const held = new HeldTurns(service.provider).hold(2);
     for (const input of ['first', 'second', 'third']) client.create({ stream_id: 'a', input });
     await held.whenBegun(1);
@@ -90,7 +90,7 @@ describe('the key of a connection', () => {
     expect(held.begun).toEqual(['first', 'fourth']);
   });
 
-  it('does not open what is of its new tenant, or of its old one', async () => {
+  it('a changed key of a connection does not open what is of its new tenant, or of its old one', async () => {
     const { response } = await client.turn({ input: 'mine', store: true });
     give('gamma');
     const refused = await client.refusal({ input: 'whose?', previous_response_id: response.id });
@@ -106,7 +106,7 @@ describe('the key of a connection', () => {
     expect((await client.turn({ input: 'mine', previous_response_id: response.id })).response.status).toBe('completed');
   });
 
-  it('is refused in the words of what checks it', async () => {
+  it('the key of a connection is refused in the words of what checks it', async () => {
     keys.broken = new ApiError(403, 'invalid_request_error', 'suspended', null, 'Your account is suspended.', {
       'retry-after': '60',
     });
@@ -122,7 +122,7 @@ describe('the key of a connection', () => {
     expect((await client.turn({ input: 'Hi' })).response.status).toBe('completed');
   });
 
-  it('is not needed to answer what is no turn', async () => {
+  it('the key of a connection is not needed to answer what is no turn', async () => {
     revoke();
     client.send({ type: 'no.such.event' });
     expect(await client.next()).toMatchObject({ type: 'error', error: { code: 'unknown_event_type' } });

@@ -170,7 +170,7 @@ describe('a client that has left too much of an answer unread', () => {
   /** Until the kernel has taken what it takes by itself. */
   const settle = (): Promise<void> => whenStill(() => 0);
 
-  it('is closed with 1013 when it takes nothing for a second, and cut off after another', async () => {
+  it('a client that has left too much of an answer unread is closed with 1013 when it takes nothing for a second, and cut off after another', async () => {
     await start({ WS_MAX_BUFFERED_BYTES: MEGABYTE, MAX_OUTPUT_CHARACTERS: 1024 * MEGABYTE });
     await using client = await SocketClient.open(service, { perMessageDeflate: false, maxPayload: 0 });
     await answerAtLength(client);

@@ -28,7 +28,7 @@ describe('compression', () => {
     return (client.socket as unknown as { readonly _socket: { readonly bytesRead: number } })._socket.bytesRead;
   };
 
-  it('is used when the client offers it', async () => {
+  it('compression is used when the client offers it', async () => {
     await withService({}, async (service) => {
       await using client = await SocketClient.open(service, DEFLATE);
       expect(client.socket.extensions).toBe('permessage-deflate');
@@ -40,7 +40,7 @@ describe('compression', () => {
     });
   });
 
-  it('is not used when the client does not offer it', async () => {
+  it('compression is not used when the client does not offer it', async () => {
     await withService({ WS_COMPRESSION: 'true' }, async (service) => {
       await using client = await SocketClient.open(service, PLAIN);
       expect(client.socket.extensions).toBe('');
@@ -48,7 +48,7 @@ describe('compression', () => {
     });
   });
 
-  it('is not used with WS_COMPRESSION=false', async () => {
+  it('compression is not used with WS_COMPRESSION=false', async () => {
     await withService({ WS_COMPRESSION: 'false' }, async (service) => {
       await using client = await SocketClient.open(service, DEFLATE);
       expect(client.socket.extensions).toBe('');
@@ -70,7 +70,7 @@ describe('compression', () => {
     ['permessage-deflate; x=1, permessage-deflate; server_max_window_bits="10"', /server_max_window_bits=10/],
     ['permessage-deflate; client_max_window_bits; client_max_window_bits, permessage-deflate', /^permessage-deflate$/],
     ['permessage-deflate; =, permessage-deflate', /^permessage-deflate$/],
-  ])('is agreed on as offered: %s', async (offer, agreed) => {
+  ])('compression is agreed on as offered: %s', async (offer, agreed) => {
     await withService({}, async (service) => {
       using client = await RawSocketClient.open(service, { headers: { 'sec-websocket-extensions': offer } });
       const answer = /^sec-websocket-extensions: (.*)$/im.exec(client.head)?.[1];
@@ -81,7 +81,7 @@ describe('compression', () => {
   });
 
   it.each(['permessage-deflate; server_max_window_bits=16', 'permessage-deflate; server_no_context_takeover=1', ';;,'])(
-    'is declined where every offer is invalid, and the socket opens all the same: %s',
+    'compression is declined where every offer is invalid, and the socket opens all the same: %s',
     async (offer) => {
       await withService({}, async (service) => {
         using client = await RawSocketClient.open(service, { headers: { 'sec-websocket-extensions': offer } });
@@ -91,7 +91,7 @@ describe('compression', () => {
     },
   );
 
-  it('is left out where it cannot be agreed on, and the socket opens all the same', async () => {
+  it('compression is left out where it cannot be agreed on, and the socket opens all the same', async () => {
     await withService({}, async (service) => {
       const offer = 'permessage-deflate; server_max_window_bits=9';
       using client = await RawSocketClient.open(service, { headers: { 'sec-websocket-extensions': offer } });

@@ -83,7 +83,7 @@ describe('messages of one tick', () => {
     expect(writes).toHaveLength(1);
   });
 
-  it('are those of a burst of a model', async () => {
+  it('the events of a burst of a model are messages of one tick', async () => {
     const writes = recordWrites();
     const burst = Array.from({ length: 8 }, (_, index) => ({ type: 'text' as const, delta: `piece ${index} ` }));
     service.app.get(ScriptedProvider).play(async function* () {
@@ -159,7 +159,7 @@ describe('messages of one tick', () => {
   it.each<readonly [what: string, end: () => void]>([
     ['cut', () => connection.terminate()],
     ['ended', () => void tracker.latest.end()],
-  ])('are dropped when the connection is %s meanwhile', async (_what, end) => {
+  ])('the messages of one tick are dropped when the connection is %s meanwhile', async (_what, end) => {
     const writes = recordWrites();
     const side = tracker.latest;
     connection.writer.send('too late');
@@ -175,7 +175,7 @@ describe('messages of one tick', () => {
 describe('a message that is being compressed', () => {
   const LONG = 'Lorem ipsum dolor sit amet. '.repeat(4000);
 
-  it('is not overtaken, and overtakes nothing', async () => {
+  it('a message that is being compressed is not overtaken, and overtakes nothing', async () => {
     client.socket.destroy();
     await tracker.whenSockets(0);
     await using compressing = await SocketClient.open(service);

@@ -48,25 +48,31 @@ describe('a client that ends the WebSocket, but keeps the line open', () => {
     client.socket.allowHalfOpen = true;
   });
 
-  it.each(WAYS)('has its turns stopped at once: one that %s', async (_name, bytes, code) => {
-    const aborted = Promise.withResolvers<undefined>();
-    service.app.get(ScriptedProvider).play(async function* (_turn, { signal }) {
-      signal.addEventListener('abort', () => aborted.resolve(undefined));
-      yield { type: 'text', delta: 'before' };
-      await new Promise(() => undefined);
-    });
-    client.send('text', { type: 'response.create', model: 'scripted', input: 'Go on.', store: true });
-    expect(await client.nextEvent()).toMatchObject({ type: 'response.created' });
-    client.socket.write(bytes);
-    expect(await client.nextClose()).toMatchObject({ code });
-    await aborted.promise;
-    expect(await observer.whenSettled(1)).toMatchObject([{ status: 'disconnected' }]);
-  });
+  it.each(WAYS)(
+    'a client that ends the WebSocket, but keeps the line open, has its turns stopped at once: one that %s',
+    async (_name, bytes, code) => {
+      const aborted = Promise.withResolvers<undefined>();
+      service.app.get(ScriptedProvider).play(async function* (_turn, { signal }) {
+        signal.addEventListener('abort', () => aborted.resolve(undefined));
+        yield { type: 'text', delta: 'before' };
+        await new Promise(() => undefined);
+      });
+      client.send('text', { type: 'response.create', model: 'scripted', input: 'Go on.', store: true });
+      expect(await client.nextEvent()).toMatchObject({ type: 'response.created' });
+      client.socket.write(bytes);
+      expect(await client.nextClose()).toMatchObject({ code });
+      await aborted.promise;
+      expect(await observer.whenSettled(1)).toMatchObject([{ status: 'disconnected' }]);
+    },
+  );
 
-  it.each(WAYS)('does not keep its place: one that %s', async (_name, bytes, code) => {
-    client.socket.write(bytes);
-    expect(await client.nextClose()).toMatchObject({ code });
-    clock.advance(HANDSHAKE);
-    await tracker.whenSockets(0);
-  });
+  it.each(WAYS)(
+    'a client that ends the WebSocket, but keeps the line open, does not keep its place: one that %s',
+    async (_name, bytes, code) => {
+      client.socket.write(bytes);
+      expect(await client.nextClose()).toMatchObject({ code });
+      clock.advance(HANDSHAKE);
+      await tracker.whenSockets(0);
+    },
+  );
 });

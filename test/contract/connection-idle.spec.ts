@@ -101,7 +101,7 @@ describe('the heartbeat of a connection', () => {
     expect(await observer.whenSettled(1)).toMatchObject([{ status: 'disconnected' }]);
   });
 
-  it('is content with a pong that nobody asked for', async () => {
+  it('the heartbeat of a connection is content with a pong that nobody asked for', async () => {
     await start({});
     using client = await RawSocketClient.open(service);
     const side = tracker.latest;
@@ -155,7 +155,7 @@ describe('the heartbeat of a connection', () => {
 describe('a connection that nobody uses', () => {
   const idle = { WS_IDLE_TIMEOUT_MS: IDLE, WS_PING_INTERVAL_MS: FOR_EVER };
 
-  it('is closed after WS_IDLE_TIMEOUT_MS, and not before', async () => {
+  it('an idle connection is closed after WS_IDLE_TIMEOUT_MS, and not before', async () => {
     await start(idle);
     await using client = await SocketClient.open(service);
     clock.advance(IDLE - 1);
@@ -165,7 +165,7 @@ describe('a connection that nobody uses', () => {
     expect(client.unread).toEqual([]);
   });
 
-  it('is one without messages: they put it off, and pings do not', async () => {
+  it('messages put off the end of an idle connection, and pings do not', async () => {
     await start(idle);
     await using client = await SocketClient.open(service);
     for (const frame of ['{"type":"response.processed"}', 'no JSON', '{"type":"no.such.event"}']) {
@@ -179,7 +179,7 @@ describe('a connection that nobody uses', () => {
     expect(await client.closed).toMatchObject({ reason: 'idle_timeout' });
   });
 
-  it('is one without turns: it is counted from the end of the last', async () => {
+  it('a connection is idle without turns, counted from the end of the last', async () => {
     await start(idle);
     await using client = await SocketClient.open(service);
     held.hold(2);

@@ -68,7 +68,7 @@ async function begin(client: SocketClient, ...inputs: readonly string[]): Promis
 }
 
 describe('the age of a connection', () => {
-  it('is announced five minutes before its end, and never disturbs what runs', async () => {
+  it('the end of a connection is announced five minutes before, and never disturbs what runs', async () => {
     await start();
     const expires_at = Math.floor((clock.now() + LIFETIME) / 1000);
     await using client = await SocketClient.open(service);
@@ -106,7 +106,7 @@ describe('the age of a connection', () => {
     await tracker.whenSockets(0);
   });
 
-  it('is counted for each connection by itself', async () => {
+  it('the age of a connection is counted for each connection by itself', async () => {
     await start();
     await using old = await SocketClient.open(service);
     clock.advance(LIFETIME / 2);
@@ -209,7 +209,7 @@ describe('a connection at its end, with turns running', () => {
     expect(service.app.get(ScriptedProvider).turns).toHaveLength(1);
   });
 
-  it('is not held by a client that neither reads nor closes', async () => {
+  it('a connection at its end is not held by a client that neither reads nor closes', async () => {
     await start({ WS_EXPIRY_GRACE_MS: 5000 });
     using client = await RawSocketClient.open(service);
     const stopped = Promise.withResolvers<undefined>();

@@ -67,7 +67,7 @@ describe('too many connections', () => {
     await tracker.whenSockets(left);
   };
 
-  it('are told so and closed, whoever they belong to, until there is room again', async () => {
+  it('connections above the limit are told so and closed, whoever they belong to, until there is room again', async () => {
     await start({ WS_MAX_CONNECTIONS: 2 });
     await using first = await SocketClient.open(service, ALPHA);
     await using second = await SocketClient.open(service, BETA);
@@ -106,7 +106,7 @@ describe('too many connections', () => {
     }
   });
 
-  it('do not take up turns of those that are there', async () => {
+  it('connections above the limit do not take up turns of those that are there', async () => {
     await start({ WS_MAX_CONNECTIONS: 1 });
     await using client = await SocketClient.open(service, ALPHA);
     const held = new HeldTurns(service.app.get(ScriptedProvider)).hold();
@@ -121,7 +121,7 @@ describe('too many connections', () => {
     expect(service.app.get(ScriptedProvider).turns).toHaveLength(1);
   });
 
-  it('are cut off after a second if they do not close, and not before', async () => {
+  it('connections above the limit are cut off after a second if they do not close, and not before', async () => {
     await start({ WS_MAX_CONNECTIONS: 1 });
     await using client = await SocketClient.open(service, ALPHA);
     using stubborn = await RawSocketClient.open(service, ALPHA);

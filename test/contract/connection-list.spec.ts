@@ -50,7 +50,7 @@ describe.each(['/v1', '/openai/v1'])('the connections of a tenant at %s', (prefi
   const list = async (headers: Readonly<Record<string, string>>): Promise<readonly string[]> =>
     idsOf(await request('/connections', { headers }));
 
-  it('are listed, oldest first, with what runs and waits on their lanes', async () => {
+  it('the connections of a tenant are listed, oldest first, with what runs and waits on their lanes', async () => {
     const held = new HeldTurns(service.app.get(ScriptedProvider)).hold(2);
     const busy = await open(ALPHA);
     for (const input of ['one', 'two', 'three']) busy.create({ stream_id: 'a', input });
@@ -89,13 +89,13 @@ describe.each(['/v1', '/openai/v1'])('the connections of a tenant at %s', (prefi
     for (const text of ['one', 'two', 'three', 'four']) held.letGo(text);
   });
 
-  it('are none at first', async () => {
+  it('a tenant has no connections at first', async () => {
     const answer = await request('/connections', { headers: ALPHA });
     const empty = { object: 'list', data: [], first_id: null, last_id: null, has_more: false };
     expect(await answer.json()).toEqual(empty);
   });
 
-  it('are retired by their tenant', async () => {
+  it('a connection is retired by its tenant', async () => {
     const client = await open(ALPHA);
     const [id = ''] = await list(ALPHA);
     const answer = await request(`/connections/${id}`, { method: 'DELETE', headers: ALPHA });
@@ -104,7 +104,7 @@ describe.each(['/v1', '/openai/v1'])('the connections of a tenant at %s', (prefi
     expect(await client.closed).toEqual({ code: 1000, reason: 'connection_retired' });
   });
 
-  it("are not found by others, just as those that never were, and stay others' own", async () => {
+  it("the connections of a tenant are not found by others, just as those that never were, and stay others' own", async () => {
     const client = await open(ALPHA);
     const [id = ''] = await list(ALPHA);
     expect(await list(BETA)).toEqual([]);
@@ -125,7 +125,7 @@ describe.each(['/v1', '/openai/v1'])('the connections of a tenant at %s', (prefi
     expect((await client.turn({ input: 'Hi' })).response.status).toBe('completed');
   });
 
-  it('are shown to nobody without a key', async () => {
+  it('the connections of a tenant are shown to nobody without a key', async () => {
     await open(ALPHA);
     const [id = ''] = await list(ALPHA);
     for (const [path, method] of [
@@ -141,7 +141,7 @@ describe.each(['/v1', '/openai/v1'])('the connections of a tenant at %s', (prefi
     expect(await list(ALPHA)).toEqual([id]);
   });
 
-  it('do not count turns over HTTP', async () => {
+  it('the connections of a tenant do not count turns over HTTP', async () => {
     const answer = await postJson(
       `${service.origin}${prefix}/responses`,
       { model: 'scripted', input: 'Hi' },

@@ -47,7 +47,7 @@ describe('a message of a client', () => {
     environment: { WS_MAX_MESSAGE_BYTES: LIMIT },
   });
 
-  it.each(WAYS)('may be as long as WS_MAX_MESSAGE_BYTES: %s', async (_name, options, send) => {
+  it.each(WAYS)('a message of a client may be as long as WS_MAX_MESSAGE_BYTES: %s', async (_name, options, send) => {
     await using client = await SocketClient.open(service, options);
     for (let turn = 0; turn < 2; turn += 1) {
       send(client, messageOf(LIMIT));
@@ -66,13 +66,13 @@ describe('a message of a client', () => {
     expect((await other.turn({ input: 'Hi' })).response.status).toBe('completed');
   });
 
-  it('is not unpacked when it is a bomb', async () => {
+  it('a message of a client is not unpacked when it is a bomb', async () => {
     await using client = await SocketClient.open(service, DEFLATE);
     client.socket.send('x'.repeat(50_000_000), { compress: true });
     expect(await client.closed).toMatchObject({ code: 1009 });
   });
 
-  it('is refused for what it says about its length, before it is there', async () => {
+  it('a message of a client is refused for what it says about its length, before it is there', async () => {
     using client = await RawSocketClient.open(service);
     // The head of a text frame of 1 GB, masked; nothing of it follows.
     client.socket.write(Buffer.from([0x81, 0xff, 0, 0, 0, 0, 0x40, 0, 0, 0, 0, 0, 0, 0]));

@@ -80,7 +80,7 @@ describe('a connection that its tenant retires', () => {
     expect(await client.closed).toEqual({ code: 1000, reason: 'connection_retired' });
   });
 
-  it('is closed for the first of two reasons', async () => {
+  it('a connection that its tenant retires is closed for the first of two reasons', async () => {
     await using client = await SocketClient.open(service);
     clock.advance(LIFETIME - 1);
     held.hold();
@@ -96,7 +96,7 @@ describe('a connection that its tenant retires', () => {
     expect(client.unread).toEqual([]);
   });
 
-  it('does not take others with it', async () => {
+  it('a connection that its tenant retires does not take others with it', async () => {
     await using first = await SocketClient.open(service);
     await using second = await SocketClient.open(service);
     await retire();

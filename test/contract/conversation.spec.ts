@@ -119,7 +119,7 @@ describe.each(EVERY_STATE)('a conversation with the official SDK in $state', ({ 
     expect(new Set([left.output_text, right.output_text])).toEqual(new Set(['Left answer.', 'Right answer.']));
   });
 
-  it('does not inherit instructions, tools or other settings', async () => {
+  it('a turn that continues a conversation does not inherit instructions, tools or other settings', async () => {
     const first = await say('Hi', {
       instructions: 'Speak like a pirate.',
       temperature: 0.3,

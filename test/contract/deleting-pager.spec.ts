@@ -86,7 +86,7 @@ describe.each(STATES)('the pager of the SDK, while each object that it gives is 
     });
   });
 
-  it('has no cursor in other lists, nor in those of others', async () => {
+  it('a deleted object is no cursor in other lists, nor in those of other tenants', async () => {
     const family = await createFamily(client, 'first');
     const other = await createFamily(client, 'second');
     const gone = String(family.children[2]);

@@ -37,14 +37,14 @@ describe('the settings that a response shows', () => {
   const service = useService({});
 
   describe.each(TRANSPORTS)('over $name', (transport) => {
-    it.each(REASONING)('have %s', async (_, body, shown) => {
+    it.each(REASONING)('the settings that a response shows have %s', async (_, body, shown) => {
       const { response, events } = await transport.run(service, { model: 'gpt-4.1', input: 'Hi', ...body });
       expect(response['reasoning']).toEqual(reasoning(shown));
       if (events !== undefined) expect(events[0]).toMatchObject({ response: { reasoning: reasoning(shown) } });
     });
   });
 
-  it('have every member of a function', async () => {
+  it('the tools that a response shows have every member of a function', async () => {
     const schema = { type: 'object' };
     const tools = [
       { type: 'function', name: 'f' },
@@ -88,7 +88,7 @@ describe('a model with an effort of its own', () => {
   const effortOf = ({ reasoning: shown }: Readonly<Record<string, unknown>>): unknown =>
     (shown as { readonly effort: unknown }).effort;
 
-  it('has it shown, and is given it', async () => {
+  it('a model with an effort of its own is given it, and the response shows it', async () => {
     expect(effortOf(await service.api.create({ model: 'thinker-1' }))).toBe('low');
     expect(effortOf(await service.api.create({ model: 'another', reasoning: { effort: 'high' } }))).toBe('high');
     const [turn] = service.app.get(ThinkingProvider).turns;
@@ -112,7 +112,7 @@ describe('a model with an effort of its own', () => {
     ['routed', 'low'],
     ['narrowed', null],
     ['silent', null],
-  ])('is told of for the name %s: %s', async (model, effort) => {
+  ])('the effort of a model is shown for the name %s: %s', async (model, effort) => {
     const { response } = await JSON_TRANSPORT.run(routed, { model, input: 'Hi' });
     expect(effortOf(response)).toBe(effort);
   });

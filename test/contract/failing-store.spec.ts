@@ -68,7 +68,7 @@ describe('a store that fails', () => {
     expect(observer.records[0]?.status).toMatch(/^(failed|refused)$/);
   });
 
-  it('does not matter to a turn that is not stored', async () => {
+  it('a store that fails does not matter to a turn that is not stored', async () => {
     const done = await whileFailing('save', () => postJson(url, { ...body, store: false }));
     expect(done).toMatchObject({ status: 200, body: { status: 'completed' } });
   });

@@ -49,7 +49,7 @@ describe('events that are not part of the protocol', () => {
   });
 
   it.each(TRANSPORTS.filter((transport) => transport !== WS_TRANSPORT))(
-    'are dropped and counted over $name',
+    'events that are not part of the protocol are dropped and counted over $name',
     async (transport) => {
       service.provider.reply(...EVENTS);
       const { events = [], response } = await transport.run(service, { model: 'scripted', input: 'Go on.' });
@@ -59,7 +59,7 @@ describe('events that are not part of the protocol', () => {
     },
   );
 
-  it('are dropped and counted in the background', async () => {
+  it('events that are not part of the protocol are dropped and counted in the background', async () => {
     service.provider.reply(...EVENTS);
     const { id } = await createInBackground(service);
     expect(await whenEnded(service, id)).toMatchObject({ status: 'completed', output: [{ type: 'message' }] });

@@ -107,7 +107,7 @@ describe.each(STATES)('the list of all responses in $state', ({ open }) => {
     expect(await lettersOf(query)).toBe(expected);
   });
 
-  it('is a list like every other', async () => {
+  it('the list of all responses is a list like every other', async () => {
     const { body } = await api.get(pathOf('limit=2'));
     const responses = await Promise.all([ids[5], ids[4]].map((id) => api.get(`responses/${id ?? ''}`)));
     expect(body).toEqual({
@@ -154,18 +154,21 @@ describe.each(STATES)('the list of all responses in $state', ({ open }) => {
     expect(body).toEqual({ error: { type: 'invalid_request_error', code, param, message } });
   });
 
-  it.each(['after', 'before'])('has no cursor that its filters leave out (%s)', async (cursor) => {
-    for (const filter of [
-      'model=blue',
-      'session_id=one',
-      'status=failed',
-      'metadata[team]=y',
-      'created_at[gt]=1780272001',
-    ]) {
-      expect(await api.get(pathOf(`${filter}&${cursor}=@a`))).toMatchObject({
-        status: 400,
-        body: { error: { code: 'invalid_value', param: cursor } },
-      });
-    }
-  });
+  it.each(['after', 'before'])(
+    'a response that the filters of the list leave out is no cursor (%s)',
+    async (cursor) => {
+      for (const filter of [
+        'model=blue',
+        'session_id=one',
+        'status=failed',
+        'metadata[team]=y',
+        'created_at[gt]=1780272001',
+      ]) {
+        expect(await api.get(pathOf(`${filter}&${cursor}=@a`))).toMatchObject({
+          status: 400,
+          body: { error: { code: 'invalid_value', param: cursor } },
+        });
+      }
+    },
+  );
 });

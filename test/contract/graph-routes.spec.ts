@@ -70,7 +70,7 @@ describe.each(STATES)('the routes of graph and sessions in $state', ({ open }) =
   });
 
   it.each(['sessions', 'sessions/', 'sessions/mine/nothing', 'sessions/mine/responses/x', 'responses/<id>/ancestors'])(
-    'are no others: %s',
+    'graph and sessions have no other routes: %s',
     async (path) => {
       for (const method of ['GET', 'OPTIONS']) {
         const answer = await send('/v1', path, { method });

@@ -75,14 +75,17 @@ describe.each(STATES)('what hangs together in $state', ({ open }) => {
     expect(await lettersOf(letter, route)).toBe(expected);
   });
 
-  it.each(['children', 'siblings', 'leaves'])('is a list like every other: %s', async (route) => {
-    const { body } = await service.api.get(pathOf(route === 'siblings' ? 'b' : 'a', `${route}?limit=1`));
-    const [first] = body['data'] as readonly { readonly id: string }[];
-    expect(body).toEqual({ object: 'list', data: [first], first_id: first?.id, last_id: first?.id, has_more: true });
-    expect(first).toEqual((await service.api.get(`responses/${first?.id ?? ''}`)).body);
-    const { body: none } = await service.api.get(pathOf('f', route === 'leaves' ? `leaves?after=@f` : route));
-    expect(none).toEqual({ object: 'list', data: [], first_id: null, last_id: null, has_more: false });
-  });
+  it.each(['children', 'siblings', 'leaves'])(
+    'the route of relatives is a list like every other: %s',
+    async (route) => {
+      const { body } = await service.api.get(pathOf(route === 'siblings' ? 'b' : 'a', `${route}?limit=1`));
+      const [first] = body['data'] as readonly { readonly id: string }[];
+      expect(body).toEqual({ object: 'list', data: [first], first_id: first?.id, last_id: first?.id, has_more: true });
+      expect(first).toEqual((await service.api.get(`responses/${first?.id ?? ''}`)).body);
+      const { body: none } = await service.api.get(pathOf('f', route === 'leaves' ? `leaves?after=@f` : route));
+      expect(none).toEqual({ object: 'list', data: [], first_id: null, last_id: null, has_more: false });
+    },
+  );
 
   it.each([
     ['', 'a(b(d(f)e)c(g)h)'],
@@ -99,12 +102,12 @@ describe.each(STATES)('what hangs together in $state', ({ open }) => {
     ['?limit=8', 'a(b(d(f)e)c(g)h)'],
     ['?depth=1&limit=3', 'a(b(+)c(+)+)'],
     ['?unknown=x', 'a(b(d(f)e)c(g)h)'],
-  ])('is a tree: ?%s', async (query, expected) => {
+  ])('the tree of a response is drawn: ?%s', async (query, expected) => {
     // From wherever one looks.
     for (const letter of LETTERS) expect(draw(await treeOf(letter, query))).toBe(expected);
   });
 
-  it('is a tree of responses as they are when they are retrieved', async () => {
+  it('the tree of a response has the responses as they are when they are retrieved', async () => {
     const root = await treeOf('f');
     const { body } = await service.api.get(`responses/${idOf('a')}`);
     expect(root).toMatchObject({ id: idOf('a'), object: 'response.tree_node', response: body });
@@ -132,14 +135,14 @@ describe.each(STATES)('what hangs together in $state', ({ open }) => {
     ['limit=0', 'limit', 'integer_below_min_value'],
     ['limit=1001', 'limit', 'integer_above_max_value'],
     ['limit=all', 'limit', 'invalid_type'],
-  ])('is no tree with ?%s', async (query, param, code) => {
+  ])('the tree of a response is refused with ?%s', async (query, param, code) => {
     expect(await service.api.get(pathOf('a', `tree?${query}`))).toMatchObject({
       status: 400,
       body: { error: { param, code } },
     });
   });
 
-  it.each(['children', 'siblings', 'leaves'])('has no page with a bad query: %s', async (route) => {
+  it.each(['children', 'siblings', 'leaves'])('a page of relatives is refused with a bad query: %s', async (route) => {
     for (const [query, param] of [
       ['limit=0', 'limit'],
       ['limit=101', 'limit'],
@@ -160,17 +163,27 @@ describe.each(STATES)('what hangs together in $state', ({ open }) => {
     }
   });
 
-  it.each(['children', 'siblings', 'leaves', 'tree'])('has nothing for what is not there: %s', async (route) => {
-    const unstored = (await service.api.create({ store: false })).id;
-    for (const id of ['resp_0123456789abcdef0123456789abcdef', 'anything', '%00', 'a%2Fb', '%F0%9F%98%80', unstored]) {
-      const { status, body } = await service.api.get(`responses/${id}/${route}`);
-      const message = `Response with id '${decodeURIComponent(id)}' not found.`;
-      expect({ status, body }).toEqual({
-        status: 404,
-        body: { error: { type: 'invalid_request_error', code: null, param: null, message } },
-      });
-    }
-  });
+  it.each(['children', 'siblings', 'leaves', 'tree'])(
+    'the graph has nothing for a response that is not there: %s',
+    async (route) => {
+      const unstored = (await service.api.create({ store: false })).id;
+      for (const id of [
+        'resp_0123456789abcdef0123456789abcdef',
+        'anything',
+        '%00',
+        'a%2Fb',
+        '%F0%9F%98%80',
+        unstored,
+      ]) {
+        const { status, body } = await service.api.get(`responses/${id}/${route}`);
+        const message = `Response with id '${decodeURIComponent(id)}' not found.`;
+        expect({ status, body }).toEqual({
+          status: 404,
+          body: { error: { type: 'invalid_request_error', code: null, param: null, message } },
+        });
+      }
+    },
+  );
 
   it('goes down and up a long chain', async () => {
     const chain: string[] = [];

@@ -99,15 +99,18 @@ describe('a client that sends FIN behind its request', () => {
   it.each([
     ['JSON', {}, INTERIM],
     ['a stream', { stream: true }, COMMENT],
-  ])('is probed until the answer, and missed once it is gone: %s', async (_, body, probe) => {
-    await ask(body, { words: probe === COMMENT ? 'x' : '' });
-    socket.end();
-    await read(probe);
-    socket.destroy();
-    await expectStopped();
-  });
+  ])(
+    'a client that sends FIN behind its request is probed until the answer, and missed once it is gone: %s',
+    async (_, body, probe) => {
+      await ask(body, { words: probe === COMMENT ? 'x' : '' });
+      socket.end();
+      await read(probe);
+      socket.destroy();
+      await expectStopped();
+    },
+  );
 
-  it('is not told from one that is gone over HTTP/1.0 before its answer', async () => {
+  it('a client that sends FIN behind its request is not told from one that is gone over HTTP/1.0 before its answer', async () => {
     await ask({}, { version: '1.0' });
     socket.end();
     await aborted;

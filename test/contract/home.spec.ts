@@ -72,7 +72,7 @@ it('shows a browser a request that works as it is, and only its own code', async
   expect(pre.textContent).toBe('curl https://proxy.example/v1/responses -d x');
 });
 
-it('does not let a Host header into the page', async () => {
+it('the home page does not let a Host header into it', async () => {
   await using service = await startService({ imports: [HomeModule], environment: { API_KEYS: 'tenant:key' } });
   const client = new RawClient(service.port);
   const { text } = await client.send({ path: '/', headers: { accept: 'text/html', host: '<b>x' } });
@@ -80,7 +80,7 @@ it('does not let a Host header into the page', async () => {
   expect(text).not.toContain('<b>');
 });
 
-it('does not name the description of the API where there is none', async () => {
+it('the home page does not name the description of the API where there is none', async () => {
   await using service = await startService({
     imports: [HomeModule],
     environment: { API_DOCS: 'false', CONSOLE: 'false' },

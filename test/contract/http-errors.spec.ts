@@ -104,7 +104,7 @@ describeService('HTTP', { providers: [ScriptedProvider], environment: { BODY_LIM
     expect(answer.headers.get('x-request-id')).toMatch(/^req_[0-9a-f]{32}$/);
   });
 
-  it('has the headers of OpenAI on every kind of answer', async () => {
+  it('every kind of answer has the headers of OpenAI', async () => {
     const provider = service.app.get(ScriptedProvider);
     const failing = (): never => {
       throw new ModelError('rate_limit_exceeded', 'Slow down.', { status: 429 });

@@ -88,7 +88,7 @@ function inputAfter(output: readonly Body[]): readonly object[] {
 describe.each(STATES)('counts of the simulator in $state', ({ state, open }) => {
   const service = useService(() => startServiceIn(open));
 
-  it('are the usage of the same request', async () => {
+  it('the tokens that the simulator counts are the usage of the same request', async () => {
     const { api } = service;
     const compare = async (body: Body): Promise<Body> => {
       const counted = await api.post('responses/input_tokens', body);
@@ -125,7 +125,7 @@ describe.each(STATES)('counts of the simulator in $state', ({ state, open }) => 
     expect(elsewhere).toMatchObject({ status: 400, body: { error: { code: 'previous_response_not_found' } } });
   });
 
-  it('are answered to the official SDK', async () => {
+  it('the official SDK gets the counts of the simulator', async () => {
     const client = service.client();
     const question = { model: 'gpt-4.1', input: 'Where is the sea?', instructions: 'Be brief.' };
     const counted = await client.responses.inputTokens.count(question);
@@ -164,7 +164,7 @@ describe('counts in conversations', () => {
     expect(usage?.input_tokens).toBe(later.input_tokens);
   });
 
-  it('are refused when the conversation is not found', async () => {
+  it('a count is refused when the conversation is not found', async () => {
     const body = { model: 'gpt-4.1', input: 'Hi', conversation: 'conv_unknown' };
     await expect(service.api.post('responses/input_tokens', body)).resolves.toMatchObject({ status: 404 });
   });
@@ -205,7 +205,7 @@ describeService('requests for a count', {}, (service) => {
     ],
     ['a member of Chat Completions', { model: 'm', messages: [] }, 400, { code: 'unsupported_parameter' }],
     ['a typo', { model: 'm', instruction: 'Hi' }, 400, { code: 'unknown_parameter', param: 'instruction' }],
-  ])('are refused with %s', async (_, body, status, error) => {
+  ])('a request for a count is refused with %s', async (_, body, status, error) => {
     await expect(count(body)).resolves.toMatchObject({ status, body: { error } });
   });
 
@@ -214,13 +214,13 @@ describeService('requests for a count', {}, (service) => {
     expect(bare).toMatchObject({ status: 200, body: { input_tokens: expect.any(Number) } });
   });
 
-  it('may have members that do not count', async () => {
+  it('a request for a count may have members that do not count', async () => {
     const body = { model: 'gpt-5', input: 'Hi', personality: 'friendly' };
     const others = { store: false, stream: true, metadata: 'none', max_output_tokens: 1, context_management: 0 };
     expect((await count({ ...body, ...others })).body).toEqual((await count(body)).body);
   });
 
-  it('are posted', async () => {
+  it('requests for a count are posted', async () => {
     const answer = await fetch(`${service.baseURL}/responses/input_tokens`, { method: 'PUT' });
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST']);
   });
@@ -230,7 +230,7 @@ describeService(
   'requests for a count, with strict names',
   { environment: { UNKNOWN_PARAMETERS: 'reject' } },
   (service) => {
-    it('have no members that do not count', async () => {
+    it('requests for a count have no members that do not count where names are strict', async () => {
       const answer = await service.api.post('responses/input_tokens', { model: 'gpt-5', input: 'Hi', store: false });
       expect(answer).toMatchObject({ status: 400, body: { error: { code: 'unknown_parameter', param: 'store' } } });
       const known = { model: 'gpt-5', input: 'Hi', personality: 'friendly' };
@@ -240,7 +240,7 @@ describeService(
 );
 
 describeService('counts of tenants', { environment: { API_KEYS: 'alice:sk-alice,bob:sk-bob' } }, (service) => {
-  it('do not reach what belongs to others', async () => {
+  it('the counts of a tenant do not reach what belongs to others', async () => {
     const as = (key: string): ApiClient => service.api.with({ authorization: `Bearer ${key}` });
     const { id } = await as('sk-alice').create({ model: 'gpt-4.1' });
     const body = { model: 'gpt-4.1', input: 'Hi', previous_response_id: id };

@@ -37,7 +37,7 @@ async function send(method: string, path: string, body?: string, headers: Record
 }
 
 describe('a path with a slash too many', () => {
-  it.each(ODD_PATHS)('is served: %s', async (path) => {
+  it.each(ODD_PATHS)('a request to a path with a slash too many is served: %s', async (path) => {
     const answer = await send('POST', path, BODY);
     expect(answer).toMatchObject({ status: 200 });
     expect(JSON.parse(answer.text)).toMatchObject({ object: 'response', status: 'completed' });
@@ -48,9 +48,12 @@ describe('a path with a slash too many', () => {
     await expect(client.turn({ input: 'Hi' })).resolves.toMatchObject({ response: { status: 'completed' } });
   });
 
-  it.each(['/v1/models/', '/v1//models', '/openai//v1/models'])('is served: %s', async (path) => {
-    expect(await send('GET', path)).toMatchObject({ status: 200 });
-  });
+  it.each(['/v1/models/', '/v1//models', '/openai//v1/models'])(
+    'a list at a path with a slash too many is served: %s',
+    async (path) => {
+      expect(await send('GET', path)).toMatchObject({ status: 200 });
+    },
+  );
 
   it.each([...ODD_PATHS, '//v1/nothing', '/v1//nothing/'])('needs a key: %s', async (path) => {
     expect(await send('POST', path, BODY, {})).toMatchObject({ status: 401 });
@@ -79,26 +82,29 @@ describe('a client of another API', () => {
     ['/v1/completions', 'Completions', '/v1/responses'],
     ['/completions', 'Completions', '/v1/responses'],
     ['/openai/v1/v1/completions', 'Completions', '/openai/v1/responses'],
-  ])('is told on %s that this is not %s, and how to get there', async (path, api, responses) => {
-    const answer = await send('POST', path, '{"model":"m","messages":[]}');
-    expect(answer.status).toBe(404);
-    const { error } = JSON.parse(answer.text) as { error: { code: string; message: string } };
-    expect(error.code).toBe('unknown_url');
-    for (const part of [
-      `Invalid URL (POST ${path}).`,
-      `no ${api} API`,
-      `POST ${responses}.`,
-      'client.responses.create',
-      'useResponsesApi: true',
-      'openai.responses(',
-      'wire_api = "responses"',
-    ]) {
-      expect(error.message).toContain(part);
-    }
-  });
+  ])(
+    'a client of another API is told on %s that this is not %s, and how to get there',
+    async (path, api, responses) => {
+      const answer = await send('POST', path, '{"model":"m","messages":[]}');
+      expect(answer.status).toBe(404);
+      const { error } = JSON.parse(answer.text) as { error: { code: string; message: string } };
+      expect(error.code).toBe('unknown_url');
+      for (const part of [
+        `Invalid URL (POST ${path}).`,
+        `no ${api} API`,
+        `POST ${responses}.`,
+        'client.responses.create',
+        'useResponsesApi: true',
+        'openai.responses(',
+        'wire_api = "responses"',
+      ]) {
+        expect(error.message).toContain(part);
+      }
+    },
+  );
 
   it.each(['/v1/chat', '/v1/chat/completions/x/y', '/v1/filesystem', '/other/v1/chat/completions', '/v1', '/'])(
-    'is told no more elsewhere: %s',
+    'a client of another API is told no more elsewhere: %s',
     async (path) => {
       const { text } = await send('GET', path);
       expect(JSON.parse(text)).toMatchObject({ error: { message: `Invalid URL (GET ${path}).` } });
@@ -134,7 +140,7 @@ describe('a client with a wrong base URL', () => {
     ['/openai/v1/v1/models', '/openai/v1/models'],
     ['/api/v1/conversations/conv_1/items', '/v1/conversations/conv_1/items'],
     ['/v1/v1/responses/resp_1/cancel', '/v1/responses/resp_1/cancel'],
-  ])('is told on %s where that is', async (path, meant) => {
+  ])('a client with a wrong base URL is told on %s where that is', async (path, meant) => {
     const { status, text } = await send('POST', path, '{}');
     expect(status).toBe(404);
     expect(JSON.parse(text)).toMatchObject({
@@ -142,19 +148,25 @@ describe('a client with a wrong base URL', () => {
     });
   });
 
-  it.each(['/responses', '/v1/v1/responses'])('is told for a socket on %s', async (path) => {
-    const { status, body } = await SocketClient.refused(service, { headers: BEARER }, path);
-    expect(status).toBe(404);
-    expect(body).toMatchObject({
-      error: { code: 'unknown_url', message: `No WebSocket at ${path}. Use /v1/responses or /openai/v1/responses.` },
-    });
-  });
+  it.each(['/responses', '/v1/v1/responses'])(
+    'a client with a wrong base URL is told for a socket on %s',
+    async (path) => {
+      const { status, body } = await SocketClient.refused(service, { headers: BEARER }, path);
+      expect(status).toBe(404);
+      expect(body).toMatchObject({
+        error: { code: 'unknown_url', message: `No WebSocket at ${path}. Use /v1/responses or /openai/v1/responses.` },
+      });
+    },
+  );
 
-  it.each(['/metrics', '/v1/metrics'])('is told on %s how metrics are served', async (path) => {
-    const { status, text } = await send('GET', path);
-    expect(status).toBe(404);
-    expect(text).toContain(
-      'Metrics are at /metrics: here with METRICS=true, and on a port of their own with METRICS_PORT.',
-    );
-  });
+  it.each(['/metrics', '/v1/metrics'])(
+    'a client with a wrong base URL is told on %s how metrics are served',
+    async (path) => {
+      const { status, text } = await send('GET', path);
+      expect(status).toBe(404);
+      expect(text).toContain(
+        'Metrics are at /metrics: here with METRICS=true, and on a port of their own with METRICS_PORT.',
+      );
+    },
+  );
 });

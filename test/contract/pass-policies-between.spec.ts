@@ -37,24 +37,27 @@ describe('a turn between two passes', () => {
     },
   };
 
-  it.each(Object.entries(leaving))('is stopped when its client leaves, over %s', async (_, leave) => {
-    const asked = Promise.withResolvers<undefined>();
-    const stopped = Promise.withResolvers<undefined>();
-    policy.follow = () => ({
-      answer: ({ signal }) => {
-        signal.addEventListener('abort', () => stopped.resolve(undefined));
-        asked.resolve(undefined);
-        return new Promise(() => undefined);
-      },
-    });
-    service.provider.turns.length = 0;
-    const before = observer.records.length;
-    service.provider.reply({ type: 'function_call', name: 'weather' });
-    await leave(asked.promise);
-    await stopped.promise;
-    expect((await observer.whenSettled(before + 1)).at(-1)).toMatchObject({ status: 'disconnected' });
-    expect(service.provider.turns).toHaveLength(1);
-  });
+  it.each(Object.entries(leaving))(
+    'a turn between two passes is stopped when its client leaves, over %s',
+    async (_, leave) => {
+      const asked = Promise.withResolvers<undefined>();
+      const stopped = Promise.withResolvers<undefined>();
+      policy.follow = () => ({
+        answer: ({ signal }) => {
+          signal.addEventListener('abort', () => stopped.resolve(undefined));
+          asked.resolve(undefined);
+          return new Promise(() => undefined);
+        },
+      });
+      service.provider.turns.length = 0;
+      const before = observer.records.length;
+      service.provider.reply({ type: 'function_call', name: 'weather' });
+      await leave(asked.promise);
+      await stopped.promise;
+      expect((await observer.whenSettled(before + 1)).at(-1)).toMatchObject({ status: 'disconnected' });
+      expect(service.provider.turns).toHaveLength(1);
+    },
+  );
 
   it('shows the client what the first pass said before the policy has answered', async () => {
     const goOn = Promise.withResolvers<undefined>();
@@ -75,7 +78,7 @@ describe('a turn between two passes', () => {
     expect(types.at(-1)).toBe('response.completed');
   });
 
-  it('is remembered by its socket with what the model was given', async () => {
+  it('a turn between two passes is remembered by its socket with what the model was given', async () => {
     policy.follow = () => runTools('weather');
     service.provider.reply({ type: 'function_call', name: 'weather', callId: 'call_0' }).reply(...WORDS);
     await using client = await SocketClient.open(service);

@@ -82,7 +82,7 @@ describe.each(TRANSPORTS)('a policy that answers tools by itself, over $name', (
     expect(typesOf(data as unknown as readonly Item[])).toEqual(['message']);
   });
 
-  it('may keep the calls from the client', async () => {
+  it('a policy may keep the calls from the client', async () => {
     policy.follow = () => {
       const calls: { type: string; call_id: string | undefined; name: string; arguments: string }[] = [];
       return {
@@ -107,7 +107,7 @@ describe.each(TRANSPORTS)('a policy that answers tools by itself, over $name', (
     expect(typesOf(service.provider.turns.at(-1)?.context)).toHaveLength(1 + 4 + 1 + 1);
   });
 
-  it('may hold text back, and change it', async () => {
+  it('a policy may hold text back, and change it', async () => {
     policy.follow = () => {
       let held = '';
       return {
@@ -160,7 +160,7 @@ describe.each(TRANSPORTS)('a policy that answers tools by itself, over $name', (
     expect(service.provider.turns).toHaveLength(1 + 2);
   });
 
-  it('is not asked where max_tool_calls is 0', async () => {
+  it('a policy is not asked where max_tool_calls is 0', async () => {
     service.provider.reply({ type: 'function_call', name: 'weather' });
     const { status, output, ...rest } = await run({ max_tool_calls: 0 });
     expect({ status, types: typesOf(output) }).toEqual({ status: 'completed', types: ['function_call'] });
@@ -178,7 +178,7 @@ describe.each(TRANSPORTS)('a policy that answers tools by itself, over $name', (
     });
   });
 
-  it('is not asked about an answer that was cut off', async () => {
+  it('a policy is not asked about an answer that was cut off', async () => {
     service.provider.reply({ type: 'function_call', name: 'weather' }, { type: 'finish', reason: 'length' });
     expect(await run()).toMatchObject({
       status: 'incomplete',
@@ -215,7 +215,7 @@ describe.each(TRANSPORTS)('a policy that answers tools by itself, over $name', (
     expect(service.provider.turns).toHaveLength(1);
   });
 
-  it('cannot change what was said', async () => {
+  it('a policy cannot change what was said', async () => {
     policy.follow = () => ({
       answer: ({ output }) => {
         for (const item of output) Object.assign(item, { content: [] });

@@ -29,11 +29,14 @@ describe('the items of an upstream', () => {
     });
   });
 
-  it.each([...PASSED_ITEMS, ...CONTRADICTIONS])('are accepted by the SDK: $name', async ({ events, output }) => {
-    service.provider.reply(...events);
-    const stream = service.client().responses.stream(turn);
-    expect((await stream.finalResponse()).output).toMatchObject(output);
-  });
+  it.each([...PASSED_ITEMS, ...CONTRADICTIONS])(
+    'the SDK accepts the items of an upstream: $name',
+    async ({ events, output }) => {
+      service.provider.reply(...events);
+      const stream = service.client().responses.stream(turn);
+      expect((await stream.finalResponse()).output).toMatchObject(output);
+    },
+  );
 
   it.each(CONTRADICTIONS)('follow their final form: $name', async (passed) => {
     const { streamed, output } = await stream(passed);

@@ -90,13 +90,13 @@ describe('a request that names a prompt', () => {
     expect(stored.prompt).toEqual({ ...SHOP, version: '1' });
   });
 
-  it('has its own members count, but not those that are null', async () => {
+  it('the members of a request that names a prompt count, but not those that are null', async () => {
     const own = { prompt: SHOP, input: 'Hi', instructions: 'Be brief.', temperature: null };
     const response = await client().responses.create(own as never);
     expect(response).toMatchObject({ instructions: 'Be brief.', temperature: 0.2 });
   });
 
-  it('has the messages of the prompt in front of its input, with texts and images in place of variables', async () => {
+  it('a request that names a prompt has the messages of the prompt in front of its input, with texts and images in place of variables', async () => {
     const variables = { shop: 'Bean', tongue: { type: 'input_text', text: 'French' } as const, thing: IMAGE };
     const prompt = { id: 'pmpt_shop', version: '2', variables };
     const response = await client().responses.create({ prompt, input: 'Help.' } as never);
@@ -110,7 +110,7 @@ describe('a request that names a prompt', () => {
     expect(data).toHaveLength(3);
   });
 
-  it('is checked together with the messages of the prompt', async () => {
+  it('a request that names a prompt is checked together with the messages of the prompt', async () => {
     const prompt = { id: 'pmpt_red' };
     await client().responses.create({ prompt, input: [] } as never);
     const format = { type: 'json_object' };
@@ -119,7 +119,7 @@ describe('a request that names a prompt', () => {
     expect(contentsOf(lastTurn())).toMatchObject([[{ text: 'Answer as JSON.' }], [{ text: 'Now.' }]]);
   });
 
-  it('is steered without the messages of the prompt again', async () => {
+  it('a request that names a prompt is steered without the messages of the prompt again', async () => {
     provider.isSteerable = true;
     await using socket = await SocketClient.open(service, { headers: { authorization: 'Bearer red-key' } });
     const lane = new SteeredLane(socket);
@@ -144,7 +144,7 @@ describe('a request that names a prompt', () => {
     expect(contentsOf(lastTurn())).toMatchObject([[{ text: 'Say hello.' }]]);
   });
 
-  it('is the same as a stream, on a socket, in the background and when its tokens are counted', async () => {
+  it('a request that names a prompt is the same as a stream, on a socket, in the background and when its tokens are counted', async () => {
     const body = { prompt: { id: 'pmpt_red' }, input: 'And goodbye.' };
     const seen = [[{ text: 'Say hello.' }], [{ text: 'And goodbye.' }]];
     await client()
@@ -212,14 +212,22 @@ describe('a request that names a prompt', () => {
     ],
     [{ prompt: {} }, 'missing_required_parameter', 'prompt.id', /Missing required parameter: 'prompt.id'/],
     [{ prompt: SHOP, input: [{ role: 'user' }] }, 'missing_required_parameter', 'input[0].content', /input\[0\]/],
-  ])('is refused by the name of what is wrong: %j', async (body, code, param, message) => {
-    const refused = client().responses.create({ input: 'Hi', ...body } as never);
-    await expect(refused).rejects.toBeInstanceOf(BadRequestError);
-    await expect(refused).rejects.toMatchObject({ status: 400, code, param, message: expect.stringMatching(message) });
-    expect(provider.turns).toHaveLength(0);
-  });
+  ])(
+    'a request that names a prompt is refused by the name of what is wrong: %j',
+    async (body, code, param, message) => {
+      const refused = client().responses.create({ input: 'Hi', ...body } as never);
+      await expect(refused).rejects.toBeInstanceOf(BadRequestError);
+      await expect(refused).rejects.toMatchObject({
+        status: 400,
+        code,
+        param,
+        message: expect.stringMatching(message),
+      });
+      expect(provider.turns).toHaveLength(0);
+    },
+  );
 
-  it('does not find the prompt of another tenant', async () => {
+  it('a request that names a prompt does not find the prompt of another tenant', async () => {
     const refused = client('blue').responses.create({ prompt: { id: 'pmpt_red' } } as never);
     await expect(refused).rejects.toMatchObject({ status: 400, param: 'prompt.id' });
   });
@@ -246,7 +254,7 @@ describe('GET /v1/prompts', () => {
 });
 
 describe('PROMPTS_FILE', () => {
-  it('is read again on SIGHUP, and a fault leaves the prompts so far', async () => {
+  it('PROMPTS_FILE is read again on SIGHUP, and a fault leaves the prompts so far', async () => {
     const answer = (): Promise<string | null> =>
       client()
         .responses.create({ prompt: { id: 'pmpt_new' } } as never)
@@ -282,7 +290,7 @@ describe('PROMPTS_FILE', () => {
       'prompts: [{ id: p, versions: [{ version: 1 }] }, { id: p, versions: [{ version: 1 }] }]',
       /prompts\[1\]\.id is a duplicate/,
     ],
-  ])('does not let a service start with a fault: %s', async (content, message) => {
+  ])('PROMPTS_FILE does not let a service start with a fault: %s', async (content, message) => {
     const faulty = join(folder, 'faulty.yaml');
     await writeFile(faulty, content);
     await expect(startService({ environment: { PROMPTS_FILE: faulty } })).rejects.toThrow(message);

@@ -20,7 +20,7 @@ describe('the contract of providers', () => {
     await expect(found?.run()).rejects.toThrow(says);
   });
 
-  it('has a fault for each of its cases', () => {
+  it('every case of the contract of providers has a fault', () => {
     const noticed = new Set(FAULTS.map(({ notices }) => notices));
     const names = providerContract(everything).map(({ name }) => name);
     expect(names.filter((name) => !noticed.has(name))).toEqual([]);

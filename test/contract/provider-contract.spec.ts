@@ -79,7 +79,7 @@ describe.each([
 ] as const)('%s as a provider', (_, subject) => {
   for (const { name, run } of providerContract({ ...subject, patienceMs: PATIENCE_MS })) it(name, run);
 
-  it('has cases that are called by names of their own', () => {
+  it('the cases of a provider are called by names of their own', () => {
     const names = providerContract(subject).map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
   });

@@ -138,14 +138,14 @@ describe('a recording holds nothing of', () => {
 describe('a file of recordings', () => {
   const run = (service: Service): Promise<unknown> => JSON_TRANSPORT.run(service, hello);
 
-  it('is for the eyes of its tenant', async () => {
+  it('a file of recordings is for the eyes of its tenant', async () => {
     await session.record(async (service) => {
       await run(service);
     });
     expect(await session.mode()).toBe(0o600);
   });
 
-  it('is whole before the service has closed, however slowly it is written', async () => {
+  it('a file of recordings is whole before the service has closed, however slowly it is written', async () => {
     // A pipe takes 64 KiB and then waits for its reader.
     execFileSync('mkfifo', [session.path]);
     const reading = open(session.path, 'r');
@@ -169,7 +169,7 @@ describe('a file of recordings', () => {
     ]);
   });
 
-  it('is gone on with by the next run', async () => {
+  it('a file of recordings is gone on with by the next run', async () => {
     for (const delta of ['first run', 'second run']) {
       await session.record(async (service, provider) => {
         provider.reply({ type: 'text', delta });
@@ -185,7 +185,7 @@ describe('a file of recordings', () => {
     }
   });
 
-  it('may be begun by several processes at once', async () => {
+  it('a file of recordings may be begun by several processes at once', async () => {
     const say = (service: Service, input: string): Promise<unknown> => JSON_TRANSPORT.run(service, { ...hello, input });
     await session.record(async (one, first) => {
       await session.record(async (other, second) => {
@@ -206,7 +206,7 @@ describe('a file of recordings', () => {
     }
   });
 
-  it('is not begun where nothing is to be recorded', async () => {
+  it('a file of recordings is not begun where nothing is to be recorded', async () => {
     await (await startService({ providers: [ScriptedProvider], environment: { RECORD_FILE: '' } })).close();
     expect(existsSync(session.path)).toBe(false);
   });
@@ -226,7 +226,7 @@ describe('a file of recordings', () => {
   it.each([
     ['a wait without end', new ModelError('acme_error', 'Never.', { status: 503, retryAfterMs: Infinity })],
     ['an empty code', new ModelError('', 'Odd.', { status: 503 })],
-  ])('can be replayed whatever a model fails with: %s', async (_, error) => {
+  ])('a file of recordings can be replayed whatever a model fails with: %s', async (_, error) => {
     await session.record(async (service, provider) => {
       provider.play(async function* () {
         yield* [];
@@ -247,7 +247,7 @@ describe('a file of recordings', () => {
     ['an event whose type is no text', { type: 42 }],
     ['null', null],
     ['a BigInt', { type: 'usage', input: 7n }],
-  ])('can be replayed whatever a model yields: %s', async (_, nonsense) => {
+  ])('a file of recordings can be replayed whatever a model yields: %s', async (_, nonsense) => {
     await session.record(async (service, provider) => {
       provider.play(async function* () {
         yield [nonsense as ModelEvent, { type: 'finish', reason: 'stop' }];
@@ -260,7 +260,7 @@ describe('a file of recordings', () => {
     expect(response['output_text']).toBe('ok');
   });
 
-  it('may fail without harm to the turns', async () => {
+  it('a file of recordings may fail without harm to the turns', async () => {
     // A device that takes nothing; elsewhere than on Linux there is none.
     if (!existsSync('/dev/full')) return;
     await using service = await startService({

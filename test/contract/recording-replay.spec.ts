@@ -35,7 +35,7 @@ describe('a recorded conversation', () => {
       }
     });
 
-  it('is found whatever else is replayed before or meanwhile', async () => {
+  it('a recorded conversation is found whatever else is replayed before or meanwhile', async () => {
     await record();
     await using service = await session.replay();
     const client = service.client();
@@ -51,7 +51,7 @@ describe('a recorded conversation', () => {
     expect(said).toEqual(['A1', 'A2', 'A3', 'B1', 'B2', 'B3']);
   });
 
-  it('is found when its client sends all of it again', async () => {
+  it('a recorded conversation is found when its client sends all of it again', async () => {
     await record();
     await using service = await session.replay();
     const client = service.client();
@@ -147,22 +147,28 @@ describe('a question that was not recorded', () => {
     }),
   );
 
-  it.each(TRANSPORTS)('is refused, also by a recording with one turn, on $name', async (transport) => {
-    await using service = await session.replay();
-    await expect(transport.run(service, ask)).rejects.toMatchObject({
-      status: 400,
-      body: { error: { code: 'script_exhausted', message: expect.stringContaining("'session'") } },
-    });
-  });
+  it.each(TRANSPORTS)(
+    'a question that was not recorded is refused, also by a recording with one turn, on $name',
+    async (transport) => {
+      await using service = await session.replay();
+      await expect(transport.run(service, ask)).rejects.toMatchObject({
+        status: 400,
+        body: { error: { code: 'script_exhausted', message: expect.stringContaining("'session'") } },
+      });
+    },
+  );
 
-  it.each(TRANSPORTS)('is answered as without a recording where that is wanted, on $name', async (transport) => {
-    await using service = await session.replay({ environment: { SIMULATOR_UNMATCHED: 'generate' } });
-    const { response } = await transport.run(service, ask);
-    expect(response).toMatchObject({ status: 'completed', output: [{ type: 'message' }] });
-    expect(JSON.stringify(response)).not.toContain('The only answer.');
-    const known = await transport.run(service, { ...ask, input: 'What?' });
-    expect(known.response).toMatchObject({ output: [{ content: [{ text: 'The only answer.' }] }] });
-  });
+  it.each(TRANSPORTS)(
+    'a question that was not recorded is answered as without a recording where that is wanted, on $name',
+    async (transport) => {
+      await using service = await session.replay({ environment: { SIMULATOR_UNMATCHED: 'generate' } });
+      const { response } = await transport.run(service, ask);
+      expect(response).toMatchObject({ status: 'completed', output: [{ type: 'message' }] });
+      expect(JSON.stringify(response)).not.toContain('The only answer.');
+      const known = await transport.run(service, { ...ask, input: 'What?' });
+      expect(known.response).toMatchObject({ output: [{ content: [{ text: 'The only answer.' }] }] });
+    },
+  );
 });
 
 describe('the time of a recording', () => {
@@ -224,7 +230,7 @@ describe('the time of a recording', () => {
   it.each([
     ['left out', {}, []],
     ['that of the service', { SIMULATOR_LATENCY: '50/10/0' }, [50, 10, 10, 10]],
-  ])('is %s with timing: none', async (_, environment, expected) => {
+  ])('the time of a recording is %s with timing: none', async (_, environment, expected) => {
     await record();
     await session.changeSettings({ match: 'request', timing: 'none' });
     expect(await pausesOf(environment)).toEqual(expected);

@@ -113,7 +113,7 @@ describe('a recording', () => {
     expect(await session.text()).not.toMatch(/secret|resp_upstream|metadata/);
   });
 
-  it('is listed as a model', async () => {
+  it('a recording is listed as a model', async () => {
     const models = await Array.fromAsync(service.client().models.list());
     expect(models.map(({ id }) => id)).toContain('session');
   });

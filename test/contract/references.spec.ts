@@ -29,7 +29,7 @@ describe.each(STATES)('references to stored items in $state', ({ open }) => {
     error: expect.objectContaining({ message: expect.stringContaining(`Item with id '${id}' not found.`) }),
   });
 
-  it('are no compaction_trigger in the middle, nor in a conversation', async () => {
+  it('a reference is refused to a compaction_trigger in the middle, and in a conversation', async () => {
     const api = service.api.with({ authorization: 'Bearer sk-a' });
     service.provider.reply({ type: 'text', delta: 'SUMMARY' });
     const input = [{ role: 'user', content: 'Hi' }, { type: 'compaction_trigger' }];
@@ -46,7 +46,7 @@ describe.each(STATES)('references to stored items in $state', ({ open }) => {
     });
   });
 
-  it('are what they refer to: for the model, for pairing, and for what comes after', async () => {
+  it('references to stored items are what they refer to: for the model, for pairing, and for what comes after', async () => {
     service.provider.reply(
       { type: 'reasoning_summary', delta: 'I look it up.' },
       { type: 'function_call', name: 'look', callId: 'call_1' },

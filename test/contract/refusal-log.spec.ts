@@ -151,7 +151,7 @@ describe('what is no refusal', () => {
 
   afterEach(() => log[Symbol.dispose]());
 
-  it('is a turn that fails after its start, which is one line too', async () => {
+  it('a turn that fails after its start is no refusal, and one line too', async () => {
     service.provider.play(async function* () {
       yield* [{ type: 'text', delta: 'Well, ' } as const];
       await Promise.resolve();
@@ -166,7 +166,7 @@ describe('what is no refusal', () => {
     ]);
   });
 
-  it('is a client that leaves in the middle of its request', async () => {
+  it('a client that leaves in the middle of its request is no refusal', async () => {
     const socket = await openSocket(service.port);
     const received = receiveAll(socket);
     socket.end(

@@ -79,7 +79,7 @@ describe('an application with seams', () => {
     expect(await ask(client)).toBe(text);
   });
 
-  it('never waits for an observer, and is not disturbed by one that fails', async () => {
+  it('an application never waits for an observer, and is not disturbed by one that fails', async () => {
     const heard: string[] = [];
     const slow = new (class extends TurnObserver {
       override settled = (): Promise<void> => new Promise(() => heard.push('slow'));

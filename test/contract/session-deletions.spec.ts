@@ -11,7 +11,7 @@ describe.each(STATES)('a session that is deleted in $state', ({ open }) => {
 
   const statusOf = async (id: string): Promise<number> => (await service.api.get(`responses/${id}`)).status;
 
-  it('is gone with its responses, once', async () => {
+  it('a deleted session is gone with its responses, once', async () => {
     const session = service.api.with({ 'x-session-id': 'gone' });
     const first = await session.create({});
     const second = await session.create({ previous_response_id: first.id });
@@ -63,7 +63,7 @@ describe.each(STATES)('a session that is deleted in $state', ({ open }) => {
     expect(await service.api.idsOf('sessions/last/responses?order=asc')).toHaveLength(2);
   });
 
-  it('is the session of a chain that nobody named as well', async () => {
+  it('the session of a chain that nobody named is deleted as well', async () => {
     const root = await service.api.create({});
     const child = await service.api.create({ previous_response_id: root.id });
     expect((await service.api.delete(`sessions/${child.id}`)).status).toBe(404);
@@ -71,14 +71,14 @@ describe.each(STATES)('a session that is deleted in $state', ({ open }) => {
     expect([await statusOf(root.id), await statusOf(child.id)]).toEqual([404, 404]);
   });
 
-  it('is not continued by connections that remember it', async () => {
+  it('a deleted session is not continued by connections that remember it', async () => {
     await using client = await SocketClient.open(service);
     const { id } = (await client.turn({ input: 'Hi', session_id: 'remembered' })).response;
     expect((await service.api.delete('sessions/remembered')).status).toBe(200);
     expect(await client.refusal({ input: 'On', previous_response_id: id })).toMatchObject(notFound(id));
   });
 
-  it('may be begun again', async () => {
+  it('a deleted session may be begun again', async () => {
     const session = service.api.with({ 'x-session-id': 'again' });
     await session.create({});
     await service.api.delete('sessions/again');
@@ -86,7 +86,7 @@ describe.each(STATES)('a session that is deleted in $state', ({ open }) => {
     expect(await service.api.idsOf('sessions/again/responses')).toEqual([id]);
   });
 
-  it('is gone with its last response', async () => {
+  it('a session is gone with its last response', async () => {
     const { id } = await service.api.with({ 'x-session-id': 'emptied' }).create({});
     await service.api.delete(`responses/${id}`);
     expect((await service.api.get('sessions/emptied/responses')).status).toBe(404);

@@ -50,14 +50,14 @@ describe.each(STATES)('the name of a session in $state', ({ open }) => {
   describe.each(SESSION_TURNS)('in %s', (_, turn, param) => {
     const names = param === 'session_id' ? IN_FRAMES : IN_HEADERS;
 
-    it.each(names)('cannot be %j', async (name, code) => {
+    it.each(names)('the name of a session cannot be %j', async (name, code) => {
       const asked = service.provider.turns.length;
       await expect(turn(service, name as string)).rejects.toMatchObject(violationOf(param, code));
       expect(service.provider.turns).toHaveLength(asked);
     });
   });
 
-  it('does no harm to a socket when it is none', async () => {
+  it('a wrong name of a session does no harm to a socket', async () => {
     await using client = await SocketClient.open(service, { headers: { 'x-session-id': 'two words' } });
     expect(await client.refusal({ input: 'Hi' })).toMatchObject({ status: 400, error: { param: 'x-session-id' } });
     const named = await client.turn({ input: 'Hi', session_id: 'one-word' });
@@ -81,16 +81,16 @@ describe.each(STATES)('the name of a session in $state', ({ open }) => {
       return { status: answer.status, body: await answer.json() };
     };
 
-    it.each(IN_HEADERS)('cannot be %j', async (name, code) => {
+    it.each(IN_HEADERS)('the name of a session cannot be %j', async (name, code) => {
       expect(await ask(name)).toMatchObject(violationOf('x-session-id', code));
     });
 
-    it('can be the longest there is', async () => {
+    it('the name of a session can be the longest there is', async () => {
       expect(await ask('x'.repeat(256))).toMatchObject({ status });
     });
   });
 
-  it('is an unknown parameter in the body of a request', async () => {
+  it('the name of a session is an unknown parameter in the body of a request', async () => {
     const { id } = await service.api.create({ session_id: 'of-a-body' });
     expect((await service.api.get('sessions/of-a-body/responses')).status).toBe(404);
     expect(await service.api.idsOf(`sessions/${id}/responses`)).toEqual([id]);

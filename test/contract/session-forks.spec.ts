@@ -83,14 +83,14 @@ describe.each(STATES)('a fork of a session in $state', ({ open }) => {
     expect(await membersOf(target)).toEqual([...ids, there.id, last.id]);
   });
 
-  it('can be forked again', async () => {
+  it('a fork of a session can be forked again', async () => {
     await fork({ target_session_id: target, up_to_response_id: ids[1] });
     const own = await service.api.with({ 'x-session-id': target }).create({ previous_response_id: ids[0] });
     expect((await fork({ target_session_id: `${target}-2` }, target)).body).toMatchObject({ responses: 3 });
     expect(await membersOf(`${target}-2`)).toEqual([ids[0], ids[1], own.id]);
   });
 
-  it('is refused into itself and into a session that has responses', async () => {
+  it('a fork of a session is refused into itself and into a session that has responses', async () => {
     await service.api.with({ 'x-session-id': target }).create({});
     for (const target_session_id of [source, target]) {
       const { status, body } = await fork({ target_session_id });
@@ -108,14 +108,14 @@ describe.each(STATES)('a fork of a session in $state', ({ open }) => {
     expect(await membersOf(target)).toHaveLength(1);
   });
 
-  it('can be made anew where a session was deleted', async () => {
+  it('a fork of a session can be made anew where a session was deleted', async () => {
     await fork({ target_session_id: target });
     expect((await service.api.delete(`sessions/${target}`)).status).toBe(200);
     expect((await fork({ target_session_id: target, up_to_response_id: ids[0] })).body).toMatchObject({ responses: 1 });
     expect(await membersOf(target)).toEqual([ids[0]]);
   });
 
-  it('is made once when it is asked for ten times at once', async () => {
+  it('a fork of a session is made once when it is asked for ten times at once', async () => {
     const forks = await Promise.all(Array.from({ length: 10 }, () => fork({ target_session_id: target })));
     expect(forks.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(9).fill(409)]);
     expect(await membersOf(target)).toEqual(ids);
@@ -153,7 +153,7 @@ describe.each(STATES)('a fork of a session in $state', ({ open }) => {
     [[], null, 'invalid_type'],
     [null, null, 'invalid_type'],
     ['target', null, 'invalid_type'],
-  ])('is refused with the body %j', async (body, param, code) => {
+  ])('a fork of a session is refused with the body %j', async (body, param, code) => {
     expect(await fork(body)).toMatchObject({ status: 400, body: { error: { code, param } } });
   });
 });

@@ -47,7 +47,7 @@ describe.each(STATES)('a session in $state', ({ open }) => {
     }
   };
 
-  it('is free when its terminal event arrives on a stream', async () => {
+  it('a session is free when the terminal event of its turn arrives on a stream', async () => {
     let previous_response_id: string | null = null;
     for (let round = 0; round < ROUNDS; round += 1) {
       previous_response_id = (await streamToEnd({ previous_response_id })).id;
@@ -55,7 +55,7 @@ describe.each(STATES)('a session in $state', ({ open }) => {
     }
   });
 
-  it('is free when its terminal event arrives on a socket', async () => {
+  it('a session is free when the terminal event of its turn arrives on a socket', async () => {
     await using client = await SocketClient.open(service, { headers: { 'x-session-id': 'mine' } });
     let previous_response_id: string | null = null;
     for (let round = 0; round < ROUNDS; round += 1) {
@@ -68,7 +68,7 @@ describe.each(STATES)('a session in $state', ({ open }) => {
   it.each([
     ['fails', () => service.provider.play(failing), 'failed'],
     ['is incomplete', () => service.provider.reply({ type: 'finish', reason: 'length' }), 'incomplete'],
-  ])('is free when a turn %s', async (_, script, status) => {
+  ])('a session is free when a turn %s', async (_, script, status) => {
     for (let round = 0; round < ROUNDS; round += 1) {
       script();
       expect((await streamToEnd()).status).toBe(status);
@@ -80,7 +80,7 @@ describe.each(STATES)('a session in $state', ({ open }) => {
     ['for its parent', { previous_response_id: 'resp_unknown' }, 400],
     ['for an item', { input: [{ type: 'item_reference', id: 'msg_unknown' }] }, 404],
     ['for its input', { input: [{ type: 'function_call_output', call_id: 'call_1', output: '' }] }, 400],
-  ])('is free when a turn was refused %s', async (_, body, status) => {
+  ])('a session is free when a turn was refused %s', async (_, body, status) => {
     await using client = await SocketClient.open(service, { headers: { 'x-session-id': 'mine' } });
     for (let round = 0; round < ROUNDS; round += 1) {
       const refused = await mine.post('responses', {
@@ -97,7 +97,7 @@ describe.each(STATES)('a session in $state', ({ open }) => {
     }
   });
 
-  it('is free when a model refuses', async () => {
+  it('a session is free when a model refuses', async () => {
     for (let round = 0; round < ROUNDS; round += 1) {
       service.provider.play(() => {
         throw new ModelError('rate_limit_exceeded', 'Slow down.', { status: 429 });
@@ -115,7 +115,7 @@ async function* failing(): AsyncGenerator<{ readonly type: 'text'; readonly delt
 }
 
 describe('a full session', () => {
-  it.each(STATES)('is free when a turn was refused for that ($state)', async ({ open }) => {
+  it.each(STATES)('a full session is free when a turn was refused for that ($state)', async ({ open }) => {
     await using service = await startServiceIn(open, {
       providers: [ScriptedProvider],
       environment: { ...ENVIRONMENT, SESSION_MAX_RESPONSES: 1 },

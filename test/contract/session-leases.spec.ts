@@ -92,7 +92,7 @@ describe('a turn that lost its session to another replica', () => {
     await expectOnly(kept, response.id);
   });
 
-  it('is stopped when it finds out', async () => {
+  it('a turn that lost its session to another replica is stopped when it finds out', async () => {
     const body = { model: 'scripted', input: 'slow' };
     const lost = collectStream(`${slow.baseURL}/responses`, body, { headers: mine });
     const kept = await takeOver();
@@ -108,7 +108,7 @@ describe('a turn that lost its session to another replica', () => {
 });
 
 describe('a session that two replicas write to', () => {
-  it('has one writer at a time, and each sees what the one before made', async () => {
+  it('a session that two replicas write to has one writer at a time, and each sees what the one before made', async () => {
     await using replicas = await startReplicas({ providers: [ScriptedProvider] });
     const { one, two } = replicas;
     const held = new HeldTurns(one.app.get(ScriptedProvider)).hold();
@@ -130,7 +130,7 @@ describe('a session that two replicas write to', () => {
     ]);
   });
 
-  it('is refused by the other when it waits too long', async () => {
+  it('a session that one replica writes to is refused by the other when it waits too long', async () => {
     const environment = { SESSION_LOCK_TIMEOUT_MS: 30 };
     await using replicas = await startReplicas({ providers: [ScriptedProvider], environment });
     const held = new HeldTurns(replicas.one.app.get(ScriptedProvider)).hold();

@@ -71,7 +71,7 @@ describe.each(STATES)('the maximum of a session in $state', ({ open }) => {
     expect(response).toMatchObject({ status: 'completed', error: null });
   });
 
-  it.each(SESSION_TURNS)('does not count what is not stored: %s', async (_, turn) => {
+  it.each(SESSION_TURNS)('the maximum of a session does not count what is not stored: %s', async (_, turn) => {
     await start(2);
     for (let count = 0; count < 3; count += 1) await turn(service, 'full', { store: false });
     const { id } = await turn(service, 'full');
@@ -81,7 +81,7 @@ describe.each(STATES)('the maximum of a session in $state', ({ open }) => {
     });
   });
 
-  it('has room again for what was deleted', async () => {
+  it('a full session has room again for what was deleted', async () => {
     await start(2);
     const session = api.with({ 'x-session-id': 'full' });
     const [first] = [await session.create({}), await session.create({})];
@@ -122,7 +122,7 @@ describe.each(STATES)('the maximum of a session in $state', ({ open }) => {
     expect(await fork('three')).toMatchObject({ status: 200 });
   });
 
-  it('is none for chains that nobody named', async () => {
+  it('chains that nobody named have no maximum', async () => {
     await start(2);
     let parent: string | null = null;
     for (let count = 0; count < 4; count += 1) {
@@ -131,14 +131,14 @@ describe.each(STATES)('the maximum of a session in $state', ({ open }) => {
     expect((await api.get(`responses/${String(parent)}`)).status).toBe(200);
   });
 
-  it('is none at 0', async () => {
+  it('a maximum of 0 is none', async () => {
     await start(0);
     const session = api.with({ 'x-session-id': 'endless' });
     for (let count = 0; count < 5; count += 1) await session.create({});
     expect(await api.idsOf('sessions/endless/responses')).toHaveLength(5);
   });
 
-  it('is held to by turns that come at once', async () => {
+  it('a session holds to its maximum when turns come at once', async () => {
     await start(2);
     const session = api.with({ 'x-session-id': 'busy' });
     const answers = await Promise.all(Array.from({ length: 6 }, () => session.post('responses', turnBody)));
@@ -146,7 +146,7 @@ describe.each(STATES)('the maximum of a session in $state', ({ open }) => {
     expect(await api.idsOf('sessions/busy/responses')).toHaveLength(2);
   });
 
-  it('is held to by ten lanes of a socket at once, which have no lock: the others fail', async () => {
+  it('a session holds to its maximum when ten lanes of a socket, which have no lock, come at once: the others fail', async () => {
     await start(5);
     const held = new HeldTurns(provider).hold(10);
     await using client = await SocketClient.open(service);
@@ -163,7 +163,7 @@ describe.each(STATES)('the maximum of a session in $state', ({ open }) => {
     expect(await api.idsOf('sessions/busy/responses')).toHaveLength(5);
   });
 
-  it('is held to by ten background responses that are created at once', async () => {
+  it('a session holds to its maximum when ten background responses are created at once', async () => {
     await start(5);
     const held = new HeldTurns(provider).hold(10);
     const session = api.with({ 'x-session-id': 'busy' });

@@ -74,30 +74,33 @@ describe.each(STATES)('two turns that name one session in $state', ({ open }) =>
     ]);
   });
 
-  it.each(SESSION_TURNS)('are refused when the other takes too long: %s', async (_, turn, param) => {
-    await start({ SESSION_LOCK_TIMEOUT_MS: 30 });
-    held.hold();
-    const first = mine.create({ input: 'first' });
-    await held.whenBegun(1);
-    await expect(turn(service, 'mine', { input: 'second' })).rejects.toMatchObject({
-      status: 409,
-      body: {
-        error: {
-          type: 'invalid_request_error',
-          code: 'session_locked',
-          param,
-          message: 'Another request is writing to this session. Please retry when it is done.',
+  it.each(SESSION_TURNS)(
+    'a turn is refused when another turn holds its session too long: %s',
+    async (_, turn, param) => {
+      await start({ SESSION_LOCK_TIMEOUT_MS: 30 });
+      held.hold();
+      const first = mine.create({ input: 'first' });
+      await held.whenBegun(1);
+      await expect(turn(service, 'mine', { input: 'second' })).rejects.toMatchObject({
+        status: 409,
+        body: {
+          error: {
+            type: 'invalid_request_error',
+            code: 'session_locked',
+            param,
+            message: 'Another request is writing to this session. Please retry when it is done.',
+          },
         },
-      },
-    });
-    await expect(turn(service, 'yours', {})).resolves.toMatchObject({ status: 'completed' });
-    expect(provider.turns).toHaveLength(2);
-    held.letGo('first');
-    await expect(first).resolves.toMatchObject({ status: 'completed' });
-    await expect(turn(service, 'mine', {})).resolves.toMatchObject({ status: 'completed' });
-  });
+      });
+      await expect(turn(service, 'yours', {})).resolves.toMatchObject({ status: 'completed' });
+      expect(provider.turns).toHaveLength(2);
+      held.letGo('first');
+      await expect(first).resolves.toMatchObject({ status: 'completed' });
+      await expect(turn(service, 'mine', {})).resolves.toMatchObject({ status: 'completed' });
+    },
+  );
 
-  it('are told when to come back', async () => {
+  it('a turn that is refused for its session is told when to come back', async () => {
     await start({ SESSION_LOCK_TIMEOUT_MS: 0 });
     held.hold();
     const first = mine.create({ input: 'first' });
@@ -153,7 +156,7 @@ describe.each(STATES)('two turns that name one session in $state', ({ open }) =>
     expect(provider.turns.map(({ input }) => transcript(input)[0])).toEqual(['user: first', 'user: third']);
   });
 
-  it('are all let in when many wait', async () => {
+  it('turns that name one session are all let in when many wait', async () => {
     await start();
     held.hold();
     const first = mine.create({ input: 'first' });

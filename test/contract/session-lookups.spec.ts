@@ -85,7 +85,7 @@ describe.each(STATES)('a look-up that names a session in $state', ({ open }) => 
     await expect(turn(service, 'mine', { previous_response_id: id })).resolves.toMatchObject({ status: 'completed' });
   });
 
-  it('does not find on a socket what the connection remembers of another session', async () => {
+  it('a look-up that names a session does not find on a socket what the connection remembers of another session', async () => {
     await using client = await SocketClient.open(service);
     for (const store of [true, false]) {
       const { id } = (await client.turn({ stream_id: 'a', input: 'Hi', session_id: 'mine', store })).response;

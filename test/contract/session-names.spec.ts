@@ -14,7 +14,7 @@ describe.each(STATES)('the session of a response in $state', ({ open }) => {
   const membersOf = (sessionId: string): Promise<readonly string[]> =>
     service.api.idsOf(`sessions/${encodeURIComponent(sessionId)}/responses?order=asc`);
 
-  it.each(SESSION_TURNS)('is the one that its turn names: %s', async (_, turn) => {
+  it.each(SESSION_TURNS)('the session of a response is the one that its turn names: %s', async (_, turn) => {
     const name = freshName();
     const first = await turn(service, name);
     const second = await turn(service, name, { previous_response_id: first.id });
@@ -24,7 +24,7 @@ describe.each(STATES)('the session of a response in $state', ({ open }) => {
     expect(await membersOf(name)).toHaveLength(3);
   });
 
-  it.each(SESSION_TURNS)('is another one for another name: %s', async (_, turn) => {
+  it.each(SESSION_TURNS)('the session of a response is another one for another name: %s', async (_, turn) => {
     const [name, other] = [freshName(), freshName()];
     const response = await turn(service, name);
     const asked = service.provider.turns.length;
@@ -43,7 +43,7 @@ describe.each(STATES)('the session of a response in $state', ({ open }) => {
     expect((await service.api.get(`sessions/${other}/responses`)).status).toBe(404);
   });
 
-  it('is on a socket the one of the frame before that of the upgrade', async () => {
+  it('the session of a response on a socket is the one of the frame before that of the upgrade', async () => {
     const [ofUpgrade, ofFrame] = [freshName(), freshName()];
     await using client = await SocketClient.open(service, { headers: { 'x-session-id': ofUpgrade } });
     const first = (await client.turn({ input: 'One', session_id: ofFrame })).response.id;
@@ -52,7 +52,7 @@ describe.each(STATES)('the session of a response in $state', ({ open }) => {
     expect(await membersOf(ofUpgrade)).toEqual([second]);
   });
 
-  it('is named by warm-ups and appended turns as well', async () => {
+  it('the session of a response is named by warm-ups and appended turns as well', async () => {
     const name = freshName();
     await using client = await SocketClient.open(service);
     const warm = (await client.warmUp({ input: 'Get ready', session_id: name })).response;
@@ -64,7 +64,7 @@ describe.each(STATES)('the session of a response in $state', ({ open }) => {
     expect(await membersOf(name)).toEqual([warm.id, appended.id, last.id]);
   });
 
-  it('is that of the parent for a turn that names none', async () => {
+  it('the session of a turn that names none is that of the parent', async () => {
     const name = freshName();
     const root = await service.api.with({ 'x-session-id': name }).create({});
     const child = await service.api.create({ previous_response_id: root.id });
@@ -74,7 +74,7 @@ describe.each(STATES)('the session of a response in $state', ({ open }) => {
     expect(await membersOf(name)).toEqual([root.id, child.id, grandchild.id, last.id]);
   });
 
-  it('is named like the first response of its chain when nobody named one', async () => {
+  it('the session of a chain that nobody named is named like its first response', async () => {
     const root = await service.api.create({});
     const left = await service.api.create({ previous_response_id: root.id });
     const right = await service.api.create({ previous_response_id: root.id });
@@ -86,7 +86,7 @@ describe.each(STATES)('the session of a response in $state', ({ open }) => {
     expect(await membersOf(root.id)).toEqual([root.id, left.id, right.id, leaf.id, named.id]);
   });
 
-  it('has no response that is not stored, but what is stored behind one', async () => {
+  it('a session has no response that is not stored, but what is stored behind one', async () => {
     const name = freshName();
     const unstored = await service.api.with({ 'x-session-id': name }).create({ store: false });
     expect((await service.api.get(`sessions/${name}/responses`)).status).toBe(404);
@@ -98,7 +98,7 @@ describe.each(STATES)('the session of a response in $state', ({ open }) => {
   });
 
   it.each(['a', '0', '__proto__', 'null', 'a/b', '%2F', '?x=1&y#z', '"<{[]}>"', `';--`, '\\', '~'.repeat(256)])(
-    'may have the name %s',
+    'a session may have the name %s',
     async (name) => {
       for (const [, turn] of SESSION_TURNS) {
         const { id } = await turn(service, name);
@@ -108,7 +108,7 @@ describe.each(STATES)('the session of a response in $state', ({ open }) => {
     },
   );
 
-  it('is named by the SDK with a header', async () => {
+  it('a session is named by the SDK with a header', async () => {
     const name = freshName();
     const client = service.client();
     const headers = { 'x-session-id': name };

@@ -50,7 +50,7 @@ describe.each(STATES)('the responses of a session in $state', ({ open }) => {
     ['before=@g', '', false],
     ['before=@a&order=asc', '', false],
     ['unknown=x', 'gfedcba', false],
-  ])('are paged: ?%s', async (query, expected, hasMore) => {
+  ])('the responses of a session are paged: ?%s', async (query, expected, hasMore) => {
     const { status, body } = await service.api.get(pathOf(query));
     expect(status).toBe(200);
     const { data, ...envelope } = body as { readonly data: readonly { readonly id: string }[] };
@@ -63,26 +63,29 @@ describe.each(STATES)('the responses of a session in $state', ({ open }) => {
     });
   });
 
-  it.each(['asc', 'desc'])('are all there once, page by page, to either side (%s)', async (order) => {
-    const inOrder = order === 'asc' ? 'abcdefg' : 'gfedcba';
-    for (const limit of [1, 2, 3, 7]) {
-      for (const cursor of ['after', 'before']) {
-        const pages: string[] = [];
-        let next = cursor === 'after' ? '' : `&before=${idOf(inOrder.at(-1) ?? '')}`;
-        for (let more = true; more;) {
-          const { body } = await service.api.get(pathOf(`order=${order}&limit=${limit}${next}`));
-          const data = body['data'] as readonly { readonly id: string }[];
-          pages.push(data.map(({ id }) => letterOf(id)).join(''));
-          next = `&${cursor}=${String(body[cursor === 'after' ? 'last_id' : 'first_id'])}`;
-          more = body['has_more'] as boolean;
+  it.each(['asc', 'desc'])(
+    'the responses of a session are all there once, page by page, to either side (%s)',
+    async (order) => {
+      const inOrder = order === 'asc' ? 'abcdefg' : 'gfedcba';
+      for (const limit of [1, 2, 3, 7]) {
+        for (const cursor of ['after', 'before']) {
+          const pages: string[] = [];
+          let next = cursor === 'after' ? '' : `&before=${idOf(inOrder.at(-1) ?? '')}`;
+          for (let more = true; more;) {
+            const { body } = await service.api.get(pathOf(`order=${order}&limit=${limit}${next}`));
+            const data = body['data'] as readonly { readonly id: string }[];
+            pages.push(data.map(({ id }) => letterOf(id)).join(''));
+            next = `&${cursor}=${String(body[cursor === 'after' ? 'last_id' : 'first_id'])}`;
+            more = body['has_more'] as boolean;
+          }
+          const seen = cursor === 'after' ? pages.join('') : pages.reverse().join('') + (inOrder.at(-1) ?? '');
+          expect({ cursor, limit, seen }).toEqual({ cursor, limit, seen: inOrder });
         }
-        const seen = cursor === 'after' ? pages.join('') : pages.reverse().join('') + (inOrder.at(-1) ?? '');
-        expect({ cursor, limit, seen }).toEqual({ cursor, limit, seen: inOrder });
       }
-    }
-  });
+    },
+  );
 
-  it('are shown as they are when they are retrieved', async () => {
+  it('the responses of a session are shown as they are when they are retrieved', async () => {
     const { body } = await service.api.get(pathOf('limit=1'));
     expect((body['data'] as unknown[])[0]).toEqual((await service.api.get(`responses/${idOf('g')}`)).body);
   });
@@ -105,7 +108,7 @@ describe.each(STATES)('the responses of a session in $state', ({ open }) => {
     ['before=resp_unknown', 'before', 'invalid_value'],
     ['after=%00', 'after', 'invalid_value'],
     [`before=${'x'.repeat(10_000)}`, 'before', 'invalid_value'],
-  ])('are refused: ?%s', async (query, param, code) => {
+  ])('the responses of a session are refused: ?%s', async (query, param, code) => {
     const { status, body } = await service.api.get(pathOf(query));
     expect(status).toBe(400);
     expect(body).toEqual({
@@ -118,7 +121,7 @@ describe.each(STATES)('the responses of a session in $state', ({ open }) => {
     });
   });
 
-  it.each(['after', 'before'])('have no cursor in another list (%s)', async (cursor) => {
+  it.each(['after', 'before'])('the responses of a session are no cursor in another list (%s)', async (cursor) => {
     const elsewhere = await service.api.with({ 'x-session-id': 'elsewhere' }).create({});
     const { status, body } = await service.api.get(pathOf(`${cursor}=${elsewhere.id}`));
     expect(status).toBe(400);
@@ -130,7 +133,7 @@ describe.each(STATES)('the responses of a session in $state', ({ open }) => {
     });
   });
 
-  it('do not move while others are added', async () => {
+  it('the responses of a session do not move while others are added', async () => {
     const inSession = service.api.with({ 'x-session-id': 'growing' });
     const first = [await inSession.create({}), await inSession.create({}), await inSession.create({})];
     const firstPage = await service.api.idsOf('sessions/growing/responses?limit=2');
@@ -142,7 +145,7 @@ describe.each(STATES)('the responses of a session in $state', ({ open }) => {
   });
 
   it.each(['nobody', 'resp_0123456789abcdef0123456789abcdef', '%00', '%20', 'x'.repeat(5000), '%F0%9F%98%80'])(
-    'are none of the unknown session %s',
+    'an unknown session has no responses: %s',
     async (name) => {
       const { status, body } = await service.api.get(`sessions/${name}/responses`);
       expect(status).toBe(404);

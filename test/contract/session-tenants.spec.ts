@@ -74,7 +74,7 @@ describe.each(STATES)('sessions of two tenants in $state', ({ open }) => {
     ['alice', 'bob'],
     ['bob', 'alice'],
   ])('one of %s', (tenant, stranger) => {
-    it.each(ABOUT)('is to the other like one that does not exist: %s', async (_, ask) => {
+    it.each(ABOUT)('the session of a tenant is to another tenant like one that does not exist: %s', async (_, ask) => {
       const name = freshName();
       const id = await make(tenant, name);
       const asked = service.provider.turns.length;
@@ -87,7 +87,7 @@ describe.each(STATES)('sessions of two tenants in $state', ({ open }) => {
       expect(await membersOf(tenant, name)).toEqual([id]);
     });
 
-    it.each(ABOUT)('is not that of the other with the same name: %s', async (_, ask) => {
+    it.each(ABOUT)('the session of a tenant is not that of another tenant with the same name: %s', async (_, ask) => {
       const name = freshName();
       const id = await make(tenant, name);
       const own = await make(stranger, name);
@@ -112,14 +112,14 @@ describe.each(STATES)('sessions of two tenants in $state', ({ open }) => {
     expect((await clients.alice.get(`sessions/${name}/responses`)).status).toBe(404);
   });
 
-  it('do not fill each other', async () => {
+  it('the sessions of two tenants do not fill each other', async () => {
     const name = freshName();
     for (let response = 0; response < 3; response += 1) await make('alice', name);
     await expect(make('alice', name)).rejects.toMatchObject({ status: 400 });
     await make('bob', name);
   });
 
-  it('do not lock each other', async () => {
+  it('the sessions of two tenants do not lock each other', async () => {
     const name = freshName();
     const held = new HeldTurns(service.provider).hold();
     const running = clients.alice.with({ 'x-session-id': name }).create({ input: 'slow' });
@@ -130,7 +130,7 @@ describe.each(STATES)('sessions of two tenants in $state', ({ open }) => {
     await running;
   });
 
-  it('are apart on sockets too', async () => {
+  it('the sessions of two tenants are apart on sockets too', async () => {
     const name = freshName();
     const id = await make('alice', name);
     await make('bob', name);
@@ -145,7 +145,7 @@ describe.each(STATES)('sessions of two tenants in $state', ({ open }) => {
     expect(await membersOf('alice', name)).toEqual([id]);
   });
 
-  it('never show in the lists of the other', async () => {
+  it('the sessions of a tenant never show in the lists of another', async () => {
     const name = freshName();
     const metadata = { shared: name };
     const create = async (tenant: Tenant): Promise<string> => (await clients[tenant].create({ metadata })).id;

@@ -72,7 +72,7 @@ describe('the answers of simulate()', () => {
     expect(sim.last.number).toBe(1);
   });
 
-  it('are everything a script has', async () => {
+  it('the answers of simulate() are everything a script has', async () => {
     sim.answer(
       [reasoning('Oslo, so …'), text(['It ', 'pours.'])],
       refusal('I will not.'),
@@ -192,7 +192,7 @@ describe('an answer of several parts', () => {
 });
 
 describe('an invalid answer', () => {
-  it('is an error that names its line', async () => {
+  it('an invalid answer is an error that names its line', async () => {
     const wrong = call('weather', 7 as never);
     expect(() => sim.answer(text('fine'), wrong)).toThrow(
       /^answer 2, test\/contract\/simulate\.spec\.ts:\d+:\d+: calls\[0\]\.arguments must be object,string/,
@@ -235,7 +235,7 @@ describe('a space', () => {
     await expect(clientOf(two).responses.retrieve(id)).rejects.toMatchObject({ status: 404 });
   });
 
-  it('is kept, however many others there are', async () => {
+  it('a space is kept, however many others there are', async () => {
     const first = sim.space({ answers: [text('first')] });
     for (let other = 0; other < 300; other++) sim.space();
     expect(await say('Hi', clientOf(first))).toBe('first');
@@ -243,7 +243,7 @@ describe('a space', () => {
     expect([first.requests.length, sim.requests.length]).toEqual([1, 1]);
   });
 
-  it('has no answers unless it is given some', async () => {
+  it('a space has no answers unless it is given some', async () => {
     const message = await messageOf(say('Hi', clientOf(sim.space())));
     expect(message).toMatch(/There are:\n- no answers, space\(\) at test\/contract\/simulate\.spec\.ts:\d+:\d+$/);
   });
@@ -268,7 +268,7 @@ describe('a simulation of its own', () => {
     await other.close();
   });
 
-  it('has scripts by model, variables, and answers that are generated where that is wanted', async () => {
+  it('a simulation has scripts by model, variables, and answers that are generated where that is wanted', async () => {
     process.env['SIMULATOR_GENERATOR'] = 'nothing';
     await using other = await simulate({
       scripts: [{ model: 'clerk', turns: [{ text: 'Next, please.' }] }],

@@ -49,7 +49,7 @@ describe('a simulated background turn', () => {
     expect(await pausesOf(environment, background, control)).toEqual(expected);
   });
 
-  it('has the latency of its model where that is realistic', async () => {
+  it('a simulated background turn has the latency of its model where that is realistic', async () => {
     const [first = 0] = await pausesOf({ SIMULATOR_BACKGROUND_LATENCY: 'realistic' }, true);
     expect(first).toBeGreaterThan(50);
   });

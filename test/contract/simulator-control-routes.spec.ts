@@ -43,7 +43,7 @@ beforeEach(async () => {
 });
 
 describe('the scripts of a space', () => {
-  it('are added, replaced, listed and removed, and answer nobody else', async () => {
+  it('the scripts of a space are added, replaced, listed and removed, and answer nobody else', async () => {
     const listed = { object: 'simulator.script', model: 'clerk', match: 'order' };
     expect(await ask('POST', '/simulator/scripts', script('one a', 'one b'), 'one')).toEqual({
       status: 200,
@@ -88,7 +88,7 @@ describe('the scripts of a space', () => {
       'turns[0] must NOT have additional properties (txt)',
     ],
     ['that is none', [], 'must be object'],
-  ])('are refused %s', async (_, body, message) => {
+  ])('the scripts of a space are refused %s', async (_, body, message) => {
     expect(await ask('POST', '/simulator/scripts', body)).toMatchObject({
       status: 400,
       body: { error: { code: 'invalid_value', message: expect.stringContaining(message) } },
@@ -115,7 +115,7 @@ describe('the faults of a space', () => {
     expect(await say('x', 'one')).toBe('b');
   });
 
-  it('are removed by their kind', async () => {
+  it('the faults of a space are removed by their kind', async () => {
     await ask('POST', '/simulator/faults', { kind: 'unavailable', turns: 2 }, 'one');
     await ask('POST', '/simulator/faults', { kind: 'rate_limit' }, 'one');
     expect(await ask('DELETE', '/simulator/faults?kind=unavailable', undefined, 'one')).toMatchObject({ status: 200 });
@@ -128,13 +128,16 @@ describe('the faults of a space', () => {
     });
   });
 
-  it.each([{ kind: 'none' }, { turns: 1 }, { kind: 'cut', turns: 0 }])('are refused as %j', async (body) => {
-    expect(await ask('POST', '/simulator/faults', body)).toMatchObject({ status: 400 });
-  });
+  it.each([{ kind: 'none' }, { turns: 1 }, { kind: 'cut', turns: 0 }])(
+    'the faults of a space are refused as %j',
+    async (body) => {
+      expect(await ask('POST', '/simulator/faults', body)).toMatchObject({ status: 400 });
+    },
+  );
 });
 
 describe('the journal of a space', () => {
-  it('has every create request with its answer, in pages', async () => {
+  it('the journal of a space has every create request with its answer, in pages', async () => {
     await ask('POST', '/simulator/scripts', script('a', 'b'), 'one');
     await say('first', 'one');
     await ask('POST', '/v1/responses', { model: 'clerk', input: 'x', temprature: 1 }, 'one');

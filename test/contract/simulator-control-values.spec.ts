@@ -95,7 +95,7 @@ describe('x-simulate', () => {
       else expect(said).toBe(await say(transport, service, BODY));
     });
 
-    it('is ignored without SIMULATOR_CONTROL', async () => {
+    it('x-simulate in the metadata of a request is ignored without SIMULATOR_CONTROL', async () => {
       await using strict = await startService();
       const usual = await say(transport, strict, BODY);
       for (const text of ['generator=echo', 'fault=rate_limit', 'seed=2', 'fire=1', '~x%<'.repeat(2048)]) {
@@ -107,21 +107,24 @@ describe('x-simulate', () => {
   describe('as a header', () => {
     const url = (): string => `${service.baseURL}/responses`;
 
-    it.each(['fire=1', 'seed=x', '~x%<'.repeat(2048)])('is refused on both answers of HTTP: %.20s', async (text) => {
-      const options = { headers: { 'x-simulate': text } };
-      for (const answer of [await postJson(url(), BODY, options), await openStream(url(), BODY, options)]) {
-        expect(answer).toMatchObject(refusal(/^Invalid 'x-simulate': /));
-      }
-    });
+    it.each(['fire=1', 'seed=x', '~x%<'.repeat(2048)])(
+      'the header x-simulate is refused on both answers of HTTP: %.20s',
+      async (text) => {
+        const options = { headers: { 'x-simulate': text } };
+        for (const answer of [await postJson(url(), BODY, options), await openStream(url(), BODY, options)]) {
+          expect(answer).toMatchObject(refusal(/^Invalid 'x-simulate': /));
+        }
+      },
+    );
 
-    it('is read, and gives way to the body', async () => {
+    it('the header x-simulate is read, and gives way to the body', async () => {
       const headers = { 'x-simulate': 'generator=fixed; text=of%20the%20header%3B%20%C3%BC' };
       expect(await postJson(url(), BODY, { headers })).toMatchObject({ body: { output_text: 'of the header; ü' } });
       const both = await postJson(url(), simulate('generator=echo'), { headers });
       expect(both).toMatchObject({ body: { output_text: 'Hello.' } });
     });
 
-    it('is ignored without SIMULATOR_CONTROL', async () => {
+    it('the header x-simulate is ignored without SIMULATOR_CONTROL', async () => {
       await using strict = await startService();
       const usual = await say(JSON_TRANSPORT, strict, BODY);
       for (const text of ['generator=echo', 'fire=1', '~x%<'.repeat(2048)]) {

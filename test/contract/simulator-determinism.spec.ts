@@ -107,7 +107,7 @@ describe('the same seed', () => {
   }
 
   it.each(TURNS.map(({ name, shows }, index) => [name, shows, index] as const))(
-    'has turns of every kind: %s',
+    'a seeded run has turns of every kind: %s',
     (_name, shows, index) => {
       for (const texts of [first.sse, first.ws]) {
         expect(texts).toHaveLength(TURNS.length);
@@ -140,7 +140,7 @@ describe('the same seed', () => {
     expect(second.ws).toEqual(first.ws);
   });
 
-  it('is not another seed', async () => {
+  it('another seed gives other turns', async () => {
     const other = await withFixedService({ SIMULATOR_SEED: 12 }, (service) => recordTurns(service, TURNS));
     for (const [index, { name }] of SEEDED.entries()) {
       expect([name, other.sse[index]]).not.toEqual([name, first.sse[index]]);

@@ -96,7 +96,7 @@ describe('a connection that a fault cuts', () => {
     await observer.whenSettled(1);
   });
 
-  it('is a connection error to the SDK, which tries again as often as it may', async () => {
+  it('a connection that a fault cuts is a connection error to the SDK, which tries again as often as it may', async () => {
     const client = service.client({ maxRetries: 1 });
     const body = { model: 'gpt-4.1', input: 'Hi' };
     const headers = { 'x-simulate': 'fault=cut' };
@@ -147,7 +147,7 @@ describe('a connection that a fault cuts', () => {
     expect(await observer.whenSettled(2)).toHaveLength(2);
   });
 
-  it('is not asked for the turn that waits behind the cut one', async () => {
+  it('a model is not asked for the turn that waits behind the cut one', async () => {
     await using client = await SocketClient.open(service);
     client.create({ ...askFor('fault=cut; after=3'), stream_id: 'cut' });
     client.create({ ...askFor('fault=stall'), stream_id: 'cut' });
@@ -156,7 +156,7 @@ describe('a connection that a fault cuts', () => {
     expect(observer.records).toHaveLength(1);
   });
 
-  it('is stored nowhere, also as something to go on from', async () => {
+  it('a turn that a fault cuts is stored nowhere, also as something to go on from', async () => {
     await using client = await SocketClient.open(service);
     client.create(askFor('fault=cut; after=1', { store: true }));
     await client.closed;

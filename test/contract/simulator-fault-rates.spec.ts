@@ -53,7 +53,7 @@ describe('SIMULATOR_FAULTS', () => {
     );
   });
 
-  it('is retried by the official SDK, which waits as long as it is told', async () => {
+  it('a fault of SIMULATOR_FAULTS is retried by the official SDK, which waits as long as it is told', async () => {
     const environment = { SIMULATOR_FAULTS: 'rate_limit=0.5' };
     const isRetried = async (service: Service, input: string): Promise<boolean> => {
       const body = { model: 'gpt-4.1', input };

@@ -46,17 +46,17 @@ describe('a run with several rates', () => {
     ['in the same order', roundByRound],
     ['in another order', oneAfterTheOther],
     ['all at once', allAtOnce],
-  ])('is the same with the same seed, sent %s', async (_, traffic) => {
+  ])('a run with several rates is the same with the same seed, sent %s', async (_, traffic) => {
     expect(await play(7, traffic)).toEqual(await play(7, roundByRound));
   });
 
-  it('is another one with another seed', async () => {
+  it('a run with several rates is another one with another seed', async () => {
     const [one, other] = [await play(7, allAtOnce), await play(8, allAtOnce)];
     const kinds = (outcomes: Outcomes): readonly string[] => Object.values(outcomes).flat().map(kindOf);
     expect(kinds(other)).not.toEqual(kinds(one));
   });
 
-  it('has about the share of each kind that was asked for, and draws again for a retry', async () => {
+  it('a run with several rates has about the share of each kind that was asked for, and draws again for a retry', async () => {
     const outcomes = Object.values(await play(7, allAtOnce));
     const counts = Map.groupBy(outcomes.flat().map(kindOf), (kind) => kind);
     for (const kind of ['rate_limit', 'server_error', 'unavailable', 'cut', 'upstream_cut', 'malformed']) {
@@ -67,7 +67,7 @@ describe('a run with several rates', () => {
     expect(outcomes.filter((times) => new Set(times.map(kindOf)).size > 1).length).toBeGreaterThan(30);
   });
 
-  it('is as without rates where they are 0', async () => {
+  it('a run with several rates is as without rates where they are 0', async () => {
     const outcomes = await play(7, allAtOnce, 'rate_limit=0,cut=0');
     expect(outcomes).toEqual(await play(7, allAtOnce, ''));
     expect(new Set(Object.values(outcomes).flat().map(kindOf))).toEqual(new Set(['completed']));

@@ -32,7 +32,7 @@ describe.each(TRANSPORTS)('faults that come and go ($name)', (transport) => {
     await expect(ask('Spare me.', 'fault=none')).resolves.toMatchObject({ response: { status: 'completed' } });
   });
 
-  it('are counted with a seed of their own, too', async () => {
+  it('faults that come and go are counted with a seed of their own, too', async () => {
     const control = 'seed=3; fault=rate_limit; times=1';
     await expect(ask('Seeded.', control)).rejects.toMatchObject(LIMITED);
     await expect(ask('Seeded.', control)).resolves.toMatchObject({ response: { status: 'completed' } });
@@ -50,7 +50,7 @@ it('lets the SDK succeed on its second try', async () => {
   expect(response.status).toBe(200);
 });
 
-it('is told to the operator, once, when the header is not listened to', async () => {
+it('the operator is told, once, when the header x-simulate is not listened to', async () => {
   await using service = await startService();
   using log = CollectedLog.begin();
   const client = service.client({ defaultHeaders: { 'x-simulate': 'fault=rate_limit' } });

@@ -47,7 +47,7 @@ describeService('a fault that a request asks for', { environment: { SIMULATOR_CO
     expect(waits.size).toBeGreaterThan(1);
   });
 
-  it('is asked for in a header as well', async () => {
+  it('a fault is asked for in a header as well', async () => {
     const url = `${service.baseURL}/responses`;
     const headers = { 'x-simulate': 'fault=rate_limit; retry_after=0' };
     const answer = await postJson(url, { model: 'gpt-4.1', input: 'Hi' }, { headers });
@@ -132,13 +132,13 @@ describeService('a fault that a request asks for', { environment: { SIMULATOR_CO
     expect(log.complaints).toHaveLength(1);
   });
 
-  it('is refused by name when there is none like it', async () => {
+  it('a fault that a request asks for is refused by name when there is none like it', async () => {
     const { status, body } = await postJson(`${service.baseURL}/responses`, askFor('fault=gremlins'));
     const message: unknown = expect.stringContaining(FAULT_KINDS.join(', '));
     expect([status, body]).toMatchObject([400, { error: { code: 'invalid_value', param: 'x-simulate', message } }]);
   });
 
-  it('is not there without SIMULATOR_CONTROL', async () => {
+  it('a fault that a request asks for is not there without SIMULATOR_CONTROL', async () => {
     await using closed = await startService();
     for (const transport of TRANSPORTS) {
       const { response } = await transport.run(closed, askFor('fault=rate_limit'));

@@ -248,7 +248,7 @@ describe('the SDKs with hosted tools of a script', () => {
     });
   });
 
-  it('has the items of its types in the final response of the OpenAI SDK', async () => {
+  it('the final response of the OpenAI SDK has the items of its types for the hosted tools of a script', async () => {
     const stream = service.client().responses.stream({ model: 'all', input: 'Go.', include: [...include] });
     const { output } = await stream.finalResponse();
     expect(output).toMatchObject(LINES.map(([, item]) => item));

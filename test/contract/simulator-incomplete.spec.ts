@@ -44,26 +44,29 @@ describe.each(TRANSPORTS)('answers that max_output_tokens cuts ($name)', (transp
   const ask = (body: object): Promise<TurnResult> =>
     transport.run(service, { model: 'gpt-4.1', input: 'Go on.', ...body });
 
-  it.each(REQUESTS)('is incomplete, and a beginning of the whole: %s', async (_name, body, types) => {
-    const { max_output_tokens: limit = 16 } = body as { readonly max_output_tokens?: number };
-    const { response, events } = await ask({ ...body, max_output_tokens: limit });
-    expect(response).toMatchObject({
-      status: 'incomplete',
-      incomplete_details: { reason: 'max_output_tokens' },
-      error: null,
-      usage: { output_tokens: limit },
-    });
-    expect(events?.at(-1)?.type ?? 'response.incomplete').toBe('response.incomplete');
-    const items = itemsOf(response);
-    expect(items.map(({ type }) => type)).toEqual(types);
-    expect(items.at(-1)?.status ?? 'incomplete').toBe('incomplete');
-    const whole = await ask({ ...body, max_output_tokens: null });
-    expect(whole.response['status']).toBe('completed');
-    expect(writtenIn(whole.response).startsWith(writtenIn(response))).toBe(true);
-    expect(writtenIn(response)).not.toBe(writtenIn(whole.response));
-  });
+  it.each(REQUESTS)(
+    'an answer that max_output_tokens cuts is incomplete, and a beginning of the whole: %s',
+    async (_name, body, types) => {
+      const { max_output_tokens: limit = 16 } = body as { readonly max_output_tokens?: number };
+      const { response, events } = await ask({ ...body, max_output_tokens: limit });
+      expect(response).toMatchObject({
+        status: 'incomplete',
+        incomplete_details: { reason: 'max_output_tokens' },
+        error: null,
+        usage: { output_tokens: limit },
+      });
+      expect(events?.at(-1)?.type ?? 'response.incomplete').toBe('response.incomplete');
+      const items = itemsOf(response);
+      expect(items.map(({ type }) => type)).toEqual(types);
+      expect(items.at(-1)?.status ?? 'incomplete').toBe('incomplete');
+      const whole = await ask({ ...body, max_output_tokens: null });
+      expect(whole.response['status']).toBe('completed');
+      expect(writtenIn(whole.response).startsWith(writtenIn(response))).toBe(true);
+      expect(writtenIn(response)).not.toBe(writtenIn(whole.response));
+    },
+  );
 
-  it.each(REQUESTS)('are not cut where the limit is just enough: %s', async (_name, body) => {
+  it.each(REQUESTS)('an answer is not cut where max_output_tokens is just enough: %s', async (_name, body) => {
     const whole = (await ask({ ...body, max_output_tokens: null })).response;
     const { output_tokens: limit } = whole['usage'] as { readonly output_tokens: number };
     const same = (await ask({ ...body, max_output_tokens: limit })).response;

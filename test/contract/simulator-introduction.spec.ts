@@ -10,7 +10,7 @@ const BODY = { model: 'gpt-5', input: 'Hello!' };
 describe('the introduction of the simulator', () => {
   const service = useService({ providers: [], imports: [SimulatorModule.asFallback({ introduction: TEXT })] });
 
-  it('is its first answer in free text, and none after it', async () => {
+  it('the introduction of the simulator is its first answer in free text, and none after it', async () => {
     const client = service.client();
     const format = { type: 'json_object' } as const;
     const tools = [{ type: 'function' as const, name: 'act', parameters: null, strict: false }];
@@ -25,7 +25,7 @@ describe('the introduction of the simulator', () => {
     expect(second.output_text).toBe(first.output_text);
   });
 
-  it('is left out when anything of the simulator is chosen', () => {
+  it('the introduction of the simulator is left out when anything of the simulator is chosen', () => {
     expect(introductionFor({ PORT: '1', SIMULATOR_SEED: '' })).toContain('PROVIDERS_FILE');
     for (const name of ['SIMULATOR_GENERATOR', 'SIMULATOR_SEED', 'SIMULATOR_SCRIPTS']) {
       expect(introductionFor({ [name]: '1' })).toBeNull();

@@ -47,7 +47,7 @@ describe('a client that leaves while a model is slow', () => {
 });
 
 describe('a client that reads while a model is slow', () => {
-  it('has every token when the pause after it begins', async () => {
+  it('a client that reads while a model is slow has every token when the pause after it begins', async () => {
     const clock = new WatchedClock();
     const service = await startService({
       environment: { SIMULATOR_LATENCY: '300/20/0', SIMULATOR_GENERATOR: 'echo' },

@@ -41,19 +41,19 @@ describe.each(TRANSPORTS)('the time that simulated models take over $name', (tra
 
   const simulate = (text: string): object => ({ client_metadata: { 'x-simulate': text } });
 
-  it.each(['gpt-4.1', 'o1-pro', 'gpt-5'])('is none by default, also for %s', async (model) => {
+  it.each(['gpt-4.1', 'o1-pro', 'gpt-5'])('simulated models take no time by default, also for %s', async (model) => {
     await using timed = await startTimed({});
     expect(await time(timed, { model })).toEqual([]);
     await using instant = await startTimed({ SIMULATOR_LATENCY: 'instant', SIMULATOR_SPEED: 0.001 });
     expect(await time(instant, { model, reasoning: { summary: 'auto' } })).toEqual([]);
   });
 
-  it('is exactly as configured without a spread', async () => {
+  it('the latency of a simulated model is exactly as configured without a spread', async () => {
     await using timed = await startTimed({ SIMULATOR_LATENCY: '300/20/0' });
     expect(await time(timed)).toEqual([300, 20, 20, 20, 20]);
   });
 
-  it('has a spread, the same in every run with the same seed', async () => {
+  it('the latency of a simulated model has a spread, the same in every run with the same seed', async () => {
     const run = async (SIMULATOR_SEED: number): Promise<readonly (readonly number[])[]> => {
       await using timed = await startTimed({ SIMULATOR_LATENCY: '300/20', SIMULATOR_SEED });
       return [await time(timed), await time(timed), await time(timed, { input: 'Something else' })];
@@ -67,7 +67,7 @@ describe.each(TRANSPORTS)('the time that simulated models take over $name', (tra
     expect(new Set(first[0]).size).toBe(5);
   });
 
-  it('is that of the model where it is realistic', async () => {
+  it('the latency of a simulated model is that of the model where it is realistic', async () => {
     await using timed = await startTimed({ SIMULATOR_LATENCY: 'realistic' });
     const measure = async (model: string): Promise<readonly [first: number, perToken: number]> => {
       const rounds = [];
@@ -85,7 +85,7 @@ describe.each(TRANSPORTS)('the time that simulated models take over $name', (tra
     expect((await measure('no-such-model'))[0]).toBeGreaterThan(first?.[0] ?? Infinity);
   });
 
-  it('is longer for a large model that reasons than for a tiny one', async () => {
+  it('the latency of a large model that reasons is longer than that of a tiny one', async () => {
     await using timed = await startTimed({ SIMULATOR_LATENCY: 'realistic' });
     const nano = await time(timed, { model: 'gpt-5-nano' });
     const pro = await time(timed, { model: 'o1-pro' });
@@ -93,7 +93,7 @@ describe.each(TRANSPORTS)('the time that simulated models take over $name', (tra
     expect(sum(nano)).toBeLessThan(sum(pro));
   });
 
-  it('has the time of hidden thoughts in it, before the answer', async () => {
+  it('the latency of a simulated model has the time of hidden thoughts in it, before the answer', async () => {
     await using timed = await startTimed({ SIMULATOR_LATENCY: '300/20/0' });
     const body = { model: 'gpt-5', reasoning: { effort: 'low' } };
     // Five tokens of answer are eight of thought.
@@ -107,7 +107,7 @@ describe.each(TRANSPORTS)('the time that simulated models take over $name', (tra
   it.each([
     [10, [30, 2, 2, 2, 2]],
     [0.5, [600, 40, 40, 40, 40]],
-  ])('is divided by SIMULATOR_SPEED=%p', async (SIMULATOR_SPEED, pauses) => {
+  ])('the latency of a simulated model is divided by SIMULATOR_SPEED=%p', async (SIMULATOR_SPEED, pauses) => {
     await using timed = await startTimed({ SIMULATOR_LATENCY: '300/20/0', SIMULATOR_SPEED });
     expect(await time(timed)).toEqual(pauses);
   });
@@ -122,7 +122,7 @@ describe.each(TRANSPORTS)('the time that simulated models take over $name', (tra
     expect(Math.abs(half.length - pauses.length / 2)).toBeLessThanOrEqual(1);
   });
 
-  it('can be chosen by each request', async () => {
+  it('the latency of a simulated model can be chosen by each request', async () => {
     await using timed = await startTimed({ SIMULATOR_CONTROL: true, SIMULATOR_LATENCY: '50/5/0', SIMULATOR_SPEED: 5 });
     expect(await time(timed)).toEqual([10, 1, 1, 1, 1]);
     expect(await time(timed, simulate('latency=300/20/0; speed=1'))).toEqual([300, 20, 20, 20, 20]);

@@ -17,29 +17,32 @@ describeService('the length of an answer', { environment: { SIMULATOR_CONTROL: t
     return lengths;
   };
 
-  it.each(['random', 'lorem'])('is the number that x-simulate gives, of %s', async (generator) => {
-    for (const tokens of [1, 2, 17, 300, 5000]) {
-      const response = await create(as(`tokens=${tokens}; generator=${generator}`));
-      expect(response).toMatchObject({ status: 'completed', usage: { output_tokens: tokens } });
-      expect(tokensOf(response.output_text)).toBe(tokens);
-    }
-  });
+  it.each(['random', 'lorem'])(
+    'the length of an answer is the number that x-simulate gives, of %s',
+    async (generator) => {
+      for (const tokens of [1, 2, 17, 300, 5000]) {
+        const response = await create(as(`tokens=${tokens}; generator=${generator}`));
+        expect(response).toMatchObject({ status: 'completed', usage: { output_tokens: tokens } });
+        expect(tokensOf(response.output_text)).toBe(tokens);
+      }
+    },
+  );
 
-  it.each(TRANSPORTS)('is the same over $name, in deltas of one token', async (transport) => {
+  it.each(TRANSPORTS)('the length of an answer is the same over $name, in deltas of one token', async (transport) => {
     const { response, events } = await transport.run(service, { model: 'gpt-4.1', input: 'Go.', ...as('tokens=200') });
     expect(response).toMatchObject({ usage: { output_tokens: 200 } });
     const deltas = events?.filter(({ type }) => type === 'response.output_text.delta');
     if (deltas !== undefined) expect(deltas).toHaveLength(200);
   });
 
-  it('is any of a range', async () => {
+  it('the length of an answer is any of a range', async () => {
     const lengths = await lengthsOf('50-60');
     expect(Math.min(...lengths)).toBeGreaterThanOrEqual(50);
     expect(Math.max(...lengths)).toBeLessThanOrEqual(60);
     expect(new Set(lengths).size).toBeGreaterThan(5);
   });
 
-  it('is spread around a median', async () => {
+  it('the length of an answer is spread around a median', async () => {
     const lengths = await lengthsOf('100/0.5');
     const below = lengths.filter((length) => length < 100).length;
     expect([below > 8, below < 32]).toEqual([true, true]);
@@ -48,7 +51,7 @@ describeService('the length of an answer', { environment: { SIMULATOR_CONTROL: t
     expect(await lengthsOf('100/0')).toEqual(Array(40).fill(100));
   });
 
-  it('is drawn by the seed and the request', async () => {
+  it('the length of an answer is drawn by the seed and the request', async () => {
     const draw = async (seed: number) =>
       (await create({ input: 'Draw.', ...as(`tokens=1-100000; seed=${seed}`) })).usage?.output_tokens;
     expect(await draw(1)).toBe(await draw(1));
@@ -69,12 +72,12 @@ describeService('the length of an answer', { environment: { SIMULATOR_CONTROL: t
     expect(splitOutput(free).answer).toBeLessThan(150);
   });
 
-  it('has its reasoning beside it', async () => {
+  it('an answer of a given length has its reasoning beside it', async () => {
     const response = await create({ model: 'gpt-5', reasoning: { effort: 'high' }, ...as('tokens=50') });
     expect(splitOutput(response)).toEqual({ answer: 50, reasoning: 300 });
   });
 
-  it('is cut by max_output_tokens', async () => {
+  it('the length of an answer is cut by max_output_tokens', async () => {
     const response = await create({ max_output_tokens: 30, ...as('tokens=50') });
     expect(response).toMatchObject({
       status: 'incomplete',
@@ -92,21 +95,24 @@ describeService('the length of an answer', { environment: { SIMULATOR_CONTROL: t
     expect(JSON.parse(json.output_text)).toHaveProperty('answer');
   });
 
-  it.each(['0', '-5', '60-50', '5-', '1/x', 'many', '1000000', ''])('cannot be %p', async (value) => {
-    const { status, body } = await simulatorRequests(service).post({
-      model: 'gpt-4.1',
-      input: 'Go.',
-      ...as(`tokens=${value}`),
-    });
-    expect([status, body]).toEqual([
-      400,
-      expect.objectContaining({ error: expect.objectContaining({ param: 'x-simulate' }) }),
-    ]);
-  });
+  it.each(['0', '-5', '60-50', '5-', '1/x', 'many', '1000000', ''])(
+    'the length of an answer cannot be %p',
+    async (value) => {
+      const { status, body } = await simulatorRequests(service).post({
+        model: 'gpt-4.1',
+        input: 'Go.',
+        ...as(`tokens=${value}`),
+      });
+      expect([status, body]).toEqual([
+        400,
+        expect.objectContaining({ error: expect.objectContaining({ param: 'x-simulate' }) }),
+      ]);
+    },
+  );
 });
 
 describe('SIMULATOR_TARGET_TOKENS', () => {
-  it('is the length of every answer that has none of its own', async () => {
+  it('SIMULATOR_TARGET_TOKENS is the length of every answer that has none of its own', async () => {
     await using service = await startService({
       environment: { SIMULATOR_TARGET_TOKENS: '123', SIMULATOR_CONTROL: true },
     });

@@ -73,7 +73,7 @@ describe.each(TRANSPORTS)('log probabilities of the simulator ($name)', (transpo
       }
     });
 
-    it('are probabilities of things of which only one happens', async () => {
+    it('log probabilities are probabilities of things of which only one happens', async () => {
       for (const { top_logprobs: top } of partOf(await ask(wanted)).logprobs) {
         const sum = top.reduce((total, { logprob }) => total + Math.exp(logprob), 0);
         expect(sum).toBeLessThanOrEqual(1 + 1e-9);
@@ -81,7 +81,7 @@ describe.each(TRANSPORTS)('log probabilities of the simulator ($name)', (transpo
     });
   });
 
-  it.each(TURNS.slice(0, 4))('are as many as the tokens in the usage: %s', async (_name, body) => {
+  it.each(TURNS.slice(0, 4))('log probabilities are as many as the tokens in the usage: %s', async (_name, body) => {
     const result = await ask({ ...body, ...WANTED, ...('model' in body ? {} : { max_output_tokens: 16 }) });
     const { output_tokens: output, output_tokens_details: details } = result.response['usage'] as {
       readonly output_tokens: number;
@@ -108,7 +108,7 @@ describe.each(TRANSPORTS)('log probabilities of the simulator ($name)', (transpo
     ['nothing is included', {}],
     ['only alternatives are asked for', { top_logprobs: 5 }],
     ['something else is included', { top_logprobs: 5, include: ['reasoning.encrypted_content'] }],
-  ])('are not there where %s', async (_name, body) => {
+  ])('log probabilities are not there where %s', async (_name, body) => {
     const result = await ask(body);
     expect(partOf(result).logprobs).toEqual([]);
     for (const event of result.events ?? []) expect(event['logprobs'] ?? []).toEqual([]);

@@ -69,7 +69,7 @@ async function retrieve(service: Service, model: string): Promise<{ readonly sta
 }
 
 describeService('the catalogue of the simulator', {}, (service) => {
-  it.each(['/v1', '/openai/v1'])('is listed at GET %s/models', async (prefix) => {
+  it.each(['/v1', '/openai/v1'])('the catalogue of the simulator is listed at GET %s/models', async (prefix) => {
     const answer = await fetch(`${service.origin}${prefix}/models`);
     const list = (await answer.json()) as { readonly data: readonly { readonly id: string }[] };
     expect(answer.status).toBe(200);
@@ -79,7 +79,7 @@ describeService('the catalogue of the simulator', {}, (service) => {
     expect(list.data.map(({ id }) => id).toSorted()).toEqual([...CATALOGUE.map(([id]) => id), 'simulator'].toSorted());
   });
 
-  it('is the same list for the SDK, and each model can be retrieved', async () => {
+  it('the catalogue of the simulator is the same list for the SDK, and each model can be retrieved', async () => {
     const client = service.client();
     const { data } = await client.models.list();
     expect(data).toHaveLength(CATALOGUE.length + 1);
@@ -92,14 +92,17 @@ describeService('the catalogue of the simulator', {}, (service) => {
     expect(response).toMatchObject({ model, status: 'completed' });
   });
 
-  it.each([...CATALOGUE, ...SNAPSHOTS])('has the efforts of %s', async (model, permitted) => {
-    const taken: string[] = [];
-    for (const effort of EFFORTS) {
-      const answer = await run(service, JSON_TRANSPORT, { model, reasoning: { effort } });
-      if (!(answer instanceof Refusal)) taken.push(effort);
-    }
-    expect(taken).toEqual(permitted);
-  });
+  it.each([...CATALOGUE, ...SNAPSHOTS])(
+    'the catalogue of the simulator has the efforts of %s',
+    async (model, permitted) => {
+      const taken: string[] = [];
+      for (const effort of EFFORTS) {
+        const answer = await run(service, JSON_TRANSPORT, { model, reasoning: { effort } });
+        if (!(answer instanceof Refusal)) taken.push(effort);
+      }
+      expect(taken).toEqual(permitted);
+    },
+  );
 
   it.each(GENERIC)('leaves efforts open for %s', async (model) => {
     for (const effort of EFFORTS) {
@@ -139,7 +142,7 @@ describeService('the catalogue of the simulator', {}, (service) => {
       }
     });
 
-    it('does not answer an empty name', async () => {
+    it('the simulator does not answer an empty name', async () => {
       expect(await run(service, transport, { model: '' })).toBeInstanceOf(Refusal);
     });
   });
@@ -167,7 +170,7 @@ describe.each<[name: string, options: ServiceOptions]>([
     }
   });
 
-  it('does not show other names', async () => {
+  it('the simulator does not show other names', async () => {
     for (const model of UNKNOWN) expect(await retrieve(service, model)).toMatchObject(notFound(model));
     const failure = service.client().models.retrieve('my-own-model');
     await expect(failure).rejects.toBeInstanceOf(OpenAI.NotFoundError);

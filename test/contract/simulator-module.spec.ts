@@ -44,7 +44,7 @@ describe('SimulatorModule', () => {
     await app.close();
   });
 
-  it('may be imported with forRootAsync', async () => {
+  it('SimulatorModule may be imported with forRootAsync', async () => {
     const antiphon = AntiphonModule.forRootAsync({
       imports: [SimulatorModule],
       useEnvironment: () => ({ SIMULATOR_SEED: 8 }),
@@ -60,7 +60,7 @@ describe('SimulatorModule', () => {
     expect(error).toMatch(/^EnvironmentError: SIMULATOR_SEED: .*\nSIMULATOR_TEXT: .*$/);
   });
 
-  it('is not asked for its variables where it is not imported', async () => {
+  it('SimulatorModule is not asked for its variables where it is not imported', async () => {
     const environment = { SIMULATOR_SEED: 'x', LOG_LEVEL: 'fatal' };
     await expect(createApp({ environment })).rejects.toThrow('No model provider');
   });

@@ -40,7 +40,7 @@ describe.each(TRANSPORTS)('output of the simulator ($name)', (transport) => {
       expectDeltas(events, text);
     });
 
-    it('is an object where only JSON is asked for', async () => {
+    it('simulated output is an object where only JSON is asked for', async () => {
       const { response, events } = await ask({ input: 'JSON, please.', text: { format: { type: 'json_object' } } });
       const text = textOf(response);
       expect(JSON.parse(text)).toEqual(expect.objectContaining({}));
@@ -58,7 +58,7 @@ describe.each(TRANSPORTS)('output of the simulator ($name)', (transport) => {
       ['endless recursion', closed({ a: { $ref: '#' } })],
       ['an empty enum', closed({ a: { enum: [] } })],
       ['nothing at all', { not: {} }],
-    ])('is refused where nothing can fit: %s', async (_name, schema) => {
+    ])('structured output is refused where nothing can fit: %s', async (_name, schema) => {
       await expect(ask({ text: formatOf(schema) })).rejects.toMatchObject({
         name: 'Refusal',
         status: 400,
@@ -80,12 +80,12 @@ describe.each(TRANSPORTS)('output of the simulator ($name)', (transport) => {
       ['not included', {}],
       ['not included, but something else is', { include: ['message.output_text.logprobs'] }],
       ['not stored', { store: false }],
-    ])('is there where it is %s', async (_name, body) => {
+    ])('reasoning.encrypted_content is there where it is %s', async (_name, body) => {
       const reasoning = reasoningOf(await ask({ model: 'gpt-5', ...body }));
       expect(reasoning).toMatchObject({ type: 'reasoning', summary: [], encrypted_content: OPAQUE });
     });
 
-    it('is there when the item is done, and not before', async () => {
+    it('reasoning.encrypted_content is there when the item is done, and not before', async () => {
       const { events = [], response } = await ask({ model: 'gpt-5' });
       const items = events.filter(({ output_index: index }) => index === 0).map(({ item }) => item);
       expect(items).toHaveLength(events.length === 0 ? 0 : 2);
@@ -93,19 +93,19 @@ describe.each(TRANSPORTS)('output of the simulator ($name)', (transport) => {
       if (items.length > 0) expect(items[1]).toEqual(itemsOf(response)[0]);
     });
 
-    it('is opaque, and another one for another thought', async () => {
+    it('reasoning.encrypted_content is opaque, and another one for another thought', async () => {
       const answers = await Promise.all(['One', 'Two'].map((input) => ask({ model: 'gpt-5', include, input })));
       const contents = answers.map((answer) => reasoningOf(answer)?.encrypted_content);
       for (const content of contents) expect(content).toEqual(OPAQUE);
       expect(new Set(contents).size).toBe(2);
     });
 
-    it('is not there where the model does not reason', async () => {
+    it('reasoning.encrypted_content is not there where the model does not reason', async () => {
       const { response } = await ask({ include });
       expect(itemsOf(response).map(({ type }) => type)).toEqual(['message']);
     });
 
-    it('can be replayed, and counts among the input', async () => {
+    it('reasoning.encrypted_content can be replayed, and counts among the input', async () => {
       const user = { role: 'user', content: 'Well?' };
       const settings = { model: 'gpt-5', include, store: false };
       const { response } = await ask({ ...settings, input: [user] });

@@ -109,7 +109,7 @@ describeService('cached_tokens of the simulator', {}, (service) => {
 });
 
 describe('cached_tokens of tenants', () => {
-  it('are those of their own prompts', async () => {
+  it('the cached_tokens of a tenant are those of its own prompts', async () => {
     await using service = await startService({ environment: { API_KEYS: 'one:key-of-one,two:key-of-two' } });
     const input = tell(0, 300);
     const cached = async (apiKey: string) => {

@@ -54,7 +54,7 @@ describe('recordings over HTTP', () => {
   };
   const turnsIn = async (path: string): Promise<string> => readFile(join(folder, 'new', path), 'utf8');
 
-  it('have what a tenant was answered between start and stop, and replay it', async () => {
+  it('recordings over HTTP have what a tenant was answered between start and stop, and replay it', async () => {
     await say('before');
     const begun = await start();
     const path = `alice/${name}.jsonl`;
@@ -103,7 +103,7 @@ describe('recordings over HTTP', () => {
   });
 
   it.each(['', '.', '..', '../x', 'a/b', 'a\\b', '/etc/x', 'a.b', 'a\0', '%2e%2e', '-a', 'ä', 'x'.repeat(65)])(
-    'have no name such as %j',
+    'recordings over HTTP have no name such as %j',
     async (wrong) => {
       const refused = { status: 400, error: { type: 'invalid_request_error', code: 'invalid_value' } };
       expect(await ask('', { name: wrong })).toMatchObject(refused);
@@ -111,9 +111,12 @@ describe('recordings over HTTP', () => {
     },
   );
 
-  it.each([[{}], [{ name: 1 }], [{ name: 'x', path: '/x' }], [[]]])('are not started by %j', async (body) => {
-    expect(await ask('', body)).toMatchObject({ status: 400, error: { code: 'invalid_value' } });
-  });
+  it.each([[{}], [{ name: 1 }], [{ name: 'x', path: '/x' }], [[]]])(
+    'recordings over HTTP are not started by %j',
+    async (body) => {
+      expect(await ask('', body)).toMatchObject({ status: 400, error: { code: 'invalid_value' } });
+    },
+  );
 
   it('stay in their directory, whatever a tenant is called', async () => {
     const { path } = (await start('sk-odd')) as { readonly path: string };

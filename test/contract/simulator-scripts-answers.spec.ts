@@ -29,7 +29,7 @@ describe.each(TRANSPORTS)('a turn of a script over $name', (transport) => {
 describe.each(['yaml', 'yml', 'json', 'jsonl'])('a script in a file that ends in .%s', (ending) => {
   const turns = [{ text: 'One.' }, { calls: [{ name: 'look', arguments: { far: true } }] }, { text: ['Three', '.'] }];
 
-  it('is played as a whole on every transport', async () => {
+  it('a script in a file is played as a whole on every transport', async () => {
     const name = `whole.${ending}`;
     await using service = await startWithScripts({ [name]: { on_exhausted: 'loop', turns } });
     for (const transport of TRANSPORTS) {

@@ -142,7 +142,7 @@ describe('a script that breaks the connection or falls silent', () => {
     await expectNothingLeft();
   });
 
-  it.each(TRANSPORTS)('is silent on $name for as long as its delays say', async (transport) => {
+  it.each(TRANSPORTS)('a script is silent on $name for as long as its delays say', async (transport) => {
     let pause = clock.whenScheduled(700);
     const turn = transport.run(service, { model: 'delay', input: 'Go on.' });
     await pause;
@@ -154,7 +154,7 @@ describe('a script that breaks the connection or falls silent', () => {
     expect((await turn).response).toMatchObject({ output: [{ content: [outputText('One. Two.')] }] });
   });
 
-  it('has said what comes before a delay when the delay begins', async () => {
+  it('a script has said what comes before a delay when the delay begins', async () => {
     await using client = await SocketClient.open(service);
     let pause = clock.whenScheduled(700);
     client.create({ model: 'delay', input: 'Go on.' });

@@ -162,7 +162,7 @@ describe.each(WAYS)('conversations over $name', ({ transport, keeps }) => {
   it.each([
     ['order', { advance: 'conversation' }],
     ['last_user_message', { match: 'last_user_message' }],
-  ])('cannot be moved to a turn by x-simulate: by %s', async (_name, settings) => {
+  ])('a scripted conversation cannot be moved to a turn by x-simulate: by %s', async (_name, settings) => {
     await using script = await start({ ...settings, turns: [{ text: 'one' }, { text: 'two' }] });
     const talk = script.talk();
     expect(await talk.say('a', { client_metadata: { 'x-simulate': 'turn=2' } })).toBe('invalid_value');

@@ -151,7 +151,7 @@ describe.each(TRANSPORTS)('an error in a script over $name', (transport) => {
     }
   });
 
-  it('is gone with the next turn', async () => {
+  it('an error in a script is gone with the next turn', async () => {
     await using own = await startWithScripts({ 'own.yaml': { turns: [{ error: 'unavailable' }, { text: 'Back.' }] } });
     await expect(transport.run(own, { model: 'own', input: 'Hello.' })).rejects.toMatchObject({ status: 503 });
     const { response } = await transport.run(own, { model: 'own', input: 'Hello.' });
@@ -172,7 +172,7 @@ describe('the official SDK', () => {
 describe.each(TRANSPORTS)("a model's stream that ends early in a script over $name", (transport) => {
   const message = expect.stringMatching(/ended its answer early/);
 
-  it('is refused when nothing was said', async () => {
+  it("a model's stream that ends early in a script is refused when nothing was said", async () => {
     await using service = await startWithScripts({ 'early.yaml': { turns: [{ steps: [{ end: true }] }] } });
     const { status, error } = await refuse(transport.name, service, 'early');
     expect(status).toBeGreaterThanOrEqual(500);

@@ -140,7 +140,7 @@ describe.each(TRANSPORTS)('a script by the last user message over $name', (trans
 });
 
 describe('the name of a script', () => {
-  it('is a model: its own, or that of its file, listed once', async () => {
+  it('the name of a script is a model: its own, or that of its file, listed once', async () => {
     await using service = await startWithScripts({
       'by.file.name.yaml': { turns: texts('by its file') },
       'some.json': { model: 'org/own name', turns: texts('by its own') },
@@ -164,7 +164,7 @@ describe('the name of a script', () => {
     }
   });
 
-  it('is known where other names are not', async () => {
+  it('the name of a script is known where other names are not', async () => {
     const environment = { SIMULATOR_ANY_MODEL: false };
     await using service = await startWithScripts({ 'known.yaml': { turns: texts('known') } }, { environment });
     expect(await say(JSON_TRANSPORT, service, { model: 'known', input: 'Hello' })).toBe('known');

@@ -40,7 +40,7 @@ describe('GET /simulator/stats of two tenants', () => {
   it.each([
     ['no key', {}],
     ['a wrong key', { authorization: 'Bearer sk-mallory' }],
-  ])('is 401 with %s', async (_, headers) => {
+  ])('GET /simulator/stats is 401 with %s', async (_, headers) => {
     const answer = await fetch(`${service.origin}/simulator/stats`, { headers });
     expect(answer.status).toBe(401);
     expect(await answer.json()).toMatchObject({ error: { type: 'invalid_request_error' } });
@@ -76,7 +76,7 @@ describe('where GET /simulator/stats is', () => {
     ['SIMULATOR_STATS=false in production', { SIMULATOR_STATS: 'false' }, 'production'],
     ['NODE_ENV=production', {}, 'production'],
   ])('off with %s', (_, environment, nodeEnv) => {
-    it.each(CALLERS)('is like any unknown URL %s', async (_name, init) => {
+    it.each(CALLERS)('GET /simulator/stats is like any unknown URL %s', async (_name, init) => {
       process.env.NODE_ENV = nodeEnv;
       await start({ API_KEYS: 'alice:sk-alice', ...environment });
       const unknown = await observe('/simulator/other', init);
@@ -89,7 +89,7 @@ describe('where GET /simulator/stats is', () => {
     ['by default', {}, 'test'],
     ['without NODE_ENV', {}, undefined],
     ['with SIMULATOR_STATS=true in production', { SIMULATOR_STATS: 'true' }, 'production'],
-  ])('is there %s', async (_, environment, nodeEnv) => {
+  ])('GET /simulator/stats is there %s', async (_, environment, nodeEnv) => {
     if (nodeEnv === undefined) delete process.env.NODE_ENV;
     else process.env.NODE_ENV = nodeEnv;
     await start(environment);

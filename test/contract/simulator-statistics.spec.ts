@@ -64,7 +64,7 @@ describe('GET /simulator/stats', () => {
   beforeEach(() => start());
   afterEach(() => service.close());
 
-  it('is all zeros before the first turn', async () => {
+  it('GET /simulator/stats is all zeros before the first turn', async () => {
     expect(await report()).toEqual({ object: 'simulator.stats', ...NOTHING, models: {} });
   });
 
@@ -144,7 +144,7 @@ describe('GET /simulator/stats', () => {
     expect(await report()).toMatchObject({ requests: 1, statuses: { completed: 1 }, tokens });
   });
 
-  it('does not count requests that never became a turn', async () => {
+  it('GET /simulator/stats does not count requests that never became a turn', async () => {
     const { status } = await postJson(`${service.baseURL}/responses`, { model: 'gpt-4.1', input: 17 });
     expect(status).toBe(400);
     expect(await report()).toMatchObject(NOTHING);
@@ -162,7 +162,7 @@ describe('GET /simulator/stats with another provider', () => {
   beforeAll(() => start({ providers: [ClosedProvider], imports: [SimulatorModule] }));
   afterAll(() => service.close());
 
-  it.each(TRANSPORTS)('does not count the turns of that: $name', async (transport) => {
+  it.each(TRANSPORTS)('GET /simulator/stats does not count the turns of another provider: $name', async (transport) => {
     const before = await report();
     expect(await run(transport, { model: 'closed-1' })).toMatchObject({ status: 'completed' });
     expect(await report()).toEqual(before);

@@ -94,26 +94,29 @@ describe.each(TRANSPORTS)('tools of the simulator ($name)', (transport) => {
 
   const ask = (control: string, body: object): Promise<WireResponse> => simulate(transport, service, control, body);
 
-  it.each(EVERY_TOOL)('are accepted and echoed: $type', async (tool) => {
+  it.each(EVERY_TOOL)('tools of the simulator are accepted and echoed: $type', async (tool) => {
     const response = await ask('', { tools: [tool] });
     expect(response).toMatchObject({ status: 'completed', tool_choice: 'auto' });
     expect(response['tools']).toEqual([tool]);
   });
 
-  it('are echoed all together, in order', async () => {
+  it('tools of the simulator are echoed all together, in order', async () => {
     const { tools } = await ask('', { tools: EVERY_TOOL });
     expect(tools).toEqual(EVERY_TOOL);
   });
 
-  it.each([...HOSTED, ...UNCALLED])('are left alone where others run them: $type', async (tool) => {
-    expect(tellCalls(await ask('', { tools: [tool], input: `Use ${tool.type}.` }))).toBe('text');
-  });
+  it.each([...HOSTED, ...UNCALLED])(
+    'tools of the simulator are left alone where others run them: $type',
+    async (tool) => {
+      expect(tellCalls(await ask('', { tools: [tool], input: `Use ${tool.type}.` }))).toBe('text');
+    },
+  );
 
-  it.each(UNCALLED)('are left alone also where a call is required: $type', async (tool) => {
+  it.each(UNCALLED)('tools of the simulator are left alone also where a call is required: $type', async (tool) => {
     expect(tellCalls(await ask('', { tools: [tool], tool_choice: 'required' }))).toBe('text');
   });
 
-  it.each(HOSTED)('are refused where nobody runs what is demanded: $type', async (tool) => {
+  it.each(HOSTED)('tools of the simulator are refused where nobody runs what is demanded: $type', async (tool) => {
     const refused = { status: 400, body: { error: { code: 'unsupported_value', param: 'tool_choice' } } };
     const choices = [
       'required',
@@ -124,7 +127,7 @@ describe.each(TRANSPORTS)('tools of the simulator ($name)', (transport) => {
     }
   });
 
-  it('are called as what they are', async () => {
+  it('tools of the simulator are called as what they are', async () => {
     const calls = listCalls(await ask('', { tools: CALLABLE, input: 'look, jot, find, memo' }));
     const input: unknown = expect.stringMatching(/^\w+ .*\w/);
     const args: unknown = expect.stringMatching(/^\{"place":"[a-z ]+"\}$/);
@@ -137,20 +140,20 @@ describe.each(TRANSPORTS)('tools of the simulator ($name)', (transport) => {
     expect(new Set(calls.map(({ call_id }) => call_id)).size).toBe(4);
   });
 
-  it('are called with a parameter named __proto__ where that is required', async () => {
+  it('tools of the simulator are called with a parameter named __proto__ where that is required', async () => {
     const schema = '{"type":"object","properties":{"__proto__":{"type":"integer"}},"required":["__proto__"]}';
     const tool = { type: 'function', name: 'look', parameters: JSON.parse(schema) as unknown, strict: false };
     const [call] = listCalls(await ask('', { tools: [tool], tool_choice: 'required' }));
     expect(call).toMatchObject({ arguments: expect.stringMatching(/^\{"__proto__":\d+\}$/) as unknown });
   });
 
-  it('are called with an input that fits a grammar', async () => {
+  it('tools of the simulator are called with an input that fits a grammar', async () => {
     const format = { type: 'grammar', syntax: 'regex', definition: '[A-Z]{3}-[0-9]{4}' };
     const [call] = listCalls(await ask('', { tools: [{ ...jot, format }] }));
     expect(call?.input).toMatch(/^[A-Z]{3}-[0-9]{4}$/);
   });
 
-  it('are called although they come with the input', async () => {
+  it('tools of the simulator are called although they come with the input', async () => {
     const input = [
       { type: 'additional_tools', role: 'developer', tools: [look] },
       { role: 'user', content: 'Well?' },
@@ -166,22 +169,25 @@ describe.each(TRANSPORTS)('tools of the simulator ($name)', (transport) => {
     expect(tellCalls(await ask('rounds=0', body))).toBe(reluctant);
   });
 
-  it.each(COUNTS)('are called as often as they may: %s', async (_name, control, named, settings, expected) => {
-    const names = ['jot', 'look', 'memo'].slice(0, named);
-    const response = await ask(control, {
-      tools: EVERY_TOOL,
-      ...settings,
-      input: `Please use ${names.join(' and ')}.`,
-    });
-    const calls = listCalls(response);
-    expect(calls).toHaveLength(expected);
-    expect(response['output']).toHaveLength(expected);
-    // In the order of the tools.
-    const first = ['look', 'jot', 'memo'].filter((name) => names.includes(name)).slice(0, expected);
-    expect(calls.map(({ name }) => name).slice(0, first.length)).toEqual(first);
-  });
+  it.each(COUNTS)(
+    'tools of the simulator are called as often as they may: %s',
+    async (_name, control, named, settings, expected) => {
+      const names = ['jot', 'look', 'memo'].slice(0, named);
+      const response = await ask(control, {
+        tools: EVERY_TOOL,
+        ...settings,
+        input: `Please use ${names.join(' and ')}.`,
+      });
+      const calls = listCalls(response);
+      expect(calls).toHaveLength(expected);
+      expect(response['output']).toHaveLength(expected);
+      // In the order of the tools.
+      const first = ['look', 'jot', 'memo'].filter((name) => names.includes(name)).slice(0, expected);
+      expect(calls.map(({ name }) => name).slice(0, first.length)).toEqual(first);
+    },
+  );
 
-  it('are called eight at once at most where a text holds more names, and more where that is asked for', async () => {
+  it('tools of the simulator are called eight at once at most where a text holds more names, and more where that is asked for', async () => {
     const many = Array.from({ length: 10 }, (_, index) => ({ ...look, name: `look_${index}` }));
     const body = { tools: many, input: many.map(({ name }) => name).join(', ') };
     expect(listCalls(await ask('', body))).toHaveLength(8);
@@ -203,14 +209,14 @@ describe.each(TRANSPORTS)('tools of the simulator ($name)', (transport) => {
     expect(counts).toEqual(expected);
   });
 
-  it('are called after the reasoning', async () => {
+  it('tools of the simulator are called after the reasoning', async () => {
     const response = await ask('calls=2', { model: 'o3', tools: [look] });
     expect(listItemTypes(response)).toEqual(['reasoning', 'function_call', 'function_call']);
     const next = await ask('', { model: 'o3', previous_response_id: response.id, input: answerCalls(response) });
     expect(listItemTypes(next)).toEqual(['reasoning', 'message']);
   });
 
-  it('are never called unasked where there are no rounds', async () => {
+  it('tools of the simulator are never called unasked where there are no rounds', async () => {
     await using reluctant = await startService({ environment: { SIMULATOR_TOOL_ROUNDS: 0 } });
     for (const model of ['gpt-4.1', 'gpt-5']) {
       const body = { model, tools: CALLABLE, input: 'Please look.' };

@@ -64,7 +64,7 @@ describeService('response.append', { providers: [ScriptedProvider] }, (service) 
     },
   );
 
-  it('may be nested', async () => {
+  it('response.append may be nested', async () => {
     await client.turn({ input: 'One?' });
     client.send({ type: 'response.append', response: { input: [user('Two?')] } });
     await client.finish();
@@ -99,14 +99,14 @@ describeService('response.append', { providers: [ScriptedProvider] }, (service) 
     expect(seen()).toEqual(['user: One?', 'user: Two?']);
   });
 
-  it('does not add to a request that was not valid, but to the one before', async () => {
+  it('response.append does not add to a request that was not valid, but to the one before', async () => {
     await client.turn({ input: 'One?' });
     await client.refusal({ input: 'Bad', temperature: 9 });
     await append([user('Two?')]);
     expect(seen()).toEqual(['user: One?', 'user: Two?']);
   });
 
-  it('can be continued like any other turn', async () => {
+  it('response.append can be continued like any other turn', async () => {
     await client.turn({ input: 'One?', store: false });
     const { id } = await append([user('Two?')]);
     await client.turn({ input: 'Three?', store: false, previous_response_id: id });
@@ -125,7 +125,7 @@ describeService('response.append', { providers: [ScriptedProvider] }, (service) 
     ['an object', user('Two?')],
     ['null', null],
     ['nothing', undefined],
-  ])('is refused with %s as input', async (_, input) => {
+  ])('response.append is refused with %s as input', async (_, input) => {
     await client.turn({ input: 'One?' });
     client.send({ type: 'response.append', input });
     expect(await client.next()).toMatchObject({
@@ -137,7 +137,7 @@ describeService('response.append', { providers: [ScriptedProvider] }, (service) 
     expect(seen()).toEqual(['user: One?', 'user: Two?']);
   });
 
-  it('is refused with items that are not valid, and these are not kept', async () => {
+  it('response.append is refused with items that are not valid, and these are not kept', async () => {
     await client.turn({ input: [user('One?')] });
     client.send({ type: 'response.append', input: [{ role: 'king', content: 'Two?' }] });
     expect(await client.next()).toMatchObject({ status: 400, error: { code: 'invalid_value', param: 'input[1]' } });
@@ -145,7 +145,7 @@ describeService('response.append', { providers: [ScriptedProvider] }, (service) 
     expect(seen()).toEqual(['user: One?', 'user: Two?']);
   });
 
-  it('is refused where there was no request', async () => {
+  it('response.append is refused where there was no request', async () => {
     client.send({ type: 'response.append', input: [user('One?')] });
     expect(await client.next()).toMatchObject({
       type: 'error',
@@ -155,7 +155,7 @@ describeService('response.append', { providers: [ScriptedProvider] }, (service) 
     expect(service.provider.turns).toHaveLength(0);
   });
 
-  it('does not know what another connection asked', async () => {
+  it('response.append does not know what another connection asked', async () => {
     await client.turn({ input: 'One?' });
     await using other = await SocketClient.open(service);
     other.send({ type: 'response.append', input: [user('Two?')] });

@@ -136,7 +136,7 @@ describe('the limits of what connections remember', () => {
     expect(chain).toHaveBeenCalledTimes(1);
   });
 
-  it('does not count what a turn remembers whose connection went while it was saved', async () => {
+  it('the cache of connections does not count what a turn remembers whose connection went while it was saved', async () => {
     await startWithTotal(20_000);
     const store = service.app.get(ResponseStore);
     const save = store.save.bind(store);
@@ -160,7 +160,7 @@ describe('the limits of what connections remember', () => {
     expect(await isKnown(client, 'a', await say(client, 'a'))).toBe(true);
   });
 
-  it('has room again for the others when a connection goes', async () => {
+  it('the cache of connections has room again for the others when a connection goes', async () => {
     await startWithTotal(20_000);
     await using client = await SocketClient.open(service);
     const kept = await say(client, 'a');

@@ -63,7 +63,7 @@ describe.each(['ignore', 'reject'])('what Codex sends (UNKNOWN_PARAMETERS=%s)', 
 
   const seen = (): readonly string[] => transcript(service.provider.turns.at(-1)?.context ?? []);
 
-  it('is a warm-up, then only what is new, with calls of its tools between', async () => {
+  it('Codex sends a warm-up, then only what is new, with calls of its tools between', async () => {
     await using client = await open();
     client.send({ ...FRAME, generate: false, input: [message('developer', 'Base.')], tools: TOOLS });
     const warm = (await client.finish(undefined, { warmUp: true })).response;
@@ -106,7 +106,7 @@ describe.each(['ignore', 'reject'])('what Codex sends (UNKNOWN_PARAMETERS=%s)', 
     expect(seen().at(-1)).toBe('assistant: ok');
   });
 
-  it('is the whole history again, as it keeps it', async () => {
+  it('Codex sends the whole history again, as it keeps it', async () => {
     await using client = await open();
     const input = [
       { ...message('developer', 'Base.'), id: 'msg_019aa6a0' },
@@ -137,7 +137,7 @@ describe.each(['ignore', 'reject'])('what Codex sends (UNKNOWN_PARAMETERS=%s)', 
     expect(seen().slice(-2)).toEqual(['assistant: a.txt', 'user: Thanks.']);
   });
 
-  it('is tools within the input, which stay in force along the chain', async () => {
+  it('Codex sends tools within the input, which stay in force along the chain', async () => {
     await using client = await open();
     const tools = [
       { type: 'namespace', name: 'functions', tools: [{ type: 'custom', name: 'exec', format: { type: 'text' } }] },
@@ -155,7 +155,7 @@ describe.each(['ignore', 'reject'])('what Codex sends (UNKNOWN_PARAMETERS=%s)', 
     }
   });
 
-  it('is told with a status that its parent is gone, so that it sends everything again', async () => {
+  it('Codex is told with a status that its parent is gone, so that it sends everything again', async () => {
     await using client = await open();
     client.send({ ...FRAME, previous_response_id: 'resp_of_another_socket', input: [] });
     expect(await client.next()).toMatchObject({

@@ -55,7 +55,7 @@ describeService('continuing a response on a socket', { providers: [ScriptedProvi
     expect(service.provider.turns.at(-1)?.parent?.origin).toEqual({ provider: 'scripted', upstreamId: 'up_1' });
   });
 
-  it('does not inherit instructions, tools or other settings', async () => {
+  it('a continuation on a socket does not inherit instructions, tools or other settings', async () => {
     const tools = [{ type: 'function', name: 'look', parameters: null, strict: null }];
     const id = await say('Hi', null, { instructions: 'Speak like a pirate.', temperature: 0.3, tools });
     await say('Again', id);
@@ -140,7 +140,7 @@ describeService('continuing a response on a socket', { providers: [ScriptedProvi
     expect(seen()).toEqual(['user: Hi', 'assistant: I was', 'user: Go on']);
   });
 
-  it.each([true, false])('does not continue a failed response (store: %s)', async (stored) => {
+  it.each([true, false])('a socket does not continue a failed response (store: %s)', async (stored) => {
     service.provider.play(async function* () {
       yield { type: 'text', delta: 'I was' };
       throw new Error('broken');
@@ -159,7 +159,7 @@ describeService('continuing a response on a socket', { providers: [ScriptedProvi
     });
   });
 
-  it('does not continue a response that could not be saved', async () => {
+  it('a socket does not continue a response that could not be saved', async () => {
     jest.spyOn(store, 'save').mockRejectedValueOnce(new StoreUnavailableError('secret of the storage'));
     const { response } = await client.turn({ input: 'Hi' });
     expect(response).toMatchObject({
@@ -171,7 +171,7 @@ describeService('continuing a response on a socket', { providers: [ScriptedProvi
     expect(refusal).toMatchObject(notFound(response.id));
   });
 
-  it('does not depend on the store for what is not stored', async () => {
+  it('a continuation on a socket does not depend on the store for what is not stored', async () => {
     jest.spyOn(store, 'save').mockRejectedValue(new StoreUnavailableError('down'));
     jest.spyOn(store, 'chain').mockRejectedValue(new StoreUnavailableError('down'));
     await say('Two?', await say('One?'));
@@ -182,7 +182,7 @@ describeService('continuing a response on a socket', { providers: [ScriptedProvi
     });
   });
 
-  it('does not continue what was deleted, on any connection, but what came after it', async () => {
+  it('a socket does not continue what was deleted, on any connection, but what came after it', async () => {
     const parent = await say('One?', null, { store: true });
     const child = (await client.turn({ stream_id: 'a', input: 'Two?', store: false, previous_response_id: parent }))
       .response.id;

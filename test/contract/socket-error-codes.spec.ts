@@ -20,7 +20,7 @@ describe('the errors of sockets', () => {
 
   afterEach(() => service?.close());
 
-  it.each(ERROR_CASES)('are told by $code', async (expected) => {
+  it.each(ERROR_CASES)('the errors of sockets are told by $code', async (expected) => {
     const scene = await open(expected.environment);
     const { client } = scene;
     await expected.provoke(scene);
@@ -58,7 +58,7 @@ describe('the errors that end a socket', () => {
 
   afterEach(() => service?.close());
 
-  it('are told by websocket_connection_limit_reached where there is no room', async () => {
+  it('a socket without room is told by websocket_connection_limit_reached', async () => {
     service = await startService({ providers: [ScriptedProvider], environment: { WS_MAX_CONNECTIONS: 1 } });
     await using first = await SocketClient.open(service);
     await using second = await SocketClient.open(service);
@@ -72,7 +72,7 @@ describe('the errors that end a socket', () => {
     await expect(first.turn({ input: 'Hi' })).resolves.toMatchObject({ response: { status: 'completed' } });
   });
 
-  it('are told by websocket_connection_limit_reached and connection_expired after 60 minutes', async () => {
+  it('a socket after 60 minutes is told by websocket_connection_limit_reached and connection_expired', async () => {
     const clock = new WatchedClock();
     service = await startService({
       providers: [ScriptedProvider],

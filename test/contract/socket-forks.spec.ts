@@ -92,7 +92,7 @@ describeService('forks between the lanes of a socket', { providers: [ScriptedPro
     expect(seen()).toEqual(asked('Root?', 'Slow?', 'More?'));
   });
 
-  it('is sent together with the turn that takes the parent lane on', async () => {
+  it('a fork is sent together with the turn that takes the parent lane on', async () => {
     client.create({ stream_id: 'fork', input: 'Fork?', previous_response_id: root, store: false });
     client.create({ stream_id: 'main', input: 'On?', previous_response_id: root, store: false });
     expect(await nextEnd(client, 'fork')).toMatchObject({ type: 'response.completed' });
@@ -131,7 +131,7 @@ describeService('forks between the lanes of a socket', { providers: [ScriptedPro
     expect(seen()).toEqual(asked('Parent?', 'Early?'));
   });
 
-  it('does not find a parent that is still running', async () => {
+  it('a fork does not find a parent that is still running', async () => {
     const held = new HeldTurns(service.provider).hold();
     client.create({ stream_id: 'main', input: 'Slow?', store: false });
     const { id } = (await client.nextOf('main'))['response'] as { readonly id: string };

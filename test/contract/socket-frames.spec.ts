@@ -53,7 +53,7 @@ describeService('the frames of a client', { providers: [ScriptedProvider] }, (se
     ],
     ['nested in part', { model: 'm', temperature: 0.5, response: { input: 'Hi' } }, undefined],
     ['flat with null for what is nested', { response: null, model: 'm', input: 'Hi', temperature: 0.5 }, undefined],
-  ])('may hold a request %s', async (_, frame, lane) => {
+  ])('a frame of a client may hold a request %s', async (_, frame, lane) => {
     client.send({ type: 'response.create', ...frame });
     const { response } = await client.finish(lane);
     expect(response).toMatchObject({ status: 'completed', model: 'm', temperature: 0.5 });
@@ -89,7 +89,7 @@ describeService('the frames of a client', { providers: [ScriptedProvider] }, (se
     await expect(client.turn({ input: 'Hi' })).resolves.toMatchObject({ response: { status: 'completed' } });
   });
 
-  it('cannot disturb a running turn with any of these', async () => {
+  it('a client cannot disturb a running turn with any of these frames', async () => {
     const held = new HeldTurns(service.provider).hold();
     client.create({ stream_id: 'a', input: 'steady' });
     await held.whenBegun(1);
@@ -102,7 +102,7 @@ describeService('the frames of a client', { providers: [ScriptedProvider] }, (se
     expect(response).toMatchObject({ status: 'completed', output: [{ content: [{ text: 're steady' }] }] });
   });
 
-  it('has text beyond ASCII, also in several frames of the socket', async () => {
+  it('a frame of a client has text beyond ASCII, also in several frames of the socket', async () => {
     const text = '¿Qué? 你好 🙂';
     const bytes = Buffer.from(JSON.stringify({ type: 'response.create', model: 'm', input: text }));
     // Cut within a character.
@@ -115,7 +115,7 @@ describeService('the frames of a client', { providers: [ScriptedProvider] }, (se
     expect(transcript(lastTurn()?.context ?? [])).toEqual([`user: ${text}`]);
   });
 
-  it('is silent about response.processed', async () => {
+  it('the service is silent about response.processed', async () => {
     client.send({ type: 'response.processed', response_id: 'resp_1' });
     client.send({ type: 'after.it' });
     const frame = await client.next();
@@ -124,7 +124,7 @@ describeService('the frames of a client', { providers: [ScriptedProvider] }, (se
     expect(client.unread).toHaveLength(0);
   });
 
-  it('is told that steering is not supported, and the running turn goes on', async () => {
+  it('a client is told that steering is not supported, and the running turn goes on', async () => {
     const held = new HeldTurns(service.provider).hold();
     client.create({ stream_id: 'a', input: 'steady' });
     const { id } = (await client.nextOf('a'))['response'] as { readonly id: string };
@@ -147,7 +147,7 @@ describeService('the frames of a client', { providers: [ScriptedProvider] }, (se
     });
   });
 
-  it('is told of an unknown mode of interrupting, and the running turn goes on', async () => {
+  it('a client is told of an unknown mode of interrupting, and the running turn goes on', async () => {
     const held = new HeldTurns(service.provider).hold();
     client.create({ input: 'steady' });
     const { id } = (await client.next())['response'] as { readonly id: string };
@@ -167,7 +167,7 @@ describeService('the frames of a client', { providers: [ScriptedProvider] }, (se
     expect(await nextEnd(client)).toMatchObject({ type: 'response.completed' });
   });
 
-  it('may steer with nothing in it', async () => {
+  it('a frame of a client may steer with nothing in it', async () => {
     client.send({ type: 'response.steer' });
     expect(await client.next()).toMatchObject({
       type: 'response.steer.failed',
@@ -177,7 +177,7 @@ describeService('the frames of a client', { providers: [ScriptedProvider] }, (se
   });
 
   it.each(['response.create', 'response.steer', 'response.append'])(
-    'may not be nested deeper than JSON can be read: %s',
+    'a frame of a client may not be nested deeper than JSON can be read: %s',
     async (type) => {
       if (type === 'response.append') await client.turn({ input: 'Hi' });
       const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;

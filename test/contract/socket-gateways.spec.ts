@@ -73,7 +73,7 @@ describe('a gateway of the embedding program on the path of the service', () => 
     authenticator.isSlow = false;
   });
 
-  it('is unsubscribed from when the client leaves', async () => {
+  it('a gateway of the embedding program is unsubscribed from when the client leaves', async () => {
     {
       await using client = await SocketClient.open(service);
       client.send({ type: 'watch' });

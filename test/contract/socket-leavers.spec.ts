@@ -9,7 +9,7 @@ import { SocketClient } from '../support/socket-client.js';
 const service = useService({ providers: [ScriptedProvider] });
 
 describe('a client that sends a long message and leaves at once', () => {
-  it('has no turn run for it', async () => {
+  it('a client that sends a long message and leaves at once has no turn run for it', async () => {
     const client = await SocketClient.open(service);
     client.send({ type: 'response.create', model: 'm', input: 'x'.repeat(8 * MEGABYTE) });
     await client.close();

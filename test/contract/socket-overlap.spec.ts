@@ -44,13 +44,16 @@ describe.each(['reject', 'queue'] as const)('a second request on the default lan
       client.create({ ...lane, input: 'First', store: false });
     });
 
-  it.each([undefined, 'named'])('is never early when it answers a terminal frame at once (lane %s)', async (lane) => {
-    const ends = await chain(lane, 50);
-    expect(ends.map(({ type }) => type)).toEqual(Array(50).fill('response.completed'));
-    expect(seen()).toHaveLength(99);
-  });
+  it.each([undefined, 'named'])(
+    'a request that answers a terminal frame at once is never early (lane %s)',
+    async (lane) => {
+      const ends = await chain(lane, 50);
+      expect(ends.map(({ type }) => type)).toEqual(Array(50).fill('response.completed'));
+      expect(seen()).toHaveLength(99);
+    },
+  );
 
-  it('is no concern of named lanes, which queue', async () => {
+  it('the overlap of requests is no concern of named lanes, which queue', async () => {
     const held = new HeldTurns(service.provider).hold(2);
     client.create({ input: 'default' });
     client.create({ stream_id: 'a', input: 'named' });
@@ -66,7 +69,7 @@ describe.each(['reject', 'queue'] as const)('a second request on the default lan
   });
 
   if (overlap === 'reject') {
-    it('is refused at once with 409', async () => {
+    it('a second request on the default lane is refused at once with 409', async () => {
       const held = new HeldTurns(service.provider).hold();
       client.create({ input: 'one' });
       await held.whenBegun(1);

@@ -115,7 +115,7 @@ describe('what a socket tells besides the events of a response', () => {
       ]);
     });
 
-    it('are only those that are safe to hand on', async () => {
+    it('the headers of a provider on a socket are only those that are safe to hand on', async () => {
       const unsafe = { 'openai-model': 'other', 'set-cookie': 'a=b', 'x-line': 'a\r\nb', 'X-Codex-Turn-State': 'abc' };
       service.provider.reply({ type: 'metadata', headers: unsafe }, text);
       const frames = await turn();
@@ -124,7 +124,7 @@ describe('what a socket tells besides the events of a response', () => {
       ]);
     });
 
-    it('are no frame where there are none', async () => {
+    it('a socket has no frame for the headers of a provider where there are none', async () => {
       service.provider.reply({ type: 'metadata', headers: {} }, { type: 'metadata', upstreamId: 'up_1' }, text);
       expect((await turn()).map(({ type }) => type)).not.toContain('response.metadata');
     });
@@ -171,7 +171,7 @@ describe('what a socket tells besides the events of a response', () => {
       expect(await nextEnd(client, 'a')).toMatchObject({ type: 'response.completed' });
     });
 
-    it('does not come while a model speaks, nor without a turn', async () => {
+    it('a keepalive does not come while a model speaks, nor without a turn', async () => {
       const pieces = Array.from({ length: 4 }, () => Promise.withResolvers<undefined>());
       service.provider.play(async function* () {
         for (const { promise } of pieces) {
@@ -199,7 +199,7 @@ describe('what a socket tells besides the events of a response', () => {
       expect(client.unread).toHaveLength(0);
     });
 
-    it('does not come for a turn that waits in its lane', async () => {
+    it('a keepalive does not come for a turn that waits in its lane', async () => {
       const held = new HeldTurns(service.provider).hold(2);
       client.create({ stream_id: 'a', input: 'one' });
       client.create({ stream_id: 'a', input: 'two' });

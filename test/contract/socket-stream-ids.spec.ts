@@ -109,7 +109,7 @@ describeService('the names of lanes', { providers: [ScriptedProvider] }, (servic
     });
   });
 
-  it('does not count the default lane among them', async () => {
+  it('the limit of lanes does not count the default lane among them', async () => {
     await client.warmUp({});
     for (let name = 0; name < 32; name += 1) await client.warmUp({ stream_id: `lane-${name}` });
     await expect(client.refusal({ stream_id: 'lane-32', input: 'Hi' })).resolves.toMatchObject({
@@ -117,7 +117,7 @@ describeService('the names of lanes', { providers: [ScriptedProvider] }, (servic
     });
   });
 
-  it('does not count names that were refused as invalid', async () => {
+  it('the limit of lanes does not count names that were refused as invalid', async () => {
     for (let name = 0; name < 40; name += 1) {
       client.create({ stream_id: `lane ${name}` });
       await expect(client.next()).resolves.toMatchObject({ error: { code: 'invalid_stream_id' } });

@@ -22,7 +22,7 @@ describe('UNKNOWN_PARAMETERS=reject', () => {
     });
   });
 
-  it.each(['generate', 'stream_id', 'type'])('does not know %s over HTTP', async (param) => {
+  it.each(['generate', 'stream_id', 'type'])('UNKNOWN_PARAMETERS=reject does not know %s over HTTP', async (param) => {
     const answer = await postJson(`${service.baseURL}/responses`, { model: 'm', input: 'Hi', [param]: 'x' });
     expect(answer).toMatchObject({ status: 400, body: { error: { code: 'unknown_parameter', param } } });
   });

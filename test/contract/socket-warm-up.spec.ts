@@ -34,7 +34,7 @@ describe('a warm-up', () => {
   const say = async (input: unknown, previous_response_id: string | null): Promise<string> =>
     (await client.turn({ input, previous_response_id, store: false })).response.id;
 
-  it('is created and completed without output, and the model is not asked', async () => {
+  it('a warm-up is created and completed without output, and the model is not asked', async () => {
     const settings = { instructions: 'Be brief.', tools: [tool], store: false, metadata: { job: 'warm' } };
     const { events = [], response } = await client.warmUp({ input: 'Hello there.', ...settings });
     expect(events.map(({ type }) => type)).toEqual(['response.created', 'response.completed']);
@@ -58,7 +58,7 @@ describe('a warm-up', () => {
     expect(chained).toBeGreaterThan(bare);
   });
 
-  it('is a turn for observers like any other', async () => {
+  it('a warm-up is a turn for observers like any other', async () => {
     observer.records.length = 0;
     const { response } = await client.warmUp({ input: 'Hi' });
     const [record] = await observer.whenSettled(1);
@@ -97,13 +97,13 @@ describe('a warm-up', () => {
     expect(service.provider.turns).toHaveLength(3);
   });
 
-  it('can be continued with empty input', async () => {
+  it('a warm-up can be continued with empty input', async () => {
     const { response } = await client.warmUp({ input: 'Base.', store: false });
     await say([], response.id);
     expect(seen()).toEqual(['user: Base.']);
   });
 
-  it('can be forked, but not from another connection', async () => {
+  it('a warm-up can be forked, but not from another connection', async () => {
     const { response } = await client.warmUp({ stream_id: 'warm', input: 'Base.', store: false });
     await using other = await SocketClient.open(service);
     const again = { previous_response_id: response.id, input: 'Hi' };
@@ -112,7 +112,7 @@ describe('a warm-up', () => {
     expect(seen()).toEqual(['user: Base.', 'user: Hi']);
   });
 
-  it('is stored if it is asked to be', async () => {
+  it('a warm-up is stored if it is asked to be', async () => {
     const { response } = await client.warmUp({ input: 'Base.' });
     const stored = await fetch(`${url}/${response.id}`);
     expect(await stored.json()).toMatchObject({ id: response.id, status: 'completed', output: [] });
@@ -126,14 +126,14 @@ describe('a warm-up', () => {
     expect(seen()).toEqual(['user: Base.', 'user: Hi']);
   });
 
-  it('may be nested in a response member', async () => {
+  it('a warm-up may be nested in a response member', async () => {
     client.send({ type: 'response.create', response: { model: 'm', generate: false, store: false, input: 'Base.' } });
     const { response } = await client.finish(undefined, { warmUp: true });
     await say('Hi', response.id);
     expect(seen()).toEqual(['user: Base.', 'user: Hi']);
   });
 
-  it('is what prompt_cache_options.prewarm asks for too', async () => {
+  it('prompt_cache_options.prewarm asks for a warm-up too', async () => {
     client.create({ input: 'Base.', store: false, prompt_cache_options: { prewarm: true } });
     const { response, events = [] } = await client.finish(undefined, { warmUp: true });
     expect(events).toHaveLength(2);
@@ -143,7 +143,7 @@ describe('a warm-up', () => {
     expect(seen()).toEqual(['user: Base.', 'user: Hi']);
   });
 
-  it.each([true, null])('is none with generate: %s', async (generate) => {
+  it.each([true, null])('a request is no warm-up with generate: %s', async (generate) => {
     await client.turn({ input: 'Hi', generate });
     expect(service.provider.turns).toHaveLength(1);
   });
@@ -153,25 +153,25 @@ describe('a warm-up', () => {
     ['an unknown parent', { previous_response_id: 'resp_gone' }, { code: 'previous_response_not_found' }],
     ['an output without its call', { input: [{ type: 'function_call_output', call_id: 'c', output: '' }] }, {}],
     ['bad input', { input: 7 }, { code: 'invalid_type', param: 'input' }],
-  ])('is refused with an error frame: %s', async (_, body, error) => {
+  ])('a warm-up is refused with an error frame: %s', async (_, body, error) => {
     const refusal = await client.refusal({ stream_id: 'warm', generate: false, ...body });
     expect(refusal).toMatchObject({ status: 400, stream_id: 'warm', error });
     await expect(client.warmUp({ stream_id: 'warm' })).resolves.toMatchObject({ response: { status: 'completed' } });
   });
 
-  it('is refused without a model', async () => {
+  it('a warm-up is refused without a model', async () => {
     client.send({ type: 'response.create', generate: false });
     expect(await client.next()).toMatchObject({ error: { code: 'missing_required_parameter', param: 'model' } });
   });
 
-  it('is refused for any other kind of generate', async () => {
+  it('a warm-up is refused for any other kind of generate', async () => {
     expect(await client.refusal({ input: 'Hi', generate: 'no' })).toMatchObject({
       status: 400,
       error: { code: 'invalid_type', param: 'generate', message: expect.stringContaining('a boolean') as unknown },
     });
   });
 
-  it('is unknown over HTTP, and ignored', async () => {
+  it('a warm-up is unknown over HTTP, and ignored', async () => {
     const { status, body } = await postJson(url, { model: 'm', input: 'Hi', generate: false });
     expect({ status, body }).toMatchObject({ status: 200, body: { output: [{ type: 'message' }] } });
     expect(service.provider.turns).toHaveLength(1);

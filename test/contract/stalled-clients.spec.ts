@@ -82,14 +82,14 @@ describe('a client that does not read its answer', () => {
     return stopped.promise;
   }
 
-  it('is cut off on a stream after CLIENT_STALL_TIMEOUT_MS, and its model is stopped', async () => {
+  it('a client that does not read its answer is cut off on a stream after CLIENT_STALL_TIMEOUT_MS, and its model is stopped', async () => {
     const stopped = sayMuch();
     await expectCutOff(await ask(true));
     await stopped;
     await expect(observer.whenSettled(1)).resolves.toMatchObject([{ status: 'disconnected' }]);
   });
 
-  it('is cut off after the same time when its answer is one large body', async () => {
+  it('a client that does not read its answer is cut off after the same time when its answer is one large body', async () => {
     const parts = Array.from({ length: 40 }, () => ({ type: 'text' as const, delta: LARGE }));
     service.provider.reply(...parts, { type: 'usage', input: 1, output: 1 });
     const side = await ask(false);
@@ -97,7 +97,7 @@ describe('a client that does not read its answer', () => {
     await expectCutOff(side);
   });
 
-  it('has all of the time again when it has read something', async () => {
+  it('a client that does not read its answer has all of the time again when it has read something', async () => {
     void sayMuch();
     const side = await ask(true);
     await whenStuck(side);
@@ -109,7 +109,7 @@ describe('a client that does not read its answer', () => {
     await expectCutOff(side);
   });
 
-  it('is not cut off while the model is silent', async () => {
+  it('a client that does not read its answer is not cut off while the model is silent', async () => {
     const begun = Promise.withResolvers<undefined>();
     const goOn = Promise.withResolvers<undefined>();
     service.provider.play(async function* () {

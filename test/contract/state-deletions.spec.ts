@@ -65,14 +65,14 @@ describe.each(STATES)('a response that is deleted in $state', ({ open }) => {
     expect(await living(family)).toEqual([]);
   });
 
-  it.each(['', '1', 'yes', 'TRUE', 'true&cascade=true'])('is not deleted with cascade=%s', async (value) => {
+  it.each(['', '1', 'yes', 'TRUE', 'true&cascade=true'])('a response is not deleted with cascade=%s', async (value) => {
     const id = await create('Hi');
     const refused = await service.api.delete(`responses/${id}?cascade=${value}`);
     expect(refused).toMatchObject({ status: 400, body: { error: { code: 'invalid_type', param: 'cascade' } } });
     expect((await service.api.get(`responses/${id}`)).status).toBe(200);
   });
 
-  it.each(REFUSED_TURNS)('is not continued any more: %s', async (_, refuse) => {
+  it.each(REFUSED_TURNS)('a deleted response is not continued any more: %s', async (_, refuse) => {
     const { root, left } = await createFamily();
     await service.api.delete(`responses/${left}`);
     const body = { model: 'scripted', input: 'On', previous_response_id: left };
@@ -130,7 +130,7 @@ describe.each(STATES)('a response that is deleted in $state', ({ open }) => {
     expect(await service.api.idsOf(`responses/${root}/children?order=asc&before=${left}`)).toEqual([]);
   });
 
-  it.each(['', '?cascade=true'])('is forgotten by every connection: DELETE %s', async (query) => {
+  it.each(['', '?cascade=true'])('a deleted response is forgotten by every connection: DELETE %s', async (query) => {
     await using one = await SocketClient.open(service);
     await using two = await SocketClient.open(service);
     const root = (await one.turn({ stream_id: 'a', input: 'Root?' })).response.id;
@@ -144,7 +144,7 @@ describe.each(STATES)('a response that is deleted in $state', ({ open }) => {
     else expect(await two.refusal(body)).toMatchObject(notFound(child));
   });
 
-  it('is not remembered when it is deleted as soon as it is saved', async () => {
+  it('a response is not remembered when it is deleted as soon as it is saved', async () => {
     await using client = await SocketClient.open(service);
     const store = service.app.get(ResponseStore);
     const save = store.save.bind(store);
@@ -158,14 +158,14 @@ describe.each(STATES)('a response that is deleted in $state', ({ open }) => {
     expect(await client.refusal({ input: 'On', previous_response_id: id })).toMatchObject(notFound(id));
   });
 
-  it('is deleted by the SDK', async () => {
+  it('a response is deleted by the SDK', async () => {
     const client = service.client();
     const { id } = await client.responses.create({ model: 'scripted', input: 'Hi' });
     await client.responses.delete(id);
     await expect(client.responses.retrieve(id)).rejects.toMatchObject({ status: 404 });
   });
 
-  it('is deleted once when it is asked for ten times at once', async () => {
+  it('a response is deleted once when it is asked for ten times at once', async () => {
     const id = await create('Hi');
     const answers = await Promise.all(Array.from({ length: 10 }, () => service.api.delete(`responses/${id}`)));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(9).fill(404)]);

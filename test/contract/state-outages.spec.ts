@@ -163,7 +163,7 @@ describe('a database that is away', () => {
     await expect(turn(service, 'mine')).resolves.toMatchObject({ status: 'completed' });
   });
 
-  it.each(TRANSPORTS)('does not matter to what is not stored: $name', async (transport) => {
+  it.each(TRANSPORTS)('a database that is away does not matter to what is not stored: $name', async (transport) => {
     await start();
     await proxy.cut();
     const { response } = await transport.run(service, { model: 'scripted', input: 'Hi', store: false });
@@ -216,7 +216,7 @@ describe('a database that is away', () => {
     expect(transcript(provider.turns.at(-1)?.context ?? [])).toEqual(['user: Kept?', 'assistant: ok', 'user: Still?']);
   });
 
-  it('is waited for no longer than it may take when it does not answer', async () => {
+  it('a database that is away is waited for no longer than it may take when it does not answer', async () => {
     await start(IMPATIENT);
     const { id } = await createOnceServed({});
     proxy.stall();
@@ -237,7 +237,7 @@ describe('a database that is away', () => {
   it.each([
     ['it cannot be reached', () => proxy.cut()],
     ['it does not answer', async () => proxy.stall()],
-  ])('may come after the service, which then makes its tables: %s', async (_, takeAway) => {
+  ])('a database may come after the service, which then makes its tables: %s', async (_, takeAway) => {
     await takeAway();
     await start(IMPATIENT);
     expect(await readiness()).toEqual([503, '{"status":"unavailable"}']);

@@ -48,7 +48,7 @@ describe.each(EVERY_STATE)('in $state', ({ open }) => {
     // Half a character of a model is no text; what a client says stays as it is.
     const said = text.toWellFormed();
 
-    it.each(TRANSPORTS)('is stored and given back as it came: $name', async (transport) => {
+    it.each(TRANSPORTS)('a strange text is stored and given back as it came: $name', async (transport) => {
       service.provider.reply(
         { type: 'reasoning_summary', delta: text },
         { type: 'reasoning_encrypted', content: text },
@@ -81,7 +81,7 @@ describe.each(EVERY_STATE)('in $state', ({ open }) => {
       expect(list).toMatchObject({ first_id: text, last_id: `other ${text}` });
     });
 
-    it.each(TRANSPORTS)('is context of what comes after it: $name', async (transport) => {
+    it.each(TRANSPORTS)('a strange text is context of what comes after it: $name', async (transport) => {
       service.provider.reply({ type: 'text', delta: text });
       const { id } = await service.api.create(bodyOf(text));
       await transport.run(service, { model: 'scripted', input: 'Next', previous_response_id: id });
@@ -95,7 +95,7 @@ describe.each(EVERY_STATE)('in $state', ({ open }) => {
       ]);
     });
 
-    it('is found as an item', async () => {
+    it('an item whose id is a strange text is found', async () => {
       await service.api.create(bodyOf(text));
       await service.api.create({ input: [{ type: 'item_reference', id: text }] });
       expect(service.provider.turns.at(-1)?.context).toMatchObject([{ id: text, role: 'user', content: [{ text }] }]);
@@ -106,7 +106,7 @@ describe.each(EVERY_STATE)('in $state', ({ open }) => {
       });
     });
 
-    it('is no parent, and cannot be the name of a session', async () => {
+    it('a strange text is no parent, and cannot be the name of a session', async () => {
       await expect(service.api.create({ previous_response_id: `resp_${text}` })).rejects.toMatchObject({ status: 400 });
       const forked = await service.api.post('sessions/x/fork', { target_session_id: 'y', up_to_response_id: text });
       expect(forked).toMatchObject({ status: 404 });

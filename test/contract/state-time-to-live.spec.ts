@@ -44,7 +44,7 @@ describe.each(STATES)('how long a response lives in $state', ({ open }) => {
     ['as long as possible', '1000', 1000],
     ['as RESPONSE_TTL says', undefined, 100],
     ['as a number with zeros says', '0007', 7],
-  ])('is %s', async (_, ttl, seconds) => {
+  ])('a response lives %s', async (_, ttl, seconds) => {
     const { id } = await (ttl === undefined ? service.api : service.api.with({ 'x-response-ttl': ttl })).create({});
     clock.advance(seconds * SECOND - 1);
     await expectThere(id, true);
@@ -57,7 +57,7 @@ describe.each(STATES)('how long a response lives in $state', ({ open }) => {
     expect((await service.api.post(`sessions/${id}/fork`, { target_session_id: 'late' })).status).toBe(404);
   });
 
-  it('is as the header of a stream says', async () => {
+  it('a response lives as long as the header of a stream says', async () => {
     const body = { model: 'scripted', input: 'Hi' };
     const answer = await openStream(`${service.baseURL}/responses`, body, { headers: { 'x-response-ttl': '7' } });
     if (!answer.streams) throw new Error('the turn was refused');
@@ -68,7 +68,7 @@ describe.each(STATES)('how long a response lives in $state', ({ open }) => {
     expect(await statusOf(id)).toBe(404);
   });
 
-  it('is as the header of an upgrade says, also for the connection itself', async () => {
+  it('a response lives as long as the header of an upgrade says, also for the connection itself', async () => {
     await using client = await SocketClient.open(service, { headers: { 'x-response-ttl': '7' } });
     const { id } = (await client.turn({ stream_id: 'a', input: 'Hi' })).response;
     clock.advance(7 * SECOND - 1);
@@ -92,7 +92,7 @@ describe.each(STATES)('how long a response lives in $state', ({ open }) => {
     ['7, 8', 'invalid_type', 'an integer'],
     ['+7', 'invalid_type', 'an integer'],
     ['Infinity', 'invalid_type', 'an integer'],
-  ])('cannot be %j', async (ttl, code, expected) => {
+  ])('the time to live cannot be %j', async (ttl, code, expected) => {
     const refusal = {
       status: 400,
       body: { error: { code, param: 'x-response-ttl', message: expect.stringContaining(expected) as unknown } },
@@ -110,7 +110,7 @@ describe.each(STATES)('how long a response lives in $state', ({ open }) => {
     expect(service.provider.turns).toEqual([]);
   });
 
-  it('does not end what a living descendant needs', async () => {
+  it('the end of a response does not end what a living descendant needs', async () => {
     const root = await lasting(10).create({ input: 'One?' });
     const child = await lasting(20).create({ input: 'Two?', previous_response_id: root.id });
     const leaf = await lasting(1000).create({ input: 'Three?', previous_response_id: child.id });

@@ -62,14 +62,14 @@ describeService('a stream on the wire', { providers: [ScriptedProvider] }, (serv
     });
   });
 
-  it('is made of whole chunks, whose length is in bytes', async () => {
+  it('a stream on the wire is made of whole chunks, whose length is in bytes', async () => {
     const { chunks, rest } = unchunk(await exchange(service.port, toRequest('1.1', ['connection: close'])));
     expect(chunks.length).toBeGreaterThan(WORDS.length - 1);
     expect(textOf(chunks.join(''))).toBe(WORDS.join(''));
     expect(rest).toHaveLength(0);
   });
 
-  it('has no chunks for a client of HTTP/1.0', async () => {
+  it('a stream on the wire has no chunks for a client of HTTP/1.0', async () => {
     const answer = String(await exchange(service.port, toRequest('1.0')));
     const [head = '', body = ''] = answer.split(/\r\n\r\n(.*)/s);
     expect(head).not.toMatch(/transfer-encoding/i);

@@ -123,7 +123,7 @@ describe('a stream', () => {
     expect(latePulls).toBe(0);
   });
 
-  it('never splits an event over two chunks', async () => {
+  it('a stream never splits an event over two chunks', async () => {
     service.provider.play(async function* () {
       for (let round = 0; round < 30; round += 1) yield [text('ж'.repeat(round * 400)), text('short')];
       yield finish;

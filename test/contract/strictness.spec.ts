@@ -206,7 +206,7 @@ describe('an entry of PROVIDERS_FILE that tolerates more', () => {
     for (const [, strict] of ONE_EACH) expect(await refusalOf(model, strict)).toBe(strict.error.param);
   });
 
-  it('may tolerate one rule and not another, and another one after a reload', async () => {
+  it('an entry of PROVIDERS_FILE may tolerate one rule and not another, and another one after a reload', async () => {
     for (const [tolerated] of ONE_EACH) {
       await service.write({ settings: { lenient: { tolerates: [tolerated] } } });
       await service.reload();

@@ -111,19 +111,22 @@ describe.each(STATES)('two tenants in $state', ({ open }) => {
     ['alice', 'bob'],
     ['bob', 'alice'],
   ])('a response of %s', (tenant, stranger) => {
-    it.each(PATHS)('is to the other like one that does not exist: %s', async (_, request, refusal) => {
-      const foreign = await make(tenant);
-      const turns = service.provider.turns.length;
-      const missing = 'resp_0123456789abcdef0123456789abcdef';
-      const [foreignPath, foreignInit] = request(foreign);
-      const [missingPath, missingInit] = request(missing);
-      const foreignAnswer = await observe(await send(stranger, foreignPath, foreignInit), foreign);
-      const missingAnswer = await observe(await send(stranger, missingPath, missingInit), missing);
-      expect(foreignAnswer).toEqual(missingAnswer);
-      expect(foreignAnswer).toMatchObject({ status: refusal });
-      expect(service.provider.turns).toHaveLength(turns);
-      expect((await send(tenant, `responses/${foreign}`, {})).status).toBe(200);
-    });
+    it.each(PATHS)(
+      'the response of a tenant is to another like one that does not exist: %s',
+      async (_, request, refusal) => {
+        const foreign = await make(tenant);
+        const turns = service.provider.turns.length;
+        const missing = 'resp_0123456789abcdef0123456789abcdef';
+        const [foreignPath, foreignInit] = request(foreign);
+        const [missingPath, missingInit] = request(missing);
+        const foreignAnswer = await observe(await send(stranger, foreignPath, foreignInit), foreign);
+        const missingAnswer = await observe(await send(stranger, missingPath, missingInit), missing);
+        expect(foreignAnswer).toEqual(missingAnswer);
+        expect(foreignAnswer).toMatchObject({ status: refusal });
+        expect(service.provider.turns).toHaveLength(turns);
+        expect((await send(tenant, `responses/${foreign}`, {})).status).toBe(200);
+      },
+    );
 
     it.each(PATHS)('answers its tenant: %s', async (name, request) => {
       const id = await make(tenant);
@@ -149,14 +152,14 @@ describe.each(STATES)('two tenants in $state', ({ open }) => {
     expect((await send('alice', ...request(foreign))).status).toBe(200);
   });
 
-  it('has the same model list for everybody', async () => {
+  it('the model list is the same for everybody', async () => {
     const lists = await Promise.all(
       (['alice', 'bob'] as const).map((tenant) => service.client({ apiKey: KEYS[tenant] }).models.list()),
     );
     expect(lists[0]?.data).toEqual(lists[1]?.data);
   });
 
-  it('does not let one tenant see the context of another by sharing ids', async () => {
+  it('two tenants who share ids do not see the context of each other', async () => {
     await make('alice');
     const id = await make('bob');
     const answer = await send(

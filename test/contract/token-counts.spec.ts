@@ -106,7 +106,7 @@ describe('counting tokens', () => {
       expect(provider().turns).toHaveLength(0);
     });
 
-    it('has what truncation leaves, or everything where nothing fits', async () => {
+    it('the count of a request that is not run has what truncation leaves, or everything where nothing fits', async () => {
       const input = Array.from({ length: 300 }, (_, index) => user(`${index} ${LONG.slice(0, 360)}`));
       const { body } = await ask({ input, truncation: 'auto' });
       const { usage } = body as { readonly usage: { readonly input_tokens: number } };
@@ -118,7 +118,7 @@ describe('counting tokens', () => {
       expect((await count({ input: LONG, truncation: 'auto' })).body).toEqual(whole);
     });
 
-    it('is what the window is compared with, and the usage', async () => {
+    it('the count of a request is what the window is compared with, and the usage', async () => {
       const body = { input: [user(LONG.slice(0, 5000)), user('And?')], instructions: 'Be brief.' };
       const { input_tokens: counted } = (await count(body)).body as { readonly input_tokens: number };
       provider().window = counted;
@@ -152,7 +152,7 @@ describe('too many counts at once', () => {
   const count = (input: string): ReturnType<typeof postJson> =>
     postJson(`${service.baseURL}/responses/input_tokens`, { model: 'm', input });
 
-  it('are refused, and let turns run', async () => {
+  it('too many counts at once are refused, and let turns run', async () => {
     const first = count(LONG.repeat(4));
     await service.app.get(CountingProvider).begun.promise;
     await expect(count('Hi')).resolves.toMatchObject({

@@ -141,7 +141,7 @@ describe('what is ignored is reported', () => {
 describe('a fork of a session', () => {
   const service = useService({ providers: [ScriptedProvider] });
 
-  it('is refused with a misspelt field', async () => {
+  it('a fork of a session is refused with a misspelt field', async () => {
     const answer = await postJson(`${service.baseURL}/sessions/s/fork`, {
       target_session_id: 't',
       up_to_respone_id: 'resp_1',

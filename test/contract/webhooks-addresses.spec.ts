@@ -84,7 +84,7 @@ describe('a name in WEBHOOK_URL', () => {
     ['documentation', '2001:db8::1'],
     ['discard', '100::1'],
     ['segment routing', '5f00::1'],
-  ])('is not connected to an address that is not public: %s %s', async (_kind, address) => {
+  ])('a webhook is not sent to an address that is not public: %s %s', async (_kind, address) => {
     const lookup = resolver([address]);
     await expect(send(`https://hooks.example.com:${receiver.port}/`, lookup)).rejects.toThrow(
       'hooks.example.com has no public address',
@@ -92,7 +92,7 @@ describe('a name in WEBHOOK_URL', () => {
     expect([lookup.asked, receiver.connections]).toEqual([['hooks.example.com'], 0]);
   });
 
-  it('is not connected to the private ones among its addresses, and asked for with each connection', async () => {
+  it('a webhook is not sent to the private ones among the addresses of its name, which is asked for with each connection', async () => {
     // The public one is a port of this machine no more than it is an endpoint: whatever becomes of it, the receiver has no part.
     const lookup = resolver(['127.0.0.1', '10.0.0.1'], ['::1']);
     const url = `https://hooks.example.com:${receiver.port}/`;
@@ -100,7 +100,7 @@ describe('a name in WEBHOOK_URL', () => {
     expect([lookup.asked.length, receiver.connections]).toEqual([2, 0]);
   });
 
-  it('may be one of this machine, and then only loopback addresses are', async () => {
+  it('the name in WEBHOOK_URL may be one of this machine, and then only loopback addresses are', async () => {
     const url = `http://hooks.localhost:${receiver.port}/hook`;
     expect(await send(url, resolver(['10.0.0.1', '8.8.8.8', '127.0.0.1']))).toBe(204);
     expect(receiver.received.map(({ path }) => path)).toEqual(['/hook']);

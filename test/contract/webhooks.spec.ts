@@ -100,7 +100,7 @@ describe('a webhook', () => {
     },
   );
 
-  it('is refused by the SDK when a byte of it was changed', async () => {
+  it('a webhook is refused by the SDK when a byte of it was changed', async () => {
     await start();
     await queue.deliver(announce(), 1);
     const received = receiver.request(0);
@@ -108,7 +108,7 @@ describe('a webhook', () => {
     await expect(unwrap(forged)).rejects.toThrow(OpenAI.InvalidWebhookSignatureError);
   });
 
-  it('is the same event in each attempt, signed for its moment', async () => {
+  it('a webhook is the same event in each attempt, signed for its moment', async () => {
     await start();
     const job = announce();
     receiver.answers.push(500);
@@ -122,13 +122,13 @@ describe('a webhook', () => {
     await expect(unwrap(second, 4000)).resolves.toEqual(JSON.parse(second.body));
   });
 
-  it('has an id of its own for each response', async () => {
+  it('a webhook has an id of its own for each response', async () => {
     await start();
     for (const id of ['resp_1', 'resp_2']) await queue.deliver(announce('completed', id), 1);
     expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(2);
   });
 
-  it('is not made without WEBHOOK_URL, and nobody waits for any', async () => {
+  it('a webhook is not made without WEBHOOK_URL, and nobody waits for any', async () => {
     await start({ WEBHOOK_URL: '', WEBHOOK_SECRET: '' });
     expect(service.app.get(Webhooks).announcing(ACME, { id: 'resp_1', status: 'completed' })).toEqual([]);
     expect(queue.isWorked('webhooks')).toBe(false);
@@ -206,7 +206,7 @@ describe('an answer to a webhook', () => {
     await closed.promise;
   });
 
-  it('may take its time with the body: the status has decided', async () => {
+  it('an answer to a webhook may take its time with the body: the status has decided', async () => {
     await start();
     receiver.answers.push((response) => void response.writeHead(200).write('more to come'));
     const head = headOfAnswer();
@@ -222,7 +222,7 @@ describe('an answer to a webhook', () => {
 });
 
 describe('an endpoint that nobody answers for', () => {
-  it('is a failure', async () => {
+  it('an endpoint that nobody answers for is a failure of the webhook', async () => {
     await start({ WEBHOOK_URL: `http://127.0.0.1:${await closedPort()}/` });
     await expect(queue.deliver(announce(), 1)).rejects.toThrow('ECONNREFUSED');
   });
@@ -260,7 +260,7 @@ describe('the attempts to send a webhook', () => {
     expect(log.complaints).toHaveLength(1);
   });
 
-  it('have the pauses of a day', async () => {
+  it('the attempts to send a webhook have the pauses of a day', async () => {
     await start({ WEBHOOK_MAX_ATTEMPTS: '' });
     const options = queue.optionsOf('webhooks');
     const { retryDelaySeconds, longestRetryDelaySeconds, maxAttempts } = options;

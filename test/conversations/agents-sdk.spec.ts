@@ -75,7 +75,7 @@ describe.each(STATES)("the Agents SDK's OpenAIConversationsSession in $state", (
     expect(await session.getItems()).toEqual([]);
   });
 
-  it('is not needed: runs may name the conversation themselves', async () => {
+  it('a session of the Agents SDK is not needed: runs may name the conversation themselves', async () => {
     const { id: conversationId } = await service.client().conversations.create();
     const agent = makeAgent();
     answerWithCall();

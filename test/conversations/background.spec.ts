@@ -68,7 +68,7 @@ describe.each(STATES)('background turns in conversations in $state', ({ open }) 
     expect(types).toEqual(['message', 'message', 'compaction']);
   });
 
-  it('are streamed too', async () => {
+  it('background turns in conversations are streamed too', async () => {
     const body = { model: 'scripted', input: 'Hi', background: true, conversation: conversation.id };
     const events = await collectStream(`${service.baseURL}/responses`, body);
     for (const event of events.filter(({ response }) => response !== undefined)) {
@@ -100,13 +100,13 @@ describe.each(STATES)('background turns in conversations in $state', ({ open }) 
     ['items that do not fit', { input: [{ type: 'function_call_output', call_id: 'call_x', output: '' }] }, 400],
     ['an item that is there', { input: [{ role: 'user', content: 'x', id: 'msg_mine' }] }, 400],
     ['two histories', { previous_response_id: 'resp_1' }, 400],
-  ])('are refused when they are created for %s', async (_, more, status) => {
+  ])('a background turn in a conversation is refused when it is created for %s', async (_, more, status) => {
     await service.api.post(`${conversation.path}/items`, { items: [{ role: 'user', content: 'x', id: 'msg_mine' }] });
     const body = { model: 'scripted', input: 'Hi', background: true, conversation: conversation.id, ...more };
     expect((await service.api.post('responses', body)).status).toBe(status);
   });
 
-  it('can be created while another turn runs, and wait in the queue for its end', async () => {
+  it('a background turn can be created while another turn of its conversation runs, and waits in the queue for its end', async () => {
     held.hold(2);
     const first = service.api.create({ input: 'first', conversation: conversation.id });
     await held.whenBegun(1);

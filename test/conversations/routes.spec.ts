@@ -25,7 +25,7 @@ describe.each(STATES)('conversations with the official SDK in $state', ({ open }
   const add = (...texts: readonly string[]) => client.conversations.items.create(id, { items: texts.map(say) });
   const textOf = (item: unknown): unknown => (item as { content: readonly { text: string }[] }).content[0]?.text;
 
-  it('are created, read, changed and deleted', async () => {
+  it('conversations are created, read, changed and deleted', async () => {
     const { data, request_id: requestId } = await client.conversations.retrieve(id).withResponse();
     expect(requestId).toMatch(/^req_/);
     expect(data).toEqual({
@@ -41,7 +41,7 @@ describe.each(STATES)('conversations with the official SDK in $state', ({ open }
     expect(await client.conversations.delete(id)).toEqual({ id, object: 'conversation.deleted', deleted: true });
   });
 
-  it('may be created without anything, or with items', async () => {
+  it('conversations may be created without anything, or with items', async () => {
     expect(await client.conversations.create()).toMatchObject({ object: 'conversation', metadata: {} });
     expect((await service.api.send('POST', 'conversations')).status).toBe(200);
     const full = await client.conversations.create({ items: [say('One'), say('Two')] });
@@ -121,7 +121,7 @@ describe.each(STATES)('conversations with the official SDK in $state', ({ open }
     expect((await client.conversations.items.list(other.id)).data).toEqual(output);
   });
 
-  it.each(['v1', 'openai/v1'])('are under /%s', async (prefix) => {
+  it.each(['v1', 'openai/v1'])('the routes of conversations are under /%s', async (prefix) => {
     const { status } = await fetch(`${service.origin}/${prefix}/conversations/${id}/items`);
     expect(status).toBe(200);
   });
@@ -154,7 +154,7 @@ describe.each(STATES)('conversations with the official SDK in $state', ({ open }
     });
   });
 
-  it('do not find items that are not theirs', async () => {
+  it('conversations do not find items that are not theirs', async () => {
     const other = await client.conversations.create({ items: [MESSAGE] });
     const { data } = await client.conversations.items.list(other.id);
     for (const itemId of ['msg_1', data[0]?.id ?? '']) {

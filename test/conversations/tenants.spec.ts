@@ -50,24 +50,27 @@ describe.each(STATES)('conversations of two tenants in $state', ({ open }) => {
     ['alice', 'bob'],
     ['bob', 'alice'],
   ])('one of %s', (tenant, stranger) => {
-    it.each(ABOUT)('is to the other like one that does not exist: %s', async (_, ask) => {
-      const conversation = await TestConversation.create(clients[tenant], 'Secret');
-      await clients[tenant].create({ conversation: conversation.id });
-      const items = await conversation.items();
-      const [id, itemId] = [conversation.id, items[0]?.id ?? ''];
-      const asked = service.provider.turns.length;
-      const observe = ({ status, body }: ApiAnswer, ...names: readonly string[]): object => ({
-        status,
-        text: names.reduce((rest, name, index) => rest.replaceAll(name, `<${index}>`), JSON.stringify(body)),
-      });
-      const foreign = observe(await ask(clients[stranger], id, itemId), id, itemId);
-      const nothing = ['conv_0123456789abcdef0123456789abcdef', 'msg_0123456789abcdef0123456789abcdef'] as const;
-      expect(foreign).toEqual(observe(await ask(clients[stranger], ...nothing), ...nothing));
-      expect(foreign).toMatchObject({ status: 404 });
-      expect(service.provider.turns).toHaveLength(asked);
-      expect(await conversation.items()).toEqual(items);
-      expect((await clients[tenant].get(conversation.path)).body).toMatchObject({ metadata: {} });
-    });
+    it.each(ABOUT)(
+      'the conversation of a tenant is to another tenant like one that does not exist: %s',
+      async (_, ask) => {
+        const conversation = await TestConversation.create(clients[tenant], 'Secret');
+        await clients[tenant].create({ conversation: conversation.id });
+        const items = await conversation.items();
+        const [id, itemId] = [conversation.id, items[0]?.id ?? ''];
+        const asked = service.provider.turns.length;
+        const observe = ({ status, body }: ApiAnswer, ...names: readonly string[]): object => ({
+          status,
+          text: names.reduce((rest, name, index) => rest.replaceAll(name, `<${index}>`), JSON.stringify(body)),
+        });
+        const foreign = observe(await ask(clients[stranger], id, itemId), id, itemId);
+        const nothing = ['conv_0123456789abcdef0123456789abcdef', 'msg_0123456789abcdef0123456789abcdef'] as const;
+        expect(foreign).toEqual(observe(await ask(clients[stranger], ...nothing), ...nothing));
+        expect(foreign).toMatchObject({ status: 404 });
+        expect(service.provider.turns).toHaveLength(asked);
+        expect(await conversation.items()).toEqual(items);
+        expect((await clients[tenant].get(conversation.path)).body).toMatchObject({ metadata: {} });
+      },
+    );
   });
 
   it('need a key', async () => {
@@ -76,7 +79,7 @@ describe.each(STATES)('conversations of two tenants in $state', ({ open }) => {
     expect((await stranger.post('conversations', {})).status).toBe(401);
   });
 
-  it('are apart on sockets too', async () => {
+  it('the conversations of two tenants are apart on sockets too', async () => {
     const { id } = await TestConversation.create(clients.alice);
     await using socket = await SocketClient.open(service, { headers: { authorization: `Bearer ${KEYS.bob}` } });
     expect(await socket.refusal({ ...TURN, conversation: id })).toMatchObject({ status: 404 });

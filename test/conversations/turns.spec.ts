@@ -42,7 +42,7 @@ describe.each(STATES)('turns in conversations in $state', ({ open }) => {
     const turn = (body: object): Promise<TurnResult> =>
       transport.run(service, { model: 'scripted', conversation: conversation.id, ...body });
 
-    it('have the input and output of those before them', async () => {
+    it('turns in conversations have the input and output of those before them', async () => {
       await conversation.add('Before');
       service.provider.reply(say('Hello.'));
       await turn({ input: 'Hi' });
@@ -152,7 +152,7 @@ describe.each(STATES)('turns in conversations in $state', ({ open }) => {
       await expect(turn({ input: 'Well?' })).rejects.toMatchObject(unanswered);
     });
 
-    it('are refused while an output of the conversation has no call', async () => {
+    it('turns in conversations are refused while an output of the conversation has no call', async () => {
       const output = { type: 'function_call_output', call_id: 'call_gone', output: 'x' };
       const { body } = await service.api.post(`${conversation.path}/items`, { items: [output] });
       const message = 'No tool call found for function call output with call_id call_gone.';
@@ -162,7 +162,7 @@ describe.each(STATES)('turns in conversations in $state', ({ open }) => {
       await turn({ input: 'Hi' });
     });
 
-    it('are refused when there is nothing to answer', async () => {
+    it('turns in conversations are refused when there is nothing to answer', async () => {
       const error = { code: 'missing_required_parameter' };
       await expect(turn({ input: [] })).rejects.toMatchObject({ status: 400, body: { error } });
     });
@@ -174,7 +174,7 @@ describe.each(STATES)('turns in conversations in $state', ({ open }) => {
       await expect(turn({ input })).rejects.toMatchObject({ status: 400, body: { error: { message } } });
     });
 
-    it('do not see deleted items, nor does who continues a response', async () => {
+    it('turns in conversations do not see deleted items, nor does who continues a response', async () => {
       await turn({ input: 'Forget this.' });
       const { response } = await turn({ input: 'Next' });
       const [question] = await conversation.items();
@@ -186,7 +186,7 @@ describe.each(STATES)('turns in conversations in $state', ({ open }) => {
       expect(seen()).toEqual([...left, 'user: Branch']);
     });
 
-    it('can be branched from, which leaves the conversation as it is', async () => {
+    it('a turn in a conversation can be branched from, which leaves the conversation as it is', async () => {
       const { response } = await turn({ input: 'One' });
       await turn({ input: 'Two' });
       await transport.run(service, { model: 'scripted', input: 'Branch', previous_response_id: response.id });
@@ -194,7 +194,7 @@ describe.each(STATES)('turns in conversations in $state', ({ open }) => {
       expect(await conversation.items()).toHaveLength(4);
     });
 
-    it('are refused once it is deleted, and what was made in it stays', async () => {
+    it('turns are refused once their conversation is deleted, and what was made in it stays', async () => {
       const { response } = await turn({ input: 'One' });
       await service.api.delete(conversation.path);
       const error = { code: null, param: null, message: `Conversation with id '${conversation.id}' not found.` };

@@ -86,7 +86,7 @@ describe.each(STATES)('a socket with a conversation in $state', ({ open }) => {
     expect(opened.at(-1)).toEqual({ known: true, items: 0 });
   });
 
-  it('does not see items that were deleted elsewhere, also when it continues a response', async () => {
+  it('a socket with a conversation does not see items that were deleted elsewhere, also when it continues a response', async () => {
     const id = await turn('One');
     const [before] = await conversation.items();
     await service.api.delete(`${conversation.path}/items/${before?.id ?? ''}`);
@@ -96,7 +96,7 @@ describe.each(STATES)('a socket with a conversation in $state', ({ open }) => {
     expect(seen()).toEqual(['user: One', 'assistant: ok', 'user: Two']);
   });
 
-  it('does not see items that were deleted elsewhere two responses back', async () => {
+  it('a socket with a conversation does not see items that were deleted elsewhere two responses back', async () => {
     const first = await turn('One');
     const next = await client.turn({ input: 'Branch', previous_response_id: first });
     const [before] = await conversation.items();
@@ -125,7 +125,7 @@ describe.each(STATES)('a socket with a conversation in $state', ({ open }) => {
     expect(opened.at(-1)?.items).toBe(0);
   });
 
-  it('does not take a turn with store: false for a part of it', async () => {
+  it('a socket with a conversation does not take a turn with store: false for a part of it', async () => {
     await turn('One');
     await turn('Unstored', { store: false });
     await turn('Two');

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { runBench } from '../support/bench.js';
 
 describe('the figures of docs/benchmark.md', () => {
-  it('are those of bench/results.json', async () => {
+  it('the figures of docs/benchmark.md are those of bench/results.json', async () => {
     const run = await runBench('write-page.ts', 'bench/results.json', '--check');
     expect(run).toEqual({ code: 0, stdout: '', stderr: '' });
   });

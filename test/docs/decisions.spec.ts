@@ -12,7 +12,7 @@ describe.each(DECISIONS)('%s', (path) => {
     expect(status).toBeDefined();
   });
 
-  it('is in the list of decisions with that status', () => {
+  it('a decision is in the list of decisions with its status', () => {
     const file = path.replace('docs/decisions/', '');
     const row = readText(INDEX)
       .split('\n')

@@ -69,7 +69,7 @@ describe('the examples that readers copy', () => {
     });
   }
 
-  it('are there', () => {
+  it('the documentation has examples that readers copy', () => {
     expect(named(({ info }) => info.endsWith(' run')).length).toBeGreaterThan(8);
   });
 });

@@ -7,7 +7,7 @@ import { ERROR_CODES } from '../../src/index.js';
 import { readText, ROOT } from './pages.js';
 
 describe('what the documentation takes from the code', () => {
-  it('is current', async () => {
+  it('what the documentation takes from the code is current', async () => {
     const output = await new Promise<string>((resolve) => {
       const script = join(ROOT, 'scripts/docs/main.ts');
       execFile(process.execPath, [script, '--check'], (error, _, stderr) => {
@@ -17,7 +17,7 @@ describe('what the documentation takes from the code', () => {
     expect(output).toBe('');
   });
 
-  it('has a row for each error code, with its status and type', () => {
+  it('the table of errors has a row for each error code, with its status and type', () => {
     const rows = [...readText('docs/errors.md').matchAll(/^\| (\d+) \| `(\w+)` \| `(\w+)` \| .+ \|$/gm)];
     const shown = rows.map(([, status, type, code]) => [code, { status: Number(status), type }] as const);
     expect(Object.fromEntries(shown)).toMatchObject(ERROR_CODES);

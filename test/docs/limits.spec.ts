@@ -10,7 +10,7 @@ describe('docs/limits.md', () => {
   const rows = [...text.matchAll(ROW)].map(({ groups = {} }) => groups);
   const defaults = new Environment() as unknown as Readonly<Record<string, unknown>>;
 
-  it.each(rows)('has the default of $name', ({ name = '', value }) => {
+  it.each(rows)('docs/limits.md has the default of $name', ({ name = '', value }) => {
     // Words stand for 0: no limit.
     expect(String(defaults[name])).toBe(value ?? '0');
   });

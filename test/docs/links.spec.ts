@@ -44,18 +44,18 @@ describe('a page that code names', () => {
   const namesOf = (pattern: RegExp): readonly string[] =>
     sources.flatMap((source) => [...readText(source).matchAll(pattern)].map(([name]) => `${source}: ${name}`));
 
-  it('is there', () => {
+  it('a page that code names is there', () => {
     const named = namesOf(/(?<![\w/])docs\/[\w/-]+\.md\b/g);
     expect(named.length).toBeGreaterThan(10);
     expect(named.filter((name) => !existsSync(join(ROOT, name.split(': ').at(-1) ?? '')))).toEqual([]);
   });
 
-  it('is in the package, which has .env.example and the help', () => {
+  it('a page that code names is in the package, which has .env.example and the help', () => {
     const { files } = JSON.parse(readText('package.json')) as { readonly files: readonly string[] };
     expect(files).toEqual(expect.arrayContaining(['docs', '.env.example']));
   });
 
-  it('is one page, not the folder of all decisions', () => {
+  it('a page that code names is one page, not the folder of all decisions', () => {
     expect(namesOf(/(?<![\w/])docs\/decisions(?!\/[\w-]+\.md)/g)).toEqual([]);
   });
 });

@@ -29,13 +29,13 @@ describe.each(PAGES)('docs/%s.md', (page, least) => {
     citations = await readCitations(page);
   });
 
-  it('has a heading for every section that the code cites', () => {
+  it('a page of the protocol has a heading for every section that the code cites', () => {
     expect(citations.size).toBeGreaterThan(least);
     const missing = [...citations].filter(([section]) => !headings.includes(section));
     expect(missing).toEqual([]);
   });
 
-  it('has no number twice', () => {
+  it('a page of the protocol has no number twice', () => {
     expect(headings).toEqual([...new Set(headings)]);
   });
 });

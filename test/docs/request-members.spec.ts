@@ -111,7 +111,7 @@ describe('docs/protocol.md §2.1', () => {
     rows = new Map([...table.matchAll(/^\| `([^`]+)` \| (\w+) \|/gm)].map(([, name = '', fate = '']) => [name, fate]));
   });
 
-  it('has a line for every member that the types of the SDK have', async () => {
+  it('docs/protocol.md has a line for every member that the types of the SDK have', async () => {
     const missing = (await generate()).filter((member) => !rows.has(member));
     expect(missing).toEqual([]);
     expect([...new Set(rows.values())].toSorted()).toEqual(['echo', 'effect', 'refused', 'upstream']);
@@ -143,7 +143,7 @@ describe('docs/protocol.md §2.1', () => {
     }
   });
 
-  it('has images compressed by no model that cannot do it', async () => {
+  it('images are not compressed by a model that cannot do it', async () => {
     expect(await send({ image: { context_compression: 'enabled' } })).toMatchObject({
       status: 400,
       body: { error: { code: 'unsupported_value', param: 'image.context_compression' } },

@@ -27,7 +27,7 @@ const fileOf = (page: string): string =>
   join(folder, page === 'README.md' ? 'index.html' : page.replace(/\.md$/, '.html'));
 
 describe('the site of the documentation', () => {
-  it('has every page, whose links lead to pages, headings and images of the site', async () => {
+  it('the site of the documentation has every page, whose links lead to pages, headings and images of the site', async () => {
     const broken: string[] = [];
     for (const page of PAGES) {
       const html = await readFile(fileOf(page), 'utf8');

@@ -57,7 +57,7 @@ describe('the ten tasks beside aimock', () => {
     await page.tasks[number - 1]?.();
   });
 
-  it('have as many lines as the table says', () => {
+  it('the ten tasks beside aimock have as many lines as the table says', () => {
     const said = rows.map(([, , , ours, theirs]) => [Number(ours), Number(theirs)]);
     expect(said).toEqual(tasks.map((code, index) => [linesOf(code), linesOf(theirTasks[index])]));
   });

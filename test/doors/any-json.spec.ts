@@ -178,7 +178,7 @@ describeService('a request with any JSON in it', { providers: [ScriptedProvider]
     ['messages/count_tokens', MESSAGES],
     ['chat/completions', CHAT],
   ])('for %s', (path, request) => {
-    it('is answered without a change', async () => {
+    it('a request with any JSON in it is answered without a change', async () => {
       const { status, body } = await service.api.post(path, request);
       expect([status, body]).toEqual([200, body]);
     });
@@ -191,13 +191,13 @@ describeService('a request with any JSON in it', { providers: [ScriptedProvider]
     }
 
     it.each(SIMPLE.map((value) => [value === undefined ? 'nothing' : JSON.stringify(value), value]))(
-      'never fails with %s in any place of it',
+      'a request never fails with %s in any place of it',
       async (_name, value) => {
         for (const place of pathsIn(request)) expect(await failureOf([[place, value]])).toBeNull();
       },
     );
 
-    it(`never fails with anything in two places of it (seed ${SEED})`, async () => {
+    it(`a request never fails with anything in two places of it (seed ${SEED})`, async () => {
       const change = fc.tuple(fc.constantFrom(...pathsIn(request)), anything);
       await fc.assert(
         fc.asyncProperty(change, change, async (...changes) => {

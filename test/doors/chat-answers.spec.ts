@@ -78,7 +78,7 @@ describeService('answers of Chat Completions', { providers: [ScriptedProvider] }
     );
   });
 
-  it('have log probabilities, citations, reasoning and its seal, in both forms', async () => {
+  it('answers of Chat Completions have log probabilities, citations, reasoning and its seal, in both forms', async () => {
     const logprobs = [
       { token: 'Hello', logprob: -0.5, bytes: [72], top_logprobs: [{ token: 'Hi', logprob: -1, bytes: [72] }] },
     ];
@@ -162,7 +162,7 @@ describeService('answers of Chat Completions', { providers: [ScriptedProvider] }
     expect(chunks.slice(-2)).toMatchObject([{ error: { type: 'server_error', code: 'server_error' } }, '[DONE]']);
   });
 
-  it('are errors where a response has failed', async () => {
+  it('answers of Chat Completions are errors where a response has failed', async () => {
     service.provider.play(async function* () {
       yield { type: 'text', delta: 'Hel' };
       throw new Error('broken');
@@ -206,7 +206,7 @@ describeService('answers of Chat Completions', { providers: [ScriptedProvider] }
     ['at the very beginning', ['END'], 'END', '', []],
     ['nowhere', ['one ', 'EN', 'OUGH'], 'END', 'one ENOUGH', ['one ', 'EN', 'OUGH']],
   ] as const)(
-    'have log probabilities up to a stop sequence that begins %s',
+    'answers of Chat Completions have log probabilities up to a stop sequence that begins %s',
     async (_name, pieces, stop, text, tokens) => {
       const script = pieces.map((delta): ModelEvent => ({
         type: 'text',
@@ -284,7 +284,7 @@ describe('a silent stream', () => {
   afterAll(() => clock.letGo());
   const service = useService({ providers: [ScriptedProvider], overrides: [[Clock, clock]] });
 
-  it('has comments, which clients skip', async () => {
+  it('a silent stream has comments, which clients skip', async () => {
     const silent = Promise.withResolvers<undefined>();
     const more = Promise.withResolvers<undefined>();
     service.provider.play(async function* () {

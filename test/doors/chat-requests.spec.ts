@@ -21,7 +21,7 @@ describeService('requests of Chat Completions', { providers: [ScriptedProvider] 
     return turn;
   }
 
-  it('have messages of every role, pictures, files and calls', async () => {
+  it('requests of Chat Completions have messages of every role, pictures, files and calls', async () => {
     const { context } = await turnOf({
       messages: [
         { role: 'system', content: 'Be brief.' },
@@ -119,7 +119,7 @@ describeService('requests of Chat Completions', { providers: [ScriptedProvider] 
     expect(context).toMatchObject([{ content: [{ type: 'input_text', text: 'Hi', ...mark }] }]);
   });
 
-  it('have tools, and choose among them', async () => {
+  it('requests of Chat Completions have tools, and choose among them', async () => {
     const { settings } = await turnOf({
       tools: [FUNCTION, CUSTOM],
       parallel_tool_calls: false,
@@ -141,7 +141,7 @@ describeService('requests of Chat Completions', { providers: [ScriptedProvider] 
     expect((await turnOf({ tools: [FUNCTION], tool_choice: 'required' })).settings.tool_choice).toBe('required');
   });
 
-  it('have settings, under the names of the Responses API', async () => {
+  it('requests of Chat Completions have settings, under the names of the Responses API', async () => {
     const schema = { type: 'object', properties: {}, required: [], additionalProperties: false };
     const { settings, include } = await turnOf({
       response_format: { type: 'json_schema', json_schema: { name: 'report', schema, strict: true } },
@@ -242,7 +242,7 @@ describeService('requests of Chat Completions', { providers: [ScriptedProvider] 
     ['messages', /'response_format'/, { response_format: { type: 'json_object' } }],
     ['tool_choice', /not found in 'tools'/, { tool_choice: { type: 'function', function: { name: 'f' } } }],
     ['temprature', /Did you mean 'temperature'/, { temprature: 1 }],
-  ])('are refused by the name of the parameter: %s', async (param, says, members) => {
+  ])('requests of Chat Completions are refused by the name of the parameter: %s', async (param, says, members) => {
     const { status, body } = await service.api.post('chat/completions', { ...ASK, ...members });
     expect([status, body]).toMatchObject([400, { error: { type: 'invalid_request_error', param } }]);
     expect((body['error'] as { message: string }).message).toMatch(says);
@@ -267,12 +267,15 @@ describeService(
       ['tools[0].colour', { tools: [{ ...FUNCTION, colour: 1 }] }],
       ['response_format.schema', { response_format: { type: 'json_object', schema: {} } }],
       ['messages[0].name', { messages: [{ role: 'user', content: 'Hi', name: 'x' }] }],
-    ])('are refused for a member that has no place: %s', async (param, members) => {
-      const { status, body } = await service.api.post('chat/completions', { ...ASK, ...members });
-      expect([status, body]).toMatchObject([400, { error: { code: 'unknown_parameter', param } }]);
-    });
+    ])(
+      'requests of Chat Completions are refused with UNKNOWN_PARAMETERS=reject for a member that has no place: %s',
+      async (param, members) => {
+        const { status, body } = await service.api.post('chat/completions', { ...ASK, ...members });
+        expect([status, body]).toMatchObject([400, { error: { code: 'unknown_parameter', param } }]);
+      },
+    );
 
-    it('may send back what they were answered', async () => {
+    it('requests of Chat Completions may send back what they were answered', async () => {
       service.provider.reply(
         { type: 'reasoning', delta: 'Hm.' },
         { type: 'reasoning_encrypted', plain: 'Hm.' },

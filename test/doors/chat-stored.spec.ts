@@ -11,7 +11,7 @@ type Completion = OpenAI.ChatCompletion;
 
 describe('stored completions', () => {
   describeService('by request', { providers: [ScriptedProvider] }, (service) => {
-    it('can be read and deleted, others are not there', async () => {
+    it('stored completions can be read and deleted, others are not there', async () => {
       const client = service.client();
       const created = await client.chat.completions.create({ ...ASK, store: true, metadata: { a: 'b' } } as never);
       const { id } = created as unknown as Completion;
@@ -28,7 +28,7 @@ describe('stored completions', () => {
       expect((await service.api.get(`chat/completions/${String(passing['id'])}`)).status).toBe(404);
     });
 
-    it('have ended at a stop sequence as their clients have read it', async () => {
+    it('stored completions have ended at a stop sequence as their clients have read it', async () => {
       for (const stream of [false, true]) {
         service.provider.reply({ type: 'text', delta: 'one END' });
         const request = { ...ASK, stop: 'END', store: true, stream };
@@ -43,7 +43,7 @@ describe('stored completions', () => {
       }
     });
 
-    it('are not those responses that have no answer, nor anything by another kind of id', async () => {
+    it('stored completions are not those responses that have no answer, nor anything by another kind of id', async () => {
       const running = Promise.withResolvers<undefined>();
       service.provider
         .play(async function* () {
@@ -73,7 +73,7 @@ describe('stored completions', () => {
       expect(await statusesOf(late.replace('resp_', 'chatcmpl-'))).toEqual([200, 200]);
     });
 
-    it('are those of a session, too', async () => {
+    it('stored completions are those of a session, too', async () => {
       const { body } = await service.api.with({ 'x-session-id': 's1' }).post('chat/completions', ASK);
       expect((await service.api.get(`chat/completions/${String(body['id'])}`)).status).toBe(200);
     });
@@ -94,7 +94,7 @@ describe('stored completions', () => {
   );
 
   describeService('of a closed door', { providers: [ScriptedProvider], environment: { DOORS: 'none' } }, (service) => {
-    it('are not there, nor are new ones', async () => {
+    it('stored completions of a closed door are not there, nor are new ones', async () => {
       expect((await service.api.post('chat/completions', ASK)).status).toBe(404);
     });
   });
@@ -122,7 +122,7 @@ describeService('the list of completions', { providers: [ScriptedProvider] }, (s
     return ids;
   }
 
-  it('has those that are stored, filtered, in either order and in pages, and passes over responses without an answer', async () => {
+  it('the list of completions has those that are stored, filtered, in either order and in pages, and passes over responses without an answer', async () => {
     const first = await store('one', { metadata: { topic: 'rain', place: 'sea' } });
     // More than are read at first, page by page.
     const failures = 12;
@@ -143,7 +143,7 @@ describeService('the list of completions', { providers: [ScriptedProvider] }, (s
     expect(await idsOf({ model: 'nobody' })).toEqual([]);
   });
 
-  it('has those of a session alone for a request that names it', async () => {
+  it('the list of completions has those of a session alone for a request that names it', async () => {
     const headers = { 'x-session-id': 'listed' };
     const { body } = await service.api.with(headers).post('chat/completions', ASK);
     expect(await idsOf({}, headers)).toEqual([body['id']]);
@@ -155,7 +155,7 @@ describeService('the list of completions', { providers: [ScriptedProvider] }, (s
     ['limit', 'limit=101'],
     ['order', 'order=up'],
     ['metadata', 'metadata=x'],
-  ])('is refused by the name of the parameter: %s', async (param, query) => {
+  ])('the list of completions is refused by the name of the parameter: %s', async (param, query) => {
     const { status, body } = await service.api.get(`chat/completions?${query}`);
     expect([status, body]).toMatchObject([400, { error: { param } }]);
   });

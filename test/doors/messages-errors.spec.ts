@@ -40,7 +40,7 @@ describe('an error', () => {
     });
   });
 
-  it('is not made of a right key in authorization', async () => {
+  it('a right key in authorization is no error', async () => {
     const message = await client({ apiKey: null, authToken: 'key-of-acme' }).messages.create(HELLO);
     expect(message.content).toMatchObject([{ text: 'ok' }]);
   });
@@ -56,7 +56,7 @@ describe('an error', () => {
 });
 
 describe('the models', () => {
-  it('are listed in the form of their client', async () => {
+  it('the models are listed in the form of their client', async () => {
     const page = await client().models.list();
     const model = { type: 'model', id: 'scripted', display_name: 'scripted', created_at: '2026-01-01T00:00:00.000Z' };
     expect(page.data).toMatchObject([model]);
@@ -76,7 +76,7 @@ describe('the models', () => {
     ['a page behind a model that is not there', 400, 'invalid_request_error', '?after_id=other', {}],
     ['a page before a model that is not there', 400, 'invalid_request_error', '?before_id=other', {}],
     ['a page that is too long', 400, 'invalid_request_error', '?limit=1001', {}],
-  ])('are refused in the form of their client for %s', async (_, status, type, query, headers) => {
+  ])('the list of models is refused in the form of their client for %s', async (_, status, type, query, headers) => {
     const response = await fetch(`${service.baseURL}/models${query}`, {
       headers: { 'anthropic-version': '2023-06-01', 'x-api-key': 'key-of-acme', ...headers },
     });

@@ -96,7 +96,7 @@ describe('a request for a message', () => {
     ]);
   });
 
-  it('may ask for a single token', async () => {
+  it('a request for a message may ask for a single token', async () => {
     await client().messages.create({ ...HELLO, max_tokens: 1 });
     expect(lastTurn().settings.max_output_tokens).toBe(1);
   });
@@ -175,7 +175,7 @@ describe('a request for a message', () => {
       "'messages[2].content[0].content[0].source",
     ],
     ['that chooses a tool that is not there', { tool_choice: { type: 'tool', name: 'look' } }, 'look'],
-  ])('is refused %s', async (_, body, named) => {
+  ])('a request for a message is refused %s', async (_, body, named) => {
     const answer = await client()
       .messages.create({ ...HELLO, ...body } as MessageCreateParamsNonStreaming)
       .catch((error: unknown) => error);
@@ -188,7 +188,7 @@ describe('a request for a message', () => {
   it.each([
     ['in a stream', true],
     ['in one piece', false],
-  ])('is told in its own terms what the model refuses of it, %s', async (_, stream) => {
+  ])('a request for a message is told in its own terms what the model refuses of it, %s', async (_, stream) => {
     service.provider.play(async function* () {
       yield { type: 'text', delta: stream ? 'Half' : '' };
       throw new ModelError('invalid_image', "Invalid 'input[1].content[0].image_url': it is no image.", {
@@ -208,7 +208,7 @@ describe('a request for a message', () => {
     await expect(refused).rejects.toThrow(/'messages\[1\]\.content\[1\]\.source'/);
   });
 
-  it('may have a result that is null', async () => {
+  it('a request for a message may have a result that is null', async () => {
     await client().messages.create({
       ...HELLO,
       messages: [
@@ -239,7 +239,7 @@ describe('a request for a message', () => {
 });
 
 describe('a beta', () => {
-  it('is ignored, which is logged once', async () => {
+  it('a beta is ignored, which is logged once', async () => {
     const lines: string[] = [];
     const logged = jest
       .spyOn(Logger.prototype, 'warn')

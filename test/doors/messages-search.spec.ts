@@ -21,18 +21,21 @@ describe("Anthropic's search of the web", () => {
   it.each([
     ['whole', false],
     ['streamed', true],
-  ])('is made by the service, and not seen in an answer that is %s', async (_, stream) => {
-    engine.searches.length = 0;
-    service.provider.reply(...search('bee dance')).reply(...say('They dance.'));
-    const request = {
-      ...HELLO,
-      tools: [{ ...SEARCH, blocked_domains: ['wasps.example'] }],
-      tool_choice: { type: 'tool' as const, name: 'web_search' },
-    };
-    const { messages } = anthropic(service);
-    const message = await (stream ? messages.stream(request).finalMessage() : messages.create(request));
-    expect(message).toMatchObject({ stop_reason: 'end_turn', content: [{ type: 'text', text: 'They dance.' }] });
-    expect(engine.searches.map(({ query }) => query)).toEqual([expect.stringContaining('bee dance')]);
-    expect(service.provider.turns.at(-1)?.settings.max_tool_calls).toBe(3);
-  });
+  ])(
+    "Anthropic's search of the web is made by the service, and not seen in an answer that is %s",
+    async (_, stream) => {
+      engine.searches.length = 0;
+      service.provider.reply(...search('bee dance')).reply(...say('They dance.'));
+      const request = {
+        ...HELLO,
+        tools: [{ ...SEARCH, blocked_domains: ['wasps.example'] }],
+        tool_choice: { type: 'tool' as const, name: 'web_search' },
+      };
+      const { messages } = anthropic(service);
+      const message = await (stream ? messages.stream(request).finalMessage() : messages.create(request));
+      expect(message).toMatchObject({ stop_reason: 'end_turn', content: [{ type: 'text', text: 'They dance.' }] });
+      expect(engine.searches.map(({ query }) => query)).toEqual([expect.stringContaining('bee dance')]);
+      expect(service.provider.turns.at(-1)?.settings.max_tool_calls).toBe(3);
+    },
+  );
 });

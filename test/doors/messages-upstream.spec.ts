@@ -53,7 +53,7 @@ describe.each([
   ['whole', false],
   ['streamed', true],
 ])('a message that is %s, from an upstream with Chat Completions', (_, stream) => {
-  it('has thinking, text and parallel calls, which go on with their results', async () => {
+  it('a message has thinking, text and parallel calls, which go on with their results', async () => {
     service.upstream.answer(CALLS);
     const message = await ask(THINKING, stream);
     expect(message).toMatchObject({
@@ -76,7 +76,7 @@ describe.each([
     ]);
   });
 
-  it('has no thinking where none is asked for, and an empty one where its text is not', async () => {
+  it('a message has no thinking where none is asked for, and an empty one where its text is not', async () => {
     const { toolCalls: _, ...text } = CALLS;
     service.upstream.answer(text).answer(CALLS);
     const hidden = await ask({}, stream);
@@ -89,7 +89,7 @@ describe.each([
     });
   });
 
-  it('has thinking that cannot be read before calls where none is asked for, which goes on with their results', async () => {
+  it('a message has thinking that cannot be read before calls where none is asked for, which goes on with their results', async () => {
     service.upstream.answer(CALLS);
     const { content } = await ask({}, stream);
     expect(content.map(({ type }) => type)).toEqual(['text', 'redacted_thinking', 'tool_use', 'tool_use']);
@@ -135,7 +135,7 @@ describe.each([
     expect(lastBody().messages[1]).toEqual({ role: 'assistant', content: 'Well.' });
   });
 
-  it('is refused with 429, and when to try again', async () => {
+  it('a message is refused with 429, and when to try again', async () => {
     service.upstream.refuse(429, undefined, { 'retry-after': '7' });
     const refusal: unknown = await ask({}, stream).catch((error: unknown) => error);
     if (!(refusal instanceof Anthropic.RateLimitError)) throw new Error('it was not refused');

@@ -46,7 +46,7 @@ async function bothAnswers(
 }
 
 describe('a stream of a message', () => {
-  it('has its events in the exact order, with usage at the end', async () => {
+  it('a stream of a message has its events in the exact order, with usage at the end', async () => {
     service.provider.reply(
       { type: 'text', delta: 'I' },
       { type: 'text', delta: ' look.' },
@@ -80,7 +80,7 @@ describe('a stream of a message', () => {
     });
   });
 
-  it('has blocks one after another where the model writes them side by side', async () => {
+  it('a stream of a message has blocks one after another where the model writes them side by side', async () => {
     service.provider.reply(
       { type: 'function_call', name: 'look', callId: 'call_1', key: 'a' },
       { type: 'function_call', name: 'look', callId: 'call_2', key: 'b' },
@@ -106,7 +106,7 @@ describe('a stream of a message', () => {
 });
 
 describe('a message', () => {
-  it('is the same whole and streamed', async () => {
+  it('a message is the same whole and streamed', async () => {
     const message = await bothAnswers(
       [
         { type: 'text', delta: 'Let me look.' },
@@ -131,7 +131,7 @@ describe('a message', () => {
     ['nothing', '', {}],
     ['blanks and an object', ' \n{"at":1}', { at: 1 }],
   ])(
-    'has an object as the input of a call for which the model writes %s, and can be sent back',
+    'a message has an object as the input of a call for which the model writes %s, and can be sent back',
     async (_, json, input) => {
       const script: readonly ModelEvent[] = [
         { type: 'function_call', name: 'look', callId: 'call_1' },
@@ -175,7 +175,7 @@ describe('a message', () => {
     ['in one piece', ['One. STOP Two.']],
     ['across pieces', ['One. S', 'TO', 'P Two.']],
     ['before the end of another', ['One. ST', 'OP', ' END']],
-  ])('is cut before a stop sequence that comes %s', async (_, deltas) => {
+  ])('a message is cut before a stop sequence that comes %s', async (_, deltas) => {
     const script = deltas.map((delta) => ({ type: 'text', delta }) as const);
     const message = await bothAnswers(script, { stop_sequences: ['END', 'STOP'] });
     expect(message).toMatchObject({
@@ -185,7 +185,7 @@ describe('a message', () => {
     });
   });
 
-  it('is whole where a stop sequence only begins', async () => {
+  it('a message is whole where a stop sequence only begins', async () => {
     const script = ['One. S', 'TO'].map((delta) => ({ type: 'text', delta }) as const);
     const message = await bothAnswers(script, { stop_sequences: ['STOP'] });
     expect(message).toMatchObject({ stop_reason: 'end_turn', stop_sequence: null, content: [{ text: 'One. STO' }] });

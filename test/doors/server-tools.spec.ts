@@ -49,7 +49,7 @@ describe('tools of DOOR_TOOLS', () => {
   it.each([
     ['whole', false],
     ['streamed', true],
-  ])('are run for every message, and not seen in one that is %s', async (_, stream) => {
+  ])('tools of DOOR_TOOLS are run for every message, and not seen in one that is %s', async (_, stream) => {
     service.provider
       .reply(...roll)
       .reply(...search('bee dance'))
@@ -64,7 +64,7 @@ describe('tools of DOOR_TOOLS', () => {
     ['whole', false],
     ['streamed', true],
   ])(
-    'are run for every completion, beside the tools of its client, and not seen in one that is %s',
+    'tools of DOOR_TOOLS are run for every completion, beside the tools of its client, and not seen in one that is %s',
     async (_, stream) => {
       service.provider.reply(...roll).reply(...say('Four.'));
       const { completions } = service.client().chat;
@@ -79,7 +79,7 @@ describe('tools of DOOR_TOOLS', () => {
     },
   );
 
-  it('are those of a request that names them itself', async () => {
+  it('tools of DOOR_TOOLS are those of a request that names them itself', async () => {
     service.provider.reply(...search('bee dance')).reply(...say('Bees.'));
     const tools = [{ type: 'web_search_20250305' as const, name: 'web_search' as const, max_uses: 1 }];
     const message = await anthropic(service).messages.create({ ...HELLO, tools });
@@ -96,7 +96,7 @@ describe('tools of DOOR_TOOLS', () => {
   it.each([
     ['shell', /entry 1 is neither web_search nor mcp:<server>/],
     ['mcp:dice', /needs MCP_SERVERS/],
-  ])('are refused at the start: %s', (DOOR_TOOLS, says) => {
+  ])('tools of DOOR_TOOLS are refused at the start: %s', (DOOR_TOOLS, says) => {
     expect(() => readEnvironment({ DOOR_TOOLS })).toThrow(says);
   });
 });
@@ -108,7 +108,7 @@ describe('the mcp_servers of a message', () => {
   const ask = (members: object): Promise<Anthropic.Message> =>
     anthropic(service).messages.create({ ...HELLO, ...members });
 
-  it('are asked without approval, and not seen in the answer', async () => {
+  it('the mcp_servers of a message are asked without approval, and not seen in the answer', async () => {
     service.provider.reply(...roll).reply(...say('Four.'));
     const message = await ask({ mcp_servers: [{ type: 'url', name: 'dice' }] });
     expect(message).toMatchObject({ stop_reason: 'end_turn', content: [{ type: 'text', text: 'Four.' }] });
@@ -162,18 +162,18 @@ describe('the mcp_servers of a message', () => {
       "'send' cannot be left out",
       [{ type: 'mcp_toolset', mcp_server_name: 'dice', configs: { send: { enabled: false } } }],
     ],
-  ])('are refused with a set of %s', async (_, says, tools) => {
+  ])('the mcp_servers of a message are refused with a set of %s', async (_, says, tools) => {
     const asked = ask({ mcp_servers: [{ type: 'url', name: 'dice' }], tools });
     await expect(asked).rejects.toThrow(says);
   });
 
-  it('are refused beside a bound of searches, which would count their calls', async () => {
+  it('the mcp_servers of a message are refused beside a bound of searches, which would count their calls', async () => {
     const search = { type: 'web_search_20250305', name: 'web_search', max_uses: 2 };
     const asked = ask({ mcp_servers: [{ type: 'url', name: 'dice' }], tools: [search] });
     await expect(asked).rejects.toThrow(/'tools\[0\]\.max_uses' beside 'mcp_servers'/);
   });
 
-  it('are refused in the terms of the request', async () => {
+  it('the mcp_servers of a message are refused in the terms of the request', async () => {
     const named = { type: 'url', name: 'not a name' };
     await expect(ask({ mcp_servers: [named], tools: [LOOK] })).rejects.toThrow(/mcp_servers\[0\]/);
     const set = { type: 'mcp_toolset', mcp_server_name: 'not a name' };
@@ -187,7 +187,7 @@ describe('the mcp_servers of a message', () => {
   it.each([
     [{ default_config: { enable: false } }, 'tools[0].default_config.enable'],
     [{ configs: { send: { enabled: 'false' } } }, 'tools[0].configs.send.enabled'],
-  ])('are refused with a switch that cannot be read: %j', async (members, place) => {
+  ])('the mcp_servers of a message are refused with a switch that cannot be read: %j', async (members, place) => {
     const tools = [{ type: 'mcp_toolset', mcp_server_name: 'dice', ...members }];
     await expect(ask({ mcp_servers: [{ type: 'url', name: 'dice' }], tools })).rejects.toThrow(place);
   });

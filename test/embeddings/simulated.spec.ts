@@ -13,7 +13,7 @@ describe('embeddings of the simulator', () => {
     return (await service.client().embeddings.create(asked)).data.map(({ embedding }) => embedding);
   };
 
-  it('are near for texts with the same words, and the same each time', async () => {
+  it('embeddings are near for texts with the same words, and the same each time', async () => {
     const texts = ['the cat sat on the mat', 'a cat sat on a mat', 'quarterly revenue grew by nine percent'];
     const [cat = [], other = [], revenue = []] = await embed(texts);
     const [again] = await embed(texts);
@@ -22,7 +22,7 @@ describe('embeddings of the simulator', () => {
     expect(cosine(cat, other)).toBeGreaterThan(cosine(cat, revenue) + 0.3);
   });
 
-  it('have the dimensions of the model, or those that are asked for', async () => {
+  it('embeddings have the dimensions of the model, or those that are asked for', async () => {
     expect((await embed(['Hi']))[0]).toHaveLength(1536);
     expect((await embed(['Hi'], 17))[0]).toHaveLength(17);
   });
@@ -68,7 +68,7 @@ describe('embeddings of the simulator', () => {
     expect(answer.body['error']).toMatchObject({ code, param });
   });
 
-  it('are counted in metrics', async () => {
+  it('embeddings are counted in metrics', async () => {
     const text = await (await fetch(`${service.origin}/metrics`)).text();
     expect(text).toMatch(
       /antiphon_embedding_requests_total\{model="text-embedding-3-small",provider="simulator",outcome="ok"\} \d/,

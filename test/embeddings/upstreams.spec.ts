@@ -41,7 +41,7 @@ describe('embeddings of upstreams', () => {
     upstream.knowsBase64 = true;
   });
 
-  it('are asked for in batches, and keep the order of the inputs', async () => {
+  it('embeddings are asked for in batches, and keep the order of the inputs', async () => {
     const input = ['a', 'bb', 'ccc', 'dddd', 'eeeee'];
     const { data, usage } = await service.client().embeddings.create({ model: 'minilm', input });
     expect(data.map(({ index, embedding }) => [index, embedding[0]])).toEqual(input.map((_, at) => [at, at + 1]));
@@ -50,14 +50,14 @@ describe('embeddings of upstreams', () => {
     expect(upstream.calls[0]).toMatchObject({ url: '/v1/embeddings', authorization: 'Bearer secret-of-upstream' });
   });
 
-  it('are read as lists, where a server does not know Base64', async () => {
+  it('embeddings are read as lists, where a server does not know Base64', async () => {
     upstream.knowsBase64 = false;
     const { data } = await service.client().embeddings.create({ model: 'alias', input: [[1, 2, 3]], dimensions: 3 });
     expect(data[0]?.embedding).toEqual([3, 0, 0.5]);
     expect(upstream.calls[0]?.body).toMatchObject({ model: 'bge', input: [[1, 2, 3]], dimensions: 3 });
   });
 
-  it('are asked for again after a failure, at the other server of the model', async () => {
+  it('embeddings are asked for again after a failure, at the other server of the model', async () => {
     upstream.failures = [503];
     const { data } = await service.client().embeddings.create({ model: 'minilm', input: 'a' });
     expect([data.length, upstream.calls.length]).toEqual([1, 2]);
@@ -82,7 +82,7 @@ describe('embeddings of upstreams', () => {
     expect(upstream.calls).toHaveLength(0);
   });
 
-  it('are listed with the models', async () => {
+  it('models for embeddings are listed with the models', async () => {
     const ids = (await service.client().models.list()).data.map(({ id }) => id);
     expect(ids).toEqual(expect.arrayContaining(['alias', 'minilm', 'other']));
   });

@@ -101,7 +101,7 @@ describe('the files of a turn', () => {
     await expect(ask([scan, scan])).rejects.toMatchObject({ status: 400, ...refused });
   });
 
-  it('are refused in a later turn with the conversation that they stand in', async () => {
+  it('the files of a turn are refused in a later turn with the conversation that they stand in', async () => {
     const file_id = await store('z'.repeat(TOTAL_BYTES / 2 + 1));
     const { id: conversation } = await service.client().conversations.create();
     await ask([{ type: 'input_file', file_id }], { conversation });
@@ -132,7 +132,7 @@ describe('the files of running turns', () => {
     return [{ type: 'input_file', file_id: await store(LARGE) }];
   }
 
-  it('have a budget in a process: beyond it a turn is refused for a while, and one without files is not', async () => {
+  it('the files of running turns have a budget in a process: beyond it a turn is refused for a while, and one without files is not', async () => {
     const [parts, held] = [await large(), hold()];
     const first = ask(parts);
     await held.running;
@@ -146,7 +146,7 @@ describe('the files of running turns', () => {
     await ask(parts);
   });
 
-  it('are freed when their turn is complete, fails, is refused, is counted, or its client leaves', async () => {
+  it('the files of running turns are freed when their turn is complete, fails, is refused, is counted, or its client leaves', async () => {
     const parts = await large();
     await ask(parts);
     expect(heldBytes()).toBe(0);
@@ -175,7 +175,7 @@ describe('the files of running turns', () => {
     await until(() => heldBytes() === 0);
   });
 
-  it('are freed once a background turn is queued, and when it is cancelled', async () => {
+  it('the files of running turns are freed once a background turn is queued, and when it is cancelled', async () => {
     const [parts, held] = [await large(), hold()];
     const running = await createInBackground(service, { input: toInput(parts) });
     await held.running;
@@ -184,7 +184,7 @@ describe('the files of running turns', () => {
     await until(() => heldBytes() === 0);
   });
 
-  it('have a background turn wait in its queue while there is no room', async () => {
+  it('a background turn waits in its queue while there is no room for its files', async () => {
     const parts = await large();
     const before = hold();
     const blocking = await createInBackground(service);

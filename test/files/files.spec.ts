@@ -24,7 +24,7 @@ describe.each(STATES)('files in $state', ({ open }) => {
         ...more,
       });
 
-    it('are stored, read, listed and deleted', async () => {
+    it('files are stored, read, listed and deleted', async () => {
       const files = service.client().files;
       const expiry = { anchor: 'created_at', seconds: 3600 } as const;
       const created = await create(CONTENT, 'räum 1.bin', { expires_after: expiry });
@@ -57,7 +57,7 @@ describe.each(STATES)('files in $state', ({ open }) => {
       await expect(files.delete(created.id)).rejects.toMatchObject(gone);
     });
 
-    it('are uploaded in parts, in the order that completes them', async () => {
+    it('files are uploaded in parts, in the order that completes them', async () => {
       const { uploads, files } = service.client();
       const [first, second] = [CONTENT.subarray(0, 300_000), CONTENT.subarray(300_000)];
       const about = { filename: 'big.bin', mime_type: 'text/plain', purpose: 'user_data' } as const;
@@ -103,7 +103,7 @@ describe.each(STATES)('files in $state', ({ open }) => {
       await service.client().files.delete(id);
     });
 
-    it('are refused as the API refuses', async () => {
+    it('files are refused as the API refuses', async () => {
       const refusal = async (promise: Promise<unknown>) =>
         promise.then(
           () => 'accepted',

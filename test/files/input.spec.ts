@@ -38,7 +38,7 @@ describe('files in the input', () => {
       .filter(({ role }) => role === 'user')
       .flatMap(({ content }) => (content as readonly { text?: string }[]).filter(({ text }) => text !== 'What is it?'));
 
-  it('are handed on with their data', async () => {
+  it('files in the input are handed on with their data', async () => {
     const [note, image] = [await store('Hello', 'note.txt'), await store(Buffer.from(PIXEL, 'base64'), 'dot.png')];
     const file_data = `data:text/plain;base64,${base64('Hi')}`;
     const given = { type: 'input_file', filename: 'given.txt', file_data };
@@ -67,7 +67,7 @@ describe('files in the input', () => {
     expect(seen()).toEqual([gone, ...filled.slice(1)]);
   });
 
-  it('are text for a model that takes no files', async () => {
+  it('files in the input are text for a model that takes no files', async () => {
     service.provider.takesFiles = false;
     const code = await store('if (a < b) return;', 'a.swift');
     const file_data = `data:text/html;base64,${base64('<body><p>Only <b>this</b></p></body>')}`;
@@ -84,7 +84,7 @@ describe('files in the input', () => {
     await expect(ask([binary])).rejects.toMatchObject(refused);
   });
 
-  it('are text for such a model by the ends of their names, also those of office programs', async () => {
+  it('files in the input are text for such a model by the ends of their names, also those of office programs', async () => {
     service.provider.takesFiles = false;
     const text = '<office:text><text:p>Bees dance.</text:p></office:text>';
     await ask([
@@ -99,7 +99,7 @@ describe('files in the input', () => {
     expect(seen()).toEqual([{ type: 'input_text', text: '("a \\"b\\".txt" has no text.)' }]);
   });
 
-  it('are the images of their pages for a model that sees images, where they are scans', async () => {
+  it('files in the input are the images of their pages for a model that sees images, where they are scans', async () => {
     service.provider.takesFiles = false;
     const file_data = Buffer.from(scannedPdf(8, Buffer.alloc(128, 200))).toString('base64');
     const part = { type: 'input_file', filename: 'scan.pdf', file_data };
@@ -116,7 +116,7 @@ describe('files in the input', () => {
     expect(seen()).toEqual([{ type: 'input_text', text: '("scan.pdf" has no text.)' }]);
   });
 
-  it('are refused for a while where too many documents wait to be read', async () => {
+  it('files in the input are refused for a while where too many documents wait to be read', async () => {
     service.provider.takesFiles = false;
     const documents = service.app.get(Documents);
     const leave = new AbortController();
@@ -148,7 +148,7 @@ describe('files in the input', () => {
     expect(await count([text, { type: 'input_file', file_id }])).toBeGreaterThan((await count([text])) + 100);
   });
 
-  it('are refused where they are not found, are no image, or are too large together', async () => {
+  it('files in the input are refused where they are not found, are no image, or are too large together', async () => {
     const file_id = await store('x'.repeat(600), 'a.txt');
     const file = { type: 'input_file', file_id };
     const refused = { status: 400, code: 'invalid_value', param: 'input[0].content[0]' };

@@ -74,7 +74,7 @@ const text = (name: string, says: string) => ({
 const REFUSED = { status: 400, code: 'invalid_value', param: 'input[0].content[0]' };
 
 describe('a file by its URL', () => {
-  it('is text for a model that takes no files, and data for one that takes no URLs', async () => {
+  it('a file by its URL is text for a model that takes no files, and data for one that takes no URLs', async () => {
     const parts = [fileAt('/moved'), fileAt('/page.html', { filename: 'mine' }), fileAt('/latin')];
     const { id } = await ask(parts);
     expect(seen()).toEqual([text('notes.md', 'Bees dance.'), text('mine', 'Only **this**'), text('latin', 'café')]);
@@ -86,7 +86,7 @@ describe('a file by its URL', () => {
     expect(seen()).toEqual([{ type: 'input_file', filename: 'notes.md', file_data }]);
   });
 
-  it('is left to a model that takes it', async () => {
+  it('a file by its URL is left to a model that takes it', async () => {
     open.provider.takesFiles = true;
     await ask([fileAt('/notes.md')]);
     expect(seen()).toEqual([fileAt('/notes.md')]);
@@ -99,7 +99,7 @@ describe('a file by its URL', () => {
     ['/script', 'not one of http or https'],
     ['/image', "the type 'image/png' cannot be read"],
     ['/long', `more than ${LIMIT} bytes`],
-  ])('is refused: %s', async (path, fault) => {
+  ])('a file by its URL is refused: %s', async (path, fault) => {
     await expect(ask([fileAt(path)])).rejects.toMatchObject({ ...REFUSED, message: expect.stringContaining(fault) });
   });
 
@@ -110,7 +110,7 @@ describe('a file by its URL', () => {
     await expect(ask([fileAt('/half'), fileAt('/half')])).rejects.toMatchObject(refused);
   });
 
-  it('is not asked for within the network of the service, where that is not wanted', async () => {
+  it('a file by its URL is not asked for within the network of the service, where that is not wanted', async () => {
     for (const file_url of [`${site.url}/notes.md`, 'http://localhost/', 'http://[::1]/', 'http://u:p@example.com/']) {
       await expect(ask([{ type: 'input_file', file_url }], closed)).rejects.toMatchObject(REFUSED);
     }
@@ -156,7 +156,7 @@ describe('a file by its URL', () => {
     ]);
   });
 
-  it('is no longer fetched when its client has left', async () => {
+  it('a file by its URL is no longer fetched when its client has left', async () => {
     const leave = new AbortController();
     const body = { model: 'scripted', input: [{ role: 'user', content: [fileAt('/hangs')] }], stream: true };
     const asked = open.client().responses.create(body as never, { signal: leave.signal });

@@ -36,7 +36,7 @@ describe.each(STATES)('what happens now, with the state $state', ({ open }) => {
   const activityOf = async (name: string): Promise<Readonly<Record<string, unknown>>> =>
     (await service.api.with(bearer(name)).get('activity')).body;
 
-  it('are the running turns and the limits of the tenant, and for an operator how much all tenants do', async () => {
+  it('activity shows the running turns and the limits of the tenant, and to an operator how much all tenants do', async () => {
     const pens = new Pens(service.provider);
     await using socket = await SocketClient.open(service, { headers: bearer('red') });
     socket.create({ input: 'Hi' });

@@ -48,15 +48,18 @@ describe.each(STATES)('limits of background turns in $state', ({ open }) => {
       }
     };
 
-    it.each([false, true])('are told when it is created (stream: %s)', async (stream) => {
-      service.provider.reply(...USED);
-      const answer = await create(stream);
-      expect(answer.status).toBe(200);
-      expect(answer.headers.get('x-ratelimit-limit-requests')).toBe('3');
-      expect(answer.headers.get('x-ratelimit-remaining-requests')).toBe('2');
-      expect(Number(answer.headers.get('x-ratelimit-remaining-tokens'))).toBeGreaterThan(900);
-      await answer.text();
-    });
+    it.each([false, true])(
+      'the limits of a background turn are told when it is created (stream: %s)',
+      async (stream) => {
+        service.provider.reply(...USED);
+        const answer = await create(stream);
+        expect(answer.status).toBe(200);
+        expect(answer.headers.get('x-ratelimit-limit-requests')).toBe('3');
+        expect(answer.headers.get('x-ratelimit-remaining-requests')).toBe('2');
+        expect(Number(answer.headers.get('x-ratelimit-remaining-tokens'))).toBeGreaterThan(900);
+        await answer.text();
+      },
+    );
 
     it('count once: not again when it runs', async () => {
       service.provider.reply(...USED);
@@ -65,20 +68,20 @@ describe.each(STATES)('limits of background turns in $state', ({ open }) => {
       expect(await left('requests')).toBe(1);
     });
 
-    it('are refused when it is created', async () => {
+    it('a background turn beyond the limits is refused when it is created', async () => {
       for (let turn = 0; turn < 3; turn += 1) await whenEnded(service, (await createInBackground(service)).id);
       await expect(createInBackground(service)).rejects.toMatchObject({ status: 429, code: 'rate_limit_exceeded' });
       expect(service.provider.turns).toHaveLength(3);
     });
 
-    it('are settled with what the run has used', async () => {
+    it('the tokens of a background turn are settled with what the run has used', async () => {
       service.provider.reply(...USED);
       const { id } = await createInBackground(service);
       expect(await whenEnded(service, id)).toMatchObject({ status: 'completed', usage: { total_tokens: 700 } });
       await untilLeft((tokens) => tokens === 300);
     });
 
-    it('are given back, but for its input, when its model fails', async () => {
+    it('the tokens of a background turn are given back, but for its input, when its model fails', async () => {
       service.provider.play(async function* () {
         yield* [];
         throw new Error('the upstream is down');
@@ -88,7 +91,7 @@ describe.each(STATES)('limits of background turns in $state', ({ open }) => {
       await untilLeft((tokens) => tokens > 900);
     });
 
-    it('are given back when it is cancelled before it runs', async () => {
+    it('the limits of a background turn are given back when it is cancelled before it runs', async () => {
       const held = new HeldTurns(service.provider).hold(1);
       await createInBackground(service, { input: 'running' });
       await held.whenBegun(1);

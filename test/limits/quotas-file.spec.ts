@@ -50,7 +50,7 @@ describe('LIMITS_FILE', () => {
     return names.map((name) => answer?.headers.get(name) ?? null);
   };
 
-  it('has rules for tenants and models: the first that applies', async () => {
+  it('LIMITS_FILE has rules for tenants and models: the first that applies counts', async () => {
     await start(RULES);
     expect(await ask('alpha', 'gpt-5-mini')).toEqual(['1', '0']);
     // The counters are those of the rule.
@@ -79,7 +79,7 @@ describe('LIMITS_FILE', () => {
     expect((await first.turn({ input: 'hi' })).response.status).toBe('completed');
   });
 
-  it('is read again on SIGHUP', async () => {
+  it('LIMITS_FILE is read again on SIGHUP', async () => {
     await start(RULES);
     expect(await ask('beta', 'm')).toEqual(['7', '6']);
     using log = CollectedLog.begin();

@@ -91,7 +91,7 @@ describe.each(SHARED_STATES)('limits of replicas with $state', ({ open }) => {
     }
   });
 
-  it('have the places of one that stops', async () => {
+  it('the replicas that are left have the places of one that stops', async () => {
     await start({ LIMIT_CONCURRENT_TURNS: 1, DRAIN_TIMEOUT_MS: 0 });
     const { one, two } = replicas;
     const held = new HeldTurns(one.app.get(ScriptedProvider)).hold();

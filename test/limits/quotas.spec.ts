@@ -41,28 +41,31 @@ describe('requests a minute', () => {
   const create = (stream = false): Promise<Response> =>
     service.client({ apiKey: 'sk-alpha' }).responses.create({ model: 'scripted', input: 'hi', stream }).asResponse();
 
-  it.each([false, true])('are told in every answer, and refused beyond (stream: %s)', async (stream) => {
-    const first = await create(stream);
-    await first.text();
-    expect(limitsIn(first.headers, 'requests')).toEqual(['2', '1', expect.stringMatching(JUST_BEGUN)]);
-    expect(limitsIn(first.headers, 'tokens')).toEqual([null, null, null]);
-    const second = await create(stream);
-    await second.text();
-    expect(limitsIn(second.headers, 'requests')).toEqual(['2', '0', expect.stringMatching(JUST_BEGUN)]);
+  it.each([false, true])(
+    'requests a minute are told in every answer, and refused beyond the limit (stream: %s)',
+    async (stream) => {
+      const first = await create(stream);
+      await first.text();
+      expect(limitsIn(first.headers, 'requests')).toEqual(['2', '1', expect.stringMatching(JUST_BEGUN)]);
+      expect(limitsIn(first.headers, 'tokens')).toEqual([null, null, null]);
+      const second = await create(stream);
+      await second.text();
+      expect(limitsIn(second.headers, 'requests')).toEqual(['2', '0', expect.stringMatching(JUST_BEGUN)]);
 
-    const error: unknown = await create(stream).catch((thrown: unknown) => thrown);
-    expect(error).toBeInstanceOf(OpenAI.RateLimitError);
-    const { headers, code, type, message } = error as InstanceType<typeof OpenAI.RateLimitError>;
-    expect({ code, type }).toEqual({ code: 'rate_limit_exceeded', type: 'rate_limit_error' });
-    expect(message).toMatch(
-      /^429 Rate limit reached for scripted on requests per minute: limit 2, used 2\. Please try again in \S+s\.$/,
-    );
-    expect(limitsIn(headers, 'requests')).toEqual(['2', '0', expect.stringMatching(JUST_BEGUN)]);
-    expect(Number(headers.get('retry-after'))).toBeGreaterThan(40);
-    expect(service.provider.turns).toHaveLength(2);
-  });
+      const error: unknown = await create(stream).catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(OpenAI.RateLimitError);
+      const { headers, code, type, message } = error as InstanceType<typeof OpenAI.RateLimitError>;
+      expect({ code, type }).toEqual({ code: 'rate_limit_exceeded', type: 'rate_limit_error' });
+      expect(message).toMatch(
+        /^429 Rate limit reached for scripted on requests per minute: limit 2, used 2\. Please try again in \S+s\.$/,
+      );
+      expect(limitsIn(headers, 'requests')).toEqual(['2', '0', expect.stringMatching(JUST_BEGUN)]);
+      expect(Number(headers.get('retry-after'))).toBeGreaterThan(40);
+      expect(service.provider.turns).toHaveLength(2);
+    },
+  );
 
-  it('are counted for each tenant', async () => {
+  it('requests a minute are counted for each tenant', async () => {
     await create();
     await create();
     await expect(create()).rejects.toMatchObject({ status: 429 });
@@ -73,7 +76,7 @@ describe('requests a minute', () => {
     expect(limitsIn(response.headers, 'requests')[1]).toBe('1');
   });
 
-  it('are refused on sockets with the same headers in their error frames', async () => {
+  it('requests a minute are refused on sockets with the same headers in their error frames', async () => {
     await using client = await SocketClient.open(service, { headers: { authorization: 'Bearer sk-alpha' } });
     await client.turn({ input: 'one' });
     await client.turn({ input: 'two' });
@@ -103,7 +106,7 @@ describe('requests a minute', () => {
     });
   });
 
-  it('are permitted again when the window is over: the SDK tries again by itself', async () => {
+  it('requests a minute are permitted again when the window is over: the SDK tries again by itself', async () => {
     await create();
     await create();
     const statuses: number[] = [];
@@ -137,7 +140,7 @@ describe('tokens a minute', () => {
     return Number(response.headers.get('x-ratelimit-remaining-tokens'));
   };
 
-  it('are estimated at first, then those that were used: more', async () => {
+  it('tokens a minute are estimated at first, then those that were used: more', async () => {
     service.provider.reply(...answerOf(100, 500)).reply(...answerOf(1, 1));
     const before = await create();
     // The estimate of a few words with their envelope.
@@ -145,14 +148,14 @@ describe('tokens a minute', () => {
     expect(await create()).toBe(before - 600);
   });
 
-  it('are estimated at first, then those that were used: less', async () => {
+  it('tokens a minute are estimated at first, then those that were used: less', async () => {
     service.provider.reply(...answerOf(1, 1)).reply(...answerOf(1, 1));
     const before = await create('x'.repeat(2000));
     expect(before).toBeLessThan(500);
     expect(await create()).toBeGreaterThan(900);
   });
 
-  it('are refused beyond the limit, and nothing is taken', async () => {
+  it('tokens a minute are refused beyond the limit, and nothing is taken', async () => {
     service.provider.reply(...answerOf(500, 300)).reply(...answerOf(1, 1));
     await create();
     await expect(create('x'.repeat(2000))).rejects.toMatchObject({
@@ -188,7 +191,7 @@ describe('turns at once', () => {
     environment: { API_KEYS: 'alpha:sk-alpha,beta:sk-beta', LIMIT_CONCURRENT_TURNS: 1 },
   });
 
-  it('are refused beyond the limit of the tenant, until one has ended', async () => {
+  it('turns at once are refused beyond the limit of the tenant, until one has ended', async () => {
     const held = new HeldTurns(service.provider).hold(2);
     const alpha = service.client({ apiKey: 'sk-alpha' }).responses;
     const running = alpha.create({ model: 'scripted', input: 'one' });

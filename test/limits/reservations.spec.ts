@@ -99,7 +99,7 @@ describe('a turn reserves', () => {
     await running;
   });
 
-  it('and tells on a socket what is left', async () => {
+  it('a turn reserves tokens and tells on a socket what is left', async () => {
     await using client = await SocketClient.open(service);
     client.create({ input: LONG });
     const { response } = await client.finish();
@@ -115,7 +115,7 @@ describe('a turn reserves', () => {
 describe('what a turn uses beyond its reserve', () => {
   const service = useFreshService({ providers: [ScriptedProvider], environment: ENVIRONMENT });
 
-  it('is a debt: turns are refused with the time when it is paid', async () => {
+  it('what a turn uses beyond its reserve is a debt: turns are refused with the time when it is paid', async () => {
     service.provider.reply(...answerOf(10, 3 * LIMIT));
     await create(service);
     const error = await create(service).catch((thrown: unknown) => thrown);

@@ -13,7 +13,7 @@ function shown(isTTY: boolean, build: (progress: BuildProgress, wait: (seconds: 
 }
 
 describe('the progress of a build', () => {
-  it('is a line for each step and each tenth of it, where there is no terminal', () => {
+  it('the progress of a build is a line for each step and each tenth of it, where there is no terminal', () => {
     const written = shown(false, (progress, wait) => {
       progress.begin('Fetching');
       wait(5);
@@ -36,7 +36,7 @@ describe('the progress of a build', () => {
     ]);
   });
 
-  it('is one line for each step on a terminal, written anew', () => {
+  it('the progress of a build is one line for each step on a terminal, written anew', () => {
     const written = shown(true, (progress, wait) => {
       progress.begin('Fetching');
       wait(1);

@@ -37,14 +37,14 @@ async function runLlama(): Promise<string> {
 }
 
 describe('the place of a built server', () => {
-  it('is in .cache of the repository unless another folder is named', () => {
+  it('the place of a built server is in .cache of the repository unless another folder is named', () => {
     const folderOf = (named?: string): string => dirname(builtPath(RECIPE, named));
     expect([folderOf(), folderOf('')]).toEqual(Array(2).fill(join(ROOT, '.cache/llama-server')));
     expect(folderOf('/var/cache/antiphon')).toBe('/var/cache/antiphon/llama-server');
     expect(folderOf('../shared')).toBe(resolve(ROOT, '../shared/llama-server'));
   });
 
-  it('is another one for another source, other options and another machine', () => {
+  it('the place of a built server is another one for another source, other options and another machine', () => {
     const recipes = [
       RECIPE,
       { ...RECIPE, source: 'node-llama-cpp@0.0.0' },
@@ -58,7 +58,7 @@ describe('the place of a built server', () => {
 });
 
 describe('a built server', () => {
-  it('is kept whole, beside those in use, and rids the folder of others', async () => {
+  it('a built server is kept whole, beside those in use, and rids the folder of others', async () => {
     const [program, path] = [join(cache, 'program'), builtPath(RECIPE, cache)];
     const beside = (name: string): string => join(dirname(path), name);
     await writeFile(program, 'new', { mode: 0o755 });
@@ -71,14 +71,14 @@ describe('a built server', () => {
     expect((await readdir(dirname(path))).sort()).toEqual(['in-use', basename(path)]);
   });
 
-  it('is not built again, and counts as used', async () => {
+  it('a built server is not built again, and counts as used', async () => {
     const path = builtPath(RECIPE, cache);
     await writeOld(path, '#!/bin/sh\n');
     expect(await runLlama()).toBe(`llama-server is there: ${path}\n`);
     expect((await stat(path)).mtimeMs).toBeGreaterThan(LONG_AGO.getTime());
   });
 
-  it('is not left where it does not run', async () => {
+  it('a built server is not left where it does not run', async () => {
     const path = builtPath(RECIPE, cache);
     await writeOld(path, '#!/bin/sh\nexit 127\n');
     expect(await runLlama()).toMatch(

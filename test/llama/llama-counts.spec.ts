@@ -38,7 +38,7 @@ describeWithLlamaServer('counts of llama.cpp behind the service', (program) => {
     ['calls', { input: CALLS, tools: [LOOK], instructions: 'Be brief.' }],
     ['a schema', { input: 'JSON!', text: { format: { type: 'json_schema', name: 'a', schema: { type: 'object' } } } }],
     ['reasoning', { input: 'Think.', reasoning: { effort: 'high' } }],
-  ])('are the usage of the same request: %s', async (_, members) => {
+  ])('counts of llama.cpp are the usage of the same request: %s', async (_, members) => {
     const request: Request & { model: string } = { model: MODEL, reasoning: { effort: 'none' }, ...members };
     const counted = await running.client.responses.inputTokens.count(request);
     const { usage } = await running.client.responses.create({ ...request, max_output_tokens: 16 });

@@ -46,7 +46,7 @@ describeWithLlamaServer('what goes wrong with llama.cpp', (program) => {
     });
   });
 
-  it('is given the latest of a conversation that is too long, where the client wants that', async () => {
+  it('llama.cpp is given the latest of a conversation that is too long, where the client wants that', async () => {
     // Four bytes each, and as many tokens for the service as for llama.cpp.
     const input = ['\u{10fff0}', '\u{10fff1}', '\u{10fff2}'].map((character) => user(character.repeat(WINDOW / 8)));
     const request = { input, truncation: 'auto' as const, max_output_tokens: 16 };

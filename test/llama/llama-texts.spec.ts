@@ -14,14 +14,14 @@ describeWithLlamaServer('llama.cpp behind the service', (program) => {
 
   afterAll(() => running.close());
 
-  it('is listed with the model that it has', async () => {
+  it('llama.cpp is listed with the model that it has', async () => {
     const { data } = await running.client.models.list();
     expect(data).toContainEqual(expect.objectContaining({ id: MODEL, object: 'model', owned_by: 'llamacpp' }));
     await expect(running.client.models.retrieve(MODEL)).resolves.toMatchObject({ id: MODEL });
   });
 
   // The model writes control characters, bytes that are no UTF-8, and characters of up to eleven bytes.
-  it.each(SEEDS)('has each of its words streamed, and no other: seed %d', async (seed) => {
+  it.each(SEEDS)('llama.cpp has each of its words streamed, and no other: seed %d', async (seed) => {
     const events = await running.stream({ input: 'Tell me more.', seed });
     const deltas = events.flatMap((event) => (event.type === 'response.output_text.delta' ? [event.delta] : []));
     const own = await running.llama.chat({ messages: [user('Tell me more.')], seed, reasoning_effort: 'none' });
@@ -80,7 +80,7 @@ describeWithLlamaServer('llama.cpp behind the service', (program) => {
     expect(third.usage?.input_tokens).toBe(own.inputTokens);
   });
 
-  it('is given back what it thought before', async () => {
+  it('llama.cpp is given back what it thought before', async () => {
     const first = await running.ask({ reasoning: null, input: 'Tell me more.', seed: 2 });
     const second = await running.ask({ reasoning: null, previous_response_id: first.id, input: 'Go on.', seed: 3 });
     const own = await running.llama.chat({ messages: [user('Tell me more.')], seed: 2 });

@@ -8,7 +8,7 @@ import { VOCABULARY } from './tiny-vocabulary.js';
 import { writeTinyModel } from './write-tiny-model.js';
 
 describe('the tiny model', () => {
-  it('is small, and the same every time', async () => {
+  it('the tiny model is small, and the same every time', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'antiphon-model-'));
     const write = async (name: string): Promise<Buffer> => {
       await writeTinyModel(join(directory, name));

@@ -112,7 +112,7 @@ describe('the benchmark', () => {
       }
     });
 
-    it('can be shown by docs/benchmark.md', async () => {
+    it('the results of the benchmark can be shown by docs/benchmark.md', async () => {
       const { stderr } = await runBench('write-page.ts', file, '--check');
       expect(stderr).toBe(`docs/benchmark.md does not show ${file}: npm run bench:docs\n`);
     });

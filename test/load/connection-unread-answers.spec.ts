@@ -72,22 +72,28 @@ describe('a client that leaves answers unread without end', () => {
     ['large echoes', frameOf('text', `{"type":"response.steer","input":"${'x'.repeat(500_000)}"}`)],
   ];
 
-  it.each(FLOODS)('is closed with 1013, and its turn is stopped: %s', async (_name, bytes) => {
-    await flood(bytes);
-    const [record] = observer.records;
-    expect(record).toMatchObject({ status: 'disconnected' });
-    expect((await fetch(`${service.baseURL}/responses/${record?.responseId}`)).status).toBe(404);
-    client.socket.resume();
-    expect(await client.nextClose()).toEqual({ code: 1013, reason: 'too_much_unread_output' });
-  });
+  it.each(FLOODS)(
+    'a client that leaves answers unread is closed with 1013, and its turn is stopped: %s',
+    async (_name, bytes) => {
+      await flood(bytes);
+      const [record] = observer.records;
+      expect(record).toMatchObject({ status: 'disconnected' });
+      expect((await fetch(`${service.baseURL}/responses/${record?.responseId}`)).status).toBe(404);
+      client.socket.resume();
+      expect(await client.nextClose()).toEqual({ code: 1013, reason: 'too_much_unread_output' });
+    },
+  );
 
-  it.each(FLOODS)('is cut off after a second if it does not even read that: %s', async (_name, bytes) => {
-    await flood(bytes);
-    await using other = await SocketClient.open(service);
-    clock.advance(PATIENCE);
-    await tracker.whenSockets(1);
-    expect((await other.turn({ input: 'Hi' })).response.status).toBe('completed');
-  });
+  it.each(FLOODS)(
+    'a client that leaves answers unread is cut off after a second if it does not even read that: %s',
+    async (_name, bytes) => {
+      await flood(bytes);
+      await using other = await SocketClient.open(service);
+      clock.advance(PATIENCE);
+      await tracker.whenSockets(1);
+      expect((await other.turn({ input: 'Hi' })).response.status).toBe('completed');
+    },
+  );
 });
 
 describe('a client that pings and does not read', () => {

@@ -23,29 +23,29 @@ describe.each(BACKENDS)('limits of the graph in $name', ({ open }) => {
 
     beforeAll(() => opened.saveMany(tenant, lineOf(GRAPH_MAX_RESPONSES + 1)));
 
-    it('is too long to look for its end', async () => {
+    it('a line of 10,001 responses is too long to look for its end', async () => {
       await expect(opened.backend.graph.leaves(tenant, 'r0', PAGE)).rejects.toBeInstanceOf(GraphTooLargeError);
       const leaves = await opened.backend.graph.leaves(tenant, 'r1', PAGE);
       expect(leaves?.data.map(({ id }) => id)).toEqual(['r10000']);
     });
 
-    it('is too long to look for its root', async () => {
+    it('a line of 10,001 responses is too long to look for its root', async () => {
       await expect(opened.backend.graph.tree(tenant, 'r10000', bounds)).rejects.toBeInstanceOf(GraphTooLargeError);
       expect((await opened.backend.graph.tree(tenant, 'r9999', bounds))?.response.id).toBe('r0');
     });
 
-    it('may well be shown from the root on', async () => {
+    it('a line of 10,001 responses may well be shown from the root on', async () => {
       const tree = await opened.backend.graph.tree(tenant, 'r0', { depth: 100, limit: 1000 });
       let [depth, node] = [0, tree];
       for (; node?.children[0] !== undefined; node = node.children[0]) depth += 1;
       expect([depth, node?.response.id, node?.hasMore]).toEqual([100, 'r100', true]);
     });
 
-    it('has one conversation', async () => {
+    it('a line of 10,001 responses has one conversation', async () => {
       expect((await opened.backend.responses.chain(tenant, 'r10000'))?.items).toEqual([]);
     });
 
-    it('is not too long where a deletion has cut it', async () => {
+    it('a line of responses is not too long where a deletion has cut it', async () => {
       await opened.backend.responses.delete(tenant, 'r5000', { cascade: false });
       const leaves = await opened.backend.graph.leaves(tenant, 'r0', PAGE);
       expect(leaves?.data.map(({ id }) => id)).toEqual(['r4999']);
@@ -64,14 +64,14 @@ describe.each(BACKENDS)('limits of the graph in $name', ({ open }) => {
       ]),
     );
 
-    it('has too many ends', async () => {
+    it('a response with 10,000 children has too many ends', async () => {
       await expect(opened.backend.graph.leaves(tenant, 'root', PAGE)).rejects.toBeInstanceOf(GraphTooLargeError);
       await opened.backend.responses.delete(tenant, 'c00000', { cascade: false });
       const leaves = await opened.backend.graph.leaves(tenant, 'root', PAGE);
       expect(leaves).toMatchObject({ data: [{ id: 'c00001' }, { id: 'c00002' }, { id: 'c00003' }], hasMore: true });
     });
 
-    it('has pages and trees of them', async () => {
+    it('a response with 10,000 children has pages and trees of them', async () => {
       const page = await opened.backend.graph.children(tenant, 'root', { ...PAGE, order: 'desc', after: 'c09999' });
       expect(page).toMatchObject({ data: [{ id: 'c09998' }, { id: 'c09997' }, { id: 'c09996' }], hasMore: true });
       const tree = await opened.backend.graph.tree(tenant, 'c05000', { depth: 5, limit: 1000 });
@@ -96,25 +96,25 @@ describe.each(BACKENDS)('limits of the graph in $name', ({ open }) => {
       return [data.map(({ id }) => id), hasMore];
     };
 
-    it('are shown one by one', async () => {
+    it('large responses are shown one by one', async () => {
       expect(await shown({})).toEqual([['a'], true]);
       expect(await shown({ after: 'a' })).toEqual([['b'], true]);
       expect(await shown({ after: 'b' })).toEqual([['c'], false]);
       expect(await shown({ order: 'desc', after: 'b' })).toEqual([['a'], false]);
     });
 
-    it('are shown one by one backward, nearest to the cursor', async () => {
+    it('large responses are shown one by one backward, nearest to the cursor', async () => {
       expect(await shown({ before: 'c' })).toEqual([['b'], true]);
       expect(await shown({ before: 'b' })).toEqual([['a'], false]);
     });
 
-    it('are left out of trees', async () => {
+    it('large responses are left out of trees', async () => {
       const tree = await opened.backend.graph.tree(tenant, 'b', { depth: 5, limit: 10 });
       expect(tree).toMatchObject({ response: { id: 'a' }, children: [], hasMore: true });
     });
   });
 
-  it('are of pages in bytes: one response may be larger than a page', async () => {
+  it('the limits of the graph are of pages in bytes: one response may be larger than a page', async () => {
     const tenant = newTenant();
     const record = recordOf('huge', { output: [message('out', 'x'.repeat(17 * MEGABYTE))] });
     await opened.backend.responses.save(tenant, record);

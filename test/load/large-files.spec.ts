@@ -22,7 +22,7 @@ const TAIL = '\r\n--b\r\ncontent-disposition: form-data; name="purpose"\r\n\r\nu
 describe.each(EVERY_STATE.filter(({ state }) => state === 'sqlite' || state === 'postgres'))(
   'large files with STATE=$state',
   ({ open }) => {
-    it('are never on their way with more than a bounded number of bytes, to the database and back', async () => {
+    it('large files are never on their way with more than a bounded number of bytes, to the database and back', async () => {
       await using service = await startServiceIn(open, { environment: { REQUEST_TIMEOUT_MS: 3_600_000 } });
       const { files } = service.app.get(LibraryBackend, { strict: false });
       if (files === undefined) throw new Error('the backend has no FileStore');

@@ -98,7 +98,7 @@ class MemoryWatch implements Disposable {
 }
 
 describe('fifty readers of one stream on two replicas', () => {
-  it('do not delay each other or the run, ten of which never read and are cut off', async () => {
+  it('fifty readers of a stream do not delay each other or the run, ten of which never read and are cut off', async () => {
     await using database = await createTestDatabase();
     await using models = await openModels('long');
     const { long } = models.upstreams;

@@ -22,17 +22,17 @@ const UNSATISFIABLE: readonly (readonly [name: string, schema: Schema])[] = [
 ];
 
 describe('tool arguments', () => {
-  it.each(UNSATISFIABLE)('are empty where nothing fits: %s', async (_name, schema) => {
+  it.each(UNSATISFIABLE)('tool arguments are empty where nothing fits: %s', async (_name, schema) => {
     await expect(callTool(schema, 1)).resolves.toEqual({});
   });
 
-  it.each([null, undefined, {}])('are an object where the schema is %p', async (schema) => {
+  it.each([null, undefined, {}])('tool arguments are an object where the schema is %p', async (schema) => {
     const value = await callTool(schema, 1);
     expect(value).toEqual(expect.any(Object));
     expect(Array.isArray(value)).toBe(false);
   });
 
-  it('are harmless words where the schema leaves strings open', async () => {
+  it('tool arguments are harmless words where the schema leaves strings open', async () => {
     const schema = closed({
       command: word,
       path: { ...word, maxLength: 200 },
@@ -57,7 +57,7 @@ describe('tool arguments', () => {
 
 describe('structured output', () => {
   it.each([...UNSATISFIABLE, ['no schema', 'x' as unknown as Schema] as const])(
-    'is refused where nothing fits: %s',
+    'structured output is refused where nothing fits: %s',
     async (_name, schema) => {
       await expect(answer(schema, 1)).rejects.toMatchObject({
         name: 'ModelError',

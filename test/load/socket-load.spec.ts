@@ -192,7 +192,7 @@ describe('a service with many sockets', () => {
     await whenAllGone();
   });
 
-  it('has every place free again afterwards', async () => {
+  it('a service with many sockets has every place free again afterwards', async () => {
     const clients = await Promise.all(Array.from({ length: SOCKETS }, () => SocketClient.open(service)));
     await Promise.all(clients.map((client) => client.turn({ input: 'Hi' })));
     await Promise.all(clients.map((client) => client.close()));

@@ -65,7 +65,7 @@ describe('what happens at the same time on a socket', () => {
 
   afterEach(() => service.close());
 
-  it('never refuses a turn for the place of one whose terminal event was seen', async () => {
+  it('a socket never refuses a turn for the place of one whose terminal event was seen', async () => {
     const clients = [await start({ MAX_RUNNING_TURNS: 1 }), await SocketClient.open(service)];
     for (let turn = 0; turn < 60; turn += 1) {
       const body = { stream_id: `lane-${turn % 5}`, input: 'Hi' };

@@ -166,7 +166,7 @@ describe('the connection of a body that is refused', () => {
     ],
     ['belongs to a GET and is no gzip', rawRequest('GET /healthz HTTP/1.1\r\ncontent-encoding: gzip', garbage), 200],
     ['belongs to a GET that waits', rawRequest('GET /v1/models HTTP/1.1\r\ncontent-encoding: gzip', garbage), 200],
-  ])('is there for the next request: it %s', async (_what, first, status) => {
+  ])('the connection of a body that is refused is there for the next request: it %s', async (_what, first, status) => {
     const answers = await exchange(service.port, Buffer.concat([first, last]));
     expect(answers.map((answer) => answer.status)).toEqual([status, 200]);
     await untilHeld(0);

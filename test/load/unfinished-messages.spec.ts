@@ -65,7 +65,7 @@ describe.each([
     }
   });
 
-  it('are read when their end comes, and hold nothing then', async () => {
+  it('unfinished messages are read when their end comes, and hold nothing then', async () => {
     const client = await connect();
     begin(client);
     await until(() => held() >= BEGINNING.length);
@@ -91,7 +91,7 @@ it('a message of very many fragments ends its connection', async () => {
 });
 
 describe('long messages', () => {
-  it('are answered in the order in which they came, with the short ones after them', async () => {
+  it('long messages are answered in the order in which they came, with the short ones after them', async () => {
     const client = await connect();
     const long = `{"type":"nonsense.long","x":"${'x'.repeat(3 * MEGABYTE)}"}`;
     for (const message of [long, '{"type":"nonsense.short"}', '{', long, '{"type":"nonsense.last"}'])
@@ -120,7 +120,7 @@ describe('a message that is being read', () => {
     await until(() => held() === 0);
   });
 
-  it('is answered, however many others begin one', async () => {
+  it('a message that is being read is answered, however many others begin one', async () => {
     const [reading, ...others] = await Promise.all(Array.from({ length: COUNT }, connect));
     // Many in a row, so that some wait while the others arrive.
     for (let count = 0; count < 3; count += 1) reading?.send(long);

@@ -86,7 +86,7 @@ describe.each(EVERY_STATE)('a call that takes long, with STATE=$state', ({ open 
     expect([TOKEN, HEADER].filter((secret) => dump.includes(secret))).toEqual([]);
   }
 
-  it('has the credentials of its server, which are nowhere in the state while it runs and afterwards', async () => {
+  it('a call that takes long has the credentials of its server, which are nowhere in the state while it runs and afterwards', async () => {
     const id = await create();
     await server.received('tools/call');
     await expectNoCredentials();

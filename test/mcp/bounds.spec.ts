@@ -57,7 +57,7 @@ const ask = (body: object) =>
   service.client().responses.create({ model: 'm', input: 'Go.', ...body } as never) as unknown as Promise<WireResponse>;
 
 describe('a request with many MCP tools', () => {
-  it('is refused beyond 64 servers, before one of them is asked', async () => {
+  it('a request with many MCP tools is refused beyond 64 servers, before one of them is asked', async () => {
     const many = Array.from({ length: 65 }, (_, index) =>
       toTool(`own${index}`, { server_url: `${dice.url}?${index}`, require_approval: 'never' }),
     );

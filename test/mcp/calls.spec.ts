@@ -36,7 +36,7 @@ describe('lists and calls', () => {
     expect([...both.mcp.log.complaints]).toEqual([]);
   });
 
-  it('has texts, structured results and other parts as lines', async () => {
+  it('a call has texts, structured results and other parts as lines', async () => {
     const image = { type: 'image', data: 'aGk=', mimeType: 'image/png' };
     const results = [
       { content: [{ type: 'text', text: 'one' }, image, { type: 'text', text: 'two' }] },
@@ -55,7 +55,7 @@ describe('lists and calls', () => {
     ]);
   });
 
-  it('has the errors of tools and of the protocol as outcomes, without the credential', async () => {
+  it('a call has the errors of tools and of the protocol as outcomes, without the credential', async () => {
     const content = [{ type: 'text', text: 'no such city; you are Bearer docs-token-1' }];
     const broken = (): never => {
       throw new Error('cannot reach postgres://db.internal:5432 with docs-token-1');

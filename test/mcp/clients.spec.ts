@@ -138,24 +138,27 @@ describe.each([{ stream: false }, { stream: true }] as const)('the Agents SDK, w
   it.each([
     ['approved', 1],
     ['rejected', 0],
-  ] as const)('is interrupted by a request for an approval, and goes on when it is %s', async (decision, calls) => {
-    answerWithPurchase();
-    await run(async (go) => {
-      const first = await go('Please buy it.');
-      expect(first.interruptions).toHaveLength(1);
-      expect(server.count('tools/call')).toBe(0);
-      for (const asked of first.interruptions) {
-        if (decision === 'approved') first.state.approve(asked);
-        else first.state.reject(asked);
-      }
-      const last = await go(first.state);
-      expect(last.finalOutput).toBe('Done.');
-    });
-    expect(server.count('tools/call')).toBe(calls);
-    expect(server.count('tools/list')).toBe(1);
-    const seen = JSON.stringify(service.provider.turns.at(-1)?.context);
-    expect(seen).toContain(decision === 'approved' ? 'Bought.' : 'The user has denied this call.');
-  });
+  ] as const)(
+    'the Agents SDK is interrupted by a request for an approval, and goes on when it is %s',
+    async (decision, calls) => {
+      answerWithPurchase();
+      await run(async (go) => {
+        const first = await go('Please buy it.');
+        expect(first.interruptions).toHaveLength(1);
+        expect(server.count('tools/call')).toBe(0);
+        for (const asked of first.interruptions) {
+          if (decision === 'approved') first.state.approve(asked);
+          else first.state.reject(asked);
+        }
+        const last = await go(first.state);
+        expect(last.finalOutput).toBe('Done.');
+      });
+      expect(server.count('tools/call')).toBe(calls);
+      expect(server.count('tools/list')).toBe(1);
+      const seen = JSON.stringify(service.provider.turns.at(-1)?.context);
+      expect(seen).toContain(decision === 'approved' ? 'Bought.' : 'The user has denied this call.');
+    },
+  );
 
   it('asks its own function whether to approve', async () => {
     answerWithPurchase();

@@ -99,7 +99,7 @@ describe('connections', () => {
     await both.fake.close();
   });
 
-  it('has no more connections than it may: the one that was idle longest makes room', async () => {
+  it('the service has no more connections than it may: the one that was idle longest makes room', async () => {
     await using both = await startBoth(undefined, {}, { max_connections: 2 });
     const of = (tenant: string): McpServer => findServer(both.mcp, 'docs', tenant);
     for (const tenant of ['a', 'b', 'a', 'c']) await of(tenant).list(calm);

@@ -126,7 +126,7 @@ describe('servers that misbehave', () => {
     expect(await both.server.call('chatty', {}, { signal: calm })).toEqual({ output: 'done' });
   });
 
-  it('never follows a redirect to another origin, nor takes its credentials there', async () => {
+  it('the service never follows a redirect to another origin, nor takes its credentials there', async () => {
     await using elsewhere = await FakeMcpServer.start([{ name: 'echo' }]);
     await using both = await startBoth(undefined, {}, { authorization: 'docs-token-1' });
     await both.server.list(calm);

@@ -83,7 +83,7 @@ it('speaks the newest version of the protocol with a server that has it', async 
   expect(methods).not.toContain('initialize');
 });
 
-it('has what the server says of arguments that do not fit', async () => {
+it('a call of the official server has what that says of arguments that do not fit', async () => {
   expect(await find().call('add', { a: 'x' }, { signal: calm })).toHaveProperty('error');
 });
 

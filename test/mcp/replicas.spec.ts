@@ -52,7 +52,7 @@ describe('MCP servers of two replicas over PostgreSQL', () => {
       ...body,
     } as never)) as unknown as WireResponse;
 
-  it(`are asked for their tools once in a chain of ${TURNS} turns`, async () => {
+  it(`MCP servers of two replicas are asked for their tools once in a chain of ${TURNS} turns`, async () => {
     let previous: string | null = null;
     for (let turn = 0; turn < TURNS; turn++) {
       const service = turn % 2 === 0 ? replicas.one : replicas.two;

@@ -114,7 +114,7 @@ describe('in a service', () => {
   beforeEach(() => void (service.provider.turns.length = 0));
 
   describe.each([...TRANSPORTS, BACKGROUND_TRANSPORT])('a tool of the program, over $name', (transport) => {
-    it('is listed, called with what its schema reads, and its result given to the model', async () => {
+    it('a tool of the program is listed, called with what its schema reads, and its result given to the model', async () => {
       service.provider
         .reply(...call('tools__weather', { city: 'Bonn', more: 1 }))
         .reply({ type: 'text', delta: 'Warm.' });
@@ -165,7 +165,7 @@ describe('in a service', () => {
       expect(seen).toHaveLength(1);
     });
 
-    it('is not called with arguments that do not match, and tells no client what it threw', async () => {
+    it('a tool of the program is not called with arguments that do not match, and tells no client what it threw', async () => {
       service.provider.reply(...call('tools__weather', { city: 7 }), ...call('tools__refuse'), ...call('tools__crash'));
       const { response } = await transport.run(service, { model: 'm', input: 'Go.', tools: [OWN] });
       expect(typesOf(response)).toEqual(['mcp_list_tools', 'mcp_call', 'mcp_call', 'mcp_call', 'message']);
@@ -180,7 +180,7 @@ describe('in a service', () => {
     });
   });
 
-  it('are given to the turns of a model, though their requests do not name them', async () => {
+  it('tools of the program are given to the turns of a model, though their requests do not name them', async () => {
     service.provider.reply(...call('studio__draw')).reply({ type: 'text', delta: 'Done.' });
     const own = { type: 'function', name: 'ask', parameters: {}, strict: false } as const;
     const response = await service.client().responses.create({ model: 'artist-1', input: 'A cat.', tools: [own] });
@@ -197,7 +197,7 @@ describe('in a service', () => {
     expect(service.provider.turns.at(-1)?.settings.tools).toEqual([]);
   });
 
-  it('are given as a request names them, where it does', async () => {
+  it('tools of the program are given as a request names them, where it does', async () => {
     const tools = [{ type: 'mcp', server_label: 'studio', allowed_tools: ['draw'] }] as const;
     await service.client().responses.create({ model: 'artist-1', input: 'A cat.', tools: tools as never });
     expect(service.provider.turns[0]?.settings.tools).toMatchObject([{ name: 'studio__draw' }]);
@@ -238,7 +238,7 @@ describe('tools of the program alone', () => {
 
   const calm = new AbortController().signal;
 
-  it('are measured, and logged once without their arguments', async () => {
+  it('tools of the program are measured, and logged once without their arguments', async () => {
     await using mcp = await start([Studio]);
     const server = find(mcp);
     await server.list(calm);
@@ -276,7 +276,7 @@ describe('tools of the program alone', () => {
     expect(mcp.clock.pending).toBe(pending);
   });
 
-  it('are found anew by a program that was started again: it may have others', async () => {
+  it('tools of the program are found anew by a program that was started again: it may have others', async () => {
     await using mcp = await start([Studio]);
     const now = mcp.clock.now();
     expect([now - 1, now].map((at) => find(mcp).isStale(at))).toEqual([true, false]);

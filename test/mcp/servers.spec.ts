@@ -54,7 +54,7 @@ describe('servers of the operator', () => {
     ['its label and URL', { server_label: 'docs', server_url: 'https://docs.example.com/mcp' }],
     ['its URL in another spelling', { server_label: 'd', server_url: 'https://DOCS.example.com:443/mcp' }],
     ['its connector', { server_label: 'm', connector_id: 'connector_gmail' }],
-  ] as const)('are named by %s', (_name, members) => {
+  ] as const)('servers of the operator are named by %s', (_name, members) => {
     expect(service.servers.runs(tool(members), 'acme')).toBe(true);
     expect(find(members).label).toBe(members.server_label);
   });
@@ -65,7 +65,7 @@ describe('servers of the operator', () => {
     expect(find({ server_label: 'strict' }).description).toBeNull();
   });
 
-  it('are those of their tenants: for others they do not exist', () => {
+  it('servers of the operator are those of their tenants: for others they do not exist', () => {
     const members = { server_label: 'billing' } as const;
     expect(find(members).label).toBe('billing');
     expect(refusal(service, members, 'globex')).toEqual(refusal(service, { server_label: 'nothing' }, 'globex'));
@@ -107,7 +107,7 @@ describe('servers of the operator', () => {
     expect(find({}).approvalOf('any')).toBeUndefined();
   });
 
-  it('have an identity of their URL and label, without credentials', () => {
+  it('servers of the operator have an identity of their URL and label, without credentials', () => {
     const { identity } = find({});
     expect(find({ authorization: 'mine' }, 'globex').identity).toBe(identity);
     expect(find({ server_label: 'd', server_url: FILE.servers.docs.url }).identity).not.toBe(identity);
@@ -143,7 +143,7 @@ describe('servers of the operator', () => {
 });
 
 describe('servers of clients', () => {
-  it('must have public addresses over https with MCP_CLIENT_URLS=public', async () => {
+  it('servers of clients must have public addresses over https with MCP_CLIENT_URLS=public', async () => {
     await using service = await startMcp({}, { MCP_CLIENT_URLS: 'public' });
     const url = 'https://mcp.example.com/mcp';
     expect(service.servers.runs(tool({ server_url: url }), 'acme')).toBe(true);
@@ -165,7 +165,7 @@ describe('servers of clients', () => {
     }
   });
 
-  it('may be anywhere with MCP_CLIENT_URLS=any, and the start says so', async () => {
+  it('servers of clients may be anywhere with MCP_CLIENT_URLS=any, and the start says so', async () => {
     await using service = await startMcp({}, { MCP_CLIENT_URLS: 'any' });
     expect(service.log.complaints.join()).toContain('MCP_CLIENT_URLS=any');
     const found = service.servers.find(tool({ server_url: 'http://127.0.0.1:1/mcp' }), 'acme', 'tools[0]');
@@ -183,7 +183,7 @@ describe('the file', () => {
 
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  it('is refused with all its faults at once, and never quoted', async () => {
+  it('the file of servers is refused with all its faults at once, and never quoted', async () => {
     const path = join(folder, 'servers.yaml');
     await writeFile(
       path,

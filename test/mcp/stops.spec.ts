@@ -76,7 +76,7 @@ describe('a call that takes long', () => {
     expect(server.count('tools/call')).toBe(1);
   }
 
-  it('is cancelled at its server when the client disconnects', async () => {
+  it('a call that takes long is cancelled at its server when the client disconnects', async () => {
     const client = new AbortController();
     const answer = service
       .client()
@@ -88,7 +88,7 @@ describe('a call that takes long', () => {
     await expectCancelled();
   });
 
-  it('is cancelled at its server when MAX_TURN_MS is over', async () => {
+  it('a call that takes long is cancelled at its server when MAX_TURN_MS is over', async () => {
     const answer = service.client().responses.create(BODY as never);
     await begun.promise;
     clock.advance(LIMIT_MS);
@@ -96,7 +96,7 @@ describe('a call that takes long', () => {
     await expectCancelled();
   });
 
-  it('is cancelled at its server when the client interrupts the turn, which the model is then not told of', async () => {
+  it('a call that takes long is cancelled at its server when the client interrupts the turn, which the model is then not told of', async () => {
     await using client = await SocketClient.open(service);
     const lane = new SteeredLane(client);
     lane.create(BODY);
@@ -145,7 +145,7 @@ describe('a call that takes long', () => {
     expect(second?.context.at(-2)).toMatchObject({ output: 'waited' });
   });
 
-  it('is not made in the last pass within MAX_PASSES: the response ends as incomplete', async () => {
+  it('a call is not made in the last pass within MAX_PASSES: the response ends as incomplete', async () => {
     service.provider.reply(...CALL);
     const answer = service.client().responses.create(BODY as never);
     await begun.promise;

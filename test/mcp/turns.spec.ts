@@ -57,7 +57,7 @@ const itemsOf = ({ output }: WireResponse, type: string): readonly Record<string
   (output as readonly Record<string, unknown>[]).filter((item) => item['type'] === type);
 
 describe.each([...TRANSPORTS, BACKGROUND_TRANSPORT])('a tool of an MCP server, over $name', (transport) => {
-  it('is listed, offered to the model as a function, called, and its result given to the model', async () => {
+  it('a tool of an MCP server is listed, offered to the model as a function, called, and its result given to the model', async () => {
     service.provider.reply(...call('roll', '{"sides":6}'), USAGE).reply({ type: 'text', delta: 'A four.' }, USAGE);
     const body = { model: 'm', input: 'Roll.', tools: [{ ...DICE, headers: { 'x-secret': 'hush' } }] };
     const { response, events } = await transport.run(service, body);
@@ -97,7 +97,7 @@ describe.each([...TRANSPORTS, BACKGROUND_TRANSPORT])('a tool of an MCP server, o
     ]);
   });
 
-  it('is listed once in a chain', async () => {
+  it('a tool of an MCP server is listed once in a chain', async () => {
     service.provider.reply({ type: 'text', delta: 'One.' }).reply({ type: 'text', delta: 'Two.' });
     const { response } = await transport.run(service, { model: 'm', input: 'a', tools: [DICE] });
     const next = { model: 'm', input: 'b', tools: [DICE], previous_response_id: response.id };
@@ -128,7 +128,7 @@ describe.each([...TRANSPORTS, BACKGROUND_TRANSPORT])('a tool of an MCP server, o
     expect(server.count('tools/call')).toBe(2);
   });
 
-  it('is not called when its approval is denied, and the model is told', async () => {
+  it('a tool of an MCP server is not called when its approval is denied, and the model is told', async () => {
     service.provider.reply(...call('send'), USAGE).reply({ type: 'text', delta: 'As you like.' }, USAGE);
     const { response } = await transport.run(service, { model: 'm', input: 'Go.', tools: [CAREFUL] });
     const [request] = itemsOf(response, 'mcp_approval_request');
@@ -174,7 +174,7 @@ describe.each([...TRANSPORTS, BACKGROUND_TRANSPORT])('a tool of an MCP server, o
     expect(outputs).toMatchObject([{ output: 'four' }, { output: 'yes' }]);
   });
 
-  it('is called at most as often as the request allows; then the model has no tools', async () => {
+  it('a tool of an MCP server is called at most as often as the request allows; then the model has no tools', async () => {
     service.provider
       .reply(...call('roll', '{}', 'a'), ...call('roll', '{}', 'b'), USAGE)
       .reply({ type: 'text', delta: 'Enough.' });
@@ -234,7 +234,7 @@ describe('an approval', () => {
     expect(server.count('tools/call')).toBe(0);
   });
 
-  it('is asked for by the annotations of the server alone, not by those of a list that a client has made up', async () => {
+  it('an approval is asked for by the annotations of the server alone, not by those of a list that a client has made up', async () => {
     service.provider.reply({ type: 'text', delta: 'Hello.' }).reply(...call('send'), USAGE);
     const body = { model: 'm', input: 'Hi.', tools: [CAREFUL], store: false };
     const first = (await service.client().responses.create(body as never)) as unknown as WireResponse;
@@ -295,14 +295,14 @@ describe('the tools of a server', () => {
   const namesOf = (turn: number): readonly unknown[] =>
     (service.provider.turns[turn]?.settings.tools as readonly { readonly name?: string }[]).map(({ name }) => name);
 
-  it('are all there for a request that allows more than the one before', async () => {
+  it('the tools of a server are all there for a request that allows more than the one before', async () => {
     service.provider.reply({ type: 'text', delta: 'One.' }).reply({ type: 'text', delta: 'All.' });
     const { id } = await ask({ tools: [{ ...DICE, allowed_tools: ['roll'] }] });
     await ask({ tools: [DICE], previous_response_id: id });
     expect([namesOf(0), namesOf(1)]).toEqual([['dice__roll'], ['dice__roll', 'dice__send', 'dice__fail']]);
   });
 
-  it('are listed once, also where the request allows one that is not there', async () => {
+  it('the tools of a server are listed once, also where the request allows one that is not there', async () => {
     service.provider.reply({ type: 'text', delta: 'One.' }).reply({ type: 'text', delta: 'Two.' });
     const tools = [{ ...DICE, allowed_tools: ['roll', 'rol'] }];
     const { id } = await ask({ tools });
@@ -310,7 +310,7 @@ describe('the tools of a server', () => {
     expect(server.count('tools/list')).toBe(1);
   });
 
-  it('have names that no function of the client has', async () => {
+  it('the tools of a server have names that no function of the client has', async () => {
     service.provider.reply({ type: 'text', delta: 'Hello.' });
     await ask({ tools: [DICE, { type: 'function', name: 'dice__roll', parameters: {} }] });
     const names = namesOf(0);

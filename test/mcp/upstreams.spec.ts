@@ -65,24 +65,26 @@ describe('tools of the service, with an upstream that speaks Chat Completions', 
     });
   };
 
-  it.each([false, true])('are functions there, whose outputs it reads; streamed: %s', async (stream) => {
-    callBoth();
-    service.upstream.answer({ text: ANSWER });
-    const body = { model: 'tested', input: 'Roll.', tools: [DICE, SEARCH] };
-    const { responses } = service.client();
-    expectBoth(stream ? await responses.stream(body).finalResponse() : await responses.create(body));
-    const [first, second] = service.upstream.requests.map(({ body: sent }) => sent as unknown as Wire);
-    expect((first?.['tools'] as readonly { readonly function: Wire }[]).map((tool) => tool.function['name'])).toEqual([
-      'dice__roll',
-      'web_search',
-    ]);
-    const said = second?.['messages'] as readonly Wire[];
-    expect(said.filter(({ role }) => role === 'tool').map(({ content }) => content)).toEqual([
-      'four',
-      expect.stringContaining('Six sides.'),
-    ]);
-    expect(JSON.stringify(said)).not.toContain('The web was searched');
-  });
+  it.each([false, true])(
+    'tools of the service are functions to a chat upstream, which reads their outputs; streamed: %s',
+    async (stream) => {
+      callBoth();
+      service.upstream.answer({ text: ANSWER });
+      const body = { model: 'tested', input: 'Roll.', tools: [DICE, SEARCH] };
+      const { responses } = service.client();
+      expectBoth(stream ? await responses.stream(body).finalResponse() : await responses.create(body));
+      const [first, second] = service.upstream.requests.map(({ body: sent }) => sent as unknown as Wire);
+      expect((first?.['tools'] as readonly { readonly function: Wire }[]).map((tool) => tool.function['name'])).toEqual(
+        ['dice__roll', 'web_search'],
+      );
+      const said = second?.['messages'] as readonly Wire[];
+      expect(said.filter(({ role }) => role === 'tool').map(({ content }) => content)).toEqual([
+        'four',
+        expect.stringContaining('Six sides.'),
+      ]);
+      expect(JSON.stringify(said)).not.toContain('The web was searched');
+    },
+  );
 
   it('give data of the schema that the client asks for', async () => {
     callBoth();
@@ -122,7 +124,7 @@ describe('tools of the service, with an upstream that speaks Chat Completions', 
     );
   });
 
-  it('are compacted with the rest, and work behind the compaction', async () => {
+  it('tools of the service are compacted with the rest, and work behind the compaction', async () => {
     const { responses } = service.client();
     const body = { model: 'tested', tools: [DICE, SEARCH] };
     callBoth();
@@ -144,7 +146,7 @@ describe('tools of the service, with an upstream that speaks Chat Completions', 
     expect(server.count('tools/call')).toBe(2);
   });
 
-  it('may be deferred: a search of the client finds them, and the service runs them', async () => {
+  it('tools of the service may be deferred: a search of the client finds them, and the service runs them', async () => {
     const search = {
       type: 'tool_search',
       execution: 'client',
@@ -167,21 +169,24 @@ describe('tools of the service, with an upstream that speaks Chat Completions', 
 describe('tools of the service, with an upstream that speaks the Responses API', () => {
   const service = useService<ResponsesService>(() => startResponsesService({ environment }));
 
-  it.each([false, true])('are functions there, whose outputs it reads; streamed: %s', async (stream) => {
-    const before = service.upstream.calls.length;
-    service.upstream.say(functionCall('dice__roll', { sides: 6 }), functionCall('web_search', { queries: ['dice'] }));
-    service.upstream.say(message(ANSWER));
-    const body = { model: 'tested', input: 'Roll.', tools: [DICE, SEARCH] };
-    const { responses } = service.client();
-    expectBoth(stream ? await responses.stream(body).finalResponse() : await responses.create(body));
-    const [first, second] = service.upstream.calls.slice(before).map((call) => call.body as Wire);
-    expect((first?.['tools'] as readonly Wire[]).map(({ type, name }) => [type, name])).toEqual([
-      ['function', 'dice__roll'],
-      ['function', 'web_search'],
-    ]);
-    const said = second?.['input'] as readonly Wire[];
-    const outputs = said.filter(({ type }) => type === 'function_call_output').map(({ output }) => output);
-    expect(outputs).toEqual(['four', expect.stringContaining('Six sides.')]);
-    expect(said.map(({ type }) => type)).not.toContain('web_search_call');
-  });
+  it.each([false, true])(
+    'tools of the service are functions to an upstream of the Responses API, which reads their outputs; streamed: %s',
+    async (stream) => {
+      const before = service.upstream.calls.length;
+      service.upstream.say(functionCall('dice__roll', { sides: 6 }), functionCall('web_search', { queries: ['dice'] }));
+      service.upstream.say(message(ANSWER));
+      const body = { model: 'tested', input: 'Roll.', tools: [DICE, SEARCH] };
+      const { responses } = service.client();
+      expectBoth(stream ? await responses.stream(body).finalResponse() : await responses.create(body));
+      const [first, second] = service.upstream.calls.slice(before).map((call) => call.body as Wire);
+      expect((first?.['tools'] as readonly Wire[]).map(({ type, name }) => [type, name])).toEqual([
+        ['function', 'dice__roll'],
+        ['function', 'web_search'],
+      ]);
+      const said = second?.['input'] as readonly Wire[];
+      const outputs = said.filter(({ type }) => type === 'function_call_output').map(({ output }) => output);
+      expect(outputs).toEqual(['four', expect.stringContaining('Six sides.')]);
+      expect(said.map(({ type }) => type)).not.toContain('web_search_call');
+    },
+  );
 });

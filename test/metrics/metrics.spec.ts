@@ -122,7 +122,7 @@ describe('metrics', () => {
     expect(sumOf(await scrape(service), 'antiphon_continuation_lookups_total', { result: 'hit' })).toBe(1);
   });
 
-  it('are those of one application, when a process has several', async () => {
+  it('metrics are those of one application, when a process has several', async () => {
     await using other = await startService({ environment: ON, providers: [ScriptedProvider] });
     await other.client().responses.create(say);
     expect(sumOf(await scrape(service), 'antiphon_turns_total')).toBe(0);
@@ -134,7 +134,7 @@ describe('the metrics route', () => {
   let service: Service;
   afterEach(() => service.close());
 
-  it('does not exist unless it is asked for', async () => {
+  it('the metrics route does not exist unless it is asked for', async () => {
     service = await startService();
     expect((await fetch(`${service.origin}/metrics`)).status).toBe(404);
   });
@@ -146,7 +146,7 @@ describe('the metrics route', () => {
     expect([refused.status, await refused.json()]).toMatchObject([403, { error: { code: 'missing_scope' } }]);
   });
 
-  it('is open on a port of its own, which serves nothing else', async () => {
+  it('the metrics route is open on a port of its own, which serves nothing else', async () => {
     const port = await freePorts();
     service = await startService({
       environment: { METRICS_PORT: port, API_KEYS: 'red:key', METRICS_HOST: '127.0.0.1' },
@@ -166,7 +166,7 @@ describe('the metrics route', () => {
     }
   });
 
-  it('can be read while the state is away', async () => {
+  it('the metrics route can be read while the state is away', async () => {
     const url = `postgres://nobody@127.0.0.1:${await freePorts()}/none`;
     service = await startService({ environment: { ...ON, STATE: 'postgres', DATABASE_URL: url } });
     await expect(service.client().responses.create({ model: 'gpt-5', input: 'Hi' })).rejects.toMatchObject({
@@ -188,7 +188,7 @@ describe('requests to upstreams', () => {
   let service: RoutedService;
   afterEach(() => service.close());
 
-  it('are counted once each, as first, retry or fallback, with the code of their error', async () => {
+  it('requests to upstreams are counted once each, as first, retry or fallback, with the code of their error', async () => {
     service = await startRoutedService({
       upstreams: { a: { retries: 1 }, b: { retries: 1 } },
       models: [{ name: 'm', upstreams: [{ provider: 'a', model: 'large' }, { provider: 'b' }] }],

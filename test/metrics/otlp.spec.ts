@@ -17,7 +17,7 @@ beforeEach(async () => {
 afterEach(() => collector[Symbol.asyncDispose]());
 
 describe('metrics for a collector', () => {
-  it('are sent at every interval and at a shutdown, and name the service', async () => {
+  it('metrics are sent to a collector at every interval and at a shutdown, and name the service', async () => {
     const clock = new FakeClock();
     const service = await startService({
       environment: {
@@ -43,7 +43,7 @@ describe('metrics for a collector', () => {
     expect(last).not.toContain(SAY.input);
   });
 
-  it('are a warning where the collector fails', async () => {
+  it('a collector that fails is a warning', async () => {
     collector.status = 400;
     const clock = new FakeClock();
     await using service = await startService({

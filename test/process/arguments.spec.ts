@@ -69,7 +69,7 @@ describe('an argument', () => {
     [['--tenant', 'a'], /^--tenant belongs to export\.$/],
     [['--host='], /^--host: expected a value\.$/],
     [['simulate', '--host', '::1'], /^Unknown argument: "--host"\. /],
-  ])('is refused in one line, with exit code 2: %j', async (args, line) => {
+  ])('a wrong argument is refused in one line, with exit code 2: %j', async (args, line) => {
     expectLine(await run(...args), { code: 2, line });
   });
 
@@ -160,7 +160,7 @@ describe('Node', () => {
     expect(await runOn(node, 'main.js', '--version')).toMatchObject({ code: 0, stdout: `${version}\n` });
   });
 
-  it('has only old syntax and few files to read before its version is known', async () => {
+  it('Node has only old syntax and few files to read before its version is known', async () => {
     for (const name of ['main.js', 'migrate.js', 'node-version.js']) {
       const text = await readFile(new URL(`../../dist/${name}`, import.meta.url), 'utf8');
       expect(text).not.toMatch(/\?\?|\?\.|\|\|=|^\s*await |static/m);

@@ -73,7 +73,7 @@ describe('a comparison of two runs', () => {
     expect(await compare(before, after)).toEqual([expect.stringMatching(/^0 of 1 ratios moved\. /)]);
   });
 
-  it('does not judge what has too few rounds', async () => {
+  it('a comparison of two runs does not judge what has too few rounds', async () => {
     const [before, after] = [toReport({ short: [1, 1] }), toReport({ short: [9, 9, 9] })];
     expect(await compare(before, after)).toEqual([
       expect.stringMatching(/^0 of 0 ratios moved\. /),

@@ -86,14 +86,14 @@ describe('a build', () => {
 
   afterEach(() => rm(folder, { recursive: true }));
 
-  it('is complete, and leaves nothing beside it', async () => {
+  it('a build is complete, and leaves nothing beside it', async () => {
     expect(await built()).toContain('export const value = 1;');
     expect(await built('state/postgres/migrations/1.sql')).toBe('SELECT 1;');
     expect((await stat(join(folder, 'dist/main.js'))).mode & 0o111).toBe(0o111);
     expect((await readdir(folder)).filter((name) => /^(?:dist|lib)/.test(name))).toEqual(['dist', 'lib']);
   });
 
-  it('has the program in one file, with what it needs beside it and the licences of what is in it', async () => {
+  it('a build has the program in one file, with what it needs beside it and the licences of what is in it', async () => {
     const program = (await readdir(join(folder, 'dist'))).filter((name) => name.startsWith('program-'));
     expect(program).toEqual([expect.stringMatching(/^program-\w+\.js$/), `${program[0]}.compiled`]);
     expect(await built(program[0])).toContain('["a part"]');
@@ -107,7 +107,7 @@ describe('a build', () => {
     expect(await built('start.licences.txt')).toMatch(/^reflect-metadata [\d.]+ \(Apache-2.0\)$/m);
   });
 
-  it('has the package in files that share their parts, without what npm installs beside it', async () => {
+  it('a build has the package in files that share their parts, without what npm installs beside it', async () => {
     const files = (await readdir(join(folder, 'lib'))).filter((name) => name.endsWith('.js'));
     const texts = await Promise.all(files.map((name) => readFile(join(folder, 'lib', name), 'utf8')));
     expect(texts.filter((text) => text.includes('a part'))).toHaveLength(1);
@@ -116,7 +116,7 @@ describe('a build', () => {
     expect(await readFile(join(folder, 'lib/migrations/1.sql'), 'utf8')).toBe('SELECT 1;');
   });
 
-  it('is not repeated before a start when nothing has changed', async () => {
+  it('a build is not repeated before a start when nothing has changed', async () => {
     const before = await builtAt();
     await write('main.ts', await readFile(join(folder, 'src/main.ts'), 'utf8'));
     expect(await build('--if-changed')).toBe(0);
@@ -126,7 +126,7 @@ describe('a build', () => {
     expect(await builtAt()).not.toBe(before);
   });
 
-  it('is repeated when sources or settings are others, and has nothing of the old one', async () => {
+  it('a build is repeated when sources or settings are others, and has nothing of the old one', async () => {
     const changes = [
       () => write('other.ts', 'export const other = 2;\n'),
       () => rm(join(folder, 'src/other.ts')),

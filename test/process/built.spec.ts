@@ -35,14 +35,14 @@ describe('the program as it is built', () => {
     expect(importsOf(await read('index.js'))).toContain('./bootstrap.js');
   });
 
-  it('is text of one byte a character, because Node keeps all of it', async () => {
+  it('the built program is text of one byte a character, because Node keeps all of it', async () => {
     const beyond = /[^\0-\x7f]/;
     expect(beyond.exec(await read(program))).toBeNull();
     expect(beyond.exec(await read('thread.js'))).toBeNull();
     expect(beyond.exec(await read('schema-thread.js'))).toBeNull();
   });
 
-  it('has one Nest: what it loads on demand does not bring another', async () => {
+  it('the built program has one Nest: what it loads on demand does not bring another', async () => {
     const demands = (await read(program)).matchAll(/\bimportModule\("([^"]+)"\)/g);
     const demanded = Array.from(demands, ([, name = '']) => name);
     expect(demanded).toContain('prom-client');
@@ -60,7 +60,7 @@ describe('the program as it is built', () => {
     return folder;
   }
 
-  it('is compiled, as V8 takes it at a start', () => {
+  it('the built program is compiled, as V8 takes it at a start', () => {
     const path = JSON.stringify(join(DIST, program));
     const look = `await import(${JSON.stringify(join(DIST, 'tune-engine.js'))});
       import { readFileSync } from 'node:fs';
@@ -72,7 +72,7 @@ describe('the program as it is built', () => {
     );
   });
 
-  it('has the vocabulary of the tokenizer, read already', async () => {
+  it('the built program has the vocabulary of the tokenizer, read already', async () => {
     const modules = join(DIST, 'providers/tokens/vocabulary.js');
     const { Vocabulary } = (await import(modules)) as typeof Tokens;
     const vocabulary = Vocabulary.unpack(new Uint8Array(await readFile(join(DIST, 'vocabulary.bin'))));
@@ -146,7 +146,7 @@ describe('the package', () => {
   }
   const program = 'node_modules/antiphon/lib/main.js';
 
-  it('has each module once, without source maps, and at most 1.5 MB', () => {
+  it('the package has each module once, without source maps, and at most 1.5 MB', () => {
     expect(paths.filter((path) => path.endsWith('.map') || path.startsWith('dist/'))).toEqual([]);
     expect(paths).toEqual(
       expect.arrayContaining(['lib/index.js', 'lib/testing.js', 'lib/main.js', 'lib/licences.txt']),
@@ -154,7 +154,7 @@ describe('the package', () => {
     expect(packed[0].size).toBeLessThanOrEqual(1_500_000);
   });
 
-  it('has no telephone numbers, and no copy of Nest', async () => {
+  it('the package has no telephone numbers, and no copy of Nest', async () => {
     const texts = await Promise.all(
       paths.filter((path) => path.endsWith('.js')).map((path) => readFile(join(ROOT, path), 'utf8')),
     );

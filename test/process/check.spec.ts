@@ -164,7 +164,7 @@ turns:
     });
   });
 
-  it('has exit code 0 when there are none', async () => {
+  it('antiphon check has exit code 0 when there are no scripts', async () => {
     const path = await write('weather.json', '{"turns":[{"text":"It rains."}]}');
     expect(await check({}, path)).toEqual({ code: 0, lines: ['ok      weather.json', 'No faults.'] });
   });

@@ -60,7 +60,7 @@ describe('a start that is not told where state is', () => {
     expect(await readdir(folder)).toEqual(['kept here']);
   });
 
-  it('does what .env says', async () => {
+  it('a start that is not told where state is does what .env says', async () => {
     await writeFile(join(folder, '.env'), 'STATE=memory\n');
     const { output, written } = await start();
     await written(/State: /);
@@ -82,7 +82,7 @@ describe('a database that is not used', () => {
   it.each([
     [{ STATE: 'memory', DATABASE_URL: 'postgres://localhost/x' }, 'DATABASE_URL is ignored: STATE=memory stores'],
     [{ STATE: 'memory', REDIS_URL: 'redis://localhost' }, 'REDIS_URL is ignored: STATE=memory stores'],
-  ])('is reported: %j', async (variables, warning) => {
+  ])('a database that is not used is reported: %j', async (variables, warning) => {
     const { exited, kill } = await startProcess(variables);
     kill('SIGTERM');
     const { stdout, stderr } = await exited;
@@ -91,7 +91,7 @@ describe('a database that is not used', () => {
 });
 
 describe('a program with createApp', () => {
-  it('has its state in memory', async () => {
+  it('a program with createApp has its state in memory', async () => {
     const app = await createApp({ environment: { LOG_LEVEL: 'fatal' }, imports: [SimulatorModule] });
     expect(app.get(StateBackend, { strict: false })).toBeInstanceOf(MemoryBackend);
     await app.close();

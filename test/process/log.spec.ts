@@ -63,7 +63,7 @@ function linesOf(output: string): readonly Line[] {
 afterEach(endProcesses);
 
 describe('the log', () => {
-  it.each(['text', 'json'])('cannot be forged by a client, as %s', async (LOG_FORMAT) => {
+  it.each(['text', 'json'])('the log cannot be forged by a client, as %s', async (LOG_FORMAT) => {
     const { client, written, exited, kill } = await startProcess({ LOG_FORMAT, LOG_LEVEL: 'debug' });
     const answer = await client.post(JSON.stringify({ model: FORGERY, input: 'Hi' }));
     const { id } = JSON.parse(answer.text) as { readonly id: string };
@@ -98,7 +98,7 @@ describe('the log', () => {
   });
 
   it.each([1, 2])(
-    'may lose its reader: the service goes on and counts what it cannot write, with WORKERS=%d',
+    'the log may lose its reader: the service goes on and counts what it cannot write, with WORKERS=%d',
     async (WORKERS) => {
       await using database = await createTestDatabase();
       const { client, exited, kill, closeOutput } = await startProcess({
@@ -158,7 +158,7 @@ describe('the log', () => {
     expect(stdout + stderr).not.toMatch(/\n\s+at |secret| 503 /);
   });
 
-  it('is silent about the assembly of the application', async () => {
+  it('the log is silent about the assembly of the application', async () => {
     const { exited, kill } = await startProcess();
     kill('SIGTERM');
     const { stdout, stderr } = await exited;
@@ -166,7 +166,7 @@ describe('the log', () => {
     expect(stdout).not.toMatch(/Nest application|dependencies initialized|Mapped \{|RoutesResolver/);
   });
 
-  it('has a level for each part with LOG_LEVELS', async () => {
+  it('the log has a level for each part with LOG_LEVELS', async () => {
     const { client, written, exited, kill } = await startProcess({ LOG_LEVELS: 'Turn=debug, Refused=warn' });
     await client.send({ path: '/v1/nothing' });
     const answer = await client.post(JSON.stringify({ model: 'gpt-5', input: 'Hi' }));
@@ -177,7 +177,7 @@ describe('the log', () => {
     expect(stdout).not.toMatch(/unknown_url|InstanceLoader/);
   });
 
-  it('has members for a refusal in JSON', async () => {
+  it('the log has members for a refusal in JSON', async () => {
     const { client, written, exited, kill } = await startProcess({ LOG_FORMAT: 'json' });
     await client.send({ path: '/v1/nothing?secret=1', headers: { 'x-request-id': 'mine' } });
     await written(/unknown_url/);
@@ -207,7 +207,7 @@ describe('the log', () => {
     });
   });
 
-  it('has a line in JSON for a crash and for a warning of Node', async () => {
+  it('the log has a line in JSON for a crash and for a warning of Node', async () => {
     const broken = `process.once('SIGUSR2', () => {
       process.emitWarning('an old habit', 'DeprecationWarning');
       setImmediate(() => { throw Object.assign(new Error('broken'), { code: 'E_BROKEN' }); });
@@ -227,14 +227,17 @@ describe('the log', () => {
     ]);
   });
 
-  it.each(['Turn', 'Turn=loud', '=debug', 'Turn=debug=log'])('does not start with LOG_LEVELS=%s', async (levels) => {
-    const { code, stderr } = await runToEnd({ LOG_LEVELS: levels });
-    expect(code).not.toBe(0);
-    expect(stderr).toContain('LOG_LEVELS: expected part=level entries such as Turn=debug');
-    expect(stderr).toContain(`but got '${levels}'`);
-  });
+  it.each(['Turn', 'Turn=loud', '=debug', 'Turn=debug=log'])(
+    'the service does not start with LOG_LEVELS=%s',
+    async (levels) => {
+      const { code, stderr } = await runToEnd({ LOG_LEVELS: levels });
+      expect(code).not.toBe(0);
+      expect(stderr).toContain('LOG_LEVELS: expected part=level entries such as Turn=debug');
+      expect(stderr).toContain(`but got '${levels}'`);
+    },
+  );
 
-  it('has one line in JSON for every turn on every transport with LOG_TURNS=all, without content', async () => {
+  it('the log has one line in JSON for every turn on every transport with LOG_TURNS=all, without content', async () => {
     const { port, origin, exited, kill } = await startProcess({
       ...{ LOG_FORMAT: 'json', LOG_TURNS: 'all', API_KEYS: 'red:key-of-red', SIMULATOR_GENERATOR: 'echo' },
     });

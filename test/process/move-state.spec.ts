@@ -170,7 +170,7 @@ describe('export and import', () => {
     });
   });
 
-  it('is refused in one sentence when the database is away', async () => {
+  it('export and import are refused in one sentence when the database is away', async () => {
     const exit = await run({ STATE: 'postgres', DATABASE_URL: 'postgres://127.0.0.1:1/none', LOG_LEVEL: 'fatal' }, [
       'export',
     ]);

@@ -79,7 +79,7 @@ describe('SIGHUP', () => {
     });
   });
 
-  it('may come twice at once', async () => {
+  it('SIGHUP may come twice at once', async () => {
     await write(toA);
     const service = await start();
     await write(toB);
@@ -129,7 +129,7 @@ describe('SIGHUP', () => {
     expect(await exited).toMatchObject({ code: null, signal: 'SIGHUP' });
   });
 
-  it('does not keep the process from ending', async () => {
+  it('SIGHUP does not keep the process from ending', async () => {
     await write(toA);
     const service = await start();
     await by(service);
@@ -202,7 +202,7 @@ describe('a name that keeps a pattern busy', () => {
   // Each star may end anywhere: tried one after the other, that takes longer than anybody lives.
   const glob = `${'*a'.repeat(8)}*b`;
 
-  it('does not hold up anybody', async () => {
+  it('a name that keeps a pattern busy does not hold up anybody', async () => {
     await write([{ glob, provider: 'a' }, { glob: '*'.repeat(20) + 'x', provider: 'b' }, ...toB]);
     const service = await start();
     expect(await by(service, 'a'.repeat(256))).toBe(404);

@@ -107,7 +107,7 @@ describe('a shutdown while a stream is running', () => {
     expectOrderlyEnd(await exited);
   });
 
-  it('does not wait for a client that reads nothing', async () => {
+  it('a shutdown while a stream is running does not wait for a client that reads nothing', async () => {
     const { port, client, exited, kill } = await startProcess({ ...STUCK, DRAIN_TIMEOUT_MS: '300' });
     const socket = await openSocket(port);
     const body = '{"model":"gpt-4.1","input":"Hi","stream":true}';
@@ -151,7 +151,7 @@ describe('a program whose hook hangs', () => {
 });
 
 describe('connections that nobody uses', () => {
-  it('do not hold the exit, kept alive or opened in advance', async () => {
+  it('unused connections do not hold the exit, kept alive or opened in advance', async () => {
     const { port, client, exited, kill } = await startProcess();
     await client.send({ path: '/healthz' });
     await openSocket(port);
@@ -165,7 +165,7 @@ describe('connections that nobody uses', () => {
     expectOrderlyEnd(await exited);
   });
 
-  it('do not hold the exit when the client opens them again as soon as they close', async () => {
+  it('unused connections do not hold the exit when the client opens them again as soon as they close', async () => {
     const { port, exited, kill } = await startProcess();
     const reopen = (): void => {
       const socket = connect(port, '127.0.0.1').on('error', () => undefined);

@@ -138,7 +138,7 @@ describe('a shutdown while a turn runs on a socket', () => {
 });
 
 describe('a client that does nothing for the end', () => {
-  it('does not hold the process when it never answers the close', async () => {
+  it('a client does not hold the process when it never answers the close', async () => {
     const service = await startProcess();
     using client = await RawSocketClient.open(service);
     service.kill('SIGTERM');
@@ -147,7 +147,7 @@ describe('a client that does nothing for the end', () => {
     await expectOrderlyEnd(service);
   });
 
-  it('does not hold the process when it reads nothing', async () => {
+  it('a client does not hold the process when it reads nothing', async () => {
     const service = await startProcess({ ...STUCK, DRAIN_TIMEOUT_MS: '300' });
     using client = await RawSocketClient.open(service);
     client.socket.pause();
@@ -158,7 +158,7 @@ describe('a client that does nothing for the end', () => {
     await expectOrderlyEnd(service);
   });
 
-  it('does not hold the process when it keeps talking', async () => {
+  it('a client does not hold the process when it keeps talking', async () => {
     const service = await startProcess({ ...STUCK, DRAIN_TIMEOUT_MS: '300' });
     await using client = await SocketClient.open(service);
     await begin(client);
@@ -174,7 +174,7 @@ describe('a client that does nothing for the end', () => {
     await expectOrderlyEnd(service);
   });
 
-  it('does not hold the process when it opens sockets again as soon as they close', async () => {
+  it('a client does not hold the process when it opens sockets again as soon as they close', async () => {
     const service = await startProcess();
     const sockets: Socket[] = [];
     const reopen = (): void => {

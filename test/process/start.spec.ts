@@ -78,7 +78,7 @@ describe('a start without any configuration', () => {
 describe('a start with the simulator', () => {
   afterEach(endProcesses);
 
-  it('does not load what fetch and WebSocket of Node are made of', async () => {
+  it('a start with the simulator does not load what fetch and WebSocket of Node are made of', async () => {
     const say = `process.once('exit', () => console.log('loaded: ' + process.moduleLoadList.filter((name) => /undici|zlib$/.test(name))))`;
     const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(say)}`;
     const { kill, exited } = await startProcess({ NODE_OPTIONS });
@@ -165,7 +165,7 @@ describe('a start that cannot be', () => {
 describe('a variable that nothing reads', () => {
   afterEach(endProcesses);
 
-  it('is named with what is meant, never with its value', async () => {
+  it('a variable that nothing reads is named with what is meant, never with its value', async () => {
     const { exited, kill } = await startProcess({ LOG_LEVL: 'secret-level', API_KEY: 'secret-key' });
     kill('SIGTERM');
     const { stdout, stderr } = await exited;
@@ -175,7 +175,7 @@ describe('a variable that nothing reads', () => {
     expect(output).not.toContain('secret-');
   });
 
-  it('is named where the start fails for want of it', async () => {
+  it('a variable that nothing reads is named where the start fails for want of it', async () => {
     const exit = await runToEnd({ PORT: '0', HOST: '0.0.0.0', API_KEY: 'tenant:secret-key' });
     expectRefusal(exit, [/^HOST: /, /^API_KEY has no effect: .* Did you mean API_KEYS\?$/]);
     expect(exit.stderr).not.toContain('secret-');
@@ -185,7 +185,7 @@ describe('a variable that nothing reads', () => {
 describe('a public address', () => {
   afterEach(endProcesses);
 
-  it('may be open when the operator says so', async () => {
+  it('a public address may be open when the operator says so', async () => {
     const { client, exited, kill } = await startProcess({ HOST: '0.0.0.0', ALLOW_OPEN: 'true' });
     const answer = await client.post('{"model":"gpt-4.1","input":"Hi"}', { host: 'antiphon.example.com' });
     expect(answer.status).toBe(200);
@@ -194,7 +194,7 @@ describe('a public address', () => {
     expect(stdout + stderr).toContain('any client that reaches the port can use it');
   });
 
-  it('is the default where there are keys', async () => {
+  it('a public address is the default where there are keys', async () => {
     const { client } = await startProcess({ API_KEYS: 'tenant:key' });
     const answer = await client.post('{"model":"gpt-4.1","input":"Hi"}', { authorization: 'Bearer key' });
     expect(answer.status).toBe(200);
@@ -206,7 +206,7 @@ describe('what a run writes', () => {
 
   const KEYS = ['plain-secret-1f2e', 'other-secret-3d4c'];
 
-  it.each(['verbose', 'log'])('never holds a key at LOG_LEVEL=%s', async (LOG_LEVEL) => {
+  it.each(['verbose', 'log'])('the output of a run never holds a key at LOG_LEVEL=%s', async (LOG_LEVEL) => {
     const API_KEYS = KEYS.map((key, index) => `tenant${index}:${key}`).join(',');
     const { client, exited, kill } = await startProcess({ API_KEYS, LOG_LEVEL, LOG_FORMAT: 'json' });
     for (const key of KEYS) {
@@ -224,7 +224,7 @@ describe('what a run writes', () => {
     for (const key of KEYS) expect(stdout + stderr).not.toContain(key);
   });
 
-  it('never holds a key that is refused at the start', async () => {
+  it('the output of a run never holds a key that is refused at the start', async () => {
     const exit = await runToEnd({ API_KEYS: `tenant:sha256:${KEYS[0] ?? ''},${KEYS[1] ?? ''}` });
     expectRefusal(exit, [/^API_KEYS: entry 1 /]);
     for (const key of KEYS) expect(exit.stderr + exit.stdout).not.toContain(key);

@@ -70,7 +70,7 @@ describe('an answer of an upstream', () => {
     );
   });
 
-  it('never violates the contract of providers, whatever is dropped, repeated, moved or changed in it', () => {
+  it('an answer of an upstream never violates the contract of providers, whatever is dropped, repeated, moved or changed in it', () => {
     fc.assert(
       fc.property(mutated, fc.constantFrom('sse', 'websocket'), (events, transport) => {
         const read = readUpstreamAnswer(events, { transport });

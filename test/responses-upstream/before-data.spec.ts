@@ -50,13 +50,13 @@ describe('§3.1 what the headers of an SSE answer say', () => {
     expect(Object.fromEntries(headers)).toMatchObject(METADATA);
   });
 
-  it('does not name the model of the upstream, which clients would take for a warning', async () => {
+  it('the headers of an SSE answer do not name the model of the upstream, which clients would take for a warning', async () => {
     service.upstream.answer([message('Hello')], { headers: { 'openai-model': 'upstream-model' } });
     const { headers } = await service.api.post('responses', { model: MODEL, input: 'Hi' });
     expect(headers.get('openai-model')).toBeNull();
   });
 
-  it('is of the attempt that answered', async () => {
+  it('the headers of an SSE answer are of the attempt that answered', async () => {
     service.upstream
       .answer([], { terminal: 'response.failed', headers: { 'x-models-etag': 'first' } })
       .answer([message('Hello')], { headers: { 'x-models-etag': 'second' } });
@@ -77,14 +77,14 @@ describe('§4.2 what the handshake of a socket says', () => {
     expect(service.upstream.upgrades).toHaveLength(1);
   });
 
-  it('is said in events too, of which those with headers reach clients that have not begun to read', async () => {
+  it('the handshake of a socket is told in events too, of which those with headers reach clients that have not begun to read', async () => {
     const etag = { type: 'codex.response.metadata', headers: { 'x-models-etag': 'W/"8"' } };
     service.upstream.respond(({ responseId }) => streaming([etag, ...toEvents(responseId, [message('Hello')])]));
     const { headers } = await service.api.post('responses', { model: MODEL, input: 'Hi' });
     expect(headers.get('x-models-etag')).toBe('W/"8"');
   });
 
-  it('is said in events that socket clients get as they are', async () => {
+  it('the handshake of a socket is told in events that socket clients get as they are', async () => {
     const limits = { type: 'codex.rate_limits', rate_limits: { primary: { used_percent: 42 }, secondary: null } };
     service.upstream.respond(({ responseId }) => {
       const [created, ...rest] = toEvents(responseId, [message('Hello')]);
@@ -125,7 +125,7 @@ describe('§3.1 the state of a turn over SSE', () => {
     expect([0, 1, 2].map(stateOf)).toEqual([undefined, 'state-of-one', undefined]);
   });
 
-  it('is that of the first answer', async () => {
+  it('the state of a turn over SSE is that of the first answer', async () => {
     service.upstream
       .answer([functionCall('weather')], { headers: { 'x-codex-turn-state': 'first' } })
       .answer([functionCall('weather')], { headers: { 'x-codex-turn-state': 'second' } });
@@ -133,7 +133,7 @@ describe('§3.1 the state of a turn over SSE', () => {
     expect([0, 1, 2].map(stateOf)).toEqual([undefined, 'first', 'first']);
   });
 
-  it('is kept of an attempt that failed', async () => {
+  it('the state of a turn over SSE is kept of an attempt that failed', async () => {
     service.upstream.answer([], { terminal: 'response.failed', headers: { 'x-codex-turn-state': 'first' } });
     await ask(service);
     expect([0, 1].map(stateOf)).toEqual([undefined, 'first']);
@@ -188,7 +188,7 @@ describe('§4.1 the state of a turn on a socket', () => {
       expect(states()).toEqual([undefined, 'of the handshake']);
     });
 
-    it('is not of a later turn, also on the same socket', async () => {
+    it('the state of a turn is not of a later turn, also on the same socket', async () => {
       service.upstream.onUpgrade({ 'x-codex-turn-state': 'of the first turn' });
       const first = await service.api.post('responses', { model: MODEL, input: 'Hi', ...ONE });
       expect(first.headers.get('x-codex-turn-state')).toBe('of the first turn');

@@ -19,7 +19,7 @@ const OK: readonly ModelEvent[] = [
 const TURN = { model: 'm', input: 'Go on.' };
 
 describe('every event type of protocol §4', () => {
-  it('is in one of the answers below, or cannot be', () => {
+  it('every event type is in one of the answers below, or cannot be', () => {
     const said = new Set([...ANSWERS.flatMap(([, , types]) => types), ...Object.keys(UNREACHABLE)]);
     expect(TYPES.filter((type) => !said.has(type))).toEqual([]);
   });

@@ -113,7 +113,7 @@ describe('an answer that breaks off before its first output', () => {
 describe('§3.3 response.failed over SSE', () => {
   const service = use(SSE);
 
-  it('is reported at the end of the stream, and not before', async () => {
+  it('response.failed is reported at the end of the stream, and not before', async () => {
     const held = Promise.withResolvers<undefined>();
     service.upstream.respond((call) => {
       const { steps } = failedThenQuiet('done')(call) as { readonly steps: readonly Step[] };
@@ -129,7 +129,7 @@ describe('§3.3 response.failed over SSE', () => {
     await turn;
   });
 
-  it('is forgotten when the answer completes behind it', async () => {
+  it('response.failed is forgotten when the answer completes behind it', async () => {
     service.upstream.respond(
       saying((events) => [{ type: 'response.failed', response: { error: { code: 'x', message: 'y' } } }, ...events]),
     );
@@ -195,14 +195,14 @@ describe.each([
   const create = (body: object = {}): ReturnType<TimedService['api']['post']> =>
     service.api.post('responses', { model: MODEL, input: 'Hi', ...body });
 
-  it('is asked for again for a client of JSON, who sees nothing of it', async () => {
+  it('an answer that breaks off is asked for again for a client of JSON, who sees nothing of it', async () => {
     service.upstream.respond(BREAK, BREAK);
     const { status, body } = await create();
     expect({ status, text: textOf(body as never) }).toEqual({ status: 200, text: 'ok' });
     expect(service.upstream.calls).toHaveLength(3);
   });
 
-  it('is 503 at last if nothing is stored, else a failed response', async () => {
+  it('an answer that breaks off is 503 at last if nothing is stored, else a failed response', async () => {
     service.upstream.always(BREAK);
     expect(await create({ store: false })).toMatchObject({
       status: 503,

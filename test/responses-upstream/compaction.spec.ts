@@ -73,7 +73,7 @@ describe('an upstream with compaction: upstream', () => {
 describe('an upstream without it', () => {
   const service = useService(() => startResponsesService({}));
 
-  it('is asked for summaries instead', async () => {
+  it('an upstream without compaction is asked for summaries instead', async () => {
     service.upstream.say(message('SUMMARY')).say(message('Done.'));
     const tools = [{ type: 'function', name: 'f', parameters: { type: 'object', properties: {} } }];
     const request = { model: MODEL, input: INPUT, context_management: EARLY, tools };

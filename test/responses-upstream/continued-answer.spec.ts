@@ -16,7 +16,7 @@ function nextAfter(answer: readonly Event[], change: (output: readonly Item[]) =
 }
 
 describe('upstreams §4.4: the transcript of an answer', () => {
-  it('has what the upstream returned, as far as the next request is concerned', () => {
+  it('the transcript of an answer has what the upstream returned, as far as the next request is concerned', () => {
     expect(nextAfter(ANSWER)).toMatchObject({ previous_response_id: 'resp_u', input: [{ role: 'user' }] });
   });
 
@@ -24,7 +24,7 @@ describe('upstreams §4.4: the transcript of an answer', () => {
     ['nothing optional', { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Hello' }] }],
     ['reasoning without its summary', { type: 'reasoning', id: 'rs_1', encrypted_content: 'gAAAA' }],
     ['null members', { type: 'function_call', id: null, call_id: 'c', name: 'f', namespace: null, arguments: '{}' }],
-  ])('is known with %s', (_, item) => {
+  ])('the transcript of an answer is known with %s', (_, item) => {
     const answer = [
       { type: 'response.output_item.done', output_index: 0, item },
       { type: 'response.completed', response: { id: 'resp_u' } },
@@ -32,7 +32,7 @@ describe('upstreams §4.4: the transcript of an answer', () => {
     expect(nextAfter(answer).isIncremental).toBe(true);
   });
 
-  it('is another one if a policy changed it', () => {
+  it('the transcript of an answer is another one if a policy changed it', () => {
     expect(nextAfter(ANSWER, (output) => output.slice(1)).isIncremental).toBe(false);
     expect(nextAfter(ANSWER, (output) => output.toReversed()).isIncremental).toBe(false);
   });

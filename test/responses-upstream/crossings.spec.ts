@@ -84,18 +84,21 @@ describe.each(CROSSINGS)('what Codex must hear, with %s from an upstream over %s
     return [await started, () => resolve(undefined)];
   };
 
-  it.each(['at once', 'late'] as const)('is in the headers of a stream, output %s', async (when) => {
-    const [answer, letGo] = await begin(when, () =>
-      openStream(`${service.baseURL}/responses`, { model: MODEL, input: 'Hi', prompt_cache_key: `sse ${when}` }),
-    );
-    expect(Object.fromEntries(answer.headers)).toMatchObject({ ...STATE, ...ETAG, ...INCLUDED, ...LIMITS });
-    letGo();
-    const types: string[] = [];
-    if (answer.streams) for await (const { type } of answer.events) types.push(type);
-    expect([types[0], types.at(-1)]).toEqual(['response.created', 'response.completed']);
-  });
+  it.each(['at once', 'late'] as const)(
+    'what Codex must hear is in the headers of a stream, output %s',
+    async (when) => {
+      const [answer, letGo] = await begin(when, () =>
+        openStream(`${service.baseURL}/responses`, { model: MODEL, input: 'Hi', prompt_cache_key: `sse ${when}` }),
+      );
+      expect(Object.fromEntries(answer.headers)).toMatchObject({ ...STATE, ...ETAG, ...INCLUDED, ...LIMITS });
+      letGo();
+      const types: string[] = [];
+      if (answer.streams) for await (const { type } of answer.events) types.push(type);
+      expect([types[0], types.at(-1)]).toEqual(['response.created', 'response.completed']);
+    },
+  );
 
-  it('is in the headers of a JSON answer', async () => {
+  it('what Codex must hear is in the headers of a JSON answer', async () => {
     play(Promise.resolve());
     const { headers } = await service.api.post('responses', { model: MODEL, input: 'Hi', prompt_cache_key: 'json' });
     expect(Object.fromEntries(headers)).toMatchObject({ ...STATE, ...ETAG, ...INCLUDED, ...LIMITS });
@@ -116,7 +119,7 @@ describe.each(CROSSINGS)('what Codex must hear, with %s from an upstream over %s
     expect(await nextEnd(client)).toMatchObject({ type: 'response.completed' });
   });
 
-  it('is in the handshakes of sockets, as far as the next answer will say the same', async () => {
+  it('what Codex must hear is in the handshakes of sockets, as far as the next answer will say the same', async () => {
     play(Promise.resolve());
     await service.api.post('responses', { model: MODEL, input: 'Hi', prompt_cache_key: 'handshake' });
     const given = Promise.withResolvers<unknown>();

@@ -73,15 +73,18 @@ describe.each([
   it.each([
     ['Please try again in 1m3.5s.', {}],
     ['Slow down.', { headers: { 'retry-after': '64' } }],
-  ])('is over when the upstream says, which Codex reads in the message: %s', async (words, members) => {
-    const error = { code: 'rate_limit_exceeded', message: words, ...members };
-    const failed = { type: 'response.failed', response: { error } };
-    service.upstream.respond(changing([message('Hello')], (events) => [...events.slice(0, 5), failed]));
-    expect((await ask(service)).response).toMatchObject({
-      status: 'failed',
-      error: { code: 'rate_limit_exceeded', message: 'Rate limit of the model reached. Please try again in 64 s.' },
-    });
-  });
+  ])(
+    'a rate limit behind output is over when the upstream says, which Codex reads in the message: %s',
+    async (words, members) => {
+      const error = { code: 'rate_limit_exceeded', message: words, ...members };
+      const failed = { type: 'response.failed', response: { error } };
+      service.upstream.respond(changing([message('Hello')], (events) => [...events.slice(0, 5), failed]));
+      expect((await ask(service)).response).toMatchObject({
+        status: 'failed',
+        error: { code: 'rate_limit_exceeded', message: 'Rate limit of the model reached. Please try again in 64 s.' },
+      });
+    },
+  );
 });
 
 describe.each([

@@ -103,7 +103,7 @@ describe('§4.4 incremental requests of codex-2026-11', () => {
     expect(service.upstream.lastCall.context).toHaveLength(39);
   });
 
-  it('may have no new items at all', async () => {
+  it('incremental requests may have no new items at all', async () => {
     const input = [user('One')];
     const first = await ask(service, { ...KEY, store: false, input });
     const parent = service.upstream.lastCall.responseId;
@@ -120,7 +120,7 @@ describe('§4.4 incremental requests of codex-2026-11', () => {
     ['text', {}, { text: { verbosity: 'low' } }],
     ['service_tier', {}, { service_tier: 'flex' }],
     ['include', {}, { include: ['message.output_text.logprobs'] }],
-  ])('are whole when %s changed', async (_, before, after) => {
+  ])('requests are whole when %s changed', async (_, before, after) => {
     const first = await ask(service, { ...KEY, ...before, input: 'One' });
     await ask(service, { ...KEY, ...after, input: 'Two', previous_response_id: first.response.id });
     expect(frame()['previous_response_id']).toBeUndefined();
@@ -131,20 +131,20 @@ describe('§4.4 incremental requests of codex-2026-11', () => {
   it.each<[name: string, before: object, after: object]>([
     ['client_metadata', { client_metadata: { turn: '1' } }, { client_metadata: { turn: '2' } }],
     ['stream_options', {}, { stream_options: { include_obfuscation: false } }],
-  ])('do not mind another %s', async (_, before, after) => {
+  ])('incremental requests do not mind another %s', async (_, before, after) => {
     const first = await ask(service, { ...KEY, ...before, input: 'One' });
     await ask(service, { ...KEY, ...after, input: 'Two', previous_response_id: first.response.id });
     expect(frame()['previous_response_id']).toBeDefined();
   });
 
-  it('are whole when the history was rewritten', async () => {
+  it('requests are whole when the history was rewritten', async () => {
     const first = await ask(service, { ...KEY, store: false, input: [user('One')] });
     await ask(service, { ...KEY, store: false, input: replay([user('Uno')], first.response, user('Two')) });
     expect(frame()['previous_response_id']).toBeUndefined();
     expect(textsOf(service.upstream.lastCall.context)).toEqual(['Uno', 'ok', 'Two']);
   });
 
-  it('are whole for a fork of an earlier response', async () => {
+  it('requests are whole for a fork of an earlier response', async () => {
     const first = await ask(service, { ...KEY, input: 'One' });
     const second = await ask(service, { ...KEY, input: 'Two', previous_response_id: first.response.id });
     await ask(service, { ...KEY, input: 'Other', previous_response_id: first.response.id });
@@ -153,7 +153,7 @@ describe('§4.4 incremental requests of codex-2026-11', () => {
     expect(textsOf(service.upstream.lastCall.context)).toEqual(['One', 'ok', 'Two', 'ok', 'Three']);
   });
 
-  it('are whole on a new socket', async () => {
+  it('requests are whole on a new socket', async () => {
     const first = await ask(service, { ...KEY, input: 'One' });
     await (await service.upstream.socket()).terminate();
     await ask(service, { ...KEY, input: 'Two', previous_response_id: first.response.id });
@@ -161,7 +161,7 @@ describe('§4.4 incremental requests of codex-2026-11', () => {
     expect(textsOf(service.upstream.lastCall.context)).toEqual(['One', 'ok', 'Two']);
   });
 
-  it('are repeated with the whole context, once, when the upstream has forgotten the response', async () => {
+  it('incremental requests are repeated with the whole context, once, when the upstream has forgotten the response', async () => {
     const first = await ask(service, { ...KEY, input: 'One' });
     service.upstream.forget();
     await ask(service, { ...KEY, input: 'Two', previous_response_id: first.response.id });
@@ -198,7 +198,7 @@ describe('§4.4 incremental requests of codex-2026-02', () => {
     expect(textsOf(frame()['input'] as readonly unknown[])).toEqual(['Two']);
   });
 
-  it('are whole when the input is equal but not longer', async () => {
+  it('requests of codex-2026-02 are whole when the input is equal but not longer', async () => {
     const input = [user('One')];
     await ask(service, { ...KEY, store: false, input });
     await ask(service, { ...KEY, store: false, input });
@@ -206,14 +206,14 @@ describe('§4.4 incremental requests of codex-2026-02', () => {
     expect(textsOf(frame()['input'] as readonly unknown[])).toEqual(['One']);
   });
 
-  it('are whole when the input has another beginning', async () => {
+  it('requests of codex-2026-02 are whole when the input has another beginning', async () => {
     await ask(service, { ...KEY, store: false, input: [user('One')] });
     await ask(service, { ...KEY, store: false, input: [user('Uno'), user('Two')] });
     expect(frame()).toMatchObject({ type: 'response.create' });
     expect(frame()['input']).toHaveLength(2);
   });
 
-  it('are whole when other members changed', async () => {
+  it('requests of codex-2026-02 are whole when other members changed', async () => {
     const input = [user('One')];
     await ask(service, { ...KEY, store: false, input });
     await ask(service, { ...KEY, store: false, input: [...input, user('Two')], instructions: 'Be brief.' });
@@ -221,7 +221,7 @@ describe('§4.4 incremental requests of codex-2026-02', () => {
     expect(frame()['input']).toHaveLength(2);
   });
 
-  it('are whole when the input is shorter', async () => {
+  it('requests of codex-2026-02 are whole when the input is shorter', async () => {
     await ask(service, { ...KEY, store: false, input: [user('One'), user('Two')] });
     await ask(service, { ...KEY, store: false, input: [user('One')] });
     expect(frame()).toMatchObject({ type: 'response.create' });

@@ -37,7 +37,7 @@ const reconnecting = (attempt: number, most: number, delayMs: number): object =>
 describe('§5.3 what clients on sockets hear of repetitions', () => {
   const service = useFreshService(() => startTimedService({ environment: NOTICES }));
 
-  it('is each of them, before the response begins', async () => {
+  it('a client on a socket hears of each repetition, before the response begins', async () => {
     service.upstream.respond(BROKEN, BROKEN);
     const events = await eventsOf(service);
     expect(events.slice(0, 2)).toEqual([reconnecting(1, 5, 200), reconnecting(2, 5, 400)]);
@@ -51,13 +51,13 @@ describe('§5.3 what clients on sockets hear of repetitions', () => {
     expect(events[0]).toEqual({ ...reconnecting(1, 5, 200), stream_id: 'a' });
   });
 
-  it('is said of a turn that is refused in the end', async () => {
+  it('a repetition is told of a turn that is refused in the end', async () => {
     service.upstream.always(BROKEN);
     const types = (await eventsOf(service)).map(({ type }) => type);
     expect(types).toEqual([TYPE, TYPE, TYPE, TYPE, TYPE, 'error']);
   });
 
-  it('is not said over SSE, where SDKs throw on types that they do not know', async () => {
+  it('a repetition is not told over SSE, where SDKs throw on types that they do not know', async () => {
     service.upstream.respond(BROKEN);
     const answer = await openStream(`${service.baseURL}/responses`, { model: MODEL, input: 'Hi' });
     const types: string[] = [];
@@ -66,7 +66,7 @@ describe('§5.3 what clients on sockets hear of repetitions', () => {
     expect(types).not.toContain(TYPE);
   });
 
-  it('is passed on by the SDK, whose lanes come to their end', async () => {
+  it('the SDK passes on the notice of a repetition, and its lanes come to their end', async () => {
     service.upstream.respond(BROKEN);
     const ws = new ResponsesWS(service.client());
     const seen: string[] = [];

@@ -25,7 +25,7 @@ describe('GET /models of the upstream', () => {
   it.each<[shape: string, listing: object]>([
     ['the list of OpenAI', { object: 'list', data: [{ id: 'm-1', object: 'model', created: 7, owned_by: 'acme' }] }],
     ['the list of Codex', { data: [], models: [{ slug: 'm-1', display_name: 'M 1' }] }],
-  ])('is ours where the entry discovers: %s', async (_, listing) => {
+  ])('the model list of the upstream is ours where the entry discovers: %s', async (_, listing) => {
     await using upstream = await startResponsesService({ entry: { discover: true } });
     upstream.upstream.list(listing);
     expect(await listModels(upstream)).toContainEqual(expect.objectContaining({ id: 'm-1' }));
@@ -34,7 +34,7 @@ describe('GET /models of the upstream', () => {
     expect(upstream.upstream.lastCall.body.model).toBe('m-1');
   });
 
-  it('is not asked for where it does not', async () => {
+  it('the model list of the upstream is not asked for where the entry does not discover', async () => {
     await using service = await startResponsesService({ entry: { discover: false } });
     await listModels(service);
     expect(service.upstream.listings).toEqual([]);
@@ -45,7 +45,7 @@ describe('rate limits of the upstream', () => {
   it.each([
     ['SSE', SSE],
     ['WebSocket', WEBSOCKET],
-  ] as const)('are on our answers, of refusals over %s too', async (_, entry) => {
+  ] as const)('rate limits of the upstream are on our answers, of refusals over %s too', async (_, entry) => {
     await using service = await startTimedService({ entry: { ...entry, stream_max_retries: 0 } });
     service.upstream.always(
       refusing(429, { code: 'rate_limit_exceeded', message: 'Slow down.' }, { 'retry-after': '3' }),
@@ -65,7 +65,7 @@ describe('the log', () => {
     ],
     ['a refusal', SSE, refusing(400, {}, { 'x-request-id': 'req-up-1' })],
     ['an error frame', WEBSOCKET, refusing(400, {}, { 'x-request-id': 'req-up-1' })],
-  ] as const)("has the upstream's x-request-id of %s", async (_, entry, reply) => {
+  ] as const)("the log has the upstream's x-request-id of %s", async (_, entry, reply) => {
     using log = new WholeLog();
     await using service = await startResponsesService({ entry: { ...entry }, imports: [log.asModule()] });
     service.upstream.respond(reply);
@@ -89,7 +89,7 @@ const TELLTALES: readonly (readonly [name: string, entry: object, reply: Reply |
 ];
 
 describe('the key of the upstream', () => {
-  it.each(TELLTALES)('is neither in the answer nor in the log: %s', async (_, entry, reply) => {
+  it.each(TELLTALES)('the key of the upstream is neither in the answer nor in the log: %s', async (_, entry, reply) => {
     using log = new WholeLog();
     await using service = await startTimedService({ entry: { ...entry }, imports: [log.asModule()] });
     service.upstream.always(reply);
@@ -105,7 +105,7 @@ describe('the key of the upstream', () => {
     ['a failure in a stream', SSE, (message) => failing({ code: 'invalid_prompt', message })],
     ['a failure on a socket', WEBSOCKET, (message) => failing({ code: 'invalid_prompt', message })],
     ['an error frame', WEBSOCKET, (message) => refusing(400, { code: 'bad', message })],
-  ])('is found in every disguise: %s', async (_, entry, tell) => {
+  ])('the key of the upstream is found in every disguise: %s', async (_, entry, tell) => {
     using log = new WholeLog();
     await using service = await startTimedService({ entry: { ...entry }, imports: [log.asModule()] });
     for (const [, disguise] of DISGUISES) {
@@ -116,7 +116,7 @@ describe('the key of the upstream', () => {
     }
   });
 
-  it('is not passed on with what the upstream tells beside the output', async () => {
+  it('the key of the upstream is not passed on with what that tells beside the output', async () => {
     await using service = await startTimedService({ entry: SSE });
     const told = Buffer.from(`user:${UPSTREAM_KEY}`).toString('base64');
     service.upstream.respond(({ responseId }) =>
@@ -139,7 +139,7 @@ describe('the key of the upstream', () => {
     expect(JSON.stringify([...headers, body])).not.toContain(told);
   });
 
-  it('is not in the log of a refused handshake', async () => {
+  it('the key of the upstream is not in the log of a refused handshake', async () => {
     using log = new WholeLog();
     await using service = await startTimedService({ entry: WEBSOCKET, imports: [log.asModule()] });
     service.upstream.onEveryUpgrade(refusing(500, { message: `Key ${UPSTREAM_KEY} is bad.` }));
@@ -177,7 +177,7 @@ describe('§7 a fixture', () => {
     expect(service.upstream.upgrades).toEqual([]);
   });
 
-  it('is also read where CODEX_RS_SSE_FIXTURE says so', async () => {
+  it('a fixture is also read where CODEX_RS_SSE_FIXTURE says so', async () => {
     const file = await write(toEvents('resp_fixture', [message('From a file')]));
     await using service = await startResponsesService({ environment: { CODEX_RS_SSE_FIXTURE: file } });
     expect(textOf((await ask(service)).response)).toBe('From a file');
@@ -232,13 +232,13 @@ describe('passthrough: store', () => {
     expect(service.upstream.lastCall.context).toHaveLength(3);
   });
 
-  it('is not for clients that do not store', async () => {
+  it('passthrough: store is not for clients that do not store', async () => {
     service.upstream.store();
     await ask(service, { store: false });
     expect(service.upstream.lastCall.body['store']).toBe(false);
   });
 
-  it('is off where the entry does not say so', async () => {
+  it('passthrough: store is off where the entry does not say so', async () => {
     await using plain = await startResponsesService();
     plain.upstream.store();
     const first = await ask(plain, { input: 'One' });

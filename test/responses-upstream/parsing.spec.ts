@@ -53,11 +53,11 @@ describe.each([
     expect(await textAfter(saying(between(...steps)))).toBe('Hello');
   });
 
-  it.each(['each', 'together', 'bytes'] as const)('are read however they are packed: %s', async (packing) => {
+  it.each(['each', 'together', 'bytes'] as const)('events are read however they are packed: %s', async (packing) => {
     expect(await textAfter(saying((events) => events, { packing }))).toBe('Hello');
   });
 
-  it('may be no more than the end of an item and of the answer', async () => {
+  it('events may be no more than the end of an item and of the answer', async () => {
     const call = functionCall('get_weather', { city: 'Paris' });
     const items = [message('Hello'), call];
     service.upstream.respond(({ responseId }) =>
@@ -72,7 +72,7 @@ describe.each([
     expect(deltas.map(({ delta }) => delta).join('')).toBe('Hello');
   });
 
-  it('may be no more than the end of the answer, with its items', async () => {
+  it('events may be no more than the end of the answer, with its items', async () => {
     const output = [message('Hello')];
     expect(
       await textAfter(({ responseId }) =>
@@ -81,11 +81,11 @@ describe.each([
     ).toBe('Hello');
   });
 
-  it('may lack response.created', async () => {
+  it('events may lack response.created', async () => {
     expect(await textAfter(saying((events) => events.slice(2)))).toBe('Hello');
   });
 
-  it('may number items and parts as they like', async () => {
+  it('events may number items and parts as they like', async () => {
     const item: UpstreamItem = message('Hello');
     expect(
       await textAfter(({ responseId }) =>
@@ -123,7 +123,7 @@ describe.each([
     expect(service.upstream.lastCall.body.type ?? 'response.create').toBe('response.create');
   });
 
-  it('is ignored (codex-2026-11)', async () => {
+  it('response.done is ignored (codex-2026-11)', async () => {
     await using service = await startTimedService({ entry: { ...transport, stream_max_retries: 0 } });
     service.upstream.respond(saying((events) => [{ type: 'response.done' }, ...events]));
     expect(textOf((await ask(service)).response)).toBe('Hello');
@@ -133,7 +133,7 @@ describe.each([
 describe('§4.3 pings of the upstream', () => {
   const service = use(WEBSOCKET);
 
-  it('are answered while an answer is read', async () => {
+  it('pings of the upstream are answered while an answer is read', async () => {
     service.upstream.respond(saying(between({ comment: 'ping' })));
     const turn = ask(service);
     await service.upstream.nextCall();
@@ -146,7 +146,7 @@ describe('§4.3 pings of the upstream', () => {
 describe('§3.2 the ids of an upstream', () => {
   const service = use(SSE);
 
-  it('may be the same in every answer: the chain goes on all the same', async () => {
+  it('the ids of an upstream may be the same in every answer: the chain goes on all the same', async () => {
     const said = (): UpstreamItem => message('Hello', { id: upstreamId('msg').slice(0, 4) + 'always_the_same_id' });
     service.upstream.always((call) => streaming(toEvents(call.responseId, [said(), functionCall('f')])));
     const first = await ask(service, { input: 'One' });

@@ -259,7 +259,7 @@ describe('events that are not of the protocol', () => {
     expect(foreign[0]).toEqual({ ...FOREIGN, stream_id: 'lane' });
   });
 
-  it("do not reach SSE, where the SDK's responses.stream() would throw, and are counted", async () => {
+  it("events that are not of the protocol do not reach SSE, where the SDK's responses.stream() would throw, and are counted", async () => {
     answer();
     const before = observer.records.length;
     const stream = service.client().responses.stream({ model: MODEL, input: 'Hi' });
@@ -271,7 +271,7 @@ describe('events that are not of the protocol', () => {
     expect(records.at(-1)?.droppedEvents).toBeGreaterThan(3);
   });
 
-  it('do not pass for events of the response', async () => {
+  it('events that are not of the protocol do not pass for events of the response', async () => {
     service.upstream.respond(({ responseId }) => {
       const [created, ...rest] = toEvents(responseId, [message('Hello')]);
       const forged = [

@@ -121,7 +121,7 @@ describe.each([
     expect(thought).toMatchObject({ type: 'reasoning', encrypted_content: 'sealed', id: 'rs_0123456789abcdef0123' });
   });
 
-  it('has every item as the client sent it, of unknown types too', async () => {
+  it('a request to an upstream has every item as the client sent it, of unknown types too', async () => {
     const input = [
       { type: 'message', role: 'developer', content: [{ type: 'input_text', text: 'Rules.' }] },
       {

@@ -26,21 +26,21 @@ describe.each([
 ] as const)('§5.1 retries over %s', (_, entry) => {
   const service = useFreshService(() => startTimedService({ entry: { ...entry } }));
 
-  it('are as many as stream_max_retries, after 200 ms × 2ⁿ', async () => {
+  it('retries are as many as stream_max_retries, after 200 ms × 2ⁿ', async () => {
     service.upstream.respond(BROKEN, BROKEN, BROKEN, BROKEN, BROKEN);
     expect(textOf((await ask(service)).response)).toBe('ok');
     expect(service.clock.take()).toEqual([200, 400, 800, 1600, 3200]);
     expect(new Set(service.upstream.calls.map(({ transport }) => transport)).size).toBe(1);
   });
 
-  it('are said in the log: Reconnecting… n/max', async () => {
+  it('retries are said in the log: Reconnecting… n/max', async () => {
     using log = CollectedLog.begin();
     service.upstream.respond(BROKEN, BROKEN);
     await ask(service);
     expect([...log.complaints, ...log.notes].join('\n')).toContain('Reconnecting... 1/5');
   });
 
-  it('are left to another upstream of the model, if there is one; the last one repeats', async () => {
+  it('retries are left to another upstream of the model, if there is one; the last one repeats', async () => {
     const upstreams = ['one', 'two'].map((model) => ({ provider: 'upstream', model }));
     await using routed = await startTimedService({ entry: { ...entry }, models: [{ name: MODEL, upstreams }] });
     routed.upstream.respond(BROKEN, BROKEN);
@@ -59,7 +59,7 @@ describe.each([
     for (const { body } of others) expect(body).toEqual(first?.body);
   });
 
-  it('do not happen after output was forwarded: the response fails', async () => {
+  it('retries do not happen after output was forwarded: the response fails', async () => {
     service.upstream.respond(cutting([message('Hello')], 5, 'reset'));
     const { response, events = [] } = await ask(service);
     expect(response).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
@@ -68,7 +68,7 @@ describe.each([
     expect(service.clock.take()).toEqual([]);
   });
 
-  it('do not happen after output either when the upstream says that it failed', async () => {
+  it('retries do not happen after output either when the upstream says that it failed', async () => {
     service.upstream.answer([message('Hello')], {
       terminal: 'response.failed',
       response: { error: { code: 'rate_limit_exceeded', message: 'Please try again in 1s.' } },
@@ -94,7 +94,7 @@ describe.each([
     await expect(turn).rejects.toThrow();
   });
 
-  it('are forbidden to the SDK once we have made some, and its own are not multiplied', async () => {
+  it('retries are forbidden to the SDK once the service has made some, and those of the SDK are not multiplied', async () => {
     service.upstream.always(BROKEN);
     const client = service.client({ maxRetries: 5 });
     await expect(client.responses.create(TURN)).rejects.toMatchObject({ status: 500 });
@@ -114,7 +114,7 @@ describe.each([
     expect(pauses.reduce((sum, pause) => sum + pause, 0)).toBeLessThanOrEqual(1000);
   });
 
-  it('do not begin when the upstream asks for more time than the budget has', async () => {
+  it('retries do not begin when the upstream asks for more time than the budget has', async () => {
     await using short = await startTimedService({ entry: { ...entry, retry_budget_ms: 1000 } });
     short.upstream.respond(failing({ code: 'rate_limit_exceeded', message: 'Please try again in 30s.' }));
     const { status, headers, body } = await short.api.post('responses', TURN);
@@ -160,7 +160,7 @@ describe('§5.1 the jitter', () => {
   it.each([
     [0, 180],
     [1, 220],
-  ])('is ten percent: drawn %f', async (drawn, pause) => {
+  ])('the jitter is ten percent: drawn %f', async (drawn, pause) => {
     const clock = new PausingClock();
     await using service = await startResponsesService({
       overrides: [
@@ -195,7 +195,7 @@ describe('§5.1 the pause that the upstream asks for', () => {
       5000,
     ],
     ['no header (codex-2026-02)', FEBRUARY, refusing(503, {}, { 'retry-after': '3' }), 200],
-  ])('is read from %s', async (_, entry, reply, pause) => {
+  ])('the pause that the upstream asks for is read from %s', async (_, entry, reply, pause) => {
     await using service = await startTimedService({ entry: { ...entry } });
     service.upstream.respond(reply);
     expect(textOf((await ask(service)).response)).toBe('ok');

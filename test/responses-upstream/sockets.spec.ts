@@ -29,7 +29,7 @@ describe('sockets to an upstream', () => {
     startTimedService({ entry: { ...ENTRY, websocket_connections: 2, stream_max_retries: 0 } }),
   );
 
-  it('are kept: turns of a conversation share one', async () => {
+  it('sockets to an upstream are kept: turns of a conversation share one', async () => {
     for (let turn = 0; turn < 5; turn += 1) await ask(service, ONE);
     expect(service.upstream.upgrades).toHaveLength(1);
     expect((await service.upstream.socket()).requests).toBe(5);
@@ -42,7 +42,7 @@ describe('sockets to an upstream', () => {
     expect(service.upstream.sockets.map(({ requests }) => requests)).toEqual([2, 1]);
   });
 
-  it('are not waited for: a second turn of a conversation gets its own, and then turns go over SSE', async () => {
+  it('sockets to an upstream are not waited for: a second turn of a conversation gets its own, and then turns go over SSE', async () => {
     const { upstream } = service;
     const held = Promise.withResolvers<undefined>();
     upstream.respond(waiting(held.promise), waiting(held.promise));
@@ -70,7 +70,7 @@ describe('sockets to an upstream', () => {
     expect(transportsOf(upstream.calls)).toEqual(['websocket', 'websocket', 'websocket']);
   });
 
-  it('are closed when the upstream sends something unasked, and nobody reads it', async () => {
+  it('sockets to an upstream are closed when the upstream sends something unasked, and nobody reads it', async () => {
     const { upstream } = service;
     await ask(service, ONE);
     const socket = await upstream.socket();
@@ -81,7 +81,7 @@ describe('sockets to an upstream', () => {
     expect(upstream.upgrades).toHaveLength(2);
   });
 
-  it('are replaced without a retry when the upstream closed them while they were idle', async () => {
+  it('sockets to an upstream are replaced without a retry when the upstream closed them while they were idle', async () => {
     const { upstream, clock } = service;
     await ask(service, ONE);
     await (await upstream.socket()).close(1001);
@@ -90,7 +90,7 @@ describe('sockets to an upstream', () => {
     expect(clock.take()).toEqual([]);
   });
 
-  it('are closed when a client hangs up in the middle of its turn', async () => {
+  it('sockets to an upstream are closed when a client hangs up in the middle of its turn', async () => {
     const { upstream } = service;
     upstream.respond('hang');
     const aborter = new AbortController();
@@ -113,7 +113,7 @@ describe('sockets to an upstream, in time', () => {
   const entry = { ...ENTRY, websocket_idle_timeout_ms: 5 * MINUTE, websocket_max_age_ms: 55 * MINUTE };
   const service = useFreshService(() => startTimedService({ entry }));
 
-  it('are closed when they were idle for long', async () => {
+  it('sockets to an upstream are closed when they were idle for long', async () => {
     await ask(service, ONE);
     const socket = await service.upstream.socket();
     service.clock.advance(5 * MINUTE - 1);
@@ -124,7 +124,7 @@ describe('sockets to an upstream, in time', () => {
     expect(await socket.closed).toBe(1000);
   });
 
-  it('are replaced before the upstream ends them after an hour', async () => {
+  it('sockets to an upstream are replaced before the upstream ends them after an hour', async () => {
     for (let turn = 0; turn < 15; turn += 1) {
       await ask(service, ONE);
       service.clock.advance(4 * MINUTE);
@@ -135,7 +135,7 @@ describe('sockets to an upstream, in time', () => {
     ).closed;
   });
 
-  it('are replaced when the upstream says that they are too old, which costs no more than a retry', async () => {
+  it('sockets to an upstream are replaced when the upstream says that they are too old, which costs no more than a retry', async () => {
     const { upstream } = service;
     await ask(service, ONE);
     upstream.refuse(400, { code: 'websocket_connection_limit_reached', message: 'Too old.' });

@@ -60,7 +60,7 @@ describe('§1.2 the fallback to HTTP', () => {
     expect(upstream.openSockets).toBe(0);
   });
 
-  it('is per conversation: another one still uses a socket', async () => {
+  it('the fallback to HTTP is per conversation: another one still uses a socket', async () => {
     const { upstream } = service;
     upstream.onUpgrade(refusing(426));
     await ask(service, ONE);
@@ -69,7 +69,7 @@ describe('§1.2 the fallback to HTTP', () => {
     expect(transportsOf(upstream.calls)).toEqual(['sse', 'websocket', 'sse']);
   });
 
-  it('is per tenant: a conversation of the same name that belongs to somebody else still uses a socket', async () => {
+  it('the fallback to HTTP is per tenant: a conversation of the same name that belongs to somebody else still uses a socket', async () => {
     await using tenants = await startTimedService({
       entry: WEBSOCKETS,
       environment: { API_KEYS: 'first:sk-first,second:sk-second' },
@@ -100,7 +100,7 @@ describe('§1.2 the fallback to HTTP', () => {
     expect(log.complaints.filter((line) => line.includes('Falling back'))).toHaveLength(1);
   });
 
-  it('does not come when a turn succeeds within its retries', async () => {
+  it('the fallback to HTTP does not come when a turn succeeds within its retries', async () => {
     const { upstream } = service;
     upstream.onUpgrade(refusing(500), refusing(503));
     await ask(service, ONE);
@@ -120,7 +120,7 @@ describe('§1.2 the fallback to HTTP', () => {
     expect(textsOf(upstream.lastCall.context)).toEqual(['One', 'ok', 'Two']);
   });
 
-  it('is not repeated by a turn that fails over HTTP: its error reaches the client', async () => {
+  it('the fallback to HTTP is not repeated by a turn that fails over HTTP: its error reaches the client', async () => {
     const { upstream } = service;
     upstream.onUpgrade(refusing(426));
     upstream.always(failing({ code: 'server_error', message: 'Broken.' }));

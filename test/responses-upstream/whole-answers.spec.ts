@@ -27,7 +27,7 @@ describe('§3.2 a JSON document in place of a stream', () => {
   const service = useFreshService(() => startTimedService());
 
   it.each([{}, { 'content-type': 'text/event-stream' }])(
-    'is a whole answer on every transport: %j',
+    'a JSON document in place of a stream is a whole answer on every transport: %j',
     async (headers) => {
       const items = [message('Grüße 👋'), functionCall('weather', { city: 'Oslo' })];
       service.upstream.always(documenting(items, { headers }));
@@ -48,7 +48,7 @@ describe('§3.2 a JSON document in place of a stream', () => {
     },
   );
 
-  it('may say that the answer is incomplete', async () => {
+  it('a JSON document in place of a stream may say that the answer is incomplete', async () => {
     const members = { incomplete_details: { reason: 'content_filter' } };
     service.upstream.respond(documenting([message('Half')], { terminal: 'response.incomplete', members }));
     expect((await ask(service)).response).toMatchObject({
@@ -63,7 +63,7 @@ describe('§3.2 a JSON document in place of a stream', () => {
       documenting([], { terminal: 'response.failed', members: { error: { code: 'invalid_prompt', message: 'No.' } } }),
     ],
     ['alone', (): ReturnType<Responder> => refusing(200, '{"error":{"code":"invalid_prompt","message":"No."}}')],
-  ])('may be an error: %s', async (_, responder) => {
+  ])('a JSON document in place of a stream may be an error: %s', async (_, responder) => {
     service.upstream.respond(responder);
     const { status, body } = await service.api.post('responses', TURN);
     expect([status, body]).toMatchObject([400, { error: { code: 'invalid_prompt', message: 'No.' } }]);
@@ -74,7 +74,7 @@ describe('§3.2 a JSON document in place of a stream', () => {
     '{"id":"resp_1","status":"in_progress","output":[]}',
     '{"id":"resp_1","outp',
     '[]',
-  ])('is repeated where it is no answer: %s', async (text) => {
+  ])('a JSON document in place of a stream is repeated where it is no answer: %s', async (text) => {
     service.upstream.respond(() => refusing(200, text));
     expect(textOf((await ask(service)).response)).toBe('ok');
     expect(service.upstream.calls).toHaveLength(2);

@@ -61,7 +61,7 @@ describe('a key', () => {
     ['two keys', `${PLAIN},${SECOND}`],
     ['40 kB less', 'x'.repeat(8000)],
     ['what is no word', '__proto__'],
-  ])('does not open when it is %s', async (_name, key) => {
+  ])('a key does not open when it is %s', async (_name, key) => {
     expectUnauthorized(await client.post(GOOD, bearer(key)), 'invalid_api_key');
   });
 
@@ -76,7 +76,7 @@ describe('a key', () => {
     ['a tab', { authorization: `Bearer\t${PLAIN}` }],
     ['another scheme', { authorization: `Basic ${Buffer.from(`alpha:${PLAIN}`).toString('base64')}` }],
     ['another header', { 'api-key': PLAIN, 'x-goog-api-key': PLAIN, cookie: `authorization=Bearer ${PLAIN}` }],
-  ])('is missed when there is %s', async (_name, headers) => {
+  ])('a key is missed when there is %s', async (_name, headers) => {
     expectUnauthorized(await client.post(GOOD, headers), null);
   });
 
@@ -127,14 +127,14 @@ describe('a stranger', () => {
   );
 
   it.each(['/%761/responses', '/v%31/responses', '/openai/%761/responses', '/%6fpenai/v1/responses'])(
-    'does not get in by another spelling: %s',
+    'a stranger does not get in by another spelling: %s',
     async (path) => {
       const headers = { 'content-type': 'application/json' };
       expectUnauthorized(await client.send({ method: 'POST', path, headers, body: GOOD }), null);
     },
   );
 
-  it('is told the methods of a response whether or not it exists', async () => {
+  it('a stranger is told the methods of a response whether or not it exists', async () => {
     const { id } = JSON.parse((await client.post(GOOD, bearer(PLAIN))).text) as { id: string };
     const ask = async (name: string): Promise<unknown> => {
       const { status, headers } = await client.send({ method: 'OPTIONS', path: `/v1/responses/${name}` });
@@ -143,7 +143,7 @@ describe('a stranger', () => {
     expect(await ask(id)).toEqual(await ask('resp_unknown'));
   });
 
-  it('may ask how the service is', async () => {
+  it('a stranger may ask how the service is', async () => {
     for (const [path, text] of [
       ['/healthz', '{"status":"ok"}'],
       ['/readyz', '{"status":"ready"}'],
@@ -158,7 +158,7 @@ describe('a stranger', () => {
     ['a wrong key', 'authorization: Bearer wrong\r\n'],
     ['no key', ''],
     ['a wrong key that asks before it sends', 'authorization: Bearer wrong\r\nexpect: 100-continue\r\n'],
-  ])('is refused before the body is there: %s', async (_name, header) => {
+  ])('a stranger is refused before the body is there: %s', async (_name, header) => {
     const socket = await openSocket(service.port);
     socket.write(
       `POST /v1/responses HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n${header}` +
@@ -190,7 +190,7 @@ describe('web pages where there are keys', () => {
   it.each([
     ['https://other.example.com, https://app.example.com', 'https://app.example.com'],
     ['*', '*'],
-  ])('may call when CORS_ORIGINS is %s', async (CORS_ORIGINS, allowed) => {
+  ])('web pages may call a service with keys when CORS_ORIGINS is %s', async (CORS_ORIGINS, allowed) => {
     await using open = await startService({ environment: { API_KEYS, CORS_ORIGINS } });
     const page = new RawClient(open.port);
     const preflight = await page.send(PREFLIGHT);

@@ -114,7 +114,7 @@ describe('what is not HTTP', () => {
     expect(findErrorFault(answer?.text ?? '')).toBeUndefined();
   });
 
-  it('is served without host in HTTP/1.0, and with the one expectation there is', async () => {
+  it('an HTTP/1.0 request without host is served, and one with the one expectation there is', async () => {
     const [old] = await exchange(service.port, 'GET /healthz HTTP/1.0\r\n\r\n');
     expect(old).toMatchObject({ status: 200 });
     const body = '{"model":"gpt-4.1","input":"Hi"}';
@@ -124,13 +124,13 @@ describe('what is not HTTP', () => {
     expect(await receiveAll(socket)).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 /);
   });
 
-  it('is never taken for the answer to the good requests before it', async () => {
+  it('the answer to what is not HTTP is never taken for the answer to the good requests before it', async () => {
     const answers = await exchange(service.port, `${GOOD}${GOOD}garbage\r\n\r\n`);
     const statuses = answers.map(({ status }) => status);
     expect([[200, 200, 400], [200, 200], [200], []]).toContainEqual(statuses);
   });
 
-  it('is never mixed into a stream that is running', async () => {
+  it('the answer to what is not HTTP is never mixed into a stream that is running', async () => {
     const body = '{"model":"gpt-4.1","input":"Hi","stream":true}';
     const socket = await openSocket(service.port);
     // Slow, so that it runs for a while after its first bytes.

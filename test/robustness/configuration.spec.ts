@@ -123,13 +123,13 @@ describe('a variable that cannot be used', () => {
     expect(faultsOf({ [name]: value })).toEqual([expect.stringMatching(new RegExp(`^${name}: [^\\r]+\\.$`))]);
   });
 
-  it('is one of several, each with a line of its own', () => {
+  it('several variables that cannot be used have a line each', () => {
     const faults = faultsOf({ PORT: 'x', LOG_LEVEL: 'x', SIMULATOR_SEED: 'x', RESPONSE_TTL: '0', ALLOW_OPEN: 'x' });
     const named = faults.map((line) => line.split(':')[0]);
     expect(named.sort()).toEqual(['ALLOW_OPEN', 'LOG_LEVEL', 'PORT', 'RESPONSE_TTL', 'SIMULATOR_SEED']);
   });
 
-  it('never shows a key', () => {
+  it('the error about a variable never shows a key', () => {
     for (const API_KEYS of ['secret-1', 'a:sha256:secret-1', 'a:secret-1,b:secret-1', 'a:secret-1,secret-1']) {
       const faults = faultsOf({ API_KEYS });
       expect(faults).toHaveLength(1);
@@ -137,7 +137,7 @@ describe('a variable that cannot be used', () => {
     }
   });
 
-  it('never shows the password of the database', () => {
+  it('the error about a variable never shows the password of the database', () => {
     for (const url of ['mysql://user:secret-1@localhost/state', 'user:secret-1@localhost', 'secret-1']) {
       const faults = faultsOf({ STATE: 'postgres', DATABASE_URL: url, DATABASE_DIRECT_URL: url });
       expect(faults.length).toBeGreaterThan(0);
@@ -200,25 +200,25 @@ describe('variables that do not go together', () => {
 });
 
 describe('a variable that is not there', () => {
-  it('has its default, and so has an empty one', () => {
+  it('a variable that is not there has its default, and so has an empty one', () => {
     expect(read({})).toEqual(DEFAULTS);
     expect(read(Object.fromEntries(NAMES.map((name) => [name, ''])))).toEqual(DEFAULTS);
     expect(read(Object.fromEntries(NAMES.map((name) => [name, undefined])))).toEqual(DEFAULTS);
   });
 
-  it('is not invented by names that we do not know', () => {
+  it('a variable is not invented by names that we do not know', () => {
     const others = { PATH: '/bin', toString: 'x', constructor: 'x', port: 'x', ANTIPHON_PORT: 'x' };
     expect(read(others)).toEqual(DEFAULTS);
   });
 
-  it('may be written out with its default', () => {
+  it('a variable may be written out with its default', () => {
     const written = Object.fromEntries(NAMES.map((name) => [name, toText(DEFAULTS[name])]));
     expect(read(written)).toEqual(DEFAULTS);
   });
 });
 
 describe('a variable that is there', () => {
-  it('is read as what it is, blanks around it aside', () => {
+  it('a variable is read as what it is, blanks around it aside', () => {
     const variables = { PORT: ' 0 ', ALLOW_OPEN: ' TRUE ', API_KEYS: ' a:b , ,c:d,', LOG_LEVEL: 'debug', HOST: '::1' };
     expect(read(variables)).toMatchObject({
       PORT: 0,
@@ -229,7 +229,7 @@ describe('a variable that is there', () => {
     });
   });
 
-  it('may come in its own type from a program that embeds the service', () => {
+  it('a variable may come in its own type from a program that embeds the service', () => {
     const given = { PORT: 0, ALLOW_OPEN: true, SIMULATOR_SPEED: 2, SIMULATOR_FAULTS: { stall: 0.5 } };
     expect(read(given)).toMatchObject(given);
   });
@@ -240,7 +240,7 @@ describe('the list of all variables', () => {
   const RECOMMENDED = { STATE: 'sqlite', MAX_TURN_MS: '14400000' };
   const expected = Object.fromEntries(NAMES.map((name) => [name, toText(DEFAULTS[name])]));
 
-  it('is in .env.example, each with a comment and its default or what is recommended', () => {
+  it('every variable is in .env.example, with a comment and its default or what is recommended', () => {
     const lines = readFile('.env.example').split('\n');
     const found = lines.flatMap((line, index) => {
       const [, name, value] = /^(?:# ?)?([A-Z][A-Z0-9_]*)=(.*)$/.exec(line) ?? [];
@@ -252,7 +252,7 @@ describe('the list of all variables', () => {
     expect(Object.fromEntries(found)).toEqual({ ...expected, ...RECOMMENDED });
   });
 
-  it('is in docs/configuration.md, each with its default', () => {
+  it('every variable is in docs/configuration.md, with its default', () => {
     const rows = readFile('docs/configuration.md').matchAll(/^\| `([A-Z][A-Z0-9_]*)` \| (?:`([^`|]*)`)?/gm);
     const found = [...rows].map(([, name, value = '']) => [name, value] as const);
     expect(found.map(([name]) => name)).toEqual(NAMES);

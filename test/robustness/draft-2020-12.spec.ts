@@ -49,7 +49,7 @@ const SCHEMAS: readonly (readonly [name: string, schema: Schema])[] = [
 describe('a schema of draft 2020-12', () => {
   const ajv = addFormats.default(new Ajv2020({ strict: false, logger: false }));
 
-  it.each(SCHEMAS)('is fitted by arguments and by structured output: %s', async (_name, schema) => {
+  it.each(SCHEMAS)('arguments and structured output fit a schema of draft 2020-12: %s', async (_name, schema) => {
     const validate = ajv.compile(schema);
     for (let seed = 1; seed <= 20; seed++) {
       const values = [await callTool(schema, seed), await answer(schema, seed)];

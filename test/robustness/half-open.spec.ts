@@ -15,7 +15,7 @@ describeService('a request that never becomes whole', { environment: { REQUEST_T
     ['half a body', `${HEAD}content-length: 100\r\n\r\n{"model":`],
     ['half a chunk', `${HEAD}transfer-encoding: chunked\r\n\r\n5\r\n{"m`],
     ['half a body in gzip', `${HEAD}content-encoding: gzip\r\ncontent-length: 100\r\n\r\n`],
-  ])('is given up after REQUEST_TIMEOUT_MS: %s', async (_name, bytes) => {
+  ])('a request that never becomes whole is given up after REQUEST_TIMEOUT_MS: %s', async (_name, bytes) => {
     const socket = await openSocket(service.port);
     const received = receiveAll(socket);
     socket.write(bytes);

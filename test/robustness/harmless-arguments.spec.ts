@@ -112,7 +112,7 @@ function schemaOf(text: fc.Arbitrary<Schema>): fc.Arbitrary<Schema> {
 }
 
 describe('tool arguments that no schema spells out', () => {
-  it('are valid, and their strings are plain words', async () => {
+  it('tool arguments that no schema spells out are valid, and their strings are plain words', async () => {
     await fc.assert(
       fc.asyncProperty(schemaOf(plainString), fc.nat(), async (schema, seed) => {
         const value = await makerOf(schema)(seed);
@@ -123,7 +123,7 @@ describe('tool arguments that no schema spells out', () => {
     );
   });
 
-  it('are valid, and harmless where a format spells them', async () => {
+  it('tool arguments that no schema spells out are valid, and harmless where a format spells them', async () => {
     await fc.assert(
       fc.asyncProperty(schemaOf(fc.oneof(spelledString, plainString)), fc.nat(), async (schema, seed) => {
         const value = await makerOf(schema)(seed);
@@ -134,7 +134,7 @@ describe('tool arguments that no schema spells out', () => {
     );
   });
 
-  it.each(SPELLED)('are no path out of anywhere as %s', async (format) => {
+  it.each(SPELLED)('tool arguments that no schema spells out are no path out of anywhere as %s', async (format) => {
     const schema = closed({ text: { type: 'string', format } });
     const make = makerOf(schema);
     for (let seed = 1; seed <= 40; seed++) {

@@ -80,12 +80,12 @@ const CASES: readonly (readonly [what: string, over: object, within: object, ref
 ];
 
 describe.each(CASES)('too many %s', (_what, over, within, refusal) => {
-  it('are refused over HTTP', async () => {
+  it('a request above a limit is refused over HTTP', async () => {
     const { status, body } = await service.api.post('responses', { model: 'scripted', ...over });
     expect({ status, ...body }).toMatchObject(refusal);
   });
 
-  it('are refused over WebSocket, and the connection goes on', async () => {
+  it('a request above a limit is refused over WebSocket, and the connection goes on', async () => {
     await using client = await SocketClient.open(service);
     client.send({ type: 'response.create', model: 'scripted', ...over });
     expect(await client.next()).toMatchObject({ type: 'error', ...refusal });
@@ -94,7 +94,7 @@ describe.each(CASES)('too many %s', (_what, over, within, refusal) => {
     });
   });
 
-  it('are not too many at the limit', async () => {
+  it('a request at the limit is not refused', async () => {
     expect((await service.api.post('responses', { model: 'scripted', ...within })).status).toBe(200);
   });
 });

@@ -54,12 +54,12 @@ function expectRefusal(answer: RawAnswer, status: number, code: string): void {
 describe.each(CODINGS)('a body in %s', (coding, compress, createStream) => {
   const headers = { 'content-encoding': coding };
 
-  it('is read', async () => {
+  it('a compressed body is read', async () => {
     const answer = await client.post(compress(Buffer.from(GOOD)), headers);
     expect(answer.status).toBe(200);
   });
 
-  it('is read whatever the case of its name', async () => {
+  it('a compressed body is read whatever the case of the name of its coding', async () => {
     const answer = await client.post(compress(Buffer.from(GOOD)), { 'content-encoding': coding.toUpperCase() });
     expect(answer.status).toBe(200);
   });
@@ -68,18 +68,18 @@ describe.each(CODINGS)('a body in %s', (coding, compress, createStream) => {
     ['cut', compress(Buffer.from(GOOD)).subarray(0, -9)],
     ['something else', Buffer.from(GOOD)],
     ['changed', Buffer.concat([compress(Buffer.from(GOOD)).subarray(0, 12), Buffer.from('something else entirely')])],
-  ])('is refused when it is %s, and the client is told so', async (_name, body) => {
+  ])('a compressed body is refused when it is %s, and the client is told so', async (_name, body) => {
     const answer = await client.post(body, headers);
     expectRefusal(answer, 400, 'invalid_value');
     expect(answer.text).toContain(`not valid ${coding}`);
   });
 
-  it('is refused when nothing is there', async () => {
+  it('a compressed body that is empty is refused', async () => {
     const fault = findFault(await client.post('', headers));
     expect(fault).toBeUndefined();
   });
 
-  it(`is refused when ${BOMB_MEGABYTES} MB come out of it, before they do`, async () => {
+  it(`a compressed body is refused when ${BOMB_MEGABYTES} MB come out of it, before they do`, async () => {
     const zeros = Buffer.alloc(MEGABYTE);
     const bomb = await buffer(Readable.from(Array.from({ length: BOMB_MEGABYTES }, () => zeros)).pipe(createStream()));
     expect(bomb.length).toBeLessThan(MEGABYTE);
@@ -94,7 +94,7 @@ describe.each(CODINGS)('a body in %s', (coding, compress, createStream) => {
     expect(watch.most - before).toBeLessThan(MOST_MEMORY_GROWTH);
   });
 
-  it(`is refused or answered, whatever is in it (seed ${SEED})`, async () => {
+  it(`a compressed body is refused or answered, whatever is in it (seed ${SEED})`, async () => {
     const damaged = fc.tuple(editedBody, fc.nat(), fc.constantFrom('none', 'cut', 'flip', 'twice', 'relabel'));
     const property = fc.asyncProperty(damaged, async ([text, at, damage]) => {
       const body = compress(Buffer.from(text));
@@ -162,7 +162,7 @@ describe('a content type', () => {
 });
 
 describe('a body above BODY_LIMIT_BYTES', () => {
-  it('is not above it when it is just as large', async () => {
+  it('a body just as large as BODY_LIMIT_BYTES is not above it', async () => {
     const body = `{"model":"gpt-4.1","input":"Hi","max_output_tokens":16}`.padEnd(MEGABYTE);
     expect((await client.post(body)).status).toBe(200);
     expectRefusal(await client.post(`${body} `), 413, 'request_too_large');

@@ -48,7 +48,7 @@ describe('an upgrade', () => {
     '/openai/v1/responses?',
   ])('opens a socket on which turns run: %s', expectTurn);
 
-  it('is answered with the id of the request', async () => {
+  it('an upgrade is answered with the id of the request', async () => {
     using named = await RawSocketClient.open(service, { headers: { 'x-request-id': 'balancer-7' } });
     expect(named.head).toMatch(/^x-request-id: balancer-7$/im);
     expect(named.head).toMatch(/^openai-version: 2020-10-01$/im);
@@ -58,13 +58,13 @@ describe('an upgrade', () => {
     expect(new Set([...ids, undefined]).size).toBe(3);
   });
 
-  it('is answered without what the client did not ask for', async () => {
+  it('an upgrade is answered without what the client did not ask for', async () => {
     using client = await RawSocketClient.open(service, { headers: { 'sec-websocket-extensions': 'x-unknown' } });
     expect(client.head).toMatch(/^sec-websocket-accept: s3pPLMBiTxaQ9kYGzzhZRbK\+xOo=$/im);
     expect(client.head).not.toMatch(/^sec-websocket-(?:extensions|protocol):/im);
   });
 
-  it('may come with the first message in the same packet', async () => {
+  it('an upgrade may come with the first message in the same packet', async () => {
     using client = await RawSocketClient.open(service);
     const socket = await openSocket(service.port);
     const message = frameOf('text', `{"type":"response.create",${BODY.slice(1)}`);
@@ -80,7 +80,7 @@ describe('an upgrade', () => {
     expect((await client.next('pong')).payload.toString()).toBe('still there');
   });
 
-  it('may follow another request on its connection', async () => {
+  it('an upgrade may follow another request on its connection', async () => {
     const socket = await openSocket(service.port);
     let text = '';
     socket.setEncoding('latin1').on('data', (chunk: string) => (text += chunk));
@@ -99,7 +99,7 @@ describe('a request that is no upgrade to a WebSocket', () => {
     ['an offer of several', { connection: 'Upgrade', upgrade: 'h2c, IRC/6.9' }],
     ['an Upgrade without its Connection', { upgrade: 'websocket' }],
     ['a Connection without its Upgrade', { connection: 'Upgrade' }],
-  ])('is answered as if it were none: %s', async (_name, headers) => {
+  ])('a request that is no upgrade to a WebSocket is answered as if it were none: %s', async (_name, headers) => {
     const client = new RawClient(service.port);
     const post = await client.post(BODY, headers);
     expect({ status: post.status, body: JSON.parse(post.text) as unknown }).toMatchObject({
@@ -171,7 +171,7 @@ describe('a gateway of the embedding program', () => {
     expect(answer).toMatchObject({ status: 404 });
   });
 
-  it('does not open POST requests or plain requests of its path', async () => {
+  it('a gateway of the embedding program does not open POST requests or plain requests of its path', async () => {
     const client = new RawClient(service.port);
     expect(await client.send({ path: '/chat', headers: JSON_HEADERS })).toMatchObject({ status: 404 });
     client.close();

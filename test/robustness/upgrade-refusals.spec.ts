@@ -75,25 +75,25 @@ describe('an upgrade of a stranger', () => {
     await until(async () => (await count()) <= before);
   });
 
-  it.each(PATHS)('is refused without a key: %s', async (path) => {
+  it.each(PATHS)('an upgrade of a stranger is refused without a key: %s', async (path) => {
     const { text } = await expectRefused({ path }, { status: 401, code: null, headers: challenge });
     expect(text).toContain('Missing bearer authentication in header.');
     await tracker.whenNone();
   });
 
-  it.each(PATHS)('is refused with a wrong key, which is not repeated: %s', async (path) => {
+  it.each(PATHS)('an upgrade of a stranger is refused with a wrong key, which is not repeated: %s', async (path) => {
     const handshake = { path, headers: bearer('sk-wrong') };
     const { text } = await expectRefused(handshake, { status: 401, code: 'invalid_api_key', headers: challenge });
     expect(text).not.toContain('sk-wrong');
     await tracker.whenNone();
   });
 
-  it('is refused as an ordinary client sees it', async () => {
+  it('an upgrade of a stranger is refused as an ordinary client sees it', async () => {
     const refused = await SocketClient.refused(service, { headers: bearer('sk-wrong') });
     expect(refused).toMatchObject({ status: 401, body: { error: { code: 'invalid_api_key' } } });
   });
 
-  it('is not let in by a key in the address or in a subprotocol', async () => {
+  it('an upgrade of a stranger is not let in by a key in the address or in a subprotocol', async () => {
     for (const handshake of [
       { path: `/v1/responses?api_key=${KEY}&authorization=Bearer%20${KEY}` },
       { headers: { 'sec-websocket-protocol': `realtime, openai-insecure-api-key.${KEY}` } },
@@ -102,7 +102,7 @@ describe('an upgrade of a stranger', () => {
     }
   });
 
-  it('is let in with the key', async () => {
+  it('an upgrade of a stranger is let in with the key', async () => {
     await using client = await SocketClient.open(service, { headers: bearer(KEY) });
     expect((await client.turn({ input: 'Hi' })).response.status).toBe('completed');
   });
@@ -113,7 +113,7 @@ describe('an upgrade that a web page asks of a service without keys', () => {
   afterAll(() => service.close());
 
   it.each(['https://evil.example.com', 'http://localhost:1', 'null', 'file://', ''])(
-    'is refused when the page is of another origin: "%s"',
+    'an upgrade that a web page asks of a service without keys is refused when the page is of another origin: "%s"',
     async (origin) => {
       for (const path of PATHS) {
         await expectRefused({ path, headers: { origin } }, { status: 403, code: 'forbidden_origin' });
@@ -123,7 +123,7 @@ describe('an upgrade that a web page asks of a service without keys', () => {
   );
 
   it.each(['evil.example.com', '127.0.0.1.nip.io', 'localhost.evil.example.com:80'])(
-    'is refused when its name was rebound to this machine: %s',
+    'an upgrade that a web page asks of a service without keys is refused when its name was rebound to this machine: %s',
     async (host) => {
       await expectRefused({ headers: { host } }, { status: 403, code: 'forbidden_host' });
       await expectRefused({ headers: { host, origin: `http://${host}` } }, { status: 403, code: 'forbidden_host' });
@@ -133,12 +133,15 @@ describe('an upgrade that a web page asks of a service without keys', () => {
   it.each([
     ['of an origin in CORS_ORIGINS', (): Record<string, string> => ({ origin: 'https://app.example.com' })],
     ['of the same origin', ({ port }: Service) => ({ host: `localhost:${port}`, origin: `http://localhost:${port}` })],
-  ])('is answered when the page is %s', async (_name, headersFor) => {
-    using client = await RawSocketClient.open(service, { headers: headersFor(service) });
-    expect(client.head).toMatch(/^HTTP\/1\.1 101 /);
-    client.send('text', { type: 'response.create', model: 'scripted', input: 'Hi' });
-    expect(await client.nextEvent()).toMatchObject({ type: 'response.created' });
-  });
+  ])(
+    'an upgrade that a web page asks of a service without keys is answered when the page is %s',
+    async (_name, headersFor) => {
+      using client = await RawSocketClient.open(service, { headers: headersFor(service) });
+      expect(client.head).toMatch(/^HTTP\/1\.1 101 /);
+      client.send('text', { type: 'response.create', model: 'scripted', input: 'Hi' });
+      expect(await client.nextEvent()).toMatchObject({ type: 'response.created' });
+    },
+  );
 });
 
 describe('an upgrade of a path that has none', () => {
@@ -157,7 +160,7 @@ describe('an upgrade of a path that has none', () => {
     '/v1/models',
     '/v1/connections',
     '/healthz',
-  ])('is refused: %s', async (path) => {
+  ])('an upgrade of a path that has none is refused: %s', async (path) => {
     const { text } = await expectRefused({ path }, { status: 404, code: 'unknown_url' });
     expect(text).toContain('/v1/responses');
     await tracker.whenNone();
@@ -189,7 +192,7 @@ describe('an upgrade during a shutdown', () => {
   beforeAll(() => start({ DRAIN_TIMEOUT_MS: 600_000 }));
   afterEach(() => service.close());
 
-  it('is refused while the last turns run', async () => {
+  it('an upgrade during a shutdown is refused while the last turns run', async () => {
     const held = new HeldTurns(service.app.get(ScriptedProvider)).hold();
     await using idle = await SocketClient.open(service);
     await using busy = await SocketClient.open(service);
@@ -223,7 +226,7 @@ describe('a handshake that is broken', () => {
     ['version 7', { headers: { 'sec-websocket-version': '7' } }, { status: 400, code: null, headers: version }],
     ['version "x"', { headers: { 'sec-websocket-version': 'x' } }, { status: 400, code: null, headers: version }],
     ['no list of subprotocols', { headers: { 'sec-websocket-protocol': 'a,,b' } }, { status: 400, code: null }],
-  ])('is refused: %s', async (_name, handshake, expected) => {
+  ])('a handshake that is broken is refused: %s', async (_name, handshake, expected) => {
     for (const path of PATHS) await expectRefused({ ...handshake, path }, expected);
     await tracker.whenNone();
   });

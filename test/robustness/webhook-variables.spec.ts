@@ -49,7 +49,7 @@ describe('WEBHOOK_URL', () => {
     ['http://localhost:3000/', /WEBHOOK_ALLOW_LOOPBACK=true/],
     ['https://LOCALHOST/', /WEBHOOK_ALLOW_LOOPBACK=true/],
     ['https://hooks.localhost/', /WEBHOOK_ALLOW_LOOPBACK=true/],
-  ])('is refused without being quoted: %s', (url, line) => {
+  ])('a wrong WEBHOOK_URL is refused without being quoted: %s', (url, line) => {
     const faults = faultsOf({ WEBHOOK_URL: url, WEBHOOK_SECRET });
     expect(faults).toEqual([expect.stringMatching(line)]);
     expect(faults.join()).not.toContain('secret-1');
@@ -74,7 +74,7 @@ describe('WEBHOOK_URL', () => {
     ['http://127.0.0.1:3000/hooks', 'true'],
     ['http://[::1]:3000/hooks', 'true'],
     ['https://localhost/hooks', 'true'],
-  ])('may be %s with WEBHOOK_ALLOW_LOOPBACK=%s', (url, loopback) => {
+  ])('WEBHOOK_URL may be %s with WEBHOOK_ALLOW_LOOPBACK=%s', (url, loopback) => {
     expect(faultsOf({ WEBHOOK_URL: url, WEBHOOK_SECRET, WEBHOOK_ALLOW_LOOPBACK: loopback })).toEqual([]);
   });
 });
@@ -89,18 +89,18 @@ describe('WEBHOOK_SECRET', () => {
     ['what is not base64', `whsec_${KEY.slice(1)}!`],
     ['base64 that is cut off', `whsec_${Buffer.alloc(32).toString('base64').slice(0, -1)}`],
     ['base64 for URLs', `whsec_${Buffer.alloc(32, 255).toString('base64url')}`],
-  ])('is refused without being quoted: %s', (_name, secret) => {
+  ])('a wrong WEBHOOK_SECRET is refused without being quoted: %s', (_name, secret) => {
     const faults = faultsOf({ WEBHOOK_URL, WEBHOOK_SECRET: secret });
     expect(faults).toEqual([expect.stringMatching(/^WEBHOOK_SECRET: expected whsec_ and at least 24 bytes in base64/)]);
     if (secret !== '') expect(faults.join()).not.toContain(secret.replace('whsec_', '') || 'nothing');
   });
 
-  it('is not needed without WEBHOOK_URL', () => {
+  it('WEBHOOK_SECRET is not needed without WEBHOOK_URL', () => {
     expect(faultsOf({ WEBHOOK_SECRET: '' })).toEqual([]);
     expect(faultsOf({ WEBHOOK_SECRET: 'left over' })).toEqual([]);
   });
 
-  it('is reported together with a WEBHOOK_URL that is wrong too', () => {
+  it('a wrong WEBHOOK_SECRET is reported together with a WEBHOOK_URL that is wrong too', () => {
     const named = faultsOf({ WEBHOOK_URL: 'x', WEBHOOK_SECRET: 'x' }).map((line) => line.split(':')[0]);
     expect(named).toEqual(['WEBHOOK_URL', 'WEBHOOK_SECRET']);
   });

@@ -58,7 +58,7 @@ describe('all attempts of a turn', () => {
     ['two upstreams without retries', { a: { retries: 0 }, b: { retries: 0 } }, undefined, 2],
     ['three upstreams', { a: {}, b: {}, c: {} }, undefined, 6],
     ['more upstreams than the budget allows', { a: {}, b: {}, c: {} }, 2, 2],
-  ])('are all that one call of an SDK costs: %s', async (_, upstreams, attempts, calls) => {
+  ])('the attempts of a turn are all that one call of an SDK costs: %s', async (_, upstreams, attempts, calls) => {
     await start(upstreams, attempts);
     for (const name of Object.keys(upstreams)) service.upstream(name).alwaysReply(refusal(500));
     const error = (await callWithSdk()) as { readonly status: number; readonly headers: Headers };
@@ -66,7 +66,7 @@ describe('all attempts of a turn', () => {
     expect(service.asked()).toHaveLength(calls);
   });
 
-  it('are all it costs where the upstream asks for a wait that is waited for here', async () => {
+  it('the attempts of a turn are all that a call costs where the service waits as the upstream asks', async () => {
     await start({ a: {} });
     service.upstream('a').alwaysReply(refusal(503, 'openai', { 'retry-after': '1' }));
     expect(await callWithSdk()).toMatchObject({ status: 503 });

@@ -139,12 +139,15 @@ describe('before its first word, an upstream that', () => {
     expect(service.asked()).toEqual(['a', 'b']);
   });
 
-  it.each(['closed', 'unknown', 'rude'])('cannot be spoken to leaves the turn to the next: %s', async (model) => {
-    const { response } = await SSE_TRANSPORT.run(service, { ...TURN, model });
-    expect(saidIn(response)).toEqual([{ text: 'b' }]);
-    expect(service.asked()).toEqual(['b']);
-    expect(await observer.whenSettled(1)).toMatchObject([{ provider: 'b' }]);
-  });
+  it.each(['closed', 'unknown', 'rude'])(
+    'an upstream that cannot be spoken to leaves the turn to the next: %s',
+    async (model) => {
+      const { response } = await SSE_TRANSPORT.run(service, { ...TURN, model });
+      expect(saidIn(response)).toEqual([{ text: 'b' }]);
+      expect(service.asked()).toEqual(['b']);
+      expect(await observer.whenSettled(1)).toMatchObject([{ provider: 'b' }]);
+    },
+  );
 
   it('fails as the one before it did leaves the turn to the last', async () => {
     service.upstream('a').refuse(500);
@@ -179,7 +182,7 @@ describe('before its first word, an upstream that', () => {
     expect(service.asked()).toEqual(['a', 'b']);
   });
 
-  it('is stored as the origin of the answer only if it answered', async () => {
+  it('an upstream is stored as the origin of the answer only if it answered', async () => {
     service.upstream('a').refuse(500);
     const { response } = await SSE_TRANSPORT.run(service, TURN);
     const store = service.app.get<ResponseStore>(ResponseStore);
@@ -206,7 +209,7 @@ describe('before its first word, an upstream that', () => {
     expect(service.asked()).toEqual(['a', 'a']);
   });
 
-  it('is the second to be asked and finds the request at fault is the last', async () => {
+  it('an upstream that is the second to be asked and finds the request at fault is the last', async () => {
     service.upstream('a').refuse(503);
     service.upstream('b').refuse(400);
     await expect(SSE_TRANSPORT.run(service, TURN)).rejects.toMatchObject({ status: 400 });

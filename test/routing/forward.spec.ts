@@ -102,7 +102,7 @@ describe.each(['typos', 'ignore', 'reject'] as const)('with UNKNOWN_PARAMETERS=%
       }
     });
 
-    it('are not echoed', async () => {
+    it('members that are handed on are not echoed', async () => {
       const { response } = await run('lists', VENDOR);
       expect(LISTED.filter((name) => name in response)).toEqual([]);
     });
@@ -169,7 +169,7 @@ describe('members of the API that are listed', () => {
       }),
     );
 
-    it.each(CHECKED)('are checked all the same: %s', async (param) => {
+    it.each(CHECKED)('members of the API that are handed on are checked all the same: %s', async (param) => {
       for (const transport of TRANSPORTS) {
         await expect(transport.run(service, { model: 'm', input: 'Hi', [param]: 7 })).rejects.toMatchObject({
           status: 400,
@@ -179,7 +179,7 @@ describe('members of the API that are listed', () => {
       expect(service.asked()).toEqual([]);
     });
 
-    it('are handed on as they are', async () => {
+    it('members of the API are handed on as they are', async () => {
       service.forget();
       const members = { service_tier: 'flex', safety_identifier: 'user-1', prompt_cache_key: 'key-1' };
       for (const transport of TRANSPORTS) await transport.run(service, { model: 'm', input: 'Hi', ...members });

@@ -25,7 +25,7 @@ describe('the list of models', () => {
 
   afterEach(() => service.close());
 
-  it('has the names of the file in its order, then what each provider lists, everything once', async () => {
+  it('the list of models has the names of the file in its order, then what each provider lists, everything once', async () => {
     await start({
       upstreams: THREE,
       models: [
@@ -116,7 +116,7 @@ describe('the list of models', () => {
     ['answers null', (upstream) => upstream.listReply(textReply('null', 'application/json'))],
     ['says nothing', (upstream) => upstream.listReply('silent')],
     ['is not there', (upstream) => upstream.close()],
-  ])('is not spoiled by an upstream that %s', async (_, spoil) => {
+  ])('the list of models is not spoiled by an upstream that %s', async (_, spoil) => {
     await start({
       upstreams: THREE,
       models: [{ name: 'configured', provider: 'one' }],
@@ -145,7 +145,7 @@ describe('the list of models', () => {
     expect(await whoAnswers(service, 'two/a')).toBe('model_not_found');
   });
 
-  it('has only what the file names of upstreams that it names, unless they are to be discovered', async () => {
+  it('the list of models has only what the file names of upstreams that it names, unless they are to be discovered', async () => {
     await start({
       upstreams: { one: { discover: undefined }, two: { discover: undefined }, three: { discover: true } },
       models: [{ name: 'm', upstreams: [{ provider: 'one', model: 'one/a' }, { provider: 'three' }] }],
@@ -180,17 +180,20 @@ describe('the list of models', () => {
       log[Symbol.dispose]();
     });
 
-    it.each(['the list', 'a name that nobody knows'])('is asked for in the background with %s', async (what) => {
-      await startSilent();
-      const look = what === 'the list' ? names : async () => [await whoAnswers(service, 'late')];
-      // The question goes out with the first look, and every later one may have its answer.
-      for (let seen = await look(); !seen.includes('late') && !seen.includes('two'); seen = await look()) {
-        expect(seen).toEqual(what === 'the list' ? [] : ['model_unavailable']);
-      }
-      expect(await ask(service, 'late')).toMatchObject({ by: 'two' });
-    });
+    it.each(['the list', 'a name that nobody knows'])(
+      'the list of an upstream that was silent is asked for in the background with %s',
+      async (what) => {
+        await startSilent();
+        const look = what === 'the list' ? names : async () => [await whoAnswers(service, 'late')];
+        // The question goes out with the first look, and every later one may have its answer.
+        for (let seen = await look(); !seen.includes('late') && !seen.includes('two'); seen = await look()) {
+          expect(seen).toEqual(what === 'the list' ? [] : ['model_unavailable']);
+        }
+        expect(await ask(service, 'late')).toMatchObject({ by: 'two' });
+      },
+    );
 
-    it('is not asked for again and again', async () => {
+    it('the list of an upstream that was silent is not asked for again and again', async () => {
       await startSilent();
       service.upstream('two').listReply(textReply('', '', { status: 503 }));
       const { listings } = service.upstream('two');
@@ -202,7 +205,7 @@ describe('the list of models', () => {
     });
   });
 
-  it('is asked for once by many who ask at the same time', async () => {
+  it('the list of models is asked for once by many who ask at the same time', async () => {
     await start({ upstreams: { one: {} }, prepare: (upstream) => upstream('one').list([{ id: 'a' }]) });
     const { listings } = service.upstream('one');
     const before = listings.length;
@@ -211,7 +214,7 @@ describe('the list of models', () => {
     expect(listings.length - before).toBeLessThan(20);
   });
 
-  it('is asked for with the credentials, headers and query of the provider', async () => {
+  it('the list of models is asked for with the credentials, headers and query of the provider', async () => {
     await start({
       upstreams: { one: { api_key: 'key-of-one', headers: { 'x-team': 'agents' }, query: { 'api-version': '1' } } },
     });

@@ -74,7 +74,7 @@ describe('providers of the program beside a file', () => {
     expect(await names()).toEqual(['found-by-name', 'classy-1', 'gpu-1', 'found-and-listed']);
   });
 
-  it('can be what names of the file go to', async () => {
+  it('names of a providers file can go to providers of the program', async () => {
     await start([
       { name: 'mine', provider: 'classy', model: 'classy-2' },
       { prefix: 'p/', strip: true, provider: 'classy' },

@@ -49,7 +49,7 @@ const file = (members: object, model: object = {}): object => ({
 });
 
 describe('a providers file', () => {
-  it('may be YAML', async () => {
+  it('a providers file may be YAML', async () => {
     const request = await requestWith(`
 # A comment.
 providers:
@@ -68,19 +68,19 @@ models:
     expect(request).toMatchObject({ headers: { 'x-text': 'two lines become one' }, body: { model: 'n' } });
   });
 
-  it('may be JSON', async () => {
+  it('a providers file may be JSON', async () => {
     const text = JSON.stringify(file({ headers: { 'x-text': 'A \u00e9' } }));
     expect(await requestWith(text, 'm', 'providers.json')).toMatchObject({ headers: { 'x-text': 'A \u00e9' } });
   });
 
   it.each(['providers.conf', 'providers', 'providers.yml', 'providers.JSON'])(
-    'may be JSON under the name %s: that is YAML as well',
+    'a providers file may be JSON under the name %s: that is YAML as well',
     async (name) => {
       expect(await requestWith(JSON.stringify(file({}), null, 2), 'm', name)).toMatchObject({ body: { model: 'm' } });
     },
   );
 
-  it('may begin with a byte order mark', async () => {
+  it('a providers file may begin with a byte order mark', async () => {
     for (const name of ['providers.json', 'providers.yaml']) {
       await requestWith(`\uFEFF${JSON.stringify(file({}), null, 2)}`, 'm', name);
     }
@@ -92,7 +92,7 @@ models:
     ['null', 'null'],
     ['an empty record', '{}'],
     ['without entries', 'providers: {}\nmodels: []\n'],
-  ])('may be %s: then nothing is served', async (_, content) => {
+  ])('a providers file may be %s: then nothing is served', async (_, content) => {
     await withFile({ content }, async (path) => {
       await using service = await startService({ environment: { PROVIDERS_FILE: path } });
       const list = await fetch(`${service.baseURL}/models`);
@@ -132,7 +132,7 @@ models:
     expect([...searchParams]).toEqual([['q', `a&b=${VARIABLES.ROUTING_TEST_KEY}`]]);
   });
 
-  it('may refer in YAML without quotes', async () => {
+  it('a providers file may refer in YAML without quotes', async () => {
     const request = await requestWith(`
 providers:
   gpu:
@@ -175,11 +175,11 @@ models:
     ['/nested/path', '/v1/nested/path/chat/completions'],
     ['?key=1', '/v1/chat/completions?key=1'],
     ['/?key=1', '/v1/chat/completions?key=1'],
-  ])('may end an address with %s', async (end, expected) => {
+  ])('a providers file may end an address with %s', async (end, expected) => {
     expect((await requestWith(file({ base_url: `${upstream.baseUrl}${end}` }))).url).toBe(expected);
   });
 
-  it('may have an address without a path', async () => {
+  it('a providers file may have an address without a path', async () => {
     const request = await requestWith(file({ base_url: `http://127.0.0.1:${upstream.port}` }));
     expect(request.url).toBe('/chat/completions');
   });
@@ -200,7 +200,7 @@ models:
     expect((await requestWith(file({}))).headers).not.toHaveProperty('authorization');
   });
 
-  it('may name providers like members of every object', async () => {
+  it('a providers file may name providers like members of every object', async () => {
     const content = {
       providers: { constructor: { base_url: upstream.baseUrl, headers: { constructor: 'x' } } },
       models: [{ name: 'constructor', provider: 'constructor', model: '__proto__' }],
@@ -209,7 +209,7 @@ models:
     expect(request).toMatchObject({ body: { model: '__proto__' }, headers: { constructor: 'x' } });
   });
 
-  it.each(['0', 'a', '9-_', 'a'.repeat(200)])('may name a provider %s', async (name) => {
+  it.each(['0', 'a', '9-_', 'a'.repeat(200)])('a providers file may name a provider %s', async (name) => {
     const content = { providers: { [name]: { base_url: upstream.baseUrl } }, models: [{ name: 'm', provider: name }] };
     await requestWith(content);
   });

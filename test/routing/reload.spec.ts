@@ -49,7 +49,7 @@ describe('a file that is read again', () => {
   describe('and is sound', () => {
     beforeEach(() => start());
 
-    it('is that of new turns', async () => {
+    it('a file that is read again is that of new turns', async () => {
       expect(await whoAnswers(service, 'm')).toBe('a');
       await service.write({ models: [...TO_B, { name: 'new', provider: 'a' }] });
       expect(await whoAnswers(service, 'm')).toBe('a');
@@ -111,7 +111,7 @@ describe('a file that is read again', () => {
       expect(saidIn((await turn).response)).toEqual([{ text: 'a' }]);
     });
 
-    it('is that of the next turn on an open socket', async () => {
+    it('a file that is read again is that of the next turn on an open socket', async () => {
       await using client = await SocketClient.open(service);
       expect(saidIn((await client.turn({ model: 'm', input: 'Hi' })).response)).toEqual([{ text: 'a' }]);
       await service.write({ models: TO_B });
@@ -134,7 +134,7 @@ describe('a file that is read again', () => {
       expect(saidIn((await JSON_TRANSPORT.run(service, next)).response)).toEqual([{ text: 'a' }]);
     });
 
-    it('may be read twice at once', async () => {
+    it('a file may be read twice at once', async () => {
       await service.write({ models: TO_B });
       hangUp();
       hangUp();
@@ -160,14 +160,14 @@ describe('a file that is read again', () => {
       expect(answers).toHaveLength(40);
     });
 
-    it('may name an upstream that is not there any more', async () => {
+    it('a file that is read again may name an upstream that is not there any more', async () => {
       await service.upstream('b').close();
       hangUp();
       await log.written(AGAIN);
       expect(await whoAnswers(service, 'm')).toBe('a');
     });
 
-    it('may be a record without members: then nothing is served any more', async () => {
+    it('a file that is read again may be a record without members: then nothing is served any more', async () => {
       await writeFile(service.file, '{}');
       hangUp();
       await log.written(AGAIN);

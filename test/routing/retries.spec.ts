@@ -49,19 +49,22 @@ describe('a single upstream that fails before its first word', () => {
     await service.close();
   });
 
-  it.each(TRANSPORTS)('is asked again after growing pauses on $name', async (transport) => {
-    await start({ a: { retries: 2 } });
-    service
-      .upstream('a')
-      .refuse(500)
-      .answer({ text: 'x' }, { breaks: { after: 1, by: 'cut' } });
-    const { response } = await transport.run(service, TURN);
-    expect(saidIn(response)).toEqual([{ text: 'a' }]);
-    expect(service.asked()).toEqual(['a', 'a', 'a']);
-    expect(clock.take()).toEqual([200, 400]);
-    const bodies = service.upstream('a').requests.map(({ body }) => body);
-    expect(bodies).toEqual([bodies[0], bodies[0], bodies[0]]);
-  });
+  it.each(TRANSPORTS)(
+    'a single upstream that fails is asked again after growing pauses on $name',
+    async (transport) => {
+      await start({ a: { retries: 2 } });
+      service
+        .upstream('a')
+        .refuse(500)
+        .answer({ text: 'x' }, { breaks: { after: 1, by: 'cut' } });
+      const { response } = await transport.run(service, TURN);
+      expect(saidIn(response)).toEqual([{ text: 'a' }]);
+      expect(service.asked()).toEqual(['a', 'a', 'a']);
+      expect(clock.take()).toEqual([200, 400]);
+      const bodies = service.upstream('a').requests.map(({ body }) => body);
+      expect(bodies).toEqual([bodies[0], bodies[0], bodies[0]]);
+    },
+  );
 
   it.each([
     [{}, 3],
@@ -69,7 +72,7 @@ describe('a single upstream that fails before its first word', () => {
     [{ retries: 1 }, 2],
     [{ retries: 5 }, 6],
     [{ retries: 12 }, 13],
-  ])('is asked as often as the file says: %j', async (settings, times) => {
+  ])('a single upstream that fails is asked as often as the file says: %j', async (settings, times) => {
     await start({ a: settings }, 20);
     service.upstream('a').alwaysReply(refusal(502));
     expect((await post()).status).toBe(500);
@@ -83,7 +86,7 @@ describe('a single upstream that fails before its first word', () => {
     [0, [180, 360]],
     [0.5, [200, 400]],
     [1, [220, 440]],
-  ])('is asked again a little earlier or later, by chance: %d', async (chance, pauses) => {
+  ])('a single upstream that fails is asked again a little earlier or later, by chance: %d', async (chance, pauses) => {
     await start({ a: {} });
     random.stay(chance);
     service.upstream('a').alwaysReply(refusal(500));
@@ -91,7 +94,7 @@ describe('a single upstream that fails before its first word', () => {
     expect(clock.take().map(Math.round)).toEqual(pauses);
   });
 
-  it('is asked again when it refuses connections', async () => {
+  it('a single upstream that fails is asked again when it refuses connections', async () => {
     await start({ a: { base_url: `http://127.0.0.1:${await closedPort()}/v1` } });
     const answer = await post();
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1']);
@@ -106,7 +109,7 @@ describe('a single upstream that fails before its first word', () => {
     ['a moment that is shorter than its pause', { 'retry-after-ms': '10' }, 200],
     ['no time at all', { 'retry-after': '0' }, 200],
     ['the longest that is waited for', { 'retry-after': '10' }, 10_000],
-  ])('is asked again when it wants to be: %s', async (_, headers, pause) => {
+  ])('a single upstream that fails is asked again when it wants to be: %s', async (_, headers, pause) => {
     await start({ a: {} });
     service.upstream('a').refuse(503, 'openai', headers);
     expect((await post()).status).toBe(200);
@@ -117,38 +120,47 @@ describe('a single upstream that fails before its first word', () => {
     ['11', '11'],
     ['3600', '3600'],
     ['10.5', '11'],
-  ])('is not asked again when that takes too long, and the client is told: %s s', async (seconds, told) => {
-    await start({ a: {} });
-    service.upstream('a').refuse(503, 'openai', { 'retry-after': seconds });
-    const answer = await post();
-    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, told]);
-    expect(await answer.json()).toMatchObject({ error: { code: 'server_is_overloaded' } });
-    expect(service.asked()).toEqual(['a']);
-    expect(clock.take()).toEqual([]);
-  });
+  ])(
+    'a single upstream that fails is not asked again when that takes too long, and the client is told: %s s',
+    async (seconds, told) => {
+      await start({ a: {} });
+      service.upstream('a').refuse(503, 'openai', { 'retry-after': seconds });
+      const answer = await post();
+      expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, told]);
+      expect(await answer.json()).toMatchObject({ error: { code: 'server_is_overloaded' } });
+      expect(service.asked()).toEqual(['a']);
+      expect(clock.take()).toEqual([]);
+    },
+  );
 
-  it.each([429, 401, 402, 403, 404, 400, 413, 422])('is not asked again after %i', async (status) => {
-    await start({ a: {} });
-    service.upstream('a').refuse(status, 'openai', { 'retry-after': '1' });
-    expect((await post()).status).not.toBe(200);
-    expect(service.asked()).toEqual(['a']);
-    expect(clock.take()).toEqual([]);
-  });
+  it.each([429, 401, 402, 403, 404, 400, 413, 422])(
+    'a single upstream that fails is not asked again after %i',
+    async (status) => {
+      await start({ a: {} });
+      service.upstream('a').refuse(status, 'openai', { 'retry-after': '1' });
+      expect((await post()).status).not.toBe(200);
+      expect(service.asked()).toEqual(['a']);
+      expect(clock.take()).toEqual([]);
+    },
+  );
 
   it.each([
     [{ retries: 20 }, undefined, 6],
     [{ retries: 20 }, 3, 3],
     [{ retries: 20 }, 1, 1],
     [{}, 2, 2],
-  ])('is asked no more often than a turn may ask: %j, attempts: %s', async (settings, attempts, times) => {
-    await start({ a: settings }, attempts);
-    service.upstream('a').alwaysReply(refusal(500));
-    expect((await post()).status).toBe(500);
-    expect(service.asked()).toHaveLength(times);
-    expect(clock.take()).toHaveLength(times - 1);
-  });
+  ])(
+    'a single upstream that fails is asked no more often than a turn may ask: %j, attempts: %s',
+    async (settings, attempts, times) => {
+      await start({ a: settings }, attempts);
+      service.upstream('a').alwaysReply(refusal(500));
+      expect((await post()).status).toBe(500);
+      expect(service.asked()).toHaveLength(times);
+      expect(clock.take()).toHaveLength(times - 1);
+    },
+  );
 
-  it('is not asked again after its first word', async () => {
+  it('a single upstream that fails is not asked again after its first word', async () => {
     await start({ a: {} });
     service.upstream('a').answer({ text: ['One', ' two'] }, { breaks: { after: 2, by: 'cut' } });
     const { response } = await SSE_TRANSPORT.run(service, TURN);
@@ -183,7 +195,7 @@ describe('several upstreams that fail before their first word', () => {
     await service.close();
   });
 
-  it('are all asked before anybody is asked again, and then in the same order', async () => {
+  it('several upstreams that fail are all asked before anybody is asked again, and then in the same order', async () => {
     await startSeveral({ a: { retries: 1 }, b: { retries: 1 } });
     refuses('a', [500, 502]);
     refuses('b', [503, 504]);
@@ -192,7 +204,7 @@ describe('several upstreams that fail before their first word', () => {
     expect(clock.take()).toEqual([180]);
   });
 
-  it('are asked again as often as each of them allows', async () => {
+  it('several upstreams that fail are asked again as often as each of them allows', async () => {
     await startSeveral({ a: { retries: 0 }, b: { retries: 2 }, c: { retries: 1 } });
     for (const name of ['a', 'b', 'c']) refuses(name, [500, 500, 500]);
     expect((await post()).status).toBe(500);
@@ -200,7 +212,7 @@ describe('several upstreams that fail before their first word', () => {
     expect(clock.take()).toEqual([180, 360]);
   });
 
-  it('are asked again only where that may help', async () => {
+  it('several upstreams that fail are asked again only where that may help', async () => {
     await startSeveral({ a: {}, b: {}, c: {} });
     refuses('a', [401]);
     refuses('b', [429]);
@@ -209,7 +221,7 @@ describe('several upstreams that fail before their first word', () => {
     expect(service.asked()).toEqual(['a', 'b', 'c', 'c']);
   });
 
-  it('are not waited for by who is asked again sooner', async () => {
+  it('upstreams that fail are not waited for by a turn that asks another one again sooner', async () => {
     await startSeveral({ a: {}, b: {} });
     refuses('a', [500]);
     refuses('b', [429], { 'retry-after': '30' });

@@ -227,11 +227,14 @@ describe('a secret of a file is found in every disguise', () => {
 describe('nothing of a file is seen when an upstream', () => {
   afterEach(() => expectHidden(log.text));
 
-  it.each(['rude', 'closed', 'local', 'unknown'])('cannot be spoken to: %s', async (model) => {
-    expectHidden(await everythingOf(model));
-  });
+  it.each(['rude', 'closed', 'local', 'unknown'])(
+    'nothing of a file is seen when an upstream cannot be spoken to: %s',
+    async (model) => {
+      expectHidden(await everythingOf(model));
+    },
+  );
 
-  it('cannot be spoken to, but why is logged', async () => {
+  it('the log says why an upstream cannot be spoken to, and shows nothing of a file', async () => {
     await everythingOf('closed');
     await everythingOf('local');
     await everythingOf('unknown');
@@ -268,12 +271,12 @@ describe('nothing of a file is seen when an upstream', () => {
     expectHidden(await fetch(`${service.baseURL}/models/odd`).then((answer) => answer.text()));
   });
 
-  it('is in a file that is read again', async () => {
+  it('nothing of a file is seen when it is read again', async () => {
     await service.reload();
     expectHidden(log.text);
   });
 
-  it('is counted: observers are told its name only', () => {
+  it('observers are told the name of an upstream only', () => {
     expect(observer.records.length).toBeGreaterThan(0);
     expectHidden(JSON.stringify(observer.records));
   });

@@ -184,7 +184,7 @@ describe('a conversation', () => {
     expect(await by('two', { previous_response_id: root.id })).toBe('b');
   });
 
-  it('does not wait for an upstream that rests', async () => {
+  it('a conversation does not wait for an upstream that rests', async () => {
     const root = await begin('two', 0.9);
     service.upstream('b').refuse(500);
     random.stay(0.9);
@@ -249,7 +249,7 @@ describe('an upstream that failed', () => {
     expect(await by('two')).toBe('a');
   });
 
-  it('is asked all the same when all others fail', async () => {
+  it('an upstream that failed is asked all the same when all others fail', async () => {
     service.upstream('a').refuse(500);
     await by('two');
     service.upstream('b').refuse(500);

@@ -48,13 +48,13 @@ describe('strange names', () => {
     }),
   );
 
-  it.each(STRANGE)('are what they are: %j', async (name) => {
+  it.each(STRANGE)('strange names are what they are: %j', async (name) => {
     expect(await ask(service, name)).toEqual({ by: 'exact', as: name, echoed: name });
     expect((await listModels(service)).filter(({ id }) => id === name)).toHaveLength(1);
   });
 
   it.each(['__proto__', 'constructor', 'a//b/', 'café ☕ 模型 🦙', '%2e%2e', 'a?b#c&d=e', '<script>'])(
-    'can be looked up: %s',
+    'strange names can be looked up: %s',
     async (name) => {
       expect(await retrieveModel(service, name)).toMatchObject({ status: 200, body: { id: name } });
     },
@@ -80,7 +80,7 @@ describe('strange names', () => {
     expect(await whoAnswers(service, name)).toBe(by);
   });
 
-  it('are cut behind whole characters', async () => {
+  it('strange names are cut behind whole characters', async () => {
     expect(await ask(service, '🦙🦙')).toEqual({ by: 'pattern', as: '🦙', echoed: '🦙🦙' });
   });
 
@@ -106,7 +106,7 @@ describe('long names', () => {
     }),
   );
 
-  it('are routed up to 256 characters', async () => {
+  it('long names are routed up to 256 characters', async () => {
     expect(await ask(service, LONG)).toEqual({ by: 'pattern', as: LONG, echoed: LONG });
   });
 
@@ -114,16 +114,16 @@ describe('long names', () => {
     expect(await whoAnswers(service, LONGER)).toBe('model_not_found');
   });
 
-  it('are found whatever their length if the file has them', async () => {
+  it('long names are found whatever their length if the file has them', async () => {
     expect(await whoAnswers(service, `exact-${LONGER}`)).toBe('exact');
   });
 
-  it('are left out of what upstreams list', async () => {
+  it('long names are left out of what upstreams list', async () => {
     expect((await listModels(service)).map(({ id }) => id)).toEqual([`exact-${LONGER}`, 'fine']);
     expect(await whoAnswers(service, `listed-${LONGER}`)).toBe('model_not_found');
   });
 
-  it('are refused beyond 1024 characters', async () => {
+  it('long names are refused beyond 1024 characters', async () => {
     expect(await whoAnswers(service, 'n'.repeat(1025))).toBe('string_above_max_length');
   });
 });

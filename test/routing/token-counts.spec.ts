@@ -137,7 +137,7 @@ describe.each(COUNTERS)('an upstream of kind $name', ({ entry, path, body, answe
     ['404 of a router', { status: 404, body: { detail: 'Not Found' } }],
     ['405', { status: 405, body: '' }],
     ['501', { status: 501, body: {} }],
-  ])('is estimated for, and left alone for a while, after %s', async (_, reply) => {
+  ])('the count of an upstream is estimated, and it is left alone for a while, after %s', async (_, reply) => {
     upstream().replies = [reply];
     const api = await start(entry);
     expect((await count(api)).body).toEqual({ object: 'response.input_tokens', input_tokens: estimate });
@@ -151,7 +151,7 @@ describe.each(COUNTERS)('an upstream of kind $name', ({ entry, path, body, answe
   it.each<[name: string, body: object | string]>([
     ['a page', '<html></html>'],
     ['no number', { input_tokens: -1 }],
-  ])('is estimated for once after 200 with %s', async (_, odd) => {
+  ])('the count of an upstream is estimated once after 200 with %s', async (_, odd) => {
     upstream().replies = [{ body: odd }, { body: answer }];
     const api = await start(entry);
     expect((await count(api)).body['input_tokens']).toBe(estimate);
@@ -179,12 +179,12 @@ describe.each(COUNTERS)('an upstream of kind $name', ({ entry, path, body, answe
     ]);
   });
 
-  it('is estimated for when the context is too long for it', async () => {
+  it('the count of an upstream is estimated when the context is too long for it', async () => {
     upstream().replies = [{ status: 400, body: { error: { message: 'Too long.', code: 'context_length_exceeded' } } }];
     await expect(count(await start(entry))).resolves.toMatchObject({ status: 200 });
   });
 
-  it('is not waited for when the client has left', async () => {
+  it('the count of an upstream is not waited for when the client has left', async () => {
     upstream().replies = ['hang'];
     const { baseURL } = await start(entry);
     const client = new AbortController();
@@ -200,7 +200,7 @@ describe.each(COUNTERS)('an upstream of kind $name', ({ entry, path, body, answe
     await upstream().left.promise;
   });
 
-  it('is the next one where the first one fails', async () => {
+  it('the count is asked of the next upstream where the first one fails', async () => {
     const api = await start(entry, entry);
     await upstream(0).close();
     const counted = await count(api);
@@ -213,7 +213,7 @@ describe.each(COUNTERS)('an upstream of kind $name', ({ entry, path, body, answe
   });
 });
 
-it('does not ask an upstream of kind responses for the counts of turns', async () => {
+it('the service does not ask an upstream of kind responses for the counts of turns', async () => {
   const api = await start({ kind: 'responses', supports_websockets: false });
   await api.post('responses', { ...REQUEST, input: 'word '.repeat(30) });
   expect(new Set(upstream().calls.map(({ path }) => path))).toEqual(new Set(['/v1/responses']));
@@ -244,7 +244,7 @@ it('gives what reaches the template of vLLM', async () => {
   expect(upstream().calls[0]?.body['chat_template_kwargs']).toEqual({ greets: true, reasoning_effort: 'low' });
 });
 
-it('can be told how a server counts', async () => {
+it('the service can be told how a server counts', async () => {
   upstream().replies = [{ body: { count: 5 } }];
   const api = await start({ base_url: `${upstream().origin}/gpu`, capabilities: { token_count: 'tokenize' } });
   expect((await count(api)).body['input_tokens']).toBe(5);

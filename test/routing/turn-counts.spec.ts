@@ -109,13 +109,13 @@ describe.each([
     ['fails', { status: 500, body: {} }],
     ['is missing', { status: 404, body: { detail: 'Not Found' } }],
     ['gives no number', { body: 'nonsense' }],
-  ])('is estimated where its tokenizer %s', async (_, reply) => {
+  ])('a turn is estimated where its tokenizer %s', async (_, reply) => {
     upstream.replies = [reply, said('ok')];
     expect(await create(await start({ dialect }, 200))).toMatchObject({ status: 200, body: { status: 'completed' } });
     expect(namesIn(asked())).toEqual(['four', 'ok', 'end']);
   });
 
-  it('is estimated where its tokenizer says nothing for five seconds', async () => {
+  it('a turn is estimated where its tokenizer says nothing for five seconds', async () => {
     upstream.replies = ['hang', said('ok')];
     const answering = create(await start({ dialect }, 200));
     await upstream.asked.promise;
@@ -132,7 +132,7 @@ describe.each([
     expect(upstream.calls.map(isTurn)).toEqual([true, true]);
   });
 
-  it('is compacted beyond the threshold by the same count', async () => {
+  it('a turn is compacted beyond the threshold by the same count', async () => {
     upstream.replies = [counted(2400), said('SUMMARY'), said('ok')];
     const api = await start({ dialect }, 100_000);
     const managed = { truncation: 'disabled', context_management: [{ type: 'compaction', compact_threshold: 1600 }] };
@@ -145,7 +145,7 @@ describe.each([
     expect(upstream.calls.filter(isTurn)).toHaveLength(2);
   });
 
-  it('is counted once, whatever its passes, where an item changes its settings', async () => {
+  it('a turn is counted once, whatever its passes, where an item changes its settings', async () => {
     upstream.replies = [counted(1040), said('SUMMARY'), said('ok')];
     // What is kept has more bytes than the window has tokens, so that the second pass counts as well.
     const api = await start({ dialect }, 1300);
@@ -160,7 +160,7 @@ describe.each([
     expect(counts()).toHaveLength(1);
   });
 
-  it('is summarised in parts that its model can read, by the same count', async () => {
+  it('a turn is summarised in parts that its model can read, by the same count', async () => {
     const input = [...ROUNDS, ...ROUNDS, ...ROUNDS, { role: 'user', content: 'end' }, TRIGGER];
     // Twice the estimate, by which all of it would fit.
     upstream.replies = [counted(1400), said('SUMMARY')];
@@ -172,7 +172,7 @@ describe.each([
     expect(Math.max(...sizes) * 2).toBeLessThan(1200);
   });
 
-  it('is not compacted where it only seems to be longer', async () => {
+  it('a turn is not compacted where it only seems to be longer', async () => {
     upstream.replies = [counted(1100), said('ok')];
     const api = await start({ dialect }, 100_000);
     const input = [{ role: 'user', content: words('old', 1500) }, { role: 'assistant', content: 'ok' }, ...INPUT];

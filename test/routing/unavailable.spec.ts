@@ -44,24 +44,29 @@ describe('a model whose upstream is down', () => {
 
   afterEach(() => service.close());
 
-  it.each(TRANSPORTS)('is 503, not unknown, while its provider has not listed yet: $name', async (transport) => {
-    service = await startRoutedService({
-      upstreams: { a: {}, b: {} },
-      prepare: (upstream) => void upstream('b').close(),
-    });
-    const refusal: unknown = await transport.run(service, { model: 'm', input: 'Hi' }).catch((error: unknown) => error);
-    expect(refusal).toMatchObject({
-      status: 503,
-      body: {
-        error: {
-          code: 'model_unavailable',
-          type: 'service_unavailable_error',
-          message: "The model 'm' is not available at the moment. Please retry your request.",
-          param: 'model',
+  it.each(TRANSPORTS)(
+    'a model whose upstream is down is 503, not unknown, while its provider has not listed yet: $name',
+    async (transport) => {
+      service = await startRoutedService({
+        upstreams: { a: {}, b: {} },
+        prepare: (upstream) => void upstream('b').close(),
+      });
+      const refusal: unknown = await transport
+        .run(service, { model: 'm', input: 'Hi' })
+        .catch((error: unknown) => error);
+      expect(refusal).toMatchObject({
+        status: 503,
+        body: {
+          error: {
+            code: 'model_unavailable',
+            type: 'service_unavailable_error',
+            message: "The model 'm' is not available at the moment. Please retry your request.",
+            param: 'model',
+          },
         },
-      },
-    });
-  });
+      });
+    },
+  );
 
   it('tells clients when to ask again, and is served once its provider has listed it', async () => {
     service = await startRoutedService({
@@ -77,7 +82,7 @@ describe('a model whose upstream is down', () => {
     expect(code).toBe('a');
   });
 
-  it('is 404 where every provider has listed and none has it, even if one is down since', async () => {
+  it('a model is 404 where every provider has listed and none has it, even if one is down since', async () => {
     service = await startRoutedService({ upstreams: { a: {}, b: {} } });
     await service.upstream('b').close();
     await fetch(`${service.baseURL}/models`);
@@ -85,7 +90,7 @@ describe('a model whose upstream is down', () => {
     expect(await retrieveModel(service, 'm')).toMatchObject({ status: 404 });
   });
 
-  it('is 404 where the list of the provider that is down is not served', async () => {
+  it('a model is 404 where the list of the provider that is down is not served', async () => {
     service = await startRoutedService({
       upstreams: { a: {}, b: { discover: false } },
       models: [{ name: 'of-b', provider: 'b' }],
@@ -94,7 +99,7 @@ describe('a model whose upstream is down', () => {
     expect(await whoAnswers(service, 'm')).toBe('model_not_found');
   });
 
-  it.each(TRANSPORTS)('is 503 where the file routes it: $name', async (transport) => {
+  it.each(TRANSPORTS)('a model whose upstream is down is 503 where the file routes it: $name', async (transport) => {
     service = await startRoutedService({
       upstreams: { a: {}, lost: { base_url: 'http://no-such-host.invalid/v1' } },
       models: [
@@ -171,16 +176,19 @@ describe('/readyz?verbose', () => {
     clock.letGo();
   });
 
-  it.each(['', '?verbose=false', '?verbose=0'])('is asked for: /readyz%s requests and tells nothing', async (query) => {
-    const clock = new PausingClock(START);
-    await using service = await startRoutedService({ upstreams: { a: {} }, overrides: [[Clock, clock]] });
-    clock.advance(60_000);
-    const asked = service.upstream('a').listings.length;
-    const answer = await fetch(`${service.origin}/readyz${query}`);
-    expect(await answer.text()).toBe('{"status":"ready"}');
-    expect(service.upstream('a').listings).toHaveLength(asked);
-    clock.letGo();
-  });
+  it.each(['', '?verbose=false', '?verbose=0'])(
+    'a verbose report must be asked for: /readyz%s requests and tells nothing',
+    async (query) => {
+      const clock = new PausingClock(START);
+      await using service = await startRoutedService({ upstreams: { a: {} }, overrides: [[Clock, clock]] });
+      clock.advance(60_000);
+      const asked = service.upstream('a').listings.length;
+      const answer = await fetch(`${service.origin}/readyz${query}`);
+      expect(await answer.text()).toBe('{"status":"ready"}');
+      expect(service.upstream('a').listings).toHaveLength(asked);
+      clock.letGo();
+    },
+  );
 });
 
 describe('a base_url without /v1', () => {

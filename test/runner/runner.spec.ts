@@ -146,7 +146,7 @@ describe('a spec that shares the modules of its worker', () => {
     expect(all.map(({ title }) => title)).toContain('lets go of 1 of earlier files');
   });
 
-  it('is reported with the lines of its TypeScript, and with its assertions counted', async () => {
+  it('a spec is reported with the lines of its TypeScript, and with its assertions counted', async () => {
     const spec = `
       import { expect, it } from '@jest/globals';
       interface Gone {
@@ -220,7 +220,7 @@ describe('a spec that shares the modules of its worker', () => {
     expect(report.testResults.map(({ message }) => message)).toEqual(['', '']);
   });
 
-  it('is refused when a module that files share registers a hook while it is imported', async () => {
+  it('a spec is refused when a module that files share registers a hook while it is imported', async () => {
     const spec = "import { it } from '@jest/globals'; import './shared.js'; it('runs', () => undefined);";
     const shared = "import { afterEach } from '@jest/globals'; afterEach(() => undefined);";
     const file = only(await run({ 'shared.ts': shared, 'one.spec.ts': spec }));

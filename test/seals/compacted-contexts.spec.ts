@@ -47,7 +47,7 @@ it('stands for everything before it', async () => {
   expect(seen()).toEqual(['kept', 'summary', 'new']);
 });
 
-it('is replaced by the next one', async () => {
+it('a compaction item is replaced by the next one', async () => {
   const input = [await compaction(['old']), { role: 'user', content: 'between' }, await compaction(['new'])];
   await create({ input });
   expect(seen()).toEqual(['new']);
@@ -72,7 +72,7 @@ it('replaces the earlier context of a chain', async () => {
   expect(seen()).toEqual(['kept', 'new']);
 });
 
-it("has Codex's older name too", async () => {
+it("a compaction item has Codex's older name too", async () => {
   await create({
     input: [
       { ...(await compaction(['kept'])), type: 'compaction_summary' },
@@ -103,7 +103,7 @@ it.each([
   expect(service.provider.turns).toHaveLength(0);
 });
 
-it('is opened once on a warm socket, and remembered with its lane', async () => {
+it('a compaction item is opened once on a warm socket, and remembered with its lane', async () => {
   const ring = await service.app.get(Seals, { strict: false }).ring();
   const open = jest.spyOn(ring, 'open');
   await using client = await SocketClient.open(service);

@@ -28,7 +28,7 @@ describe(AesKeyRing.name, () => {
     expect(typeof opened === 'object' && opened.text === text).toBe(true);
   });
 
-  it('is short, and never the same twice', () => {
+  it('a seal is short, and never the same twice', () => {
     const [one, two] = [ring.seal(tenant, 'reasoning', 'Hm.'), ring.seal(tenant, 'reasoning', 'Hm.')];
     expect(one).not.toBe(two);
     expect(one.length).toBeLessThan(60);
@@ -43,7 +43,7 @@ describe(AesKeyRing.name, () => {
     ['an older version', 'foreign', () => `antiphon.reasoning.${btoa('Hm.')}`],
     ['somebody with only the prefix', 'foreign', () => 'antiphon1_'],
     ['somebody with only the prefix and the key', 'altered', () => ring.seal(tenant, 'reasoning', '').slice(0, 20)],
-  ])('does not open a seal for or of %s: it is %s', (_, outcome, make) => {
+  ])('a key ring does not open a seal for or of %s: it is %s', (_, outcome, make) => {
     const sealed = make();
     expect(ring.open(tenant, 'reasoning', sealed)).toBe(outcome);
     expect(ring.knows(sealed)).toBe(outcome === 'altered');

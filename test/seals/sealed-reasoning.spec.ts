@@ -26,7 +26,7 @@ const bare = (item: Members): object => (item['type'] === 'reasoning' ? { ...ite
 const sealed = (content: string): object => ({ type: 'reasoning', summary: [], encrypted_content: content });
 
 describe.each(TRANSPORTS)('reasoning of a client that stores nothing, over $name', (transport) => {
-  it('is sealed, and given back to the model', async () => {
+  it('reasoning of a client that stores nothing is sealed, and given back to the model', async () => {
     const request = { model, input: [user('Hello')], store: false };
     const { response } = await translation.run(transport, request, ANSWER);
     const items = itemsOf(response);
@@ -40,7 +40,7 @@ describe.each(TRANSPORTS)('reasoning of a client that stores nothing, over $name
     ]);
   });
 
-  it('is sealed where it is stored too, if the client asks for it', async () => {
+  it('reasoning is sealed where it is stored too, if the client asks for it', async () => {
     const include = ['reasoning.encrypted_content'];
     const { response } = await translation.run(transport, { model, input: 'Hello', include }, ANSWER);
     expect(itemsOf(response)[0]).toHaveProperty('encrypted_content');
@@ -66,7 +66,7 @@ describe('reasoning that cannot be opened', () => {
     ['that was altered', () => own().replace(/.{8}$/, 'AAAAAAAA')],
     ['of an older version', () => `antiphon.reasoning.${btoa('secret')}`],
     ['of another service', () => 'gAAAAABforeign'],
-  ])('is left out: %s', async (_, make) => {
+  ])('reasoning that cannot be opened is left out: %s', async (_, make) => {
     const input = [user('Hello'), sealed(make()), assistant('Hi.'), user('And?')];
     expect(await translation.messages({ model, input })).toEqual([
       { role: 'user', content: 'Hello' },

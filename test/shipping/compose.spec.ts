@@ -25,7 +25,7 @@ const { services, volumes } = await readYaml<{
 const replicas = ['antiphon-1', 'antiphon-2'].map((name) => services[name] as ComposeService);
 
 describe.each(Object.entries(services))('%s in compose.yaml', (_, service) => {
-  it('has an image of a fixed version', () => {
+  it('a service of compose.yaml has an image of a fixed version', () => {
     expect(service.image).toMatch(/^[a-z/-]+:v?\d+\.\d+/);
   });
 
@@ -45,11 +45,11 @@ describe.each(Object.entries(services))('%s in compose.yaml', (_, service) => {
     }
   });
 
-  it('can write to its volumes only and has no rights', () => {
+  it('a service of compose.yaml can write to its volumes only and has no rights', () => {
     expect(service).toMatchObject({ read_only: true, cap_drop: ['ALL'] });
   });
 
-  it('is reached by this machine only', () => {
+  it('a service of compose.yaml is reached by this machine only', () => {
     for (const port of service.ports ?? []) expect(port).toMatch(/^127\.0\.0\.1:\d+:\d+$/);
   });
 });
@@ -59,14 +59,14 @@ describe('the replicas in compose.yaml', () => {
     for (const { environment = {} } of replicas) expect(unknownVariables(Object.keys(environment))).toEqual([]);
   });
 
-  it('have more time to stop than a shutdown takes', () => {
+  it('the replicas in compose.yaml have more time to stop than a shutdown takes', () => {
     for (const { environment = {}, stop_grace_period = '' } of replicas) {
       const seconds = Number(/^(\d+)s$/.exec(stop_grace_period)?.[1]);
       expect(seconds * 1000).toBeGreaterThan(longestShutdown(environment));
     }
   });
 
-  it('are those that nginx and Prometheus ask', async () => {
+  it('the replicas in compose.yaml are those that nginx and Prometheus ask', async () => {
     const conf = await readShipped('deploy/nginx/antiphon.conf');
     const asked = [...conf.matchAll(/^ *server (\S+)/gm)].map(([, address]) => address).filter((one) => one !== '{');
     expect(asked).toEqual(replicas.map(({ networks }) => `${networks?.default.ipv4_address}:8080`));

@@ -25,7 +25,7 @@ function execForm(value: string | undefined): readonly string[] {
 }
 
 describe('the Dockerfile', () => {
-  it('has no fault that the linter knows', () => {
+  it('the Dockerfile has no fault that the linter knows', () => {
     const faults = validate(dockerfile, { instructionCmdMultiple: ValidationSeverity.ERROR });
     expect(faults.map(({ message, range }) => ({ line: range.start.line + 1, message }))).toEqual([]);
   });

@@ -46,7 +46,7 @@ function valueAt(path: string): unknown {
 
 // Without Helm nothing is rendered: that the templates give YAML, and that what they give is valid, is not checked then.
 describe('the chart', () => {
-  it('has values that fit its schema, which refuses others', async () => {
+  it('the chart has values that fit its schema, which refuses others', async () => {
     const isValid = new Ajv().compile(JSON.parse(await readShipped(`${CHART}/values.schema.json`)) as object);
     expect({ isValid: isValid(values), errors: isValid.errors }).toEqual({ isValid: true, errors: null });
     for (const wrong of [{ replica: 3 }, { variables: { ...values.variables, STATE: 'sqlite' } }, { replicas: '2' }]) {
@@ -68,7 +68,7 @@ describe('the chart', () => {
     }
   });
 
-  it('has the version of the package', async () => {
+  it('the chart has the version of the package', async () => {
     const { version } = JSON.parse(await readShipped('package.json')) as { readonly version: string };
     expect(await readYaml(`${CHART}/Chart.yaml`)).toMatchObject({ version, appVersion: version });
   });

@@ -67,7 +67,7 @@ describe('a manifest', () => {
     expect(manifest.metadata.name).toBe('antiphon');
   });
 
-  it('is invalid with a wrong type', async () => {
+  it('a manifest is invalid with a wrong type', async () => {
     const manifest = await readYaml<Deployment>(`${FOLDER}/base/deployment.yaml`);
     const models = await import('kubernetes-models/apps/v1');
     const wrong = { ...manifest, spec: { ...manifest.spec, minReadySeconds: 'soon' } };
@@ -87,7 +87,7 @@ describe('a kustomization', () => {
     }
   });
 
-  it('has every manifest of its folder, but for the example of a secret', async () => {
+  it('a kustomization has every manifest of its folder, but for the example of a secret', async () => {
     for (const path of kustomizations) {
       const { resources = [], patches = [] } = await readYaml<Kustomization>(path);
       const named = [...resources, ...patches.map((patch) => patch.path)];
@@ -108,7 +108,7 @@ describe('the pods', () => {
       .data;
   });
 
-  it('are asked at routes of the service', async () => {
+  it('the pods are asked at routes of the service', async () => {
     const [{ startupProbe, livenessProbe, readinessProbe, ports }] = deployment.spec.template.spec.containers;
     expect(readinessProbe.httpGet.path).toBe('/readyz');
     expect(livenessProbe.httpGet.path).not.toBe('/readyz');
@@ -125,7 +125,7 @@ describe('the pods', () => {
     expect(unknownVariables(names)).toEqual([]);
   });
 
-  it('have more time to stop than a shutdown takes', () => {
+  it('the pods have more time to stop than a shutdown takes', () => {
     const { terminationGracePeriodSeconds } = deployment.spec.template.spec;
     expect(terminationGracePeriodSeconds * 1000).toBeGreaterThan(longestShutdown(variables));
   });

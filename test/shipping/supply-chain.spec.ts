@@ -47,7 +47,7 @@ describe('the lock file', () => {
     expect(locked.length).toBeGreaterThan(100);
   });
 
-  it('is of ranges that say a version', async () => {
+  it('the lock file is of ranges that say a version', async () => {
     const manifest = JSON.parse(await readShipped('package.json')) as Readonly<Record<string, Record<string, string>>>;
     const ranges = ['dependencies', 'devDependencies', 'peerDependencies', 'overrides'].flatMap((kind) =>
       Object.entries(manifest[kind] ?? {}),
@@ -57,7 +57,7 @@ describe('the lock file', () => {
 });
 
 describe('the bill of materials', () => {
-  it('has the packages of production, peers and what the build copies among them, each with its version', async () => {
+  it('the bill of materials has the packages of production, peers and what the build copies among them, each with its version', async () => {
     const { code, stdout } = await run('sbom.ts');
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^sbom\.cdx\.json: \d+ packages/) });
     const bill = JSON.parse(await readFile(join(PROJECT, 'sbom.cdx.json'), 'utf8')) as {
@@ -100,12 +100,12 @@ describe('the licences', () => {
     ['none at all', []],
     ['one of two conditions that is not on the list', [{ expression: '(MIT AND GPL-3.0-only)' }]],
     ['one without an id', [{ license: { name: 'SEE LICENSE IN FILE' } }]],
-  ])('are refused with %s', async (_, licenses) => {
+  ])('licences are refused with %s', async (_, licenses) => {
     const { code, stderr } = await run('licenses.ts', await billOf(licenses));
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^one@1\.0\.0: .* is not allowed\n$/) });
   });
 
-  it('are allowed when one of two alternatives is on the list', async () => {
+  it('licences are allowed when one of two alternatives is on the list', async () => {
     const { code } = await run('licenses.ts', await billOf([{ expression: '(MIT OR GPL-3.0-only)' }]));
     expect(code).toBe(0);
   });

@@ -46,7 +46,7 @@ describe.each(BACKENDS)('claims in $name', ({ open }) => {
     expect(await claims.claim(tenant, 'another approval', 'second', expiresAt)).toBe('second');
   });
 
-  it('have one owner when many come at once, also after another one', async () => {
+  it('a claim has one owner when many come at once, also after another one', async () => {
     const comeAtOnce = async (names: readonly string[], until: number): Promise<void> => {
       const answers = await Promise.all(
         names.map((name, index) => (index % 2 === 0 ? claims : others).claim(tenant, 'approval', name, until)),
@@ -60,7 +60,7 @@ describe.each(BACKENDS)('claims in $name', ({ open }) => {
     await comeAtOnce(namesOf('late'), expiresAt + TTL_MS);
   });
 
-  it('are free again once their owner releases them, and nobody else can', async () => {
+  it('claims are free again once their owner releases them, and nobody else can', async () => {
     await claims.claim(tenant, 'approval', 'first', expiresAt);
     await others.release(tenant, 'approval', 'second');
     await others.release(newTenant(), 'approval', 'first');
@@ -75,7 +75,7 @@ describe.each(BACKENDS)('claims in $name', ({ open }) => {
     expect(await claims.claim(newTenant(), 'approval', 'second', expiresAt)).toBe('second');
   });
 
-  it('are free once they have expired, and not before, whoever asks for longer meanwhile', async () => {
+  it('claims are free once they have expired, and not before, whoever asks for longer meanwhile', async () => {
     await claims.claim(tenant, 'approval', 'first', expiresAt);
     opened.clock.advance(TTL_MS - 1);
     expect(await others.claim(tenant, 'approval', 'second', expiresAt + TTL_MS)).toBe('first');
@@ -131,7 +131,7 @@ describe('claims in the memory of a process', () => {
 });
 
 describe('claims in a file', () => {
-  it('are there after a restart, and go with the sweep once they have expired', async () => {
+  it('claims in a file are there after a restart, and go with the sweep once they have expired', async () => {
     await using opened = await openSqlite();
     const { backend, clock, directory } = opened;
     const tenant = newTenant();

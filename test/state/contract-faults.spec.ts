@@ -63,7 +63,7 @@ const FAULTS: readonly StateFault[] = [
   {
     what: 'keeps the first metadata',
     group: 'conversations: conversations',
-    notices: 'are what was created, and have the metadata that was given last',
+    notices: 'conversations are what was created, and have the metadata that was given last',
     subject: broken(({ conversations }) => {
       const update = async (tenant: Tenant, id: string): Promise<unknown> => conversations.get(tenant, id);
       return Object.assign(conversations, { update });
@@ -72,13 +72,13 @@ const FAULTS: readonly StateFault[] = [
   {
     what: 'gives a lock to everybody',
     group: 'locks: the lock on a session',
-    notices: 'has one holder, until that gives it back',
+    notices: 'the lock on a session has one holder, until that gives it back',
     subject: broken(({ locks }) => Object.assign(locks, { tryAcquire: async () => lease })),
   },
   {
     what: 'takes the last proposal',
     group: 'secrets: secrets',
-    notices: 'are what was proposed first, for everybody',
+    notices: 'secrets are what was proposed first, for everybody',
     subject: broken(({ secrets }) => Object.assign(secrets, { getOrCreate: async (_: string, last: string) => last })),
   },
   {
@@ -129,7 +129,7 @@ const FAULTS: readonly StateFault[] = [
   {
     what: 'finds no file',
     group: 'files: files',
-    notices: 'have the pieces of their draft, and nobody sees a draft',
+    notices: 'files have the pieces of their draft, and nobody sees a draft',
     subject: broken(({ files }) => Object.assign(files ?? {}, { get: async () => undefined })),
   },
   {
@@ -141,7 +141,7 @@ const FAULTS: readonly StateFault[] = [
   {
     what: 'lets each claim of a file have it',
     group: 'vectorStores: the files that wait',
-    notices: 'are each given to one claim, the first that was added first, until its time is over',
+    notices: 'the files to index are each given to one claim, the first that was added first, until its time is over',
     subject: broken(({ vectorStores: stores }) => {
       const claim = stores?.claim.bind(stores);
       return Object.assign(stores ?? {}, { claim: (most: number, now: number) => claim?.(most, now, now) });
@@ -175,7 +175,7 @@ const FAULTS: readonly StateFault[] = [
   {
     what: 'has usage and says that it has none',
     group: 'usage: none',
-    notices: 'is lacking',
+    notices: 'a contract that the subject says to lack is lacking',
     says: /the backend has usage, but its subject says that it has none/,
     subject: { without: ['usage'] },
   },
@@ -202,7 +202,7 @@ describe('the contract of the state', () => {
     );
   });
 
-  it('has a fault for each contract', () => {
+  it('every contract of the state has a fault', () => {
     const contracts = new Set(stateContract({ open: openMemory }).map(({ contract }) => contract));
     const found = new Set(FAULTS.map(({ group }) => group.split(':')[0]));
     expect([...contracts].filter((contract) => !found.has(contract))).toEqual([]);

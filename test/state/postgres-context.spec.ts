@@ -35,7 +35,7 @@ describe('what one turn may bring back from PostgreSQL', () => {
     return store.save(tenant, recordOf(id, { parentId, input, output }));
   };
 
-  it('is a conversation up to the limit, which counts all of it', async () => {
+  it('a turn reads a conversation from PostgreSQL up to the limit, which counts all of it', async () => {
     await save('a', MAX_BYTES - 1000);
     await save('b', 1000, 'a');
     await save('c', 300, 'b');
@@ -45,7 +45,7 @@ describe('what one turn may bring back from PostgreSQL', () => {
     expect((await store.inputItems(tenant, 'c', { limit: 1, order: 'asc' }))?.data).toHaveLength(1);
   });
 
-  it('is the context of a background response up to the limit, which counts its input too', async () => {
+  it('a turn reads the context of a background response from PostgreSQL up to the limit, which counts its input too', async () => {
     await save('a', MAX_BYTES - 1000);
     await enqueue(runs, tenant, 'b', { parentId: 'a', input: [itemOf('b-in', 1000)] });
     await enqueue(runs, tenant, 'c', { parentId: 'a', input: [itemOf('c-in', 1001)] });
@@ -79,14 +79,14 @@ describe('what one turn may bring back from PostgreSQL', () => {
     expect(Number(row?.['size'])).toBeLessThan(1000);
   });
 
-  it('is in bytes, not in characters', async () => {
+  it('the limit of what a turn reads from PostgreSQL counts bytes, not characters', async () => {
     const input = [message('wide', '東'.repeat(MAX_BYTES / 2))];
     await store.save(tenant, recordOf('a', { input }));
     await expect(store.chain(tenant, 'a')).rejects.toBeInstanceOf(ContextTooLargeError);
     await expect(store.items(tenant, ['wide'])).rejects.toBeInstanceOf(ContextTooLargeError);
   });
 
-  it('is as many items as the limit allows', async () => {
+  it('a turn reads as many items from PostgreSQL as the limit allows', async () => {
     await save('a', MAX_BYTES);
     await save('b', 300);
     expect((await store.items(tenant, contextFrom('a'))).size).toBe(2);
@@ -94,7 +94,7 @@ describe('what one turn may bring back from PostgreSQL', () => {
     await expect(store.items(tenant, contextFrom('a', 'b'))).rejects.toBeInstanceOf(ContextTooLargeError);
   });
 
-  it('is said to the client in terms of its request', async () => {
+  it('the client is told in terms of its request what is too large to read from PostgreSQL', async () => {
     await save('a', MAX_BYTES + 2);
     const parent: unknown = await store.chain(tenant, 'a').catch((error: unknown) => error);
     const references: unknown = await store.items(tenant, contextFrom('a')).catch((error: unknown) => error);
@@ -103,7 +103,7 @@ describe('what one turn may bring back from PostgreSQL', () => {
     expect((references as ContextTooLargeError).toApiError()).toMatchObject({ ...shown, param: 'input' });
   });
 
-  it('is a conversation with items up to the limit, which is locked only then', async () => {
+  it('a turn reads a conversation with items up to the limit, and locks it only then', async () => {
     const backend = await opened.replica({ CONTEXT_MAX_BYTES: MAX_BYTES });
     const { conversations } = backend;
     const record = { id: 'c', createdAt: 1, metadata: {} };

@@ -62,7 +62,7 @@ describe('conversations of replicas over one PostgreSQL', () => {
     return waiting;
   };
 
-  it('are open on one of them', async () => {
+  it('a conversation is open on one replica', async () => {
     const lease = await openConversation(one, tenant, 'c');
     expect(await other.conversations.open(tenant, 'c', { ttlMs: LEASE_MS })).toEqual({ refused: 'locked' });
     expect(await add(other, 'b')).toEqual({ refused: 'locked' });
@@ -71,7 +71,7 @@ describe('conversations of replicas over one PostgreSQL', () => {
     expect(idsOf(await openConversation(other, tenant, 'c'))).toEqual(['a', ...contextFrom('r')]);
   });
 
-  it('have whole turns in order, and every addition once, whoever writes at once', async () => {
+  it('conversations have whole turns in order, and every addition once, whoever writes at once', async () => {
     const turns = Array.from({ length: 12 }, (_, index) => `r${index}`);
     const added = Array.from({ length: 12 }, (_, index) => `added-${index}`);
     await Promise.all([
@@ -107,7 +107,7 @@ describe('conversations of replicas over one PostgreSQL', () => {
     await Promise.all([read(), read(), write()]);
   });
 
-  it('are read anew when something is written while the lock is waited for', async () => {
+  it('a conversation is read anew when something is written while a replica waits for its lock', async () => {
     const free = `INSERT INTO antiphon.session_locks VALUES ($1, 'conversation c', 1, '-infinity')`;
     await opened.database.query(free, [tenant]);
     const changed = await whileHolding(
@@ -126,7 +126,7 @@ describe('conversations of replicas over one PostgreSQL', () => {
   const hide = (id: string): Promise<unknown> =>
     opened.database.query(`UPDATE antiphon.conversations SET is_deleted = true WHERE id = '${id}'`);
 
-  it('are freed when they are deleted, without a look at the others, which are freed in time', async () => {
+  it('the items of a conversation are freed when it is deleted, without a look at other conversations, which are freed in time', async () => {
     await createConversation(one, tenant, 'left behind', 'a');
     await hide('left behind');
     expect(await one.conversations.delete(tenant, 'c')).toBe(true);
@@ -135,7 +135,7 @@ describe('conversations of replicas over one PostgreSQL', () => {
     expect(await isStored('left behind')).toBe(false);
   });
 
-  it('are looked at a thousand at a time', async () => {
+  it('conversations to free are looked at a thousand at a time', async () => {
     await opened.saveMany(tenant, lineOf(1000));
     await opened.database.query(
       `INSERT INTO antiphon.conversations (owner, id, created_at, metadata, version, end_position, items_size, is_deleted)
@@ -153,7 +153,7 @@ describe('conversations of replicas over one PostgreSQL', () => {
     expect(await isStored('needed r0')).toBe(true);
   });
 
-  it('are not found, and not locked, when they are deleted while the lock is waited for', async () => {
+  it('a conversation is not found, and not locked, when it is deleted while a replica waits for its lock', async () => {
     const answer = await whileHolding(
       `WITH held AS (INSERT INTO antiphon.session_locks VALUES ($1, 'conversation c', 1, '-infinity') RETURNING owner)
       UPDATE antiphon.conversations c SET is_deleted = true FROM held WHERE c.owner = held.owner`,
@@ -200,7 +200,7 @@ describe('conversations of replicas over one PostgreSQL', () => {
     expect(await seenIn(one, tenant, 'c')).toEqual(['a']);
   });
 
-  it('have a turn once whose save waited for its own first attempt', async () => {
+  it('a conversation has a turn once whose save waited for its own first attempt', async () => {
     const lease = await openConversation(one, tenant, 'c');
     const record = recordOf('r', partsIn('c', lease));
     // What holds both back is the row of the conversation.
@@ -212,7 +212,7 @@ describe('conversations of replicas over one PostgreSQL', () => {
     expect(await seenIn(one, tenant, 'c')).toEqual(['a', ...contextFrom('r')]);
   });
 
-  it('have a background turn once, whichever attempt ends it', async () => {
+  it('a conversation has a background turn once, whichever attempt ends it', async () => {
     const run = await launch(one, tenant, 'bg');
     const lease = await openConversation(one, tenant, 'c');
     const ending = endingOf('bg', { ...partsIn('c', lease), at: 3 });
@@ -221,7 +221,7 @@ describe('conversations of replicas over one PostgreSQL', () => {
     expect(await seenIn(one, tenant, 'c')).toEqual(['a', ...contextFrom('bg')]);
   });
 
-  it('have a turn once whose connection broke when it was saved', async () => {
+  it('a conversation has a turn once whose connection broke when it was saved', async () => {
     const url = new URL(opened.database.url);
     const proxy = await TcpProxy.open(Number(url.port));
     url.port = String(proxy.port);
@@ -242,7 +242,7 @@ describe('conversations of replicas over one PostgreSQL', () => {
     await proxy.close();
   });
 
-  it('are freed once, by whichever replica, at the latest with the purge after that of their last response', async () => {
+  it('conversations are freed once, by whichever replica, at the latest with the purge after that of their last response', async () => {
     await turnIn(one, tenant, 'c', 'r');
     await Promise.all([one.conversations.delete(tenant, 'c'), other.responses.delete(tenant, 'r', { cascade: false })]);
     await Promise.all([one.responses.purge(), other.responses.purge()]);
@@ -264,7 +264,7 @@ describe('conversations of replicas over one PostgreSQL', () => {
     expect(await other.secrets.getOrCreate('another', 'first')).toBe('first');
   });
 
-  it('are listed to the end with 10,000 items, in which turns are saved', async () => {
+  it('a conversation of 10,000 items is listed to the end while turns are saved', async () => {
     const store: ConversationStore = one.conversations;
     const ids = Array.from({ length: 10_000 }, (_, index) => `item-${index}`);
     await createConversation(one, tenant, 'long', ...ids);

@@ -52,20 +52,20 @@ describe('the schema of jobs in PostgreSQL', () => {
   };
   const drop = (): Promise<unknown> => database.query('DROP SCHEMA antiphon_jobs CASCADE');
 
-  it('is made at the start where it is missing', async () => {
+  it('the schema of jobs is made at the start where it is missing', async () => {
     await migrate(settingsFor(database.url));
     await drop();
     await runJob(await start());
   });
 
-  it('is made once when replicas start at once', async () => {
+  it('the schema of jobs is made once when replicas start at once', async () => {
     await migrate(settingsFor(database.url));
     await drop();
     const replicas = await Promise.all(Array.from({ length: 8 }, () => start({ DATABASE_POOL_SIZE: 2 })));
     for (const replica of replicas) await runJob(replica);
   });
 
-  it('is required where it may not be made', async () => {
+  it('the schema of jobs is required where it may not be made', async () => {
     await migrate(settingsFor(database.url));
     await drop();
     const refused = start({ DATABASE_MIGRATE: false });
@@ -74,7 +74,7 @@ describe('the schema of jobs in PostgreSQL', () => {
     expect(await database.query("SELECT FROM pg_namespace WHERE nspname = 'antiphon_jobs'")).toEqual([]);
   });
 
-  it('is brought up to date, and required to be so', async () => {
+  it('the schema of jobs is brought up to date, and required to be so', async () => {
     await migrate(settingsFor(database.url));
     const newest = await version();
     await database.query(getRollbackPlans('antiphon_jobs'));
@@ -85,7 +85,7 @@ describe('the schema of jobs in PostgreSQL', () => {
     expect(await version()).toBe(newest);
   });
 
-  it('may be newer', async () => {
+  it('the schema of jobs may be newer than the service', async () => {
     await migrate(settingsFor(database.url));
     await database.query('UPDATE antiphon_jobs.version SET version = version + 1');
     for (const DATABASE_MIGRATE of [true, false]) await runJob(await start({ DATABASE_MIGRATE }));
@@ -97,14 +97,14 @@ describe('the schema of jobs in PostgreSQL', () => {
     await runJob(await start({ DATABASE_URL: asRole(), DATABASE_MIGRATE: migrates }));
   });
 
-  it('is made in an empty schema that the role owns', async () => {
+  it('the schema of jobs is made in an empty schema that the role owns', async () => {
     for (const schema of ['antiphon', 'antiphon_jobs']) {
       await database.query(`CREATE SCHEMA ${schema} AUTHORIZATION ${role}`);
     }
     await runJob(await start({ DATABASE_URL: asRole() }));
   });
 
-  it('is named when the role may not use it', async () => {
+  it('the schema of jobs is named when the role may not use it', async () => {
     await migrate(settingsFor(database.url));
     await grantService(database, role);
     await database.query(`REVOKE ALL ON SCHEMA antiphon_jobs FROM ${role}`);
@@ -113,7 +113,7 @@ describe('the schema of jobs in PostgreSQL', () => {
     );
   });
 
-  it('is refused when the role may not read its tables', async () => {
+  it('the start is refused when the role may not read the tables of jobs', async () => {
     await migrate(settingsFor(database.url));
     await grantService(database, role);
     await database.query(`REVOKE ALL ON antiphon_jobs.queue FROM ${role}`);

@@ -28,7 +28,7 @@ describe('jobs in PostgreSQL', () => {
     return worker;
   };
 
-  it('are not there when their transaction is rolled back', async () => {
+  it('jobs in PostgreSQL are not there when their transaction is rolled back', async () => {
     const worker = await work(opened.backend);
     const undone = databaseOf(opened.backend).transaction(async (run) => {
       await opened.backend.jobs.enqueue(run, [job('undone')]);
@@ -48,7 +48,7 @@ describe('jobs in PostgreSQL', () => {
     expect(await opened.database.query('SELECT FROM antiphon_jobs.job')).toEqual([]);
   });
 
-  it('are delivered once, whichever replica has room', async () => {
+  it('a job in PostgreSQL is delivered once, whichever replica has room', async () => {
     const other = await opened.replica();
     const [one, two] = [await work(opened.backend, { concurrency: 30 }), await work(other, { concurrency: 30 })];
     for (let index = 0; index < 60; index += 1) await enqueue(index % 2 === 0 ? opened.backend : other, job(index));
@@ -102,7 +102,7 @@ describe('jobs in PostgreSQL', () => {
     expect(worker.all).toHaveLength(1);
   });
 
-  it('are found without a notice', async () => {
+  it('a job in PostgreSQL is found without a notice', async () => {
     const worker = await work(opened.backend);
     const without = databaseOf(opened.backend).transaction((run) =>
       opened.backend.jobs.enqueue(
@@ -120,7 +120,7 @@ describe('jobs in PostgreSQL', () => {
 });
 
 describe('jobs in a PostgreSQL that crashes', () => {
-  it('are waited for: none is lost', async () => {
+  it('jobs wait for a PostgreSQL that crashes: none is lost', async () => {
     await using cluster = await startCluster();
     await using opened = await openPostgres(cluster.url());
     const backend = await opened.replica({}, new SystemClock());

@@ -29,7 +29,7 @@ describe('session locks of replicas over one PostgreSQL', () => {
     expect(await one.tryAcquire(tenant, 'session', 60_000)).toBeUndefined();
   });
 
-  it('are given to exactly one, whichever replica wants them', async () => {
+  it('a session lock is given to exactly one replica, whichever wants it', async () => {
     for (let round = 0; round < 20; round += 1) {
       const wanting = Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? one : other));
       const leases = await Promise.all(wanting.map((locks) => locks.tryAcquire(tenant, `session-${round}`, 60_000)));
@@ -63,7 +63,7 @@ describe('session locks of replicas over one PostgreSQL', () => {
     expect(await backend.responses.get(tenant, 'late')).toBeUndefined();
   });
 
-  it('are forgotten a day after they expired, when nobody gave them back', async () => {
+  it('session locks are forgotten a day after they expired, when nobody gave them back', async () => {
     await one.tryAcquire(tenant, 'old', 60_000);
     await opened.database.query("UPDATE antiphon.session_locks SET expires_at = now() - interval '2 days'");
     await one.tryAcquire(tenant, 'new', 60_000);

@@ -65,7 +65,7 @@ describe('migrations of PostgreSQL', () => {
     expect(await store.purge()).toBe(false);
   };
 
-  it('are all applied to an empty database, once', async () => {
+  it('migrations are all applied to an empty database, once', async () => {
     expect(await pendingMigrations(settingsFor(database.url))).toEqual([...names, JOBS]);
     expect(await migrate(settingsFor(database.url))).toEqual([...names, JOBS]);
     expect(await migrate(settingsFor(database.url))).toEqual([]);
@@ -73,7 +73,7 @@ describe('migrations of PostgreSQL', () => {
     expect(await applied()).toEqual(names);
   });
 
-  it('are applied once when ten replicas start at once', async () => {
+  it('migrations are applied once when ten replicas start at once', async () => {
     const replicas = Array.from({ length: 10 }, () => backendFor({ DATABASE_POOL_SIZE: 2 }));
     await Promise.all(replicas.map((backend) => backend.start()));
     expect(await applied()).toEqual(names);
@@ -112,7 +112,7 @@ describe('migrations of PostgreSQL', () => {
     await useIt(backend);
   });
 
-  it('are applied all or not at all', async () => {
+  it('migrations are applied all or not at all', async () => {
     // The last table is there already, so that the migration that makes it fails.
     await database.query('CREATE SCHEMA antiphon');
     await database.query('CREATE TABLE antiphon.session_locks (note text)');
@@ -123,7 +123,7 @@ describe('migrations of PostgreSQL', () => {
     expect(await migrate(settingsFor(database.url))).toEqual([...names, JOBS]);
   });
 
-  it('are not applied where that is not wanted', async () => {
+  it('migrations are not applied where that is not wanted', async () => {
     await expect(backendFor({ DATABASE_MIGRATE: false }).start()).rejects.toBeInstanceOf(StateStartError);
     await migrate(settingsFor(database.url));
     const backend = backendFor({ DATABASE_MIGRATE: false });

@@ -120,7 +120,7 @@ describe('notices of deletion between replicas over one PostgreSQL', () => {
     await deleted;
   });
 
-  it('are interrupted when the connection is lost, and resumed by themselves', async () => {
+  it('notices of deletion are interrupted when the connection is lost, and resumed by themselves', async () => {
     hearing.states.length = 0;
     await proxy.cut();
     await hearing.until(() => hearing.states.includes('interrupted'));
@@ -134,7 +134,7 @@ describe('notices of deletion between replicas over one PostgreSQL', () => {
     expect(hearing.heard).not.toContain('unheard');
   });
 
-  it('are interrupted when the database ends the connection, and resumed', async () => {
+  it('notices of deletion are interrupted when the database ends the connection, and resumed', async () => {
     hearing.states.length = 0;
     await opened.database.query(
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()",

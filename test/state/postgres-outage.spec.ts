@@ -134,7 +134,7 @@ describe('a backend whose PostgreSQL goes away', () => {
 });
 
 describe('a backend whose PostgreSQL crashes', () => {
-  it('has everything that it confirmed', async () => {
+  it('a PostgreSQL that crashed has everything that it confirmed', async () => {
     await using cluster = await startCluster();
     const database = await createEmptyDatabase(cluster.url());
     const clock = new SystemClock();

@@ -69,13 +69,13 @@ describe('PostgreSQL behind a pooler', () => {
     return statements.take();
   };
 
-  it('is given no statements to keep', async () => {
+  it('a pooler is given no statements to keep', async () => {
     const sent = await useEverything(true);
     expect(sent.length).toBeGreaterThan(15);
     expect(sent.filter(({ name }) => name !== undefined)).toEqual([]);
   });
 
-  it('is given no settings and nothing that outlives a transaction, except on the direct connection', async () => {
+  it('a pooler is given no settings and nothing that outlives a transaction, except on the direct connection', async () => {
     const texts = (await useEverything(true)).map(({ text }) => text);
     const lasting = texts.filter((text) =>
       /^\s*(SET|LISTEN|PREPARE|DECLARE)\b|pg_advisory_lock|pg_try_advisory_lock/i.test(text),
@@ -83,7 +83,7 @@ describe('PostgreSQL behind a pooler', () => {
     expect(lasting).toEqual([expect.stringMatching(/^(LISTEN \w+(; |$))+$/)]);
   });
 
-  it('is told its user and database when one connects, and nothing else', async () => {
+  it('a pooler is told its user and database when one connects, and nothing else', async () => {
     const names = await startupSettings(async (port) => {
       const url = new URL(opened.database.url);
       url.port = String(port);

@@ -50,7 +50,7 @@ describe('purging PostgreSQL', () => {
     expect(await opened.content()).toBe(0);
   };
 
-  it('does no harm when several replicas do it at once', async () => {
+  it('a purge of PostgreSQL does no harm when several replicas do it at once', async () => {
     const { backend, clock, database } = opened;
     const others = await Promise.all(Array.from({ length: 3 }, () => opened.replica()));
     await opened.saveMany(tenant, lineOf(3000));

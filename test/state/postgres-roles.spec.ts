@@ -29,12 +29,12 @@ describe('a role of PostgreSQL', () => {
     await opened.close();
   });
 
-  it('may have fewer connections than the pool wants: requests wait for those that are there', async () => {
+  it('a role may have fewer connections than the pool wants: requests wait for those that are there', async () => {
     const found = await Promise.all(Array.from({ length: 60 }, () => backend.responses.get(tenant, 'a')));
     expect(found.map((response) => response?.id)).toEqual(Array<string>(60).fill('a'));
   });
 
-  it('is not ready where it may only read', async () => {
+  it('the service is not ready when its role may only read', async () => {
     await opened.database.query(`ALTER ROLE ${ROLE} SET default_transaction_read_only = on`);
     await disconnect();
     await expect(backend.responses.check()).rejects.toBeInstanceOf(StoreUnavailableError);
@@ -44,7 +44,7 @@ describe('a role of PostgreSQL', () => {
     await expect(backend.responses.check()).resolves.toBeUndefined();
   });
 
-  it('is away when it is not let in any more', async () => {
+  it('the service is not ready when PostgreSQL no longer lets its role in', async () => {
     await opened.database.query(`ALTER ROLE ${ROLE} NOLOGIN`);
     await disconnect();
     await expect(backend.responses.get(tenant, 'a')).rejects.toBeInstanceOf(StoreUnavailableError);

@@ -25,34 +25,34 @@ describe('round trips to PostgreSQL', () => {
   afterEach(() => statements[Symbol.dispose]());
   afterAll(() => opened.close());
 
-  it.each(['r0', 'r9', 'r999'])('are one for the conversation up to %s', async (id) => {
+  it.each(['r0', 'r9', 'r999'])('reading the conversation up to %s takes one round trip', async (id) => {
     await opened.backend.responses.chain(tenant, id);
     expect(statements.take()).toHaveLength(1);
   });
 
-  it('are one to save, however long the conversation', async () => {
+  it('saving a turn takes one round trip, however long the conversation', async () => {
     await opened.backend.responses.save(tenant, recordOf('next', { parentId: 'r999', sessionId: 'r0' }));
     expect(statements.take()).toHaveLength(1);
   });
 
-  it('are one to save what a turn was given', async () => {
+  it('saving what a turn was given takes one round trip', async () => {
     const given = [{ after: 0, items: [{ type: 'message', id: 'given' }] }];
     await opened.backend.responses.save(tenant, recordOf('given', { parentId: 'r999', sessionId: 'r0', given }));
     expect(statements.take()).toHaveLength(1);
   });
 
-  it('do not carry what comes before a response whose parent is kept', async () => {
+  it('round trips do not carry what comes before a response whose parent is kept', async () => {
     const inherited = [{ type: 'message', id: 'before', text: 'what came before' }];
     await opened.backend.responses.save(tenant, recordOf('light', { parentId: 'r999', inherited }));
     expect(JSON.stringify(statements.take())).not.toContain('what came before');
   });
 
-  it('are two to save what continues something that is gone', async () => {
+  it('saving what continues something that is gone takes two round trips', async () => {
     await opened.backend.responses.save(tenant, recordOf('orphan', { parentId: 'nothing' }));
     expect(statements.take()).toHaveLength(2);
   });
 
-  it('are one for every look-up', async () => {
+  it('every look-up takes one round trip', async () => {
     const { responses: store, graph, sessions, locks } = opened.backend;
     const lookups = [
       () => store.get(tenant, 'r500'),
@@ -72,7 +72,7 @@ describe('round trips to PostgreSQL', () => {
     }
   });
 
-  it('are one for everything about a conversation, and one to save a turn of it', async () => {
+  it('everything about a conversation takes one round trip, and saving a turn of it one', async () => {
     const { backend } = opened;
     const { conversations: store, responses } = backend;
     const record = { id: 'c', createdAt: 1, metadata: {} };
@@ -101,7 +101,7 @@ describe('round trips to PostgreSQL', () => {
     }
   });
 
-  it('are one to end a background response of a conversation', async () => {
+  it('ending a background response of a conversation takes one round trip', async () => {
     const { backend } = opened;
     await createConversation(backend, tenant, 'with-bg');
     const run = await launch(backend, tenant, 'bg-in-c');
@@ -111,7 +111,7 @@ describe('round trips to PostgreSQL', () => {
     expect(statements.take()).toHaveLength(1);
   });
 
-  it('are one to append events, to read them, and to end what has run', async () => {
+  it('appending events, reading them and ending what has run take one round trip each', async () => {
     const { responses: store, runs, log } = opened.backend;
     const run = await launch(opened.backend, tenant, 'background', { parentId: 'r999' });
     const steps: readonly (readonly [trips: number, step: () => Promise<unknown>])[] = [
@@ -133,13 +133,13 @@ describe('round trips to PostgreSQL', () => {
   it.each([
     ['seven', 7, 10_000],
     ['nine, with a lock, when the queue is nearly full', 9, 50],
-  ])('are %s to create what runs in the background', async (_, trips, perTenant) => {
+  ])('creating what runs in the background takes round trips: %s', async (_, trips, perTenant) => {
     statements.take();
     await opened.backend.runs.create(tenant, queuedOf(`queued-${trips}`), { ...NO_BOUNDS, perTenant });
     expect(statements.take()).toHaveLength(trips);
   });
 
-  it('are few to free a long line of deleted ancestors', async () => {
+  it('freeing a long line of deleted ancestors takes few round trips', async () => {
     const line = newTenant();
     await opened.saveMany(line, lineOf(500));
     const ids = `(SELECT 'r' || n FROM generate_series(0, 498) AS n)`;

@@ -60,7 +60,7 @@ describe('notices of background responses between replicas over one PostgreSQL',
     await next({ logged: ['resp_5'] });
   });
 
-  it('are resumed after the connection was lost', async () => {
+  it('notices of background responses are resumed after the connection was lost', async () => {
     await proxy.cut();
     await notify(CHANNELS.logged, 'process missed');
     await proxy.restore();

@@ -48,22 +48,22 @@ describe('the start of a backend over PostgreSQL', () => {
     await backend.responses.save(newTenant(), recordOf('a'));
   });
 
-  it('is refused with a wrong password', async () => {
+  it('the start over PostgreSQL is refused with a wrong password', async () => {
     const backend = backendFor(edited((url) => void (url.password = 'wrong')));
     await expect(backend.start()).rejects.toThrow('password authentication failed');
   });
 
-  it('is refused with a user that is not there', async () => {
+  it('the start over PostgreSQL is refused with a user that is not there', async () => {
     const backend = backendFor(edited((url) => void (url.username = 'nobody_at_all')));
     await expect(backend.start()).rejects.toThrow('password authentication failed');
   });
 
-  it('is refused with a database that is not there', async () => {
+  it('the start over PostgreSQL is refused with a database that is not there', async () => {
     const backend = backendFor(edited((url) => void (url.pathname = '/nothing_of_the_kind')));
     await expect(backend.start()).rejects.toThrow('does not exist');
   });
 
-  it('is refused when the schema is missing and may not be made', async () => {
+  it('the start over PostgreSQL is refused when the schema is missing and may not be made', async () => {
     const backend = backendFor(database.url, { DATABASE_MIGRATE: false });
     const start = backend.start();
     await expect(start).rejects.toBeInstanceOf(StateStartError);

@@ -64,7 +64,7 @@ describeRedis('a slot that moves to another node', () => {
     }
   };
 
-  it('has its chains whole, and their saves wait for it', async () => {
+  it('a slot that moves to another node has its chains whole, and their saves wait for it', async () => {
     const backend = await opened.replica({}, new SystemClock());
     const { responses, locks } = backend;
     const expiresAt = new SystemClock().now() + TTL_MS;
@@ -105,7 +105,7 @@ describeRedis('a slot that moves to another node', () => {
     ]);
   });
 
-  it('is not available when that takes longer than a command may', async () => {
+  it('a slot that moves to another node is not available when that takes longer than a command may', async () => {
     const backend = await opened.replica({ REDIS_COMMAND_TIMEOUT_MS: 200 }, new SystemClock());
     const expiresAt = new SystemClock().now() + TTL_MS;
     await append(opened.backend.responses, tenant, 'slow', { expiresAt });

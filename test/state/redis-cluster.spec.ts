@@ -76,7 +76,7 @@ describeRedis('keys of a cluster', () => {
     expect(distinct(keys.map(slotOf))).toBe(1);
   });
 
-  it('are spread over all nodes for a tenant with many chains', async () => {
+  it('the keys of a tenant with many chains are spread over all nodes of a cluster', async () => {
     const ids = Array.from({ length: 60 }, (_, index) => `chain-${index}`);
     const found = await since(() => Promise.all(ids.map((id) => append(opened.backend.responses, tenant, id))));
     const places = [...found.keys()];
@@ -85,7 +85,7 @@ describeRedis('keys of a cluster', () => {
     expect(distinct(places.map(nodeOf))).toBe(PRIMARIES);
   });
 
-  it('are found by two tenants who use the same names, on nodes of their own', async () => {
+  it('two tenants who use the same names find their keys on nodes of their own', async () => {
     const tenants = Array.from({ length: 20 }, () => newTenant());
     const { responses } = opened.backend;
     const found = await since(() =>

@@ -70,7 +70,7 @@ describe('conversations of replicas over one Redis', () => {
   const lifetimesOf = (id: string): Promise<readonly number[]> =>
     Promise.all(placeOf(id).map((key) => client.pttl(key)));
 
-  it('are open on one of them', async () => {
+  it('a conversation is open on one replica', async () => {
     const lease = await openConversation(one, tenant, 'c');
     expect(await other.conversations.open(tenant, 'c', { ttlMs: LEASE_MS })).toEqual({ refused: 'locked' });
     expect(await add(other, 'b')).toEqual({ refused: 'locked' });
@@ -78,7 +78,7 @@ describe('conversations of replicas over one Redis', () => {
     expect(idsOf(await openConversation(other, tenant, 'c'))).toEqual(['a', ...contextFrom('r')]);
   });
 
-  it('have whole turns in order, and every addition once, whoever writes at once', async () => {
+  it('conversations have whole turns in order, and every addition once, whoever writes at once', async () => {
     const turns = Array.from({ length: 12 }, (_, index) => `r${index}`);
     const added = Array.from({ length: 12 }, (_, index) => `added-${index}`);
     const replica = (index: number): StateBackend => (index % 2 === 0 ? one : other);
@@ -113,7 +113,7 @@ describe('conversations of replicas over one Redis', () => {
     await Promise.all([read(), read(), write()]);
   });
 
-  it('are changed once by commands that a broken connection has repeated', async () => {
+  it('a conversation is changed once by commands that a broken connection has repeated', async () => {
     using _ = repeatWrites();
     await createConversation(one, tenant, 'twice', 'a', 'b');
     expect(await one.conversations.append(tenant, 'twice', [message('d')])).toBeUndefined();
@@ -125,7 +125,7 @@ describe('conversations of replicas over one Redis', () => {
     expect((await other.conversations.read(tenant, 'twice'))?.version).toBe(lease.version + 1);
   });
 
-  it('are read again when Redis has lost changes, though others have led to the version that is known', async () => {
+  it('a conversation is read again when Redis has lost changes, though others have led to the version that is known', async () => {
     const version = async ({ conversations }: StateBackend): Promise<number | undefined> =>
       (await conversations.read(tenant, 'c'))?.version;
     const saved = await Promise.all(placeOf('c').map((key) => client.dumpBuffer(key)));
@@ -145,7 +145,7 @@ describe('conversations of replicas over one Redis', () => {
     expect((await openConversation(one, tenant, 'c', known + 1)).items).toBeNull();
   });
 
-  it('do not expire, until they are deleted: then they are kept as long as a response needs them', async () => {
+  it('conversations do not expire until they are deleted: then they are kept as long as a response needs them', async () => {
     await turnIn(one, tenant, 'c', 'r');
     expect(await lifetimesOf('c')).toEqual([-1, -1, -1]);
     await one.conversations.delete(tenant, 'c');
@@ -156,7 +156,7 @@ describe('conversations of replicas over one Redis', () => {
     expect(await contextOf(other.responses, tenant, 'child')).toEqual(['a', ...contextFrom('r', 'child')]);
   });
 
-  it('are not asked for ever for items that an index says they have', async () => {
+  it('a conversation is not asked for ever for items that an index says it has', async () => {
     const index = (id: string): string => keys.conversationsWith(tenant, id);
     await client.zadd(index('gone'), opened.clock.now() - 120_000, '"c"');
     await client.zadd(index('coming'), opened.clock.now() - 1000, '"c"');

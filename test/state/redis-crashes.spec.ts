@@ -159,7 +159,7 @@ describeRedis('a queue whose keys are gone', () => {
   it.each([
     ['waits', 1],
     ['runs', 2],
-  ])('is filled again with a response that %s', async (state, attempt) => {
+  ])('a queue whose keys are gone is filled again with a response that %s', async (state, attempt) => {
     await using opened = await openRedis();
     const [tenant, victim] = [newTenant(), await opened.replica()];
     await enqueue(victim.runs, tenant, 'a');

@@ -81,7 +81,7 @@ describe('keys in Redis', () => {
     expect(await tooLong()).toEqual([]);
   });
 
-  it('are all gone when the responses are purged, but for bookmarks and what finds them', async () => {
+  it('the keys of purged responses are all gone, but for bookmarks and what finds them', async () => {
     await fill();
     // What it continues is kept for a year when nobody purges.
     const continued = await launch(opened.backend, tenant, 'bg3', { parentId: 'a', sessionId: 'a' });

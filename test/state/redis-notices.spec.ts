@@ -9,7 +9,7 @@ import { openRedis } from './redis-fixture.js';
 
 describeRedis('notices between replicas over one Redis', () => {
   it.each(['deleted', 'logged', 'ended', 'enqueued'] as const)(
-    'are heard after another program has published on the channel "%s", of which one line is logged',
+    'notices are heard after another program has published on the channel "%s", of which one line is logged',
     async (topic) => {
       await using opened = await openRedis();
       const warn = jest.spyOn(Logger.prototype, 'warn');

@@ -209,7 +209,7 @@ describeRedis('a Redis that is full', () => {
 });
 
 describeRedis('a Redis that is full while a background turn runs', () => {
-  it('has the turn wait for room, and end', async () => {
+  it('a background turn waits for room in a Redis that is full, and ends', async () => {
     await using redis = await startRedis();
     await using service = await startService({
       providers: [ScriptedProvider],
@@ -242,7 +242,7 @@ describeRedis('a Redis that is full while a background turn runs', () => {
 });
 
 describeRedis('a Redis that crashes', () => {
-  it('has everything that it confirmed with appendfsync always, and knows the scripts again', async () => {
+  it('a Redis that crashed has everything that it confirmed with appendfsync always, and knows the scripts again', async () => {
     await using server = await startRedis('--appendonly', 'yes', '--appendfsync', 'always');
     await using opened = await openRedis(server.url);
     const backend = await opened.replica({}, clock);
@@ -256,7 +256,7 @@ describeRedis('a Redis that crashes', () => {
   it.each([
     { name: 'Sentinels', start: startRedisSentinels },
     { name: 'a cluster', start: () => startRedisCluster(1) },
-  ])('has everything that a replica confirmed, which is promoted by $name', async ({ start }) => {
+  ])('a promoted replica of Redis has everything that it confirmed: $name', async ({ start }) => {
     await using servers = await start();
     await using opened = await openRedis(servers.url);
     const backend = await opened.replica({ REDIS_WAIT_REPLICAS: 1, REDIS_COMMAND_TIMEOUT_MS: 2000 }, clock);

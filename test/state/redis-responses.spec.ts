@@ -99,7 +99,7 @@ describe('responses in Redis', () => {
     });
   });
 
-  it('are stored once by commands that a broken connection has repeated', async () => {
+  it('a response is stored once by commands that a broken connection has repeated', async () => {
     using _ = repeatWrites();
     await append(store, tenant, 'a');
     await append(store, tenant, 'b', { parentId: 'a' });
@@ -109,7 +109,7 @@ describe('responses in Redis', () => {
     expect(await contextOf(store, tenant, 'b')).toEqual(contextFrom('a', 'b'));
   });
 
-  it('are deleted once, and announced, by commands that a broken connection has repeated', async () => {
+  it('a response is deleted once, and announced, by commands that a broken connection has repeated', async () => {
     await append(store, tenant, 'a');
     await append(store, tenant, 'b', { parentId: 'a', sessionId: 'other' });
     await append(store, tenant, 'c', { sessionId: 'left' });
@@ -222,7 +222,7 @@ describe('responses in Redis', () => {
       return (await opened.backend.graph.list(tenant, filter, PAGE)).data.map(({ id }) => id);
     };
 
-    it('are skipped, and removed when they have named nothing for a minute', async () => {
+    it('index entries that name nothing are skipped, and removed when they have named nothing for a minute', async () => {
       await append(store, tenant, 'a', { input: [message('same', 'a')] });
       await append(store, tenant, 'lost', { input: [message('same', 'lost')], sessionId: 'a' });
       const indexes = [keys.responsesOf(tenant), keys.place(tenant, 'a').members, keys.holders(tenant, 'same')];
@@ -242,14 +242,14 @@ describe('responses in Redis', () => {
       expect(await sizes()).toEqual([1, 1, 1]);
     });
 
-    it('do not end a page', async () => {
+    it('index entries that name nothing do not end a page', async () => {
       for (const id of ['a', 'b', 'c', 'd']) await append(store, tenant, id);
       for (const id of ['a', 'b', 'c']) await client.del(keys.place(tenant, id).response(id));
       const page = await opened.backend.graph.list(tenant, {}, { ...PAGE, limit: 1 });
       expect([page.data.map(({ id }) => id), page.hasMore]).toEqual([['d'], false]);
     });
 
-    it('are removed by the purge when they should have expired long ago', async () => {
+    it('index entries that name nothing are removed by the purge when they should have expired long ago', async () => {
       const heard = heardBy(opened.backend);
       await append(store, tenant, 'a');
       await client.del(await client.keys(`${keys.place(tenant, 'a').response(toKey('a'))}*`));

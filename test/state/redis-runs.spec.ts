@@ -58,7 +58,7 @@ describeRedis('a background response that another replica ends', () => {
     return settled;
   };
 
-  it('is looked at once, however fast its run logs', async () => {
+  it('a background response that another replica ends is looked at once, however fast its run logs', async () => {
     const run = await launch(running, tenant, 'a');
     const appended: Promise<void>[] = [];
     const other = await replicaWhile('after', () => {
@@ -76,7 +76,7 @@ describeRedis('a background response that another replica ends', () => {
     expect((await readAll(other.log, run)).events).toHaveLength(4);
   });
 
-  it('has no end composed of what its run has ended meanwhile', async () => {
+  it('the end of a background response is not composed of what its run has ended meanwhile', async () => {
     const run = await launch(running, tenant, 'a');
     let finished: Promise<void> | undefined;
     const other = await replicaWhile('before', () => {

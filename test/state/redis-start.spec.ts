@@ -65,7 +65,7 @@ describeRedis('the start of a backend over Redis', () => {
     while (await backend.secrets.find('key').catch((error: unknown) => error)) await clock.sleep(10);
   };
 
-  it('is refused with a wrong password, and without one', async () => {
+  it('the start over Redis is refused with a wrong password, and without one', async () => {
     await using server = await startRedis('--requirepass', 'right');
     await expectServed(server.url.replace('//', '//:right@'));
     await expectRefused(server.url.replace('//', '//:secret@'), /^REDIS_URL: .*WRONGPASS/);
@@ -73,16 +73,19 @@ describeRedis('the start of a backend over Redis', () => {
     await expectRefused(server.url, /^REDIS_URL: .*NOAUTH/);
   });
 
-  it.each(['-eval', '-publish', '-info', '~other:*'])('is refused with a user whose rules are %s', async (rule) => {
-    await using server = await startRedis();
-    const admin = new Client(server.port);
-    const keys = rule.startsWith('~') ? rule : '~*';
-    await admin.acl('SETUSER', 'limited', 'on', '>secret', '&*', '+@all', keys, ...(keys === rule ? [] : [rule]));
-    admin.disconnect();
-    await expectRefused(server.url.replace('//', '//limited:secret@'), /^REDIS_URL: .*(?:NOPERM|permission)/);
-  });
+  it.each(['-eval', '-publish', '-info', '~other:*'])(
+    'the start over Redis is refused with a user whose rules are %s',
+    async (rule) => {
+      await using server = await startRedis();
+      const admin = new Client(server.port);
+      const keys = rule.startsWith('~') ? rule : '~*';
+      await admin.acl('SETUSER', 'limited', 'on', '>secret', '&*', '+@all', keys, ...(keys === rule ? [] : [rule]));
+      admin.disconnect();
+      await expectRefused(server.url.replace('//', '//limited:secret@'), /^REDIS_URL: .*(?:NOPERM|permission)/);
+    },
+  );
 
-  it('is refused with a database that is not there', async () => {
+  it('the start over Redis is refused with a database that is not there', async () => {
     await using server = await startRedis();
     await expectRefused(`${server.url}/99`, /^REDIS_URL: .*DB index/);
   });
@@ -95,23 +98,26 @@ describeRedis('the start of a backend over Redis', () => {
     client.disconnect();
   });
 
-  it.each(['allkeys-lru', 'volatile-ttl'])('is refused when Redis would evict by %s', async (policy) => {
-    await using server = await startRedis('--maxmemory-policy', policy);
-    await expectRefused(server.url, new RegExp(`maxmemory-policy is ${policy}.*noeviction`));
-  });
+  it.each(['allkeys-lru', 'volatile-ttl'])(
+    'the start over Redis is refused when Redis would evict by %s',
+    async (policy) => {
+      await using server = await startRedis('--maxmemory-policy', policy);
+      await expectRefused(server.url, new RegExp(`maxmemory-policy is ${policy}.*noeviction`));
+    },
+  );
 
-  it('is refused by a replica', async () => {
+  it('a replica of Redis refuses the start', async () => {
     await using primary = await startRedis();
     await using replica = await startRedis('--replicaof', '127.0.0.1', String(primary.port));
     await expectRefused(replica.url, /is a replica/);
   });
 
-  it('is refused by a node of a cluster that is not said to be one', async () => {
+  it('a node of a cluster that is not said to be one refuses the start', async () => {
     await using server = await startRedis('--cluster-enabled', 'yes');
     await expectRefused(server.url, /redis\+cluster:\/\//);
   });
 
-  it('is refused by a server that is said to be a cluster and is none', async () => {
+  it('a server that is said to be a cluster and is none refuses the start', async () => {
     await using server = await startRedis();
     await expectRefused(
       server.url.replace('redis:', 'redis+cluster:'),
@@ -119,7 +125,7 @@ describeRedis('the start of a backend over Redis', () => {
     );
   });
 
-  it('is refused by Sentinels that do not know the primary', async () => {
+  it('Sentinels that do not know the primary refuse the start', async () => {
     await using sentinels = await startRedisSentinels();
     await expectRefused(
       sentinels.url.replace(/main$/, 'other'),
@@ -172,14 +178,14 @@ describeRedis('the start of a backend over Redis', () => {
     client.disconnect();
   });
 
-  it('is served by a cluster and by the primary that Sentinels name', async () => {
+  it('the service starts with a cluster, and with the primary that Sentinels name', async () => {
     await using cluster = await startRedisCluster();
     await expectServed(cluster.url);
     await using sentinels = await startRedisSentinels();
     await expectServed(sentinels.url, { REDIS_WAIT_REPLICAS: 1 });
   });
 
-  it('is served over TLS by a server whose authority is named, and by no other', async () => {
+  it('the service starts over TLS with a server whose authority is named, and with no other', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'antiphon-tls-'));
     const { certificate, key } = await makeCertificate(directory);
     await using server = await startWithTls(certificate, key);

@@ -28,7 +28,7 @@ describe.each(BACKENDS)('relatives in $name', ({ open }) => {
   });
   afterAll(() => opened.close());
 
-  it('are those of the forest that can be seen', async () => {
+  it('the relatives of a response are those of the forest that can be seen', async () => {
     const { graph, responses: store } = opened.backend;
     await fc.assert(
       fc.asyncProperty(forests, async (forest) => {

@@ -24,7 +24,7 @@ describe('the gate of sessions', () => {
     await expect(open(2).refuseWhenFull(tenant, 'full', 'session_id')).resolves.toBeUndefined();
   });
 
-  it('has nothing to wait for where sessions have no limit', () => {
+  it('the gate of sessions has nothing to wait for where sessions have no limit', () => {
     const answer = (): unknown => open(0).refuseWhenFull(tenant, 'full', 'session_id');
     expect(answer()).toBeUndefined();
   });

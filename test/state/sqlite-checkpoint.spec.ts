@@ -53,7 +53,7 @@ describe('a state in SQLite whose process is killed in a checkpoint', () => {
     return directory;
   }
 
-  it('has written what SQLite writes', async () => {
+  it('a process that is killed in a checkpoint has written what SQLite writes', async () => {
     const directory = await cutAfter(Infinity);
     const written = await readFile(join(directory, FILE_NAME));
     const database = new DatabaseSync(join(directory, FILE_NAME));
@@ -64,7 +64,7 @@ describe('a state in SQLite whose process is killed in a checkpoint', () => {
     await rm(directory, { recursive: true });
   });
 
-  it('has everything that was acknowledged, whichever write was the last, whole or in part', async () => {
+  it('a file whose process is killed in a checkpoint has everything that was acknowledged, whichever write was the last, whole or in part', async () => {
     for (let count = 0; count <= writes.length; count += 1) {
       const directory = await cutAfter((count - (count % 2) / 2) * PAGE_BYTES);
       const backend = sqliteIn(directory);

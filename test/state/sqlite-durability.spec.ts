@@ -62,7 +62,7 @@ describe('a state in SQLite', () => {
     expect(await secrets.getOrCreate('key', 'made again')).toBe('made once');
   }
 
-  it('is there after a restart', async () => {
+  it('a state in SQLite is there after a restart', async () => {
     await use();
     await saveSome();
     await backend.stop();
@@ -72,7 +72,7 @@ describe('a state in SQLite', () => {
     await restarted.stop();
   });
 
-  it('is there after a crash, with everything that was acknowledged', async () => {
+  it('a state in SQLite is there after a crash, with everything that was acknowledged', async () => {
     await use();
     await saveSome();
     // What a process leaves that is killed now.

@@ -54,7 +54,7 @@ describe('a service whose file', () => {
     );
   });
 
-  it('was put back goes on', async () => {
+  it('a service whose file was put back goes on', async () => {
     await using service = await start();
     const client = clientOf(service);
     await rename(directory, join(above, 'elsewhere'));
@@ -71,7 +71,7 @@ describe('a service whose file', () => {
     ['the input', "UPDATE responses SET input = 'xxxx'"],
     ['a conversation', "UPDATE conversations SET metadata = 'xxxx'"],
     ['an item of a conversation', "UPDATE conversation_items SET body = 'xxxx'"],
-  ])('has damage in %s answers 503 and says which file it is', async (_what, damage) => {
+  ])('a service whose file has damage in %s answers 503 and says which file it is', async (_what, damage) => {
     const ids = await fill();
     const database = new DatabaseSync(join(directory, FILE_NAME));
     database.exec(damage);

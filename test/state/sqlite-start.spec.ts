@@ -109,7 +109,7 @@ describe('the start of a state in SQLite', () => {
     ]);
   });
 
-  it('is refused while another process has the file, and not once that is killed', async () => {
+  it('the start with SQLite is refused while another process has the file, and not once that is killed', async () => {
     const holder = spawn(process.execPath, ['-e', HOLDER, file], { stdio: ['ignore', 'pipe', 'ignore'] });
     await once(holder.stdout, 'data');
     expect(await refusal()).toBe(
@@ -121,7 +121,7 @@ describe('the start of a state in SQLite', () => {
     expect(await refusal()).toBe('it started');
   });
 
-  it('is refused while another backend of the process has the file, which keeps what it has', async () => {
+  it('the start with SQLite is refused while another backend of the process has the file, which keeps what it has', async () => {
     const first = sqliteIn(directory);
     await first.start();
     const tenant = newTenant();
@@ -150,7 +150,7 @@ describe('the start of a state in SQLite', () => {
     },
   );
 
-  it('is refused by a file of a later version, which stays as it is', async () => {
+  it('the start with SQLite is refused by a file of a later version, which stays as it is', async () => {
     await fill();
     change('PRAGMA user_version = 99');
     const before = await readFile(file);
@@ -166,15 +166,18 @@ describe('the start of a state in SQLite', () => {
     ['has a version of its own', 'PRAGMA user_version = 1'],
     ['has a mark of its own', 'PRAGMA application_id = 7'],
     ['has a log beside it', 'PRAGMA journal_mode = WAL; CREATE TABLE notes (text)'],
-  ])('is refused by a file of another program that %s, which stays as it is', async (_what, statements) => {
-    change(statements);
-    const before = await readFile(file);
-    expect(await refusal()).toBe(
-      `StateStartError: The database in STATE_DIR (${directory}) is not a state of Antiphon: move it elsewhere, or set another STATE_DIR.`,
-    );
-    expect(await readFile(file)).toEqual(before);
-    expect(await readdir(directory)).toEqual([FILE_NAME]);
-  });
+  ])(
+    'the start with SQLite is refused by a file of another program that %s, which stays as it is',
+    async (_what, statements) => {
+      change(statements);
+      const before = await readFile(file);
+      expect(await refusal()).toBe(
+        `StateStartError: The database in STATE_DIR (${directory}) is not a state of Antiphon: move it elsewhere, or set another STATE_DIR.`,
+      );
+      expect(await readFile(file)).toEqual(before);
+      expect(await readdir(directory)).toEqual([FILE_NAME]);
+    },
+  );
 
   it('knows its file after a crash of its first start', async () => {
     const backend = sqliteIn(directory);
@@ -186,7 +189,7 @@ describe('the start of a state in SQLite', () => {
     await rm(left, { recursive: true });
   });
 
-  it('is refused where no directory can be made', async () => {
+  it('the start with SQLite is refused where no directory can be made', async () => {
     for (const place of ['/proc/antiphon', '/proc/antiphon/below']) {
       expect(await refusal(place)).toContain(`The state in STATE_DIR (${place}) cannot be written`);
     }
@@ -206,7 +209,7 @@ describe('the start of a state in SQLite', () => {
       'antiphon.sqlite is missing or empty, and its log is not',
       async () => crash().then(() => rm(file)),
     ],
-  ])('is refused by a file that %s, with what was found', async (_state, found, damage) => {
+  ])('the start with SQLite is refused by a file that %s, with what was found', async (_state, found, damage) => {
     await damage();
     const isThere = existsSync(file);
     const [, reason] = /The state in STATE_DIR .* is damaged \((.*)\): its files are kept/.exec(await refusal()) ?? [];
@@ -214,7 +217,7 @@ describe('the start of a state in SQLite', () => {
     expect(existsSync(file)).toBe(isThere);
   });
 
-  it('is refused where a file is in the way', async () => {
+  it('the start with SQLite is refused where a file is in the way', async () => {
     await writeFile(join(directory, 'file'), '');
     for (const place of ['file', 'file/below']) {
       const way = join(directory, place);
@@ -226,7 +229,7 @@ describe('the start of a state in SQLite', () => {
     ['file', async () => fill().then(() => chmod(file, 0o444))],
     ['directory', () => chmod(directory, 0o555)],
     ['directory above', () => chmod(directory, 0o555)],
-  ])('is refused by a %s that it may not write', async (what, protect) => {
+  ])('the start with SQLite is refused by a %s that it may not write', async (what, protect) => {
     await protect();
     if (what === 'file') await chmod(directory, 0o777);
     const place = what === 'directory above' ? join(directory, 'below') : directory;
@@ -239,11 +242,14 @@ describe('the start of a state in SQLite', () => {
     }
   });
 
-  it.each([{ code: 'EROFS' }, { code: 'ENOENT' }])('is refused by a file system that can only be read: %j', (error) => {
-    expect(explainStart(error, './data')).toContain('The state in STATE_DIR (./data) cannot be written');
-  });
+  it.each([{ code: 'EROFS' }, { code: 'ENOENT' }])(
+    'the start with SQLite is refused by a file system that can only be read: %j',
+    (error) => {
+      expect(explainStart(error, './data')).toContain('The state in STATE_DIR (./data) cannot be written');
+    },
+  );
 
-  it.each([{ errcode: 13 }, { code: 'ENOSPC' }])('is refused on a full disk: %j', (error) => {
+  it.each([{ errcode: 13 }, { code: 'ENOSPC' }])('the start with SQLite is refused on a full disk: %j', (error) => {
     expect(explainStart(error, './data')).toBe(
       'The disk of STATE_DIR (./data) is full: make room, or set a STATE_DIR on another disk.',
     );
@@ -253,7 +259,7 @@ describe('the start of a state in SQLite', () => {
     expect(explainFailure(error, './data')).toContain('The state in STATE_DIR (./data) is damaged');
   });
 
-  it('is refused by what nobody expects with its reason', () => {
+  it('the start with SQLite is refused by what nobody expects with its reason', () => {
     expect(explainStart(new Error('disk I/O error'), './data')).toContain('cannot be opened (disk I/O error)');
   });
 

@@ -28,7 +28,7 @@ async function openFull(): Promise<OpenedBackend> {
 }
 
 describe('a large state', () => {
-  it('is read no faster than it is taken', async () => {
+  it('an export is read no faster than it is taken', async () => {
     await using source = await openFull();
     const output = new PassThrough();
     const done = exportState(source.backend, output);
@@ -38,7 +38,7 @@ describe('a large state', () => {
     expect(await done).toMatchObject({ responses: RESPONSES });
   });
 
-  it('is taken no faster than it is stored', async () => {
+  it('an import is taken no faster than it is stored', async () => {
     await using source = await openFull();
     await using target = await openMemory();
     const lines = (await exported(source.backend)).trimEnd().split('\n');
@@ -67,7 +67,7 @@ describe('a large state', () => {
     expect(reports).toEqual([{ tenants: 1, conversations: 0, responses: 10_000, files: 0, stores: 0, jobs: 0 }]);
   });
 
-  it('may begin with a byte order mark', async () => {
+  it('an import may begin with a byte order mark', async () => {
     await using source = await openMemory();
     await append(source.backend.responses, ONE, 'a');
     await using target = await openMemory();
@@ -75,7 +75,7 @@ describe('a large state', () => {
     expect(await target.backend.responses.chain(ONE, 'a')).toEqual(await source.backend.responses.chain(ONE, 'a'));
   });
 
-  it('is stored as it is when the parts of the file are cut within characters', async () => {
+  it('an import is stored as it is when the parts of the file are cut within characters', async () => {
     await using source = await openMemory();
     await append(source.backend.responses, ONE, 'a', { input: [message('m', '東京 𝔘 \u2028')] });
     await using target = await openMemory();

@@ -43,7 +43,7 @@ describe('a lock that is released with a save', () => {
     held = await hold();
   });
 
-  it('is not released again, and the next waiter of the process gets it', async () => {
+  it('a lock that is released with a save is not released again, and the next waiter of the process gets it', async () => {
     await held.releaseWith(() => undefined);
     await held.release();
     expect(releases).toBe(0);
@@ -51,7 +51,7 @@ describe('a lock that is released with a save', () => {
     await expect(hold()).resolves.toMatchObject({ fence: 1 });
   });
 
-  it('is not lost while the save that releases it is not confirmed', async () => {
+  it('a lock that is released with a save is not lost while the save that releases it is not confirmed', async () => {
     const save = Promise.withResolvers<undefined>();
     const saving = held.releaseWith(() => save.promise);
     isOurs = false;

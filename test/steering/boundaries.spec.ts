@@ -113,7 +113,7 @@ describe('a steered response', () => {
     await lane.end();
   });
 
-  it('has up to eight inputs wait, which come in order', async () => {
+  it('a steered response has up to eight inputs wait, which come in order', async () => {
     const { client, lane, pens } = await open();
     await using _client = client;
     lane.create({});
@@ -141,7 +141,7 @@ describe('a steered response', () => {
     await lane.end();
   });
 
-  it('does not have its steers wait for the output of an asynchronous call', async () => {
+  it('a steered response does not have its steers wait for the output of an asynchronous call', async () => {
     const { client, lane, pens } = await open();
     await using _client = client;
     lane.create({ tools: [{ type: 'function', name: 'weather', async: true }] });
@@ -160,7 +160,7 @@ describe('a steered response', () => {
     await lane.end();
   });
 
-  it('is not cut in a call: its steers wait for the outputs of the client, and come in front of them', async () => {
+  it('a steered response is not cut in a call: its steers wait for the outputs of the client, and come in front of them', async () => {
     const { client, lane, pens } = await open('a');
     await using _client = client;
     lane.create({});
@@ -205,7 +205,7 @@ describe('a steered response', () => {
     await lane.end();
   });
 
-  it('may be answered before its steers are pending, and a warm-up does not take them', async () => {
+  it('a steered response may be answered before its steers are pending, and a warm-up does not take them', async () => {
     const { client, lane, pens } = await open('a');
     await using _client = client;
     lane.create({});
@@ -272,7 +272,7 @@ describe('a steered response', () => {
     expect(await nextEnd(client)).toMatchObject({ type: 'response.completed' });
   });
 
-  it('does not disturb another lane', async () => {
+  it('a steered response does not disturb another lane', async () => {
     const { client, lane, pens } = await open('a');
     await using _client = client;
     const other = new SteeredLane(client, 'b');

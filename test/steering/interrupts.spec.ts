@@ -35,7 +35,7 @@ describe('a response that is interrupted before its model is asked again', () =>
   const policy = new TestPolicy();
   const service = useService({ providers: [CountingProvider], imports: [policy.asModule()] });
 
-  it('has used what was asked', async () => {
+  it('a response that is interrupted before its model is asked again has used what was asked', async () => {
     const provider = service.app.get<CountingProvider>(CountingProvider);
     const pens = new Pens(provider);
     await using client = await SocketClient.open(service);
@@ -190,7 +190,7 @@ describe('an interrupted response', () => {
       'response_not_found',
       "Missing required parameter: 'response_id'.",
     ],
-  ])('is refused %s, and goes on', async (_, frame, code, reason) => {
+  ])('an interrupted response is refused %s, and goes on', async (_, frame, code, reason) => {
     const { client, lane, pens } = await open();
     await using _client = client;
     lane.create({});

@@ -70,7 +70,7 @@ describe('a steer is refused', () => {
     expect(await lane.end()).toMatchObject({ status: 'completed' });
   });
 
-  it('not with messages of text and images', async () => {
+  it('a steer with messages of text and images is not refused', async () => {
     service.provider.isSteerable = true;
     const { client, lane, id } = await begin();
     await using _client = client;
@@ -195,7 +195,7 @@ describeService('the simulator', { environment: { SIMULATOR_LATENCY: '5/2' } }, 
   it.each([
     ['gpt-5.2', 'response.steer.accepted', 'incomplete'],
     ['gpt-4.1', 'response.steer.failed', 'completed'],
-  ])('has %s answer a steer with %s', async (model, answer, status) => {
+  ])('the simulator has %s answer a steer with %s', async (model, answer, status) => {
     await using client = await SocketClient.open(service);
     const lane = new SteeredLane(client);
     lane.create({ model, input: 'Tell me a long story about the sea' });

@@ -27,7 +27,7 @@ describe('describeService', () => {
     });
   });
 
-  it('has closed it after the block', async () => {
+  it('describeService has closed the service after the block', async () => {
     await expect(fetch(`${origin}/healthz`)).rejects.toThrow();
   });
 });

@@ -52,7 +52,7 @@ describe('the span of a turn', () => {
     spans = spansOf(service);
   };
 
-  it('is made once for each turn on every transport, in the trace of its client', async () => {
+  it('the span of a turn is made once for each turn on every transport, in the trace of its client', async () => {
     await start();
     const client = service.client({ defaultHeaders: SAMPLED });
     await client.responses.create(SAY);
@@ -78,7 +78,7 @@ describe('the span of a turn', () => {
     expect(spans[2]?.attributes['gen_ai.response.id']).toBe(queued.id);
   });
 
-  it('has the attributes of the conventions, and no content', async () => {
+  it('the span of a turn has the attributes of the conventions, and no content', async () => {
     await start({ API_KEYS: 'red:key-of-red' });
     await service.client({ apiKey: 'key-of-red' }).responses.create({ ...SAY, instructions: 'secret-of-instructions' });
     const [span] = spans;
@@ -99,7 +99,7 @@ describe('the span of a turn', () => {
     expect(sent).not.toMatch(/secret-of|key-of-red/);
   });
 
-  it('has the error of a turn that fails', async () => {
+  it('the span of a turn has the error of a turn that fails', async () => {
     await start();
     service.app.get(ScriptedProvider).play(async function* () {
       throw new ModelError('server_error', 'No.', { status: 500 });
@@ -118,7 +118,7 @@ describe('the span of a turn', () => {
     ['no client, and a ratio of 0', 0, {}, 0],
     ['no client, and a ratio of 1', 1, {}, 1],
     ['a trace that is not valid', 1, { traceparent: `00-${'0'.repeat(32)}-${CLIENT}-01` }, 1],
-  ])('is made or not with %s', async (_name, ratio, headers, expected) => {
+  ])('the span of a turn is made or not with %s', async (_name, ratio, headers, expected) => {
     await start({ OTEL_TRACES_SAMPLER_ARG: ratio });
     await service.client({ defaultHeaders: headers }).responses.create(SAY);
     expect(spans).toHaveLength(expected);
@@ -169,7 +169,7 @@ describe('an upstream', () => {
     expect(responses.upstream.calls.at(-1)?.headers['traceparent']).toMatch(expected);
   });
 
-  it('is a span below that of the turn', async () => {
+  it('a request to an upstream is a span below that of the turn', async () => {
     await using service = await startRoutedService({
       upstreams: { a: {}, b: {} },
       models: [{ name: 'm', upstreams: [{ provider: 'a' }, { provider: 'b' }] }],
@@ -209,7 +209,7 @@ describe('a call of a tool that the service runs', () => {
     { type: 'end' },
   ];
 
-  it('is a span below that of the turn, without what it was given and has returned', async () => {
+  it('a call of a tool that the service runs is a span below that of the turn, without what it was given and has returned', async () => {
     const fail = () => ({ content: [{ type: 'text', text: 'secret-of-the-error' }], isError: true });
     await using fake = await FakeMcpServer.start([{ name: 'echo' }, { name: 'fail', handler: fail }]);
     await using service = await startService({
@@ -252,7 +252,7 @@ describe('a call of a tool that the service runs', () => {
     expect(Buffer.concat(collector.bodies).toString('latin1')).not.toContain('secret-of');
   });
 
-  it('is one of the web, by the name of its function', async () => {
+  it('a call of a tool of the web is a span by the name of its function', async () => {
     await using engine = await FakeSearxng.start();
     await using service = await startService({
       environment: on({ WEB_SEARCH: 'searxng', WEB_SEARCH_URL: engine.url }),

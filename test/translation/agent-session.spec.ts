@@ -190,7 +190,7 @@ describe('a coding agent with an upstream', () => {
     expectWholeSession(translation.upstream.requests.at(-1)?.body.messages ?? []);
   });
 
-  it('may change its model in the middle', async () => {
+  it('a coding agent may change its model in the middle', async () => {
     const first = await translation.turn({ model: 'vllm', ...SETTINGS, input: BEGINNING }, ANSWERS[0]);
     const items = itemsOf(first.response);
     const input = [...BEGINNING, ...items.map(replay), ...items.filter(isCall).map(answerCall), user('Go on.')];

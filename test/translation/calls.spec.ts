@@ -84,7 +84,7 @@ describe('calls and outputs for an upstream', () => {
     ]);
   });
 
-  it('are separate answers where outputs or words stand between', async () => {
+  it('calls are separate answers where outputs or words stand between', async () => {
     const input = [
       functionCall('call_1', 'look'),
       functionOutput('call_1', 'one'),
@@ -161,7 +161,7 @@ describe('calls and outputs for an upstream', () => {
     ]);
   });
 
-  it('are told apart by their place when ids come again in later rounds', async () => {
+  it('calls are told apart by their place when ids come again in later rounds', async () => {
     const input = [
       functionCall('call_1', 'look', '{"at":1}'),
       functionOutput('call_1', 'one'),
@@ -195,7 +195,7 @@ describe('calls and outputs for an upstream', () => {
     expect(readCalls(await translation.messages({ model: 'nine', input }))).toMatchObject([{ id: 'abcDEF123' }]);
   });
 
-  it('have the same nine letters in every turn', async () => {
+  it('calls have the same nine letters in every turn', async () => {
     const input = [functionCall('call_1', 'look'), functionOutput('call_1', 'one')];
     const first = readCalls(await translation.messages({ model: 'nine', input }));
     const second = readCalls(await translation.messages({ model: 'nine', input: [user('Hello'), ...input] }));
@@ -219,20 +219,20 @@ describe('calls and outputs for an upstream', () => {
       { type: 'tool_search_call', call_id: 'call_1', execution: 'client', arguments: { query: 'x' } },
       'tool_search',
     ],
-  ])('have an output upstream though the client gave none: %s', async (_, item, name) => {
+  ])('calls have an output upstream though the client gave none: %s', async (_, item, name) => {
     const messages = await translation.messages({ input: [item, user('Never mind.')] });
     expect(readCalls(messages)).toMatchObject([{ id: 'call_1', name, output: expect.stringMatching(/./) as unknown }]);
     expect(messages.at(-1)).toEqual({ role: 'user', content: 'Never mind.' });
   });
 
-  it('are refused when the client leaves a function without output', async () => {
+  it('a request is refused when the client leaves a function call without output', async () => {
     const { status, error, wasAsked } = await translation.refusal({
       input: [functionCall('call_1', 'look'), user('Hi')],
     });
     expect({ status, wasAsked, param: error['param'] }).toEqual({ status: 400, wasAsked: false, param: 'input' });
   });
 
-  it('do not exist for outputs without an id, which are told in the words of the user', async () => {
+  it('calls do not exist for outputs without an id, which are told in the words of the user', async () => {
     const input = [
       user('Hello'),
       { type: 'function_call_output', call_id: null, output: 'a stray output' },
@@ -245,7 +245,7 @@ describe('calls and outputs for an upstream', () => {
     expect(messages[1]?.['content']).toContain('a stray output');
   });
 
-  it('do not exist for searches that a provider ran, and whatever has no id is not taken for their output', async () => {
+  it('calls do not exist for searches that a provider ran, and whatever has no id is not taken for their output', async () => {
     const search = { type: 'tool_search_call', call_id: null, execution: 'server', arguments: {}, status: 'completed' };
     const found = {
       type: 'tool_search_output',

@@ -106,7 +106,7 @@ describe('tools of the client for an upstream', () => {
   afterAll(() => translation.close());
 
   it.each(CLIENT_TOOLS)(
-    'are functions with a description and a schema: %s',
+    'tools of the client are functions with a description and a schema: %s',
     async (_, { tool, name, arguments: made }) => {
       const [offered] = await translation.functions({ tools: [tool] });
       expect(offered).toMatchObject({
@@ -122,7 +122,7 @@ describe('tools of the client for an upstream', () => {
 
   describe.each(TRANSPORTS)('over $name', (transport) => {
     it.each(CLIENT_TOOLS)(
-      'are called as items of their own type: %s',
+      'tools of the client are called as items of their own type: %s',
       async (_, { tool, name, arguments: made, item }) => {
         const json = JSON.stringify(made);
         const toolCalls = [{ name, arguments: [json.slice(0, 5), json.slice(5)] }];
@@ -150,7 +150,7 @@ describe('tools of the client for an upstream', () => {
     }
   });
 
-  it('are called beside each other, and shown in the order of the calls', async () => {
+  it('tools of the client are called beside each other, and shown in the order of the calls', async () => {
     const tools = [shellTool.tool, patchTool.tool, { type: 'function', name: 'look', parameters: null, strict: false }];
     const toolCalls = [
       { name: 'shell', arguments: '{"commands":["ls"]}' },
@@ -173,24 +173,27 @@ describe('tools of the client for an upstream', () => {
     ['apply_patch without the diff', patchTool.tool, 'apply_patch', '{"type":"update_file","path":"a"}'],
     ['local_shell with an empty object', localTool.tool, 'local_shell', '{}'],
     ['local_shell with a list', localTool.tool, 'local_shell', '["ls"]'],
-  ])('are function calls where the arguments do not fit: %s', async (_, tool, name, json) => {
-    const { response } = await translation.turn({ tools: [tool] }, { toolCalls: [{ name, arguments: json }] });
-    // Arguments that are no JSON may be cut.
-    const status = json.startsWith('ls') ? 'incomplete' : 'completed';
-    expect(response.status).toBe(status);
-    expect(itemsOf(response)).toMatchObject([
-      { type: 'function_call', status, call_id: 'call_1', name, arguments: json },
-    ]);
-    const input = [user('Go on.'), ...itemsOf(response), functionOutput('call_1', 'That does not fit.')];
-    const [call] = readCalls(await translation.messages({ tools: [tool], input }));
-    expect(call).toMatchObject({ id: 'call_1', name, output: 'That does not fit.' });
-    const told = JSON.parse(call?.arguments ?? '') as unknown;
-    // Servers take nothing but objects in the past.
-    expect([json, JSON.stringify({ input: json })]).toContain(JSON.stringify(told));
-  });
+  ])(
+    "calls of the client's tools are function calls where the arguments do not fit: %s",
+    async (_, tool, name, json) => {
+      const { response } = await translation.turn({ tools: [tool] }, { toolCalls: [{ name, arguments: json }] });
+      // Arguments that are no JSON may be cut.
+      const status = json.startsWith('ls') ? 'incomplete' : 'completed';
+      expect(response.status).toBe(status);
+      expect(itemsOf(response)).toMatchObject([
+        { type: 'function_call', status, call_id: 'call_1', name, arguments: json },
+      ]);
+      const input = [user('Go on.'), ...itemsOf(response), functionOutput('call_1', 'That does not fit.')];
+      const [call] = readCalls(await translation.messages({ tools: [tool], input }));
+      expect(call).toMatchObject({ id: 'call_1', name, output: 'That does not fit.' });
+      const told = JSON.parse(call?.arguments ?? '') as unknown;
+      // Servers take nothing but objects in the past.
+      expect([json, JSON.stringify({ input: json })]).toContain(JSON.stringify(told));
+    },
+  );
 
   it.each(CLIENT_TOOLS)(
-    'are incomplete function calls where the model was cut off: %s',
+    "calls of the client's tools are incomplete function calls where the model was cut off: %s",
     async (_, { tool, name, arguments: made }) => {
       const json = JSON.stringify(made).slice(0, -3);
       const { response } = await translation.turn(
@@ -205,7 +208,7 @@ describe('tools of the client for an upstream', () => {
   it.each<[string, object]>([
     ['a container', { type: 'container_auto' }],
     ['a certain container', { type: 'container_reference', container_id: 'cntr_1' }],
-  ])('are not those of %s, which a provider would run', async (_, environment) => {
+  ])('tools of the client are not those of %s, which a provider would run', async (_, environment) => {
     const tool = { type: 'shell', environment };
     const { body, response } = await translation.turn({ tools: [tool, patchTool.tool] });
     expect(functionsOf(body).map(({ name }) => name)).toEqual(['apply_patch']);
@@ -213,7 +216,7 @@ describe('tools of the client for an upstream', () => {
   });
 
   it.each([{ type: 'shell' }, { type: 'shell', environment: null }, { type: 'shell', environment: { type: 'local' } }])(
-    "are those of the client's own machine: %j",
+    'tools of the client are those of its own machine: %j',
     async (tool) => {
       expect(await translation.functions({ tools: [tool] })).toMatchObject([{ name: 'shell' }]);
     },

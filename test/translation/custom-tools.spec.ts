@@ -34,7 +34,7 @@ describe('custom tools for an upstream', () => {
 
   afterAll(() => translation.close());
 
-  it.each([EXEC, TEXT])('are functions of one text', async (tool) => {
+  it.each([EXEC, TEXT])('custom tools are functions of one text', async (tool) => {
     expect(await translation.functions({ tools: [tool] })).toEqual([
       {
         name: 'exec',
@@ -57,19 +57,22 @@ describe('custom tools for an upstream', () => {
     expect(offered?.['description']).toContain(GRAMMAR);
   });
 
-  it.each([1, 2, 7, 1000])('are called with the text alone, as it grows (pieces of %d)', async (length) => {
-    const json = JSON.stringify({ input: INPUT });
-    const toolCalls = [{ name: 'exec', arguments: pieces(json, length) }];
-    const { response, events = [] } = await translation.turn({ tools: [LARK] }, { toolCalls });
-    expect(itemsOf(response)).toEqual([item(INPUT)]);
-    const deltas = events.filter(({ type }) => type === 'response.custom_tool_call_input.delta');
-    expect(deltas.map(({ delta }) => delta).join('')).toBe(INPUT);
-    expect(deltas.length).toBeGreaterThan(length === 1000 ? 0 : 2);
-    const done = events.find(({ type }) => type === 'response.custom_tool_call_input.done');
-    expect(done).toMatchObject({ input: INPUT });
-  });
+  it.each([1, 2, 7, 1000])(
+    'custom tools are called with the text alone, as it grows (pieces of %d)',
+    async (length) => {
+      const json = JSON.stringify({ input: INPUT });
+      const toolCalls = [{ name: 'exec', arguments: pieces(json, length) }];
+      const { response, events = [] } = await translation.turn({ tools: [LARK] }, { toolCalls });
+      expect(itemsOf(response)).toEqual([item(INPUT)]);
+      const deltas = events.filter(({ type }) => type === 'response.custom_tool_call_input.delta');
+      expect(deltas.map(({ delta }) => delta).join('')).toBe(INPUT);
+      expect(deltas.length).toBeGreaterThan(length === 1000 ? 0 : 2);
+      const done = events.find(({ type }) => type === 'response.custom_tool_call_input.done');
+      expect(done).toMatchObject({ input: INPUT });
+    },
+  );
 
-  it('are called the same without a stream', async () => {
+  it('custom tools are called the same without a stream', async () => {
     const toolCalls = [{ name: 'exec', arguments: JSON.stringify({ input: INPUT }) }];
     const { response } = await translation.run(JSON_TRANSPORT, { tools: [TEXT] }, { toolCalls });
     expect(itemsOf(response)).toEqual([item(INPUT)]);
@@ -105,7 +108,7 @@ describe('custom tools for an upstream', () => {
     }
   });
 
-  it('never tear a letter apart between deltas', async () => {
+  it('calls of custom tools never tear a letter apart between deltas', async () => {
     const toolCalls = [{ name: 'exec', arguments: pieces('{"input":"a\\ud83d\\udc4db"}', 1) }];
     const { response, events = [] } = await translation.turn({ tools: [TEXT] }, { toolCalls });
     expect(itemsOf(response)).toEqual([item('a👍b')]);

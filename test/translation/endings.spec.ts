@@ -18,7 +18,7 @@ describe('how answers of an upstream end', () => {
     it.each<[string, string, string]>([
       ['length', 'max_output_tokens', 'length'],
       ['content_filter', 'content_filter', 'content_filter'],
-    ])('is incomplete after %s', async (_, reason, finish) => {
+    ])('an answer is incomplete after %s', async (_, reason, finish) => {
       const { response } = await translation.run(transport, {}, { text: 'Once upon a', finish });
       expect(response).toMatchObject({
         status: 'incomplete',
@@ -32,17 +32,17 @@ describe('how answers of an upstream end', () => {
       ]);
     });
 
-    it.each(['stop', 'eos', 'end_turn'])('is complete after %s', async (finish) => {
+    it.each(['stop', 'eos', 'end_turn'])('an answer is complete after %s', async (finish) => {
       const { response } = await translation.run(transport, {}, { text: 'The end.', finish });
       expect(response).toMatchObject({ status: 'completed', incomplete_details: null });
     });
 
-    it('is complete without a word', async () => {
+    it('an answer is complete without a word', async () => {
       const { response } = await translation.run(transport, {}, { finish: 'stop' });
       expect(response).toMatchObject({ status: 'completed', output: [] });
     });
 
-    it('is a refusal that is complete', async () => {
+    it('an answer that is a refusal is complete', async () => {
       const { response } = await translation.run(transport, {}, { refusal: 'I will not.' });
       expect(response.status).toBe('completed');
       expect(itemsOf(response)).toMatchObject([
@@ -51,7 +51,7 @@ describe('how answers of an upstream end', () => {
     });
   });
 
-  it('is incomplete with nothing but thoughts', async () => {
+  it('an answer with nothing but thoughts is incomplete', async () => {
     const { response } = await translation.turn({}, { reasoning: 'Let me see', finish: 'length' });
     expect(response.status).toBe('incomplete');
     expect(itemsOf(response)).toMatchObject([

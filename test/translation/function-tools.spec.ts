@@ -36,14 +36,14 @@ describe('function tools for an upstream', () => {
       { parameters: SCHEMA, strict: false, output_schema: null, defer_loading: true },
       { parameters: SCHEMA },
     ],
-  ])('have %s', async (_, members, sent) => {
+  ])('function tools have %s', async (_, members, sent) => {
     const tools = [{ type: 'function', name: 'get_weather', ...members }];
     const body = await translation.sent({ tools });
     expect(body['tools']).toEqual([{ type: 'function', function: { name: 'get_weather', ...sent } }]);
     expect(body['tool_choice']).toBeUndefined();
   });
 
-  it('are strict where the upstream knows what that is', async () => {
+  it('function tools are strict where the upstream knows what that is', async () => {
     const tools = [
       functionTool('one', { parameters: SCHEMA, strict: true }),
       functionTool('two', { parameters: SCHEMA, strict: false }),
@@ -55,7 +55,7 @@ describe('function tools for an upstream', () => {
     expect(strictness(await translation.functions({ tools }))).toEqual([false, false, false]);
   });
 
-  it('are called, and answered, under their own names', async () => {
+  it('function tools are called, and answered, under their own names', async () => {
     const tools = [functionTool('get_weather', { parameters: SCHEMA }), functionTool('get_time')];
     const toolCalls = [
       { name: 'get_weather', arguments: ['{"city":', ' "Bern"}'] },
@@ -95,13 +95,13 @@ describe('function tools for an upstream', () => {
     ]);
   });
 
-  it.each(['', ' ', 'null'])('have no arguments in the past as an empty object (%j)', async (json) => {
+  it.each(['', ' ', 'null'])('calls in the past without arguments have an empty object (%j)', async (json) => {
     const input = [user('Look.'), functionCall('call_1', 'look', json), functionOutput('call_1', 'sunny')];
     expect(readCalls(await translation.messages({ input }))).toMatchObject([{ arguments: '{}' }]);
   });
 
   it.each(['{"city": Bern', '"Bern"', '["Bern"]', '{"city":"Be'])(
-    'are told as an object what was none: %s',
+    'arguments that are no object are told to the upstream as an object: %s',
     async (json) => {
       const input = [user('Look.'), functionCall('call_1', 'look', json), functionOutput('call_1', 'That is no JSON.')];
       const [call] = readCalls(await translation.messages({ input }));
@@ -111,14 +111,14 @@ describe('function tools for an upstream', () => {
   );
 
   it.each(['{}', '{ "city" : "Bern" }', '{"city":"Bern","city":"Basel"}', '{"n":12345678901234567890}'])(
-    'are told letter by letter what was an object: %s',
+    'arguments that are an object are told to the upstream letter by letter: %s',
     async (json) => {
       const input = [user('Look.'), functionCall('call_1', 'look', json), functionOutput('call_1', 'sunny')];
       expect(readCalls(await translation.messages({ input }))).toMatchObject([{ arguments: json }]);
     },
   );
 
-  it('may be called after words, which are an item of their own', async () => {
+  it('function tools may be called after words, which are an item of their own', async () => {
     const answer = { text: 'One moment.', toolCalls: [{ name: 'look', arguments: '{}' }] };
     const { response } = await translation.turn({ tools: [functionTool('look')] }, answer);
     expect(itemsOf(response).map(({ type }) => type)).toEqual(['message', 'function_call']);
@@ -144,7 +144,7 @@ describe('function tools for an upstream', () => {
       ['arguments that are no JSON', '{"city": Bern', 'incomplete'],
       ['arguments that do not fit', '{"town":"Bern"}', 'completed'],
       ['arguments that are no object', '"Bern"', 'completed'],
-    ])('are called with %s, as it said them', async (_, json, status) => {
+    ])('functions are called with %s, as the model said them', async (_, json, status) => {
       const toolCalls = [{ name: 'get_weather', arguments: json }];
       const { response } = await translation.turn({ tools: [functionTool('get_weather')] }, { toolCalls });
       expect(itemsOf(response)).toMatchObject([
@@ -153,7 +153,7 @@ describe('function tools for an upstream', () => {
     });
 
     it.each(['no_such_function', 'GET_WEATHER', 'get_weather.now', 'functions.get_weather'])(
-      'are shown as %s when that is the name',
+      'a wrongly called function is shown as %s when that is the name',
       async (name) => {
         const toolCalls = [{ name, arguments: '{"city":"Bern"}' }];
         const { response } = await translation.turn({ tools: [functionTool('get_weather')] }, { toolCalls });
@@ -167,12 +167,12 @@ describe('function tools for an upstream', () => {
       },
     );
 
-    it('are called although none was offered', async () => {
+    it('a function is called although none was offered', async () => {
       const { response } = await translation.turn({}, { toolCalls: [{ name: 'look', arguments: '{}' }] });
       expect(itemsOf(response)).toMatchObject([{ type: 'function_call', name: 'look', arguments: '{}' }]);
     });
 
-    it('are cut off in the middle of the arguments', async () => {
+    it('a call is cut off in the middle of the arguments', async () => {
       const toolCalls = [
         { name: 'get_weather', arguments: '{"city":"Bern"}' },
         { name: 'get_weather', arguments: '{"city":"Os' },

@@ -96,23 +96,26 @@ describe('hosted tools', () => {
     log[Symbol.dispose]();
   });
 
-  it.each(TRANSPORTS)('are left out for the upstream, echoed, and logged once: $name', async (transport) => {
-    await start();
-    const tools = [LOOK, SEARCH, MCP];
-    for (let round = 0; round < 3; round += 1) {
-      const response = (await ask(service, { tools }, transport)) as WireResponse;
-      expect(response).toMatchObject({ status: 'completed', tools });
-    }
-    for (const { body } of service.upstream.requests) expect(body.tools).toHaveLength(1);
-    expect(linesAbout('web_search')).toEqual([
-      expect.stringMatching(/^log no provider of the model "tested" runs "web_search": the tool is left out/),
-    ]);
-    expect(linesAbout('"mcp"')).toHaveLength(1);
-    await ask(service, { model: 'any/other', tools });
-    expect(linesAbout('web_search')).toHaveLength(2);
-  });
+  it.each(TRANSPORTS)(
+    'hosted tools are left out for the upstream, echoed, and logged once: $name',
+    async (transport) => {
+      await start();
+      const tools = [LOOK, SEARCH, MCP];
+      for (let round = 0; round < 3; round += 1) {
+        const response = (await ask(service, { tools }, transport)) as WireResponse;
+        expect(response).toMatchObject({ status: 'completed', tools });
+      }
+      for (const { body } of service.upstream.requests) expect(body.tools).toHaveLength(1);
+      expect(linesAbout('web_search')).toEqual([
+        expect.stringMatching(/^log no provider of the model "tested" runs "web_search": the tool is left out/),
+      ]);
+      expect(linesAbout('"mcp"')).toHaveLength(1);
+      await ask(service, { model: 'any/other', tools });
+      expect(linesAbout('web_search')).toHaveLength(2);
+    },
+  );
 
-  it('do not fill the log, whatever clients call their models', async () => {
+  it('left out hosted tools do not fill the log, whatever clients call their models', async () => {
     await start();
     const screen = { environment: 'browser', display_width: 800, display_height: 600 };
     const types = ['computer', 'computer_use', 'image_generation', 'programmatic_tool_calling'];
@@ -128,7 +131,7 @@ describe('hosted tools', () => {
     expect(log.lines.every((line) => !line.includes('\n'))).toBe(true);
   });
 
-  it.each(TRANSPORTS)('are a mistake if nobody knows their type: $name', async (transport) => {
+  it.each(TRANSPORTS)('tools are a mistake if nobody knows their type: $name', async (transport) => {
     await start();
     const unknown = { status: 400, type: 'invalid_request_error', code: 'invalid_value' };
     const message = expect.stringMatching(/^Invalid value: 'made_up'\. Supported values are: 'apply_patch', /);
@@ -148,7 +151,7 @@ describe('hosted tools', () => {
     expect(await ask(service, { model: 'taking', tools }, transport)).toMatchObject({ status: 'completed', tools });
   });
 
-  it.each(TRANSPORTS)('are refused if their calls are to be approved: $name', async (transport) => {
+  it.each(TRANSPORTS)('hosted tools are refused if their calls are to be approved: $name', async (transport) => {
     await start();
     for (const require_approval of [
       'always',
@@ -174,7 +177,7 @@ describe('hosted tools', () => {
     ['only they are allowed', { tools: [LOOK, SEARCH], tool_choice: allowed('auto', SEARCH) }, 'web_search'],
     ['a call of them is required', { tools: [SEARCH, MCP], tool_choice: 'required' }, 'web_search'],
     ['a shell in a container is required', { tools: [CONTAINER], tool_choice: 'required' }, 'shell'],
-  ])('are refused if %s', async (_, request, type) => {
+  ])('hosted tools are refused if %s', async (_, request, type) => {
     await start();
     for (const transport of TRANSPORTS) {
       expect(await ask(service, request, transport)).toMatchObject(refused('tool_choice', type));
@@ -198,21 +201,26 @@ describe('hosted tools', () => {
         input: [{ type: 'additional_tools', role: 'developer', tools: [LOOK] }],
       },
     ],
-  ])('are not refused if %s', async (_, request) => {
+  ])('hosted tools are not refused if %s', async (_, request) => {
     await start();
     expect(await ask(service, request)).toMatchObject({ status: 'completed' });
   });
 
   describe('with HOSTED_TOOLS=reject', () => {
-    it.each(TRANSPORTS)('are refused by their place: $name', async (transport) => {
-      await start({ HOSTED_TOOLS: 'reject' });
-      expect(await ask(service, { tools: [LOOK, SEARCH] }, transport)).toMatchObject(refused('tools[1]', 'web_search'));
-      expect(service.upstream.requests).toEqual([]);
-      const local = [LOOK, { type: 'shell' }, { type: 'apply_patch' }, { type: 'tool_search' }];
-      expect(await ask(service, { tools: local }, transport)).toMatchObject({ status: 'completed' });
-    });
+    it.each(TRANSPORTS)(
+      'hosted tools are refused by their place with HOSTED_TOOLS=reject: $name',
+      async (transport) => {
+        await start({ HOSTED_TOOLS: 'reject' });
+        expect(await ask(service, { tools: [LOOK, SEARCH] }, transport)).toMatchObject(
+          refused('tools[1]', 'web_search'),
+        );
+        expect(service.upstream.requests).toEqual([]);
+        const local = [LOOK, { type: 'shell' }, { type: 'apply_patch' }, { type: 'tool_search' }];
+        expect(await ask(service, { tools: local }, transport)).toMatchObject({ status: 'completed' });
+      },
+    );
 
-    it('are accepted by providers of the program, which run what they say, or decide themselves', async () => {
+    it('hosted tools are accepted by providers of the program, which run what they say, or decide themselves', async () => {
       await start({ HOSTED_TOOLS: 'reject' });
       const tools = [SEARCH, MCP];
       expect(await ask(service, { model: 'open', tools, tool_choice: SEARCH })).toMatchObject({ status: 'completed' });
@@ -229,7 +237,7 @@ describe('hosted tools', () => {
     expect(linesAbout('web_search')).toEqual([]);
   });
 
-  it('are judged the same when answers are recorded', async () => {
+  it('hosted tools are judged the same when answers are recorded', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'antiphon-hosted-'));
     await start({ RECORD_FILE: join(folder, 'record.jsonl') });
     expect(await ask(service, { tools: [SEARCH], tool_choice: SEARCH })).toMatchObject(
@@ -250,23 +258,28 @@ describe('hosted tools of the simulator', () => {
     return { ...service, log, close, [Symbol.asyncDispose]: close };
   });
 
-  it.each(TRANSPORTS)('are judged as those of chat upstreams: $name', async (transport) => {
-    const answer = (request: object): Promise<object> => ask(logged, { model: 'simulator', ...request }, transport);
-    const tools = [LOOK, SEARCH, MCP];
-    for (let round = 0; round < 2; round += 1)
-      expect(await answer({ tools })).toMatchObject({ status: 'completed', tools });
-    expect(logged.log.lines.filter((line) => line.includes('runs "web_search": the tool is left out'))).toHaveLength(1);
-    expect(await answer({ tools, tool_choice: SEARCH })).toMatchObject(refused('tool_choice', 'web_search'));
-    expect(await answer({ tools: [SEARCH], tool_choice: 'required' })).toMatchObject(
-      refused('tool_choice', 'web_search'),
-    );
-    expect(await answer({ tools: [{ ...MCP, require_approval: 'always' }] })).toMatchObject(
-      refused('tools[0].require_approval', 'mcp'),
-    );
-    expect(await answer({ tools: [{ type: 'made_up' }] })).toMatchObject({ status: 400, param: 'tools[0].type' });
-  });
+  it.each(TRANSPORTS)(
+    'hosted tools of the simulator are judged as those of chat upstreams: $name',
+    async (transport) => {
+      const answer = (request: object): Promise<object> => ask(logged, { model: 'simulator', ...request }, transport);
+      const tools = [LOOK, SEARCH, MCP];
+      for (let round = 0; round < 2; round += 1)
+        expect(await answer({ tools })).toMatchObject({ status: 'completed', tools });
+      expect(logged.log.lines.filter((line) => line.includes('runs "web_search": the tool is left out'))).toHaveLength(
+        1,
+      );
+      expect(await answer({ tools, tool_choice: SEARCH })).toMatchObject(refused('tool_choice', 'web_search'));
+      expect(await answer({ tools: [SEARCH], tool_choice: 'required' })).toMatchObject(
+        refused('tool_choice', 'web_search'),
+      );
+      expect(await answer({ tools: [{ ...MCP, require_approval: 'always' }] })).toMatchObject(
+        refused('tools[0].require_approval', 'mcp'),
+      );
+      expect(await answer({ tools: [{ type: 'made_up' }] })).toMatchObject({ status: 400, param: 'tools[0].type' });
+    },
+  );
 
-  it('are left to scripts, which may play them', async () => {
+  it('hosted tools of the simulator are left to scripts, which may play them', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'antiphon-hosted-'));
     const script = join(folder, 'script.yaml');
     await writeFile(script, 'model: scripted\nturns: [{ steps: [{ text: Found. }] }]\n');

@@ -37,7 +37,7 @@ describe('pictures, files and sounds for an upstream', () => {
       { url: URL, detail: 'high' },
     ],
     ['without the detail that is null', { image_url: URL, detail: null }, { url: URL }],
-  ])('are sent %s', async (_, members, sent) => {
+  ])('pictures are sent %s', async (_, members, sent) => {
     const input = [
       user([{ type: 'input_text', text: 'Look.' }, image(members), { type: 'input_text', text: 'Well?' }]),
     ];
@@ -57,17 +57,17 @@ describe('pictures, files and sounds for an upstream', () => {
     ['data', { file_data: PDF, filename: 'a.pdf' }, { file_data: PDF, filename: 'a.pdf' }],
     ['data without a name', { file_data: PDF }, { file_data: PDF }],
     ['an id of the upstream', { file_id: 'file-1' }, { file_id: 'file-1' }],
-  ])('are sent as files: %s', async (_, members, sent) => {
+  ])('media are sent as files: %s', async (_, members, sent) => {
     expect(await translation.messages({ input: [user([file(members)])] })).toEqual([
       { role: 'user', content: [{ type: 'file', file: sent }] },
     ]);
   });
 
-  it('are sent as sounds', async () => {
+  it('sounds are sent as sounds', async () => {
     expect(await translation.messages({ input: [user([audio])] })).toEqual([{ role: 'user', content: [audio] }]);
   });
 
-  it('are sent as sounds from data URLs', async () => {
+  it('sounds are sent from data URLs', async () => {
     const part = { type: 'input_audio', audio_url: 'data:audio/wav;base64,UklGRg==' };
     expect(await translation.messages({ input: [user([part])] })).toEqual([{ role: 'user', content: [audio] }]);
   });
@@ -82,11 +82,11 @@ describe('pictures, files and sounds for an upstream', () => {
       "This model supports images by 'image_url' only, not by file_id.",
     ],
     ['pictures without anything', 'tolerant', image({}), "This model supports images by 'image_url' only."],
-  ])('are refused where they cannot be sent: %s', async (_, model, part, message) => {
+  ])('media are refused where they cannot be sent: %s', async (_, model, part, message) => {
     expect(await translation.refusal({ model, input: [user([part])] })).toEqual(refusedValue('input', message));
   });
 
-  it('are refused where they are files that neither the model nor the service can read', async () => {
+  it('files are refused that neither the model nor the service can read', async () => {
     expect(await translation.refusal({ model: 'fileless', input: [user([file({ file_data: PDF })])] })).toEqual({
       status: 400,
       error: {
@@ -101,13 +101,13 @@ describe('pictures, files and sounds for an upstream', () => {
     });
   });
 
-  it('are refused in the past just the same', async () => {
+  it('media in the past are refused just the same', async () => {
     const { response } = await translation.turn({ input: [user([image()])] });
     const refused = refusedValue('input', 'This model does not support images.');
     expect(await translation.refusal({ model: 'blind', previous_response_id: response.id })).toEqual(refused);
   });
 
-  it('are only named in outputs of tools where they cannot be sent: the conversation has to go on', async () => {
+  it('media in outputs of tools are only named where they cannot be sent: the conversation has to go on', async () => {
     const output = [{ type: 'input_text', text: 'Here:' }, image()];
     const input = [functionCall('call_1', 'look'), functionOutput('call_1', output)];
     const messages = await translation.messages({ model: 'blind', input });
@@ -115,7 +115,7 @@ describe('pictures, files and sounds for an upstream', () => {
     expect(messages[1]?.['content']).toMatch(/^Here:\n.*input_image/);
   });
 
-  it('are taken by upstreams that lack something else', async () => {
+  it('media are taken by upstreams that lack something else', async () => {
     await translation.sent({ model: 'blind', input: [user([audio, file({ file_data: PDF })])] });
     await translation.sent({ model: 'deaf', input: [user([image(), file({ file_data: PDF })])] });
     await translation.sent({ model: 'fileless', input: [user([image(), audio])] });

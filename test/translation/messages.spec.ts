@@ -32,7 +32,7 @@ describe('messages for an upstream', () => {
 
   afterAll(() => translation.close());
 
-  it("are asked for as a stream of the upstream's own model", async () => {
+  it("an answer is asked for as a stream of the upstream's own model", async () => {
     expect(await translation.sent({ input: 'Hello' })).toEqual({
       model: 'upstream-model',
       messages: [{ role: 'user', content: 'Hello' }],
@@ -53,7 +53,7 @@ describe('messages for an upstream', () => {
       ],
       'One\nTwo',
     ],
-  ])('have their text in its shortest form: %s', async (_, content, sent) => {
+  ])('messages have their text in its shortest form: %s', async (_, content, sent) => {
     expect(await translation.messages({ input: [user(content)] })).toEqual([{ role: 'user', content: sent }]);
   });
 
@@ -127,7 +127,7 @@ describe('messages for an upstream', () => {
   });
 
   it.each(['compaction', 'compaction_summary'])(
-    'cannot be had of what another service has compacted (%s)',
+    'a request is refused for what another service has compacted (%s)',
     async (type) => {
       const input = [{ type, encrypted_content: 'gAAAAABforeign' }, user('Go on.')];
       expect(await translation.refusal({ input })).toMatchObject({
@@ -139,7 +139,7 @@ describe('messages for an upstream', () => {
   );
 
   describe('of system and developer', () => {
-    it('are all sent as system where there is no developer role', async () => {
+    it('messages of the developer are all sent as system where there is no developer role', async () => {
       expect(await translation.messages(DIRECTED)).toEqual([
         { role: 'system', content: 'Be brief.' },
         { role: 'system', content: 'Use metres.' },
@@ -164,7 +164,7 @@ describe('messages for an upstream', () => {
     it.each([
       ['first', 'system'],
       ['first_developer', 'developer'],
-    ])('are one message where only the first may be one (%s)', async (model, role) => {
+    ])('messages of the developer are one message where only the first may be one (%s)', async (model, role) => {
       expect(await translation.messages({ ...DIRECTED, model })).toEqual([
         { role, content: 'Be brief.\n\nUse metres.\n\nAnswer in French.' },
         { role: 'user', content: 'Hello' },
@@ -173,7 +173,7 @@ describe('messages for an upstream', () => {
       ]);
     });
 
-    it('are said by the user where there are none', async () => {
+    it('messages of the developer are said by the user where there is no system role', async () => {
       expect(await translation.messages({ ...DIRECTED, model: 'none' })).toEqual([
         { role: 'user', content: 'Be brief.\n\nUse metres.\n\nAnswer in French.\n\nHello' },
         { role: 'assistant', content: 'Salut' },
@@ -181,7 +181,7 @@ describe('messages for an upstream', () => {
       ]);
     });
 
-    it('are said by the user before what the model said where there are none', async () => {
+    it('messages of the developer are said by the user before what the model said where there is no system role', async () => {
       const input = [assistant('Salut'), user('Hello')];
       expect(await translation.messages({ model: 'none', instructions: 'Be brief.', input })).toEqual([
         { role: 'user', content: 'Be brief.' },
@@ -214,7 +214,7 @@ describe('messages for an upstream', () => {
       expect(text).toContain('https://example.com/a.png');
     });
 
-    it.each(['first', 'none'])('may be all there is (%s)', async (model) => {
+    it.each(['first', 'none'])('messages of the developer may be all there is (%s)', async (model) => {
       const messages = await translation.messages({ model, input: [developer('Say hello.')] });
       expect(messages).toEqual([{ role: model === 'first' ? 'system' : 'user', content: 'Say hello.' }]);
     });
@@ -258,7 +258,7 @@ describe('messages for an upstream', () => {
       ]);
     });
 
-    it('have none for empty ones', async () => {
+    it('empty instructions are not sent', async () => {
       expect(await translation.messages({ instructions: '', input: 'Hello' })).toEqual([
         { role: 'user', content: 'Hello' },
       ]);

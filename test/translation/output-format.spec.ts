@@ -30,7 +30,7 @@ describe('the form of the answer for an upstream', () => {
     ['nothing is said', undefined],
     ['it is text', { format: { type: 'text' } }],
     ['nothing is said of it', { verbosity: 'low' }],
-  ])('is not sent where %s', async (_, text) => {
+  ])('the form of the answer is not sent where %s', async (_, text) => {
     for (const model of ['generic', 'loose', 'free']) {
       const body = await translation.sent({ model, text });
       expect(body).not.toHaveProperty('response_format');
@@ -44,13 +44,13 @@ describe('the form of the answer for an upstream', () => {
     ['that it is not strict', { strict: false }, { strict: false }],
     ['a description', { description: 'A place.' }, { description: 'A place.' }],
     ['nulls', { description: null, strict: null }, {}],
-  ])('is a schema, with %s', async (_, members, sent) => {
+  ])('the form of the answer is a schema, with %s', async (_, members, sent) => {
     const body = await translation.sent({ text: jsonSchema(members), instructions: 'Be brief.' });
     expect(body['response_format']).toEqual({ type: 'json_schema', json_schema: { name: 'place', schema, ...sent } });
     expect(body.messages?.[0]).toEqual({ role: 'system', content: 'Be brief.' });
   });
 
-  it('is what an item of the context has changed it to, as is the effort', async () => {
+  it('the form of the answer is what an item of the context has changed it to, as is the effort', async () => {
     const input = [
       user('Where?'),
       { type: 'configuration_update', text: jsonSchema(), reasoning: { effort: 'high' } },
@@ -65,7 +65,7 @@ describe('the form of the answer for an upstream', () => {
     ]);
   });
 
-  it('is any object', async () => {
+  it('the form of the answer is any object', async () => {
     const text = { format: { type: 'json_object' } };
     for (const model of ['generic', 'loose']) {
       const body = await translation.sent({ model, text, input: 'Answer in JSON.' });
@@ -77,7 +77,7 @@ describe('the form of the answer for an upstream', () => {
   it.each<[string, object | undefined]>([
     ['loose', { type: 'json_object' }],
     ['free', undefined],
-  ])('is asked for in words where the upstream knows no schemas (%s)', async (model, format) => {
+  ])('the form of the answer is asked for in words where the upstream knows no schemas (%s)', async (model, format) => {
     const body = await translation.sent({
       model,
       text: jsonSchema({ strict: true }),
@@ -91,7 +91,7 @@ describe('the form of the answer for an upstream', () => {
     expect(rest).toEqual([{ role: 'user', content: 'Hello' }]);
   });
 
-  it('is asked for in words where there are no instructions', async () => {
+  it('the form of the answer is asked for in words where there are no instructions', async () => {
     const body = await translation.sent({ model: 'free', text: { format: { type: 'json_object' } } });
     expect(body).not.toHaveProperty('response_format');
     expect(body.messages).toEqual([
@@ -100,7 +100,7 @@ describe('the form of the answer for an upstream', () => {
     ]);
   });
 
-  it('is asked for in the words of the user where there are no others', async () => {
+  it('the form of the answer is asked for in the words of the user where there are no others', async () => {
     const body = await translation.sent({ model: 'free_roleless', text: jsonSchema() });
     expect(body.messages).toHaveLength(1);
     expect(body.messages?.[0]).toMatchObject({
@@ -110,7 +110,7 @@ describe('the form of the answer for an upstream', () => {
     expect(String(body.messages?.[0]?.['content'])).toMatch(/\nGo on\.$/);
   });
 
-  it('does not show in what the client is told', async () => {
+  it('the form asked for in words does not show in what the client is told', async () => {
     const { response } = await translation.turn({ model: 'free', text: jsonSchema(), instructions: 'Be brief.' });
     expect(response['instructions']).toBe('Be brief.');
     expect(response['text']).toEqual({ ...jsonSchema(), verbosity: 'medium' });

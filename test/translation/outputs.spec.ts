@@ -30,7 +30,7 @@ describe('outputs of tools for an upstream', () => {
     ['a part', [text('sunny')], 'sunny'],
     ['several parts', [text('sunny'), text('and warm')], 'sunny\nand warm'],
     ['no parts', [], ''],
-  ])('are texts: %s', async (_, output, sent) => {
+  ])('outputs of tools are texts: %s', async (_, output, sent) => {
     const messages = await translation.messages({
       input: [functionCall('call_1', 'look'), functionOutput('call_1', output)],
     });

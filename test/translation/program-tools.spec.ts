@@ -45,28 +45,31 @@ describe('a tool that only programs may call', () => {
 
   afterAll(() => translation.close());
 
-  it('is echoed, and not offered to a model that runs none', async () => {
+  it('a tool that only programs may call is echoed, and not offered to a model that runs none', async () => {
     const tools = [LOOK, HIDDEN, BOTH, SPACE];
     const { body, response } = await translation.turn({ tools });
     expect(body.tools).toMatchObject(['look', 'sum', 'shop__look'].map((name) => ({ function: { name } })));
     expect(response['tools']).toMatchObject(tools);
   });
 
-  it('is never called by the simulator', async () => {
+  it('a tool that only programs may call is never called by the simulator', async () => {
     const { output } = await simulated.api.create({ model: 'simulator', input: 'count', tools: [HIDDEN] });
     expect(output).toMatchObject([{ type: 'message' }]);
   });
 
-  it.each(DEMANDS)('is refused where %s', async (_, request) => {
+  it.each(DEMANDS)('a demanded call of a tool for programs is refused where %s', async (_, request) => {
     expect(await translation.refusal(request)).toMatchObject({ status: 400, error: REFUSED, wasAsked: false });
     const body = { model: 'simulator', input: 'Hi', ...request };
     expect(await simulated.api.post('responses', body)).toMatchObject({ status: 400, body: { error: REFUSED } });
   });
 
-  it.each([[[HIDDEN, LOOK]], [[PROGRAMS, SPACE]]])('is not refused where another one can be called', async (tools) => {
-    const { tool_choice: choice } = await translation.sent({ tools, tool_choice: 'required' });
-    expect(choice).toBe('required');
-  });
+  it.each([[[HIDDEN, LOOK]], [[PROGRAMS, SPACE]]])(
+    'a demanded call is not refused where a tool can be called that is not for programs',
+    async (tools) => {
+      const { tool_choice: choice } = await translation.sent({ tools, tool_choice: 'required' });
+      expect(choice).toBe('required');
+    },
+  );
 
   it('leaves programs and their outputs as they are', async () => {
     const input = [user('Count.'), PROGRAM, OUTPUT, user('Well?')];

@@ -45,20 +45,23 @@ describe('reasoning for an upstream', () => {
   it.each([
     ['unknown', [], ''],
     ['known', [thought('I have to look.')], 'I have to look.'],
-  ])('is in every message with calls where that is demanded, also when it is %s', async (_, thoughts, expected) => {
-    const input = [
-      user('Look.'),
-      assistant('Gladly.'),
-      user('Now.'),
-      ...thoughts,
-      functionCall('call_1', 'look'),
-      functionOutput('call_1', 'A sea.'),
-    ];
-    const messages = await translation.messages({ model: 'demanding', input, tools: [functionTool('look')] });
-    const said = messages.filter(({ role }) => role === 'assistant');
-    expect(said).toMatchObject([{ content: 'Gladly.' }, { reasoning_content: expected }]);
-    expect(said[0]).not.toHaveProperty('reasoning_content');
-  });
+  ])(
+    'reasoning is in every message with calls where that is demanded, also when it is %s',
+    async (_, thoughts, expected) => {
+      const input = [
+        user('Look.'),
+        assistant('Gladly.'),
+        user('Now.'),
+        ...thoughts,
+        functionCall('call_1', 'look'),
+        functionOutput('call_1', 'A sea.'),
+      ];
+      const messages = await translation.messages({ model: 'demanding', input, tools: [functionTool('look')] });
+      const said = messages.filter(({ role }) => role === 'assistant');
+      expect(said).toMatchObject([{ content: 'Gladly.' }, { reasoning_content: expected }]);
+      expect(said[0]).not.toHaveProperty('reasoning_content');
+    },
+  );
 
   describe.each(['reasoning', 'reasoning_content'])('that reads %s', (model) => {
     it('goes back along a stored chain', async () => {
@@ -118,7 +121,7 @@ describe('reasoning for an upstream', () => {
       expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'tool']);
     });
 
-    it('is said once where the client has it in both forms', async () => {
+    it('reasoning is said once where the client has it in both forms', async () => {
       const { response } = await translation.turn({ model, input: 'Hello', ...STATELESS }, ANSWER);
       const input = [user('Hello'), ...itemsOf(response), user('And?')];
       expect((await translation.messages({ model, input }))[1]).toEqual({
@@ -164,7 +167,7 @@ describe('reasoning for an upstream', () => {
       expect(answers.at(-1)?.['content']).toBe('Done.');
     });
 
-    it('is not in the content', async () => {
+    it('reasoning is not in the content', async () => {
       const { response } = await translation.turn({ model, input: 'Hello' }, ANSWER);
       const [, answer] = await translation.messages({ model, previous_response_id: response.id, input: 'And?' });
       expect(answer?.['content']).toBe('Hi.');
@@ -184,7 +187,7 @@ describe('reasoning for an upstream', () => {
     ]);
   });
 
-  it('is encrypted only for clients that ask for it', async () => {
+  it('reasoning is encrypted only for clients that ask for it', async () => {
     const { response } = await translation.turn({ input: 'Hello' }, ANSWER);
     expect(itemsOf(response)[0]).toEqual({
       id: expect.stringMatching(/^rs_/) as unknown,
@@ -195,7 +198,7 @@ describe('reasoning for an upstream', () => {
     });
   });
 
-  it('is encrypted without anything to see but its form', async () => {
+  it('reasoning is encrypted without anything to see but its form', async () => {
     const { response } = await translation.turn({ input: 'Hello', ...STATELESS }, ANSWER);
     const [item] = itemsOf(response);
     expect(String(item?.['encrypted_content'])).toMatch(/^[\x21-\x7e]+$/);

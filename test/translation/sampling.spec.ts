@@ -104,7 +104,7 @@ describe('what tunes the answer of an upstream', () => {
       {},
     ],
     ['what Codex sends beside', { client_metadata: { a: 'b' }, prompt_cache_key: 'k' }, {}],
-  ])('is sent if the client sends it, and only then: %s', async (_, request, sent) => {
+  ])('a sampling member is sent if the client sends it, and only then: %s', async (_, request, sent) => {
     expect(await translation.sent(request)).toEqual({ ...PLAIN, ...sent });
   });
 
@@ -120,29 +120,29 @@ describe('what tunes the answer of an upstream', () => {
     ['thinking', 'none', { thinking: { type: 'disabled' } }],
     ['thinking', 'high', { thinking: { type: 'enabled' }, reasoning_effort: 'high' }],
     ['unswitched', 'high', {}],
-  ])("is the effort, in the upstream's own words: %s, %s", async (model, effort, sent) => {
+  ])("the effort is sent in the upstream's own words: %s, %s", async (model, effort, sent) => {
     expect(await translation.sent({ model, reasoning: { effort } })).toEqual({ ...PLAIN, ...sent });
     expect(await translation.sent({ model, reasoning: { summary: 'auto' } })).toEqual(PLAIN);
   });
 
-  it('is the limit, under the name that the upstream has for it', async () => {
+  it('the limit is sent under the name that the upstream has for it', async () => {
     const sent = await translation.sent({ model: 'completion', max_output_tokens: 50 });
     expect(sent).toEqual({ ...PLAIN, max_completion_tokens: 50 });
   });
 
-  it('is the limit of the model where the client wants more, and not where it wants less', async () => {
+  it('the limit of the model is sent where the client wants more, and not where it wants less', async () => {
     expect(await translation.sent({ model: 'small', max_output_tokens: 500 })).toEqual({ ...PLAIN, max_tokens: 100 });
     expect(await translation.sent({ model: 'small', max_output_tokens: 50 })).toEqual({ ...PLAIN, max_tokens: 50 });
     const { response } = await translation.turn({ model: 'small', max_output_tokens: 500 });
     expect(response['max_output_tokens']).toBe(500);
   });
 
-  it.each(['low', 'medium', 'high'])('is the verbosity where the upstream knows that: %s', async (verbosity) => {
+  it.each(['low', 'medium', 'high'])('the verbosity is sent where the upstream knows that: %s', async (verbosity) => {
     expect(await translation.sent({ model: 'verbose', text: { verbosity } })).toEqual({ ...PLAIN, verbosity });
     expect(await translation.sent({ model: 'verbose' })).toEqual(PLAIN);
   });
 
-  it('is the cache of prompts where the upstream has one', async () => {
+  it('the cache of prompts is sent where the upstream has one', async () => {
     const cache = {
       prompt_cache_key: 'thread-1',
       prompt_cache_retention: '24h',
@@ -153,7 +153,7 @@ describe('what tunes the answer of an upstream', () => {
     expect(await translation.sent(cache)).toEqual(PLAIN);
   });
 
-  it('is not the usage where the upstream does not know how to ask', async () => {
+  it('the usage is not asked for where the upstream does not know how to ask', async () => {
     expect(await translation.sent({ model: 'usageless' })).not.toHaveProperty('stream_options');
   });
 
@@ -164,7 +164,7 @@ describe('what tunes the answer of an upstream', () => {
     expect(rest).toEqual({ model: 'upstream-model', stream: true, top_p: 1 });
   });
 
-  it('is what the provider hands on', async () => {
+  it('the members that the provider hands on are sent', async () => {
     const request = {
       model: 'forwarding',
       top_k: 5,
@@ -205,7 +205,7 @@ describe('what tunes the answer of an upstream', () => {
       expect(response['output']).toMatchObject([{ content: [{ text: 'Hello', logprobs: READ_LOGPROBS }] }]);
     });
 
-    it('is that of the words, and not of the thoughts before them', async () => {
+    it('log probabilities are those of the words, and not of the thoughts before them', async () => {
       const chunk = (delta: object, token: string, finish: string | null = null): string => {
         const logprobs = { content: [{ token, logprob: -0.5, bytes: null, top_logprobs: [] }] };
         const choices = [{ index: 0, delta, logprobs, finish_reason: finish }];
@@ -224,13 +224,13 @@ describe('what tunes the answer of an upstream', () => {
       ]);
     });
 
-    it('is an empty list where there are none', async () => {
+    it('log probabilities are an empty list where there are none', async () => {
       const { response } = await translation.turn({ top_logprobs: 1 }, { text: 'Hello' });
       expect(response['output']).toMatchObject([{ content: [{ text: 'Hello', logprobs: [] }] }]);
     });
   });
 
-  it('is refused by the upstream, and the client is told', async () => {
+  it('a sampling member is refused by the upstream, and the client is told', async () => {
     translation.upstream.refuse(400);
     const { status, error } = await translation.refusal({ temperature: 2 });
     expect(status).toBe(400);

@@ -47,15 +47,18 @@ describe('the choice of tools for an upstream', () => {
 
   afterAll(() => translation.close());
 
-  it.each(['none', 'auto', 'required'])('is sent as it came: %s', async (choice) => {
+  it.each(['none', 'auto', 'required'])('the choice of tools is sent as it came: %s', async (choice) => {
     const body = await translation.sent({ tools: TOOLS, tool_choice: choice });
     expect(body['tool_choice']).toBe(choice);
     expect(functionsOf(body).map(({ name }) => name)).toEqual(NAMES);
   });
 
-  it.each([undefined, null])('is left to the upstream where the client says nothing (%s)', async (choice) => {
-    expect(await translation.sent({ tools: TOOLS, tool_choice: choice })).not.toHaveProperty('tool_choice');
-  });
+  it.each([undefined, null])(
+    'the choice of tools is left to the upstream where the client says nothing (%s)',
+    async (choice) => {
+      expect(await translation.sent({ tools: TOOLS, tool_choice: choice })).not.toHaveProperty('tool_choice');
+    },
+  );
 
   it.each(CHOICES)('names %s', async (_, choice, name) => {
     const body = await translation.sent({ tools: TOOLS, tool_choice: choice });
@@ -69,7 +72,7 @@ describe('the choice of tools for an upstream', () => {
     expect(functionsOf(body).map((offered) => offered['name'])).toEqual([name]);
   });
 
-  it('is the same for a tool that came along with the conversation', async () => {
+  it('the choice of tools is the same for a tool that came along with the conversation', async () => {
     const input = [{ type: 'additional_tools', role: 'developer', tools: [functionTool('late')] }, user('Hello')];
     const body = await translation.sent({ input, tool_choice: { type: 'function', name: 'late' } });
     expect(body['tool_choice']).toEqual(named('late'));
@@ -89,14 +92,17 @@ describe('the choice of tools for an upstream', () => {
       ).toEqual(SOME_NAMES.toSorted());
     });
 
-    it.each(['auto', 'required'])('is sent as it came where the upstream knows that (%s)', async (mode) => {
-      const body = await translation.sent({ model: 'knowing', tools: TOOLS, tool_choice: allowed(mode, ...SOME) });
-      expect(body['tool_choice']).toEqual({
-        type: 'allowed_tools',
-        allowed_tools: { mode, tools: SOME_NAMES.map(named) },
-      });
-      expect(functionsOf(body).map(({ name }) => name)).toEqual(NAMES);
-    });
+    it.each(['auto', 'required'])(
+      'a choice among allowed tools is sent as it came where the upstream knows that (%s)',
+      async (mode) => {
+        const body = await translation.sent({ model: 'knowing', tools: TOOLS, tool_choice: allowed(mode, ...SOME) });
+        expect(body['tool_choice']).toEqual({
+          type: 'allowed_tools',
+          allowed_tools: { mode, tools: SOME_NAMES.map(named) },
+        });
+        expect(functionsOf(body).map(({ name }) => name)).toEqual(NAMES);
+      },
+    );
 
     it('leaves out those that are hosted', async () => {
       const body = await translation.sent({
@@ -106,11 +112,14 @@ describe('the choice of tools for an upstream', () => {
       expect(functionsOf(body).map(({ name }) => name)).toEqual(['look']);
     });
 
-    it.each(['auto', 'required'])('is refused where only hosted ones are allowed (%s)', async (mode) => {
-      const choice = allowed(mode, { type: 'web_search' });
-      const refusal = await translation.refusal({ tools: TOOLS, tool_choice: choice });
-      expect(refusal).toEqual(refusedValue('tool_choice', NO_SEARCH));
-    });
+    it.each(['auto', 'required'])(
+      'a choice among allowed tools is refused where only hosted ones are allowed (%s)',
+      async (mode) => {
+        const choice = allowed(mode, { type: 'web_search' });
+        const refusal = await translation.refusal({ tools: TOOLS, tool_choice: choice });
+        expect(refusal).toEqual(refusedValue('tool_choice', NO_SEARCH));
+      },
+    );
 
     it('still shows calls of others, and those of earlier turns', async () => {
       const first = await translation.turn({ tools: TOOLS }, { toolCalls: [{ name: 'listen', arguments: '{}' }] });
@@ -129,24 +138,24 @@ describe('the choice of tools for an upstream', () => {
     });
   });
 
-  it('is echoed as it came', async () => {
+  it('the choice of tools is echoed as it came', async () => {
     for (const choice of [LOOK, { type: 'shell' }, allowed('auto', LOOK), 'required']) {
       const { response } = await translation.turn({ tools: TOOLS, tool_choice: choice, model: 'unnamed' });
       expect(response['tool_choice']).toEqual(choice);
     }
   });
 
-  it('is refused for hosted tools', async () => {
+  it('the choice of tools is refused for hosted tools', async () => {
     const refusal = await translation.refusal({ tools: TOOLS, tool_choice: { type: 'web_search' } });
     expect(refusal).toEqual(refusedValue('tool_choice', NO_SEARCH));
   });
 
-  it('is refused where a call is demanded and no tool can be called', async () => {
+  it('the choice of tools is refused where a call is demanded and no tool can be called', async () => {
     const refusal = await translation.refusal({ tools: [{ type: 'web_search' }], tool_choice: 'required' });
     expect(refusal).toEqual(refusedValue('tool_choice', NO_SEARCH));
   });
 
-  it.each(['auto', 'none'])('is nothing where only hosted tools are there (%s)', async (choice) => {
+  it.each(['auto', 'none'])('the choice of tools is nothing where only hosted tools are there (%s)', async (choice) => {
     const body = await translation.sent({
       tools: [{ type: 'web_search' }],
       tool_choice: choice,
@@ -157,7 +166,7 @@ describe('the choice of tools for an upstream', () => {
     expect(body).not.toHaveProperty('parallel_tool_calls');
   });
 
-  it('is refused where the model does not call tools', async () => {
+  it('the choice of tools is refused where the model does not call tools', async () => {
     const refusal = await translation.refusal({ model: 'toolless', tools: [functionTool('look')] });
     expect(refusal).toEqual(refusedValue('tools', 'This model does not support tools.'));
     await expect(translation.sent({ model: 'toolless', tools: [{ type: 'web_search' }] })).resolves.not.toHaveProperty(

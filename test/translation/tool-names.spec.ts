@@ -104,14 +104,14 @@ describe('names of tools for an upstream', () => {
     return (await translation.functions({ tools })).map(({ name }) => String(name));
   }
 
-  it.each(TOOLS)('are ones that every server takes, and differ: %s', async (_, tools) => {
+  it.each(TOOLS)('names of tools are ones that every server takes, and differ: %s', async (_, tools) => {
     const names = await namesOf(tools);
     for (const name of names) expect(name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
     expect(new Set(names).size).toBe(names.length);
     expect(await namesOf(tools)).toEqual(names);
   });
 
-  it("are the client's own wherever they can be", async () => {
+  it("names of tools are the client's own wherever they can be", async () => {
     const tools = [functionTool('get_weather'), custom('exec-js'), namespace('crm', functionTool('find'))];
     expect(await namesOf(tools)).toEqual(['get_weather', 'exec-js', 'crm__find']);
   });
@@ -138,7 +138,7 @@ describe('names of tools for an upstream', () => {
   });
 
   it.each(TOOLS)(
-    'are known as soon as they are whole, though their pieces come one by one: %s',
+    'names of tools are known as soon as they are whole, though their pieces come one by one: %s',
     async (_, tools, called) => {
       const names = await namesOf(tools);
       const toolCalls = called.map((_tool, index) => ({ name: names[index] ?? '', arguments: '{"input":"x"}' }));
@@ -174,7 +174,7 @@ describe('names of tools for an upstream', () => {
       'find_all',
       functionCalled('find_all', 'crm'),
     ],
-  ])('may lack their namespace: %s', async (_, tools, name, called) => {
+  ])('names of tools may lack their namespace: %s', async (_, tools, name, called) => {
     const call = { name, arguments: '{"input":"x"}' };
     for (const callNames of ['first_chunk', 'split'] as const) {
       const { response } = await translation.turn({ tools }, { toolCalls: [call] }, { callNames });
@@ -199,7 +199,7 @@ describe('names of tools for an upstream', () => {
     expect(after.toSorted()).toEqual([...before, 'another'].toSorted());
   });
 
-  it('are told in the words of the model where a search has found tools', async () => {
+  it('names of tools are told in the words of the model where a search has found tools', async () => {
     const found = [namespace('mcp.docs', functionTool('find')), functionTool('look')];
     const input: readonly Members[] = [
       { type: 'tool_search_call', call_id: 'call_1', execution: 'client', arguments: { query: 'find' } },

@@ -42,7 +42,7 @@ describe('searches for tools with an upstream', () => {
     return (await translation.functions(request)).map(({ name }) => name);
   }
 
-  it('are a function, and deferred tools are not there before they are found', async () => {
+  it('a search for tools is a function, and deferred tools are not there before they are found', async () => {
     expect(await namesOf({ tools: TOOLS })).toEqual(['look', 'crm__list', 'tool_search']);
     const functions = await translation.functions({ tools: TOOLS });
     expect(functions.at(-1)).toEqual({
@@ -52,7 +52,7 @@ describe('searches for tools with an upstream', () => {
     });
   });
 
-  it('have a description and a parameter of their own where the client gives none', async () => {
+  it('a search for tools has a description and a parameter of its own where the client gives none', async () => {
     const [offered] = await translation.functions({ tools: [{ type: 'tool_search', execution: 'client' }] });
     expect(offered).toMatchObject({
       description: expect.stringMatching(/\w/) as unknown,
@@ -76,12 +76,12 @@ describe('searches for tools with an upstream', () => {
       [functionTool('look'), deferred('listen'), CRM, { type: 'tool_search', execution: 'server' }],
     ],
     ['there are none', [functionTool('look'), deferred('listen'), CRM]],
-  ])('are not needed where %s: all tools are offered', async (_, tools) => {
+  ])('searches for tools are not needed where %s: all tools are offered', async (_, tools) => {
     expect(await namesOf({ tools })).toEqual(['look', 'listen', 'crm__find', 'crm__list']);
   });
 
   describe.each(TRANSPORTS)('over $name', (transport) => {
-    it('are called as items of their own type', async () => {
+    it('searches for tools are called as items of their own type', async () => {
       const { response, events } = await translation.run(transport, { tools: TOOLS }, searched);
       const item = {
         id: expect.any(String) as unknown,
@@ -122,7 +122,7 @@ describe('searches for tools with an upstream', () => {
     expect(third['tools']).toHaveLength(5);
   });
 
-  it('may find nothing', async () => {
+  it('a search for tools may find nothing', async () => {
     const { response } = await translation.turn({ tools: TOOLS }, searched);
     const body = await translation.sent({ tools: TOOLS, previous_response_id: response.id, input: [found('call_1')] });
     expect(readCalls(body.messages ?? [])).toMatchObject([
@@ -134,7 +134,7 @@ describe('searches for tools with an upstream', () => {
   it.each<[string, string]>([
     ['no JSON', 'customers'],
     ['no object', '"customers"'],
-  ])('are function calls where the arguments are %s', async (_, json) => {
+  ])('searches for tools are function calls where the arguments are %s', async (_, json) => {
     const { response } = await translation.turn(
       { tools: TOOLS },
       { toolCalls: [{ name: 'tool_search', arguments: json }] },
@@ -142,7 +142,7 @@ describe('searches for tools with an upstream', () => {
     expect(itemsOf(response)).toMatchObject([{ type: 'function_call', name: 'tool_search', arguments: json }]);
   });
 
-  it('are not the only way for tools to come along', async () => {
+  it('searches for tools are not the only way for tools to come along', async () => {
     const added = {
       type: 'additional_tools',
       role: 'developer',

@@ -81,7 +81,7 @@ describe("conversations that are longer than the model's window", () => {
     });
 
     it.each([0, 1, 2, 3, 4, 5, 6, 7])(
-      'never have a call without its output, or an output without its call (%d more)',
+      'truncated conversations never have a call without its output, or an output without its call (%d more)',
       async (count) => {
         const input = [
           ...rounds(count),
@@ -115,7 +115,7 @@ describe("conversations that are longer than the model's window", () => {
       expect(beginningsOf(messages).at(-1)).toBe('the end');
     });
 
-    it('are kept whole by the service', async () => {
+    it('truncated conversations are kept whole by the service', async () => {
       const input = [...rounds(15), user('the end')];
       const { response } = await translation.turn(auto(input), { text: 'Well.' });
       const api = new ApiClient(translation.service.baseURL);
@@ -126,7 +126,7 @@ describe("conversations that are longer than the model's window", () => {
       expect(beginningsOf(messages)[0]).toBe('question 0');
     });
 
-    it('are truncated anew in every turn of a chain', async () => {
+    it('conversations are truncated anew in every turn of a chain', async () => {
       const first = await translation.turn(auto([...rounds(12), user('So?')]), { text: 'Well.' });
       const second = await translation.turn(auto('And?', { previous_response_id: first.response.id }), { text: 'So.' });
       const texts = beginningsOf(second.body.messages ?? []);
@@ -136,49 +136,55 @@ describe("conversations that are longer than the model's window", () => {
       expect(third).toHaveLength(29);
     });
 
-    it('are sent whole where they fit', async () => {
+    it('conversations that may be truncated are sent whole where they fit', async () => {
       expect(await translation.messages(auto([...rounds(4), user('the end')]))).toHaveLength(9);
     });
 
-    it.each(TRANSPORTS)('are refused where the last message alone is too long, over $name', async (transport) => {
-      expect(await translation.refusal(auto([...rounds(2), user(words(3000))]), transport)).toMatchObject(TOO_LONG);
-    });
+    it.each(TRANSPORTS)(
+      'conversations are refused where the last message alone is too long, over $name',
+      async (transport) => {
+        expect(await translation.refusal(auto([...rounds(2), user(words(3000))]), transport)).toMatchObject(TOO_LONG);
+      },
+    );
 
-    it('are refused where the instructions alone are too long', async () => {
+    it('conversations are refused where the instructions alone are too long', async () => {
       expect(await translation.refusal(auto('Hello', { instructions: words(3000) }))).toEqual(TOO_LONG);
     });
   });
 
   describe('and may not', () => {
-    it.each(TRANSPORTS)('are refused, over $name', async (transport) => {
-      const input = [...rounds(15), user('the end')];
-      for (const truncation of ['disabled', null, undefined]) {
-        expect(await translation.refusal({ model: 'small', truncation, input }, transport)).toEqual(TOO_LONG);
-      }
-    });
+    it.each(TRANSPORTS)(
+      'conversations that are too long and may not be truncated are refused, over $name',
+      async (transport) => {
+        const input = [...rounds(15), user('the end')];
+        for (const truncation of ['disabled', null, undefined]) {
+          expect(await translation.refusal({ model: 'small', truncation, input }, transport)).toEqual(TOO_LONG);
+        }
+      },
+    );
 
-    it('are refused along a chain', async () => {
+    it('conversations that are too long are refused along a chain', async () => {
       const { response } = await translation.turn({ model: 'generic', input: rounds(15) }, { text: 'Well.' });
       expect(await translation.refusal({ model: 'small', previous_response_id: response.id })).toEqual(TOO_LONG);
     });
 
-    it('are refused for their tools', async () => {
+    it('conversations are refused for their tools', async () => {
       const tools = [functionTool('look', { description: words(3000) })];
       expect(await translation.refusal({ model: 'small', tools })).toEqual(TOO_LONG);
     });
 
-    it('are sent where they just fit, and leave no room for the answer', async () => {
+    it('conversations are sent where they just fit, and leave no room for the answer', async () => {
       const request = { model: 'small', input: [user(words(1980))], max_output_tokens: 1000 };
       expect(await translation.messages(request)).toHaveLength(1);
     });
 
-    it('are sent where nobody knows the window', async () => {
+    it('conversations are sent where nobody knows the window', async () => {
       expect(await translation.messages({ model: 'generic', input: [user(words(30_000))] })).toHaveLength(1);
     });
   });
 
   describe('only if one counts what is not sent', () => {
-    it('are sent: thoughts that the upstream does not read', async () => {
+    it('conversations are sent whatever thoughts the upstream does not read', async () => {
       const thought = { type: 'reasoning', summary: [], content: [{ type: 'reasoning_text', text: words(3000) }] };
       const sealed = { type: 'reasoning', summary: [], encrypted_content: Buffer.from(words(3000)).toString('base64') };
       const input = [user('Hello'), thought, assistant('Hi.'), user('And?'), sealed, assistant('Well.'), user('So?')];
@@ -187,7 +193,7 @@ describe("conversations that are longer than the model's window", () => {
       expect(texts).toHaveLength(9);
     });
 
-    it('are sent: tools that were not searched for yet', async () => {
+    it('conversations are sent whatever tools were not searched for yet', async () => {
       const tools = [
         { type: 'tool_search', execution: 'client' },
         functionTool('look', { parameters: { type: 'object', description: words(3000) }, defer_loading: true }),

@@ -32,13 +32,16 @@ describe("windows of an upstream's models", () => {
   afterAll(() => translation.close());
 
   describe('that the upstream lists', () => {
-    it.each(['listed', 'either', 'found-model'])('are treated the same: %s', async (model) => {
-      const input = [...rounds(15), user('the end')];
-      expect(await translation.refusal({ model, input })).toEqual(TOO_LONG);
-      const messages = await translation.messages({ model, truncation: 'auto', input });
-      expect(messages.length).toBeLessThan(20);
-      expect(beginningsOf(messages).at(-1)).toBe('the end');
-    });
+    it.each(['listed', 'either', 'found-model'])(
+      'a window that the upstream lists is treated like a configured one: %s',
+      async (model) => {
+        const input = [...rounds(15), user('the end')];
+        expect(await translation.refusal({ model, input })).toEqual(TOO_LONG);
+        const messages = await translation.messages({ model, truncation: 'auto', input });
+        expect(messages.length).toBeLessThan(20);
+        expect(beginningsOf(messages).at(-1)).toBe('the end');
+      },
+    );
   });
 
   describe('as the upstream says', () => {
@@ -68,15 +71,18 @@ describe("windows of an upstream's models", () => {
         422,
         '{"error":"Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` tokens and 100 `max_new_tokens`","error_type":"validation"}',
       ],
-    ])('are refused with the same code: %s', async (_, status, body) => {
-      translation.upstream.reply({
-        status,
-        headers: { 'content-type': 'application/json' },
-        packets: [Buffer.from(body)],
-        end: 'end',
-      });
-      expect(await translation.refusal({ input: 'Hello' })).toEqual({ ...TOO_LONG, wasAsked: true });
-    });
+    ])(
+      'a context that the upstream finds too long is refused with the code of the service: %s',
+      async (_, status, body) => {
+        translation.upstream.reply({
+          status,
+          headers: { 'content-type': 'application/json' },
+          packets: [Buffer.from(body)],
+          end: 'end',
+        });
+        expect(await translation.refusal({ input: 'Hello' })).toEqual({ ...TOO_LONG, wasAsked: true });
+      },
+    );
   });
 });
 
@@ -93,7 +99,7 @@ describeService("the simulator's windows", { providers: [], imports: [SimulatorM
     }
   });
 
-  it('are kept with truncation', async () => {
+  it("the simulator's windows are kept with truncation", async () => {
     for (const transport of TRANSPORTS) {
       const { response } = await transport.run(service, { model: 'o3', truncation: 'auto', input: LONG });
       expect(response).toMatchObject({ status: 'completed', truncation: 'auto' });

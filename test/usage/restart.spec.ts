@@ -8,7 +8,7 @@ import { resultsOf } from '../support/usage.js';
 describe.each(EVERY_STATE.filter(({ state }) => state !== 'memory'))(
   'usage after a restart with STATE=$state',
   ({ open }) => {
-    it('has the turns that waited when the service was shut down', async () => {
+    it('usage after a restart has the turns that waited when the service was shut down', async () => {
       await using state = await open();
       const options = { providers: [ScriptedProvider], environment: state.environment };
       {

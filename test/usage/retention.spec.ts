@@ -9,7 +9,7 @@ const HOUR_MS = 3_600_000;
 
 /** Redis forgets by itself, by its own clock. */
 describe.each(EVERY_STATE.filter(({ state }) => state !== 'redis'))('usage with STATE=$state', ({ open }) => {
-  it('is forgotten after USAGE_RETENTION_DAYS', async () => {
+  it('usage is forgotten after USAGE_RETENTION_DAYS', async () => {
     const clock = new FakeClock();
     await using service = await startServiceIn(open, {
       providers: [ScriptedProvider],

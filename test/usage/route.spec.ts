@@ -53,7 +53,7 @@ describe('the query of GET /usage', () => {
     for (const { start_time, end_time } of data) expect([start_time % DAY, end_time - start_time]).toEqual([0, DAY]);
   });
 
-  it('is served under /openai/v1 as well', async () => {
+  it('GET /usage is served under /openai/v1 as well', async () => {
     expect((await fetch(`${service.origin}/openai/v1/usage`)).status).toBe(200);
   });
 

@@ -51,7 +51,7 @@ describe('a key that may not use the embedding model', () => {
     expect(await vectorStores.retrieve(store)).toMatchObject({ file_counts: { completed: 1, total: 1 } });
   });
 
-  it('has its file searches fail, and its models told why', async () => {
+  it('the file searches of a key that may not use the embedding model fail, and its models are told why', async () => {
     service.provider.reply(...call('file_search', { queries: ['bees'] })).reply(...say('x'));
     const response = await service.client({ apiKey: 'limited' }).responses.create({
       ...{ model: 'm', input: 'Bees?', tools: [{ type: 'file_search', vector_store_ids: [ids.store] }] },
@@ -63,7 +63,7 @@ describe('a key that may not use the embedding model', () => {
 });
 
 describe('the usage of a key', () => {
-  it('has the vectors of the files that it has added, and of its searches', async () => {
+  it('the usage of a key has the vectors of the files that it has added, and of its searches', async () => {
     await service.client({ apiKey: 'full' }).vectorStores.search(ids.store, { query: 'bees' });
     const used = await resultsOf(service, 3, '?group_by[]=key_id&group_by[]=model', 'full');
     expect(used).toContainEqual(expect.objectContaining({ key_id: 'full', model: MODEL, turns: 2 }));

@@ -96,7 +96,7 @@ describe('the files of a vector store', () => {
     expect(after).toBeLessThan(before);
   });
 
-  it('have the attributes that they were given while they were indexed', async () => {
+  it('the files of a vector store have the attributes that they were given while they were indexed', async () => {
     const { vectorStores } = service.client();
     const { id } = await vectorStores.create({});
     const file_id = await upload('Bees dance.');
@@ -131,7 +131,7 @@ describe('the files of a vector store', () => {
     expect(metrics).toMatch(/antiphon_indexed_files_total\{outcome="postponed"\} 2/);
   });
 
-  it('are not found any more when they are added again and fail', async () => {
+  it('the files of a vector store are not found any more when they are added again and fail', async () => {
     const { vectorStores } = service.client();
     const { id } = await vectorStores.create({});
     const file_id = await upload('Bees dance.');
@@ -145,7 +145,7 @@ describe('the files of a vector store', () => {
     expect((await vectorStores.files.content(file_id, { vector_store_id: id })).data).toEqual([]);
   });
 
-  it('are not indexed beyond VECTOR_STORES_MAX_BYTES, and stores not created beyond VECTOR_STORES_MAX_COUNT', async () => {
+  it('files are not indexed beyond VECTOR_STORES_MAX_BYTES, and stores not created beyond VECTOR_STORES_MAX_COUNT', async () => {
     const environment = { VECTOR_STORES_MAX_BYTES: 10_000, VECTOR_STORES_MAX_COUNT: 1 };
     await using small = await startService({ environment });
     const { vectorStores, files } = small.client();
@@ -165,7 +165,7 @@ describe('the files of a vector store', () => {
     expect(await vectorStores.create({})).toMatchObject({ object: 'vector_store' });
   });
 
-  it('are not added to a store whose embedding model nobody has', async () => {
+  it('files are not added to a store whose embedding model nobody has', async () => {
     const { provider } = service;
     const embed = provider.embed?.bind(provider);
     delete provider.embed;

@@ -52,7 +52,7 @@ async function until(holds: () => boolean | Promise<boolean>, stepMs: number): P
 }
 
 describe('a file of a vector store', () => {
-  it('is indexed after an outage of its model, however often it was tried, and holds up nobody meanwhile', async () => {
+  it('a file of a vector store is indexed after an outage of its model, however often it was tried, and holds up nobody meanwhile', async () => {
     const bees = await add('test', 'Bees dance.');
     const ants = await add('other', 'Ants walk.');
     const others = service.client({ apiKey: 'other' }).vectorStores;
@@ -91,7 +91,7 @@ describe('a file of a vector store', () => {
     expect(file).toMatchObject({ status: 'in_progress', last_error: null });
   });
 
-  it('is indexed after an outage of the database, however often it was tried, and not at once again', async () => {
+  it('a file of a vector store is indexed after an outage of the database, however often it was tried, and not at once again', async () => {
     const { vectors } = service.app.get(StateBackend);
     if (vectors === undefined) throw new Error('the backend has no VectorIndex');
     const append = vectors.append.bind(vectors);
@@ -115,7 +115,7 @@ describe('a file of a vector store', () => {
     await until(isDone, 10_000);
   });
 
-  it('is indexed later when too many documents wait to be read', async () => {
+  it('a file of a vector store is indexed later when too many documents wait to be read', async () => {
     const documents = service.app.get(Documents);
     const stop = new AbortController();
     const options = { owner: asTenant('ada'), signal: stop.signal };
@@ -141,7 +141,7 @@ describe('a file of a vector store', () => {
 });
 
 describe('a vector store', () => {
-  it('is not brought back by a search that was running when it expired', async () => {
+  it('a vector store is not brought back by a search that was running when it expired', async () => {
     isAway = false;
     const { vectorStores } = service.client();
     const { id } = await vectorStores.create({ expires_after: { anchor: 'last_active_at', days: 1 } });

@@ -44,7 +44,7 @@ beforeAll(async () => {
 });
 
 describe('a search of a vector store', () => {
-  it('has the scores that the reranker of the program gives', async () => {
+  it('a search of a vector store has the scores that the reranker of the program gives', async () => {
     const { data } = await service
       .client()
       .vectorStores.search(storeId, { query: ['bees', 'dance'], max_num_results: 1 });

@@ -33,7 +33,7 @@ async function fill(service: Service): Promise<{ readonly storeId: string; reado
 const DURABLE = EVERY_STATE.filter(({ state }) => state === 'sqlite' || state === 'postgres');
 
 describe.each(DURABLE)('vector stores in $state', ({ open }) => {
-  it('have a file indexed by the next process when the one before was stopped with it', async () => {
+  it('a file of a vector store is indexed by the next process when the one before was stopped with it', async () => {
     await using state = await open();
     const reached = Promise.withResolvers<null>();
     const stopped = Promise.withResolvers<null>();
@@ -55,7 +55,7 @@ describe.each(DURABLE)('vector stores in $state', ({ open }) => {
 });
 
 describe('a file of a vector store', () => {
-  it('is indexed in the end, however often the service was restarted before', async () => {
+  it('a file of a vector store is indexed in the end, however often the service was restarted before', async () => {
     const [sqlite] = DURABLE;
     if (sqlite === undefined) throw new Error('expected a kind of state');
     await using state = await sqlite.open();
@@ -80,7 +80,7 @@ describe('a file of a vector store', () => {
 });
 
 describe('an export', () => {
-  it('has vector stores, whose files are indexed anew where it is imported', async () => {
+  it('an export has vector stores, whose files are indexed anew where it is imported', async () => {
     const [sqlite, postgres] = DURABLE;
     if (sqlite === undefined || postgres === undefined) throw new Error('expected two kinds of states');
     await using from = await sqlite.open();
@@ -107,7 +107,7 @@ describe('an export', () => {
     expect((await vectorStores.search(storeId, { query: 'bees' })).data).toHaveLength(1);
   });
 
-  it.each(DURABLE)('can be imported again into $state after what it has was deleted', async ({ open }) => {
+  it.each(DURABLE)('an export can be imported again into $state after what it has was deleted', async ({ open }) => {
     await using state = await open();
     await using service = await start(state);
     const { vectorStores } = service.client();

@@ -82,7 +82,7 @@ describe('file_search', () => {
     expect(response['output']).toHaveLength(2);
   });
 
-  it('is known to the next response that names the tool, under the same marks', async () => {
+  it('what file_search found is known to the next response that names the tool, under the same marks', async () => {
     service.provider.reply(...find('leave')).reply(...say('Thirty【f1】.'));
     const { response: first } = await SSE_TRANSPORT.run(service, body({}, { max_num_results: 1 }));
     service.provider.reply(...say('As I said: thirty【f1】.'));
@@ -92,7 +92,7 @@ describe('file_search', () => {
     expect(textOf(response)).toMatchObject({ text: 'As I said: thirty.', annotations: [{ file_id: ids.leave }] });
   });
 
-  it('is demanded in the first pass alone by a tool_choice that names it', async () => {
+  it('file_search is demanded in the first pass alone by a tool_choice that names it', async () => {
     service.provider.reply(...find('leave')).reply(...say('x'));
     await JSON_TRANSPORT.run(service, body({ tool_choice: { type: 'file_search' } }));
     expect(service.provider.turns.map(({ settings }) => settings.tool_choice)).toEqual([

@@ -54,7 +54,7 @@ afterAll(async () => {
 });
 
 describe('an engine of WEB_SEARCH', () => {
-  it('may be Brave', async () => {
+  it('an engine of WEB_SEARCH may be Brave', async () => {
     const service = await start({ WEB_SEARCH: 'brave', WEB_SEARCH_URL: api.url, WEB_SEARCH_KEY: 'secret' });
     api.answer = {
       web: {
@@ -89,7 +89,7 @@ describe('an engine of WEB_SEARCH', () => {
     expect(api.asked[1]?.path).toBe('/base/images/search');
   });
 
-  it('may be Tavily', async () => {
+  it('an engine of WEB_SEARCH may be Tavily', async () => {
     const service = await start({ WEB_SEARCH: 'tavily', WEB_SEARCH_URL: api.url, WEB_SEARCH_KEY: 'secret' });
     api.answer = {
       results: [{ title: 'T', url: 'https://t.example/', content: 'One.', published_date: '2026' }],
@@ -117,7 +117,7 @@ describe('an engine of WEB_SEARCH', () => {
     ]);
   });
 
-  it('may be a tool of an MCP server', async () => {
+  it('an engine of WEB_SEARCH may be a tool of an MCP server', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'antiphon-web-'));
     const results = [{ title: 'T', link: 'https://t.example/', snippet: 'One.' }];
     const server = await FakeMcpServer.start([
@@ -148,7 +148,7 @@ describe('an engine of WEB_SEARCH', () => {
     }
   });
 
-  it('may be the simulator, with what its scripts say', async () => {
+  it('an engine of WEB_SEARCH may be the simulator, with what its scripts say', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'antiphon-web-'));
     try {
       const path = join(folder, 'm.yaml');
@@ -194,7 +194,7 @@ describe('an engine of WEB_SEARCH', () => {
 });
 
 describe('several engines', () => {
-  it('are asked in order until one answers; one that has failed comes last for a while, and is seen', async () => {
+  it('several engines are asked in order until one answers; one that has failed comes last for a while, and is seen', async () => {
     searxng.answer = () => 403;
     api.answer = { web: { results: [{ title: 'B', url: 'https://b.example/', description: 'b' }] } };
     const service = await start({
@@ -263,7 +263,7 @@ describe('an engine of the program', () => {
 });
 
 describe('the searches of a tenant', () => {
-  it('are limited by the minute, each tenant for itself', async () => {
+  it('the searches of a tenant are limited by the minute, each tenant for itself', async () => {
     const service = await start({ WEB_SEARCH: 'searxng', WEB_SEARCH_URL: searxng.url, WEB_SEARCH_PER_MINUTE: 2 });
     expect(await find(service)).toMatchObject({ error: null });
     expect(await find(service)).toMatchObject({ error: null });
@@ -275,7 +275,7 @@ describe('the searches of a tenant', () => {
     expect(await find(service, {}, 'other')).toMatchObject({ error: null });
   });
 
-  it('are limited by a rule of LIMITS_FILE', async () => {
+  it('the searches of a tenant are limited by a rule of LIMITS_FILE', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'antiphon-web-'));
     try {
       const path = join(folder, 'limits.yaml');

@@ -87,7 +87,7 @@ describe('the members of web_search', () => {
     [{ filters: { allowed_domain: ['example.com'] } }, 'tools[0].filters.allowed_domain'],
     [{ user_location: { city: { toString: 1 } } }, 'tools[0].user_location.city'],
     [{ user_location: { timezone: 'x'.repeat(300) } }, 'tools[0].user_location.timezone'],
-  ])('is refused with %j', async (members, param) => {
+  ])('web_search is refused with %j', async (members, param) => {
     const run = JSON_TRANSPORT.run(service, { ...BODY, tools: [{ type: 'web_search', ...members }] });
     const refusal = await run.then(
       () => null,
@@ -96,7 +96,7 @@ describe('the members of web_search', () => {
     expect(refusal).toMatchObject({ status: 400, body: { error: { param, code: 'invalid_value' } } });
   });
 
-  it('are those of one tool: another one that says the same is no fault, one that differs is refused', async () => {
+  it('the members of web_search are those of one tool: another one that says the same is no fault, one that differs is refused', async () => {
     const run = (...tools: readonly object[]) => JSON_TRANSPORT.run(service, { ...BODY, tools });
     const [tool, other] = [{ type: 'web_search' }, { type: 'web_search', filters: { blocked_domains: ['a.example'] } }];
     service.provider.reply(...say('x'));

@@ -65,14 +65,14 @@ function read(url: string, service: typeof open = open): Promise<WebPage> {
 }
 
 describe('a page that a model opens', () => {
-  it('is read behind redirects, once within some minutes, under both of its URLs', async () => {
+  it('a page that a model opens is read behind redirects, once within some minutes, under both of its URLs', async () => {
     expect(await read(`${site.url}/moved`)).toMatchObject({ url: `${site.url}/page`, title: 'Page', text: 'Here.' });
     await read(`${site.url}/page`);
     await read(`${site.url}/moved`);
     expect(site.requests.filter((path) => path !== '/robots.txt')).toEqual(['/moved', '/page']);
   });
 
-  it('may be plain text', async () => {
+  it('a page that a model opens may be plain text', async () => {
     expect(await read(`${site.url}/text`)).toMatchObject({ title: null, text: 'Plain.' });
   });
 
@@ -86,19 +86,19 @@ describe('a page that a model opens', () => {
     ['/bomb', 'more than 200000 bytes'],
     ['/endless', 'more than 200000 bytes'],
     ['/gone', 'has answered 410'],
-  ])('is not read: %s', async (path, fault) => {
+  ])('a page that a model opens is not read: %s', async (path, fault) => {
     await expect(read(`${site.url}${path}`)).rejects.toMatchObject({
       name: 'WebSearchError',
       message: expect.stringContaining(fault),
     });
   });
 
-  it('is not asked for where robots.txt forbids it', async () => {
+  it('a page that a model opens is not asked for where robots.txt forbids it', async () => {
     await expect(read(`${site.url}/private/page`)).rejects.toThrow();
     expect(site.requests).not.toContain('/private/page');
   });
 
-  it('is read in a thread, so that the service goes on', async () => {
+  it('a page that a model opens is read in a thread, so that the service goes on', async () => {
     let turns = 0;
     const counting = setInterval(() => (turns += 1), 0);
     await read(`${site.url}/tables`).catch(() => undefined);
@@ -124,7 +124,7 @@ describe('a page within the network of the service', () => {
     'http://0x7f000001/',
     'http://user:password@example.com/',
     'file:///etc/passwd',
-  ])('is not asked for: %s', async (url) => {
+  ])('a page within the network of the service is not asked for: %s', async (url) => {
     await expect(read(url, closed)).rejects.toMatchObject({ name: 'WebSearchError' });
     expect(site.requests).toEqual([]);
   });

@@ -181,7 +181,7 @@ describe('web_search', () => {
     expect(lastOutput()).toMatchObject({ error: expect.stringContaining('no search engine has answered') });
   });
 
-  it('is stopped with its turn: the engine is not kept waiting', async () => {
+  it('a search of the web is stopped with its turn: the engine is not kept waiting', async () => {
     engine.answer = () => new Promise<never>(() => undefined);
     service.provider.reply(...search('bees'));
     const stop = new AbortController();

@@ -40,7 +40,7 @@ describe('a session', () => {
     expect([sessions.turnStateOf('resp_0'), sessions.turnStateOf('resp_1')]).toEqual([null, 'state 1']);
   });
 
-  it('is forgotten when ten thousand others were used since', () => {
+  it('a session is forgotten when ten thousand others were used since', () => {
     const sessions = open();
     sessions.of('one').fallBack(NOW);
     for (let other = 0; other < 9_999; other += 1) sessions.of(`other ${other}`);

@@ -86,7 +86,7 @@ describe(RoutedProvider.name, () => {
   it.each([
     [true, [true, true]],
     [false, [true, false]],
-  ])('has context_management only where all targets compact: %s', async (isAsked, compacts) => {
+  ])('a routed provider has context_management only where all targets compact: %s', async (isAsked, compacts) => {
     const seen: unknown[] = [];
     const answer = async (opening: ModelSink, { parameters }: Turn): Promise<void> => {
       seen.push(parameters.context_management);

@@ -11,7 +11,7 @@ const optionsOf = (entry: Partial<ResponsesEntry> = {}): ResponsesOptions =>
   responsesOptions('openai', { ...SERVER, ...entry });
 
 describe('the options of an entry', () => {
-  it('have the defaults of Codex', () => {
+  it('the options of an entry have the defaults of Codex', () => {
     expect(optionsOf()).toEqual({
       name: 'openai',
       address: {
@@ -35,7 +35,7 @@ describe('the options of an entry', () => {
     });
   });
 
-  it('have what the entry says', () => {
+  it('the options of an entry have what the entry says', () => {
     const options = optionsOf({
       headers: { 'X-Team': 'agents' },
       query: { 'api-version': '1' },
@@ -110,7 +110,7 @@ describe('upstreams §1.1: WebSockets are used', () => {
 });
 
 describe('upstreams §2.4: compression', () => {
-  it.each([true, false])('is the feature enable_request_compression: %p', (enable_request_compression) => {
+  it.each([true, false])('compression is the feature enable_request_compression: %p', (enable_request_compression) => {
     expect(optionsOf({ features: { enable_request_compression } }).compressesRequests).toBe(enable_request_compression);
   });
 });

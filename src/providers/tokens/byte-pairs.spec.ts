@@ -32,7 +32,7 @@ const texts = fc
   .map((parts) => parts.join('').replaceAll('\ufeff', ''));
 
 describe('byte pairs', () => {
-  it('are the tokens of the library, in texts of all scripts', () => {
+  it('byte pairs are the tokens of the library, in texts of all scripts', () => {
     fc.assert(
       fc.property(texts, (text) => {
         const tokens = encode(text, PLAIN_TEXT);
@@ -43,7 +43,7 @@ describe('byte pairs', () => {
     );
   });
 
-  it('are decoded to the texts that the library gives', () => {
+  it('byte pairs are decoded to the texts that the library gives', () => {
     fc.assert(
       fc.property(texts, (text) => {
         const tokens = encode(text, PLAIN_TEXT);
@@ -62,7 +62,7 @@ describe('byte pairs', () => {
     expect([...tokenizer().decodeGenerator(tokenizer().encode(word))].join('')).toBe(word);
   });
 
-  it('do not carry the rest of a torn character into the next text', () => {
+  it('byte pairs do not carry the rest of a torn character into the next text', () => {
     const [first = 0] = tokenizer().encode('\u{10348}');
     expect([...tokenizer().decodeGenerator([first])].join('')).toBe('');
     expect([...tokenizer().decodeGenerator(tokenizer().encode('next'))]).toEqual(['next']);
@@ -88,7 +88,7 @@ describe('estimated tokens', () => {
     'Die Katze sitzt auf dem Dach und beobachtet die Vögel, während der Regen langsam aufhört.',
     '今天天气很好，我们去公园散步吧。这是一个关于人工智能的测试文本。',
     '{"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}',
-  ])('are about as many as those of the library: %s', (text) => {
+  ])('estimated tokens are about as many as those of the library: %s', (text) => {
     const ratio = estimated.countTokens(text) / encode(text).length;
     expect(ratio).toBeGreaterThan(0.75);
     expect(ratio).toBeLessThan(1.25);

@@ -213,7 +213,7 @@ describe('a count with limits', () => {
     expect(await countItemTokens([item])).toBe(whole);
   });
 
-  it('is exact up to its limit', async () => {
+  it('a count with limits is exact up to its limit', async () => {
     const whole = await countItemTokens([words()]);
     expect(await countItemTokens([words()], { limit: whole })).toBe(whole);
   });

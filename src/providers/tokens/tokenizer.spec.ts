@@ -11,7 +11,7 @@ const PLAIN_TEXT = { disallowedSpecial: new Set<string>() };
 
 // In a file of its own, because a process loads the tokenizer once.
 describe('the tokenizer', () => {
-  it('is loaded in many small steps, once for all who wait for it', async () => {
+  it('the tokenizer is loaded in many small steps, once for all who wait for it', async () => {
     let steps = 0;
     let isLoading = true;
     const watch = (): void => {
@@ -32,7 +32,7 @@ describe('the tokenizer', () => {
     expect(steps).toBeGreaterThan(45);
   });
 
-  it('has all tokens, also those of which a piece of the file has only the beginning', async () => {
+  it('the tokenizer has all tokens, also those of which a piece of the file has only the beginning', async () => {
     await countItemTokens([]);
     const others: number[] = [];
     for (let token = 0; token < TOKENS; token++) {

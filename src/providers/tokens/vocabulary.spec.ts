@@ -15,7 +15,7 @@ describe('a vocabulary', () => {
     return reader.end();
   }
 
-  it('is the same after it was packed', () => {
+  it('a vocabulary is the same after it was packed', () => {
     const vocabulary = readLines();
     const unpacked = Vocabulary.unpack(new Uint8Array(vocabulary.pack()));
     for (const one of [vocabulary, unpacked]) {

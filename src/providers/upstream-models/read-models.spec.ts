@@ -13,11 +13,11 @@ describe('the models of an upstream', () => {
     ['data before models', { data: [{ id: 'a' }], models: [{ slug: 'b' }] }, ['a']],
     ['two empty lists', { data: [], models: [] }, []],
     ['entries that are none', [null, 5, { id: '' }, { id: 'x'.repeat(257) }, { id: 'a' }], ['a']],
-  ])('are read from %s', (_, answer, ids) => {
+  ])('the models of an upstream are read from %s', (_, answer, ids) => {
     expect(readModels(answer, 'up').map(({ info }) => info.id)).toEqual(ids);
   });
 
-  it.each([{}, { data: 'a' }, 'a', null])('are missing in %j', (answer) => {
+  it.each([{}, { data: 'a' }, 'a', null])('the models of an upstream are missing in %j', (answer) => {
     expect(() => readModels(answer, 'up')).toThrow('the answer has no list of models');
   });
 
@@ -36,7 +36,7 @@ describe('the models of an upstream', () => {
       { ownedBy: 'up', created: 0, reasoningEfforts: ['low'] },
     ],
     ['no efforts', { supported_reasoning_levels: [] }, { ownedBy: 'up', created: 0, reasoningEfforts: [] }],
-  ])('may tell %s', (_, entry, info) => {
+  ])('an upstream may tell %s of a model', (_, entry, info) => {
     expect(readModels([{ id: 'a', ...entry }], 'up')).toEqual([
       { info: { id: 'a', ...info }, entry: { id: 'a', ...entry } },
     ]);

@@ -60,7 +60,7 @@ const textsOf = (output: unknown): readonly unknown[] =>
   (output as readonly { content: readonly { text: string }[] }[]).map(({ content }) => content[0]?.text);
 
 describe('a queued response', () => {
-  it('is created and queued in one status, which its run does not repeat', () => {
+  it('a queued response is created and queued in one status, which its run does not repeat', () => {
     const { events } = logOf(queue, (assembler) => {
       assembler.start();
       assembler.start();
@@ -75,7 +75,7 @@ describe('a queued response', () => {
     expect(statuses).toEqual(['queued', 'queued', 'in_progress']);
   });
 
-  it('is also an object: the one of its events', () => {
+  it('the object of a queued response is the one of its events', () => {
     const [created] = logOf(queue).events;
     const response = assemble({ events: [], notes: [] }).queued();
     expect(response).toEqual(created === undefined ? undefined : toWire(created)['response']);

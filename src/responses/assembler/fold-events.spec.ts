@@ -308,7 +308,7 @@ describe('an assembler that goes on from a log', () => {
     );
   });
 
-  it('can close as incomplete what was open at the cut', () => {
+  it('an assembler that goes on from a log can close as incomplete what was open at the cut', () => {
     fc.assert(
       fc.property(steps, (all) => {
         const { log } = runUncut(all);

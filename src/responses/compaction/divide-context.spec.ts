@@ -43,7 +43,7 @@ function isWhole(before: readonly Item[], after: readonly Item[]): boolean {
 }
 
 describe('a context that is compacted', () => {
-  it('is divided without loss, and never between a call and its output', () => {
+  it('a context that is compacted is divided without loss, and never between a call and its output', () => {
     fc.assert(
       fc.property(context, fc.nat(8), (items, added) => {
         const { settings, history, tail } = divideContext(items, items.slice(items.length - added));
@@ -82,7 +82,7 @@ describe('a context that is compacted', () => {
     expect(parts.slice(3)).toEqual([[expect.objectContaining({ type: 'message', role: 'user' })]]);
   });
 
-  it('is read in parts without seals', async () => {
+  it('a context that is compacted is read in parts without seals', async () => {
     const reasoning: Item = { id: 'rs_1', type: 'reasoning', summary: [], encrypted_content: 'sealed'.repeat(100) };
     const count = async (some: readonly Item[]): Promise<number> => JSON.stringify(some).length;
     const parts = await divideIntoParts([reasoning, message('assistant', 'z'.repeat(400))], { room: 250, count, ids });
@@ -90,7 +90,7 @@ describe('a context that is compacted', () => {
     expect(JSON.stringify(parts)).not.toContain('sealed');
   });
 
-  it('is read in parts that fit, in order, with calls and their outputs together', async () => {
+  it('a context that is compacted is read in parts that fit, in order, with calls and their outputs together', async () => {
     const room = 200;
     const count = async (some: readonly Item[]): Promise<number> =>
       some.reduce((sum, item) => sum + 10 + JSON.stringify(item.content ?? item.output ?? '').length, 0);

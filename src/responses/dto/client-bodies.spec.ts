@@ -195,14 +195,14 @@ function deepFreeze<T>(value: T): T {
 describe('what real clients send', () => {
   const bodies: [string, object][] = Object.entries({ codex, agentsSdk, langChain, aiSdk, stateful, plain });
 
-  it.each(bodies)('is accepted and handed back as it is: %s', (_, body) => {
+  it.each(bodies)('the body of a real client is accepted and handed back as it is: %s', (_, body) => {
     const frozen = deepFreeze(structuredClone(body));
     expect(validateCreateRequest(frozen, { unknownParameters: 'reject' })).toBe(frozen);
     expect(validateCreateRequest(frozen, { unknownParameters: 'ignore' })).toBe(frozen);
     expect(frozen).toEqual(body);
   });
 
-  it('has no violation in any single item either', () => {
+  it('the body of a real client has no violation in any single item either', () => {
     for (const item of [...codex.input, ...agentsSdk.input, ...langChain.input, ...aiSdk.input] as InputItem[]) {
       expect(() => validateCreateRequest({ model: 'm', input: [item] }, { unknownParameters: 'reject' })).not.toThrow();
     }

@@ -134,7 +134,7 @@ describe('UNKNOWN_PARAMETERS=reject knows every member of the SDK, also those th
     ['access_programs.bio', { access_programs: { bio: 'standard' } }],
     ['context_management[0].keep', { context_management: [{ type: 'compaction', keep: 1 }] }],
     ['input[0].bogus', { input: [{ ...shortMessage, bogus: 1 }] }],
-  ])('and refuses %s', (param, members) => {
+  ])('UNKNOWN_PARAMETERS=reject refuses %s', (param, members) => {
     expect(violationOf({ model: 'm', input: 'Hi', ...members }, 'reject')).toMatchObject([
       400,
       'unknown_parameter',

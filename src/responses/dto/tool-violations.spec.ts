@@ -176,7 +176,7 @@ describe('tools', () => {
 });
 
 describe('an MCP tool', () => {
-  it('has no misspelt members', () => {
+  it('an MCP tool has no misspelt members', () => {
     const tools = [{ ...docs, require_aproval: 'always' }];
     const message = "Unknown parameter: 'tools[0].require_aproval'. Did you mean 'require_approval'?";
     const refused = [400, 'unknown_parameter', 'tools[0].require_aproval', message];

@@ -18,7 +18,7 @@ describe(LongText.name, () => {
     expect(written).toBe(25);
   });
 
-  it('has as many tokens as it says, and no more after it was shortened', () => {
+  it('a long text has as many tokens as it says, and no more after it was shortened', () => {
     expect([...new LongText(10, write)]).toHaveLength(10);
     expect([...new LongText(10, write).take(3)].map(({ text }) => text)).toEqual([' Nothing', ' is', ' lost']);
     expect([...new LongText(10, write).take(30)]).toHaveLength(10);

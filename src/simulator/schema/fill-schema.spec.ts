@@ -51,7 +51,7 @@ function deepest(): number {
 }
 
 describe(fillSchema.name, () => {
-  it.each(LONG)('does not let the event loop wait for what takes long: %s', async (_name, schema) => {
+  it.each(LONG)('fillSchema does not let the event loop wait for what takes long: %s', async (_name, schema) => {
     const filled = fillSchema(schema, 7);
     expect(await countRounds(filled)).toBeGreaterThan(0);
     expect(await filled).toEqual(makeSchemaData(schema, 7));

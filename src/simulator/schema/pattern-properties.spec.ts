@@ -47,7 +47,7 @@ const SCHEMAS: readonly (readonly [name: string, schema: Schema, found: unknown]
 ];
 
 describe('properties of patterns', () => {
-  it.each(SCHEMAS)('are drawn as their patterns say: %s', (_name, schema, found) => {
+  it.each(SCHEMAS)('properties of patterns are drawn as their patterns say: %s', (_name, schema, found) => {
     const validate = compileSchema(schema);
     for (let seed = 1; seed <= 12; seed++) {
       const data = makeSchemaData(schema, seed);

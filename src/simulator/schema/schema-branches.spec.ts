@@ -26,14 +26,14 @@ describe('alternatives that multiply', () => {
     ['anyOf that nothing fits', double('anyOf', inPlace, { type: 'integer', minimum: 2, maximum: 1 })],
     ['anyOf of objects', double('anyOf', inside, { type: 'integer' })],
     ['oneOf of objects', double('oneOf', inside, { type: 'integer' })],
-  ])('are counted, and refused for what they are: %s', (_name, schema) => {
+  ])('alternatives that multiply are counted, and refused for what they are: %s', (_name, schema) => {
     const data = makeSchemaData(schema, 1);
     expect(data).toMatchObject({ found: false });
     expect(data).not.toMatchObject({ reason: expect.stringMatching(/time|script|stack/i) });
     expect(data).toMatchObject({ reason: expect.stringContaining('too ') });
   });
 
-  it('are no obstacle where they do not multiply', () => {
+  it('alternatives are no obstacle where they do not multiply', () => {
     const kinds = Array.from({ length: 20 }, (_, index) => ({
       type: 'object',
       properties: { kind: { const: `k${index}` }, left: { $ref: '#/$defs/node' }, right: { $ref: '#/$defs/node' } },
@@ -53,11 +53,11 @@ describe('what may be endless', () => {
     ['contained items', { type: 'array', contains: { type: 'string' }, minContains: 1e9 }],
     ['properties that are not declared', { type: 'object', required: names, additionalProperties: { $ref: '#' } }],
     ['properties of a pattern', { type: 'object', required: names, patternProperties: { '^p': { $ref: '#' } } }],
-  ])('is refused before it is drawn: %s', (_name, schema) => {
+  ])('a schema that may be endless is refused before it is drawn: %s', (_name, schema) => {
     expect(makeSchemaData(schema, 1)).toMatchObject({ found: false });
   });
 
-  it('may be an optional property, which is left out', () => {
+  it('an optional property may be endless, and is left out', () => {
     const huge = { type: 'array', items: { type: 'string' }, minItems: 1e9 };
     const schema = { type: 'object', properties: { a: { type: 'integer' }, huge }, required: ['a'] };
     expect(makeSchemaData(schema, 1)).toEqual({ found: true, value: { a: expect.any(Number) } });
@@ -65,14 +65,21 @@ describe('what may be endless', () => {
 });
 
 describe('names of every object', () => {
-  it.each(['constructor', 'toString', 'hasOwnProperty', '__proto__'])('are not inherited: %s', (name) => {
-    const schema = { type: 'object', required: [name], properties: Object.fromEntries([[name, { type: 'integer' }]]) };
-    const data = makeSchemaData(schema, 1);
-    expect(data.found && Object.getOwnPropertyDescriptor(data.value, name)?.value).toEqual(expect.any(Number));
-    expect(({} as Record<string, unknown>).polluted).toBeUndefined();
-  });
+  it.each(['constructor', 'toString', 'hasOwnProperty', '__proto__'])(
+    'names of every object are not inherited: %s',
+    (name) => {
+      const schema = {
+        type: 'object',
+        required: [name],
+        properties: Object.fromEntries([[name, { type: 'integer' }]]),
+      };
+      const data = makeSchemaData(schema, 1);
+      expect(data.found && Object.getOwnPropertyDescriptor(data.value, name)?.value).toEqual(expect.any(Number));
+      expect(({} as Record<string, unknown>).polluted).toBeUndefined();
+    },
+  );
 
-  it('may be required, excluded, referred to and matched', () => {
+  it('names of every object may be required, excluded, referred to and matched', () => {
     const schema: unknown = JSON.parse(`{
       "type": "object", "additionalProperties": false, "required": ["__proto__", "also"],
       "properties": { "__proto__": { "type": "string", "enum": ["__proto__"] }, "also": { "$ref": "#/properties/__proto__" } },

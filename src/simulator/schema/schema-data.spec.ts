@@ -211,7 +211,7 @@ describe('tool arguments', () => {
     }
   });
 
-  it('do not depend on the turns before', async () => {
+  it('tool arguments do not depend on the turns before', async () => {
     const schemas = SCHEMAS.map(([, schema]) => schema);
     const forward = await Promise.all(schemas.map((schema) => callTool(schema, 1)));
     for (let index = schemas.length - 1; index >= 0; index--) {

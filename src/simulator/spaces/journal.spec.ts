@@ -27,7 +27,7 @@ describe('the journals of a process', () => {
     expect([one.entries.length, two.entries.length]).toEqual([1, 0]);
   });
 
-  it('have the room of what was cleared', () => {
+  it('the journals of a process have the room of what was cleared', () => {
     const budget = new JournalBudget(7_000);
     const [one, two] = [new Journal(budget), new Journal(budget)];
     for (const input of ['a', 'b', 'c']) ask(one, input);

@@ -87,7 +87,7 @@ describe(MemoryConversationStore.name, () => {
     expect(await backend.responses.get(tenant, '1')).toBeDefined();
   });
 
-  it('does not drop the conversation of a turn that is saved', async () => {
+  it('the memory does not drop the conversation of a turn that is saved', async () => {
     await createConversation(backend, tenant, 'a', 'first');
     for (const id of ['1', '2', '3', '4']) await append(backend.responses, tenant, id);
     await turnIn(backend, tenant, 'a', 'r');

@@ -35,7 +35,7 @@ describe(MemoryResponseStore.name, () => {
     }
   });
 
-  it('does not let those who save wait, and rejects what it refuses', async () => {
+  it('the memory does not let those who save wait, and rejects what it refuses', async () => {
     const store = open();
     const calls = [() => store.expectSave(), () => store.save(tenant, recordOf('a'))];
     expect(calls.map((call) => call())).toEqual([undefined, undefined]);

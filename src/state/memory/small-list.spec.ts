@@ -16,7 +16,7 @@ describe('a small list', () => {
     ['one entry', [first]],
     ['entries in any order', [third, first, second]],
     ['the same entry several times', [second, second, first, second, third, first]],
-  ])('has %s once and in order', (_, entries) => {
+  ])('a small list has %s once and in order', (_, entries) => {
     const expected = [...new Set(entries)].sort((left, right) => (left.id < right.id ? -1 : 1));
     const list = listOf(...entries);
     expect([...entriesOf(list)]).toEqual(expected);
@@ -26,19 +26,19 @@ describe('a small list', () => {
     expect(findLast(list, () => false)).toBeUndefined();
   });
 
-  it('is a list of its own only from the second entry on', () => {
+  it('a small list is a list of its own only from the second entry on', () => {
     expect(listOf(first, first)).toBe(first);
     expect(listOf(first, second)).toBeInstanceOf(SortedList);
   });
 
-  it('is nothing once all its entries are gone', () => {
+  it('a small list is nothing once all its entries are gone', () => {
     expect(withoutEntry(listOf(first), first)).toBeUndefined();
     const list = withoutEntry(listOf(first, second, third), second);
     expect([...entriesOf(list)]).toEqual([first, third]);
     expect(withoutEntry(withoutEntry(list, third), first)).toBeUndefined();
   });
 
-  it('does not lose what it keeps to what it never had', () => {
+  it('a small list does not lose what it keeps to what it never had', () => {
     expect(withoutEntry(undefined, first)).toBeUndefined();
     expect(withoutEntry(listOf(first), second)).toBe(first);
     expect([...entriesOf(withoutEntry(listOf(first, third), second))]).toEqual([first, third]);

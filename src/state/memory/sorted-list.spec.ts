@@ -5,7 +5,7 @@ import { SortedList } from './sorted-list.js';
 const entry = (index: number) => ({ id: String(index).padStart(4, '0'), createdAt: 1000 + (index >> 3), bytes: 1 });
 
 describe('a sorted list', () => {
-  it('is in order whatever comes and goes, and however often its first entry goes', () => {
+  it('a sorted list is in order whatever comes and goes, and however often its first entry goes', () => {
     const list = new SortedList<ReturnType<typeof entry>>();
     const entries = Array.from({ length: 400 }, (_, index) => entry(index));
     // 149 and 400 have no divisor in common: every entry comes once, in no order.

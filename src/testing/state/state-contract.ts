@@ -114,7 +114,9 @@ export function stateContract(subject: StateSubject): readonly ContractGroup[] {
   return [
     ...PARTS.filter((one) => !lacking.includes(one)),
     ...without.map((contract) =>
-      part(contract, 'none', ({ it }) => it('is lacking', () => requireLack(subject, contract))),
+      part(contract, 'none', ({ it }) =>
+        it('a contract that the subject says to lack is lacking', () => requireLack(subject, contract)),
+      ),
     ),
   ].map((one) => {
     const { contract, name } = one;

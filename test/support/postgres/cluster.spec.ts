@@ -7,7 +7,7 @@ import { startCluster } from './cluster.js';
 import { createEmptyDatabase, createTestDatabase } from './test-database.js';
 
 describe('the PostgreSQL server of the test run', () => {
-  it('is the version that production runs', async () => {
+  it('the PostgreSQL server of the test run is the version that production runs', async () => {
     await using database = await createTestDatabase();
     const [row] = await database.query('SHOW server_version_num');
     expect(row).toEqual({ server_version_num: expect.stringMatching(/^18\d{4}$/) });
@@ -62,7 +62,7 @@ describe('a PostgreSQL server of its own', () => {
     expect(await database.query('SELECT note FROM notes')).toEqual([{ note: 'committed' }]);
   });
 
-  it('is gone once it is stopped', async () => {
+  it('a PostgreSQL server of a test is gone once it is stopped', async () => {
     const cluster = await startCluster();
     const client = new Client({ connectionString: cluster.url() });
     await client.connect();

@@ -96,7 +96,7 @@ describe(StringMemberReader.name, () => {
     );
   });
 
-  it('never splits a surrogate pair', () => {
+  it('a reader of a string member never splits a surrogate pair', () => {
     fc.assert(
       fc.property(written, places, ({ json }, cuts) => {
         for (const piece of read(cut(json, cuts))) expect(piece.isWellFormed()).toBe(true);

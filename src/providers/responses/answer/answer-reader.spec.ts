@@ -195,7 +195,7 @@ describe('§3.2 an output item', () => {
     expect(counts).toEqual({});
   });
 
-  it('may grow beside others', () => {
+  it('an output item may grow beside others', () => {
     const { events } = readUpstreamAnswer([
       added(message('')),
       added(call(), 1),
@@ -288,7 +288,7 @@ describe('§3.2 an output item', () => {
     ]);
   });
 
-  it('may have a type that no one knows', () => {
+  it('an output item may have a type that no one knows', () => {
     const odd = { type: 'dream_call', id: 'dr_1', depth: { of: ['sleep'] } };
     expect(readUpstreamAnswer([added(odd), done(odd)]).events).toEqual([
       { type: 'item.open', key: '0', item: odd },

@@ -74,7 +74,7 @@ describe('what lies beside the output', () => {
     expect(readUpstreamAnswer([limits])).toMatchObject({ events: [{ type: 'event', event: limits }], counts: {} });
   });
 
-  it('is no output: the request can be repeated', () => {
+  it('what lies beside the output is no output: the request can be repeated', () => {
     const { reader } = readUpstreamAnswer([
       { type: 'response.created', response: { id: 'resp_u' } },
       state,
@@ -95,7 +95,7 @@ describe('what lies beside the output', () => {
       ],
     ],
     ['characters of headers', [{ type: 'response.metadata', headers: { 'x-models-etag': 'x'.repeat(262_000) } }]],
-  ])('is not kept without end: many %s begin the answer', (_, many) => {
+  ])('what lies beside the output is not kept without end: many %s begin the answer', (_, many) => {
     expect(readUpstreamAnswer(many).reader.hasOutput).toBe(false);
     const { reader, events } = readUpstreamAnswer([...many, { type: 'news_of_2027', note: 'z'.repeat(200) }]);
     expect([reader.hasOutput, events.length]).toEqual([true, many.length + 1]);

@@ -62,7 +62,7 @@ describe('§3.2 response.completed', () => {
     ['broken usage', { id: 'resp_u', usage: { ...USAGE, output_tokens: 1.5 } }],
     ['details without a count', { id: 'resp_u', usage: { ...USAGE, input_tokens_details: {} } }],
     ['details that are none', { id: 'resp_u', usage: { ...USAGE, output_tokens_details: 'x' } }],
-  ])('is a failure that may be retried if it has %s', (_, response) => {
+  ])('response.completed is a failure that may be retried if it has %s', (_, response) => {
     for (const transport of ['sse', 'websocket'] as const) {
       const { reader, events, isOver } = readUpstreamAnswer([ending('completed', response)], { transport });
       expect(causeOf(reader.failure)).toEqual([expect.stringMatching(/^failed to parse ResponseCompleted: /), 'retry']);
@@ -91,7 +91,7 @@ describe('§3.2 response.done', () => {
     expect(events.some(({ type }) => type === 'metadata')).toBe(id !== '');
   });
 
-  it('is ignored since', () => {
+  it('response.done is ignored since', () => {
     const { reader, events } = readUpstreamAnswer([ending('done', { id: 'resp_u' })]);
     expect([reader.isFinished, events]).toEqual([false, []]);
   });
@@ -129,22 +129,22 @@ describe('§3.3 response.failed over SSE', () => {
     ending('failed', { id: 'resp_u', error: { code: 'invalid_prompt', message: 'No.' }, usage: USAGE }),
   ]);
 
-  it('is kept until the stream ends', () => {
+  it('response.failed is kept until the stream ends', () => {
     expect(isOver).toEqual([false, false]);
     expect(causeOf(reader.failure)).toEqual(['invalid_prompt: No.', 'none']);
   });
 
-  it('has used tokens, which are no output', () => {
+  it('response.failed has used tokens, which are no output', () => {
     expect(events).toEqual([{ type: 'metadata', upstreamId: 'resp_u' }, COUNTED]);
     expect(reader.hasOutput).toBe(false);
   });
 
-  it('does not matter if the response is completed after all', () => {
+  it('response.failed does not matter if the response is completed after all', () => {
     const again = readUpstreamAnswer([failedWith({}), ending('completed', { id: 'resp_u' })]);
     expect([again.reader.failure, again.reader.isFinished]).toEqual([null, true]);
   });
 
-  it('is counted once if the response is completed after all', () => {
+  it('response.failed is counted once if the response is completed after all', () => {
     const { reader, events } = readUpstreamAnswer([ending('failed', { usage: { ...USAGE, output_tokens: 3 } })]);
     reader.read(JSON.stringify(ending('completed', { id: 'resp_u', usage: USAGE })));
     const counts = [...events, ...reader.take()].filter((event) => event.type === 'usage');
@@ -189,7 +189,7 @@ describe('an error event over SSE', () => {
     [{ code: 'rate_limit_exceeded', message: 'Slow.', param: null }, 'rate_limit_exceeded: Slow.'],
     [{ error: { code: 'rate_limit_exceeded', message: 'Slow.' } }, 'rate_limit_exceeded: Slow.'],
     [{ status: 429, error: { code: 'rate_limit_exceeded', message: 'Slow.' } }, expect.stringContaining('429')],
-  ])('is kept until the stream ends: %j', (members, message) => {
+  ])('an error event over SSE is kept until the stream ends: %j', (members, message) => {
     const { reader, isOver } = readUpstreamAnswer([{ type: 'error', ...members }]);
     expect([reader.failure?.message, isOver]).toEqual([message, [false]]);
   });

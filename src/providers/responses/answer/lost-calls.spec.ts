@@ -41,20 +41,20 @@ describe('an event of the upstream (upstreams §3.2)', () => {
   it.each([
     ['an item', (levels: number) => done({ ...message('hi'), deep: nested(levels) })],
     ['an unknown event', (levels: number) => ({ type: 'codex.odd', deep: nested(levels) })],
-  ])('is dropped with more levels than can be written again: %s', (_, make) => {
+  ])('an event of the upstream is dropped with more levels than can be written again: %s', (_, make) => {
     expect(readUpstreamAnswer([make(200)]).counts).not.toHaveProperty('events_unparsable');
     expect(readUpstreamAnswer([make(300), make(3000)]).counts).toEqual({ events_unparsable: 2 });
   });
 
-  it.each(['x', '7', '[1]', '"text"', ' ', '{'])('is none if it is the text %j', (text) => {
+  it.each(['x', '7', '[1]', '"text"', ' ', '{'])('the text %j is no event', (text) => {
     expect(readUpstreamAnswer([text]).counts).toEqual({ events_unparsable: 1 });
   });
 
-  it('may have spaces around it', () => {
+  it('an event of the upstream may have spaces around it', () => {
     expect(readUpstreamAnswer([` \n${JSON.stringify(done(message('hi')))} `]).counts).toEqual({});
   });
 
-  it.each(['system', 'user', 7])('is dropped if its message has the role %j', (role) => {
+  it.each(['system', 'user', 7])('an event of the upstream is dropped if its message has the role %j', (role) => {
     expect(readUpstreamAnswer([done({ ...message('hi'), role })]).counts).toEqual({ events_unplaced: 1 });
   });
 });

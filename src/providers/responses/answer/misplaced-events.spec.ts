@@ -97,7 +97,7 @@ describe('what does not fit together is dropped and counted', () => {
     expect([events.length, counts]).toEqual([4, { events_unplaced: 1 }]);
   });
 
-  it('but not parts in order', () => {
+  it('parts in order are not dropped', () => {
     const refusal = { ...delta({ content_index: 2 }), type: 'response.refusal.delta' };
     const texts = [delta(), delta({ content_index: 1 }), annotation({ content_index: 1 }), refusal, delta()];
     const { events, counts } = readUpstreamAnswer([...open, ...texts, annotation({ content_index: 3 })]);
@@ -111,14 +111,14 @@ describe('what does not fit together is dropped and counted', () => {
     expect(counts).toEqual({ events_unplaced: 1 });
   });
 
-  it('but not deltas without an index of their part', () => {
+  it('deltas without an index of their part are not dropped', () => {
     const refusal = { ...delta({ content_index: undefined }), type: 'response.refusal.delta' };
     const plain = delta({ content_index: undefined });
     const { events } = readUpstreamAnswer([...open, plain, plain, refusal, plain]);
     expect(events.slice(3).map((event) => 'part' in event && event.part)).toEqual([0, 0, 1, 2]);
   });
 
-  it('but not summary parts in order', () => {
+  it('summary parts in order are not dropped', () => {
     const { events, counts } = readUpstreamAnswer([...open, summary(0), summary(0), summary(1), summary(0)]);
     expect(events.slice(3).map((event) => 'part' in event && event.part)).toEqual([0, 0, 1]);
     expect(counts).toEqual({ events_unplaced: 1 });

@@ -193,12 +193,12 @@ describe('an error frame', () => {
     expect(classifyFrame(value, NOVEMBER)).toBeNull();
   });
 
-  it.each([['status'], ['status_code']])('has its HTTP status in %s', (member) => {
+  it.each([['status'], ['status_code']])('an error frame has its HTTP status in %s', (member) => {
     expect(frame({ [member]: 400 })?.remedy).toBe('none');
     expect(frame({ [member]: 500 })).toMatchObject({ remedy: 'retry', options: { status: 500 } });
   });
 
-  it('has headers of its own', () => {
+  it('an error frame has headers of its own', () => {
     const limited = frame({ status: 429, headers: { 'Retry-After': '4', 'x-request-id': 'req_1' } });
     expect(limited).toMatchObject({ remedy: 'retry', options: { retryAt: NOW + 4000, requestId: 'req_1' } });
   });

@@ -15,7 +15,7 @@ const refused = (status: number, error: object, headers = {}) =>
   toClientError(classifyHttp(new AnswerRefusedError(status, headers, JSON.stringify({ error })), READING), CONTEXT);
 
 describe('the error for the client', () => {
-  it('has the code, the type, the place and the words of the upstream', () => {
+  it('the error for the client has the code, the type, the place and the words of the upstream', () => {
     const error = {
       code: 'unknown_parameter',
       type: 'invalid_request_error',

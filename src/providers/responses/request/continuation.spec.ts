@@ -20,7 +20,7 @@ describe('upstreams §4.4: a continuation of the response that a socket answered
   const thought = { type: 'reasoning', id: 'rs_1', summary: [] };
   const baseline = answered(TODAY, [CALL, thought, ANSWER]);
 
-  it('has only the new items', () => {
+  it('a continuation of the last response of a socket has only the new items', () => {
     const wanted = request([FIRST, CALL, thought, ANSWER, OUTPUT, say('And?')], {
       parent,
       input: [OUTPUT, say('And?')],
@@ -63,7 +63,7 @@ describe('upstreams §4.4: a continuation of the response that a socket answered
     expect(frame(cut, answered(TODAY, [CALL], auto), TODAY).isIncremental).toBe(false);
   });
 
-  it('is a baseline in turn', () => {
+  it('a continuation is a baseline in turn', () => {
     const next = request([FIRST, CALL, ANSWER, OUTPUT], { parent });
     frame(next, baseline, TODAY);
     const after = baselineAfter(next, 'resp_u2', [ANSWER], TODAY);

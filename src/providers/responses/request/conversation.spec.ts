@@ -21,7 +21,7 @@ describe('upstreams §2.1: prompt_cache_key and conversation_id', () => {
       'resp_1',
       'resp_1',
     ],
-  ])('is %s', (_, traits, id, sessionId) => {
+  ])('the conversation at the upstream is %s', (_, traits, id, sessionId) => {
     expect(conversationOf(upstreamTurn(traits))).toMatchObject({ id, sessionId, threadId: id });
   });
 
@@ -30,12 +30,15 @@ describe('upstreams §2.1: prompt_cache_key and conversation_id', () => {
     expect(conversationOf(turn).id).toBe(THREAD);
   });
 
-  it.each(['two\nlines', 'ünlaut', 'x'.repeat(65), 'a b'])('is a digest for the name %j', (name) => {
-    const { id } = conversationOf(upstreamTurn({ parameters: { prompt_cache_key: name } }));
-    expect(id).toMatch(/^[0-9a-f]{32}$/);
-  });
+  it.each(['two\nlines', 'ünlaut', 'x'.repeat(65), 'a b'])(
+    'the conversation at the upstream is a digest for the name %j',
+    (name) => {
+      const { id } = conversationOf(upstreamTurn({ parameters: { prompt_cache_key: name } }));
+      expect(id).toMatch(/^[0-9a-f]{32}$/);
+    },
+  );
 
-  it('is never shared by two tenants', () => {
+  it('the conversation at the upstream is never shared by two tenants', () => {
     const key = (tenant: string): string =>
       conversationOf(upstreamTurn({ tenant, headers: { 'thread-id': THREAD } })).key;
     expect(key('one')).toBe(key('one'));
@@ -46,21 +49,21 @@ describe('upstreams §2.1: prompt_cache_key and conversation_id', () => {
   it.each([
     ['codex-2026-02', { session_id: THREAD }],
     ['codex-2026-11', { 'session-id': SESSION, 'thread-id': THREAD, 'x-client-request-id': THREAD }],
-  ] as const)('is in the headers of %s', (name, headers) => {
+  ] as const)('the conversation at the upstream is in the headers of %s', (name, headers) => {
     const turn = upstreamTurn({ headers: { 'thread-id': THREAD, 'session-id': SESSION } });
     expect(connectionHeaders(conversationOf(turn), PROFILES[name])).toEqual(headers);
   });
 });
 
 describe('headers of Codex', () => {
-  it('are read and forwarded under their names, but for the conversation and the turn state', () => {
+  it('headers of Codex are read and forwarded under their names, but for the conversation and the turn state', () => {
     const own = { originator: 'codex_exec', 'x-codex-window-id': 'w:0', 'x-codex-turn-metadata': '{"turn_id":"1"}' };
     const headers = { ...own, 'thread-id': THREAD, 'x-codex-turn-state': 'state-1' };
     expect(forwardedHeaders(upstreamTurn({ headers }))).toEqual(own);
     expect(CONVERSATION_HEADERS).toEqual(expect.arrayContaining(Object.keys(headers)));
   });
 
-  it.each(['two\r\nlines', 'é', '', 'x'.repeat(4097)])('are left out with the value %j', (value) => {
+  it.each(['two\r\nlines', 'é', '', 'x'.repeat(4097)])('headers of Codex are left out with the value %j', (value) => {
     expect(forwardedHeaders(upstreamTurn({ headers: { originator: value } }))).toEqual({});
   });
 

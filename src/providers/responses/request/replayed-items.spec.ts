@@ -56,7 +56,7 @@ describe('upstreams §4.4: items that a client replays', () => {
     ['members of one part in another', { ...ANSWER, content: [{ type: 'output_text' }, { text: 'The sea.' }] }],
     ['two members as one', { ...ANSWER, content: [{ text: 'The sea.typeoutput_text' }] }],
     ['half of a surrogate pair', { ...ANSWER, name: '\ud800' }],
-  ])('are others with %s', (_, replayed) => {
+  ])('items that a client replays are others with %s', (_, replayed) => {
     const known = { ...ANSWER, weight: 1, name: '\udfff' };
     const next = (item: Item) => frame(request([FIRST, item, say('And?')]), answered(TODAY, [known]), TODAY);
     expect(next({ ...known, id: 'x' }).isIncremental).toBe(true);

@@ -74,7 +74,7 @@ describe('upstreams §4.4: the profile of today', () => {
     expect(typesOf(next.input)).toEqual(['function_call_output']);
   });
 
-  it('may have no new items', () => {
+  it('a frame may have no new items', () => {
     expect(frame(request([FIRST, CALL]), baseline, TODAY)).toMatchObject({ input: [], isIncremental: true });
   });
 
@@ -110,7 +110,7 @@ describe('upstreams §4.4: the profile of today', () => {
     expect(frame(request([FIRST, CALL, OUTPUT], { parameters }), baseline, TODAY)).toMatchObject({ isIncremental });
   });
 
-  it('has a baseline of the same size after any number of items', () => {
+  it('a frame has a baseline of the same size after any number of items', () => {
     const long = request(Array.from({ length: 500 }, (_, index) => say(`${index}`.repeat(1000))));
     const after = baselineAfter(long, 'resp_u9', [ANSWER], TODAY);
     expect(JSON.stringify(after).length).toBeLessThan(400);
@@ -122,7 +122,7 @@ describe('upstreams §4.1: the turn state', () => {
   const textWith = (profile: Profile, traits: TurnTraits = {}): Readonly<Record<string, unknown>> =>
     JSON.parse(toFrame(request([FIRST], traits), null, { profile, turnState: 'state-1' }).text) as ReadFrame;
 
-  it('is in client_metadata today, beside what the client sent', () => {
+  it('the turn state is in client_metadata today, beside what the client sent', () => {
     const own = { 'x-codex-window-id': 'w', 'x-codex-turn-state': 'old' };
     expect(textWith(TODAY)['client_metadata']).toEqual({ 'x-codex-turn-state': 'state-1' });
     expect(textWith(TODAY, { parameters: { client_metadata: own } })['client_metadata']).toEqual({
@@ -131,11 +131,11 @@ describe('upstreams §4.1: the turn state', () => {
     });
   });
 
-  it('was in the handshake in February 2026', () => {
+  it('the turn state was in the handshake in February 2026', () => {
     expect(textWith(FEBRUARY)).not.toHaveProperty('client_metadata');
   });
 
-  it('is not sent to a server that takes no client_metadata', () => {
+  it('the turn state is not sent to a server that takes no client_metadata', () => {
     const turn = upstreamTurn({ context: [FIRST], parameters: { client_metadata: { a: 'b' } } });
     const wanted = toRequest(turn, conversationOf(turn), upstreamOptions({ omit: ['client_metadata'] }));
     expect(toFrame(wanted, null, { profile: TODAY, turnState: 'state-1' }).text).not.toContain('client_metadata');

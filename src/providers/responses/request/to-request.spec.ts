@@ -28,7 +28,7 @@ function bodyOf(traits: TurnTraits, entry: Partial<ResponsesEntry> = {}, previou
 const bodyWith = (parameters: Body, entry: Partial<ResponsesEntry> = {}): Body => bodyOf({ parameters }, entry);
 
 describe('upstreams §2: the request', () => {
-  it('has only what every request needs if the client sent nothing else', () => {
+  it('the request has only what every request needs if the client sent nothing else', () => {
     expect(bodyWith({})).toEqual({
       model: 'gpt-5',
       stream: true,
@@ -38,19 +38,19 @@ describe('upstreams §2: the request', () => {
     });
   });
 
-  it.each(SENT_MEMBERS.filter((name) => !SPECIAL.has(name)))('has %s as the client sent it', (name) => {
+  it.each(SENT_MEMBERS.filter((name) => !SPECIAL.has(name)))('the request has %s as the client sent it', (name) => {
     const value = { any: ['value', null] };
     expect(bodyWith({ [name]: value })[name]).toEqual(value);
     expect(bodyWith({ [name]: null })).not.toHaveProperty(name);
   });
 
-  it('has context_management only where the upstream compacts', () => {
+  it('the request has context_management only where the upstream compacts', () => {
     const context_management = [{ type: 'compaction', compact_threshold: 1000 }];
     expect(bodyWith({ context_management })).not.toHaveProperty('context_management');
     expect(bodyWith({ context_management }, { compaction: 'upstream' })).toMatchObject({ context_management });
   });
 
-  it('has tools as the client sent them, hosted ones included', () => {
+  it('the request has tools as the client sent them, hosted ones included', () => {
     const tools = [{ type: 'web_search' }, { type: 'function', name: 'look', parameters: null }];
     expect(bodyWith({ tools })['tools']).toEqual(tools);
   });
@@ -64,18 +64,18 @@ describe('upstreams §2: the request', () => {
     ['generate', true],
     ['type', 'response.create'],
     ['top_k', 5],
-  ])('never has %s of the client', (name, value) => {
+  ])('the request never has %s of the client', (name, value) => {
     expect(bodyWith({ [name]: value })).not.toHaveProperty(name);
   });
 
-  it('has the routed model and the capped limit of the settings', () => {
+  it('the request has the routed model and the capped limit of the settings', () => {
     const turn = upstreamTurn({ parameters: { model: 'fast', max_output_tokens: 9000 } });
     const settings = { ...turn.settings, model: 'gpt-5-mini', max_output_tokens: 4096 };
     const request = toRequest({ ...turn, settings }, conversationOf(turn), upstreamOptions());
     expect(JSON.parse(toHttpBody(request, null))).toMatchObject({ model: 'gpt-5-mini', max_output_tokens: 4096 });
   });
 
-  it('has forwarded members, and no omitted ones', () => {
+  it('the request has forwarded members, and no omitted ones', () => {
     const entry = { forward: ['top_k'], omit: ['store', 'prompt_cache_key', 'user', 'include'] };
     const body = bodyWith({ top_k: 5, user: 'ada', reasoning: {} }, entry);
     expect(body).toEqual({ model: 'gpt-5', stream: true, top_k: 5, reasoning: {}, input: [] });
@@ -92,7 +92,7 @@ describe('upstreams §2: the request', () => {
 });
 
 describe('upstreams §2.1: prompt_cache_key', () => {
-  it('is the conversation, unless the client sent one', () => {
+  it('prompt_cache_key is the conversation, unless the client sent one', () => {
     const headers = { 'thread-id': 'thread-1' };
     expect(bodyOf({ headers })['prompt_cache_key']).toBe('thread-1');
     expect(bodyOf({ headers, parameters: { prompt_cache_key: 'k' } })['prompt_cache_key']).toBe('k');
@@ -103,11 +103,11 @@ describe('upstreams §2.2: text controls', () => {
   it.each([
     [{ verbosity: 'low' }],
     [{ format: { type: 'json_schema', name: 'codex_output_schema', strict: true, schema: { type: 'object' } } }],
-  ])('are unchanged: %j', (text) => {
+  ])('text controls are unchanged: %j', (text) => {
     expect(bodyWith({ text })['text']).toEqual(text);
   });
 
-  it('are absent without verbosity and schema', () => {
+  it('text controls are absent without verbosity and schema', () => {
     expect(bodyWith({})).not.toHaveProperty('text');
   });
 });
@@ -131,7 +131,7 @@ describe('upstreams §2.3: reasoning and include', () => {
     expect(bodyWith(parameters)['include']).toEqual(['web_search_call.action.sources', ENCRYPTED]);
   });
 
-  it('does not need it where the upstream stores', () => {
+  it('a request does not include encrypted reasoning where the upstream stores', () => {
     expect(bodyWith({ reasoning: { effort: 'low' } }, { passthrough: 'store' })).not.toHaveProperty('include');
   });
 });

@@ -29,7 +29,7 @@ describe('items of a request', () => {
     ['an id that another server made of 32 digits', `fc_${FOREIGN_HEX}`, `fc_${FOREIGN_HEX}`],
     ['no id that was made here', `fc_${HEX}`, undefined],
     ['no id that is none of the API', 'abc', undefined],
-  ])('have %s', (_, id, expected) => {
+  ])('the items of a request have %s', (_, id, expected) => {
     expect(sent({ type: 'function_call', id, call_id: 'c', name: 'f', arguments: '{}' })).toEqual({
       ...(expected === undefined ? {} : { id: expected }),
       type: 'function_call',
@@ -84,7 +84,7 @@ describe('items of a request', () => {
     }
   });
 
-  it.each([null, undefined])('have no request to name: %s', (approval_request_id) => {
+  it.each([null, undefined])('an MCP call has no request to name: %s', (approval_request_id) => {
     expect(sent({ type: 'mcp_call', id: 'mcp_0123456789abcdef', approval_request_id })).toEqual({
       type: 'mcp_call',
       id: 'mcp_0123456789abcdef',

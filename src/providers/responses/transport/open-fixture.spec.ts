@@ -19,7 +19,7 @@ async function readFixture(content: string, taker: TestTaker): Promise<void> {
 }
 
 describe('a fixture (§7)', () => {
-  it('is read as an event stream', async () => {
+  it('a fixture is read as an event stream', async () => {
     const taker = new TestTaker();
     await readFixture(
       ': comment\n\ndata: {"type":"a"}\n\nevent: x\ndata: {"type":"response.completed"}\n\ndata: {}\n\n',
@@ -28,7 +28,7 @@ describe('a fixture (§7)', () => {
     expect(taker.batches).toEqual([['{"type":"a"}', '{"type":"response.completed"}']]);
   });
 
-  it('is read to its last event without the blank line after it', async () => {
+  it('a fixture is read to its last event without the blank line after it', async () => {
     const taker = new TestTaker();
     await readFixture('data: {"type":"response.completed"}', taker);
     expect(taker.events).toEqual(['{"type":"response.completed"}']);

@@ -33,7 +33,7 @@ describe('the sockets to an upstream', () => {
     expect(pool.size).toBe(2);
   });
 
-  it('are two for concurrent turns, and the one that continues the wanted response is preferred', async () => {
+  it('two concurrent turns have two sockets, and the one that continues the wanted response is preferred', async () => {
     const { take } = await withPool();
     const [first, second] = await Promise.all([take('c'), take('c')]);
     expect(first).not.toBe(second);
@@ -51,7 +51,7 @@ describe('the sockets to an upstream', () => {
     expect(await take('c', { responseId: 'resp_3' })).toBe(second);
   });
 
-  it('are preferred in the order of their last use by a turn that continues no response', async () => {
+  it('sockets are preferred in the order of their last use by a turn that continues no response', async () => {
     const { take } = await withPool();
     const [first, second] = await Promise.all([take('c'), take('c')]);
     first.release();
@@ -78,7 +78,7 @@ describe('the sockets to an upstream', () => {
     expect([warm.map(({ isOpen }) => isOpen), pool.size]).toEqual([[false, true], 2]);
   });
 
-  it('are bounded: no turn waits, and the longest idle one makes room', async () => {
+  it('sockets are bounded: no turn waits, and the longest idle one makes room', async () => {
     const { take, tryTake, server, pool } = await withPool();
     const [one, two] = await Promise.all([take('one'), take('two')]);
     expect(await tryTake('three')).toBeNull();
@@ -99,7 +99,7 @@ describe('the sockets to an upstream', () => {
     await Promise.all(opening);
   });
 
-  it('are closed when idle for too long', async () => {
+  it('a socket to an upstream is closed when idle for too long', async () => {
     const { take, server, clock, pool } = await withPool();
     const socket = await take('c');
     clock.advance(LIMITS.idleMs);
@@ -114,7 +114,7 @@ describe('the sockets to an upstream', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('are closed at the end of their age while idle, and replaced after it', async () => {
+  it('a socket to an upstream is closed at the end of its age while idle, and replaced after it', async () => {
     const { take, server, clock, pool } = await withPool();
     const socket = await take('c');
     clock.advance(LIMITS.maxAgeMs - 1000);
@@ -132,7 +132,7 @@ describe('the sockets to an upstream', () => {
     expect(server.handshakes).toHaveLength(3);
   });
 
-  it('are replaced without notice when they were closed while idle', async () => {
+  it('a socket to an upstream is replaced without notice when it was closed while idle', async () => {
     const { take, server } = await withPool();
     const socket = await take('c');
     socket.release();
@@ -144,7 +144,7 @@ describe('the sockets to an upstream', () => {
     await useOnce(next);
   });
 
-  it('are replaced when other headers are wanted', async () => {
+  it('a socket to an upstream is replaced when other headers are wanted', async () => {
     const { take, server } = await withPool();
     const socket = await take('c', { headers: { 'session-id': 'a' } });
     socket.release();
@@ -172,7 +172,7 @@ describe('the sockets to an upstream', () => {
     expect(pool.size).toBe(0);
   });
 
-  it('are closed when the provider was replaced, those in use after their turn, also those opened since', async () => {
+  it('sockets are closed when the provider was replaced, those in use after their turn, also those opened since', async () => {
     const { take, server, pool } = await withPool();
     const [idle, busy] = await Promise.all([take('a'), take('b')]);
     idle.release();
@@ -185,7 +185,7 @@ describe('the sockets to an upstream', () => {
     expect(pool.size).toBe(0);
   });
 
-  it('are closed with the provider', async () => {
+  it('sockets are closed with the provider', async () => {
     const { take, server, pool, clock } = await withPool();
     const [idle] = await Promise.all([take('a'), take('b')]);
     idle.release();
@@ -197,7 +197,7 @@ describe('the sockets to an upstream', () => {
     await expect(take('a')).rejects.toMatchObject({ message: 'the provider is closed', remedy: 'none' });
   });
 
-  it('are not awaited for long when the provider is closed', async () => {
+  it('sockets are not awaited for long when the provider is closed', async () => {
     const { take, server, pool, clock } = await withPool();
     await take('c');
     for (const peer of server.sockets) peer.pause();

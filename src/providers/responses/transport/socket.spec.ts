@@ -21,21 +21,27 @@ const IDLE_MS = 300_000;
 describe('a request over a WebSocket', () => {
   afterEach(closeSockets);
 
-  it.each([false, true])('is answered by text messages (§4.3); compressed: %s', async (compresses) => {
-    const { ask, requests, server, clock, socket } = await openSocket(sendAll(DELTA, 'no JSON', COMPLETED), compresses);
-    const taker = new TestTaker();
-    const exchange = await ask();
-    await exchange.read(taker);
-    expect(taker.events).toEqual([DELTA, 'no JSON', COMPLETED]);
-    expect(requests).toEqual(['{"type":"response.create"}']);
-    expect(exchange).toMatchObject({ transport: 'websocket', headers: { 'x-reasoning-included': 'true' } });
-    expect(socket.headers).toBe(exchange.headers);
-    expect(clock.pending).toBe(0);
-    const [handshake] = server.handshakes;
-    expect(handshake?.url).toBe('/v1/responses?api-version=1');
-    expect(handshake?.headers).toMatchObject({ authorization: 'Bearer key', 'session-id': 's' });
-    expect(handshake?.headers['sec-websocket-extensions'] !== undefined).toBe(compresses);
-  });
+  it.each([false, true])(
+    'a request over a WebSocket is answered by text messages (§4.3); compressed: %s',
+    async (compresses) => {
+      const { ask, requests, server, clock, socket } = await openSocket(
+        sendAll(DELTA, 'no JSON', COMPLETED),
+        compresses,
+      );
+      const taker = new TestTaker();
+      const exchange = await ask();
+      await exchange.read(taker);
+      expect(taker.events).toEqual([DELTA, 'no JSON', COMPLETED]);
+      expect(requests).toEqual(['{"type":"response.create"}']);
+      expect(exchange).toMatchObject({ transport: 'websocket', headers: { 'x-reasoning-included': 'true' } });
+      expect(socket.headers).toBe(exchange.headers);
+      expect(clock.pending).toBe(0);
+      const [handshake] = server.handshakes;
+      expect(handshake?.url).toBe('/v1/responses?api-version=1');
+      expect(handshake?.headers).toMatchObject({ authorization: 'Bearer key', 'session-id': 's' });
+      expect(handshake?.headers['sec-websocket-extensions'] !== undefined).toBe(compresses);
+    },
+  );
 
   it('passes on messages of one packet with one flush', async () => {
     const { ask } = await openSocket((_socket, transport) =>
@@ -56,7 +62,7 @@ describe('a request over a WebSocket', () => {
     expect(String((await pong)[0])).toBe('hi');
   });
 
-  it('is answered although the server reads no further', async () => {
+  it('a request over a WebSocket is answered although the server reads no further', async () => {
     const { server, ask, requests, socket } = await openSocket(sendAll(COMPLETED));
     for (const peer of server.sockets) {
       peer.pause();

@@ -61,7 +61,7 @@ function stream(pieces: string, after: (response: ServerResponse) => void = (res
 const stay = (): void => undefined;
 
 describe('an answer over SSE', () => {
-  it('is asked for with the headers of the address and of the request', async () => {
+  it('an answer over SSE is asked for with the headers of the address and of the request', async () => {
     const seen: { url?: string; headers?: IncomingMessage['headers']; body?: string } = {};
     const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
       const pieces: Buffer[] = [];
@@ -96,7 +96,7 @@ describe('an answer over SSE', () => {
     );
   });
 
-  it('is passed on with one flush for each piece, and not read beyond its end', async () => {
+  it('an answer over SSE is passed on with one flush for each piece, and not read beyond its end', async () => {
     await withServer(stream(data(CREATED, DELTA, COMPLETED, DELTA)), async ({ open, clock }) => {
       const taker = new TestTaker();
       await (await open()).read(taker);
@@ -132,7 +132,7 @@ describe('an answer over SSE', () => {
     });
   });
 
-  it('is read to its last event without the blank line after it', async () => {
+  it('an answer over SSE is read to its last event without the blank line after it', async () => {
     await withServer(stream(`data: ${COMPLETED}`), async ({ open }) => {
       const taker = new TestTaker();
       await (await open()).read(taker);

@@ -38,7 +38,7 @@ export const CHAINS = part(
       });
     });
 
-    it('have the items of all ancestors, oldest first, and the origin and session of the last response', async () => {
+    it('chains have the items of all ancestors, oldest first, and the origin and session of the last response', async () => {
       await append(store, tenant, 'c', { origin: { provider: 'first' }, sessionId: 'one' });
       await append(store, tenant, 'b', { parentId: 'c', origin: { provider: 'second' } });
       await append(store, tenant, 'a', { parentId: 'b', sessionId: 'two' });
@@ -47,7 +47,7 @@ export const CHAINS = part(
       requireMatch(await store.chain(tenant, 'a'), { origin: null, sessionId: 'two' });
     });
 
-    it('have what is said twice twice', async () => {
+    it('chains have what is said twice twice', async () => {
       const same = { input: [message('same')], output: [message('same')] };
       await append(store, tenant, 'a', same);
       await append(store, tenant, 'b', { parentId: 'a', ...same });
@@ -63,7 +63,7 @@ export const CHAINS = part(
       requireAlike(await contextOf(store, tenant, 'root'), contextFrom('root'));
     });
 
-    it('may be 1,000 responses long', async () => {
+    it('chains may be 1,000 responses long', async () => {
       const ids = Array.from({ length: 1000 }, (_, index) => `r${index}`);
       for (const [index, id] of ids.entries()) {
         const parentId = ids[index - 1] ?? null;
@@ -81,7 +81,7 @@ export const CHAINS = part(
     }
 
     for (const status of ['failed', 'cancelled', 'in_progress', 'queued'] as const) {
-      it(`do not go on from a response that is ${status}`, async () => {
+      it(`chains do not go on from a response that is ${status}`, async () => {
         await append(store, tenant, 'a', { status });
         assert.equal(await contextOf(store, tenant, 'a'), undefined);
         assert.equal((await store.get(tenant, 'a'))?.status, status);
@@ -124,7 +124,7 @@ export const CHAINS = part(
           requireAlike(await contextOf(store, tenant, 'grandchild'), contextFrom('parent', 'child', 'grandchild'));
         });
 
-        it('do not show it as the input of the child', async () => {
+        it('what came before is not shown as the input of the child', async () => {
           const page = await store.inputItems(tenant, 'child', { limit: 10, order: 'asc' });
           requireAlike(page, { data: recordOf('child').input, hasMore: false });
           requireAlike(await store.items(tenant, contextFrom('parent')), new Map());
@@ -132,7 +132,7 @@ export const CHAINS = part(
       });
     }
 
-    it('do not continue themselves', async () => {
+    it('responses do not continue themselves', async () => {
       const inherited = [message('before')];
       await store.save(tenant, recordOf('loop', { parentId: 'loop', inherited }));
       requireAlike(await contextOf(store, tenant, 'loop'), ['before', ...contextFrom('loop')]);

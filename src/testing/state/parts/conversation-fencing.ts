@@ -100,13 +100,13 @@ export const CONVERSATION_FENCING = part(
       requireAlike(idsOf(await openConversation(backend, tenant, 'c')), ['b']);
     });
 
-    it('are saved when the lease has expired but nobody else wrote', async () => {
+    it('turns in a conversation are saved when the lease has expired but nobody else wrote', async () => {
       await opened.expireLeases();
       await save('r');
       requireAlike(await seenIn(backend, tenant, 'c'), ['a', ...contextFrom('r')]);
     });
 
-    it('are refused once another turn has begun', async () => {
+    it('turns in a conversation are refused once another turn has begun', async () => {
       await opened.expireLeases();
       const next = await openConversation(backend, tenant, 'c');
       await expectRefused(WriteLockLostError);
@@ -120,7 +120,7 @@ export const CONVERSATION_FENCING = part(
       ['has added something', () => add('b')],
       ['has deleted something', () => backend.conversations.deleteItem(tenant, 'c', 'a')],
     ] as const) {
-      it(`are refused, and lose their lease, once a client ${title} after it had expired`, async () => {
+      it(`turns in a conversation are refused, and lose their lease, once a client ${title} after it had expired`, async () => {
         await opened.expireLeases();
         await change();
         assert.equal(await lease.renew(), false);
@@ -128,12 +128,12 @@ export const CONVERSATION_FENCING = part(
       });
     }
 
-    it('are refused when the version is not the one that they have read', async () => {
+    it('turns in a conversation are refused when the version is not the one that they have read', async () => {
       await expectRefused(ConversationChangedError, { ...lease, version: lease.version - 1 });
       await expectRefused(ConversationChangedError, { ...lease, version: lease.version + 1 });
     });
 
-    it('are refused once the conversation is deleted', async () => {
+    it('turns in a conversation are refused once the conversation is deleted', async () => {
       await backend.conversations.delete(tenant, 'c');
       const late = save('late');
       await assert.rejects(late, ConversationChangedError);
@@ -141,7 +141,7 @@ export const CONVERSATION_FENCING = part(
       assert.equal(await backend.responses.get(tenant, 'late'), undefined);
     });
 
-    it('are refused under the lease of another conversation, or of a session of that name', async () => {
+    it('turns in a conversation are refused under the lease of another conversation, or of a session of that name', async () => {
       await createConversation(backend, tenant, 'other');
       const other = await openConversation(backend, tenant, 'other');
       await expectRefused(WriteLockLostError, { ...lease, fence: other.fence });
@@ -149,7 +149,7 @@ export const CONVERSATION_FENCING = part(
       await expectRefused(WriteLockLostError, { ...lease, fence: session?.fence ?? 0 });
     });
 
-    it('are saved once, whatever is repeated', async () => {
+    it('turns in a conversation are saved once, whatever is repeated', async () => {
       await save('r');
       await save('r');
       await lease.release();
@@ -158,7 +158,7 @@ export const CONVERSATION_FENCING = part(
       requireAlike(await seenIn(backend, tenant, 'c'), ['a', ...contextFrom('r', 'next')]);
     });
 
-    it('are all there, whole and in order, when many want to write at once', async () => {
+    it('turns are all there, whole and in order, when many want to write to a conversation at once', async () => {
       await lease.release();
       const ids = Array.from({ length: 20 }, (_, index) => `r${index}`);
       const added = Array.from({ length: 20 }, (_, index) => `added-${index}`);

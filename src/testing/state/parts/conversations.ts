@@ -41,14 +41,14 @@ export const CONVERSATIONS = part(
         itemIds.map((id) => message(id)),
       );
 
-    it('are what was created, and have the metadata that was given last', async () => {
+    it('conversations are what was created, and have the metadata that was given last', async () => {
       await create();
       requireAlike(await store.get(tenant, 'c'), RECORD);
       requireAlike(await store.update(tenant, 'c', { a: '\0 b' }), { ...RECORD, metadata: { a: '\0 b' } });
       requireAlike(await store.get(tenant, 'c'), { ...RECORD, metadata: { a: '\0 b' } });
     });
 
-    it('have items in the order in which they came, whole', async () => {
+    it('conversations have items in the order in which they came, whole', async () => {
       await create('a', 'b');
       assert.equal(await add('c', 'd'), undefined);
       requireAlike(await store.items(tenant, 'c', PAGE), {
@@ -62,7 +62,7 @@ export const CONVERSATIONS = part(
       );
     });
 
-    it('have ids of any kind', async () => {
+    it('conversations have ids of any kind', async () => {
       const ids = ['\0', 'x'.repeat(3000), '\uD800', ' lead'];
       await create(...ids);
       requireAlike(await listedIn(store, tenant, 'c', { limit: 1 }), ids);
@@ -74,13 +74,13 @@ export const CONVERSATIONS = part(
       requireAlike(await seenIn(backend, tenant, 'c'), []);
     });
 
-    it('are created once, also when it is said twice', async () => {
+    it('conversations are created once, also when it is said twice', async () => {
       await create('a');
       await create('b');
       requireAlike(await seenIn(backend, tenant, 'c'), ['a']);
     });
 
-    it('are listed page by page, in both orders and from any item', async () => {
+    it('conversations are listed page by page, in both orders and from any item', async () => {
       await create('a', 'b', 'c', 'd', 'e');
       for (const limit of [1, 2, 3, 5, 6]) {
         requireAlike(await listedIn(store, tenant, 'c', { limit }), ['a', 'b', 'c', 'd', 'e']);
@@ -94,7 +94,7 @@ export const CONVERSATIONS = part(
       await assert.rejects(store.items(tenant, 'c', { ...PAGE, before: 'z' }), UnknownCursorError);
     });
 
-    it('are listed in pages of bounded bytes', async () => {
+    it('conversations are listed in pages of bounded bytes', async () => {
       const items = ['a', 'b', 'c'].map((id) => message(id, 'x'.repeat(9 * 1024 * 1024)));
       await store.create(tenant, RECORD, items);
       const page = await store.items(tenant, 'c', PAGE);
@@ -119,7 +119,7 @@ export const CONVERSATIONS = part(
       requireAlike(await listedIn(store, tenant, 'c', { limit: 2 }), ['a', 'c', 'd']);
     });
 
-    it('are not found before they are created and after they are deleted', async () => {
+    it('conversations are not found before they are created and after they are deleted', async () => {
       const expectNothing = async (): Promise<void> => {
         assert.equal(await store.get(tenant, 'c'), undefined);
         assert.equal(await store.update(tenant, 'c', {}), undefined);
@@ -138,7 +138,7 @@ export const CONVERSATIONS = part(
       await expectNothing();
     });
 
-    it('have a version that every change of the items changes, and nothing else', async () => {
+    it('conversations have a version that every change of the items changes, and nothing else', async () => {
       await create('a');
       const versions: (number | undefined)[] = [];
       const changes = [
@@ -160,7 +160,7 @@ export const CONVERSATIONS = part(
       assert.equal(new Set(versions).size, versions.length);
     });
 
-    it('have the input, the output and the given items of a turn, one version later', async () => {
+    it('conversations have the input, the output and the given items of a turn, one version later', async () => {
       await create('a');
       const lease = await openConversation(backend, tenant, 'c');
       const given = [{ after: 0, items: [message('given')] }];
@@ -175,7 +175,7 @@ export const CONVERSATIONS = part(
       requireAlike(await add('given'), { refused: 'duplicate_item', itemId: 'given' });
     });
 
-    it('have the turn of a background response from its end on', async () => {
+    it('conversations have the turn of a background response from its end on', async () => {
       await create('a');
       const input = [message('q1'), message('q2')];
       const run = await launch(backend, tenant, 'bg', { input, conversationId: 'c' });
@@ -202,7 +202,7 @@ export const CONVERSATIONS = part(
       requireAlike(await seenIn(backend, tenant, 'c'), ['a', 'r1-in', 'r2-in']);
     });
 
-    it('have no items for a client that knows the version', async () => {
+    it('a conversation has no items for a client that knows the version', async () => {
       await create('a');
       const first = await openConversation(backend, tenant, 'c');
       await first.release();
@@ -215,7 +215,7 @@ export const CONVERSATIONS = part(
       await changed.release();
     });
 
-    it('do not expire with their responses', async () => {
+    it('conversations do not expire with their responses', async () => {
       await create('a');
       await turnIn(backend, tenant, 'c', 'r', { expiresAt: opened.clock.now() + 1000 });
       opened.clock.advance(1000);
@@ -239,7 +239,7 @@ export const CONVERSATIONS = part(
         requireAlike(await chain('r2'), ['a', 'b', ...contextFrom('r1'), 'later', ...contextFrom('r2')]);
       });
 
-      it('also of what continues these', async () => {
+      it('a conversation is also the context of what continues their responses', async () => {
         await append(backend.responses, tenant, 'branch', { parentId: 'r1' });
         requireAlike(await chain('branch'), ['a', 'b', ...contextFrom('r1', 'branch')]);
         await launch(backend, tenant, 'bg', { parentId: 'branch' });
@@ -260,7 +260,7 @@ export const CONVERSATIONS = part(
         requireAlike(await chain('r1'), ['b', ...contextFrom('r1')]);
       });
 
-      it('also when they are deleted, and are freed with the last of them', async () => {
+      it('deleted conversations are still the context of their responses, and are freed with the last of them', async () => {
         await append(backend.responses, tenant, 'branch', { parentId: 'r1' });
         const kept = await opened.content();
         assert.equal(await store.delete(tenant, 'c'), true);
@@ -273,7 +273,7 @@ export const CONVERSATIONS = part(
       });
     });
 
-    it('are found by the ids of items that were added, outside of sessions', async () => {
+    it('conversations are found by the ids of items that were added, outside of sessions', async () => {
       const { responses } = backend;
       await create('a', 'b');
       await add('c');

@@ -173,7 +173,7 @@ export const EVENT_LOG = part('log', 'the log of events', ({ open, it, beforeAll
     assert.ok((await readAll(log, run)).pages > 1);
   });
 
-  it('does not stop at many batches of notes', async () => {
+  it('the log of events does not stop at many batches of notes', async () => {
     const run = await launch(backend, tenant, 'a');
     for (let note = 0; note < 300; note += 1) {
       await log.append(run, { ...batch(3), firstNote: note, notes: [dropped(3, note)] });

@@ -43,20 +43,20 @@ export const FENCING = part('locks', 'saving under a lease', ({ open, it, before
   });
   afterAll(() => opened.close());
 
-  it('is done as long as the lease is held', async () => {
+  it('saving is done as long as the lease is held', async () => {
     await save('a');
     await lease.renew();
     await save('b');
     assert.equal(await opened.backend.sessions.hasAtLeast(tenant, 'session', 2), true);
   });
 
-  it('is done when the lease has expired but nobody else took the session', async () => {
+  it('saving is done when the lease has expired but nobody else took the session', async () => {
     await opened.expireLeases();
     await save('a');
     assert.notEqual(await store.get(tenant, 'a'), undefined);
   });
 
-  it('is refused once somebody else took the session', async () => {
+  it('saving is refused once somebody else took the session', async () => {
     await save('before');
     await opened.expireLeases();
     const next = await acquire();
@@ -65,20 +65,20 @@ export const FENCING = part('locks', 'saving under a lease', ({ open, it, before
     assert.notEqual(await store.get(tenant, 'before'), undefined);
   });
 
-  it('is refused when whoever took the session is done already', async () => {
+  it('saving is refused when whoever took the session is done already', async () => {
     await opened.expireLeases();
     await (await acquire()).release();
     await expectRefused('late');
   });
 
-  it('is refused under the lease of another session or of another tenant', async () => {
+  it('saving is refused under the lease of another session or of another tenant', async () => {
     await expectRefused('a', (await acquire('another')).fence);
     await expectRefused('a', lease.fence, 'another');
     await expectRefused('a', (await acquire('session', newTenant())).fence);
     await expectRefused('a', lease.fence + 1_000_000);
   });
 
-  it('is refused when the parent is gone as well', async () => {
+  it('saving is refused when the parent is gone as well', async () => {
     await opened.expireLeases();
     await acquire();
     const record = recordOf('late', { sessionId: 'session', fence: lease.fence, parentId: 'gone' });
@@ -93,7 +93,7 @@ export const FENCING = part('locks', 'saving under a lease', ({ open, it, before
     requireAlike(await contextOf(store, tenant, 'child'), contextFrom('gone', 'child'));
   });
 
-  it('is not what turns without a lease do: they do not wait for anybody', async () => {
+  it('a turn without a lease is saved without waiting for anybody', async () => {
     await save('a', null);
     await append(store, tenant, 'b', { parentId: 'a' });
     assert.notEqual(await store.get(tenant, 'b', 'session'), undefined);
@@ -105,7 +105,7 @@ export const FENCING = part('locks', 'saving under a lease', ({ open, it, before
     requireMatch(fault.toApiError(), { status: 503 });
   });
 
-  it('is refused to all but the latest holder, whoever saves at once', async () => {
+  it('saving is refused to all but the latest holder, whoever saves at once', async () => {
     const leases = [lease];
     for (let round = 0; round < 4; round += 1) {
       await opened.expireLeases();

@@ -70,7 +70,7 @@ export const FILES = part('files', 'files', ({ open, it, describe, beforeAll, be
     while (await files.purge());
   }
 
-  it('have the pieces of their draft, and nobody sees a draft', async () => {
+  it('files have the pieces of their draft, and nobody sees a draft', async () => {
     await write('a', 'one', 'two', 'one');
     requireAlike(await files.get(tenant, 'a'), undefined);
     requireAlike((await files.list(tenant, { limit: 10, order: 'asc' })).data, []);
@@ -86,13 +86,13 @@ export const FILES = part('files', 'files', ({ open, it, describe, beforeAll, be
     requireAlike(await read('a'), ['one', 'two', 'one']);
   });
 
-  it('may be empty', async () => {
+  it('files may be empty', async () => {
     const record = await create('empty', []);
     requireAlike(await files.get(tenant, 'empty'), record);
     requireAlike(await read('empty'), []);
   });
 
-  it('are those of their tenant', async () => {
+  it('files are those of their tenant', async () => {
     await create('a', ['mine']);
     const other = newTenant();
     requireAlike(await files.get(other, 'a'), undefined);
@@ -103,7 +103,7 @@ export const FILES = part('files', 'files', ({ open, it, describe, beforeAll, be
     requireAlike(await read('a'), ['mine']);
   });
 
-  it('are not stored beyond the quota, also when they come at once', async () => {
+  it('files are not stored beyond the quota, also when they come at once', async () => {
     await create('a', ['12345']);
     await write('b', '12345');
     const commit = (id: string, quota: object): Promise<void> =>
@@ -118,7 +118,7 @@ export const FILES = part('files', 'files', ({ open, it, describe, beforeAll, be
     requireAlike((await files.used(tenant)).files, 4);
   });
 
-  it('do not grow beyond the quota while they are written, also at once', async () => {
+  it('files do not grow beyond the quota while they are written, also at once', async () => {
     await write('a', '12345');
     const quota = { ...PLENTY, bytes: 9 };
     const append = async (draftId: string, text: string): Promise<boolean> => {
@@ -157,7 +157,7 @@ export const FILES = part('files', 'files', ({ open, it, describe, beforeAll, be
     requireAlike(await files.used(tenant), { bytes: 5, files: 1 });
   });
 
-  it('are written and deleted at once, and have what they should', async () => {
+  it('files are written and deleted at once, and have what they should', async () => {
     const ids = Array.from({ length: 8 }, (_, index) => `f${index}`);
     await Promise.all(
       ids.map(async (id) => {
@@ -215,7 +215,7 @@ export const FILES = part('files', 'files', ({ open, it, describe, beforeAll, be
     });
   });
 
-  it('are listed in pages, in both directions and by purpose, also behind one that was just deleted', async () => {
+  it('files are listed in pages, in both directions and by purpose, also behind one that was just deleted', async () => {
     const ids = ['a', 'b', 'c', 'd', 'e'];
     for (const id of ids) {
       await create(id, [id], { purpose: id < 'c' ? 'vision' : 'user_data' });
@@ -236,7 +236,7 @@ export const FILES = part('files', 'files', ({ open, it, describe, beforeAll, be
     await assert.rejects(page({ after: 'nobody' }), { name: 'UnknownCursorError' });
   });
 
-  it('are moved with a state, and again without effect', async () => {
+  it('files are moved with a state, and again without effect', async () => {
     await create('a', ['one', 'two']);
     await create('b', [], { filename: 'leer.txt', expiresAt: now() + HOUR_MS });
     const text = await exported(opened.backend, { tenants: [tenant] });
@@ -264,7 +264,7 @@ export const FILES = part('files', 'files', ({ open, it, describe, beforeAll, be
       return files.addPart(tenant, uploadId, partId);
     }
 
-    it('have the parts in the order that is asked for', async () => {
+    it('files have the parts in the order that is asked for', async () => {
       const begun = upload('u');
       await files.createUpload(tenant, begun, PLENTY);
       requireAlike(await files.upload(tenant, 'u'), begun);

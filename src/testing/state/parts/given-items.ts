@@ -34,7 +34,7 @@ export const GIVEN_ITEMS = part('responses', 'items that a turn was given', ({ o
 
   const remove = (id: string): Promise<number> => store.delete(tenant, id, { cascade: false });
 
-  it('are in the conversation between the outputs', async () => {
+  it('items that a turn was given are in the conversation between the outputs', async () => {
     const { input, given, response } = await append(store, tenant, 'a', PASSES);
     const [first, ...others] = given.map(({ items }) => items);
     const output = response.output;
@@ -58,12 +58,12 @@ export const GIVEN_ITEMS = part('responses', 'items that a turn was given', ({ o
     });
   }
 
-  it('are there where nothing else is', async () => {
+  it('items that a turn was given are there where nothing else is', async () => {
     await append(store, tenant, 'b', { input: [], output: [], given: [{ after: 0, items: [message('given')] }] });
     requireAlike(await contextOf(store, tenant, 'b'), ['given']);
   });
 
-  it('are seen by what continues the response', async () => {
+  it('items that a turn was given are seen by what continues the response', async () => {
     await append(store, tenant, 'root');
     await append(store, tenant, 'a', { parentId: 'root', ...PASSES });
     await append(store, tenant, 'child', { parentId: 'a' });
@@ -74,7 +74,7 @@ export const GIVEN_ITEMS = part('responses', 'items that a turn was given', ({ o
     ]);
   });
 
-  it('are not shown with the response', async () => {
+  it('items that a turn was given are not shown with the response', async () => {
     const { input, response } = await append(store, tenant, 'a', PASSES);
     const { graph } = opened.backend;
     requireAlike(await store.get(tenant, 'a'), response);
@@ -90,7 +90,7 @@ export const GIVEN_ITEMS = part('responses', 'items that a turn was given', ({ o
     await requireRejection(store.inputItems(tenant, 'a', { ...PAGE, after: 'given-1' }), 'no such cursor');
   });
 
-  it('are found by their id where another response shows them', async () => {
+  it('items that a turn was given are found by their id where another response shows them', async () => {
     await append(store, tenant, 'a', { input: [message('given-1', 'shown')] });
     await append(store, tenant, 'b', { ...PASSES, input: [message('b-in')] });
     requireAlike(await store.items(tenant, GIVEN), new Map([['given-1', message('given-1', 'shown')]]));
@@ -98,7 +98,7 @@ export const GIVEN_ITEMS = part('responses', 'items that a turn was given', ({ o
     requireAlike(await store.items(tenant, GIVEN), new Map());
   });
 
-  it('are left to descendants when the response is deleted, and freed with the last of them', async () => {
+  it('items that a turn was given are left to descendants when the response is deleted, and freed with the last of them', async () => {
     await append(store, tenant, 'a', PASSES);
     await append(store, tenant, 'child', { parentId: 'a' });
     await remove('a');
@@ -107,7 +107,7 @@ export const GIVEN_ITEMS = part('responses', 'items that a turn was given', ({ o
     assert.equal(await opened.content(), 0);
   });
 
-  it('are passed on to a child that is saved when the response is gone', async () => {
+  it('items that a turn was given are passed on to a child that is saved when the response is gone', async () => {
     await append(store, tenant, 'a', PASSES);
     const inherited = (await store.chain(tenant, 'a'))?.items ?? [];
     await remove('a');
@@ -120,7 +120,7 @@ export const GIVEN_ITEMS = part('responses', 'items that a turn was given', ({ o
     requireAlike(await store.items(tenant, [...GIVEN, 'given-to-child']), new Map());
   });
 
-  it('are purged with the response', async () => {
+  it('items that a turn was given are purged with the response', async () => {
     await append(store, tenant, 'a', { ...PASSES, expiresAt: opened.clock.now() + 1000 });
     opened.clock.advance(1000);
     await purge(store);

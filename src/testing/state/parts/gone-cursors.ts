@@ -195,7 +195,7 @@ export const GONE_CURSORS = part('graph', 'lists', ({ open, it, describe, before
             });
           }
 
-          it('do not go on behind what they never had', async () => {
+          it('lists do not go on behind what they never had', async () => {
             const give = of(opened.backend, tenant);
             // That `d` was no leaf is not known any more.
             const had = name === 'leaves' ? `${ids}d` : ids;
@@ -205,7 +205,7 @@ export const GONE_CURSORS = part('graph', 'lists', ({ open, it, describe, before
         });
       }
 
-      it('do not go on behind what another tenant had', async () => {
+      it('lists do not go on behind what another tenant had', async () => {
         const stranger = newTenant();
         await append(opened.backend.responses, stranger, 'own');
         for (const id of GONE) await expectUnknown((page) => opened.backend.graph.list(stranger, {}, page), id);

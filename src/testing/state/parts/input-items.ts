@@ -53,7 +53,7 @@ export const INPUT_ITEMS = part('responses', 'the input items of a response', ({
     });
   }
 
-  it('are none where a request brought none', async () => {
+  it('input items are none where a request brought none', async () => {
     requireAlike(await pageOf({}, 'silent'), [[], false]);
   });
 
@@ -74,7 +74,7 @@ export const INPUT_ITEMS = part('responses', 'the input items of a response', ({
     });
   });
 
-  it('are not found where the response is not, whatever the cursor', async () => {
+  it('input items are not found where the response is not, whatever the cursor', async () => {
     assert.equal(await pageOf({}, 'nothing'), undefined);
     assert.equal(await pageOf({ after: '5' }, 'nothing'), undefined);
     assert.equal(await store.inputItems(newTenant(), 'r', { limit: 2, order: 'asc', after: 'nowhere' }), undefined);

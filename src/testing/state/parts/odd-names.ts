@@ -157,7 +157,7 @@ export const ODD_NAMES = part('responses', 'odd names', ({ open, it, describe, b
     });
   }
 
-  it('do not let a tenant and an id be read as another tenant and id', async () => {
+  it('odd names do not let a tenant and an id be read as another tenant and id', async () => {
     const { responses: store } = opened.backend;
     for (const separator of [' ', ':', '/', '\0', ',']) {
       await store.save(asTenant('a'), recordOf(`b${separator}c`));

@@ -105,7 +105,7 @@ export const PAGE_CURSORS = part('graph', 'cursors', ({ open, it, describe, befo
         });
       }
 
-      it('are none of another list', async () => {
+      it('cursors are none of another list', async () => {
         const strangers = ['nowhere', '', 'foreign', 'a-in', 's'];
         for (const id of [...others, ...strangers]) {
           await assert.rejects(shown({ after: id }), UnknownCursorError);
@@ -115,7 +115,7 @@ export const PAGE_CURSORS = part('graph', 'cursors', ({ open, it, describe, befo
     });
   }
 
-  it('do not matter where the response is not there', async () => {
+  it('cursors do not matter where the response is not there', async () => {
     const { graph } = opened.backend;
     const page = { limit: 1, order: 'asc', after: 'nowhere' } as const;
     for (const id of ['nothing', 'deleted', 'expired', 'foreign']) {

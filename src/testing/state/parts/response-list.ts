@@ -99,7 +99,7 @@ export const RESPONSE_LIST = part('graph', 'the list of responses', ({ open, it,
     );
   });
 
-  it('is empty for who has nothing', async () => {
+  it('the list of responses is empty for a tenant who has nothing', async () => {
     requireAlike(await graph.list(newTenant(), {}, { limit: 10, order: 'asc' }), { data: [], hasMore: false });
   });
 });

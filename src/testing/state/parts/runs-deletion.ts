@@ -93,7 +93,7 @@ export const RUNS_DELETION = part(
       await expectNothingKept();
     });
 
-    it('does not stop a run whose parent goes alone', async () => {
+    it('a deletion does not stop a run whose parent goes alone', async () => {
       await append(store, tenant, 'root');
       const run = await launch(backend, tenant, 'a', { parentId: 'root' });
       await remove('root');

@@ -41,7 +41,7 @@ export const RUNS_EXPIRY = part(
     });
     afterEach(() => opened.close());
 
-    it('never comes before the end', async () => {
+    it('the expiry of a background response never comes before the end', async () => {
       const run = await launch(backend, tenant, 'running');
       await enqueue(runs, tenant, 'waiting');
       clock.advance(AGE_MS);
@@ -121,7 +121,7 @@ export const RUNS_EXPIRY = part(
       const parts = { store: false };
       const end = { at: 3, members: { store: false }, expiresAt: START + 600_000 };
 
-      it('is there while it runs and for as long as its end says', async () => {
+      it('a background response that is not to be stored is there while it runs and for as long as its end says', async () => {
         const run = await launch(backend, tenant, 'a', parts);
         requireMatch(await store.get(tenant, 'a'), { status: 'in_progress', store: false });
         await runs.finish(run, endingOf('a', end));
@@ -134,7 +134,7 @@ export const RUNS_EXPIRY = part(
         assert.equal(await opened.content(), 0);
       });
 
-      it('cannot be continued, and its items cannot be referred to', async () => {
+      it('a background response that is not to be stored cannot be continued, and its items cannot be referred to', async () => {
         const run = await launch(backend, tenant, 'a', parts);
         requireAlike(await store.items(tenant, ['a-in']), new Map());
         await runs.finish(run, endingOf('a', end));

@@ -75,7 +75,7 @@ export const RUNS_FENCING = part(
 
     for (const [title, write] of writes) {
       describe(title, () => {
-        it('is written by the attempt that has started', async () => {
+        it('the attempt that has started writes to the run', async () => {
           const run = await launch(backend, tenant, 'a');
           const before = JSON.stringify(await startRun(runs, after(run)));
           await write(after(run));
@@ -83,14 +83,14 @@ export const RUNS_FENCING = part(
           assert.notEqual(JSON.stringify(next), before);
         });
 
-        it('is refused to an attempt that has not started', async () => {
+        it('an attempt that has not started is refused', async () => {
           await enqueue(runs, tenant, 'a');
           await expectRefused({ tenant, responseId: 'a', attempt: 1 }, write);
           const run = await launch(backend, tenant, 'b');
           await expectRefused(after(run), write);
         });
 
-        it('is refused to an attempt when a later one has started', async () => {
+        it('an attempt is refused when a later one has started', async () => {
           const run = await launch(backend, tenant, 'a');
           await startRun(runs, after(run));
           await expectRefused(run, write);
@@ -98,19 +98,19 @@ export const RUNS_FENCING = part(
           await expectRefused(run, write);
         });
 
-        it('is refused once the response has ended', async () => {
+        it('an attempt is refused once the response has ended', async () => {
           const run = await launch(backend, tenant, 'a');
           await runs.finish(run, endingOf('a', { at: 3, status: 'incomplete' }));
           await expectRefused(run, write);
         });
 
-        it('is refused once the response was cancelled', async () => {
+        it('an attempt is refused once the response was cancelled', async () => {
           const run = await launch(backend, tenant, 'a');
           await runs.conclude(tenant, 'a', () => cancelledOf('a', { at: 3 }), {});
           await expectRefused(run, write);
         });
 
-        it('is refused for a response that is not known, and to another tenant', async () => {
+        it('an attempt is refused at a response that is not known, and at one of another tenant', async () => {
           const run = await launch(backend, tenant, 'a');
           const before = await stateOf('a');
           await assert.rejects(write({ ...run, responseId: 'nothing' }), RunLostError);
@@ -118,7 +118,7 @@ export const RUNS_FENCING = part(
           requireAlike(await stateOf('a'), before);
         });
 
-        it('is refused for a response whose client waits for it', async () => {
+        it('an attempt is refused at a response whose client waits for it', async () => {
           const record = { ...endingOf('a'), input: [], parentId: null, inherited: [], sessionId: 'a' };
           await store.save(tenant, record);
           const before = await store.get(tenant, 'a');
@@ -141,7 +141,7 @@ export const RUNS_FENCING = part(
         });
       }
 
-      it('is refused once the response has ended', async () => {
+      it('a start is refused once the response has ended', async () => {
         const run = await launch(backend, tenant, 'a');
         await runs.finish(run, endingOf('a', { at: 3 }));
         await enqueue(runs, tenant, 'b');
@@ -150,7 +150,7 @@ export const RUNS_FENCING = part(
         assert.equal(await runs.start({ tenant, responseId: 'b', attempt: 1 }), undefined);
       });
 
-      it('is refused for what is not known, is of somebody else, or never waited', async () => {
+      it('a start is refused for what is not known, is of somebody else, or never waited', async () => {
         await enqueue(runs, tenant, 'a');
         const record = { ...endingOf('saved'), input: [], parentId: null, inherited: [], sessionId: 'a' };
         await store.save(tenant, record);
@@ -166,7 +166,7 @@ export const RUNS_FENCING = part(
       });
     });
 
-    it('does not let a lost attempt be handed back', async () => {
+    it('the fence of runs does not let a lost attempt be handed back', async () => {
       const run = await launch(backend, tenant, 'a');
       await startRun(runs, after(run));
       await runs.handBack(run);
@@ -242,7 +242,7 @@ export const RUNS_FENCING = part(
         requireMatch(await store.get(tenant, 'a'), { status: 'completed' });
       });
 
-      it('is refused, and goes on, when somebody else has taken the session', async () => {
+      it('a run under the lease of a session is refused, and goes on, when somebody else has taken the session', async () => {
         const lease = await backend.locks.tryAcquire(tenant, sessionId, LEASE_MS);
         const run = await launch(backend, tenant, 'a', { sessionId });
         await opened.expireLeases();
@@ -255,7 +255,7 @@ export const RUNS_FENCING = part(
         requireMatch(await store.get(tenant, 'a'), { status: 'completed' });
       });
 
-      it('is refused under the lease of another session or tenant', async () => {
+      it('a run is refused under the lease of another session or tenant', async () => {
         const run = await launch(backend, tenant, 'a', { sessionId });
         const others = [
           await backend.locks.tryAcquire(tenant, 'another', LEASE_MS),

@@ -78,7 +78,7 @@ export const RUNS_LIFE = part(
       });
     }
 
-    it('is listed by its status of the moment', async () => {
+    it('a background response is listed by its status of the moment', async () => {
       await enqueue(runs, tenant, 'a');
       requireAlike([await listed('queued'), await listed('in_progress'), await listed('completed')], [['a'], [], []]);
       const run = { tenant, responseId: 'a', attempt: 1 };
@@ -103,7 +103,7 @@ export const RUNS_LIFE = part(
       requireAlike(await outputOf('a'), ['x']);
     });
 
-    it('is in lists and trees by its status alone, without items, until it has ended', async () => {
+    it('a background response is in lists and trees by its status alone, without items, until it has ended', async () => {
       await append(store, tenant, 'root', { sessionId: 's' });
       const run = await launch(backend, tenant, 'a', { parentId: 'root', sessionId: 's' });
       await enqueue(runs, tenant, 'b', { parentId: 'root', sessionId: 's' });
@@ -125,7 +125,7 @@ export const RUNS_LIFE = part(
       await expectShown({ id: 'a', status: 'completed', output: [answer('first')] }, waiting);
     });
 
-    it('has its input, session, metadata and place in the tree from the start', async () => {
+    it('a background response has its input, session, metadata and place in the tree from the start', async () => {
       await append(store, tenant, 'root', { sessionId: 's' });
       await enqueue(runs, tenant, 'a', { parentId: 'root', sessionId: 's', metadata: { kind: 'k' } });
       requireAlike((await store.inputItems(tenant, 'a', PAGE))?.data, [message('a-in')]);
@@ -136,7 +136,7 @@ export const RUNS_LIFE = part(
       assert.equal(await backend.sessions.hasAtLeast(tenant, 's', 2), true);
     });
 
-    it('can be continued once it has ended completed or incomplete, and not before', async () => {
+    it('a background response can be continued once it has ended completed or incomplete, and not before', async () => {
       const run = await launch(backend, tenant, 'a');
       await enqueue(runs, tenant, 'waiting');
       requireAlike([await store.chain(tenant, 'a'), await store.chain(tenant, 'waiting')], [undefined, undefined]);
@@ -155,7 +155,7 @@ export const RUNS_LIFE = part(
     });
 
     for (const status of ['failed', 'cancelled'] as const) {
-      it(`cannot be continued when it has ended ${status}`, async () => {
+      it(`a background response cannot be continued when it has ended ${status}`, async () => {
         const run = await launch(backend, tenant, 'a');
         if (status === 'failed') await runs.finish(run, endingOf('a', { at: 3, status }));
         else await runs.conclude(tenant, 'a', () => endingOf('a', { at: 3, status }), {});
@@ -227,7 +227,7 @@ export const RUNS_LIFE = part(
         requireMatch(await startRun(runs, after(run)), { attempts: 3, isRestart: true });
       });
 
-      it('is no restart while nothing was done: what was handed back still waits', async () => {
+      it('a start is no restart while nothing was done: what was handed back still waits', async () => {
         await enqueue(runs, tenant, 'a');
         const run = { tenant, responseId: 'a', attempt: 1 };
         await startRun(runs, run);
@@ -236,14 +236,14 @@ export const RUNS_LIFE = part(
         requireMatch(await startRun(runs, { ...run, attempt: 3 }), { attempts: 2, isRestart: true });
       });
 
-      it('is a restart when the turn that was handed back had begun', async () => {
+      it('a start is a restart when the turn that was handed back had begun', async () => {
         const run = await launch(backend, tenant, 'a');
         await runs.handBack(run);
         requireMatch(await startRun(runs, after(run)), { attempts: 1, isRestart: true });
       });
     });
 
-    it('is found while it waits by the time of its creation, oldest first', async () => {
+    it('a background response is found while it waits by the time of its creation, oldest first', async () => {
       await using other = await open();
       const { responses, runs, log } = other.backend;
       const second = (seconds: number): number => START / 1000 + seconds;

@@ -109,7 +109,7 @@ export const SAVED_RESPONSES = part('responses', 'what is saved', ({ open, it, b
     assert.equal(textOf(chain?.items), textOf(given.flatMap(({ items }) => items)));
   });
 
-  it('does not notice when the same record is saved twice', async () => {
+  it('the storage does not notice when the same record is saved twice', async () => {
     const root = recordOf('root');
     const child = recordOf('child', { parentId: 'root', sessionId: 'root' });
     for (const record of [root, root, child, child]) await store.save(tenant, record);
@@ -137,7 +137,7 @@ export const SAVED_RESPONSES = part('responses', 'what is saved', ({ open, it, b
     assert.equal(await store.delete(tenant, 'nothing', { cascade: true }), 0);
   });
 
-  it('can be saved, as far as anybody knows', async () => {
+  it('a response can be saved, as far as anybody knows', async () => {
     await store.check();
     await store.expectSave();
   });

@@ -90,7 +90,7 @@ export const SESSION_DELETION = part('sessions', 'deletion of sessions', ({ open
     );
   });
 
-  it('is before or after a fork at the same time, and never in the middle', async () => {
+  it('the deletion of a session is before or after a fork at the same time, and never in the middle', async () => {
     await Promise.all(
       ROUNDS.map(async (round) => {
         const [source, fork] = [`source-${round}`, `fork-${round}`];

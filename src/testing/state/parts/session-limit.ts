@@ -53,7 +53,7 @@ export const SESSION_LIMIT = part(
         (id: string, index: number) => save(id, { parentId: 'elsewhere', inherited: [] }, index),
       ],
     ] as const) {
-      it(`is held to by ten that are ${title} at once, by all replicas`, async () => {
+      it(`the limit of a session is held to by ten that are ${title} at once, by all replicas`, async () => {
         await replicaOf(0).responses.save(tenant, recordOf('elsewhere', { sessionId: 'elsewhere' }));
         const all = await outcomes(Array.from({ length: 10 }, (_, index) => store(`r${index}`, index)));
         assert.equal(all.filter((outcome) => outcome === 'stored').length, 5);
@@ -71,7 +71,7 @@ export const SESSION_LIMIT = part(
       await assert.rejects(save('f'), SessionFullError);
     });
 
-    it('has room for what has expired, was deleted, or belongs to another tenant', async () => {
+    it('the limit of a session has room for what has expired, was deleted, or belongs to another tenant', async () => {
       for (const id of ['a', 'b', 'c', 'd']) await save(id);
       await save('short', { expiresAt: START + TTL_MS / 2 });
       await assert.rejects(save('f'), SessionFullError);

@@ -33,7 +33,7 @@ export const SESSIONS = part('sessions', 'sessions', ({ open, it, beforeAll, bef
   const fork = (targetId: string, upToResponseId?: string, sourceId = 'source') =>
     sessions.fork(tenant, { sourceId, targetId, ...(upToResponseId === undefined ? {} : { upToResponseId }) });
 
-  it('have the responses that name them, in order of creation', async () => {
+  it('sessions have the responses that name them, in order of creation', async () => {
     await append(store, tenant, 'early', { sessionId: 'source', createdAt: START / 1000 - 1 });
     await append(store, tenant, 'apart', { sessionId: 'other' });
     requireAlike(await membersOf('source'), ['early', 'a', 'b', 'c']);
@@ -41,7 +41,7 @@ export const SESSIONS = part('sessions', 'sessions', ({ open, it, beforeAll, bef
     requireAlike(await membersOf('unheard-of'), []);
   });
 
-  it('are forked as often as their first response may be shared, and again once a fork is deleted', async () => {
+  it('sessions are forked as often as their first response may be shared, and again once a fork is deleted', async () => {
     const limited = (targetId: string, sourceId = 'source', upToResponseId?: string) =>
       sessions.fork(tenant, {
         ...{ sourceId, targetId, forkLimit: 2 },
@@ -75,7 +75,7 @@ export const SESSIONS = part('sessions', 'sessions', ({ open, it, beforeAll, bef
     assert.equal(await sessions.hasAtLeast(tenant, 'unheard-of', 1), false);
   });
 
-  it('are forked whole, and nothing is copied', async () => {
+  it('sessions are forked whole, and nothing is copied', async () => {
     const before = await opened.content();
     requireAlike(await fork('fork'), { responses: 3 });
     requireAlike(await membersOf('fork'), ['a', 'b', 'c']);
@@ -84,26 +84,26 @@ export const SESSIONS = part('sessions', 'sessions', ({ open, it, beforeAll, bef
     assert.equal((await store.get(tenant, 'b', 'fork'))?.id, 'b');
   });
 
-  it('are forked up to a response, which is included', async () => {
+  it('sessions are forked up to a response, which is included', async () => {
     requireAlike(await fork('fork', 'b'), { responses: 2 });
     requireAlike(await membersOf('fork'), ['a', 'b']);
     assert.equal(await store.get(tenant, 'c', 'fork'), undefined);
   });
 
-  it('are forked up to a response by order of creation, across branches', async () => {
+  it('sessions are forked up to a response by order of creation, across branches', async () => {
     await append(store, tenant, 'branch', { parentId: 'a', sessionId: 'source', createdAt: START / 1000 + 3 });
     requireAlike(await fork('fork', 'branch'), { responses: 4 });
     requireAlike(await fork('part', 'c'), { responses: 3 });
     requireAlike(await membersOf('part'), ['a', 'b', 'c']);
   });
 
-  it('are forked from forks', async () => {
+  it('sessions are forked from forks', async () => {
     await fork('fork', 'b');
     requireAlike(await fork('fork of it', 'a', 'fork'), { responses: 1 });
     requireAlike(await membersOf('fork of it'), ['a']);
   });
 
-  it('are forked up to a limit, not beyond it', async () => {
+  it('sessions are forked up to a limit, not beyond it', async () => {
     const request = { sourceId: 'source', targetId: 'fork' };
     requireAlike(await sessions.fork(tenant, { ...request, limit: 2 }), { refused: 'too_many_responses' });
     requireAlike(await membersOf('fork'), []);
@@ -135,7 +135,7 @@ export const SESSIONS = part('sessions', 'sessions', ({ open, it, beforeAll, bef
     });
   }
 
-  it('do not see what goes on in a fork of them, nor the other way round', async () => {
+  it('sessions do not see what goes on in a fork of them, nor the other way round', async () => {
     await fork('fork', 'b');
     await append(store, tenant, 'forked', { parentId: 'b', sessionId: 'fork', createdAt: START / 1000 + 3 });
     await append(store, tenant, 'd', { parentId: 'c', createdAt: START / 1000 + 3 });
@@ -144,7 +144,7 @@ export const SESSIONS = part('sessions', 'sessions', ({ open, it, beforeAll, bef
     requireAlike(await contextOf(store, tenant, 'forked'), contextFrom('a', 'b', 'forked'));
   });
 
-  it('are forked to the same name once, however many want it', async () => {
+  it('sessions are forked to the same name once, however many want it', async () => {
     const outcomes = await Promise.all(Array.from({ length: 20 }, () => fork('fork')));
     requireEntry(outcomes, { responses: 3 });
     requireAlike(await membersOf('fork'), ['a', 'b', 'c']);
@@ -155,7 +155,7 @@ export const SESSIONS = part('sessions', 'sessions', ({ open, it, beforeAll, bef
     );
   });
 
-  it('are never mixed by two forks to the same name', async () => {
+  it('sessions are never mixed by two forks to the same name', async () => {
     await append(store, tenant, 'x', { sessionId: 'another' });
     const targets = Array.from({ length: 30 }, (_, index) => `fork-${index}`);
     await Promise.all(targets.flatMap((target) => [fork(target), fork(target, undefined, 'another')]));

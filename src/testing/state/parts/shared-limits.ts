@@ -67,7 +67,7 @@ export const SHARED_LIMITS = part('limits', 'limits', ({ open, it, beforeAll, be
     requireMatch(await count(20), { admitted: true, requests: 1, tokens: 20 });
   });
 
-  it('are read as they stand, which changes nothing', async () => {
+  it('limits are read as they stand, which changes nothing', async () => {
     const unknown = randomUUID();
     const read = (from = limits): Promise<readonly Standing[]> =>
       from.read([
@@ -91,7 +91,7 @@ export const SHARED_LIMITS = part('limits', 'limits', ({ open, it, beforeAll, be
     requireMatch(await count(40), { admitted: true, requests: 1, tokens: 100 });
   });
 
-  it('are settled up and down, never below 0', async () => {
+  it('limits are settled up and down, never below 0', async () => {
     await count(50);
     const second = randomUUID();
     const more = { tokenLimit: 100, places: 0 };

@@ -56,7 +56,7 @@ export const STORE_FILE_CLAIMS = part(
     };
     const namesOf = (files: readonly ClaimedFile[]): readonly string[] => files.map(({ fileId }) => fileId);
 
-    it('are each given to one claim, the first that was added first, until its time is over', async () => {
+    it('the files to index are each given to one claim, the first that was added first, until its time is over', async () => {
       await add(['g', 'f']);
       await add(['e']);
       await add(['done'], DONE);
@@ -81,7 +81,7 @@ export const STORE_FILE_CLAIMS = part(
       );
     });
 
-    it('are claimed of tenants in turn, however many one of them has', async () => {
+    it('the files to index are claimed of tenants in turn, however many one of them has', async () => {
       await add(['a1', 'a2', 'a3', 'a4']);
       const [first] = await claim(1);
       await add(['b1', 'b2'], {}, other);
@@ -90,7 +90,7 @@ export const STORE_FILE_CLAIMS = part(
       requireAlike(namesOf([one, another, ...none].filter((each) => each !== undefined)), ['b2', 'a3', 'a4']);
     });
 
-    it('are let go with a pause that counts as no try', async () => {
+    it('the files to index are let go with a pause that counts as no try', async () => {
       await add(['f']);
       const claimed = await only();
       const notBefore = opened.clock.now() + 5000;

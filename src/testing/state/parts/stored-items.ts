@@ -30,35 +30,35 @@ export const STORED_ITEMS = part('responses', 'stored items', ({ open, it, befor
   const whoBrought = async (itemId: string, within?: string): Promise<unknown> =>
     (await store.items(tenant, [itemId], within)).get(itemId);
 
-  it('are found by id, those that requests brought and those that were made', async () => {
+  it('stored items are found by id, those that requests brought and those that were made', async () => {
     await append(store, tenant, 'a');
     await append(store, tenant, 'b', { parentId: 'a', status: 'failed' });
     requireAlike(await found('a-in', 'a-out', 'b-in', 'b-out'), ['a-in', 'a-out', 'b-in', 'b-out']);
   });
 
-  it('are left out where there are none', async () => {
+  it('stored items are left out where there are none', async () => {
     await append(store, tenant, 'a');
     requireAlike(await found('nothing', 'a-out', 'a', '', 'A-OUT'), ['a-out']);
     requireAlike(await found(), []);
   });
 
-  it('are given once, however often they are asked for', async () => {
+  it('stored items are given once, however often they are asked for', async () => {
     await append(store, tenant, 'a');
     requireAlike(await found('a-in', 'a-in', 'a-in'), ['a-in']);
   });
 
-  it('are found by the thousand', async () => {
+  it('stored items are found by the thousand', async () => {
     const ids = Array.from({ length: 1000 }, (_, index) => `item-${index}`);
     await store.save(tenant, recordOf('a', { input: ids.map((id) => message(id)) }));
     requireAlike(await found(...ids), [...ids].sort());
   });
 
-  it('are the latest of their id', async () => {
+  it('items found by id are the latest of their id', async () => {
     for (const id of ['r1', 'r2', 'r3']) await bring(id, 'same');
     requireAlike(await whoBrought('same'), message('same', 'r3'));
   });
 
-  it('are an earlier one of their id once the latest is deleted', async () => {
+  it('items found by id are an earlier one of their id once the latest is deleted', async () => {
     for (const id of ['r1', 'r2', 'r3']) await bring(id, 'same');
     await store.delete(tenant, 'r3', { cascade: false });
     requireAlike(await whoBrought('same'), message('same', 'r2'));
@@ -68,7 +68,7 @@ export const STORED_ITEMS = part('responses', 'stored items', ({ open, it, befor
     assert.equal(await whoBrought('same'), undefined);
   });
 
-  it('are an earlier one of their id once the latest has expired', async () => {
+  it('items found by id are an earlier one of their id once the latest has expired', async () => {
     await bring('r1', 'same');
     await store.save(tenant, recordOf('r2', { input: [message('same', 'r2')], expiresAt: START + 1000 }));
     requireAlike(await whoBrought('same'), message('same', 'r2'));
@@ -76,7 +76,7 @@ export const STORED_ITEMS = part('responses', 'stored items', ({ open, it, befor
     requireAlike(await whoBrought('same'), message('same', 'r1'));
   });
 
-  it('are the latest of their id within a session', async () => {
+  it('items found by id are the latest of their id within a session', async () => {
     await bring('r1', 'same', 'one');
     await bring('r2', 'same', 'one');
     await bring('r3', 'same', 'two');
@@ -85,7 +85,7 @@ export const STORED_ITEMS = part('responses', 'stored items', ({ open, it, befor
     assert.equal(await whoBrought('same', 'three'), undefined);
   });
 
-  it('are gone with their response, also when descendants still see them', async () => {
+  it('stored items are gone with their response, also when descendants still see them', async () => {
     await append(store, tenant, 'a');
     await append(store, tenant, 'b', { parentId: 'a' });
     await store.delete(tenant, 'a', { cascade: false });

@@ -96,7 +96,7 @@ export const TRANSFER = part('transfer', 'moves', ({ open, openPeer, it, describ
         assert.equal(await target.content(), 0);
       });
 
-      it('can be repeated, and after an interruption', async () => {
+      it('a move can be repeated, and after an interruption', async () => {
         const source = await start(from);
         await fill(source);
         const before = await readEverything(source.backend);

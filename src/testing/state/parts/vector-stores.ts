@@ -93,7 +93,7 @@ export const VECTOR_STORES = part(
       requireAlike(await stores.get(tenant, 'unknown'), undefined);
     });
 
-    it('are listed in both directions from cursors that may have been deleted a while ago', async () => {
+    it('vector stores are listed in both directions from cursors that may have been deleted a while ago', async () => {
       for (const [index, id] of ['b', 'a', 'd', 'c'].entries()) {
         await create(id, { createdAt: SECONDS + Math.floor(index / 2) });
       }
@@ -113,7 +113,7 @@ export const VECTOR_STORES = part(
       await requireRejection(listed({ after: 'b' }), 'no such cursor');
     });
 
-    it('have files of one status or one batch, with their counts', async () => {
+    it('vector stores have files of one status or one batch, with their counts', async () => {
       await create('s');
       const batch: StoreBatch = { id: 'batch', storeId: 's', createdAt: SECONDS, isCancelled: false };
       const [f, g] = [file('s', 'f', { attributes: { year: 1 } }), file('s', 'g', { batchId: 'batch' })];
@@ -196,14 +196,14 @@ export const VECTOR_STORES = part(
       requireAlike((await stores.tenants()).includes(other), false);
     });
 
-    it('are not created beyond the most that a tenant may have, also at the same moment', async () => {
+    it('vector stores are not created beyond the most that a tenant may have, also at the same moment', async () => {
       const made = await Promise.all(['a', 'b', 'c'].map((id) => stores.create(tenant, store(id), 2)));
       requireAlike(made.toSorted(), [false, true, true]);
       requireAlike((await stores.used(tenant)).stores, 2);
       requireAlike(await stores.create(newTenant(), store('a'), 1), true);
     });
 
-    it('are created again under the id of one that was deleted, without what that one had', async () => {
+    it('vector stores are created again under the id of one that was deleted, without what that one had', async () => {
       await create('s');
       await stores.add(tenant, 's', [file('s', 'f', DONE)], null);
       await index('s', 'f');
@@ -213,7 +213,7 @@ export const VECTOR_STORES = part(
       requireAlike([await filed('s'), await found('s')], [[], []]);
     });
 
-    it('do not change once they have expired', async () => {
+    it('vector stores do not change once they have expired', async () => {
       await create('s', { expiresAfterDays: 1 });
       opened.clock.advance(86_400_000);
       const lastActiveAt = opened.clock.nowInSeconds();
@@ -222,7 +222,7 @@ export const VECTOR_STORES = part(
       requireMatch(await stores.get(tenant, 's'), { lastActiveAt: SECONDS });
     });
 
-    it('are purged of the documents of deleted files and stores, and of the files of stores that have expired', async () => {
+    it('vector stores are purged of the documents of deleted files and stores, and of the files of stores that have expired', async () => {
       const createdAt = opened.clock.nowInSeconds();
       await create('s', { expiresAfterDays: 1, lastActiveAt: createdAt });
       for (const id of ['t', 'gone']) await create(id);
@@ -246,7 +246,7 @@ export const VECTOR_STORES = part(
       requireAlike(await stores.count(tenant, 's'), NO_STORE_FILES);
     });
 
-    it('are purged of the documents of files that were cancelled or have failed', async () => {
+    it('vector stores are purged of the documents of files that were cancelled or have failed', async () => {
       await create('s');
       const batch: StoreBatch = { id: 'batch', storeId: 's', createdAt: SECONDS, isCancelled: false };
       await stores.add(tenant, 's', [file('s', 'failed', { status: 'failed' }), file('s', 'kept', DONE)], null);
@@ -257,7 +257,7 @@ export const VECTOR_STORES = part(
       requireAlike(await found('s'), ['s/kept']);
     });
 
-    it('are purged of batches that have no files any more, an hour after they were made', async () => {
+    it('vector stores are purged of batches that have no files any more, an hour after they were made', async () => {
       await create('s');
       const createdAt = opened.clock.nowInSeconds();
       const batch = (id: string): StoreBatch => ({ id, storeId: 's', createdAt, isCancelled: false });

@@ -168,7 +168,7 @@ export const VECTORS = part('vectors', 'vectors', ({ open, it, beforeAll, before
     );
   });
 
-  it('does not find vectors with other dimensions', async () => {
+  it('a search does not find vectors with other dimensions', async () => {
     await add('a', 'f', [{ position: 0, text: 'x', vector: Float32Array.of(1, 0, 0) }, chunk(1, 'y')]);
     requireAlike(await near(0, ['a']), ['a/f/1']);
   });

@@ -28,7 +28,7 @@ export const WRITE_LOCK = part('locks', 'the lock on a session', ({ open, it, be
     return lease;
   };
 
-  it('has one holder, until that gives it back', async () => {
+  it('the lock on a session has one holder, until that gives it back', async () => {
     const lease = await acquire();
     assert.equal(await tryAcquire(), undefined);
     assert.equal(await tryAcquire(), undefined);
@@ -37,13 +37,13 @@ export const WRITE_LOCK = part('locks', 'the lock on a session', ({ open, it, be
     assert.equal(await tryAcquire(), undefined);
   });
 
-  it('is of one session of one tenant', async () => {
+  it('the lock on a session is of one session of one tenant', async () => {
     await acquire();
     assert.notEqual(await tryAcquire('another'), undefined);
     assert.notEqual(await tryAcquire('session', newTenant()), undefined);
   });
 
-  it('is given to exactly one of fifty who want it at once', async () => {
+  it('the lock on a session is given to exactly one of fifty who want it at once', async () => {
     for (let round = 0; round < 10; round += 1) {
       const leases = await Promise.all(Array.from({ length: 50 }, () => tryAcquire()));
       const granted = leases.filter((lease) => lease !== undefined);
@@ -52,14 +52,14 @@ export const WRITE_LOCK = part('locks', 'the lock on a session', ({ open, it, be
     }
   });
 
-  it('is given to exactly one of fifty when it expires', async () => {
+  it('the lock on a session is given to exactly one of fifty when it expires', async () => {
     await acquire();
     await opened.expireLeases();
     const leases = await Promise.all(Array.from({ length: 50 }, () => tryAcquire()));
     assert.equal(leases.filter((lease) => lease !== undefined).length, 1);
   });
 
-  it('is free when its lease has expired', async () => {
+  it('the lock on a session is free when its lease has expired', async () => {
     const lease = await acquire();
     await opened.expireLeases();
     const next = await acquire();
@@ -67,7 +67,7 @@ export const WRITE_LOCK = part('locks', 'the lock on a session', ({ open, it, be
     assert.equal(await tryAcquire(), undefined);
   });
 
-  it('is kept by renewing, also when the lease had expired but nobody wanted it', async () => {
+  it('the lock on a session is kept by renewing, also when the lease had expired but nobody wanted it', async () => {
     const lease = await acquire();
     assert.equal(await lease.renew(), true);
     await opened.expireLeases();
@@ -75,7 +75,7 @@ export const WRITE_LOCK = part('locks', 'the lock on a session', ({ open, it, be
     assert.equal(await tryAcquire(), undefined);
   });
 
-  it('is not renewed by who has lost it, nor given back', async () => {
+  it('the lock on a session is not renewed by who has lost it, nor given back', async () => {
     const lost = await acquire();
     await opened.expireLeases();
     const lease = await acquire();
@@ -85,7 +85,7 @@ export const WRITE_LOCK = part('locks', 'the lock on a session', ({ open, it, be
     assert.equal(await lease.renew(), true);
   });
 
-  it('is not renewed by who has lost it and whose successor is done', async () => {
+  it('the lock on a session is not renewed by who has lost it and whose successor is done', async () => {
     const lost = await acquire();
     await opened.expireLeases();
     await (await acquire()).release();
@@ -94,7 +94,7 @@ export const WRITE_LOCK = part('locks', 'the lock on a session', ({ open, it, be
     assert.notEqual(await tryAcquire(), undefined);
   });
 
-  it('is given back once, and not renewed any more', async () => {
+  it('the lock on a session is given back once, and not renewed any more', async () => {
     const lease = await acquire();
     await lease.release();
     assert.equal(await lease.renew(), false);
@@ -104,7 +104,7 @@ export const WRITE_LOCK = part('locks', 'the lock on a session', ({ open, it, be
     assert.equal(await next.renew(), true);
   });
 
-  it('has a fence that grows with every lease', async () => {
+  it('the lock on a session has a fence that grows with every lease', async () => {
     const fences: number[] = [];
     for (let round = 0; round < 6; round += 1) {
       const lease = await acquire();
