@@ -1,12 +1,31 @@
 import jsdoc from 'eslint-plugin-jsdoc';
 import tseslint from 'typescript-eslint';
 
+/** What the title of a test must not begin with: it leans on the `describe` around it, which a list of failures may not show. */
+const FRAGMENT = '/^(?:is|are|it|but|has|have|had|was|were|does|do|can|cannot|may|also|and|or|the same)\\b/';
+/** `it`, `it.skip`, `it.each(…)`, `it.concurrent.each(…)`, and functions of the tests' support such as `itWith`. */
+const TEST = [
+  '[callee.name=/^(?:it|test)(?:[A-Z]|$)/]',
+  ...['object', 'callee.object', 'callee.object.object', 'tag.object'].map(
+    (path) => `[callee.${path}.name=/^(?:it|test)$/]`,
+  ),
+];
+
 export default tseslint.config(
   { ignores: ['.cache', 'dist', 'dist-next', 'dist-old', 'lib', 'lib-next', 'node_modules', 'coverage'] },
   tseslint.configs.strictTypeChecked,
   {
     languageOptions: { parserOptions: { projectService: { allowDefaultProject: ['*.js', '.*.cjs'] } } },
     rules: {
+      'no-restricted-syntax': [
+        'error',
+        ...[`Literal[value=${FRAGMENT}]`, `TemplateLiteral > TemplateElement:first-child[value.raw=${FRAGMENT}]`].map(
+          (title) => ({
+            selector: `CallExpression:matches(${TEST.join(', ')}) > ${title}`,
+            message: 'The title of a test says who does what, also without its `describe`: begin with the subject.',
+          }),
+        ),
+      ],
       // Files stay small enough to hold in the head.
       'max-lines': ['error', { max: 300, skipBlankLines: true, skipComments: true }],
       // One import statement per module, types marked as such: what is left at run time is visible.

@@ -248,7 +248,7 @@ describe('the tools of the platform', () => {
 
   afterAll(() => app.close());
 
-  it('are run by the service, and change something only once the user has agreed', async () => {
+  it('the tools of the platform are run by the service, and change something only once the user has agreed', async () => {
     const client = new OpenAI({ apiKey: 'unused', baseURL: `${await app.getUrl()}/v1`, maxRetries: 0 });
     const call = (name: string, args: object) =>
       [

@@ -70,7 +70,7 @@ describe('two replicas with one database', () => {
     await expectKept(balancer.origin, [...conversations, ...later]);
   });
 
-  itWith('nginx', 'are as one behind nginx, also while one is killed', async (program) => {
+  itWith('nginx', 'two replicas are as one behind nginx, also while one is killed', async (program) => {
     await using database = await createTestDatabase();
     const [victim, survivor] = await startTwo({ DATABASE_URL: database.url });
     await using nginx = await startNginx(program, [victim.port, survivor.port]);
@@ -80,7 +80,7 @@ describe('two replicas with one database', () => {
 
   itWith(
     'nginx',
-    'lock out nobody but the client that guesses keys, behind nginx and a proxy before it',
+    'replicas lock out nobody but the client that guesses keys, behind nginx and a proxy before it',
     async (program) => {
       await using database = await createTestDatabase();
       const replicas = await startTwo({
@@ -109,15 +109,19 @@ describe('two replicas with one database', () => {
     },
   );
 
-  itWith('pgbouncer', 'are as one through a pooler in transaction mode, also while one is killed', async (program) => {
-    await using database = await createTestDatabase();
-    await using pooler = await startPooler(program, database.url);
-    const environment = { DATABASE_URL: pooler.url, DATABASE_DIRECT_URL: database.url };
-    const [victim, survivor] = await startTwo(environment);
-    await using balancer = await balanceAtRandom([victim, survivor]);
-    const conversations = await loseReplica({ balancer, victim, count: 30 });
-    await expectKept(survivor.origin, conversations);
-  });
+  itWith(
+    'pgbouncer',
+    'two replicas are as one through a pooler in transaction mode, also while one is killed',
+    async (program) => {
+      await using database = await createTestDatabase();
+      await using pooler = await startPooler(program, database.url);
+      const environment = { DATABASE_URL: pooler.url, DATABASE_DIRECT_URL: database.url };
+      const [victim, survivor] = await startTwo(environment);
+      await using balancer = await balanceAtRandom([victim, survivor]);
+      const conversations = await loseReplica({ balancer, victim, count: 30 });
+      await expectKept(survivor.origin, conversations);
+    },
+  );
 });
 
 describe('a session that a replica is writing to', () => {

@@ -36,7 +36,7 @@ describe('two replicas behind nginx as in deploy/nginx', () => {
 
   itWith(
     'nginx',
-    'are restarted one after the other under load: nothing that was accepted is lost',
+    'replicas are restarted one after the other under load: nothing that was accepted is lost',
     async (program) => {
       await using database = await createTestDatabase();
       const environment = {

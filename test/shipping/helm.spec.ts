@@ -104,7 +104,7 @@ describe('what Helm renders', () => {
     return JSON.parse(json.replace('"annotations":{},', '').replace(',"annotations":{}', ''));
   }
 
-  itWith('helm', 'is what the base for Kustomize has', async (helm) => {
+  itWith('helm', 'the chart is what the base for Kustomize has', async (helm) => {
     const files = (await readdir(join(PROJECT, BASE))).filter(
       (name) => !/^(?:kustomization|secret\.example)/.test(name),
     );
@@ -114,7 +114,7 @@ describe('what Helm renders', () => {
     expect(rendered).toEqual(expect.arrayContaining(base));
   });
 
-  itWith('helm', 'is valid, also with everything that is off by default', async (helm) => {
+  itWith('helm', 'the chart is valid, also with everything that is off by default', async (helm) => {
     const manifests = await render(helm, {
       files: 'antiphon-files',
       autoscaling: { enabled: false },

@@ -32,7 +32,7 @@ it('gives it more time to stop than a shutdown takes', () => {
   expect(Number(settings('TimeoutStopSec')[0]) * 1000).toBeGreaterThan(longestShutdown({}) + 1000);
 });
 
-itWith('systemd-analyze', 'is a unit that systemd understands', async (analyze) => {
+itWith('systemd-analyze', 'the unit is one that systemd understands', async (analyze) => {
   const folder = await mkdtemp(join(tmpdir(), 'antiphon-systemd-'));
   try {
     const file = join(folder, 'antiphon.service');
