@@ -13,9 +13,7 @@ import { BackgroundRuns, StateCallObserver, StateModule } from '../state/index.j
 import { Clock } from '../time/index.js';
 import { VectorObserver } from '../vector-stores/index.js';
 import { WebSearchObserver } from '../web-search/index.js';
-import { EmbeddingMetrics } from './embedding-metrics.js';
 import { HttpMetrics } from './http-metrics.js';
-import { McpMetrics } from './mcp-metrics.js';
 import { MetricsController, MetricsSwitch } from './metrics.controller.js';
 import { MetricsExporter } from './metrics-exporter.js';
 import { MetricsServer } from './metrics-server.js';
@@ -23,49 +21,31 @@ import { METRICS } from './metrics-token.js';
 import { Metrics } from './metrics.js';
 import { measureProcess } from './process-metrics.js';
 import { StateMetrics } from './state-metrics.js';
+import { EmbeddingMetrics, McpMetrics, VectorMetrics, WebSearchMetrics } from './tool-metrics.js';
 import { TurnMetrics } from './turn-metrics.js';
-import { VectorMetrics } from './vector-metrics.js';
-import { WebSearchMetrics } from './web-search-metrics.js';
+
+/** What other modules report to, and what counts it; null without metrics. */
+const REPORTERS = [
+  [StateCallObserver, StateMetrics],
+  [McpObserver, McpMetrics],
+  [EmbeddingObserver, EmbeddingMetrics],
+  [WebSearchObserver, WebSearchMetrics],
+  [VectorObserver, VectorMetrics],
+  [HttpMetrics, HttpMetrics],
+] as const;
 
 /** The registry, which other modules report to. Apart from MetricsModule, whose gauges read those modules. */
 @Global()
 @Module({
   providers: [
     { provide: METRICS, inject: [Environment], useFactory: (environment: Environment) => Metrics.open(environment) },
-    {
-      provide: StateCallObserver,
+    ...REPORTERS.map(([provide, Reporter]) => ({
+      provide,
       inject: [METRICS],
-      useFactory: (metrics: Metrics | null) => metrics && new StateMetrics(metrics),
-    },
-    {
-      provide: McpObserver,
-      inject: [METRICS],
-      useFactory: (metrics: Metrics | null) => metrics && new McpMetrics(metrics),
-    },
-    {
-      provide: EmbeddingObserver,
-      inject: [METRICS],
-      useFactory: (metrics: Metrics | null) => metrics && new EmbeddingMetrics(metrics),
-    },
-    {
-      provide: WebSearchObserver,
-      inject: [METRICS],
-      useFactory: (metrics: Metrics | null) => metrics && new WebSearchMetrics(metrics),
-    },
-    {
-      provide: VectorObserver,
-      inject: [METRICS],
-      useFactory: (metrics: Metrics | null) => metrics && new VectorMetrics(metrics),
-    },
-    {
-      provide: HttpMetrics,
-      inject: [METRICS],
-      useFactory: (metrics: Metrics | null) => metrics && new HttpMetrics(metrics),
-    },
+      useFactory: (metrics: Metrics | null) => metrics && new Reporter(metrics),
+    })),
   ],
-  exports: [
-    ...[METRICS, StateCallObserver, McpObserver, EmbeddingObserver, WebSearchObserver, VectorObserver, HttpMetrics],
-  ],
+  exports: [METRICS, ...REPORTERS.map(([provide]) => provide)],
 })
 class MetricsRegistryModule {}
 

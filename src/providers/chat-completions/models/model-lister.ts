@@ -3,8 +3,15 @@ import type { ModelInfo } from '../../model-provider.js';
 import type { UpstreamClient } from '../../upstream-http/upstream-client.js';
 import { ModelList } from '../../upstream-models/model-list.js';
 import { readModels } from '../../upstream-models/read-models.js';
+import { isObject, objectsIn } from '../../../validation/index.js';
 import type { Capabilities } from '../capabilities.js';
-import { readLacking, readTextOnly, type Lacking } from './read-lacking.js';
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** Capabilities that a model does not have, whatever its server supports. */
+type Lacking = Partial<Record<keyof Pick<Capabilities, 'images' | 'audio'>, false>>;
+
+const TEXT_ONLY: Lacking = { images: false, audio: false };
 
 /** What a ModelLister needs to know of its server. */
 export interface ListerOptions {
@@ -53,4 +60,26 @@ export class ModelLister {
     const unconfigured = Object.entries(lacking).filter(([name]) => !configured.has(name as keyof Capabilities));
     return { ...capabilities, ...Object.fromEntries(unconfigured) };
   }
+}
+
+/** Reads what an entry of `GET /models` says that its model cannot read: `architecture.input_modalities` of OpenRouter. */
+function readLacking({ architecture }: Members): Lacking {
+  const modalities = isObject(architecture) ? architecture.input_modalities : undefined;
+  if (!Array.isArray(modalities)) return {};
+  return {
+    ...(modalities.includes('image') ? {} : { images: false }),
+    ...(modalities.includes('audio') ? {} : { audio: false }),
+  };
+}
+
+/**
+ * What llama.cpp says of its models in a second list, by their names: `multimodal` is missing in the `capabilities` of those that
+ * read text only.
+ */
+function readTextOnly(answer: unknown): ReadonlyMap<unknown, Lacking> {
+  const models = objectsIn(isObject(answer) ? answer.models : undefined);
+  const textOnly = models.filter(({ capabilities: has }) => {
+    return Array.isArray(has) && has.includes('completion') && !has.includes('multimodal');
+  });
+  return new Map(textOnly.map(({ name, model }) => [model ?? name, TEXT_ONLY]));
 }
