@@ -307,6 +307,13 @@ export class Environment {
   @WholeNumber(MEGABYTE, 256 * MEGABYTE)
   readonly CONTEXT_MAX_BYTES: number = 128 * MEGABYTE;
 
+  /**
+   * Maximum estimated size of the contexts that a process remembers of stored turns over HTTP, so that it does not read them for the next turn
+   * of a chain. Beyond it, what was used longest ago is dropped. 0: each turn reads its context.
+   */
+  @WholeNumber(0)
+  readonly CONTEXT_CACHE_BYTES: number = 64 * MEGABYTE;
+
   /** How often expired responses are removed from storage. They are invisible as soon as they expire. */
   @Milliseconds(1)
   readonly PURGE_INTERVAL_MS: number = 60_000;

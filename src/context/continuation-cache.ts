@@ -194,7 +194,7 @@ class HeldItems {
         held.holders += 1;
         continue;
       }
-      const bytes = estimateBytes(item) + openedBytes(item);
+      const bytes = heldBytesOf(item);
       this.items.set(item, { bytes, holders: 1 });
       this.total += bytes;
     }
@@ -210,7 +210,7 @@ class HeldItems {
   }
 }
 
-/** Most bytes of what stands in a sealed item, which is kept with it once it was opened. */
-function openedBytes(item: Item): number {
-  return hasOwnSeal(item) ? estimateBytes(item.encrypted_content) : 0;
+/** The bytes that a cached item takes, estimated: with what stands in it if it is sealed, which is kept with it once it was opened. */
+export function heldBytesOf(item: Item): number {
+  return estimateBytes(item) + (hasOwnSeal(item) ? estimateBytes(item.encrypted_content) : 0);
 }

@@ -3,10 +3,16 @@ import { Injectable } from '@nestjs/common';
 import { Environment } from '../config/index.js';
 import { type DeletionListener, DeletionNotices } from '../state/index.js';
 import { ContinuationCache } from './continuation-cache.js';
+import { RecentResponses } from './recent-responses.js';
 
-/** The caches of all connections of this process: bounds their total size and forwards deletions. */
+/** How many times the estimated bytes of a context its stored text may have: characters that are escaped in JSON. */
+const LARGEST_RATIO = 3;
+
+/** The caches of all sockets of this process, and that of its turns over HTTP: bounds their sizes and forwards deletions. */
 @Injectable()
 export class ContinuationCaches implements DeletionListener {
+  /** For turns over HTTP. */
+  readonly recent: RecentResponses;
   /** Least recently grown first. */
   private readonly caches = new Set<ContinuationCache>();
   /** Look-ups of parents that found them, and those that did not. */
@@ -19,6 +25,11 @@ export class ContinuationCaches implements DeletionListener {
     private readonly environment: Environment,
     notices: DeletionNotices,
   ) {
+    this.recent = new RecentResponses({
+      maxBytes: environment.CONTEXT_CACHE_BYTES,
+      maxContextBytes: environment.CONTEXT_MAX_BYTES / LARGEST_RATIO,
+      onLookup: (isHit) => this.note(isHit),
+    });
     notices.subscribe(this);
   }
 
@@ -36,7 +47,7 @@ export class ContinuationCaches implements DeletionListener {
 
   /** Bytes of all caches, estimated. */
   get size(): number {
-    return this.bytes;
+    return this.bytes + this.recent.bytes;
   }
 
   close(cache: ContinuationCache): void {
@@ -48,16 +59,19 @@ export class ContinuationCaches implements DeletionListener {
   deleted(responseIds: readonly string[]): void {
     const gone = new Set(responseIds);
     for (const cache of this.caches) cache.forget(gone);
+    this.recent.forget(gone);
   }
 
   /** While deletion notices do not arrive, stored responses are always read from the store. */
   interrupted(): void {
     this.receivesDeletions = false;
     for (const cache of this.caches) cache.forgetStored();
+    this.recent.interrupt();
   }
 
   resumed(): void {
     this.receivesDeletions = true;
+    this.recent.resume();
   }
 
   private note(isHit: boolean): void {

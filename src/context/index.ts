@@ -6,6 +6,7 @@ export * from './conversation-gate.js';
 export * from './continuation.js';
 export * from './continuation-cache.js';
 export * from './continuation-caches.js';
+export type { RecentOfTurn } from './recent-responses.js';
 export * from './model-contexts.js';
 export { holdsFiles } from './marks.js';
 export * from './sealed-reasoning.js';

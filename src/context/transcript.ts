@@ -103,6 +103,11 @@ export class Transcript {
     return new Transcript(backing, this.length, this.openCalls, this.strayOutputs, this.asyncCalls, this.marks);
   }
 
+  /** Whether both are beginnings of one list in memory. */
+  sharesItemsWith(other: Transcript): boolean {
+    return this.backing === other.backing;
+  }
+
   /** The items added since an earlier state of this transcript. */
   itemsAfter(earlier: Transcript): readonly Item[] {
     return this.itemsFrom(earlier.length);

@@ -77,7 +77,7 @@ export function measureProcess(metrics: Metrics, parts: MeasuredParts): void {
   );
   metrics.countedElsewhere(
     'antiphon_continuation_lookups_total',
-    'Look-ups of parents in the caches of connections.',
+    'Look-ups of parents in what sockets and turns over HTTP remember.',
     ['result'] as const,
     () => [
       [{ result: 'hit' }, caches.hits],

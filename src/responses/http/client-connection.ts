@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 
 import type { FastifyReply } from 'fastify';
 
+import type { Continuations } from '../../context/index.js';
 import { ActiveTurn } from '../turn/active-turn.js';
 import type { AdmittedTurn } from '../turn/admit.js';
 import type { Door, Transport } from '../turn/turn-observer.js';
@@ -14,18 +15,20 @@ interface TurnConnection {
   readonly door?: Door | undefined;
   readonly transport: Transport;
   readonly halfClosed: HalfClosedClients;
+  readonly continuations?: Continuations | undefined;
 }
 
 /** The turn that a reply answers. It is stopped when its client disconnects before the answer is complete; not when it half-closes. */
 export function activate(
   admitted: AdmittedTurn,
   reply: FastifyReply,
-  { door = 'responses', transport, halfClosed }: TurnConnection,
+  { door = 'responses', transport, halfClosed, continuations }: TurnConnection,
 ): ActiveTurn {
   const { raw } = reply;
   const turn = new ActiveTurn(admitted, {
     door,
     transport,
+    continuations,
     onHeaders: (headers) => forwardHeaders(reply, headers),
     breakConnection: () => breakConnection(raw),
   });

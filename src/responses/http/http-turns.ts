@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 
 import type { Caller } from '../../access/index.js';
+import { ContinuationCaches, type RecentOfTurn } from '../../context/index.js';
 import type { CreateResponseRequest } from '../../protocol/index.js';
 import { isObject } from '../../validation/index.js';
 import { RequestValidator } from '../dto/index.js';
@@ -53,6 +54,7 @@ export class HttpTurns {
     private readonly sse: SseTransport,
     private readonly stalled: StalledClients,
     private readonly halfClosed: HalfClosedClients,
+    private readonly caches: ContinuationCaches,
   ) {}
 
   /** Validates a body of `POST /responses` and admits its turn. Throws ApiError for a refusal, of which observers are told. */
@@ -99,14 +101,16 @@ export class HttpTurns {
 
   /** Runs a turn as a stream. Throws what comes before its first event; the rest is in the stream. */
   stream(admitted: AdmittedTurn, reply: FastifyReply, form: StreamForm, door?: Door): Promise<void> {
-    const { halfClosed } = this;
-    return this.sse.send(activate(admitted, reply, { door, transport: 'sse', halfClosed }), reply, form);
+    const continuations = this.recall(admitted);
+    const turn = activate(admitted, reply, { door, transport: 'sse', halfClosed: this.halfClosed, continuations });
+    return endWith(continuations, this.sse.send(turn, reply, form));
   }
 
   /** Runs a turn whole. Undefined when there is nobody to answer. Throws ApiError for a refusal, and when it cannot be saved. */
   run(admitted: AdmittedTurn, reply: FastifyReply, door?: Door): Promise<EndedTurn | undefined> {
-    const { halfClosed } = this;
-    return this.responses.execute(activate(admitted, reply, { door, transport: 'json', halfClosed }), null);
+    const continuations = this.recall(admitted);
+    const turn = activate(admitted, reply, { door, transport: 'json', halfClosed: this.halfClosed, continuations });
+    return endWith(continuations, this.responses.execute(turn, null));
   }
 
   /** Counts the input tokens of a body, which is not run. Undefined when the client has disconnected. Throws ApiError for a refusal. */
@@ -123,4 +127,13 @@ export class HttpTurns {
     // An asynchronous hook, such as compression, may be pending: without this, Fastify would send a second answer.
     if (!reply.sent) await reply;
   }
+  /** Only a turn that continues a response and is stored makes one that may be continued in turn. */
+  private recall({ caller, settings }: AdmittedTurn): RecentOfTurn | undefined {
+    if (settings.previous_response_id === null || !settings.store) return undefined;
+    return this.caches.recent.begin(caller.tenant);
+  }
+}
+
+function endWith<T>(continuations: RecentOfTurn | undefined, turn: Promise<T>): Promise<T> {
+  return continuations === undefined ? turn : turn.finally(() => continuations.end());
 }

@@ -29,7 +29,7 @@ export interface TurnClient {
    * The responses that the transport can continue itself; looked up before the store, updated before the terminal
    * event.
    */
-  readonly continuations?: Continuations;
+  readonly continuations?: Continuations | undefined;
 }
 
 /** The run of a background turn: what it goes on from, and where it ends. */
