@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 
+import type { Item } from '../protocol/index.js';
 import type { Turn } from '../providers/index.js';
 import {
   countItemTokens,
@@ -26,8 +27,11 @@ interface Section {
   /** Tokens of the prompt up to the section, and to its end. */
   readonly from: number;
   readonly to: number;
-  readonly pieces: Iterable<PromptPiece>;
+  readonly pieces: () => Iterable<PromptPiece>;
 }
+
+/** The latest section of each item. A service remembers items while a conversation goes on, mostly behind the same ones. */
+const latest = new WeakMap<Item, Section>();
 
 /**
  * The cache of prompts that OpenAI's models have, as far as usage shows it: the longest beginning that a prompt shares with an earlier
@@ -69,20 +73,33 @@ export class PromptCache {
 
 async function listSections(turn: Turn, signal: AbortSignal): Promise<readonly Section[]> {
   const { settings, context } = turn;
-  let [before, from] = [digest(turn.tenant, settings.model, settings.prompt_cache_key ?? ''), 0];
-  const sections: Section[] = [];
-  const add = (content: string, tokens: number, pieces: Iterable<PromptPiece>): void => {
-    const section = { before, chain: digest(before, content), from, to: from + tokens, pieces };
-    sections.push(section);
-    [before, from] = [section.chain, section.to];
-  };
+  const key = digest(turn.tenant, settings.model, settings.prompt_cache_key ?? '');
   const { tools, text, instructions } = settings;
   const given = JSON.stringify([tools, text.format, instructions]);
-  add(given, await countSettingsTokens(settings, { signal }), listSettingsPieces(settings));
+  const tokens = await countSettingsTokens(settings, { signal });
+  let last = toSection({ chain: key, to: 0 }, given, tokens, () => listSettingsPieces(settings));
+  const sections = [last];
   for (const item of context) {
-    add(digestTranscript([item]), await countItemTokens([item], { signal }), listItemPieces(item));
+    const known = latest.get(item);
+    if (known?.before === last.chain) last = known;
+    else {
+      const itemTokens = await countItemTokens([item], { signal });
+      last = toSection(last, digestTranscript([item]), itemTokens, () => listItemPieces(item));
+      latest.set(item, last);
+    }
+    sections.push(last);
   }
   return sections;
+}
+
+/** The section that follows another one. */
+function toSection(
+  { chain: before, to: from }: Pick<Section, 'chain' | 'to'>,
+  content: string,
+  tokens: number,
+  pieces: Section['pieces'],
+): Section {
+  return { before, chain: digest(before, content), from, to: from + tokens, pieces };
 }
 
 /** The blocks that end within a section, with digests of the prompt up to their ends. */
@@ -93,7 +110,7 @@ async function* listBlocks({ before, from, pieces }: Section, signal: AbortSigna
     [mark, content] = [digest(mark, content), ''];
     return end >= SHORTEST_PREFIX;
   };
-  for (const { kind, flat, text } of pieces) {
+  for (const { kind, flat, text } of pieces()) {
     content += `${kind} `;
     for (let token = 0; token < flat; token++) if (endsBlock()) yield { mark, end };
     for await (const tokens of encodeText(text, signal)) {
