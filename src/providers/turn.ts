@@ -29,6 +29,8 @@ export interface Turn {
   readonly hasOthers?: boolean;
   /** `summary`: the service asks for a summary of the context (docs/compaction.md); absent for the turns of clients. */
   readonly purpose?: 'summary' | undefined;
+  /** False where the client cannot approve calls of tools, which are then not offered; absent otherwise. */
+  readonly canApprove?: false | undefined;
   /** The response that this turn continues: `previous_response_id` or, in a further pass, the response itself. */
   readonly parent: { readonly responseId: string; readonly origin: Origin | null } | null;
 }

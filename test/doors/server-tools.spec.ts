@@ -18,9 +18,13 @@ const server = await FakeMcpServer.start([
   { name: 'roll', description: 'Rolls dice.', handler: (): string => 'four' },
   { name: 'send', description: 'Sends a letter.' },
 ]);
+const SENDS = { always: { tool_names: ['send'] } };
 const folder = await mkdtemp(join(tmpdir(), 'antiphon-door-tools-'));
 const path = join(folder, 'servers.json');
-await writeFile(path, JSON.stringify({ servers: { dice: { url: server.url } } }));
+await writeFile(
+  path,
+  JSON.stringify({ servers: { dice: { url: server.url }, post: { url: server.url, require_approval: SENDS } } }),
+);
 
 afterAll(async () => {
   await server.close();
@@ -98,6 +102,35 @@ describe('tools of DOOR_TOOLS', () => {
     ['mcp:dice', /needs MCP_SERVERS/],
   ])('tools of DOOR_TOOLS are refused at the start: %s', (DOOR_TOOLS, says) => {
     expect(() => readEnvironment({ DOOR_TOOLS })).toThrow(says);
+  });
+});
+
+describe('tools whose calls the operator wants approved', () => {
+  const service = useService(() =>
+    startService({ environment: { ...TOOLS, DOOR_TOOLS: 'mcp:post' }, providers: [ScriptedProvider] }),
+  );
+  beforeEach(() => void (service.provider.turns.length = 0));
+
+  it.each([
+    ['a message', () => anthropic(service).messages.create(HELLO)],
+    ['a completion', () => service.client().chat.completions.create(CHAT)],
+    [
+      'a message that names their server',
+      () => anthropic(service).messages.create({ ...HELLO, mcp_servers: [{ type: 'url', name: 'post' }] } as never),
+    ],
+  ])('are not offered for %s, since its client cannot approve', async (_, ask) => {
+    service.provider.reply(...say('Well.'));
+    await ask();
+    expect(offered(service)).toEqual(['post__roll']);
+  });
+
+  it('are offered for a response, whose client can', async () => {
+    service.provider.reply(...say('Well.'));
+    await service.client().responses.create({
+      ...{ model: 'scripted', input: 'Hi' },
+      tools: [{ type: 'mcp', server_label: 'post', require_approval: 'never' }],
+    });
+    expect(offered(service)).toEqual(['post__roll', 'post__send']);
   });
 });
 

@@ -89,8 +89,7 @@ export class HttpTurns {
         if (translated === undefined) throw refusal as Error;
         try {
           const request = this.validator.checkTranslated(translated.body, caller);
-          // Its client gives back whole messages, not items.
-          const options = { headers, carriesReasoning: true };
+          const options = { headers, givesMessages: true };
           return { request, admitted: this.responses.admit(request, caller, options), translated };
         } catch (error) {
           throw translated.explain(error) as Error;
@@ -116,7 +115,8 @@ export class HttpTurns {
   /** Counts the input tokens of a body, which is not run. Undefined when the client has disconnected. Throws ApiError for a refusal. */
   count(body: unknown, { caller, headers }: HttpAsker, reply: FastifyReply): Promise<number | undefined> {
     const { halfClosed } = this;
-    const admitted = this.responses.admit(this.validator.checkCount(body, caller), caller, { headers });
+    const options = { headers, givesMessages: true };
+    const admitted = this.responses.admit(this.validator.checkCount(body, caller), caller, options);
     return this.responses.countInput(activate(admitted, reply, { transport: 'json', halfClosed }));
   }
 

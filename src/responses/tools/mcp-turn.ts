@@ -164,7 +164,8 @@ export class McpTurn implements TurnPolicy {
   private toFunctions(others: readonly object[] = []): McpFunctions {
     const functions = [...this.tools].flatMap(([label, { tool }]): readonly McpFunction[] => {
       const isDeferred = tool.defer_loading === true;
-      return (this.lists.get(label) ?? []).map((each) => ({ label, tool: each, isDeferred }));
+      const listed = (this.lists.get(label) ?? []).map((each) => ({ label, tool: each, isDeferred }));
+      return this.turn.canApprove === false ? listed.filter((each) => !this.needsApproval(each)) : listed;
     });
     const injected = [...this.tools].flatMap(([label, { isInjected }]) => (isInjected === true ? [label] : []));
     const taken = new Set(objectsIn(others).map(({ name }) => name));

@@ -56,8 +56,11 @@ export interface AdmittedTurn {
   readonly session: NamedSession | null;
   /** True if the turn reads its conversation without the lock, and does not change it. */
   readonly onlyReadsConversation?: boolean;
-  /** True if the client carries the reasoning of the model, with what its upstream demands back, though no upstream is asked to seal it. */
-  readonly carriesReasoning?: boolean;
+  /**
+   * True if the client gives back whole messages in place of items: it carries the reasoning of the model, with what its upstream demands
+   * back, though no upstream is asked to seal it, and it cannot approve calls.
+   */
+  readonly givesMessages?: boolean;
   /** Lifetime of the response once it is stored, seconds. */
   readonly ttlSeconds: number;
 }
@@ -74,8 +77,8 @@ export interface AdmitOptions {
   readonly locksSession?: boolean;
   /** Whether the turn reads its conversation without the lock; only for responses that are not stored. */
   readonly onlyReadsConversation?: boolean;
-  /** Whether the client carries the reasoning of the model, with what its upstream demands back, without asking for it. */
-  readonly carriesReasoning?: boolean;
+  /** Whether the client gives back whole messages in place of items. */
+  readonly givesMessages?: boolean;
 }
 
 /** Creates turns from requests: assigns ids and times, without asking the model. */
@@ -112,7 +115,7 @@ export class TurnAdmitter {
       requestedTier: request.service_tier ?? 'auto',
       session: sessionId === undefined ? null : { id: sessionId, param, locks },
       ...(options.onlyReadsConversation === true ? { onlyReadsConversation: true } : {}),
-      ...(options.carriesReasoning === true ? { carriesReasoning: true } : {}),
+      ...(options.givesMessages === true ? { givesMessages: true } : {}),
       ttlSeconds: readTimeToLive(headers, this.environment),
     };
   }

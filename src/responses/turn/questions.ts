@@ -73,10 +73,11 @@ class Question implements Turn {
   readonly parameters: Turn['parameters'];
   readonly include: Turn['include'];
   readonly headers: Turn['headers'];
+  readonly canApprove: Turn['canApprove'];
   readonly parent: Turn['parent'];
 
   constructor(
-    { responseId, caller, settings, parameters, include, headers }: AdmittedTurn,
+    { responseId, caller, settings, parameters, include, headers, givesMessages = false }: AdmittedTurn,
     readonly sessionId: string,
     readonly trace: TraceContext | undefined,
     private readonly visible: ModelContext,
@@ -89,6 +90,7 @@ class Question implements Turn {
     this.parameters = parameters;
     this.include = include;
     this.headers = headers;
+    this.canApprove = givesMessages ? false : undefined;
     this.parent = parent === null ? null : { responseId: parent.responseId, origin: originFor(visible, parent) };
   }
 

@@ -25,7 +25,7 @@ export class ReasoningSealer {
 
   /** The sealer of a turn; null for a client that needs none: the service keeps the reasoning, and it was not asked for (protocol §9). */
   static of(
-    { caller, settings, include, carriesReasoning: carries = false }: AdmittedTurn,
+    { caller, settings, include, givesMessages: carries = false }: AdmittedTurn,
     seals: Seals,
   ): ReasoningSealer | null {
     const isAsked = include.includes('reasoning.encrypted_content');
