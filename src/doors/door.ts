@@ -11,7 +11,6 @@ import type { FastifyRequest } from 'fastify';
 import { ApiKeyGuard } from '../access/index.js';
 import { Environment } from '../config/index.js';
 import { ApiError, isErrorCode, type ResponseErrorBody } from '../protocol/index.js';
-import { readSessionId } from '../sessions/index.js';
 
 const DOOR = 'antiphon:door';
 
@@ -34,27 +33,6 @@ export class DoorSwitch implements CanActivate {
 /** A controller of a door, for authenticated callers. */
 export function BehindDoor(name: DoorName): ClassDecorator {
   return applyDecorators(SetMetadata(DOOR, name), UseGuards(DoorSwitch, ApiKeyGuard));
-}
-
-/** Whether a turn that says nothing of it is stored: if it names a session, or with DOORS_STORE. Throws ApiError 400 for a malformed name. */
-export function storesByDefault({ DOORS_STORE }: Environment, headers: Readonly<Record<string, unknown>>): boolean {
-  return DOORS_STORE || readSessionId(headers) !== undefined;
-}
-
-/** The tools that a request offers with those of DOOR_TOOLS. Nobody could approve their calls through a door. */
-export function withDoorTools({ DOOR_TOOLS }: Environment, tools: readonly object[]): readonly object[] {
-  const given = tools as readonly { readonly type?: string; readonly server_label?: string }[];
-  const ours = DOOR_TOOLS.map((name) =>
-    name === 'web_search'
-      ? { type: name }
-      : { type: 'mcp', server_label: name.slice('mcp:'.length), require_approval: 'never' },
-  );
-  return [
-    ...tools,
-    ...ours.filter(({ type, server_label: label }) =>
-      given.every((tool) => tool.type !== type || tool.server_label !== label),
-    ),
-  ];
 }
 
 /** The error of a response that has failed, as its client would have been refused. */

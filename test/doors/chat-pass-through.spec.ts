@@ -19,7 +19,7 @@ const RECORDED = readdirSync(FOLDER).filter((name) =>
 );
 
 /** Members that the turn does not know: the operator lets them through. */
-const FORWARDED = ['seed', 'logit_bias', 'stop', 'service_tier', 'safety_identifier', 'top_k'];
+const FORWARDED = ['seed', 'logit_bias', 'stop', 'service_tier', 'safety_identifier', 'top_k', 'cache_control'];
 
 const SEED = 11;
 
@@ -183,6 +183,12 @@ it('shows log probabilities as they are', async () => {
   }
 });
 
+// Where a prompt may be cached.
+const mark = fc.constantFrom<object>(
+  { prompt_cache_breakpoint: { mode: 'explicit', ttl: '12h' } },
+  { cache_control: { type: 'ephemeral', ttl: '1h' } },
+);
+
 // The calls of an answer are followed by their outputs, and no two answers by each other: a turn has no other history.
 const exchange = fc.oneof(
   fc.record({ role: fc.constantFrom('system', 'developer', 'user'), content: text }).map((message) => [message]),
@@ -203,6 +209,9 @@ const exchange = fc.oneof(
     { role: 'user', content: question },
     { role: 'assistant', content },
   ]),
+  fc
+    .tuple(fc.constantFrom('system', 'user'), text, mark)
+    .map(([role, said, marked]) => [{ role, content: [{ type: 'text', text: said, ...marked }] }]),
   fc
     .tuple(text, fc.option(text), fc.array(fc.tuple(json, text), { minLength: 1, maxLength: 3 }), fc.nat())
     .map(([question, content, calls, n]) => [

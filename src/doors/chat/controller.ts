@@ -3,11 +3,10 @@ import type { FastifyReply } from 'fastify';
 
 import { type Caller, CurrentCaller } from '../../access/index.js';
 import { Describe } from '../../api-description/index.js';
-import { Environment } from '../../config/index.js';
-import { apiPaths, UnknownFields } from '../../http/index.js';
-import { ProviderRegistry } from '../../providers/index.js';
-import { HttpTurns, transportOf, TURN_ERRORS } from '../../responses/index.js';
-import { BehindDoor, storesByDefault, withDoorTools } from '../door.js';
+import { apiPaths } from '../../http/index.js';
+import { TURN_ERRORS } from '../../responses/index.js';
+import { BehindDoor } from '../door.js';
+import { type Dialect, DoorTurns } from '../door-turns.js';
 import { ChatCompletionBody } from './body.js';
 import { ChatChunks } from './chunks.js';
 import { toCompletion } from './completion.js';
@@ -52,16 +51,18 @@ const CHAT_EXAMPLES: Readonly<Record<string, object>> = {
 
 type Parameters = Readonly<Record<string, unknown>>;
 
+const CHAT: Dialect<ChatRequest> = {
+  door: 'chat',
+  translate: (body, options) => new ChatRequest(body, options),
+  toStream: (request, admitted) => new ChatChunks(admitted, request),
+  toAnswer: (response, { answer }) => toCompletion(response, answer.stops),
+};
+
 /** `POST /chat/completions`: turns in the dialect of Chat Completions (docs/doors-chat.md). */
 @Controller(apiPaths('chat/completions'))
 @BehindDoor('chat')
 export class ChatController {
-  constructor(
-    private readonly turns: HttpTurns,
-    private readonly providers: ProviderRegistry,
-    private readonly unknownFields: UnknownFields,
-    private readonly environment: Environment,
-  ) {}
+  constructor(private readonly turns: DoorTurns) {}
 
   @Describe(() => ({
     id: 'createChatCompletion',
@@ -82,30 +83,6 @@ export class ChatController {
     @Headers() headers: Parameters,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const transport = transportOf(body);
-    const { admitted, translated } = this.turns.admitTranslated(body, { caller, headers, transport }, (given) =>
-      this.translate(given, headers),
-    );
-    try {
-      if (transport === 'sse') {
-        await this.turns.stream(admitted, reply, new ChatChunks(admitted, translated), 'chat');
-        return;
-      }
-      const ended = await this.turns.run(admitted, reply, 'chat');
-      if (ended !== undefined)
-        await this.turns.send(reply, JSON.stringify(toCompletion(ended.response, translated.answer.stops)));
-    } catch (error) {
-      throw translated.explain(error) as Error;
-    }
-  }
-
-  private translate(body: unknown, headers: Parameters): ChatRequest {
-    return new ChatRequest(body, {
-      ...this.unknownFields.options(),
-      forwarded: this.providers.forwarded,
-      forwardedTo: (model) => this.providers.forwardedTo(model),
-      withTools: (tools) => withDoorTools(this.environment, tools),
-      storesByDefault: storesByDefault(this.environment, headers),
-    });
+    await this.turns.answer({ body, caller, headers, reply }, CHAT);
   }
 }

@@ -2,12 +2,14 @@ import type {
   ChatCompletionAssistantMessageParam,
   ChatCompletionContentPart,
   ChatCompletionContentPartRefusal,
+  ChatCompletionContentPartText,
   ChatCompletionMessageParam,
   ChatCompletionMessageToolCall,
 } from 'openai/resources/chat/completions';
 
-import type { InputItem } from '../../protocol/index.js';
+import type { ContentPart, InputItem } from '../../protocol/index.js';
 import { objectsIn } from '../../validation/index.js';
+import type { CacheMarks } from '../cache-marks.js';
 import type { Place } from '../places.js';
 
 /** An assistant message with the reasoning that Chat Completions servers let clients give back. */
@@ -16,6 +18,8 @@ interface AssistantMessage extends ChatCompletionAssistantMessageParam {
   readonly reasoning?: string | null;
   readonly reasoning_details?: readonly unknown[] | null;
 }
+
+type GivenPart = ChatCompletionContentPart | ChatCompletionContentPartRefusal;
 
 /** Members of items as messages and calls have them. */
 const OUTPUT_MEMBERS = { call_id: 'tool_call_id', output: 'content' };
@@ -35,7 +39,10 @@ export class InputWriter {
   /** The ids of calls of custom tools, whose outputs are items of their own kind. */
   private readonly customCalls = new Set<string>();
 
-  constructor(messages: readonly ChatCompletionMessageParam[]) {
+  constructor(
+    messages: readonly ChatCompletionMessageParam[],
+    private readonly marks: CacheMarks,
+  ) {
     for (const [index, message] of messages.entries()) this.write(message, `messages[${index}]`);
   }
 
@@ -47,11 +54,14 @@ export class InputWriter {
       case 'tool': {
         const { tool_call_id: callId, content } = message;
         const type = this.customCalls.has(callId) ? 'custom_tool_call_output' : 'function_call_output';
-        this.add({ type, call_id: callId, output: toContent(content) }, { path, members: OUTPUT_MEMBERS });
+        this.add({ type, call_id: callId, output: this.toContent(content, path) }, { path, members: OUTPUT_MEMBERS });
         break;
       }
       default:
-        this.add({ type: 'message', role: message.role, content: toContent(message.content ?? '') }, { path });
+        this.add(
+          { type: 'message', role: message.role, content: this.toContent(message.content ?? '', path) },
+          { path },
+        );
     }
   }
 
@@ -59,7 +69,10 @@ export class InputWriter {
   private writeAnswer(message: AssistantMessage, path: string): void {
     const { content, refusal, tool_calls: calls } = message;
     for (const item of toReasoning(message)) this.add(item, { path, members: REASONING_MEMBERS });
-    const parts = [...toSaid(content), ...(refusal == null || refusal === '' ? [] : [{ type: 'refusal', refusal }])];
+    const parts = [
+      ...this.toSaid(content, path),
+      ...(refusal == null || refusal === '' ? [] : [{ type: 'refusal', refusal }]),
+    ];
     const hasMore = calls != null && calls.length > 0;
     if (parts.length > 0 || !hasMore) this.add({ type: 'message', role: 'assistant', content: parts }, { path });
     for (const [index, call] of (calls ?? []).entries()) this.writeCall(call, `${path}.tool_calls[${index}]`);
@@ -77,18 +90,35 @@ export class InputWriter {
     this.add({ type: 'custom_tool_call', call_id: id, name, input }, { path, members: CUSTOM_MEMBERS });
   }
 
+  private toContent(content: string | readonly GivenPart[], path: string): string | readonly ContentPart[] {
+    return typeof content === 'string' ? content : this.toParts(content, toPart, path);
+  }
+
+  private toSaid(content: ChatCompletionAssistantMessageParam['content'], path: string): readonly object[] {
+    if (content == null || content === '') return [];
+    return typeof content === 'string'
+      ? [{ type: 'output_text', text: content }]
+      : this.toParts(content, toSaidPart, path);
+  }
+
+  private toParts<Part extends object>(
+    given: readonly Part[],
+    toPartOf: (part: Part) => ContentPart,
+    path: string,
+  ): readonly ContentPart[] {
+    return given.flatMap((part, index) => this.marks.keep(part, [toPartOf(part)], `${path}.content[${index}]`));
+  }
+
   private add(item: InputItem, place: Place): void {
     this.input.push(item);
     this.places.push(place);
   }
 }
 
-function toSaid(content: ChatCompletionAssistantMessageParam['content']): readonly object[] {
-  if (content == null || content === '') return [];
-  if (typeof content === 'string') return [{ type: 'output_text', text: content }];
-  return content.map((part) =>
-    part.type === 'refusal' ? { type: part.type, refusal: part.refusal } : { type: 'output_text', text: part.text },
-  );
+function toSaidPart(part: ChatCompletionContentPartText | ChatCompletionContentPartRefusal): ContentPart {
+  return part.type === 'refusal'
+    ? { type: part.type, refusal: part.refusal }
+    : { type: 'output_text', text: part.text };
 }
 
 /**
@@ -115,13 +145,7 @@ function toReasoning({
   }));
 }
 
-function toContent(
-  content: string | readonly (ChatCompletionContentPart | ChatCompletionContentPartRefusal)[],
-): unknown {
-  return typeof content === 'string' ? content : content.map(toPart);
-}
-
-function toPart(part: ChatCompletionContentPart | ChatCompletionContentPartRefusal): unknown {
+function toPart(part: GivenPart): ContentPart {
   const cache = pick(part, ['prompt_cache_breakpoint']);
   switch (part.type) {
     case 'text':
@@ -134,7 +158,7 @@ function toPart(part: ChatCompletionContentPart | ChatCompletionContentPartRefus
       return { type: 'input_file', ...pick(part.file, ['file_data', 'file_id', 'filename']), ...cache };
     default:
       // Refused by the rules of the body.
-      return part;
+      return { ...part };
   }
 }
 

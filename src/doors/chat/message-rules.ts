@@ -29,6 +29,11 @@ class ChatInputPart {
   @IsOptional()
   @IsObject()
   readonly prompt_cache_breakpoint?: object | null;
+
+  // Of gateways, which take it as Anthropic does (cache-marks.ts).
+  @IsOptional()
+  @IsObject()
+  readonly cache_control?: object | null;
 }
 
 @Closed()

@@ -8,7 +8,9 @@ import type {
 
 import { ApiError } from '../../protocol/index.js';
 import type { TranslatedBody } from '../../responses/index.js';
-import { type CheckOptions, compile, membersOf, refuseUnknown, requireObject } from '../../validation/index.js';
+import { compile, membersOf, refuseUnknown, requireObject } from '../../validation/index.js';
+import { CacheMarks } from '../cache-marks.js';
+import type { TranslationOptions } from '../door-turns.js';
 import { Places, type Renaming } from '../places.js';
 import { ChatCompletionBody } from './body.js';
 import { InputWriter, pick } from './items.js';
@@ -17,18 +19,6 @@ type Members = Readonly<Record<string, unknown>>;
 
 /** A validated body. Vendors have further members. */
 type ChatBody = ChatCompletionCreateParams & Members;
-
-/** What a translation depends on besides the body. */
-export interface ChatRequestOptions extends CheckOptions {
-  /** Members that some provider takes unchanged (docs/providers.md). */
-  readonly forwarded: ReadonlySet<string>;
-  /** Those of them that a model is given. */
-  readonly forwardedTo: (model: string) => ReadonlySet<string>;
-  /** Adds the tools of the service that a door offers. */
-  readonly withTools: (tools: readonly object[]) => readonly object[];
-  /** Whether the response is stored if the body does not say. */
-  readonly storesByDefault: boolean;
-}
 
 /** What the answer must be like. */
 export interface AnswerOptions {
@@ -110,14 +100,15 @@ export class ChatRequest implements TranslatedBody {
   /**
    * Throws ApiError 400, which names the parameter, for the first violation and for what a turn cannot say; nothing is left out in silence.
    */
-  constructor(given: unknown, options: ChatRequestOptions) {
+  constructor(given: unknown, options: TranslationOptions) {
     const members = requireObject(given);
-    const unknown = refuseUnknown(members, KNOWN, options, options.forwarded);
+    const unknown = refuseUnknown(members, KNOWN, options.check, options.forwarded);
     if (unknown !== null) throw unknown.toError();
-    check(members, options);
+    check(members, options.check);
     const asked = members as unknown as ChatBody;
     refuseUnsupported(asked, options);
-    const { input, places } = new InputWriter(asked.messages);
+    const marks = new CacheMarks(asked.model, options, options.check.unknownParameters === 'reject');
+    const { input, places } = new InputWriter(asked.messages, marks);
     const custom = (asked.tools ?? []).flatMap(({ type }, index): readonly Renaming[] =>
       type === 'custom'
         ? [[new RegExp(`^tools\\[${index}\\]\\.(name|description|format)\\b`), `tools[${index}].custom.$1`]]
@@ -156,7 +147,7 @@ function toAnswerOptions({ stop, logprobs, stream_options: options }: ChatBody):
   };
 }
 
-function refuseUnsupported(body: ChatBody, { unknownParameters, forwardedTo }: ChatRequestOptions): void {
+function refuseUnsupported(body: ChatBody, { check: { unknownParameters }, forwardedTo }: TranslationOptions): void {
   for (const { param, isUsed, hint } of UNSUPPORTED) {
     if (body[param] != null && isUsed(body[param])) throw unsupported(param, hint);
   }
@@ -176,7 +167,7 @@ function unsupported(param: string, hint: string): ApiError {
   return ApiError.of('unsupported_parameter', `Unsupported parameter: '${param}'. ${hint}`, { param });
 }
 
-function toTools({ tools, tool_choice: choice }: ChatBody, { withTools }: ChatRequestOptions): Members {
+function toTools({ tools, tool_choice: choice }: ChatBody, { withTools }: TranslationOptions): Members {
   const offered = withTools((tools ?? []).map(toTool));
   return {
     ...(tools == null && offered.length === 0 ? {} : { tools: offered }),

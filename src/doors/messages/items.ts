@@ -8,6 +8,7 @@ import type {
 } from '@anthropic-ai/sdk/resources/messages';
 
 import type { ContentPart, InputItem } from '../../protocol/index.js';
+import { CACHE_MARK, type CacheMarks } from '../cache-marks.js';
 import type { Place } from '../places.js';
 import { openSignature } from './signature.js';
 
@@ -28,7 +29,7 @@ const REDACTED_MEMBERS = { encrypted_content: 'data' };
  *
  * @param path of the message in the request
  */
-export function* toItems({ role, content }: MessageParam, path: string): Generator<Placed> {
+export function* toItems({ role, content }: MessageParam, path: string, marks: CacheMarks): Generator<Placed> {
   if (typeof content === 'string') {
     yield [{ type: 'message', role, content }, { path }];
     return;
@@ -47,7 +48,7 @@ export function* toItems({ role, content }: MessageParam, path: string): Generat
     switch (block.type) {
       case 'tool_result': {
         yield* flush();
-        const { output, parts: paths } = toOutput(block, place);
+        const { output, parts: paths } = toOutput(block, place, marks);
         const item = { type: 'function_call_output', call_id: block.tool_use_id, output };
         yield [item, { path: place, members: RESULT_MEMBERS, parts: paths }];
         break;
@@ -55,6 +56,7 @@ export function* toItems({ role, content }: MessageParam, path: string): Generat
       case 'tool_use': {
         yield* flush();
         const { id, name, input } = block;
+        marks.keep(block, [], place);
         const item = { type: 'function_call', call_id: id, name, arguments: JSON.stringify(input) };
         yield [item, { path: place, members: USE_MEMBERS }];
         break;
@@ -74,12 +76,13 @@ export function* toItems({ role, content }: MessageParam, path: string): Generat
       }
       case 'text':
         // Clients send back empty texts, which say nothing.
-        if (block.text !== '') parts.push([toTextPart(role, block.text), place]);
+        if (block.text === '') break;
+        for (const part of marks.keep(block, [toTextPart(role, block.text)], place)) parts.push([part, place]);
         break;
       case 'image':
       case 'document':
       case 'search_result':
-        for (const part of toParts(block)) parts.push([part, place]);
+        for (const part of marks.keep(block, toParts(block), place)) parts.push([part, place]);
         break;
       default:
       // Refused by the rules of the body.
@@ -160,16 +163,22 @@ interface Output {
   readonly parts: readonly string[];
 }
 
-function toOutput({ content, is_error: isError }: ToolResultBlockParam, path: string): Output {
-  const mark = isError === true ? ERROR_MARK : '';
+function toOutput(block: ToolResultBlockParam, path: string, marks: CacheMarks): Output {
+  const { content, is_error: isError } = block;
+  const error = isError === true ? ERROR_MARK : '';
   // Clients send null for a tool that says nothing.
-  if (content == null || typeof content === 'string') return { output: mark + (content ?? ''), parts: [] };
-  const given = [...(content as readonly GivenBlock[]).entries()].flatMap(([index, block]) =>
-    toParts(block).map((part): PlacedPart => [part, `${path}.content[${index}]`]),
-  );
-  const [first] = partsOf(given);
-  if (given.length === 0) return { output: mark, parts: [] };
-  if (given.length === 1 && first?.type === 'input_text') return { output: mark + String(first['text']), parts: [] };
-  if (mark !== '') given.unshift([{ type: 'input_text', text: mark.trim() }, path]);
-  return { output: partsOf(given), parts: pathsOf(given) };
+  const blocks =
+    content == null ? [] : typeof content === 'string' ? [{ type: 'text' as const, text: content }] : content;
+  const given = [...(blocks as readonly GivenBlock[]).entries()].flatMap(([index, each]) => {
+    const place = typeof content === 'string' ? `${path}.content` : `${path}.content[${index}]`;
+    return marks.keep(each, toParts(each), place).map((part): PlacedPart => [part, place]);
+  });
+  const parts = marks.keep(block, partsOf(given), path);
+  const [first] = parts;
+  if (first === undefined) return { output: error, parts: [] };
+  if (parts.length === 1 && first.type === 'input_text' && !(CACHE_MARK in first)) {
+    return { output: error + String(first['text']), parts: [] };
+  }
+  if (error === '') return { output: parts, parts: pathsOf(given) };
+  return { output: [{ type: 'input_text', text: error.trim() }, ...parts], parts: [path, ...pathsOf(given)] };
 }

@@ -1,4 +1,4 @@
-import { Allow, IsArray, IsBoolean, IsIn, IsOptional, IsString, MinLength } from 'class-validator';
+import { Allow, IsArray, IsBoolean, IsIn, IsObject, IsOptional, IsString, MinLength } from 'class-validator';
 
 import { ApiError } from '../../protocol/index.js';
 import { clip, Closed, described, exactly, isObject, nested, Satisfies, wrongType } from '../../validation/index.js';
@@ -30,8 +30,9 @@ class McpToolset {
   @Allow()
   readonly type!: unknown;
 
-  @Allow()
-  readonly cache_control?: unknown;
+  @IsOptional()
+  @IsObject()
+  readonly cache_control?: object | null;
 
   @IsString()
   readonly mcp_server_name!: string;

@@ -8,9 +8,9 @@ class Block {
   @Allow()
   readonly type!: unknown;
 
-  // Providers cache by prefixes.
-  @Allow()
-  readonly cache_control?: unknown;
+  @IsOptional()
+  @IsObject()
+  readonly cache_control?: object | null;
 }
 
 class Source {

@@ -30,8 +30,9 @@ const SEARCH_TYPE = /^web_search_\d{8}$/;
 
 @Closed()
 class ClientTool {
-  @Allow()
-  readonly cache_control?: unknown;
+  @IsOptional()
+  @IsObject()
+  readonly cache_control?: object | null;
 
   // Input is always streamed as the model writes it.
   @Allow()
@@ -64,8 +65,9 @@ class WebSearchTool {
   @Allow()
   readonly name?: unknown;
 
-  @Allow()
-  readonly cache_control?: unknown;
+  @IsOptional()
+  @IsObject()
+  readonly cache_control?: object | null;
 
   @Allow()
   readonly allowed_domains?: unknown;

@@ -1,22 +1,19 @@
-import { Body, Controller, Headers, HttpCode, Logger, Post, Res } from '@nestjs/common';
+import { Body, Controller, Headers, HttpCode, Post, Res } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import type { MessageTokensCount } from '@anthropic-ai/sdk/resources/messages';
 import type { FastifyReply } from 'fastify';
 
 import { type Caller, CurrentCaller } from '../../access/index.js';
 import { Describe } from '../../api-description/index.js';
-import { Environment } from '../../config/index.js';
-import { apiPaths, UnknownFields } from '../../http/index.js';
-import { quote } from '../../logging/index.js';
-import { ProviderRegistry } from '../../providers/index.js';
-import { HttpTurns, transportOf, TURN_ERRORS } from '../../responses/index.js';
-import { IgnoredMembers } from '../../validation/index.js';
-import { BehindDoor, storesByDefault, withDoorTools } from '../door.js';
+import { apiPaths } from '../../http/index.js';
+import { TURN_ERRORS } from '../../responses/index.js';
+import { BehindDoor } from '../door.js';
+import { type Dialect, DoorTurns } from '../door-turns.js';
 import { toMessage } from './answer.js';
 import { anthropicForm } from './errors.js';
 import { MessageStream } from './events.js';
 import { CountTokensBody, MessagesBody } from './messages-body.js';
-import { translateCount, translateMessages, type TranslationOptions, WITHOUT_EFFECT } from './request.js';
+import { translateCount, translateMessages, type Translation } from './request.js';
 
 const MESSAGES = [{ role: 'user', content: 'What is the weather in Lisbon?' }];
 
@@ -44,21 +41,17 @@ const COUNT_EXAMPLES: Readonly<Record<string, object>> = { 'A text': { model: 'g
 
 type Parameters = Readonly<Record<string, unknown>>;
 
+const MESSAGES_DIALECT: Omit<Dialect<Translation>, 'toStream'> = {
+  door: 'messages',
+  translate: translateMessages,
+  toAnswer: (response, { answer }) => toMessage(response, answer),
+};
+
 /** `POST /messages` and `/messages/count_tokens`: the API of Anthropic (docs/doors.md). */
 @Controller(apiPaths('messages'))
 @BehindDoor('messages')
 export class MessagesController {
-  private readonly logger = new Logger('Messages');
-  private readonly ignored = new IgnoredMembers((name) =>
-    this.logger.warn(`requests ask for ${quote(name)}, which has no effect here; it is ignored`),
-  );
-
-  constructor(
-    private readonly turns: HttpTurns,
-    private readonly providers: ProviderRegistry,
-    private readonly unknownFields: UnknownFields,
-    private readonly environment: Environment,
-  ) {}
+  constructor(private readonly turns: DoorTurns) {}
 
   @Describe(() => ({
     id: 'createMessage',
@@ -81,22 +74,12 @@ export class MessagesController {
     @Headers() headers: Parameters,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const transport = transportOf(body);
-    const { admitted, translated } = this.turns.admitTranslated(body, { caller, headers, transport }, (given) =>
-      translateMessages(given, this.optionsFor(headers)),
+    this.begin(caller, headers, reply);
+    const { requestId } = caller;
+    await this.turns.answer(
+      { body, caller, headers, reply },
+      { ...MESSAGES_DIALECT, toStream: (translated) => new MessageStream(translated, requestId) },
     );
-    void reply.header('request-id', caller.requestId);
-    try {
-      if (transport === 'sse') {
-        await this.turns.stream(admitted, reply, new MessageStream(translated, caller.requestId), 'messages');
-        return;
-      }
-      const ended = await this.turns.run(admitted, reply, 'messages');
-      if (ended === undefined) return;
-      await this.turns.send(reply, JSON.stringify(toMessage(ended.response, translated.answer)));
-    } catch (error) {
-      throw translated.explain(error) as Error;
-    }
   }
 
   @Describe(() => ({
@@ -118,28 +101,15 @@ export class MessagesController {
     @Headers() headers: Parameters,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<MessageTokensCount | undefined> {
-    void reply.header('request-id', caller.requestId);
-    const translated = translateCount(body, this.optionsFor(headers));
-    try {
-      const tokens = await this.turns.count(translated.body, { caller, headers, transport: 'json' }, reply);
-      return tokens === undefined ? undefined : { input_tokens: tokens };
-    } catch (error) {
-      throw translated.explain(error) as Error;
-    }
+    this.begin(caller, headers, reply);
+    const tokens = await this.turns.count({ body, caller, headers, reply }, translateCount);
+    return tokens === undefined ? undefined : { input_tokens: tokens };
   }
 
-  private optionsFor(headers: Parameters): TranslationOptions {
-    const ignore = (name: string): void => {
-      if (!this.ignored.has(name, WITHOUT_EFFECT)) this.ignored.add(name, WITHOUT_EFFECT);
-    };
-    const { 'anthropic-beta': betas } = headers;
-    if (typeof betas === 'string') for (const beta of betas.split(',')) ignore(beta.trim());
-    return {
-      check: this.unknownFields.options(),
-      effortsOf: (model) => this.providers.effortsOf(model),
-      withTools: (tools) => withDoorTools(this.environment, tools),
-      store: storesByDefault(this.environment, headers),
-      ignore,
-    };
+  /** What is the same for every request: the id of the answer, and that betas of Anthropic have no effect. */
+  private begin({ requestId }: Caller, { 'anthropic-beta': betas }: Parameters, reply: FastifyReply): void {
+    void reply.header('request-id', requestId);
+    if (typeof betas !== 'string') return;
+    for (const beta of betas.split(',')) if (beta.trim() !== '') this.turns.ignore(beta.trim());
   }
 }

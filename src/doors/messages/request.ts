@@ -5,10 +5,12 @@ import type {
   WebSearchTool20250305,
 } from '@anthropic-ai/sdk/resources/messages';
 
-import { ApiError } from '../../protocol/index.js';
+import { ApiError, type InputItem } from '../../protocol/index.js';
 import { CreateRequestBody, type TranslatedBody } from '../../responses/index.js';
-import { type CheckOptions, compile, membersOf, requireObject } from '../../validation/index.js';
-import { Places, type Renaming } from '../places.js';
+import { compile, membersOf, requireObject } from '../../validation/index.js';
+import { CACHE_MARK, CacheMarks } from '../cache-marks.js';
+import type { TranslationOptions } from '../door-turns.js';
+import { type Place, Places, type Renaming } from '../places.js';
 import { toItems } from './items.js';
 import { isToolset, type McpServer, type McpTools, type PlacedTool, toMcpTools } from './mcp-servers.js';
 import { CountTokensBody, isSearchTool, MessagesBody } from './messages-body.js';
@@ -21,26 +23,13 @@ const COUNTED = membersOf(CountTokensBody);
 const RESPONSES_MEMBERS = membersOf(CreateRequestBody);
 
 /** Members that change nothing that a client could see here. */
-export const WITHOUT_EFFECT: ReadonlySet<string> = new Set([
-  ...['betas', 'cache_control', 'context_management', 'diagnostics', 'inference_geo', 'speed'],
+const WITHOUT_EFFECT: ReadonlySet<string> = new Set([
+  ...['betas', CACHE_MARK, 'context_management', 'diagnostics', 'inference_geo', 'speed'],
   ...['user_profile_id', 'workspace_id'],
 ]);
 
 /** Members that would change the answer, and that only Anthropic can serve. */
 const UNSUPPORTED = ['container'];
-
-/** What the translation of one request needs to know beside its body. */
-export interface TranslationOptions {
-  readonly check: CheckOptions;
-  /** The efforts that a model is known to take; undefined if that is not known. */
-  readonly effortsOf: (model: string) => readonly string[] | undefined;
-  /** Adds the tools of the service that the door offers. */
-  readonly withTools: (tools: readonly object[]) => readonly object[];
-  /** Whether the response is stored. */
-  readonly store: boolean;
-  /** Is told the name of a member that has no effect. */
-  readonly ignore: (name: string) => void;
-}
 
 /** How thinking is shown: with its text, without it, or not at all. */
 export type ThinkingDisplay = 'text' | 'omitted' | 'hidden';
@@ -88,7 +77,7 @@ export function translateMessages(body: unknown, options: TranslationOptions): T
       ...(mostSearches == null ? {} : { max_tool_calls: mostSearches }),
       max_output_tokens: maxTokens,
       stream: request.stream ?? false,
-      store: options.store,
+      store: options.storesByDefault,
       ...(temperature == null ? {} : { temperature }),
       ...(topP == null ? {} : { top_p: topP }),
       ...(metadata?.user_id == null ? {} : { user: metadata.user_id }),
@@ -113,12 +102,15 @@ export function translateCount(body: unknown, options: TranslationOptions): Tran
 /** What both requests have in common: what the model reads. */
 function toAsked(request: AskedRequest, options: TranslationOptions): Translation {
   const { model, system, tools, tool_choice: choice, output_config: output, thinking, stop_sequences: stops } = request;
-  const placed = request.messages.flatMap((message, index) => [...toItems(message, `messages[${index}]`)]);
-  if (placed.length === 0) throw nothingSaid();
+  const marks = new CacheMarks(model, options);
+  const said = request.messages.flatMap((message, index) => [...toItems(message, `messages[${index}]`, marks)]);
+  if (said.length === 0) throw nothingSaid();
+  const { instructions, items } = toSystem(system, marks);
+  const placed = [...items, ...said];
   const search = searchIn(tools);
+  for (const [index, tool] of (tools ?? []).entries()) marks.keep(tool, [], `tools[${index}]`);
   const placedTools = toTools(tools ?? [], toMcpTools(request.mcp_servers ?? [], tools ?? []));
   const offered = options.withTools(placedTools.map(({ tool }) => tool));
-  const instructions = typeof system === 'string' ? system : system?.map(({ text }) => text).join('\n\n');
   const efforts = options.effortsOf(model);
   const display = displayOf(thinking, efforts);
   const effort = output?.effort ?? effortOf(thinking, efforts);
@@ -144,7 +136,7 @@ function toAsked(request: AskedRequest, options: TranslationOptions): Translatio
     body: {
       model,
       input: placed.map(([item]) => item),
-      ...(instructions === undefined || instructions === '' ? {} : { instructions }),
+      ...(instructions === '' ? {} : { instructions }),
       ...(tools == null && offered.length === 0 ? {} : { tools: offered }),
       ...(choice == null ? {} : { tool_choice: toChoice(choice, search) }),
       ...(choice != null && 'disable_parallel_tool_use' in choice && choice.disable_parallel_tool_use === true
@@ -158,6 +150,22 @@ function toAsked(request: AskedRequest, options: TranslationOptions): Translatio
     answer: { thinking: display, stopSequences: stops ?? [] },
     explain: (error) => places.explain(error),
   };
+}
+
+/** What the system says: instructions or, where a prefix of it may be cached, a message, since only parts can be marked. */
+function toSystem(
+  system: MessageCreateParamsBase['system'],
+  marks: CacheMarks,
+): { readonly instructions: string; readonly items: readonly (readonly [InputItem, Place])[] } {
+  if (system == null || typeof system === 'string') return { instructions: system ?? '', items: [] };
+  const parts = system.flatMap((block, index) =>
+    marks.keep(block, [{ type: 'input_text', text: block.text }], `system[${index}]`),
+  );
+  if (!system.some((block) => marks.takes(block))) {
+    return { instructions: system.map(({ text }) => text).join('\n\n'), items: [] };
+  }
+  const place = { path: 'system', parts: system.map((_, index) => `system[${index}]`) };
+  return { instructions: '', items: [[{ type: 'message', role: 'system', content: parts }, place]] };
 }
 
 /** Blocks that are left out may have been all. */
@@ -184,7 +192,7 @@ function mostSearchesOf({ tools, mcp_servers: servers }: MessagesRequest): numbe
 function othersOf(
   members: Readonly<Record<string, unknown>>,
   translated: ReadonlySet<string>,
-  { ignore, check }: TranslationOptions,
+  { ignore, check, forwardedTo }: TranslationOptions,
 ): object {
   const others: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(members)) {
@@ -197,7 +205,7 @@ function othersOf(
           `Unknown parameter: '${name}'. A count of tokens generates nothing: leave it out.`,
           { param: name },
         );
-    } else if (WITHOUT_EFFECT.has(name)) ignore(name);
+    } else if (WITHOUT_EFFECT.has(name) && !forwardedTo(String(members['model'])).has(name)) ignore(name);
     else if (UNSUPPORTED.includes(name)) {
       const message = `Unsupported parameter: '${name}' is not supported by this server.`;
       throw ApiError.of('unsupported_parameter', message, { param: name });

@@ -34,7 +34,7 @@ export interface Capabilities {
   readonly reasoningReplay: 'reasoning_content' | 'reasoning' | 'none';
   /** Whether assistant messages with calls must have that member, empty where the reasoning is not known. */
   readonly reasoningOnCalls: boolean;
-  /** `prompt_cache_key`, `prompt_cache_retention` and `prompt_cache_options`; otherwise they are not sent. */
+  /** `prompt_cache_key`, `prompt_cache_retention`, `prompt_cache_options`, and `prompt_cache_breakpoint` in parts; otherwise they are not sent. */
   readonly promptCache: boolean;
   /** `verbosity`. */
   readonly verbosity: boolean;

@@ -27,7 +27,12 @@ export function textOf(content: ChatMessage['content']): string {
   return (content ?? []).flatMap((part) => (typeof part.text === 'string' ? [part.text] : [])).join('\n');
 }
 
-/** The shortest form of content: a string if all parts are text. */
+/** The shortest form of content: a string if all parts are nothing but text. */
 export function toContent(parts: readonly ChatPart[]): string | readonly ChatPart[] {
-  return parts.every(({ type }) => type === 'text') ? textOf(parts) : parts;
+  return parts.every(isPlainText) ? textOf(parts) : parts;
+}
+
+function isPlainText(part: ChatPart): boolean {
+  for (const member in part) if (member !== 'type' && member !== 'text') return false;
+  return part.type === 'text';
 }

@@ -13,6 +13,15 @@ const SAME = ['temperature', 'top_p', 'presence_penalty', 'frequency_penalty', '
 /** How a client asks for the cache of its prompts; the same in both protocols. */
 const PROMPT_CACHE = ['prompt_cache_key', 'prompt_cache_retention', 'prompt_cache_options'] as const;
 
+/** How parts mark the end of a prefix that may be cached: as OpenAI has it, and as Anthropic and gateways before its models. */
+const PART_MARKS: readonly (readonly [
+  name: string,
+  isTaken: (capabilities: Capabilities, options: Pick<TranslationOptions, 'forward'>) => boolean,
+])[] = [
+  ['prompt_cache_breakpoint', ({ promptCache }) => promptCache],
+  ['cache_control', (_, { forward }) => forward.includes('cache_control')],
+];
+
 const REASONING: Readonly<Record<Capabilities['reasoningSwitch'], (effort: string) => object>> = {
   reasoning_effort: (effort) => ({ reasoning_effort: effort }),
   reasoning: (effort) => ({ reasoning: { effort } }),
@@ -57,7 +66,8 @@ export function toChatRequest(
   const { demand, ...format } = toOutputFormat(settings.text, capabilities);
   const instructions = [settings.instructions, demand].filter((text) => text != null && text !== '').join('\n\n');
   const preface: readonly ChatMessage[] = instructions === '' ? [] : [{ role: 'developer', content: instructions }];
-  const messages = [...preface, ...toMessages(context, tools, capabilities, maker)];
+  const marks = PART_MARKS.filter(([, isTaken]) => isTaken(capabilities, options)).map(([name]) => name);
+  const messages = [...preface, ...toMessages(context, tools, { ...capabilities, marks }, maker)];
   const body: Record<string, unknown> = {
     model: settings.model,
     messages: placeSystemMessages(messages, capabilities),

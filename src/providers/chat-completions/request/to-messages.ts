@@ -2,7 +2,6 @@ import { hash } from 'node:crypto';
 
 import { type Item, lateOutputs } from '../../../protocol/index.js';
 import { objectsIn } from '../../../validation/index.js';
-import type { Capabilities } from '../capabilities.js';
 import { type Maker, type OwnData, ownDataOf } from '../opaque/own-data.js';
 import type { OpaqueCall } from '../opaque/opaque-members.js';
 import { type HistoryCall, type HistoryOutput, readCall, readOutput } from '../tools/history-calls.js';
@@ -11,7 +10,7 @@ import type { ToolTable } from '../tools/tool-table.js';
 import { AssistantDraft } from './assistant-draft.js';
 import { type ChatMessage, type ChatPart, textOf, toContent } from './chat-message.js';
 import { refuseCompaction } from './refuse.js';
-import { toOutputParts, toParts } from './to-parts.js';
+import { type PartOptions, toOutputParts, toParts } from './to-parts.js';
 
 /** Output of a call that has none in the transcript: upstreams require one. */
 const NO_OUTPUT = '(no output)';
@@ -27,7 +26,7 @@ const STILL_RUNNING = '(still running; the output follows in a later message)';
 export function toMessages(
   items: readonly Item[],
   tools: ToolTable,
-  capabilities: Capabilities,
+  capabilities: PartOptions,
   maker: Maker,
 ): readonly ChatMessage[] {
   return new MessageWriter(items, tools, capabilities, maker).write();
@@ -55,7 +54,7 @@ class MessageWriter {
   constructor(
     items: readonly Item[],
     private readonly tools: ToolTable,
-    private readonly capabilities: Capabilities,
+    private readonly capabilities: PartOptions,
     maker: Maker,
   ) {
     this.draft = new AssistantDraft(capabilities);

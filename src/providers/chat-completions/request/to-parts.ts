@@ -19,21 +19,31 @@ const TO_PART = new Map<unknown, (part: Members, capabilities: Capabilities) => 
 
 const AUDIO_URL = /^data:audio\/(?<format>[\w.+-]+)(?:;[^,]*)?;base64,(?<data>.*)$/s;
 
+/** What the translation of parts depends on. */
+export interface PartOptions extends Capabilities {
+  /** Members of parts that are sent on unchanged. */
+  readonly marks: readonly string[];
+}
+
 /** Translates content, a string or parts, into Chat Completions parts. Throws ModelError 400 for unsupported parts. */
-export function toParts(content: unknown, capabilities: Capabilities): readonly ChatPart[] {
+export function toParts(content: unknown, options: PartOptions): readonly ChatPart[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }];
   return objectsIn(content).map((part) => {
     const convert = TO_PART.get(part.type);
-    return convert === undefined ? { type: 'text', text: JSON.stringify(part) } : convert(part, capabilities);
+    if (convert === undefined) return { type: 'text', text: JSON.stringify(part) };
+    const converted = convert(part, options);
+    const marks = options.marks.filter((name) => part[name] != null);
+    if (marks.length === 0) return converted;
+    return { ...converted, ...Object.fromEntries(marks.map((name) => [name, part[name]])) };
   });
 }
 
 /** Translates a tool output likewise, but replaces unsupported parts with a note instead of rejecting the transcript. */
-export function toOutputParts(content: unknown, capabilities: Capabilities): readonly ChatPart[] {
-  if (!Array.isArray(content)) return toParts(content, capabilities);
+export function toOutputParts(content: unknown, options: PartOptions): readonly ChatPart[] {
+  if (!Array.isArray(content)) return toParts(content, options);
   return (content as readonly unknown[]).flatMap((part) => {
     try {
-      return toParts([part], capabilities);
+      return toParts([part], options);
     } catch (error) {
       if (!(error instanceof ModelError)) throw error;
       return [
