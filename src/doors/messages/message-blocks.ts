@@ -74,6 +74,10 @@ const file = nested(FileSource);
 
 @Closed()
 class ImageBlock extends Block {
+  // How images are made smaller: upstreams do that as they like.
+  @Allow()
+  readonly transformations?: unknown;
+
   @Satisfies(
     unionBy(
       'type',
@@ -156,6 +160,10 @@ const given = new Map([
 
 @Closed()
 class ToolResultBlock extends Block {
+  // Which of its toolsets a client has called; the call says it, too.
+  @Allow()
+  readonly toolset_name?: unknown;
+
   @IsString()
   @MinLength(1)
   readonly tool_use_id!: string;
@@ -171,6 +179,9 @@ class ToolResultBlock extends Block {
 
 @Closed()
 class ToolUseBlock extends Block {
+  @Allow()
+  readonly toolset_name?: unknown;
+
   // Of an answer that is sent back.
   @Allow()
   readonly caller?: unknown;

@@ -35,8 +35,22 @@ class ClientTool {
   readonly cache_control?: object | null;
 
   // Input is always streamed as the model writes it.
-  @Allow()
-  readonly eager_input_streaming?: unknown;
+  @IsOptional()
+  @IsBoolean()
+  readonly eager_input_streaming?: boolean | null;
+
+  // Without effect (tools.ts).
+  @IsOptional()
+  @IsArray()
+  readonly allowed_callers?: readonly unknown[] | null;
+
+  @IsOptional()
+  @IsBoolean()
+  readonly defer_loading?: boolean | null;
+
+  @IsOptional()
+  @IsArray()
+  readonly input_examples?: readonly unknown[] | null;
 
   // Tools of Anthropic have a dated type, and no schema: only its own models know them.
   @IsOptional()
@@ -173,6 +187,11 @@ class OutputSettings {
   @IsOptional()
   @Satisfies(nested(OutputFormat))
   readonly format?: object | null;
+
+  // Models are not told of it.
+  @IsOptional()
+  @IsObject()
+  readonly task_budget?: object | null;
 }
 
 @Closed()
@@ -236,6 +255,11 @@ export class CountTokensBody {
   @IsOptional()
   @Satisfies(nested(OutputSettings))
   readonly output_config?: object | null;
+
+  // As clients named `output_config.format` before.
+  @IsOptional()
+  @Satisfies(nested(OutputFormat))
+  readonly output_format?: object | null;
 }
 
 /** The body of `POST /messages`. */

@@ -1,9 +1,4 @@
-import type {
-  MessageCreateParamsBase,
-  Tool,
-  ToolUnion,
-  WebSearchTool20250305,
-} from '@anthropic-ai/sdk/resources/messages';
+import type { JSONOutputFormat, MessageCreateParamsBase } from '@anthropic-ai/sdk/resources/messages';
 
 import { ApiError, type InputItem } from '../../protocol/index.js';
 import { CreateRequestBody, type TranslatedBody } from '../../responses/index.js';
@@ -12,8 +7,9 @@ import { CACHE_MARK, CacheMarks } from '../cache-marks.js';
 import type { TranslationOptions } from '../door-turns.js';
 import { type Place, Places, type Renaming } from '../places.js';
 import { toItems } from './items.js';
-import { isToolset, type McpServer, type McpTools, type PlacedTool, toMcpTools } from './mcp-servers.js';
+import type { McpServer } from './mcp-servers.js';
 import { CountTokensBody, isSearchTool, MessagesBody } from './messages-body.js';
+import { searchIn, toChoice, toTools } from './tools.js';
 
 const checkMessages = compile(MessagesBody);
 const checkCount = compile(CountTokensBody);
@@ -25,11 +21,11 @@ const RESPONSES_MEMBERS = membersOf(CreateRequestBody);
 /** Members that change nothing that a client could see here. */
 const WITHOUT_EFFECT: ReadonlySet<string> = new Set([
   ...['betas', CACHE_MARK, 'context_management', 'diagnostics', 'inference_geo', 'speed'],
-  ...['user_profile_id', 'workspace_id'],
+  ...['billing_policy', 'fallback_credit_token', 'fallbacks', 'user_profile_id', 'workspace_id'],
 ]);
 
 /** Members that would change the answer, and that only Anthropic can serve. */
-const UNSUPPORTED = ['container'];
+const UNSUPPORTED = ['compaction', 'container', 'thread'];
 
 /** How thinking is shown: with its text, without it, or not at all. */
 export type ThinkingDisplay = 'text' | 'omitted' | 'hidden';
@@ -49,6 +45,8 @@ export interface Translation extends TranslatedBody {
 /** What both requests have in common; the SDK has servers in its beta only. */
 interface AskedRequest extends MessageCreateParamsBase {
   readonly mcp_servers?: readonly McpServer[] | null;
+  /** As clients named `output_config.format` before. */
+  readonly output_format?: JSONOutputFormat | null;
 }
 
 /** A checked body. The types of the SDK have lost what only older models take. */
@@ -107,9 +105,8 @@ function toAsked(request: AskedRequest, options: TranslationOptions): Translatio
   if (said.length === 0) throw nothingSaid();
   const { instructions, items } = toSystem(system, marks);
   const placed = [...items, ...said];
-  const search = searchIn(tools);
   for (const [index, tool] of (tools ?? []).entries()) marks.keep(tool, [], `tools[${index}]`);
-  const placedTools = toTools(tools ?? [], toMcpTools(request.mcp_servers ?? [], tools ?? []));
+  const placedTools = toTools(request, options.ignore);
   const offered = options.withTools(placedTools.map(({ tool }) => tool));
   const efforts = options.effortsOf(model);
   const display = displayOf(thinking, efforts);
@@ -118,7 +115,8 @@ function toAsked(request: AskedRequest, options: TranslationOptions): Translatio
     ...(effort === undefined ? {} : { effort }),
     ...(display === 'hidden' ? {} : { summary: 'auto' }),
   };
-  const format = output?.format;
+  if (output != null && 'task_budget' in output) options.ignore('output_config.task_budget');
+  const format = output?.format ?? request.output_format;
   const places = new Places(
     placed.map(([, place]) => place),
     [
@@ -138,7 +136,7 @@ function toAsked(request: AskedRequest, options: TranslationOptions): Translatio
       input: placed.map(([item]) => item),
       ...(instructions === '' ? {} : { instructions }),
       ...(tools == null && offered.length === 0 ? {} : { tools: offered }),
-      ...(choice == null ? {} : { tool_choice: toChoice(choice, search) }),
+      ...(choice == null ? {} : { tool_choice: toChoice(choice, searchIn(tools)) }),
       ...(choice != null && 'disable_parallel_tool_use' in choice && choice.disable_parallel_tool_use === true
         ? { parallel_tool_calls: false }
         : {}),
@@ -173,10 +171,6 @@ function nothingSaid(): ApiError {
   const message =
     "Invalid 'messages': nothing is said. Expected a message with a text, an image, a document, a call or a result.";
   return ApiError.of('invalid_value', message, { param: 'messages' });
-}
-
-function searchIn(tools: MessageCreateParamsBase['tools']): WebSearchTool20250305 | undefined {
-  return tools?.find(isSearchTool) as WebSearchTool20250305 | undefined;
 }
 
 /** The most searches, which are counted together with other calls of the service. Throws ApiError where the request has others. */
@@ -215,51 +209,6 @@ function othersOf(
     } else others[name] = value;
   }
   return others;
-}
-
-/** The tools of the client, and behind them those of the MCP servers that no toolset names. */
-function toTools(tools: readonly ToolUnion[], { chosen, others }: McpTools): readonly PlacedTool[] {
-  const given = tools.flatMap((tool, index): readonly PlacedTool[] => {
-    if (!isToolset(tool)) return [{ tool: toTool(tool), path: `tools[${index}]` }];
-    const own = chosen.get(tool);
-    return own === undefined ? [] : [own];
-  });
-  return [...given, ...others];
-}
-
-function toTool(tool: ToolUnion): object {
-  if (isSearchTool(tool)) return toSearch(tool as WebSearchTool20250305);
-  const { name, description, input_schema: parameters, strict } = tool as Tool;
-  return {
-    type: 'function',
-    name,
-    ...(description == null ? {} : { description }),
-    parameters,
-    strict: strict ?? false,
-  };
-}
-
-function toSearch(tool: WebSearchTool20250305): object {
-  const { allowed_domains: allowed, blocked_domains: blocked, user_location: location } = tool;
-  const filters = {
-    ...(allowed == null ? {} : { allowed_domains: allowed }),
-    ...(blocked == null ? {} : { blocked_domains: blocked }),
-  };
-  return {
-    type: 'web_search',
-    ...(Object.keys(filters).length === 0 ? {} : { filters }),
-    ...(location == null ? {} : { user_location: location }),
-  };
-}
-
-function toChoice(
-  choice: NonNullable<MessageCreateParamsBase['tool_choice']>,
-  search: WebSearchTool20250305 | undefined,
-): string | object {
-  if (choice.type === 'tool') {
-    return choice.name === search?.name ? { type: 'web_search' } : { type: 'function', name: choice.name };
-  }
-  return choice.type === 'any' ? 'required' : choice.type;
 }
 
 /** A model that is known not to think would refuse to be asked for it. */
