@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-/** The traffic of one answer. A request for `bench` has it in its metadata; one for an upstream in the name of its model. */
+/** The traffic of one answer. A request for `bench` has it in its metadata; one for an upstream, or through a door, in the name of its model. */
 export interface Traffic {
   /** Text deltas. */
   readonly deltas: number;
@@ -71,6 +71,11 @@ export function readModel(model: string): Required<Traffic> {
 export function toChatBody(model: string, stream: boolean, input = INPUT): string {
   const options = stream ? { stream, stream_options: { include_usage: true } } : {};
   return JSON.stringify({ model, messages: [{ role: 'user', content: input }], ...options });
+}
+
+/** The body of a request of Anthropic, JSON. */
+export function toMessagesBody(model: string, stream: boolean, input = INPUT): string {
+  return JSON.stringify({ model, max_tokens: 1024, messages: [{ role: 'user', content: input }], stream });
 }
 
 /** A new id of the service's form. */

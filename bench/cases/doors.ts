@@ -1,15 +1,9 @@
 import type { Case, Load, Row } from '../harness/case.ts';
-import { toBody, toChatBody } from '../traffic.ts';
+import { toBody, toChatBody, toMessagesBody, toModel } from '../traffic.ts';
 import { atMost, CPU_PER_TURN, service } from './programs.ts';
 
-/** An answer of usual length, as a model streams it. */
-const ANSWER = { deltas: 50, burst: 8 };
-
-/** What both sides are asked beside their messages; the padding of streams would have a random length. */
-const MEMBERS = {
-  store: false,
-  metadata: Object.fromEntries(Object.entries(ANSWER).map(([name, value]) => [name, String(value)])),
-};
+/** Writes an answer of usual length, as a model streams it. */
+const MODEL = toModel({ deltas: 50, burst: 8 });
 
 /** Requests that are not streamed, 32 at once. */
 function whole(path: string, body: string): Load {
@@ -31,28 +25,29 @@ function streamed(path: string, body: string): Load {
   };
 }
 
-const chat = (members: object): string =>
-  JSON.stringify({ ...(JSON.parse(toChatBody('bench', false)) as object), ...MEMBERS, ...members });
-
 /** The same turn through a door and as a request of the Responses API, which is the floor. */
-function rowsOf(door: string, path: string, body: (members: object) => string): readonly Row[] {
+function rowsOf(door: string, path: string, body: (stream: boolean) => string): readonly Row[] {
   const goals = [atMost(CPU_PER_TURN, 'ratio', 1.15)];
-  const stream = { stream: true, stream_options: { include_obfuscation: false } };
+  const floor = (members: object): string => toBody(MODEL, null, { store: false, ...members });
   return [
     {
       name: `doors, ${door}, json`,
-      load: { service: whole(path, body({})), floor: whole('/v1/responses', toBody('bench', null, MEMBERS)) },
+      load: { service: whole(path, body(false)), floor: whole('/v1/responses', floor({})) },
       goals,
     },
     {
       name: `doors, ${door}, sse`,
-      load: {
-        service: streamed(path, body(stream)),
-        floor: streamed('/v1/responses', toBody('bench', null, { ...MEMBERS, stream: true })),
-      },
+      load: { service: streamed(path, body(true)), floor: streamed('/v1/responses', floor({ stream: true })) },
       goals,
     },
   ];
+}
+
+/** The padding of streams would have a random length. */
+function chatBody(stream: boolean): string {
+  const body = JSON.parse(toChatBody(MODEL, stream)) as { readonly stream_options?: object };
+  const options = { ...body.stream_options, include_obfuscation: false };
+  return JSON.stringify({ ...body, ...(stream ? { stream_options: options } : {}) });
 }
 
 /** What the translation of another API costs. */
@@ -61,6 +56,9 @@ export const DOORS: readonly Case[] = [
     name: 'doors',
     table: 'doors',
     sides: { service: service(), floor: service() },
-    rows: () => rowsOf('chat', '/v1/chat/completions', chat),
+    rows: () => [
+      ...rowsOf('messages', '/v1/messages', (stream) => toMessagesBody(MODEL, stream)),
+      ...rowsOf('chat', '/v1/chat/completions', chatBody),
+    ],
   },
 ];

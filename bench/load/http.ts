@@ -75,7 +75,8 @@ export async function runSse(job: SseJob): Promise<StreamedOutcome & { readonly 
 
 const NEWLINE = 10;
 const FRAME_END = Buffer.from('\n\n');
-const DONE = Buffer.from('data: [DONE]\n\n');
+/** How streams end: of OpenAI, and of Anthropic. */
+const ENDS = ['data: [DONE]\n\n', 'data: {"type":"message_stop"}\n\n'].map((end) => Buffer.from(end));
 
 /** Reads a stream to its end. Counts frames without parsing, because the generator must be faster than the servers. */
 function readStream(
@@ -96,7 +97,7 @@ function readStream(
     });
     answer.once('error', reject);
     answer.once('end', () => {
-      const isWhole = answer.statusCode === 200 && last.subarray(-DONE.length).equals(DONE);
+      const isWhole = answer.statusCode === 200 && ENDS.some((end) => last.subarray(-end.length).equals(end));
       if (isWhole) resolve({ events: frames - 1, bytes });
       else reject(new Error(`status ${answer.statusCode ?? 0}, the answer ended with: ${last.toString()}`));
     });

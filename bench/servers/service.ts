@@ -14,15 +14,29 @@ import {
 import pg from 'pg';
 
 import { counted } from '../harness/inside.ts';
-import { AGENT_MODEL, CALLER_MODEL, DELTA, NO_CALL, readTraffic, toVector, VECTOR_MODEL } from '../traffic.ts';
+import {
+  AGENT_MODEL,
+  CALLER_MODEL,
+  DELTA,
+  MODEL_PREFIX,
+  NO_CALL,
+  readModel,
+  readTraffic,
+  toVector,
+  VECTOR_MODEL,
+} from '../traffic.ts';
 
 /** The event of every delta, precomputed. */
 const TEXT: ModelEvent = { type: 'text', delta: DELTA };
 
-/** Writes the traffic that the metadata ask for. Reports usage, so that the service does not count tokens. */
+/** Writes the traffic that the metadata ask for, or the name of the model. Reports usage, so that the service does not count tokens. */
 class BenchProvider extends PushingProvider {
   override async models(): Promise<readonly ModelInfo[]> {
     return [toInfo('bench'), toInfo(VECTOR_MODEL)];
+  }
+
+  override find(model: string): ModelInfo | undefined {
+    return model.startsWith(MODEL_PREFIX) ? toInfo(model) : undefined;
   }
 
   override async embed({ inputs }: EmbeddingRequest): Promise<Embeddings> {
@@ -30,7 +44,8 @@ class BenchProvider extends PushingProvider {
   }
 
   override push(turn: Turn, sink: ModelSink): Promise<void> {
-    const { deltas, burst, pauseMs = 0 } = readTraffic(turn.settings.metadata);
+    const { metadata, model } = turn.settings;
+    const { deltas, burst, pauseMs = 0 } = model === 'bench' ? readTraffic(metadata) : readModel(model);
     let left = deltas;
     // Callbacks of the event loop separate bursts without a promise each.
     const pause = (next: () => void): void => {
