@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useCallback } from 'preact/hooks';
+import { useCallback, useState } from 'preact/hooks';
 
 import type { Api, Json } from './api.ts';
 import { Unread, useLive } from './live.tsx';
@@ -17,14 +17,18 @@ interface NowProperties {
 export function Now({ api, onInspect }: NowProperties) {
   const read = useCallback((signal: AbortSignal) => readNow(api, signal), [api]);
   const { value, fault, refresh } = useLive(read, PAUSE_MS);
+  const [failure, setFailure] = useState('');
   if (value === undefined) return <Unread fault={fault} />;
   const { activity, connections, running, queued, health } = value;
   const waiting = connections.reduce((sum, connection) => sum + connection.queued, 0);
-  const act = (action: Promise<unknown>): void => void action.catch(() => undefined).finally(refresh);
+  const act = (action: Promise<unknown>): void => {
+    setFailure('');
+    action.catch((error: unknown) => setFailure((error as Error).message)).finally(refresh);
+  };
   return (
     <section aria-label={TEXTS.views.now}>
       <p role="alert" class="fault">
-        {fault === undefined ? '' : TEXTS.stale((fault as Error).message)}
+        {fault === undefined ? failure : TEXTS.stale((fault as Error).message)}
       </p>
       <div class="card">
         <div class="counts">

@@ -9,7 +9,7 @@ export interface Pages {
   readonly entries: readonly Json[] | undefined;
   readonly hasMore: boolean;
   readonly fault: string;
-  /** Reads the next page. */
+  /** Reads the next page, also after a fault. */
   readonly more: () => void;
 }
 
@@ -18,9 +18,11 @@ export function usePages(api: Api, path: string): Pages {
   const [entries, setEntries] = useState<readonly Json[]>();
   const [hasMore, setHasMore] = useState(false);
   const [fault, setFault] = useState('');
-  const [after, setAfter] = useState<string>();
+  // An object for each reading: the same page may be asked for again.
+  const [asked, ask] = useState<{ readonly after?: string }>({});
   useEffect(() => {
     const left = new AbortController();
+    const { after } = asked;
     setFault('');
     api.json('GET', after === undefined ? path : `${path}&after=${after}`, undefined, left.signal).then(
       ({ data, has_more: isCut }: Json) => {
@@ -30,8 +32,8 @@ export function usePages(api: Api, path: string): Pages {
       (error: unknown) => !left.signal.aborted && setFault((error as Error).message),
     );
     return () => left.abort();
-  }, [api, path, after]);
-  return { entries, hasMore, fault, more: () => setAfter(entries?.at(-1)?.id) };
+  }, [api, path, asked]);
+  return { entries, hasMore, fault, more: () => ask({ after: entries?.at(-1)?.id }) };
 }
 
 /** The end of a list: what went wrong, or a button for the next page. */
@@ -49,9 +51,9 @@ export function More({
       <p role="alert" class="fault">
         {fault}
       </p>
-      {hasMore && (
+      {(hasMore || fault !== '') && (
         <button type="button" onClick={onMore}>
-          {TEXTS.more}
+          {fault === '' ? TEXTS.more : TEXTS.retry}
         </button>
       )}
     </>

@@ -7,6 +7,9 @@ import { TEXTS } from './texts.ts';
 /** Pause between two looks, ms. */
 const PAUSE_MS = 3000;
 
+/** Entries that the service keeps in the journal of a space. */
+const MOST_ENTRIES = 1000;
+
 /** The kinds of faults, as docs/simulator.md lists them. */
 const FAULTS = [
   ...['rate_limit', 'server_error', 'unavailable', 'slow_start', 'stall'],
@@ -44,18 +47,13 @@ function Space({ api, space }: { readonly api: Api; readonly space: string }) {
   const read = useCallback(
     async (signal: AbortSignal) => {
       const headers = toHeaders(space);
-      const { current: known } = journal;
-      // Entries that were not over are read again.
-      const running = known.findIndex(({ status }) => status === 'running');
-      const kept = running === -1 ? known : known.slice(0, running);
-      const after: number = kept.at(-1)?.number ?? 0;
       const get = (path: string): Promise<Json> => api.json('GET', `/simulator/${path}`, undefined, signal, headers);
-      const [scripts, faults, requests] = await Promise.all([
+      const [scripts, faults, entries] = await Promise.all([
         get('scripts'),
         get('faults'),
-        get(`requests?limit=1000&after=${after}`),
+        readJournal(get, journal.current),
       ]);
-      journal.current = [...kept, ...requests.data];
+      journal.current = entries;
       return { scripts: scripts.data, faults: faults.data, journal: journal.current };
     },
     [api, space],
@@ -75,7 +73,7 @@ function Space({ api, space }: { readonly api: Api; readonly space: string }) {
   return (
     <>
       <p role="alert" class="fault">
-        {failure}
+        {fault === undefined ? failure : TEXTS.stale((fault as Error).message)}
       </p>
       <div class="cards">
         <Faults faults={value.faults} ask={ask} act={act} />
@@ -100,6 +98,20 @@ function Space({ api, space }: { readonly api: Api; readonly space: string }) {
       </div>
     </>
   );
+}
+
+/**
+ * The journal, of which what is known already is not read again: only entries that were not over, and the last one before them. If that is
+ * another one now, somebody has reset the space.
+ */
+async function readJournal(get: (path: string) => Promise<Json>, known: readonly Json[]): Promise<readonly Json[]> {
+  const running = known.findIndex(({ status }) => status === 'running');
+  const over = running === -1 ? known : known.slice(0, running);
+  const [last, kept] = [over.at(-1), over.slice(0, -1)];
+  const { data } = await get(`requests?limit=${MOST_ENTRIES}&after=${last === undefined ? 0 : last.number - 1}`);
+  const isSame = last === undefined || (data[0]?.number === last.number && data[0].at === last.at);
+  // No more than the service keeps.
+  return isSame ? [...kept, ...data].slice(-MOST_ENTRIES) : readJournal(get, []);
 }
 
 interface PartProperties {

@@ -13,7 +13,7 @@ const OPTIONS = {
 describeConsole('the view of what happens now', OPTIONS, (test) => {
   const card = (name: string) => test.page.getByRole('region', { name, exact: true });
 
-  it('shows turns, lanes, background responses, limits and providers, and follows them', async () => {
+  it('shows turns, lanes, background responses, limits and providers, follows them, and says why nothing could be cancelled', async () => {
     const pens = new Pens(test.service.provider);
     const other = test.service.client({ apiKey: 'blue-key' }).responses.create({ model: 'of-another', input: 'Hi' });
     const foreign = await pens.next();
@@ -34,6 +34,12 @@ describeConsole('the view of what happens now', OPTIONS, (test) => {
     await card('Providers').getByText('healthy').waitFor();
     expect(await test.page.getByText('of-another').count()).toBe(0);
     expect(await test.violations()).toEqual([]);
+    const refusal = { error: { message: 'It cannot be cancelled now.' } };
+    await test.page.route('**/cancel', (route) => route.fulfill({ status: 503, json: refusal }), { times: 1 });
+    await card('Background')
+      .getByRole('button', { name: `Cancel ${id}` })
+      .click();
+    await test.page.getByRole('alert').filter({ hasText: refusal.error.message }).waitFor();
     await card('Background')
       .getByRole('button', { name: `Cancel ${id}` })
       .click();

@@ -106,7 +106,7 @@ describeConsole('the console in a browser', { environment: { SIMULATOR_CONTROL: 
     expect(await test.page.locator('.assistant td').getAttribute('align')).toBe('right');
   });
 
-  it('shows more than a page of input items', async () => {
+  it('shows more than a page of input items, also after a page could not be read', async () => {
     const input = Array.from({ length: 150 }, (_, index) => ({ role: 'user', content: `Message ${index + 1}.` }));
     const { id } = await test.service
       .client({ apiKey: KEY })
@@ -117,7 +117,10 @@ describeConsole('the console in a browser', { environment: { SIMULATOR_CONTROL: 
     await test.page.getByLabel('Id of a response').press('Enter');
     await test.page.getByText('Message 100.', { exact: true }).waitFor();
     expect(await test.page.getByText('Message 101.', { exact: true }).count()).toBe(0);
+    await test.page.route('**/input_items?*after=*', (route) => route.abort(), { times: 1 });
     await test.page.getByRole('button', { name: 'Show more' }).click();
+    await test.page.getByRole('alert').filter({ hasText: 'Failed to fetch' }).waitFor();
+    await test.page.getByRole('button', { name: 'Try again' }).click();
     await test.page.getByText('Message 150.', { exact: true }).waitFor();
     expect(await test.page.getByRole('button', { name: 'Show more' }).count()).toBe(0);
   });

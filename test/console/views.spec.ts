@@ -144,4 +144,28 @@ describeConsole('the simulator in the console', { environment: { SIMULATOR_CONTR
     await test.page.getByRole('button', { name: 'Reset this space' }).click();
     await test.page.getByText('Nothing was asked yet.').waitFor();
   });
+
+  it('shows the journal anew after somebody else has reset its space', async () => {
+    const { responses } = test.service.client({ apiKey: KEY });
+    const entries = test.page.locator('.journal summary');
+    const reset = async (): Promise<void> => {
+      const headers = { authorization: `Bearer ${KEY}` };
+      const { status } = await fetch(`${test.service.origin}/simulator/reset`, { method: 'POST', headers });
+      expect(status).toBe(200);
+    };
+    await reset();
+    await responses.create({ model: 'gpt-5', input: 'Before' });
+    await test.enter();
+    await test.open('Simulator');
+    await entries.filter({ hasText: 'gpt-5' }).waitFor();
+    await reset();
+    await test.page.getByText('Nothing was asked yet.').waitFor();
+    await responses.create({ model: 'gpt-5', input: 'After' });
+    await entries.filter({ hasText: 'gpt-5' }).waitFor();
+    // As many entries as before.
+    await reset();
+    await responses.create({ model: 'gpt-4o', input: 'And on' });
+    await entries.filter({ hasText: 'gpt-4o' }).waitFor();
+    expect(await entries.count()).toBe(1);
+  });
 });
