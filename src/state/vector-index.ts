@@ -46,7 +46,8 @@ const MOST_WORDS = 64;
 
 /**
  * Chunks of documents, found by their vectors and by their words. A document is written chunk by chunk, under its store and its file, and
- * found once it is published; until then searches find what was published before. All methods throw StoreUnavailableError.
+ * found once it is published; until then searches find what was published before. It is forgotten together with its file or store, by
+ * `VectorStoreRecords`. All methods throw StoreUnavailableError.
  */
 export abstract class VectorIndex {
   /**
@@ -55,7 +56,10 @@ export abstract class VectorIndex {
    */
   abstract append(tenant: Tenant, storeId: string, fileId: string, chunks: readonly VectorChunk[]): Promise<void>;
 
-  /** Lets searches find a document, in place of the one before. False, and nothing changes, unless it has `count` chunks. */
+  /**
+   * Lets searches find a document, in place of the one before. Unless it has `count` chunks, it is false, and forgets what was written: the one
+   * before stays.
+   */
   abstract publish(
     tenant: Tenant,
     storeId: string,
@@ -65,12 +69,6 @@ export abstract class VectorIndex {
 
   /** Replaces the attributes of a published document; false if there is none. */
   abstract describe(tenant: Tenant, storeId: string, fileId: string, attributes: Attributes): Promise<boolean>;
-
-  /** Forgets a document, published or not; one that is not there is none. `purge` frees its room, as with those that are replaced. */
-  abstract remove(tenant: Tenant, storeId: string, fileId: string): Promise<void>;
-
-  /** Forgets all documents of a store. */
-  abstract drop(tenant: Tenant, storeId: string): Promise<void>;
 
   /** The published documents of stores, in the order in which they were begun. */
   abstract documents(tenant: Tenant, storeIds: readonly string[]): Promise<readonly IndexedDocument[]>;
@@ -84,7 +82,7 @@ export abstract class VectorIndex {
   /** The chunks with the most words of a text, best first; rare words may count more. */
   abstract matching(tenant: Tenant, text: string, query: ChunkQuery): Promise<readonly ChunkHit[]>;
 
-  /** Frees a batch of chunks of documents that were forgotten. Whether there may be more. */
+  /** Frees a batch of chunks of documents that were forgotten or replaced. Whether there may be more. */
   abstract purge(): Promise<boolean>;
 }
 

@@ -113,7 +113,8 @@ export function inTurn<T extends WaitingFile>(files: readonly T[]): T[] {
 
 /**
  * Vector stores of tenants, the files in them, and which of these wait to be indexed. Lists are in the order of creation, and then of ids. A
- * store that has expired can be read, until it is deleted, and never changes again. All methods throw StoreUnavailableError.
+ * store that has expired can be read, until it is deleted, and never changes again. Documents of the index are forgotten in the same moment as
+ * their file or store, so that one that is added again meanwhile loses nothing. All methods throw StoreUnavailableError.
  */
 export abstract class VectorStoreRecords {
   /** Creates a store, in place of one that was deleted. False, and nothing is created, for a tenant that has `most`. */
@@ -128,7 +129,7 @@ export abstract class VectorStoreRecords {
   /** The store as it is now; undefined if there is none that is alive. Members that are absent stay. */
   abstract change(tenant: Tenant, storeId: string, change: VectorStoreChange): Promise<VectorStoreRecord | undefined>;
 
-  /** Deletes a store, its files and its batches; what the index has of it is freed by `purge`, if not before. False if there is no such store. */
+  /** Deletes a store, its files and its batches, and forgets its documents. False if there is no such store. */
   abstract delete(tenant: Tenant, storeId: string): Promise<boolean>;
 
   /**
@@ -159,7 +160,7 @@ export abstract class VectorStoreRecords {
     attributes: Attributes,
   ): Promise<StoreFile | undefined>;
 
-  /** Takes a file out of a store. False if it has none such. */
+  /** Takes a file out of a store, and forgets its document. False if it has none such. */
   abstract detach(tenant: Tenant, storeId: string, fileId: string): Promise<boolean>;
 
   /** The stores that have a file. */
@@ -168,7 +169,10 @@ export abstract class VectorStoreRecords {
   /** A batch of a store; undefined if there is none. */
   abstract batch(tenant: Tenant, storeId: string, batchId: string): Promise<StoreBatch | undefined>;
 
-  /** Cancels those files of a batch that are in progress, and the batch. Their ids; undefined if there is no such batch. */
+  /**
+   * Cancels those files of a batch that are in progress, and the batch, and forgets the documents of these files. Their ids; undefined if
+   * there is no such batch.
+   */
   abstract cancelBatch(tenant: Tenant, storeId: string, batchId: string): Promise<readonly string[] | undefined>;
 
   /**
@@ -186,7 +190,10 @@ export abstract class VectorStoreRecords {
    */
   abstract giveBack(claimed: ClaimedFile, notBefore: number): Promise<boolean>;
 
-  /** Writes what has become of a file. False, and nothing is written, if it is not claimed by this attempt any more, or is not in progress. */
+  /**
+   * Writes what has become of a file, and forgets the document of one that is not to be found. False, and nothing is written, if it is not
+   * claimed by this attempt any more, or is not in progress.
+   */
   abstract settle(claimed: ClaimedFile, outcome: StoreFileOutcome): Promise<boolean>;
 
   abstract used(tenant: Tenant): Promise<VectorStoreUsage>;
@@ -195,8 +202,8 @@ export abstract class VectorStoreRecords {
   abstract tenants(): Promise<readonly Tenant[]>;
 
   /**
-   * Frees a batch of what nobody can find any more: what the index has of files that were deleted, cancelled or have failed, and of stores
-   * that were deleted or have expired; the files of the latter; and batches without files. Whether there may be more.
+   * Frees a batch of what nobody can find any more: what was written of files and stores as they ended, the documents and files of stores that
+   * have expired, and batches without files. Whether there may be more.
    */
   abstract purge(): Promise<boolean>;
 }

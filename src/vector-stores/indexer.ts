@@ -18,7 +18,6 @@ import {
   type ClaimedFile,
   IndexFullError,
   inOneLine,
-  isUnfound,
   StoreUnavailableError,
   type StoreFileOutcome,
   type VectorChunk,
@@ -307,8 +306,7 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
     const { records, index } = this.library;
     if (outcome.error !== null) this.logger.warn(`${fileId} was not indexed in ${storeId}: ${outcome.error.message}`);
     if (!(await records.settle(file, outcome))) throw new ClaimLostError();
-    // Nothing of it is found, nor of what it was before.
-    if (outcome.error !== null) return index.remove(tenant, storeId, fileId);
+    if (outcome.error !== null) return;
     const now = await records.file(tenant, storeId, fileId);
     // They were changed meanwhile.
     if (now !== undefined) await index.describe(tenant, storeId, fileId, now.attributes);
@@ -343,17 +341,13 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
     this.pause = { endsAt, timer };
   }
 
-  /** Takes back what was written of a file that nobody wants any more; another one is left to others, at once. */
+  /** Leaves a file to others, at once; what was written of one that nobody wants any more is purged. */
   private async leave(file: ClaimedFile): Promise<void> {
-    const { tenant, storeId, fileId } = file;
-    const { records, index } = this.library;
     try {
-      if (await records.giveBack(file, this.clock.now())) return;
-      const now = await records.file(tenant, storeId, fileId);
-      if (now === undefined || isUnfound(now)) await index.remove(tenant, storeId, fileId);
+      await this.library.records.giveBack(file, this.clock.now());
     } catch (error) {
-      // What is left of it is purged later.
-      this.outages.warn(`${fileId} was not left`, inOneLine(error));
+      // Another try follows when this claim is over.
+      this.outages.warn(`${file.fileId} was not left`, inOneLine(error));
     }
   }
 }

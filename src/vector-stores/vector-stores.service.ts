@@ -114,9 +114,7 @@ export class VectorStoresService {
 
   /** Deletes a store; its files stay files. Throws ApiError 404, also the second time. */
   async delete(tenant: Tenant, storeId: string): Promise<void> {
-    const { records, index } = this.library;
-    if (!(await records.delete(tenant, storeId))) throw missingStore(storeId);
-    await index.drop(tenant, storeId);
+    if (!(await this.library.records.delete(tenant, storeId))) throw missingStore(storeId);
   }
 
   /**
@@ -172,9 +170,7 @@ export class VectorStoresService {
 
   /** Takes a file out of a store; it stays a file. Throws ApiError 404, also the second time. */
   async detach(tenant: Tenant, storeId: string, fileId: string): Promise<void> {
-    const { records, index } = this.library;
-    if (!(await records.detach(tenant, storeId, fileId))) throw ApiError.notFound('File', fileId);
-    await index.remove(tenant, storeId, fileId);
+    if (!(await this.library.records.detach(tenant, storeId, fileId))) throw ApiError.notFound('File', fileId);
   }
 
   /** Throws ApiError 404. */
@@ -187,10 +183,7 @@ export class VectorStoresService {
 
   /** Cancels what is not indexed yet; nothing of it is found, nor what it was before. Throws ApiError 404. */
   async cancelBatch(tenant: Tenant, storeId: string, batchId: string): Promise<CountedBatch> {
-    const { records, index } = this.library;
-    for (const fileId of (await records.cancelBatch(tenant, storeId, batchId)) ?? []) {
-      await index.remove(tenant, storeId, fileId);
-    }
+    await this.library.records.cancelBatch(tenant, storeId, batchId);
     return this.batch(tenant, storeId, batchId);
   }
 
@@ -250,11 +243,8 @@ export class VectorStoresService {
 
   /** Takes a file that was deleted out of all stores. */
   private async forget(tenant: Tenant, fileId: string): Promise<void> {
-    const { records, index } = this.library;
-    for (const storeId of await records.storesOf(tenant, fileId)) {
-      await records.detach(tenant, storeId, fileId);
-      await index.remove(tenant, storeId, fileId);
-    }
+    const { records } = this.library;
+    for (const storeId of await records.storesOf(tenant, fileId)) await records.detach(tenant, storeId, fileId);
   }
 }
 

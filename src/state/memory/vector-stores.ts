@@ -60,10 +60,10 @@ export class MemoryVectorStores extends VectorStoreRecords {
 
   override async create(tenant: Tenant, record: VectorStoreRecord, most: number): Promise<boolean> {
     if (this.ownedBy(tenant).length >= most) return false;
-    const entry = { tenant, record, files: new Map(), batches: new Map(), goneAt: null };
-    this.stores.set(tenantKey(tenant, record.id), entry);
-    // Of one that was deleted.
-    await this.index.drop(tenant, record.id);
+    const key = tenantKey(tenant, record.id);
+    // What was written of one that was deleted.
+    if (this.stores.has(key)) this.index.drop(tenant, record.id);
+    this.stores.set(key, { tenant, record, files: new Map(), batches: new Map(), goneAt: null });
     return true;
   }
 
@@ -93,6 +93,7 @@ export class MemoryVectorStores extends VectorStoreRecords {
     entry.goneAt = this.clock.now();
     entry.files.clear();
     entry.batches.clear();
+    this.index.drop(tenant, storeId);
     return true;
   }
 
@@ -157,6 +158,7 @@ export class MemoryVectorStores extends VectorStoreRecords {
     const entry = this.findFile(tenant, storeId, fileId);
     if (entry === undefined) return false;
     entry.goneAt = this.clock.now();
+    this.index.remove(tenant, storeId, fileId);
     return true;
   }
 
@@ -177,7 +179,10 @@ export class MemoryVectorStores extends VectorStoreRecords {
     const cancelled = [...entry.files.values()].filter(
       ({ file, goneAt }) => goneAt === null && file.batchId === batchId && file.status === 'in_progress',
     );
-    for (const each of cancelled) each.file = { ...each.file, status: 'cancelled', bytes: 0 };
+    for (const each of cancelled) {
+      each.file = { ...each.file, status: 'cancelled', bytes: 0 };
+      this.index.remove(tenant, storeId, each.file.fileId);
+    }
     return cancelled.map(({ file }) => file.fileId);
   }
 
@@ -219,6 +224,7 @@ export class MemoryVectorStores extends VectorStoreRecords {
     const entry = this.findClaimed(claimed);
     if (entry === undefined) return false;
     entry.file = { ...entry.file, ...outcome };
+    if (isUnfound(outcome)) this.index.remove(claimed.tenant, claimed.storeId, claimed.fileId);
     return true;
   }
 

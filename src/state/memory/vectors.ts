@@ -84,12 +84,16 @@ export class MemoryVectorIndex extends VectorIndex {
     fileId: string,
     { attributes, count }: { readonly attributes: Attributes; readonly count: number },
   ): Promise<boolean> {
-    const known = this.stores.get(tenantKey(tenant, storeId))?.get(fileId)?.draft;
-    const draft = known ?? this.begin(tenant, storeId, fileId);
-    if (draft.chunks.size !== count) return false;
+    const known = this.stores.get(tenantKey(tenant, storeId))?.get(fileId);
+    const draft = known?.draft ?? this.begin(tenant, storeId, fileId);
+    delete known?.draft;
+    if (draft.chunks.size !== count) {
+      this.forget(draft);
+      if (known?.published === undefined) this.remove(tenant, storeId, fileId);
+      return false;
+    }
     const versions = this.findOrCreate(tenant, storeId, fileId);
     this.forget(versions.published);
-    delete versions.draft;
     versions.published = draft;
     draft.attributes = attributes;
     return true;
@@ -102,7 +106,8 @@ export class MemoryVectorIndex extends VectorIndex {
     return true;
   }
 
-  override async remove(tenant: Tenant, storeId: string, fileId: string): Promise<void> {
+  /** Forgets a document, published or not; one that is not there is none. */
+  remove(tenant: Tenant, storeId: string, fileId: string): void {
     const key = tenantKey(tenant, storeId);
     const files = this.stores.get(key);
     this.forgetBoth(files?.get(fileId));
@@ -110,7 +115,8 @@ export class MemoryVectorIndex extends VectorIndex {
     if (files?.size === 0) this.stores.delete(key);
   }
 
-  override async drop(tenant: Tenant, storeId: string): Promise<void> {
+  /** Forgets all documents of a store. */
+  drop(tenant: Tenant, storeId: string): void {
     const key = tenantKey(tenant, storeId);
     for (const versions of this.stores.get(key)?.values() ?? []) this.forgetBoth(versions);
     this.stores.delete(key);
@@ -170,7 +176,7 @@ export class MemoryVectorIndex extends VectorIndex {
       for (const { published, draft } of files.values()) {
         const document = published ?? draft;
         if (document === undefined || passes(document.tenant, document.storeId, document.fileId)) continue;
-        void this.remove(document.tenant, document.storeId, document.fileId);
+        this.remove(document.tenant, document.storeId, document.fileId);
       }
     }
   }

@@ -1,7 +1,6 @@
 import type { Tenant } from '../../access/index.js';
 import type { Clock } from '../../time/index.js';
 import { BOOKMARK_MS } from '../bookmark.js';
-import { UnknownCursorError } from '../errors.js';
 import { toKey } from '../keys.js';
 import type { Page, PageRequest } from '../page.js';
 import type { Attributes } from '../vector-index.js';
@@ -10,6 +9,7 @@ import {
   expiryOf,
   inTurn,
   isExpired,
+  isUnfound,
   NO_STORE_FILES,
   type StoreBatch,
   type StoreFile,
@@ -22,8 +22,6 @@ import {
   type VectorStoreUsage,
 } from '../vector-stores.js';
 import type { Database, RunStatement } from './database.js';
-import { adHoc } from './statement.js';
-import { directionOf } from './statements/page.js';
 import {
   ADD,
   ADD_BATCH,
@@ -32,6 +30,7 @@ import {
   COUNT,
   CREATE,
   DETACH,
+  DISCARD_FILES,
   DISCARD_STORE,
   DROP_BATCHES,
   DROP_BATCHES_WITHOUT_FILES,
@@ -52,6 +51,8 @@ import {
   HOLD_KNOWN,
   HOLD_STORES,
   LEAVE,
+  LEAVE_EXPIRED,
+  LEAVE_UNFOUND,
   RENEW,
   STORES_OF,
   TENANTS,
@@ -64,6 +65,7 @@ import {
   type ById,
   type Row,
 } from './statements/vector-stores.js';
+import { readPage } from './vector-store-pages.js';
 
 /** Vector stores in PostgreSQL. */
 export class PostgresVectorStores extends VectorStoreRecords {
@@ -92,7 +94,7 @@ export class PostgresVectorStores extends VectorStoreRecords {
   }
 
   override list(tenant: Tenant, page: PageRequest): Promise<Page<VectorStoreRecord>> {
-    return this.pageOf('vector_stores', { owner: toKey(tenant) }, {}, page, toStore);
+    return readPage(this.database, 'vector_stores', { owner: toKey(tenant) }, {}, page, toStore);
   }
 
   override change(tenant: Tenant, storeId: string, change: VectorStoreChange): Promise<VectorStoreRecord | undefined> {
@@ -113,6 +115,7 @@ export class PostgresVectorStores extends VectorStoreRecords {
       if (left.length === 0) return false;
       await run(DROP_FILES, key);
       await run(DROP_BATCHES, key);
+      await run(DISCARD_STORE, key);
       return true;
     });
   }
@@ -133,7 +136,7 @@ export class PostgresVectorStores extends VectorStoreRecords {
         const bytes = bytesOf.get(toKey(fileId)) ?? file.bytes;
         const values = [createdAt, batchId === null ? null : toKey(batchId), status, bytes] as const;
         const about = JSON.stringify({ ...file, bytes });
-        await run(ADD, [...key, toKey(fileId), JSON.stringify(tenant), ...values, about]);
+        await run(ADD, [...key, toKey(fileId), JSON.stringify(tenant), ...values, about, this.unfoundAt(file)]);
       }
       if (batch !== null) await run(ADD_BATCH, [...key, toKey(batch.id), batch.createdAt, JSON.stringify(batch)]);
       return true;
@@ -150,7 +153,8 @@ export class PostgresVectorStores extends VectorStoreRecords {
       ...(status === undefined ? {} : { status }),
       ...(batchId === undefined ? {} : { batch_id: toKey(batchId) }),
     };
-    return this.pageOf(
+    return readPage(
+      this.database,
       'vector_store_files',
       { owner: toKey(tenant), store_id: toKey(storeId) },
       filter,
@@ -178,13 +182,17 @@ export class PostgresVectorStores extends VectorStoreRecords {
   ): Promise<StoreFile | undefined> {
     return this.database.transaction(async (run) => {
       const file = one(await run(HOLD_FILE, [toKey(tenant), toKey(storeId), toKey(fileId)]), toStoreFile);
-      return file && write(run, tenant, { ...file, attributes });
+      return file && this.write(run, tenant, { ...file, attributes });
     });
   }
 
-  override async detach(tenant: Tenant, storeId: string, fileId: string): Promise<boolean> {
-    const values = [toKey(tenant), toKey(storeId), toKey(fileId), this.clock.now()] as const;
-    return (await this.database.query(DETACH, values)).length > 0;
+  override detach(tenant: Tenant, storeId: string, fileId: string): Promise<boolean> {
+    const key: ByFile = [toKey(tenant), toKey(storeId), toKey(fileId)];
+    return this.database.transaction(async (run) => {
+      if ((await run(DETACH, [...key, this.clock.now()])).length === 0) return false;
+      await run(DISCARD_FILES, [key[0], key[1], [key[2]]]);
+      return true;
+    });
   }
 
   override async storesOf(tenant: Tenant, fileId: string): Promise<readonly string[]> {
@@ -203,7 +211,8 @@ export class PostgresVectorStores extends VectorStoreRecords {
       if (batch === undefined) return undefined;
       await run(WRITE_BATCH, [...key, JSON.stringify({ ...batch, isCancelled: true })]);
       const files = (await run(HOLD_BATCH_FILES, key)).map(({ about }) => toStoreFile(about));
-      for (const file of files) await write(run, tenant, { ...file, status: 'cancelled', bytes: 0 });
+      for (const file of files) await this.write(run, tenant, { ...file, status: 'cancelled', bytes: 0 });
+      await run(DISCARD_FILES, [key[0], key[1], files.map(({ fileId }) => toKey(fileId))]);
       return files.map(({ fileId }) => fileId);
     });
   }
@@ -230,7 +239,9 @@ export class PostgresVectorStores extends VectorStoreRecords {
     return this.database.transaction(async (run) => {
       const file = one(await run(HOLD_CLAIMED, keyOf(claimed)), toStoreFile);
       if (file === undefined) return false;
-      await write(run, claimed.tenant, { ...file, ...outcome });
+      await this.write(run, claimed.tenant, { ...file, ...outcome });
+      const [owner, storeId, fileId] = keyOf(claimed);
+      if (isUnfound(outcome)) await run(DISCARD_FILES, [owner, storeId, [fileId]]);
       return true;
     });
   }
@@ -247,65 +258,34 @@ export class PostgresVectorStores extends VectorStoreRecords {
 
   override async purge(): Promise<boolean> {
     const now = this.clock.now();
+    const before = now - BOOKMARK_MS;
     const orphans = await this.database.repeatable(DROP_ORPHANS, [now]);
     // They are found by what is left of their files and stores.
-    if (orphans.length === BATCH) return true;
-    await this.database.repeatable(FORGET_STORES, [now - BOOKMARK_MS]);
-    await this.database.repeatable(FORGET_FILES, [now - BOOKMARK_MS]);
+    if (orphans.length > 0) return true;
     const files = await this.database.repeatable(DROP_EXPIRED, [now]);
-    const createdBefore = Math.floor((now - BOOKMARK_MS) / 1000);
-    const batches = await this.database.repeatable(DROP_BATCHES_WITHOUT_FILES, [createdBefore]);
-    return files.length === BATCH || batches.length === BATCH;
+    if (files.length === BATCH) return true;
+    for (const forget of [FORGET_STORES, FORGET_FILES, LEAVE_UNFOUND, LEAVE_EXPIRED]) {
+      await this.database.repeatable(forget, [before]);
+    }
+    const batches = await this.database.repeatable(DROP_BATCHES_WITHOUT_FILES, [Math.floor(before / 1000)]);
+    return batches.length === BATCH;
+  }
+
+  private unfoundAt(file: StoreFile): number | null {
+    return isUnfound(file) ? this.clock.now() : null;
+  }
+
+  private async write(run: RunStatement, tenant: Tenant, file: StoreFile): Promise<StoreFile> {
+    const { storeId, fileId, status, bytes } = file;
+    const values = [status, bytes, JSON.stringify(file), this.unfoundAt(file)] as const;
+    await run(WRITE_FILE, [toKey(tenant), toKey(storeId), toKey(fileId), ...values]);
+    return file;
   }
 
   private async holdAlive(run: RunStatement, key: ById): Promise<VectorStoreRecord | undefined> {
     const store = one(await run(HOLD, key), toStore);
     return store === undefined || isExpired(store, this.clock.now()) ? undefined : store;
   }
-
-  /** A page of a table. `filter` is what entries that are listed have; a cursor may be another one. */
-  private async pageOf<T>(
-    table: string,
-    within: Readonly<Record<string, string>>,
-    filter: Readonly<Record<string, string>>,
-    page: PageRequest,
-    read: (about: string) => T,
-  ): Promise<Page<T>> {
-    const { limit, after, before } = page;
-    const cursor = after ?? before;
-    const [comparison, direction] = directionOf(page);
-    const values: unknown[] = Object.values({ ...within, ...filter });
-    let behind = '';
-    if (cursor !== undefined) {
-      const find = adHoc<readonly unknown[], { readonly created_at: string; readonly id: string }>(
-        `SELECT created_at, id FROM antiphon.${table} WHERE ${equal({ ...within, id: cursor })}`,
-      );
-      const [place] = await this.database.repeatable(find, [...Object.values(within), toKey(cursor)]);
-      if (place === undefined) throw new UnknownCursorError(page);
-      behind = ` AND (created_at, id) ${comparison} ($${values.length + 1}, $${values.length + 2})`;
-      values.push(place.created_at, place.id);
-    }
-    const select = adHoc<readonly unknown[], Row>(
-      `SELECT about FROM antiphon.${table} WHERE ${equal({ ...within, ...filter })} AND gone_at IS NULL${behind}
-      ORDER BY created_at ${direction}, id ${direction} LIMIT ${limit + 1}`,
-    );
-    const rows = await this.database.repeatable(select, values);
-    const data = rows.slice(0, limit).map(({ about }) => read(about));
-    return { data: before === undefined ? data : data.reverse(), hasMore: rows.length > limit };
-  }
-}
-
-/** A condition with a placeholder for each column, in their order. */
-function equal(columns: Readonly<Record<string, string>>): string {
-  return Object.keys(columns)
-    .map((name, index) => `${name} = $${index + 1}`)
-    .join(' AND ');
-}
-
-async function write(run: RunStatement, tenant: Tenant, file: StoreFile): Promise<StoreFile> {
-  const { storeId, fileId, status, bytes } = file;
-  await run(WRITE_FILE, [toKey(tenant), toKey(storeId), toKey(fileId), status, bytes, JSON.stringify(file)]);
-  return file;
 }
 
 function toStore(about: string): VectorStoreRecord {

@@ -75,21 +75,26 @@ const DESCRIBE = prepared<readonly [...ByFile, attributes: string], unknown>(
 const OF_FILE = 'owner = $1 AND store_id = $2 AND file_id = $3';
 const DISCARD_DRAFT = discard<ByFile>('discard_draft', `${OF_FILE} AND attributes IS NULL`);
 const DISCARD_PUBLISHED = discard<ByFile>('discard_published', `${OF_FILE} AND attributes IS NOT NULL`);
-const REMOVE = discard<ByFile>('remove_document', OF_FILE);
-const DROP = discard<readonly [owner: string, storeId: string]>('drop_vectors', 'owner = $1 AND store_id = $2');
+/** Locked, so that replicas free the chunks of different documents. */
+const GARBAGE = prepared<readonly [], { readonly document: string }>(
+  'vector_garbage',
+  `SELECT document FROM antiphon.vector_garbage ORDER BY document LIMIT ${BATCH} FOR UPDATE SKIP LOCKED`,
+);
 
-const FREE = prepared<readonly [], unknown>(
+const FREE = prepared<readonly [documents: readonly string[]], unknown>(
   'free_chunks',
   `DELETE FROM antiphon.vector_chunks WHERE (document, position) IN (
-    SELECT c.document, c.position FROM antiphon.vector_garbage g JOIN antiphon.vector_chunks c USING (document)
-    LIMIT ${BATCH}
+    SELECT c.document, c.position FROM unnest($1::bigint[]) AS g (document)
+    CROSS JOIN LATERAL (
+      SELECT document, position FROM antiphon.vector_chunks WHERE document = g.document ORDER BY position LIMIT ${BATCH}
+    ) c LIMIT ${BATCH}
   ) RETURNING 1`,
 );
 
-const FORGET_GARBAGE = prepared<readonly [], never>(
+const FORGET_GARBAGE = prepared<readonly [documents: readonly string[]], never>(
   'forget_garbage',
-  `DELETE FROM antiphon.vector_garbage g
-  WHERE NOT EXISTS (SELECT FROM antiphon.vector_chunks c WHERE c.document = g.document)`,
+  `DELETE FROM antiphon.vector_garbage g WHERE document = ANY ($1::bigint[])
+  AND NOT EXISTS (SELECT FROM antiphon.vector_chunks c WHERE c.document = g.document)`,
 );
 
 interface DocumentRow {
@@ -178,7 +183,10 @@ export class PostgresVectorIndex extends VectorIndex {
     return this.database.transaction(async (run) => {
       const document = await findOrBegin(run, file, [storeId, fileId]);
       const [counted] = await run(COUNT, [document]);
-      if (counted?.count !== count) return false;
+      if (counted?.count !== count) {
+        await run(DISCARD_DRAFT, file);
+        return false;
+      }
       await run(DISCARD_PUBLISHED, file);
       await run(PUBLISH, [document, JSON.stringify(attributes)]);
       return true;
@@ -188,14 +196,6 @@ export class PostgresVectorIndex extends VectorIndex {
   override async describe(tenant: Tenant, storeId: string, fileId: string, attributes: Attributes): Promise<boolean> {
     const values = [...toFile(tenant, storeId, fileId), JSON.stringify(attributes)] as const;
     return (await this.database.repeatable(DESCRIBE, values)).length > 0;
-  }
-
-  override async remove(tenant: Tenant, storeId: string, fileId: string): Promise<void> {
-    await this.database.repeatable(REMOVE, toFile(tenant, storeId, fileId));
-  }
-
-  override async drop(tenant: Tenant, storeId: string): Promise<void> {
-    await this.database.repeatable(DROP, [toKey(tenant), toKey(storeId)]);
   }
 
   override async documents(tenant: Tenant, storeIds: readonly string[]): Promise<readonly IndexedDocument[]> {
@@ -232,10 +232,13 @@ export class PostgresVectorIndex extends VectorIndex {
     return rows.map((row) => toHit(row, row.score));
   }
 
-  override async purge(): Promise<boolean> {
-    const freed = await this.database.repeatable(FREE, []);
-    await this.database.repeatable(FORGET_GARBAGE, []);
-    return freed.length === BATCH;
+  override purge(): Promise<boolean> {
+    return this.database.transaction(async (run) => {
+      const documents = (await run(GARBAGE, [])).map(({ document }) => document);
+      const freed = await run(FREE, [documents]);
+      await run(FORGET_GARBAGE, [documents]);
+      return documents.length === BATCH || freed.length === BATCH;
+    });
   }
 }
 

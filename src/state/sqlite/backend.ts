@@ -83,8 +83,8 @@ export class SqliteBackend extends StateBackend {
     this.usage = thread.methods({ record: 'recordUsage', report: 'reportUsage', purge: 'purgeUsage' });
     this.files = new SqliteFileStore(thread, clock);
     this.vectors = thread.methods({
-      ...{ append: 'appendChunks', publish: 'publishDocument', describe: 'describeDocument', remove: 'removeDocument' },
-      ...{ drop: 'dropVectors', documents: 'listDocuments', texts: 'documentTexts' },
+      ...{ append: 'appendChunks', publish: 'publishDocument', describe: 'describeDocument' },
+      ...{ documents: 'listDocuments', texts: 'documentTexts' },
       ...{ nearest: 'nearestChunks', matching: 'matchingChunks', purge: 'purgeVectors' },
     });
     this.vectorStores = new SqliteVectorStores(thread, clock);

@@ -43,6 +43,7 @@ export interface OpenState {
 /** What makes room, and needs some for it: what is written goes to the log first. */
 const FREEING: ReadonlySet<OperationName> = new Set([
   'delete',
+  'cancelStoreBatch',
   'cancelUpload',
   'deleteConversation',
   'deleteConversationItem',
@@ -52,7 +53,6 @@ const FREEING: ReadonlySet<OperationName> = new Set([
   'detachStoreFile',
   'discardDraft',
   'dropOrphans',
-  'dropVectors',
   'forgetConversations',
   'forgetLogs',
   'free',
@@ -60,7 +60,6 @@ const FREEING: ReadonlySet<OperationName> = new Set([
   'purgeUsage',
   'purgeVectorStores',
   'purgeVectors',
-  'removeDocument',
   'removeJob',
   'sweep',
 ]);

@@ -111,4 +111,11 @@ export const VECTOR_STORES: readonly string[] = [
   ALTER TABLE vector_store_batches ADD COLUMN created_at INTEGER NOT NULL DEFAULT 0;
   CREATE INDEX vector_store_batches_by_time ON vector_store_batches (created_at);
   `,
+  `
+  -- unfound_at: when a file was cancelled or has failed, until nothing more can be written of it.
+  ALTER TABLE vector_store_files ADD COLUMN unfound_at INTEGER;
+  UPDATE vector_store_files SET unfound_at = 0 WHERE status IN ('cancelled', 'failed');
+  DROP INDEX vector_store_files_unfound;
+  CREATE INDEX vector_store_files_unfound ON vector_store_files (unfound_at) WHERE unfound_at IS NOT NULL;
+  `,
 ];

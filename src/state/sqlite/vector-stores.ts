@@ -78,7 +78,7 @@ export class SqliteVectorStores extends VectorStoreRecords {
     fileId: string,
     attributes: Attributes,
   ): Promise<StoreFile | undefined> {
-    return this.thread.call('describeStoreFile', tenant, storeId, fileId, attributes);
+    return this.thread.call('describeStoreFile', tenant, storeId, fileId, attributes, this.clock.now());
   }
 
   override detach(tenant: Tenant, storeId: string, fileId: string): Promise<boolean> {
@@ -94,7 +94,7 @@ export class SqliteVectorStores extends VectorStoreRecords {
   }
 
   override cancelBatch(tenant: Tenant, storeId: string, batchId: string): Promise<readonly string[] | undefined> {
-    return this.thread.call('cancelStoreBatch', tenant, storeId, batchId);
+    return this.thread.call('cancelStoreBatch', tenant, storeId, batchId, this.clock.now());
   }
 
   override claim(most: number, now: number, until: number): Promise<readonly ClaimedFile[]> {
@@ -110,7 +110,7 @@ export class SqliteVectorStores extends VectorStoreRecords {
   }
 
   override settle(claimed: ClaimedFile, outcome: StoreFileOutcome): Promise<boolean> {
-    return this.thread.call('settleStoreFile', claimed, outcome);
+    return this.thread.call('settleStoreFile', claimed, outcome, this.clock.now());
   }
 
   override used(tenant: Tenant): Promise<VectorStoreUsage> {

@@ -46,6 +46,11 @@ export function discard<Values extends readonly unknown[]>(name: string, which: 
 
 export const DISCARD_STORE = discard<ById>('discard_vector_store', 'owner = $1 AND store_id = $2');
 
+export const DISCARD_FILES = discard<readonly [...ById, fileIds: readonly string[]]>(
+  'discard_store_files',
+  'owner = $1 AND store_id = $2 AND file_id = ANY ($3::text[])',
+);
+
 export const FIND = prepared<ById, Row>(
   'find_vector_store',
   'SELECT about FROM antiphon.vector_stores WHERE owner = $1 AND id = $2 AND gone_at IS NULL',
@@ -96,15 +101,17 @@ export const ADD = prepared<
     status: string,
     bytes: number,
     about: string,
+    unfoundAt: number | null,
   ],
   never
 >(
   'add_store_file',
-  `INSERT INTO antiphon.vector_store_files AS f (owner, store_id, id, tenant, created_at, batch_id, status, bytes, about)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+  `INSERT INTO antiphon.vector_store_files AS f
+    (owner, store_id, id, tenant, created_at, batch_id, status, bytes, about, unfound_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
   ON CONFLICT (owner, store_id, id) DO UPDATE SET created_at = excluded.created_at, batch_id = excluded.batch_id,
-    status = excluded.status, bytes = excluded.bytes, about = excluded.about, gone_at = NULL, claimed_until = 0,
-    place = DEFAULT, attempt = 0, tries = 0`,
+    status = excluded.status, bytes = excluded.bytes, about = excluded.about, unfound_at = excluded.unfound_at,
+    gone_at = NULL, claimed_until = 0, place = DEFAULT, attempt = 0, tries = 0`,
 );
 
 export const FIND_FILE = prepared<ByFile, Row>(
@@ -132,9 +139,12 @@ export const HOLD_BATCH_FILES = prepared<ByFile, Row>(
   ORDER BY place FOR UPDATE`,
 );
 
-export const WRITE_FILE = prepared<readonly [...ByFile, status: string, bytes: number, about: string], never>(
+export const WRITE_FILE = prepared<
+  readonly [...ByFile, status: string, bytes: number, about: string, unfoundAt: number | null],
+  never
+>(
   'write_store_file',
-  `UPDATE antiphon.vector_store_files SET status = $4, bytes = $5, about = $6
+  `UPDATE antiphon.vector_store_files SET status = $4, bytes = $5, about = $6, unfound_at = $7
   WHERE owner = $1 AND store_id = $2 AND id = $3`,
 );
 
@@ -244,23 +254,26 @@ export const DROP_EXPIRED = prepared<readonly [now: number], unknown>(
   ) RETURNING 1`,
 );
 
-/** Documents of stores and files that were deleted, of files that were cancelled or have failed, and of stores that have expired. */
+/**
+ * What was written of stores and files after their documents were forgotten, and the documents of stores that have expired. Those that ended
+ * more than BOOKMARK_MS ago are looked at no more.
+ */
 export const DROP_ORPHANS = discard<readonly [now: number]>(
   'drop_orphan_documents',
   `document IN (
     SELECT d.document FROM antiphon.vector_stores s
     JOIN antiphon.vector_documents d ON d.owner = s.owner AND d.store_id = s.id WHERE s.gone_at IS NOT NULL
-    UNION
+    UNION ALL
     SELECT d.document FROM antiphon.vector_stores s
     JOIN antiphon.vector_documents d ON d.owner = s.owner AND d.store_id = s.id WHERE s.expires_at <= $1
-    UNION
+    UNION ALL
     SELECT d.document FROM antiphon.vector_store_files f
     JOIN antiphon.vector_documents d ON d.owner = f.owner AND d.store_id = f.store_id AND d.file_id = f.id
     WHERE f.gone_at IS NOT NULL
-    UNION
+    UNION ALL
     SELECT d.document FROM antiphon.vector_store_files f
     JOIN antiphon.vector_documents d ON d.owner = f.owner AND d.store_id = f.store_id AND d.file_id = f.id
-    WHERE f.status IN ('cancelled', 'failed') LIMIT ${BATCH}
+    WHERE f.unfound_at IS NOT NULL LIMIT ${BATCH}
   )`,
 );
 
@@ -283,4 +296,15 @@ export const FORGET_STORES = prepared<readonly [before: number], never>(
 export const FORGET_FILES = prepared<readonly [before: number], never>(
   'forget_store_files',
   'DELETE FROM antiphon.vector_store_files WHERE gone_at <= $1',
+);
+
+/** Nobody writes anything more of them. */
+export const LEAVE_UNFOUND = prepared<readonly [before: number], never>(
+  'leave_unfound_files',
+  'UPDATE antiphon.vector_store_files SET unfound_at = NULL WHERE unfound_at <= $1',
+);
+
+export const LEAVE_EXPIRED = prepared<readonly [before: number], never>(
+  'leave_expired_stores',
+  'UPDATE antiphon.vector_stores SET expires_at = NULL WHERE expires_at <= $1',
 );

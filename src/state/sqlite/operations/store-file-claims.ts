@@ -2,8 +2,9 @@ import type { DatabaseSync } from 'node:sqlite';
 
 import type { Tenant } from '../../../access/index.js';
 import { toKey } from '../../keys.js';
-import { type ClaimedFile, inTurn, type StoreFile, type StoreFileOutcome } from '../../vector-stores.js';
+import { type ClaimedFile, inTurn, isUnfound, type StoreFile, type StoreFileOutcome } from '../../vector-stores.js';
 import { tenantNumbers } from './tenants.js';
+import { discardIn } from './vectors.js';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -39,6 +40,7 @@ export function storeFileClaimOperations(database: DatabaseSync) {
     `UPDATE vector_store_files SET claimed_until = 0 WHERE status = 'in_progress' AND gone_at IS NULL`,
   );
   const put = storeFileWriter(database);
+  const discard = discardIn(database);
   const claimed = ({ tenant, storeId, fileId, attempt }: ClaimedFile): StoreFile | undefined =>
     one(isClaimed.get(tenants.find(tenant), toKey(storeId), toKey(fileId), attempt), toFile);
 
@@ -74,24 +76,28 @@ export function storeFileClaimOperations(database: DatabaseSync) {
       return true;
     },
 
-    settleStoreFile: (file: ClaimedFile, outcome: StoreFileOutcome): boolean => {
-      const now = claimed(file);
-      if (now === undefined) return false;
-      put(file.tenant, { ...now, ...outcome });
+    settleStoreFile: (file: ClaimedFile, outcome: StoreFileOutcome, now: number): boolean => {
+      const { tenant, storeId, fileId } = file;
+      const current = claimed(file);
+      if (current === undefined) return false;
+      put(tenant, { ...current, ...outcome }, now);
+      if (isUnfound(outcome)) discard.file(tenants.find(tenant), toKey(storeId), toKey(fileId));
       return true;
     },
   };
 }
 
 /** What writes a file that is there. */
-export function storeFileWriter(database: DatabaseSync): (tenant: string, file: StoreFile) => void {
+export function storeFileWriter(database: DatabaseSync): (tenant: string, file: StoreFile, now: number) => void {
   const tenants = tenantNumbers(database);
   const write = database.prepare(
-    'UPDATE vector_store_files SET status = ?, bytes = ?, about = ? WHERE owner = ? AND store_id = ? AND id = ?',
+    `UPDATE vector_store_files SET status = ?, bytes = ?, about = ?, unfound_at = ?
+    WHERE owner = ? AND store_id = ? AND id = ?`,
   );
-  return (tenant, file) => {
+  return (tenant, file, now) => {
     const { storeId, fileId, status, bytes } = file;
-    write.run(status, bytes, JSON.stringify(file), tenants.find(tenant), toKey(storeId), toKey(fileId));
+    const values = [status, bytes, JSON.stringify(file), isUnfound(file) ? now : null] as const;
+    write.run(...values, tenants.find(tenant), toKey(storeId), toKey(fileId));
   };
 }
 

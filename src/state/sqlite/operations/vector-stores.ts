@@ -8,6 +8,7 @@ import type { Attributes } from '../../vector-index.js';
 import {
   expiryOf,
   isExpired,
+  isUnfound,
   NO_STORE_FILES,
   type StoreBatch,
   type StoreFile,
@@ -50,8 +51,8 @@ export function vectorStoreOperations(database: DatabaseSync) {
   const replace = database.prepare('DELETE FROM vector_store_files WHERE owner = ? AND store_id = ? AND id = ?');
   const add = database.prepare(
     `INSERT INTO vector_store_files
-      (owner, store_id, id, created_at, batch_id, status, bytes, attempt, served, claimed_until, about)
-    VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, 0, ?)`,
+      (owner, store_id, id, created_at, batch_id, status, bytes, attempt, served, claimed_until, about, unfound_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, 0, ?, ?)`,
   );
   const findFile = database.prepare(
     'SELECT about FROM vector_store_files WHERE owner = ? AND store_id = ? AND id = ? AND gone_at IS NULL',
@@ -100,6 +101,9 @@ export function vectorStoreOperations(database: DatabaseSync) {
   );
   const forgetStores = database.prepare('DELETE FROM vector_stores WHERE gone_at <= ?');
   const forgetFiles = database.prepare('DELETE FROM vector_store_files WHERE gone_at <= ?');
+  // Nobody writes anything more of them.
+  const leaveUnfound = database.prepare('UPDATE vector_store_files SET unfound_at = NULL WHERE unfound_at <= ?');
+  const leaveExpired = database.prepare('UPDATE vector_stores SET expires_at = NULL WHERE expires_at <= ?');
 
   const storeOf = (tenant: string, id: string): VectorStoreRecord | undefined =>
     one(find.get(tenants.find(tenant), toKey(id)), toStore);
@@ -174,6 +178,7 @@ export function vectorStoreOperations(database: DatabaseSync) {
       if (leave.run(now, ...store).changes === 0) return false;
       dropFiles.run(...store);
       dropBatches.run(...store);
+      discard.store(...store);
       return true;
     },
 
@@ -194,7 +199,9 @@ export function vectorStoreOperations(database: DatabaseSync) {
         replace.run(...store, id);
         const batchId = file.batchId === null ? null : toKey(file.batchId);
         const { createdAt, status, bytes } = added;
-        add.run(...store, id, createdAt, batchId, status, bytes, Number(row?.['served'] ?? 0), JSON.stringify(added));
+        const served = Number(row?.['served'] ?? 0);
+        const unfoundAt = isUnfound(added) ? now : null;
+        add.run(...store, id, createdAt, batchId, status, bytes, served, JSON.stringify(added), unfoundAt);
       }
       if (batch !== null) addBatch.run(...store, toKey(batch.id), batch.createdAt, JSON.stringify(batch));
       return true;
@@ -232,15 +239,20 @@ export function vectorStoreOperations(database: DatabaseSync) {
       storeId: string,
       fileId: string,
       attributes: Attributes,
+      now: number,
     ): StoreFile | undefined => {
       const file = fileOf(tenant, storeId, fileId);
       if (file === undefined) return undefined;
-      put(tenant, { ...file, attributes });
+      put(tenant, { ...file, attributes }, now);
       return { ...file, attributes };
     },
 
-    detachStoreFile: (tenant: string, storeId: string, fileId: string, now: number): boolean =>
-      Number(detach.run(now, tenants.find(tenant), toKey(storeId), toKey(fileId)).changes) > 0,
+    detachStoreFile: (tenant: string, storeId: string, fileId: string, now: number): boolean => {
+      const file = [tenants.find(tenant), toKey(storeId), toKey(fileId)] as const;
+      if (detach.run(now, ...file).changes === 0) return false;
+      discard.file(...file);
+      return true;
+    },
 
     storesOfFile: (tenant: string, fileId: string): readonly string[] =>
       storesOf.all(tenants.find(tenant), toKey(fileId)).map((row) => toFile(row).storeId),
@@ -248,13 +260,19 @@ export function vectorStoreOperations(database: DatabaseSync) {
     getStoreBatch: (tenant: string, storeId: string, batchId: string): StoreBatch | undefined =>
       one(findBatch.get(tenants.find(tenant), toKey(storeId), toKey(batchId)), toBatch),
 
-    cancelStoreBatch: (tenant: string, storeId: string, batchId: string): readonly string[] | undefined => {
+    cancelStoreBatch: (
+      tenant: string,
+      storeId: string,
+      batchId: string,
+      now: number,
+    ): readonly string[] | undefined => {
       const key = [tenants.find(tenant), toKey(storeId), toKey(batchId)] as const;
       const batch = one(findBatch.get(...key), toBatch);
       if (batch === undefined) return undefined;
       writeBatch.run(JSON.stringify({ ...batch, isCancelled: true }), ...key);
       const files = ofBatch.all(...key).map(toFile);
-      for (const file of files) put(tenant, { ...file, status: 'cancelled', bytes: 0 });
+      for (const file of files) put(tenant, { ...file, status: 'cancelled', bytes: 0 }, now);
+      for (const { fileId } of files) discard.file(key[0], key[1], toKey(fileId));
       return files.map(({ fileId }) => fileId);
     },
 
@@ -266,11 +284,10 @@ export function vectorStoreOperations(database: DatabaseSync) {
     tenantsWithStores: (): readonly Tenant[] => owners.all().map(({ name }) => JSON.parse(String(name)) as Tenant),
 
     purgeVectorStores: (now: number): boolean => {
-      forgetStores.run(now - BOOKMARK_MS);
-      forgetFiles.run(now - BOOKMARK_MS);
-      const files = dropExpired.run(now).changes;
-      const batches = dropBatchesWithoutFiles.run(Math.floor((now - BOOKMARK_MS) / 1000)).changes;
-      return Number(files) === BATCH || Number(batches) === BATCH;
+      const before = now - BOOKMARK_MS;
+      if (Number(dropExpired.run(now).changes) === BATCH) return true;
+      for (const forget of [forgetStores, forgetFiles, leaveUnfound, leaveExpired]) forget.run(before);
+      return Number(dropBatchesWithoutFiles.run(Math.floor(before / 1000)).changes) === BATCH;
     },
   };
 }

@@ -92,7 +92,7 @@ export function vectorOperations(database: DatabaseSync) {
     UNION ALL
     SELECT d.document FROM vector_store_files f
     JOIN vector_documents d ON d.owner = f.owner AND d.store_id = f.store_id AND d.file_id = f.id
-    WHERE f.status IN ('cancelled', 'failed') LIMIT ${BATCH}`,
+    WHERE f.unfound_at IS NOT NULL LIMIT ${BATCH}`,
   );
 
   const draftOf = (tenant: string, storeId: string, fileId: string): Row | undefined =>
@@ -138,7 +138,10 @@ export function vectorOperations(database: DatabaseSync) {
       { attributes, count: expected }: { readonly attributes: Attributes; readonly count: number },
     ): boolean => {
       const document = findOrBegin(tenant, storeId, fileId);
-      if (Number(count.get(document)?.['count']) !== expected) return false;
+      if (Number(count.get(document)?.['count']) !== expected) {
+        discard.document(document);
+        return false;
+      }
       forget(publishedOf(tenant, storeId, fileId));
       show.run(JSON.stringify(attributes), document);
       return true;
@@ -151,21 +154,14 @@ export function vectorOperations(database: DatabaseSync) {
       return true;
     },
 
-    removeDocument: (tenant: string, storeId: string, fileId: string): void => {
-      forget(draftOf(tenant, storeId, fileId));
-      forget(publishedOf(tenant, storeId, fileId));
-    },
-
-    dropVectors: (tenant: string, storeId: string): void => discard.store(tenants.find(tenant), toKey(storeId)),
-
     /**
-     * Forgets documents of stores and files that were deleted, of files that were cancelled or have failed, and of stores that have expired;
-     * whether there may be more.
+     * Forgets what was written of stores and files after their documents were forgotten, and the documents of stores that have expired; whether
+     * there may be more. Those that ended more than BOOKMARK_MS ago are looked at no more.
      */
     dropOrphans: (now: number): boolean => {
       const found = orphans.all(now);
       for (const row of found) forget(row);
-      return found.length === BATCH;
+      return found.length > 0;
     },
 
     purgeVectors: (): boolean => {
@@ -216,9 +212,11 @@ export function discardIn(database: DatabaseSync) {
     };
   };
   const [document, store] = [by('document = ?'), by('owner = ? AND store_id = ?')];
+  const file = by('owner = ? AND store_id = ? AND file_id = ?');
   return {
     document: (number: number): void => document(number),
     store: (owner: number, storeId: string): void => store(owner, storeId),
+    file: (owner: number, storeId: string, fileId: string): void => file(owner, storeId, fileId),
   };
 }
 

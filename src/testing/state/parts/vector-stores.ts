@@ -222,6 +222,34 @@ export const VECTOR_STORES = part(
       requireMatch(await stores.get(tenant, 's'), { lastActiveAt: SECONDS });
     });
 
+    it('vector stores forget the documents of files and stores in the moment in which these are deleted, cancelled or fail', async () => {
+      await create('s');
+      await create('gone');
+      const batch: StoreBatch = { id: 'batch', storeId: 's', createdAt: SECONDS, isCancelled: false };
+      await stores.add(
+        tenant,
+        's',
+        ['kept', 'out'].map((fileId) => file('s', fileId, DONE)),
+        null,
+      );
+      await stores.add(tenant, 's', [file('s', 'failed', { createdAt: SECONDS - 1 })], null);
+      await stores.add(tenant, 's', [file('s', 'cancelled', { batchId: 'batch' })], batch);
+      await stores.add(tenant, 'gone', [file('gone', 'f', DONE)], null);
+      for (const fileId of ['kept', 'out', 'failed', 'cancelled']) await index('s', fileId);
+      await index('gone', 'f');
+      const now = opened.clock.now();
+      const [claimed] = await stores.claim(1, now, now + 1000);
+      requireMatch(claimed, { fileId: 'failed' });
+      const error = { code: 'invalid_file', message: 'No.' };
+      if (claimed !== undefined) await stores.settle(claimed, { status: 'failed', error, bytes: 0 });
+      requireAlike(await found('s', 'gone'), ['s/kept', 's/out', 's/cancelled', 'gone/f']);
+      await stores.cancelBatch(tenant, 's', 'batch');
+      requireAlike(await found('s', 'gone'), ['s/kept', 's/out', 'gone/f']);
+      await stores.detach(tenant, 's', 'out');
+      await stores.delete(tenant, 'gone');
+      requireAlike(await found('s', 'gone'), ['s/kept']);
+    });
+
     it('vector stores are purged of the documents of deleted files and stores, and of the files of stores that have expired', async () => {
       const createdAt = opened.clock.nowInSeconds();
       await create('s', { expiresAfterDays: 1, lastActiveAt: createdAt });
@@ -237,6 +265,9 @@ export const VECTOR_STORES = part(
       }
       await stores.detach(tenant, 't', 'gone');
       await stores.delete(tenant, 'gone');
+      // Written by who does not know it yet.
+      await index('t', 'gone');
+      await index('gone', 'f');
       while (await stores.purge());
       requireAlike(await found('s', 't', 'gone'), ['s/f', 't/f']);
       opened.clock.advance(86_400_000);
@@ -251,8 +282,9 @@ export const VECTOR_STORES = part(
       const batch: StoreBatch = { id: 'batch', storeId: 's', createdAt: SECONDS, isCancelled: false };
       await stores.add(tenant, 's', [file('s', 'failed', { status: 'failed' }), file('s', 'kept', DONE)], null);
       await stores.add(tenant, 's', [file('s', 'cancelled', { batchId: 'batch' })], batch);
-      for (const fileId of ['cancelled', 'failed', 'kept']) await index('s', fileId);
       await stores.cancelBatch(tenant, 's', 'batch');
+      // Written by who does not know it yet.
+      for (const fileId of ['cancelled', 'failed', 'kept']) await index('s', fileId);
       while (await stores.purge());
       requireAlike(await found('s'), ['s/kept']);
     });
