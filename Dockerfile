@@ -5,7 +5,7 @@ FROM node:24.21.0-slim AS build
 WORKDIR /build
 COPY package.json package-lock.json ./
 RUN npm ci
-COPY nest-cli.json tsconfig.json tsconfig.build.json ./
+COPY tsconfig.json tsconfig.build.json ./
 COPY scripts/build scripts/build
 COPY src src
 COPY console console

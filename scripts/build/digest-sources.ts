@@ -4,12 +4,12 @@ import { join } from 'node:path';
 
 /** What a build depends on besides `src` and `console`. The lock file stands for the compiler and the bundler. */
 const FILES = [
-  'nest-cli.json',
   'package-lock.json',
   'scripts/build/bundle-console.ts',
   'scripts/build/bundle.ts',
   'scripts/build/compile-program.ts',
   'scripts/build/list-licences.ts',
+  'scripts/build/main.ts',
   'scripts/build/program-loader.ts',
   'tsconfig.json',
   'tsconfig.build.json',

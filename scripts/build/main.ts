@@ -3,7 +3,7 @@
  * not those of the last build. Each goes to a folder of its own, which takes the place of the old one when both are complete.
  */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, globSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
@@ -24,15 +24,15 @@ if (ifChanged !== true || readStamp() !== digest) await build();
 
 async function build(): Promise<void> {
   process.stdout.write('Building dist, which takes some seconds …\n');
-  const nest = fileURLToPath(import.meta.resolve('@nestjs/cli/bin/nest.js'));
+  rmSync('dist-next', { recursive: true, force: true });
   try {
-    execFileSync(process.execPath, [nest, 'build', '--path', 'scripts/build/output.tsconfig.json'], {
-      stdio: 'inherit',
-    });
+    const compiler = ['node_modules/typescript-7/bin/tsc', '--project', 'scripts/build/output.tsconfig.json'];
+    execFileSync(process.execPath, compiler, { stdio: 'inherit' });
   } catch {
     // The compiler has said what is wrong.
     process.exit(1);
   }
+  for (const path of globSync('**/migrations/*.sql', { cwd: 'src' })) cpSync(`src/${path}`, `dist-next/${path}`);
   rmSync('lib-next', { recursive: true, force: true });
   await bundlePackage('dist-next', 'lib-next');
   await bundleProgram('dist-next');

@@ -14,14 +14,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { importsOf } from '../support/imports-of.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const COPIED = [
-  'scripts/build',
-  'console',
-  'nest-cli.json',
-  'package.json',
-  'package-lock.json',
-  'tsconfig.build.json',
-];
+const COPIED = ['scripts/build', 'console', 'package.json', 'package-lock.json', 'tsconfig.build.json'];
 /** Of the project, but quick to compile with. */
 const SETTINGS = { module: 'nodenext', types: [], lib: ['ES5'], outDir: 'dist', rootDir: '.', declaration: true };
 

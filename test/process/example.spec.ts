@@ -37,7 +37,7 @@ async function install(directory: string): Promise<void> {
   await symlink(join('..', 'antiphon', bin.antiphon), join(modules, '.bin/antiphon'));
   await chmod(join(packed, bin.antiphon), 0o755);
 
-  const tsc = join(MODULES, 'typescript/bin/tsc');
+  const tsc = join(MODULES, 'typescript-7/bin/tsc');
   await run(process.execPath, [tsc, '--project', 'examples/tsconfig.build.json'], { cwd: ROOT });
   await cp(join(ROOT, 'examples/dist'), join(directory, 'program'), { recursive: true });
   await writeFile(join(directory, 'program/package.json'), '{"type": "module"}');
