@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 
 import type { Api, Json } from './api.ts';
 import { EventList } from './event-list.tsx';
+import { HowItRan } from './how-it-ran.tsx';
 import { Items } from './items.tsx';
 import { More, usePages } from './pages.tsx';
 import { toTone } from './simulator.tsx';
@@ -125,6 +126,9 @@ function Inspected({ api, id, onContinue, toAddress }: InspectorProperties & { r
           <Items items={response.output} isWhole />
         </section>
       </div>
+      <section class="card" aria-label={TEXTS.howItRan}>
+        <HowItRan api={api} id={id} />
+      </section>
       <div class="card">
         <Replay api={api} id={id} />
       </div>

@@ -39,7 +39,7 @@ export function Now({ api, onInspect }: NowProperties) {
           <Count name={TEXTS.sockets} count={connections.length} />
         </div>
         {activity.totals !== undefined && <p class="hint">{TEXTS.totals(activity.totals)}</p>}
-        <p class="hint">{TEXTS.nowHint}</p>
+        <p class="hint">{TEXTS.nowHint(activity.processes)}</p>
       </div>
       <div class="cards">
         <Card title={TEXTS.turnsNow} rows={activity.turns} empty={TEXTS.noTurns}>

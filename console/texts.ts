@@ -112,6 +112,24 @@ export const TEXTS = {
   incomplete: 'Incomplete',
   error: 'Error',
   metadata: 'Metadata',
+  howItRan: 'How it ran',
+  notRemembered:
+    'This instance does not remember how: another one has run it, or too many turns have followed, or it was restarted meanwhile.',
+  answeredBy: 'Provider',
+  firstEvent: 'First event after',
+  cost: 'Cost',
+  noPrice: 'not known: PROVIDERS_FILE has no price for it',
+  money: (cost: number) => cost.toLocaleString('en', { maximumSignificantDigits: 6 }),
+  trace: 'Trace id',
+  noTrace: 'none: its client sent no trace, and spans are not exported',
+  requestId: 'Request id',
+  logHint: 'The log line of the turn has this request id and the id of the response. Times are from its beginning.',
+  attempts: 'Attempts at upstreams',
+  noAttempts: 'None was asked, or its provider does not say.',
+  answeredWell: 'answered',
+  attemptColumns: ['No.', 'Provider', 'Model there', 'Kind', 'Outcome', 'Begun after', 'First output', 'Took'],
+  toolCalls: 'Calls of tools by the service',
+  toolCallColumns: ['Tool', 'Server', 'Outcome', 'Begun after', 'Took'],
   eventsTitle: 'Events',
   seconds: (ms: number) => `${(ms / 1000).toFixed(3)} s`,
   events: (count: number) => `Events (${count.toLocaleString('en')})`,
@@ -143,11 +161,15 @@ export const TEXTS = {
   reset: 'Reset this space',
   asked: 'Request',
   answered: 'Answer',
-  nowHint:
-    'Turns and sockets are those of the replica that answers. Read again every few seconds while this page is looked at.',
+  nowHint: ({ answered, silent }: { answered: number; silent: number }) =>
+    [
+      'Turns and sockets are those of this instance',
+      answered + silent === 1 ? '' : `, of ${answered} of its ${answered + silent} processes`,
+      '; other instances of the service have their own. Read again every few seconds while this page is looked at.',
+    ].join(''),
   stale: (message: string) => `This is not up to date: ${message}`,
   turnsNow: 'Running turns',
-  noTurns: 'No turn runs on this replica.',
+  noTurns: 'No turn runs on this instance.',
   turnNow: ({ provider, transport, door, background, started_at: since }: Json) =>
     [
       provider ?? 'no provider yet',
@@ -160,7 +182,7 @@ export const TEXTS = {
   queuedNow: 'Queued',
   onLanes: 'Queued on lanes',
   sockets: 'Sockets',
-  noSockets: 'No socket is open on this replica.',
+  noSockets: 'No socket is open on this instance.',
   since: (seconds: number) => `since ${new Date(seconds * 1000).toLocaleTimeString('en-GB')}`,
   lane: (name: string | null, running: number, queued: number) =>
     `${name ?? 'default lane'}: ${running} running, ${queued} queued`,
@@ -169,7 +191,7 @@ export const TEXTS = {
   retire: 'Retire',
   retireOne: (id: string) => `Retire ${id}`,
   totals: (totals: { turns: number; background_turns: number; connections: number }) =>
-    `All tenants on this replica: ${totals.turns} turns, ${totals.background_turns} of them in the background, and ${totals.connections} sockets.`,
+    `All tenants on this instance: ${totals.turns} turns, ${totals.background_turns} of them in the background, and ${totals.connections} sockets.`,
   limits: 'Limits',
   noLimits: 'Nothing limits this tenant.',
   limit: (name: string, model: string | null) => `${name.replaceAll('_', ' ')}${model === null ? '' : ` of ${model}`}`,

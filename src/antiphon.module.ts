@@ -19,6 +19,7 @@ import { ProvidersModule } from './providers/index.js';
 import { ResponsesModule } from './responses/index.js';
 import { SeamsModule } from './seams.module.js';
 import { SessionsModule } from './sessions/index.js';
+import { SiblingsModule } from './siblings/index.js';
 import { SocketTokensModule } from './socket-tokens/index.js';
 import { TracingModule } from './tracing/index.js';
 import { UsageModule } from './usage/index.js';
@@ -68,6 +69,7 @@ export class AntiphonModule {
         AccessModule,
         LimitsModule,
         HttpModule,
+        SiblingsModule,
         ...service,
         UsageModule,
         EmbeddingsModule,

@@ -1,10 +1,11 @@
 import { Controller, Delete, Get, Param, UseGuards } from '@nestjs/common';
 
-import { ApiKeyGuard, type Caller, CurrentCaller, RequireScope } from '../access/index.js';
+import { ApiKeyGuard, type Caller, CurrentCaller, RequireScope, type Tenant } from '../access/index.js';
 import { Describe } from '../api-description/index.js';
 import { Environment } from '../config/index.js';
 import { apiPaths } from '../http/index.js';
 import { ApiError, type ListObject, toListObject } from '../protocol/index.js';
+import { Siblings, type SiblingTopic } from '../siblings/index.js';
 import { retired } from './closing.js';
 import type { Connection } from './connection.js';
 import { ConnectionRegistry } from './connection-registry.js';
@@ -30,24 +31,37 @@ export interface RetiredConnection {
   readonly deleted: true;
 }
 
-/** `/connections`: the caller's connections to this replica. */
+/** `/connections`: the caller's connections to this instance, whichever of its workers has them. */
 @Controller(apiPaths('connections'))
 @UseGuards(ApiKeyGuard)
 export class ConnectionsController {
+  private readonly lists: SiblingTopic<Tenant, readonly ConnectionBody[]>;
+  private readonly retirements: SiblingTopic<{ readonly tenant: Tenant; readonly id: string }, boolean>;
+
   constructor(
     private readonly registry: ConnectionRegistry,
     private readonly environment: Environment,
-  ) {}
+    siblings: Siblings,
+  ) {
+    this.lists = siblings.topic('connections', (tenant) => this.own(tenant));
+    this.retirements = siblings.topic('retirement of a connection', ({ tenant, id }) => this.retireOwn(tenant, id));
+  }
 
   @Describe(() => ({
     id: 'listConnections',
     group: 'Connections',
-    summary: "Lists the caller's WebSockets on this replica.",
+    summary: "Lists the caller's WebSockets on this instance.",
+    description: 'Those of all its workers; one that does not answer within a second is left out.',
     answer: 'ConnectionList',
   }))
   @Get()
-  list(@CurrentCaller() { tenant }: Caller): ListObject<ConnectionBody> {
-    return toListObject(this.registry.list(tenant).map(toBody), false);
+  async list(@CurrentCaller() { tenant }: Caller): Promise<ListObject<ConnectionBody>> {
+    const { replies } = await this.lists.ask(tenant);
+    const all = [...this.own(tenant), ...replies.flat()];
+    return toListObject(
+      all.toSorted((one, other) => one.since - other.since),
+      false,
+    );
   }
 
   /** Retires a connection: running turns may complete, new ones are refused, then it is closed. */
@@ -60,9 +74,18 @@ export class ConnectionsController {
   }))
   @Delete(':id')
   @RequireScope('responses:write')
-  retire(@Param('id') id: string, @CurrentCaller() { tenant }: Caller): RetiredConnection {
-    if (!this.registry.retire(tenant, id, retired(this.environment))) throw ApiError.notFound('Connection', id);
+  async retire(@Param('id') id: string, @CurrentCaller() { tenant }: Caller): Promise<RetiredConnection> {
+    const isRetired = this.retireOwn(tenant, id) || (await this.retirements.ask({ tenant, id })).replies.includes(true);
+    if (!isRetired) throw ApiError.notFound('Connection', id);
     return { id, object: 'connection', deleted: true };
+  }
+
+  private own(tenant: Tenant): readonly ConnectionBody[] {
+    return this.registry.list(tenant).map(toBody);
+  }
+
+  private retireOwn(tenant: Tenant, id: string): boolean {
+    return this.registry.retire(tenant, id, retired(this.environment));
   }
 }
 

@@ -1,11 +1,12 @@
 import { Controller, Get, UseGuards } from '@nestjs/common';
 
-import { ApiKeyGuard, type Caller, CurrentCaller, permits } from '../access/index.js';
+import { ApiKeyGuard, type Caller, CurrentCaller, permits, type Tenant } from '../access/index.js';
 import { Describe } from '../api-description/index.js';
 import { ConnectionRegistry } from '../connections/index.js';
 import { apiPaths } from '../http/index.js';
 import { type LimitState, TenantLimits } from '../limits/index.js';
 import { type BegunTurn, RunningTurns } from '../responses/index.js';
+import { Siblings, type SiblingTopic } from '../siblings/index.js';
 
 /** A turn that runs. */
 export interface RunningTurnBody extends Pick<BegunTurn, 'model' | 'door' | 'transport' | 'background'> {
@@ -18,7 +19,7 @@ export interface RunningTurnBody extends Pick<BegunTurn, 'model' | 'door' | 'tra
   readonly started_at: number | null;
 }
 
-/** What all tenants do in this process. */
+/** What all tenants do on this instance. */
 export interface TotalActivity {
   readonly turns: number;
   readonly background_turns: number;
@@ -28,40 +29,70 @@ export interface TotalActivity {
 /** The body of `GET /activity`. */
 export interface ActivityBody {
   readonly object: 'activity';
+  /** The processes of the instance: those that this tells of, and those that did not answer. */
+  readonly processes: { readonly answered: number; readonly silent: number };
   readonly turns: readonly RunningTurnBody[];
   readonly limits: readonly LimitState[];
   /** Only with the scope `admin`. */
   readonly totals?: TotalActivity;
 }
 
+/** What one process knows. */
+interface OwnActivity {
+  readonly turns: readonly RunningTurnBody[];
+  readonly totals: TotalActivity;
+}
+
 /** `GET /activity`: what happens now (docs/operations.md#activity). */
 @Controller(apiPaths('activity'))
 @UseGuards(ApiKeyGuard)
 export class ActivityController {
+  private readonly others: SiblingTopic<Tenant, OwnActivity>;
+
   constructor(
     private readonly running: RunningTurns,
     private readonly connections: ConnectionRegistry,
     private readonly limits: TenantLimits,
-  ) {}
+    siblings: Siblings,
+  ) {
+    this.others = siblings.topic('activity', (tenant) => this.own(tenant));
+  }
 
   @Describe(() => ({
     id: 'getActivity',
     group: 'Usage',
-    summary: "Shows the caller's running turns on this replica, and what is left of its limits.",
-    description: 'With the scope `admin`, also how many turns and sockets all tenants have there.',
+    summary: "Shows the caller's running turns on this instance, and what is left of its limits.",
+    description:
+      'The instance is the process that answers with the other workers beside it. With the scope `admin`, also how many turns and sockets all tenants have there.',
     answer: 'Activity',
   }))
   @Get()
   async show(@CurrentCaller() caller: Caller): Promise<ActivityBody> {
-    const limits = await this.limits.statesOf(caller.tenant);
-    const turns = this.running.ofTenant(caller.tenant).map(toBody);
-    return { object: 'activity', turns, limits, ...(permits(caller, 'admin') ? { totals: this.totals() } : {}) };
+    const { tenant } = caller;
+    const [limits, { replies, silent }] = await Promise.all([this.limits.statesOf(tenant), this.others.ask(tenant)]);
+    const all = [this.own(tenant), ...replies];
+    const turns = all.flatMap((one) => one.turns);
+    const processes = { answered: all.length, silent };
+    const totals = permits(caller, 'admin') ? { totals: sumOf(all.map((one) => one.totals)) } : {};
+    return { object: 'activity', processes, turns, limits, ...totals };
   }
 
-  private totals(): TotalActivity {
+  private own(tenant: Tenant): OwnActivity {
     const { running, connections } = this;
-    return { turns: running.size, background_turns: running.background, connections: connections.size };
+    return {
+      turns: running.ofTenant(tenant).map(toBody),
+      totals: { turns: running.size, background_turns: running.background, connections: connections.size },
+    };
   }
+}
+
+function sumOf(totals: readonly TotalActivity[]): TotalActivity {
+  const sum = (count: (one: TotalActivity) => number): number => totals.reduce((all, one) => all + count(one), 0);
+  return {
+    turns: sum(({ turns }) => turns),
+    background_turns: sum(({ background_turns: background }) => background),
+    connections: sum(({ connections }) => connections),
+  };
 }
 
 function toBody(turn: ReturnType<RunningTurns['ofTenant']>[number]): RunningTurnBody {

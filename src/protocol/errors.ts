@@ -20,7 +20,8 @@ export type MissingKind =
   | 'File'
   | 'Upload'
   | 'Vector store'
-  | 'File batch';
+  | 'File batch'
+  | 'Turn of the response';
 
 /**
  * Every error code this service gives, with its HTTP status and `error.type`. `npm run docs` copies the comments to

@@ -9,6 +9,14 @@ export interface EmbeddingsEntry {
   readonly batch?: number;
 }
 
+/** What a model costs, per million tokens. */
+export interface Price {
+  readonly input: number;
+  /** Of the input that an upstream had in its cache. Default: that of other input. */
+  readonly cached_input?: number;
+  readonly output: number;
+}
+
 /** A validated entry of PROVIDERS_FILE. */
 export interface ProviderEntry {
   /** Name of its kind. Default: `chat-completions`. */
@@ -22,13 +30,15 @@ export interface ProviderEntry {
   /** Additional request members that are forwarded. */
   readonly forward?: readonly string[];
   readonly embeddings?: EmbeddingsEntry;
+  /** What its models cost, by a glob of their names at the upstream; the first that matches counts. */
+  readonly prices?: Readonly<Record<string, Price>>;
   /** Members of its kind. */
   readonly [member: string]: unknown;
 }
 
 /** A kind of provider that PROVIDERS_FILE can configure: the schema of its entries, and a factory. */
 export abstract class ProviderKind {
-  /** JSON Schemas of the members of an entry, by name. Every kind also has `kind`, `retries`, `discover` and `tolerates`. */
+  /** JSON Schemas of the members of an entry, by name. Every kind also has `kind`, `retries`, `discover`, `tolerates` and `prices`. */
   abstract readonly members: Readonly<Record<string, object>>;
 
   /** Required members. */

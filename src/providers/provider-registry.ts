@@ -10,6 +10,7 @@ import { type ModelLimit, mayUseModel } from './may-use-model.js';
 import { FORWARDED_HEADERS, type ModelInfo, ModelProvider, ModelProviderBase, PROVIDERS } from './model-provider.js';
 import type { ModelRoute } from './model-route.js';
 import type { ProviderCondition } from './provider-condition.js';
+import type { Price } from './provider-kind.js';
 import { Recorder } from './recording/recorder.js';
 import { findSecrets } from './redact.js';
 import { type Configuration, ConfiguredProviders, Random } from './routing/index.js';
@@ -88,6 +89,11 @@ export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationSh
   /** The efforts that this model takes; undefined if it does not say. */
   effortsOf(model: string): readonly string[] | undefined {
     return this.table.find(model)?.model.reasoningEfforts;
+  }
+
+  /** What a model of a provider costs, by its name at the upstream; undefined if PROVIDERS_FILE does not say. */
+  priceOf(provider: string, model: string): Price | undefined {
+    return this.table.priceOf(provider, model);
   }
 
   /** Lists all models, with new requests to the providers. If a request fails, the provider's previous list is used. */

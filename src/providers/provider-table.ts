@@ -2,8 +2,16 @@ import { Listings, type ListingsDependencies } from './listings.js';
 import type { ModelInfo, ModelProviderBase } from './model-provider.js';
 import type { ModelRoute } from './model-route.js';
 import type { ProviderCondition } from './provider-condition.js';
+import type { Price } from './provider-kind.js';
 import type { Random } from './routing/index.js';
-import { type Configuration, type Destination, RoutedProvider, RouteTable, TargetHealth } from './routing/index.js';
+import {
+  type Configuration,
+  type Destination,
+  matchesGlob,
+  RoutedProvider,
+  RouteTable,
+  TargetHealth,
+} from './routing/index.js';
 import { NO_RULES, type ToleratedRule } from './tolerated-rules.js';
 
 const NO_MEMBERS: ReadonlySet<string> = new Set();
@@ -58,6 +66,13 @@ export class ProviderTable {
   /** The rules that do not apply to requests for a model. Looked up only if some provider tolerates any. */
   tolerated(model: string): ReadonlySet<ToleratedRule> {
     return this.isStrict ? NO_RULES : (this.find(model)?.provider.tolerates ?? NO_RULES);
+  }
+
+  /** What a model of a provider costs, by its name at the upstream; undefined if the file does not say. */
+  priceOf(provider: string, model: string): Price | undefined {
+    const prices = this.dependencies.configuration?.prices.get(provider);
+    if (prices === undefined) return undefined;
+    return Object.entries(prices).find(([glob]) => matchesGlob(glob, model))?.[1];
   }
 
   /** Requests the model lists of all providers. */

@@ -16,7 +16,7 @@ export * from './responses.module.js';
 export * from './responses.service.js';
 export * from './stored-responses.service.js';
 export { ActiveTurn, type TurnClient } from './turn/active-turn.js';
-export { ClientTraces, UpstreamTraces } from './turn/upstream-traces.js';
+export { ClientTraces, type TracedTurn, UpstreamTraces } from './turn/upstream-traces.js';
 export { Admission, type AdmittedEmbedding, type Lease, type QueuedTurn } from './turn/admission.js';
 export type { AdmittedTurn } from './turn/admit.js';
 export {

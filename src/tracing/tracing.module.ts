@@ -1,7 +1,7 @@
 import { Global, Module } from '@nestjs/common';
 
 import { Environment } from '../config/index.js';
-import { type AdmittedTurn, ClientTraces, UpstreamTraces } from '../responses/index.js';
+import { ClientTraces, type TracedTurn, UpstreamTraces } from '../responses/index.js';
 import type { TraceContext } from '../protocol/index.js';
 import { Clock } from '../time/index.js';
 import { isTraced, SpanExporter } from './span-exporter.js';
@@ -14,7 +14,7 @@ class SpanTraces extends UpstreamTraces {
     super();
   }
 
-  override of({ responseId, trace }: AdmittedTurn): TraceContext {
+  override of({ responseId, trace }: TracedTurn): TraceContext {
     const { traceId, spanId, isSampled } = spanIdsOf(responseId, trace, this.ratio);
     const traceparent = `00-${traceId}-${spanId}-${isSampled ? '01' : '00'}`;
     return trace?.tracestate === undefined ? { traceparent } : { traceparent, tracestate: trace.tracestate };

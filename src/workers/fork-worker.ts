@@ -1,37 +1,56 @@
 import type { ChildProcess } from 'node:child_process';
 import cluster, { type Worker } from 'node:cluster';
 
+import type { Relay, Sibling, SiblingMessage } from './relay.js';
 import type { WorkerMessage } from './worker-message.js';
 import { type WorkerExit, type WorkerProcess, WorkerStartError } from './worker-process.js';
 
-/** Starts this program as a worker, with the same arguments and variables, and its number, from 0, in ANTIPHON_WORKER. */
-export function forkWorker(number: number): WorkerProcess {
+/**
+ * Starts this program as a worker, with the same arguments and variables, and its number, from 0, in ANTIPHON_WORKER. From when it listens
+ * until it exits, the relay passes messages on between it and the others.
+ */
+export function forkWorker(number: number, relay: Relay): WorkerProcess {
   try {
-    return follow(cluster.fork({ ANTIPHON_WORKER: number }));
+    return follow(cluster.fork({ ANTIPHON_WORKER: number }), relay);
   } catch (error) {
     return stillborn(error);
   }
 }
 
-function follow(worker: Worker): WorkerProcess {
+function follow(worker: Worker, relay: Relay): WorkerProcess {
   closeUnclaimed(worker.process);
   const { promise: listening, resolve, reject } = Promise.withResolvers<string | undefined>();
+  const sibling = toSibling(worker);
   const exited = new Promise<WorkerExit>((end) => {
     worker.once('exit', (code, signal) => end({ code, signal: signal as NodeJS.Signals | null }));
+    worker.once('exit', () => relay.leave(worker.id));
     worker.on('error', (error: Error) => {
       reject(cannotStart(error));
       // A process that was not created does not exit.
       if (worker.process.pid === undefined) end({ code: null, signal: null });
     });
   });
-  worker.on('message', (message: WorkerMessage | null) => {
-    if (message?.type === 'antiphon.listening') resolve(message.url);
-    if (message?.type === 'antiphon.failed') reject(new WorkerStartError(message.reason));
+  worker.on('message', (message: WorkerMessage | SiblingMessage | null) => {
+    if (message?.type === 'antiphon.listening') {
+      resolve(message.url);
+      relay.join(sibling);
+    } else if (message?.type === 'antiphon.failed') reject(new WorkerStartError(message.reason));
+    else if (message?.type === 'antiphon.ask' || message?.type === 'antiphon.reply') relay.heard(sibling, message);
   });
   void exited.then(() => resolve(undefined));
   // Prevents an unhandled rejection; callers that wait receive the error.
   listening.catch(() => undefined);
   return { pid: worker.process.pid, listening, exited, kill: (signal) => void worker.process.kill(signal) };
+}
+
+/** A worker whose channel may close at any time; its exit follows. */
+function toSibling(worker: Worker): Sibling {
+  return {
+    id: worker.id,
+    send: (message) => {
+      if (worker.isConnected()) worker.send(message, () => undefined);
+    },
+  };
 }
 
 /** A worker that the system cannot start. */

@@ -4,6 +4,7 @@ import { describeShutdown, type Environment, INTERRUPTED, longestShutdownMs } fr
 import { writeLine } from '../logging/index.js';
 import { Interrupts, SystemClock } from '../time/index.js';
 import { forkWorker } from './fork-worker.js';
+import { Relay } from './relay.js';
 import { Supervisor } from './supervisor.js';
 import { WorkerStartError } from './worker-process.js';
 
@@ -24,7 +25,8 @@ export async function superviseWorkers(
   const { WORKERS, PROVIDERS_FILE, KEYS_FILE, LIMITS_FILE } = environment;
   const stopLimitMs = longestShutdownMs(environment) + KILL_AFTER_MS;
   const clock = new SystemClock();
-  const supervisor = new Supervisor(WORKERS, { fork: forkWorker, clock, stopLimitMs });
+  const relay = new Relay();
+  const supervisor = new Supervisor(WORKERS, { fork: (number) => forkWorker(number, relay), clock, stopLimitMs });
   const logger = new Logger('Shutdown');
   const cutOff = new AbortController();
   const interrupts = new Interrupts(clock, {

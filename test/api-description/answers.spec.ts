@@ -163,6 +163,7 @@ describeService('what the service answers', DESCRIBED, (service) => {
     await call('retireConnection', `connections/${String((connections.data as readonly Json[])[0]?.id)}`);
     await call('createSocketToken', 'socket_tokens', { origin: 'https://app.example.com' });
     await call('getActivity', 'activity');
+    await call('getTurn', `responses/${String(first.id)}/turn`);
     await call('getUsage', 'usage?group_by=model,provider');
     // A new route needs a line here.
     expect([...answered.keys()].sort()).toEqual(

@@ -46,7 +46,7 @@ describeConsole('the view of what happens now', OPTIONS, (test) => {
     await behind.stopped;
     await card('Background').getByText('Nothing runs or waits in the background.').waitFor();
     pen.end({ type: 'text', delta: 'Hi' });
-    await card('Running turns').getByText('No turn runs on this replica.').waitFor();
+    await card('Running turns').getByText('No turn runs on this instance.').waitFor();
     foreign.end();
     await other;
   });

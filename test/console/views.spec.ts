@@ -7,6 +7,7 @@ import { afterAll, beforeEach, expect, it } from '@jest/globals';
 import type { Locator } from 'playwright-core';
 
 import { FakeMcpServer, ScriptedProvider } from '../../src/testing/index.js';
+import { ChatUpstream } from '../support/chat-upstream/chat-upstream.js';
 import { call, say } from '../support/scripted-calls.js';
 import { describeConsole, KEY } from './use-console.js';
 
@@ -169,3 +170,70 @@ describeConsole('the simulator in the console', { environment: { SIMULATOR_CONTR
     expect(await entries.count()).toBe(1);
   });
 });
+
+let upstreams: readonly ChatUpstream[];
+let routes: string;
+
+describeConsole(
+  'how a response ran, in the console',
+  async () => {
+    upstreams = [await ChatUpstream.start(), await ChatUpstream.start()];
+    routes = await mkdtemp(join(tmpdir(), 'antiphon-console-routes-'));
+    const path = join(routes, 'providers.json');
+    const common = { retries: 0, discover: false, prices: { '*': { input: 1, output: 4 } } };
+    const [first, second] = upstreams.map(({ baseUrl }) => ({ base_url: baseUrl, ...common }));
+    const models = [{ name: 'routed', upstreams: [{ provider: 'gpu-1' }, { provider: 'gpu-2' }] }];
+    await writeFile(path, JSON.stringify({ providers: { 'gpu-1': first, 'gpu-2': second }, models }));
+    return { environment: { PROVIDERS_FILE: path } };
+  },
+  (test) => {
+    afterAll(async () => {
+      await Promise.all(upstreams.map((upstream) => upstream.close()));
+      await rm(routes, { recursive: true });
+    });
+
+    const run = (): Locator => test.page.getByRole('region', { name: 'How it ran' });
+    const inspect = async (id: string): Promise<void> => {
+      await test.page.goto(`${test.service.origin}/console#inspector/${id}`);
+      await test.page.getByLabel('API key').fill(KEY);
+      await test.page.getByLabel('API key').press('Enter');
+    };
+
+    it('is shown with each attempt at an upstream, its cost and the id of its request', async () => {
+      const usage = { prompt_tokens: 1000, completion_tokens: 250, total_tokens: 1250 };
+      // Whichever is asked first.
+      const client = test.service.client({ apiKey: KEY, maxRetries: 0 });
+      for (const upstream of upstreams) upstream.always({ text: 'Yes', usage });
+      const first = await client.responses.create({ model: 'routed', input: 'Hi' });
+      const [busy] = upstreams.filter(({ requests }) => requests.length > 0);
+      busy?.refuse(500);
+      const { id, _request_id: requestId } = await client.responses.create({
+        model: 'routed',
+        input: 'And on',
+        previous_response_id: first.id,
+      });
+      await inspect(id);
+      const rows = run().getByRole('row');
+      await rows.nth(2).waitFor();
+      const texts = await rows.allInnerTexts();
+      expect(texts.slice(1).map((row) => row.replace(/\s+/g, ' '))).toEqual([
+        expect.stringMatching(/^1 gpu-. routed first server_error .* – /),
+        expect.stringMatching(/^2 gpu-. routed fallback answered /),
+      ]);
+      await run().getByText('0.002', { exact: true }).waitFor();
+      await run().getByText(String(requestId), { exact: true }).waitFor();
+      expect(await run().innerText()).not.toContain('127.0.0.1');
+      expect(await test.violations()).toEqual([]);
+      await test.page.setViewportSize({ width: 360, height: 800 });
+      expect(await test.page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+    });
+
+    it('is said not to be known where the instance does not remember it', async () => {
+      const { id } = await test.service.client({ apiKey: KEY }).responses.create({ model: 'routed', input: 'Hi' });
+      const missing = { status: 404, json: { error: { message: 'Not found.' } } };
+      await test.page.route('**/turn', (route) => route.fulfill(missing));
+      await inspect(id);
+      await run().getByText('This instance does not remember how').waitFor();
+    });
+  },
+);

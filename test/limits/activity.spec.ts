@@ -43,6 +43,7 @@ describe.each(STATES)('what happens now, with the state $state', ({ open }) => {
     const pen = await pens.next();
     expect(await activityOf('red')).toEqual({
       object: 'activity',
+      processes: { answered: 1, silent: 0 },
       turns: [
         {
           id: pen.turn.responseId,
@@ -64,6 +65,7 @@ describe.each(STATES)('what happens now, with the state $state', ({ open }) => {
     });
     expect(await activityOf('blue')).toEqual({
       object: 'activity',
+      processes: { answered: 1, silent: 0 },
       turns: [],
       limits: [
         limit('requests_per_minute', 10, 0, null),

@@ -1,19 +1,23 @@
 import type { JsonSchema } from '../../validation/index.js';
-import { FLAG, INTEGER, listOf, NOTHING, nullable, object, OBJECT, oneOf, ref, SECONDS, TEXT } from './shape.js';
+import { ACTIVITY_SCHEMAS } from './activity.js';
+import {
+  FLAG,
+  INTEGER,
+  listOf,
+  NOTHING,
+  nullable,
+  object,
+  OBJECT,
+  oneOf,
+  pageOf,
+  ref,
+  SECONDS,
+  TEXT,
+} from './shape.js';
 
 const TRUE: JsonSchema = { type: 'boolean', const: true };
 
 const deleted = (name: string): JsonSchema => object({ id: TEXT, object: oneOf(name), deleted: TRUE });
-
-/** A page of a list (protocol §1.1). */
-const pageOf = (name: string): JsonSchema =>
-  object({
-    object: oneOf('list'),
-    data: listOf(ref(name)),
-    first_id: nullable(TEXT),
-    last_id: nullable(TEXT),
-    has_more: FLAG,
-  });
 
 /** A page that is all there is, in the form that the SDK reads with `next_page`. */
 const wholePage = (name: string, element: JsonSchema, others: Readonly<Record<string, JsonSchema>> = {}): JsonSchema =>
@@ -238,37 +242,7 @@ export const ANSWER_SCHEMAS = {
     model: TEXT,
     usage: object({ prompt_tokens: INTEGER, total_tokens: INTEGER }),
   }),
-  Connection: object({
-    id: TEXT,
-    object: oneOf('connection'),
-    since: SECONDS,
-    lanes: listOf(object({ stream_id: nullable(TEXT), in_flight: INTEGER, queued: INTEGER })),
-    in_flight: INTEGER,
-    queued: INTEGER,
-  }),
-  ConnectionList: pageOf('Connection'),
-  RunningTurn: object({
-    id: TEXT,
-    object: oneOf('running_turn'),
-    model: TEXT,
-    provider: nullable(TEXT),
-    door: oneOf('responses', 'messages', 'chat'),
-    transport: oneOf('json', 'sse', 'websocket'),
-    background: FLAG,
-    started_at: nullable(SECONDS),
-  }),
-  Limit: object({
-    object: oneOf('limit'),
-    name: oneOf('requests_per_minute', 'tokens_per_minute', 'concurrent_turns', 'sockets', 'searches_per_minute'),
-    model: { ...nullable(TEXT), description: 'The models that it is for, as its rule names them; null for all.' },
-    limit: INTEGER,
-    used: INTEGER,
-    resets_at: nullable(SECONDS),
-  }),
-  Activity: object(
-    { object: oneOf('activity'), turns: listOf(ref('RunningTurn')), limits: listOf(ref('Limit')) },
-    { totals: object({ turns: INTEGER, background_turns: INTEGER, connections: INTEGER }) },
-  ),
+  ...ACTIVITY_SCHEMAS,
   SocketToken: object({ object: oneOf('socket_token'), value: TEXT, expires_at: SECONDS, origin: TEXT }),
   UsageResult: object(
     {

@@ -37,3 +37,13 @@ export function nullable(schema: JsonSchema): JsonSchema {
 export function ref(name: string): JsonSchema {
   return { $ref: `#/components/schemas/${name}` };
 }
+
+/** A page of a list (protocol §1.1). */
+export const pageOf = (name: string): JsonSchema =>
+  object({
+    object: oneOf('list'),
+    data: listOf(ref(name)),
+    first_id: nullable(TEXT),
+    last_id: nullable(TEXT),
+    has_more: FLAG,
+  });

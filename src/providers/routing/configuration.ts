@@ -1,3 +1,4 @@
+import type { Price } from '../provider-kind.js';
 import type { ModelEntry } from './providers-file.js';
 import type { Destination } from './target.js';
 
@@ -11,6 +12,8 @@ export interface Configuration {
   readonly attempts: number;
   /** Values to redact from errors, logs and recordings. */
   readonly secrets: readonly string[];
+  /** What models cost, by the names of providers and globs of the names of models at their upstreams. */
+  readonly prices: ReadonlyMap<string, Readonly<Record<string, Price>>>;
   /** Additional request members that any provider forwards. */
   readonly forwarded: ReadonlySet<string>;
   /** Another file has replaced this one. */

@@ -37,6 +37,7 @@ export async function configureProviders(
     models,
     attempts: file.attempts ?? DEFAULT_ATTEMPTS,
     secrets,
+    prices: new Map(entries.flatMap(([name, { prices }]) => (prices === undefined ? [] : [[name, prices] as const]))),
     forwarded: new Set(entries.flatMap(([, { forward = [] }]) => forward)),
     retire: () => {
       for (const { provider } of destinations.values()) provider.retire?.();

@@ -45,11 +45,18 @@ const upstream = object(
   { required: ['provider'] },
 );
 
+const perMillion = { type: 'number', minimum: 0, maximum: 1e9 };
+const price = object(
+  { input: perMillion, cached_input: perMillion, output: perMillion },
+  { required: ['input', 'output'] },
+);
+
 /** Members of an entry of any kind. */
 const COMMON_MEMBERS = {
   retries: { type: 'integer', minimum: 0, maximum: 100 },
   discover: flag,
   tolerates: { type: 'array', items: oneOf(...TOLERATED_RULES), uniqueItems: true },
+  prices: { type: 'object', propertyNames: { minLength: 1, maxLength: 256 }, additionalProperties: price },
 };
 
 const MATCHES = ['name', 'prefix', 'glob', 'default'];

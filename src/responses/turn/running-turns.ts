@@ -25,6 +25,14 @@ export class RunningTurns {
       .map(({ begun, ending }) => ({ ...begun, provider: ending.provider }));
   }
 
+  /** One of a tenant by its response, as far as it has come. */
+  find(tenant: Tenant, responseId: string): ActiveTurn | undefined {
+    for (const turn of this.turns) {
+      if (turn.responseId === responseId && turn.admitted.caller.tenant === tenant) return turn;
+    }
+    return undefined;
+  }
+
   /** Those that run in the background. */
   get background(): number {
     let count = 0;

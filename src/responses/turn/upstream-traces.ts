@@ -3,16 +3,19 @@ import { Injectable } from '@nestjs/common';
 import type { TraceContext } from '../../protocol/index.js';
 import type { AdmittedTurn } from './admit.js';
 
-/** The trace that the requests of a turn to upstreams belong to. */
+/** What the trace of a turn follows from. */
+export type TracedTurn = Pick<AdmittedTurn, 'responseId' | 'trace'>;
+
+/** The trace that a turn belongs to, and that its requests to upstreams name. */
 export abstract class UpstreamTraces {
-  /** Called once per pass, in whichever process runs the turn. Undefined: none. */
-  abstract of(turn: AdmittedTurn): TraceContext | undefined;
+  /** The same in every process. Undefined: none. */
+  abstract of(turn: TracedTurn): TraceContext | undefined;
 }
 
 /** Passes the trace of the client on. */
 @Injectable()
 export class ClientTraces extends UpstreamTraces {
-  override of({ trace }: AdmittedTurn): TraceContext | undefined {
+  override of({ trace }: TracedTurn): TraceContext | undefined {
     return trace;
   }
 }

@@ -1,0 +1,49 @@
+import { Controller, Get, Param, UseGuards } from '@nestjs/common';
+
+import { ApiKeyGuard, type Caller, CurrentCaller, type Tenant } from '../access/index.js';
+import { Describe } from '../api-description/index.js';
+import { apiPaths } from '../http/index.js';
+import { ApiError } from '../protocol/index.js';
+import { Siblings, type SiblingTopic } from '../siblings/index.js';
+import { RecentTurns, type TurnBody } from './recent-turns.js';
+
+/** Whose turn is meant. */
+interface Meant {
+  readonly tenant: Tenant;
+  readonly id: string;
+}
+
+/** `GET /responses/{id}/turn`: how a turn has run (docs/operations.md#one-turn). */
+@Controller(apiPaths('responses'))
+@UseGuards(ApiKeyGuard)
+export class TurnsController {
+  private readonly others: SiblingTopic<Meant, TurnBody | null>;
+
+  constructor(
+    private readonly turns: RecentTurns,
+    siblings: Siblings,
+  ) {
+    this.others = siblings.topic('turn', ({ tenant, id }) => this.turns.find(tenant, id) ?? null);
+  }
+
+  @Describe(() => ({
+    id: 'getTurn',
+    group: 'Usage',
+    summary: 'Shows how the turn of a response has run: requests to upstreams, calls of tools, cost, trace.',
+    description:
+      'The instance that ran it remembers its latest turns, stored or not, until it ends. Another one does not find it. Nothing of what was said is shown.',
+    answer: 'Turn',
+    missing: ['Turn of the response'],
+  }))
+  @Get(':id/turn')
+  async show(@Param('id') id: string, @CurrentCaller() { tenant }: Caller): Promise<TurnBody> {
+    const own = this.turns.find(tenant, id);
+    if (own?.status === 'in_progress') return own;
+    // A background turn may have gone on in another worker.
+    const { replies } = await this.others.ask({ tenant, id });
+    const found = [...(own === undefined ? [] : [own]), ...replies.filter((reply) => reply !== null)];
+    const last = found.toSorted((one, other) => (one.started_at ?? 0) - (other.started_at ?? 0)).at(-1);
+    if (last === undefined) throw ApiError.notFound('Turn of the response', id);
+    return found.find(({ status }) => status === 'in_progress') ?? last;
+  }
+}

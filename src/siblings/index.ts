@@ -1,0 +1,2 @@
+export * from './siblings.module.js';
+export { Siblings, type SiblingTopic } from './siblings.js';
