@@ -1,4 +1,4 @@
-// Slow: has a service answer more than a thousand times.
+// Slow: has a service answer hundreds of times.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join as joinPath } from 'node:path';
 
@@ -126,7 +126,7 @@ describeService(
           expect(callIdsIn(turn.response)).toHaveLength(said.toolCalls?.length ?? 0);
           expect(deltasOf(turn, 'response.output_text.delta').join('')).toBe(join(said.text));
         }),
-        { seed: SEED, numRuns: 150 },
+        { seed: SEED, numRuns: 60 },
       );
     });
   },
@@ -164,7 +164,7 @@ describeService(
           });
           expect(await responseOf(service)).toEqual(whole);
         }),
-        { seed: SEED, numRuns: 40 },
+        { seed: SEED, numRuns: 15 },
       );
     });
   },

@@ -23,9 +23,9 @@ import { SocketClient } from '../support/socket-client.js';
 
 const SOCKETS = 100;
 const TURNS = 20;
-const WAVES = 20;
+const WAVES = 10;
 
-/** What caches and compiled code grow by; what leaks holds tens of kilobytes of each of 2 000 sockets. */
+/** What caches and compiled code grow by; what leaks holds tens of kilobytes of each of 1 000 sockets. */
 const MOST_HEAP_GROWTH = 12 * 1024 * 1024;
 
 function textOf({ content }: Item): string {
