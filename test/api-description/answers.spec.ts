@@ -1,7 +1,7 @@
 // Slow: generates and compiles clients.
 
 import { expect, it } from '@jest/globals';
-import { Ajv2020 } from 'ajv/dist/2020.js';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { toFile } from 'openai';
 
 import { describeService } from '../support/describe-service.js';
@@ -24,6 +24,8 @@ const CHAT = { model: 'gpt-5', messages: [{ role: 'user', content: 'Hello!' }] }
 /** Validates against the schemas of a document. */
 class Schemas {
   private readonly ajv = new Ajv2020({ strict: false, validateFormats: false });
+  /** By the text of their schema: it takes long to compile one with all that it refers to. */
+  private readonly validators = new Map<string, ValidateFunction>();
 
   constructor({ components }: OpenApi) {
     this.ajv.addSchema({ $id: 'api:', components });
@@ -31,9 +33,11 @@ class Schemas {
 
   /** What is wrong with a value, in the order of its schema; empty when nothing is. */
   faults(value: unknown, schema: Json): readonly string[] {
-    const absolute = JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"api:#/')) as Json;
-    if (this.ajv.validate(absolute, value)) return [];
-    return (this.ajv.errors ?? []).map(({ instancePath, message = '' }) => `${instancePath} ${message}`);
+    const absolute = JSON.stringify(schema).replaceAll('"#/', '"api:#/');
+    const validate = this.validators.get(absolute) ?? this.ajv.compile(JSON.parse(absolute) as Json);
+    this.validators.set(absolute, validate);
+    if (validate(value)) return [];
+    return (validate.errors ?? []).map(({ instancePath, message = '' }) => `${instancePath} ${message}`);
   }
 }
 

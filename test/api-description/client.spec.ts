@@ -74,7 +74,7 @@ describeService('a client that is generated from the document', DESCRIBED, (serv
       const node = (script: string, ...options: string[]) =>
         run(process.execPath, [join(MODULES, script), ...options], { cwd: directory });
       await node('@hey-api/openapi-ts/bin/run.js');
-      await node('typescript/bin/tsc', '--project', '.').catch((error: unknown) => {
+      await node('typescript-7/bin/tsc', '--project', '.').catch((error: unknown) => {
         throw new Error((error as { stdout: string }).stdout.slice(0, 4000));
       });
       const { stdout } = await run(process.execPath, ['built/program.js', service.baseURL], { cwd: directory });

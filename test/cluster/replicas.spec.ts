@@ -58,10 +58,10 @@ describe('two replicas with one database', () => {
     const [victim, survivor] = await startTwo(environment);
     await using balancer = await balanceAtRandom([victim, survivor]);
 
-    const conversations = await loseReplica({ balancer, victim, count: 60 });
+    const conversations = await loseReplica({ balancer, victim, count: 24 });
     expect({ signal: (await victim.exited).signal }).toEqual({ signal: 'SIGKILL' });
     const replacement = await startReplica({ ...LOCKS, ...environment }, victim.port);
-    const later = makeConversations('later', 20);
+    const later = makeConversations('later', 8);
     await converse(balancer, later);
     await converse(balancer, conversations, { turns: 1 });
 

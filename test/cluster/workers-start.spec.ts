@@ -17,7 +17,7 @@ let workers: Variables;
 
 beforeEach(async () => {
   database = await createEmptyDatabase();
-  workers = { WORKERS: '3', STATE: 'postgres', DATABASE_URL: database.url };
+  workers = { WORKERS: '2', STATE: 'postgres', DATABASE_URL: database.url };
 });
 
 afterEach(async () => {
@@ -34,8 +34,8 @@ describe('a start with several workers', () => {
     expect(stdout).not.toMatch(/Nest application|dependencies initialized|Mapped \{/);
     const lines = stdout.split('\n').filter((line) => line.includes('listens'));
     expect(lines).toEqual([
-      ...Array.from({ length: 3 }, () => expect.stringMatching(/worker \d+ listens$/) as unknown),
-      `Antiphon listens on http://127.0.0.1:${port} with 3 workers`,
+      ...Array.from({ length: 2 }, () => expect.stringMatching(/worker \d+ listens$/) as unknown),
+      `Antiphon listens on http://127.0.0.1:${port} with 2 workers`,
     ]);
   });
 
@@ -61,7 +61,7 @@ describe('a start with several workers', () => {
     process.kill(Number(await service.written(/"pid":(\d+),[^\n]*Starting Nest application/)), 'SIGKILL');
     await service.written(/worker \d+ exited \(SIGKILL\); restarting in \d+ ms/);
     await proxy.restore();
-    await service.written(/Antiphon listens on \S+ with 3 workers/);
+    await service.written(/Antiphon listens on \S+ with 2 workers/);
     service.kill('SIGTERM');
     expect(await service.exited).toMatchObject({ code: 0, signal: null });
   });
@@ -73,7 +73,7 @@ describe('a start with several workers', () => {
     const messages = stdout.split('\n').flatMap((line) => {
       return line === '' ? [] : [(JSON.parse(line) as { readonly message: unknown }).message];
     });
-    expect(messages).toContain(`Antiphon listens on http://127.0.0.1:${port} with 3 workers`);
+    expect(messages).toContain(`Antiphon listens on http://127.0.0.1:${port} with 2 workers`);
   });
 });
 

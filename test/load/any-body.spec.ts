@@ -68,7 +68,7 @@ describe('any JSON whatever', () => {
           });
           expect(received).toEqual(asJson(value));
         }),
-        { numRuns: 3000 },
+        { numRuns: 1000 },
       );
     },
   );

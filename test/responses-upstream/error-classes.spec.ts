@@ -1,8 +1,8 @@
-// Slow: starts services for each of its tests.
+// Slow: starts services for most of its tests.
 
-import { describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 
-import { useFreshService } from '../support/describe-service.js';
+import { useFreshService, useService } from '../support/describe-service.js';
 import { ask } from '../support/responses-upstream/ask.js';
 import { message } from '../support/responses-upstream/items.js';
 import { answering, changing, failing, preceded, refusing } from '../support/responses-upstream/reply.js';
@@ -45,7 +45,10 @@ describe.each<[profile: string, entry: object, fatal: readonly string[], retryab
   ['codex-2026-11', {}, FATAL_TODAY, RETRYABLE],
   ['codex-2026-02', FEBRUARY, FATAL, [...RETRYABLE, 'server_is_overloaded', 'cyber_policy']],
 ])('§6 the codes of response.failed in %s', (_, entry, fatal, retryable) => {
-  const service = useFreshService(() => startTimedService({ entry: { ...entry } }));
+  const service = useService(() => startTimedService({ entry: { ...entry } }));
+  beforeEach(() => {
+    service.upstream.calls.length = 0;
+  });
 
   it.each(fatal)('%s is fatal, and the client gets it', async (code) => {
     service.upstream.respond(failing({ code, message: `About ${code}.` }));

@@ -7,7 +7,7 @@ import { callTool } from '../support/simulated-data.js';
 
 type Schema = Readonly<Record<string, unknown>>;
 
-const RUNS = { seed: 20_260_101, numRuns: 150 };
+const RUNS = { seed: 20_260_101, numRuns: 60 };
 
 const AJV = addFormats.default(new Ajv2020({ strict: false, logger: false }));
 

@@ -5,7 +5,7 @@ import { SeededRandom } from '../seeded-random.js';
 import { boundWork, TooMuchWork } from '../work.js';
 import { Pattern } from './pattern.js';
 
-const RUNS = { seed: 20_261_125, numRuns: 1500 };
+const RUNS = { seed: 20_261_125, numRuns: 500 };
 
 const CHARACTERS = [
   'a',
