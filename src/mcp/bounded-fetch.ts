@@ -9,7 +9,7 @@ import { Agent, type Dispatcher, request } from 'undici';
 
 import { isPublicAddress } from '../config/index.js';
 import { permittedLookup, readBounded } from '../outbound/index.js';
-import { McpFailure } from './failures.js';
+import { McpFailure, tooLarge } from './failures.js';
 
 /** `fetch` as the library of the protocol takes it. */
 export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
@@ -34,7 +34,7 @@ const DECODERS: ReadonlyMap<string, () => Transform> = new Map<string, () => Tra
   ['deflate', () => createInflate()],
   ['br', () => createBrotliDecompress()],
 ]);
-const ACCEPTED = { 'accept-encoding': 'gzip, deflate, br' };
+export const ACCEPTED = { 'accept-encoding': 'gzip, deflate, br' };
 
 /** Statuses of answers without a body. */
 const NO_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
@@ -65,7 +65,7 @@ export class HttpClient {
     return async (url, { method = 'GET', headers, body, signal } = {}) => {
       const scope = requestScope.getStore();
       const fail = (): McpFailure => {
-        const failure = new McpFailure('too_large', `The answer of the server has more than ${mostBytes} bytes.`);
+        const failure = tooLarge(mostBytes);
         scope?.fail(failure);
         return failure;
       };
@@ -88,7 +88,7 @@ export class HttpClient {
           await answer.body.dump();
           return new Response(null, init);
         }
-        const unpacked = unpack(answer);
+        const unpacked = unpack(answer.body, String(received['content-encoding'] ?? ''));
         const isEvents = init.headers.get('content-type')?.startsWith('text/event-stream') === true;
         if (isEvents) {
           const measure = new LongestEvent();
@@ -103,6 +103,11 @@ export class HttpClient {
         throw new TypeError('fetch failed', { cause: error });
       }
     };
+  }
+
+  /** Sends a request whose answer goes to a handler: without the promises, the streams and the signals of `bounded`. */
+  send(request: Dispatcher.DispatchOptions, answer: Dispatcher.DispatchHandler): void {
+    this.agent.dispatch(request, answer);
   }
 
   /** Closes all connections. */
@@ -123,9 +128,9 @@ function toHeaders(received: IncomingHttpHeaders): Headers {
 const MOST_CODINGS = 5;
 
 /** The body of an answer without its compression. Throws McpFailure for one that is packed too often. */
-function unpack({ body, headers }: Dispatcher.ResponseData): Readable {
+export function unpack(body: Readable, encoding: string): Readable {
   // Each of them costs a decoder, whether it has anything to do or not.
-  const codings = String(headers['content-encoding'] ?? '').split(',', MOST_CODINGS + 1);
+  const codings = encoding.split(',', MOST_CODINGS + 1);
   // An error that comes before somebody reads, or after, must not end the process.
   body.on('error', () => undefined);
   if (codings.length > MOST_CODINGS) {
@@ -162,7 +167,8 @@ function toEvents(
   });
 }
 
-class LongestEvent {
+/** Measures the events of a stream. */
+export class LongestEvent {
   private bytes = 0;
   private longest = 0;
   private isLineEmpty = false;

@@ -16,9 +16,11 @@ import {
 import { reasonOf } from '../providers/index.js';
 import { readVersion } from '../read-version.js';
 import type { Clock } from '../time/index.js';
-import { type Fetch, type RequestScope, requestScope } from './bounded-fetch.js';
+import { type Fetch, type HttpClient, type RequestScope, requestScope } from './bounded-fetch.js';
 import { McpFailure, SessionGoneError } from './failures.js';
 import type { McpProgress } from './mcp-server.js';
+import { type CallTokens, NotHandledError } from './tool-call.js';
+import { ToolCalls } from './tool-calls.js';
 
 // Servers before 2025-03-26 have no other transport.
 // eslint-disable-next-line @typescript-eslint/no-deprecated
@@ -31,17 +33,12 @@ export interface ConnectionSettings {
   readonly transport: 'auto' | 'streamable-http' | 'sse';
   readonly headers: Readonly<Record<string, string>>;
   /** Tokens that are sent as `Bearer`; null without. */
-  readonly tokens: ConnectionTokens | null;
-  readonly fetch: Fetch;
+  readonly tokens: CallTokens | null;
+  readonly http: HttpClient;
+  /** Of one answer, of one event of a stream, or of all pages of a list. */
+  readonly mostBytes: number;
   /** The server says that its list of tools has changed. */
   readonly onListChanged: () => void;
-}
-
-/** The tokens of a connection. */
-export interface ConnectionTokens {
-  token(): Promise<string>;
-  /** The server has refused the last one. */
-  refused(): void;
 }
 
 /** Longest delay of Node's timers, ms: the limits of this service are shorter, and theirs are not needed. */
@@ -66,9 +63,26 @@ const SOON = 4;
 /** The longest of these pauses, ms. */
 const LONGEST_WAIT_MS = 30_000;
 
-/** How often the streams of a connection were opened again since its last request: a server may ask for it at once, and for ever. */
-interface Reconnections {
-  count: number;
+/** The pauses before the streams of a connection are opened again: a server may ask for it at once, and for ever. */
+class Reconnections {
+  /** Since the last request. */
+  private count = 0;
+
+  constructor(private readonly clock: Clock) {}
+
+  /** A request begins. */
+  reset(): void {
+    this.count = 0;
+  }
+
+  /** Waits before a stream is opened again, and returns what ends the pause. */
+  pause(delayMs: number, reconnect: () => void): () => void {
+    this.count += 1;
+    const waits = this.count - SOON;
+    const leastMs = waits <= 0 ? 0 : Math.min(RESUMPTION.initialReconnectionDelay * 2 ** waits, LONGEST_WAIT_MS);
+    const timer = this.clock.schedule(Math.max(delayMs, leastMs), reconnect);
+    return () => timer.cancel();
+  }
 }
 
 /** Ends the streams of a request. One for all: to make an error for each, with its stack, takes as long as to send a call. */
@@ -86,8 +100,11 @@ export class Connection {
     private readonly transport: StreamableHTTPClientTransport | OlderTransport,
     private readonly clock: Clock,
     private readonly reconnections: Reconnections,
+    /** Null over the older transport, whose answers come on one stream: there the library sends calls, too. */
+    private readonly calls: ToolCalls | null,
   ) {
     client.onclose = () => {
+      if (!this.hasEnded) calls?.close();
       this.hasEnded = true;
     };
     client.onerror = (error) => {
@@ -102,9 +119,9 @@ export class Connection {
   static async open(settings: ConnectionSettings, clock: Clock, signal: AbortSignal): Promise<Connection> {
     const { transport } = settings;
     if (transport !== 'sse') {
-      const reconnections = { count: 0 };
+      const reconnections = new Reconnections(clock);
       try {
-        return await this.connect(clock, signal, streamable(settings, clock, reconnections), settings, reconnections);
+        return await this.connect(clock, signal, streamable(settings, reconnections), settings, reconnections);
       } catch (error) {
         if (transport !== 'auto' || !isOfOlderServer(error)) throw error;
       }
@@ -116,27 +133,29 @@ export class Connection {
     clock: Clock,
     signal: AbortSignal,
     transport: StreamableHTTPClientTransport | OlderTransport,
-    { onListChanged: onChanged }: ConnectionSettings,
-    reconnections: Reconnections = { count: 0 },
+    settings: ConnectionSettings,
+    reconnections = new Reconnections(clock),
   ): Promise<Connection> {
-    const client = new Client(
-      { name: 'antiphon', version: readVersion() },
-      {
-        versionNegotiation: { mode: 'auto' },
-        listMaxPages: MOST_PAGES,
-        listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged } },
-        // The model reads results as they are; a schema of the server must not cost this process time.
-        jsonSchemaValidator: {
-          getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined }),
-        },
+    const { onListChanged: onChanged, url, headers, tokens, http, mostBytes } = settings;
+    const clientInfo = { name: 'antiphon', version: readVersion() };
+    const client = new Client(clientInfo, {
+      versionNegotiation: { mode: 'auto' },
+      listMaxPages: MOST_PAGES,
+      listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged } },
+      // The model reads results as they are; a schema of the server must not cost this process time.
+      jsonSchemaValidator: {
+        getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined }),
       },
-    );
+    });
     scopeRequests(transport);
     const abort = (): void => void transport.close();
     signal.addEventListener('abort', abort, { once: true });
     try {
       await client.connect(transport, { signal, timeout: NO_LIMIT_MS });
-      return new Connection(client, transport, clock, reconnections);
+      const pause = (delayMs: number, reconnect: () => void): (() => void) => reconnections.pause(delayMs, reconnect);
+      const parts = { client, http, url, mostBytes, headers, tokens, clientInfo, resumption: RESUMPTION, pause };
+      const calls = transport instanceof OlderTransport ? null : new ToolCalls({ ...parts, transport });
+      return new Connection(client, transport, clock, reconnections, calls);
     } catch (error) {
       await transport.close().catch(() => undefined);
       signal.throwIfAborted();
@@ -155,18 +174,32 @@ export class Connection {
   async list(signal: AbortSignal): Promise<readonly Tool[]> {
     const options = { signal, timeout: NO_LIMIT_MS, cacheMode: 'refresh' as const };
     const { tools } = await this.send(() => this.client.listTools(undefined, options), 0);
+    this.calls?.learn(tools);
     return tools;
   }
 
   /** Calls a tool. Rejects like `list`. An aborted signal tells the server at once. */
-  call(
+  async call(
     name: string,
     args: Readonly<Record<string, unknown>>,
     signal: AbortSignal,
     onprogress: (progress: McpProgress) => void,
   ): Promise<CallToolResult> {
+    const { calls, client } = this;
+    if (calls?.canSend(name) === true) {
+      this.reconnections.reset();
+      try {
+        return await calls.run(name, args, signal, onprogress);
+      } catch (error) {
+        if (error instanceof SessionGoneError) this.forget();
+        if (!(error instanceof NotHandledError)) throw error;
+      }
+    }
     const options = { signal, timeout: NO_LIMIT_MS, onprogress };
-    return this.send(() => this.client.callTool({ name, arguments: { ...args } }, options));
+    const params = { name, arguments: { ...args } };
+    // Before 2026-07-28 no argument is sent as a header, and nothing else is asked of a result than to be one.
+    if (client.getProtocolEra() === 'modern') return this.send(() => client.callTool(params, options));
+    return this.send(() => client.request({ method: 'tools/call', params }, options));
   }
 
   /** Ends the session, and all requests with it. Never rejects. */
@@ -174,6 +207,7 @@ export class Connection {
     if (this.hasEnded) return;
     this.hasEnded = true;
     const { transport } = this;
+    this.calls?.close();
     if (transport instanceof StreamableHTTPClientTransport) {
       await this.clock.within(
         transport.terminateSession().catch(() => undefined),
@@ -183,10 +217,16 @@ export class Connection {
     await this.client.close().catch(() => undefined);
   }
 
+  /** The server has forgotten the session: there is none to end. Other calls are told themselves, and sent again. */
+  private forget(): void {
+    this.hasEnded = true;
+    void this.client.close().catch(() => undefined);
+  }
+
   /** Sends a request in a scope of its own: when it is over, so are its streams. `kept`: 0 to bound all its answers together. */
   private async send<T>(request: () => Promise<T>, kept: 0 | null = null): Promise<T> {
     const streams = new AbortController();
-    this.reconnections.count = 0;
+    this.reconnections.reset();
     const failed = Promise.withResolvers<never>();
     const scope: RequestScope = { signal: streams.signal, kept, fail: (failure) => failed.reject(failure) };
     const hasSession =
@@ -195,9 +235,7 @@ export class Connection {
       return await Promise.race([requestScope.run(scope, request), failed.promise]);
     } catch (error) {
       if (hasSession && error instanceof SdkHttpError && error.data.status === 404) {
-        // There is no session to end.
-        this.hasEnded = true;
-        void this.client.close().catch(() => undefined);
+        this.forget();
         throw new SessionGoneError(error);
       }
       throw toFailure(error);
@@ -207,21 +245,11 @@ export class Connection {
   }
 }
 
-function streamable(
-  settings: ConnectionSettings,
-  clock: Clock,
-  reconnections: Reconnections,
-): StreamableHTTPClientTransport {
+function streamable(settings: ConnectionSettings, reconnections: Reconnections): StreamableHTTPClientTransport {
   return new StreamableHTTPClientTransport(settings.url, {
     ...optionsOf(settings),
     reconnectionOptions: RESUMPTION,
-    reconnectionScheduler: (reconnect, delayMs) => {
-      reconnections.count += 1;
-      const waits = reconnections.count - SOON;
-      const leastMs = waits <= 0 ? 0 : Math.min(RESUMPTION.initialReconnectionDelay * 2 ** waits, LONGEST_WAIT_MS);
-      const timer = clock.schedule(Math.max(delayMs, leastMs), reconnect);
-      return () => timer.cancel();
-    },
+    reconnectionScheduler: (reconnect, delayMs) => reconnections.pause(delayMs, reconnect),
   });
 }
 
@@ -229,11 +257,12 @@ function olderSse(settings: ConnectionSettings): OlderTransport {
   return new OlderTransport(settings.url, optionsOf(settings));
 }
 
-function optionsOf({ headers, tokens, fetch }: ConnectionSettings): {
+function optionsOf({ headers, tokens, http, mostBytes }: ConnectionSettings): {
   requestInit: RequestInit;
   fetch: Fetch;
   authProvider?: { token(): Promise<string>; onUnauthorized(): Promise<void> };
 } {
+  const fetch = http.bounded(mostBytes);
   if (tokens === null) return { requestInit: { headers: { ...headers } }, fetch };
   return {
     requestInit: { headers: { ...headers } },

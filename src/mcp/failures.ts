@@ -35,6 +35,11 @@ export class McpFailure extends Error {
   }
 }
 
+/** An answer, or an event of one, that is longer than it may be. */
+export function tooLarge(mostBytes: number): McpFailure {
+  return new McpFailure('too_large', `The answer of the server has more than ${mostBytes} bytes.`);
+}
+
 /** The server has forgotten the session: the request was not handled, and may be sent again in a new one. */
 export class SessionGoneError extends McpFailure {
   constructor(cause: unknown) {

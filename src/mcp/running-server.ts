@@ -39,6 +39,8 @@ export class RunningServer {
   /** Headers that requests may set; undefined: all, as the operator has given no credentials that they could act with. */
   readonly forwardable: ReadonlySet<string> | undefined;
   private readonly oauth: OAuthTokens | null;
+  /** By the label that a request has: that of MCP_SERVERS, of a connector, or of a client. The latest is remembered. */
+  private identity: { readonly label: string | null; readonly hash: string } = { label: null, hash: '' };
 
   /** `label`: also the name in metrics. */
   constructor(
@@ -84,6 +86,7 @@ export class RunningServer {
       ...parts,
       label: tool.server_label,
       description: tool.server_description ?? entry.description ?? null,
+      identity: this.identityAs(tool.server_label),
       metricLabel: this.label,
       entry,
       limits: {
@@ -98,11 +101,19 @@ export class RunningServer {
         transport: entry.transport ?? 'auto',
         headers,
         tokens,
-        fetch: http.bounded(entry.max_response_bytes ?? DEFAULTS.maxResponseBytes),
+        http,
+        mostBytes: entry.max_response_bytes ?? DEFAULTS.maxResponseBytes,
       },
       secrets: () => (tokens?.last == null ? secrets : [...secrets, tokens.last]),
       hosts: [url.host, hostOf(url)],
     });
+  }
+
+  private identityAs(label: string): string {
+    if (this.identity.label !== label) {
+      this.identity = { label, hash: hash('sha256', JSON.stringify([label, this.url.href]), 'base64url') };
+    }
+    return this.identity.hash;
   }
 
   private tokensFor(callerToken: string | null): SentTokens | null {

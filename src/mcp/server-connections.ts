@@ -68,7 +68,7 @@ export class ServerConnections {
     try {
       const pooled = this.take(key, settings);
       try {
-        return await work(await untilAborted(pooled.opening, signal));
+        return await work(pooled.connection ?? (await untilAborted(pooled.opening, signal)));
       } finally {
         this.release(key, pooled);
       }

@@ -1,0 +1,145 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { Readable } from 'node:stream';
+
+import { createParser, type EventSourceMessage, type EventSourceParser } from 'eventsource-parser';
+import type { Dispatcher } from 'undici';
+
+import { LongestEvent, unpack } from './bounded-fetch.js';
+import { tooLarge } from './failures.js';
+
+/** What reads an answer. `onEnd` or `onFailure` comes last, unless the answer is left. */
+export interface AnswerReader {
+  onEvent(event: EventSourceMessage): void;
+  /** How long the server wants a client to wait before it asks for the rest of a stream, ms. */
+  onRetry(delayMs: number): void;
+  /** `text`: what the answer was as a whole; null for a stream of events. */
+  onEnd(answer: HttpAnswer, text: string | null): void;
+  /** There is no answer, or it has broken off: McpFailure for one that cannot be read, and otherwise the error of the connection. */
+  onFailure(answer: HttpAnswer, error: unknown): void;
+}
+
+/**
+ * The answer to one request: undici's handler of it. It has no stream in between, unless it is compressed, and at most `mostBytes`: an event
+ * stream in each of its events, others as a whole.
+ */
+export class HttpAnswer implements Dispatcher.DispatchHandler {
+  /** 0 until the head has arrived. */
+  status = 0;
+  headers: IncomingHttpHeaders = {};
+  private controller: Dispatcher.DispatchController | null = null;
+  private isOver = false;
+  private readonly parts: Uint8Array[] = [];
+  private bytes = 0;
+  private events: EventStream | null = null;
+  private packed: Readable | null = null;
+
+  constructor(
+    private readonly mostBytes: number,
+    private readonly reader: AnswerReader,
+  ) {}
+
+  /** Whether it is a stream of events. */
+  get isEvents(): boolean {
+    return this.events !== null;
+  }
+
+  /** Leaves the answer: closes its connection, unless it has ended. */
+  leave(): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.packed?.destroy();
+    this.controller?.abort(LEFT);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.controller = controller;
+    if (this.isOver) controller.abort(LEFT);
+  }
+
+  onResponseStart(_controller: unknown, status: number, headers: IncomingHttpHeaders): void {
+    // An interim response, such as 103.
+    if (status < 200) return;
+    this.status = status;
+    this.headers = headers;
+    if (status < 300 && headers['content-type']?.startsWith('text/event-stream') === true)
+      this.events = new EventStream(this.reader);
+    const encoding = headers['content-encoding'];
+    if (encoding !== undefined) this.unpack(encoding);
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, piece: Buffer): void {
+    if (this.packed === null) this.take(piece);
+    else if (!this.packed.push(piece)) controller.pause();
+  }
+
+  onResponseEnd(): void {
+    if (this.packed === null) this.end();
+    else this.packed.push(null);
+  }
+
+  onResponseError(_controller: unknown, error: Error): void {
+    this.packed?.destroy();
+    this.fail(error);
+  }
+
+  private unpack(encoding: string): void {
+    this.packed = new Readable({ read: () => this.controller?.resume() });
+    try {
+      unpack(this.packed, encoding)
+        .on('data', (piece: Buffer) => this.take(piece))
+        .once('end', () => this.end())
+        .once('error', (error) => this.fail(error));
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  private take(piece: Buffer): void {
+    if (this.isOver) return;
+    this.bytes = this.events === null ? this.bytes + piece.byteLength : this.events.measure(piece);
+    if (this.bytes > this.mostBytes) this.fail(tooLarge(this.mostBytes));
+    else if (this.events === null) this.parts.push(piece);
+    else this.events.read(piece);
+  }
+
+  private end(): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    const [first] = this.parts;
+    const whole = this.parts.length > 1 ? Buffer.concat(this.parts, this.bytes) : (first as Buffer | undefined);
+    this.reader.onEnd(this, this.events === null ? (whole?.toString() ?? '') : null);
+  }
+
+  private fail(error: unknown): void {
+    if (this.isOver) return;
+    this.leave();
+    this.reader.onFailure(this, error);
+  }
+}
+
+/** Ends the connection of an answer. One for all: to make an error for each, with its stack, takes as long as to send a call. */
+const LEFT = new Error('The answer was left.');
+
+/** The events of an answer. */
+class EventStream {
+  // Handles characters that span two pieces.
+  private readonly decoder = new TextDecoder();
+  private readonly longest = new LongestEvent();
+  private readonly parser: EventSourceParser;
+
+  constructor(reader: AnswerReader) {
+    this.parser = createParser({
+      onEvent: (event) => reader.onEvent(event),
+      onRetry: (delayMs) => reader.onRetry(delayMs),
+    });
+  }
+
+  /** The bytes of the longest event so far. */
+  measure(piece: Uint8Array): number {
+    return this.longest.add(piece);
+  }
+
+  read(piece: Uint8Array): void {
+    this.parser.feed(this.decoder.decode(piece, { stream: true }));
+  }
+}
