@@ -50,6 +50,8 @@ const LIST = 'mcpl';
 export class McpApprovals {
   /** A KeyObject: Node would make one of a buffer for each code, which takes much longer than the code. */
   private key: MaybePromise<KeyObject> | null = null;
+  /** Lists whose codes were right, by their tools, with all else that a code is made of: items of a context stay what they are. */
+  private readonly verified = new WeakMap<object, string>();
 
   constructor(
     private readonly secrets: SecretStore,
@@ -83,9 +85,12 @@ export class McpApprovals {
   listedAt(id: string, list: ListOfTools): number | undefined {
     const { time = '', nonce = '', code } = ID.exec(id)?.groups ?? {};
     if (!(this.key instanceof KeyObject) || code === undefined) return undefined;
-    return isEqual(code, codeOf(this.key, [LIST, ...toListParts(list)], time, nonce))
-      ? Number.parseInt(time, 16)
-      : undefined;
+    const { tools, ...others } = list;
+    const whole = JSON.stringify([id, ...toListParts({ ...others, tools: null })]);
+    if (isObjectOrArray(tools) && this.verified.get(tools) === whole) return Number.parseInt(time, 16);
+    if (!isEqual(code, codeOf(this.key, [LIST, ...toListParts(list)], time, nonce))) return undefined;
+    if (isObjectOrArray(tools)) this.verified.set(tools, whole);
+    return Number.parseInt(time, 16);
   }
 
   /** A new id for a request. Rejects with StoreUnavailableError. */
@@ -172,6 +177,10 @@ function codeOf(key: KeyObject, parts: readonly unknown[], time: string, nonce: 
     .update(JSON.stringify([...parts, time, nonce]))
     .digest('hex')
     .slice(0, CODE);
+}
+
+function isObjectOrArray(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
 }
 
 function isEqual(code: string, expected: string): boolean {

@@ -16,11 +16,22 @@ export interface McpFunction {
 /** The longest name of a function that upstreams take. */
 const LONGEST_NAME = 64;
 
+/** The names of functions that upstreams take. */
+const PLAIN_NAME = /^[a-zA-Z0-9_-]+$/;
+
 /** Stands between the label and the tool. */
 const BETWEEN = '__';
 
 /** Characters of the digest that tells names apart which are cut, hold other characters, or could be those of others. */
 const DIGEST_CHARACTERS = 8;
+
+/** What the context of a turn with MCP tools has of them. */
+const MCP_ITEMS: ReadonlySet<string> = new Set([
+  'mcp_list_tools',
+  'mcp_call',
+  'mcp_approval_request',
+  'mcp_approval_response',
+]);
 
 const DENIED = 'The user has denied this call.';
 const UNANSWERED = 'The call was not run: nobody has approved it.';
@@ -72,14 +83,20 @@ export class McpFunctions {
 
   /** Items as a model reads them that knows functions alone: calls with their outputs. */
   readable(items: readonly Item[]): readonly Item[] {
-    const answers = new Map(
-      items.filter(isAnswer).map((answer) => [String(answer['approval_request_id']), answer] as const),
-    );
-    const run = new Set(items.filter(({ type }) => type === 'mcp_call').map((call) => call['approval_request_id']));
-    const requested = new Set(
-      items.filter((item) => this.isOfServer(item, 'mcp_approval_request')).map(({ id }) => id),
-    );
+    const answers = new Map<string, Item>();
+    const run = new Set<unknown>();
+    const requested = new Set<string>();
+    let hasOwn = false;
+    for (const item of items) {
+      if (!MCP_ITEMS.has(item.type)) continue;
+      hasOwn = true;
+      if (isAnswer(item)) answers.set(String(item['approval_request_id']), item);
+      else if (item.type === 'mcp_call') run.add(item['approval_request_id']);
+      else if (this.isOfServer(item, 'mcp_approval_request')) requested.add(item.id);
+    }
+    if (!hasOwn) return items;
     return items.flatMap((item) => {
+      if (!MCP_ITEMS.has(item.type)) return [item];
       if (this.isOfServer(item, 'mcp_list_tools')) return [];
       if (isAnswer(item)) return requested.has(String(item['approval_request_id'])) ? [] : [item];
       if (this.isOfServer(item, 'mcp_call')) return this.toPair(item, outputOf(item));
@@ -92,9 +109,9 @@ export class McpFunctions {
   /** The name of the function that stands for a tool: the same in every turn with the same functions of the client. */
   private nameOf(label: string, tool: string): string {
     const plain = `${label}${BETWEEN}${tool}`;
+    const isUnique = !plain.includes(BETWEEN, plain.indexOf(BETWEEN) + BETWEEN.length) && !this.taken.has(plain);
+    if (isUnique && plain.length <= LONGEST_NAME && PLAIN_NAME.test(plain)) return plain;
     const name = plain.replaceAll(/[^a-zA-Z0-9_-]/g, '_');
-    const isUnique = name.split(BETWEEN).length === 2 && !this.taken.has(name);
-    if (name === plain && name.length <= LONGEST_NAME && isUnique) return name;
     const digest = createHash('sha256')
       .update(JSON.stringify([label, tool]))
       .digest('hex')

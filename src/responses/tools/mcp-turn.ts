@@ -48,7 +48,8 @@ export class McpTurn implements TurnPolicy {
   private readonly lists = new Map<string, readonly McpToolInfo[]>();
   /** The answers of the request to approvals. */
   private readonly answers: readonly Item[];
-  private functions: McpFunctions;
+  /** The functions that stand for them, beside these other tools; null until they are asked for, and when a list is new. */
+  private functions: { readonly all: McpFunctions; readonly others: readonly object[] } | null = null;
   /** Whether the answers that refuse a call were used. */
   private hasRefused = false;
   /** The ids of calls that a process which died has left behind, and that were taken up. */
@@ -63,8 +64,7 @@ export class McpTurn implements TurnPolicy {
   ) {
     this.tools = new Map(tools.map((each) => [each.tool.server_label, each]));
     this.answers = turn.input.filter(({ type }) => type === 'mcp_approval_response');
-    this.functions = this.toFunctions();
-    this.held = new HeldCalls(this.functions);
+    this.held = new HeldCalls(NO_FUNCTIONS);
   }
 
   /** Lists the tools that the context does not list, and runs what was approved, or was left behind by a process that died. */
@@ -99,6 +99,7 @@ export class McpTurn implements TurnPolicy {
       const run = this.tools.get(label) as RunTool;
       const allowed = found.filter((each) => isAllowed(each, run.tool.allowed_tools));
       lists.set(label, allowed);
+      this.functions = null;
       const tools = allowed.map(toListed);
       return { id: await shared.approvals.issueList(this.toList(run, tools)), tools };
     });
@@ -116,10 +117,10 @@ export class McpTurn implements TurnPolicy {
       const item = this.lists.has(each.tool.server_label) ? undefined : newestList(each, question.context);
       if (item !== undefined) this.adopt(each, item, this.timeOf(each, item) !== undefined);
     }
-    this.functions = this.toFunctions(question.settings.tools);
+    const functions = this.functionsBeside(question.settings.tools);
     const noCalls = noCallsIn(left);
-    this.held = new HeldCalls(this.functions, noCalls);
-    return this.functions.ask(question, { isOffered: noCalls === null, isFirst: left.number === 1 });
+    this.held = new HeldCalls(functions, noCalls);
+    return functions.ask(question, { isOffered: noCalls === null, isFirst: left.number === 1 });
   }
 
   look(event: ModelEvent): ModelEvent | undefined {
@@ -160,8 +161,13 @@ export class McpTurn implements TurnPolicy {
     };
   }
 
-  /** `others`: the tools beside them, whose names they must not have. */
-  private toFunctions(others: readonly object[] = []): McpFunctions {
+  /** The functions: their names are none of those of other tools. */
+  private functionsBeside(others: readonly object[]): McpFunctions {
+    if (this.functions?.others !== others) this.functions = { all: this.toFunctions(others), others };
+    return this.functions.all;
+  }
+
+  private toFunctions(others: readonly object[]): McpFunctions {
     const functions = [...this.tools].flatMap(([label, { tool }]): readonly McpFunction[] => {
       const isDeferred = tool.defer_loading === true;
       const listed = (this.lists.get(label) ?? []).map((each) => ({ label, tool: each, isDeferred }));
@@ -198,6 +204,7 @@ export class McpTurn implements TurnPolicy {
   private adopt({ tool, server }: RunTool, item: Item, isOurs: boolean): void {
     const { server_label: label, allowed_tools: allowed } = tool;
     const tools = toolsIn(item).map((each) => (isOurs ? each : { ...each, annotations: null }));
+    this.functions = null;
     this.lists.set(
       label,
       tools.filter((each) => server.offers(each.name) && isAllowed(each, allowed)),
@@ -283,6 +290,9 @@ export class McpTurn implements TurnPolicy {
     return { parallel, responseId, signal, clock, signOfLifeMs: Math.floor(idleMs / 3), stored, ran };
   }
 }
+
+/** Before the model is asked. */
+const NO_FUNCTIONS = { find: (): McpFunction | undefined => undefined };
 
 /** What comes before the model is asked. */
 interface Ahead {

@@ -26,6 +26,8 @@ const MOST_SERVERS = 64;
 export class McpPolicy extends PassPolicy implements OnModuleInit {
   /** The labels of the servers that a turn has here. */
   private readonly labels = new WeakMap<Turn, ReadonlySet<unknown>>();
+  /** The tools of turns that were checked, for their begin. */
+  private readonly found = new WeakMap<Turn, readonly RunTool[]>();
 
   constructor(
     private readonly servers: McpServers,
@@ -80,6 +82,12 @@ export class McpPolicy extends PassPolicy implements OnModuleInit {
   }
 
   private toolsOf(turn: Turn): readonly RunTool[] {
+    const known = this.found.get(turn) ?? this.find(turn);
+    this.found.set(turn, known);
+    return known;
+  }
+
+  private find(turn: Turn): readonly RunTool[] {
     const named = mcpToolsOf(turn)
       .filter(({ tool }) => this.servers.runs(tool, turn.tenant))
       .map(({ tool, index }) => ({ tool, server: this.servers.find(tool, turn.tenant, `tools[${index}]`) }));
