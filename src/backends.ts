@@ -1,7 +1,13 @@
 import { Environment, EnvironmentError } from './config/index.js';
-import { POSTGRES_PACKAGES, requirePackages } from './require-packages.js';
+import { POSTGRES_PACKAGES, requirePackages, S3_PACKAGE } from './require-packages.js';
 import type { Seam } from './seams/index.js';
-import { type LibraryBackend, MemoryBackend, type StateBackend } from './state/index.js';
+import {
+  type LibraryBackend,
+  MemoryBackend,
+  observeCalls,
+  type StateBackend,
+  type StateCallObserver,
+} from './state/index.js';
 import type { DatabaseSettings } from './state/postgres/index.js';
 import { Clock } from './time/index.js';
 
@@ -62,14 +68,45 @@ export function selectBackend(name: string, own: Backends = {}): Seam<StateBacke
 }
 
 /**
- * What keeps files and vector stores: the state, if it can, or else the backend of VECTOR_STORE_URL; something that keeps none without one.
- * Throws EnvironmentError when a package that it needs is not installed.
+ * What keeps files and vector stores: the state, if it can, or else the backend of VECTOR_STORE_URL; something that keeps none without one. With S3_BUCKET
+ * the bytes of files are there. Throws EnvironmentError when a package that it needs is not installed, and when nothing keeps the records.
  */
 export async function libraryOf(
   state: LibraryBackend,
   environment: Environment,
   clock: Clock,
+  observer: StateCallObserver | null = null,
 ): Promise<LibraryBackend> {
+  const records = await recordsOf(state, environment, clock);
+  return environment.S3_BUCKET === '' ? records : withBucket(records, environment, clock, observer);
+}
+
+/** The library whose records a database keeps, and the bytes of files a bucket. */
+async function withBucket(
+  records: LibraryBackend,
+  environment: Environment,
+  clock: Clock,
+  observer: StateCallObserver | null,
+): Promise<LibraryBackend> {
+  const { files, vectors, vectorStores } = records;
+  if (files?.objects === undefined) {
+    throw new EnvironmentError([
+      'S3_BUCKET: needs STATE=sqlite, STATE=postgres or VECTOR_STORE_URL, which keep what is known of files.',
+    ]);
+  }
+  requirePackages('S3_BUCKET', S3_PACKAGE);
+  const { Bucket, BucketFileStore } = await import('./state/s3/index.js');
+  const bucket = new Bucket(environment, clock);
+  return {
+    files: new BucketFileStore(files, files.objects, observeCalls(bucket, 'objects', observer), clock),
+    ...(vectors === undefined ? {} : { vectors }),
+    ...(vectorStores === undefined ? {} : { vectorStores }),
+    records,
+    bucket,
+  };
+}
+
+async function recordsOf(state: LibraryBackend, environment: Environment, clock: Clock): Promise<LibraryBackend> {
   const { VECTOR_STORE_URL: url } = environment;
   if (state.files !== undefined) return state;
   if (url === '') return {};

@@ -19,6 +19,7 @@ import { ConfiguredProviders } from './providers/routing/index.js';
 import { Prompts } from './responses/prompts/prompts.js';
 import { SIMULATOR, SimulatorOptions, SimulatorProvider, type SimulatorVariables } from './simulator/index.js';
 import { findScriptFaults } from './simulator/script/check-script.js';
+import { requirePackages, S3_PACKAGE } from './require-packages.js';
 import { describeStartFailure } from './start-failure.js';
 import { type StateBackend, StateStartError } from './state/index.js';
 import type { DatabaseSettings } from './state/postgres/index.js';
@@ -63,6 +64,7 @@ export async function checkSetup(
     () => checkWebSearch(environment),
     () => checkState(environment),
     () => checkLibrary(environment),
+    () => checkBucket(environment),
     () => checkExporters(environment),
   ];
   let faults = 0;
@@ -253,6 +255,23 @@ async function checkLibrary(environment: Environment): Promise<readonly Finding[
   if (url === '') return [warning('STATE: redis keeps no files: set VECTOR_STORE_URL for them')];
   if (url.startsWith(SQLITE_SCHEME)) return [await checkDirectory(resolve(url.slice(SQLITE_SCHEME.length)))];
   return checkDatabase(libraryDatabase(environment), 'VECTOR_STORE_URL');
+}
+
+/** Writes, reads and deletes an object. */
+async function checkBucket(environment: Environment): Promise<readonly Finding[]> {
+  const { S3_BUCKET: name } = environment;
+  if (name === '') return [];
+  requirePackages('S3_BUCKET', S3_PACKAGE);
+  const { Bucket } = await import('./state/s3/index.js');
+  const bucket = new Bucket(environment, clock);
+  try {
+    await bucket.check();
+    return [ok(`S3_BUCKET: ${name} is reached, and objects can be written, read and deleted`)];
+  } catch (error) {
+    return [fault(`S3_BUCKET: ${name}: ${(error as Error).message}`)];
+  } finally {
+    bucket.close();
+  }
 }
 
 async function checkDatabase(environment: DatabaseSettings, variable = 'STATE'): Promise<readonly Finding[]> {

@@ -10,6 +10,7 @@ import { ConfigModule, Environment, loadEnvironment, type Variables } from './co
 import { createLogger } from './logging/index.js';
 import { makeSeam } from './seams/index.js';
 import {
+  backendsOf,
   exportState,
   importState,
   LibraryBackend,
@@ -84,13 +85,13 @@ async function withBackend<T>(
     abortOnError: false,
   });
   const [backend, library] = [modules.get(StateBackend), modules.get<LibraryBackend>(LibraryBackend)];
-  const all = new Set(library instanceof StateBackend ? [backend, library] : [backend]);
   try {
-    for (const one of all) await one.start();
+    for (const one of backendsOf(backend, library)) await one.start();
     await requireAvailable(backend, environment);
     return await work(backend, library);
   } finally {
-    for (const one of all) await one.stop();
+    library.bucket?.close();
+    for (const one of backendsOf(backend, library)) await one.stop();
   }
 }
 

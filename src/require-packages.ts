@@ -4,6 +4,9 @@ import { readManifest } from './read-version.js';
 /** What PostgreSQL needs: the driver, the queue and the migrations. */
 export const POSTGRES_PACKAGES = ['pg', 'pg-boss', 'node-pg-migrate'] as const;
 
+/** What S3_BUCKET needs. */
+export const S3_PACKAGE = '@aws-sdk/client-s3';
+
 /**
  * Checks for packages that are optional to install. Throws EnvironmentError where some are missing: it names them, and the command that installs
  * them in versions that work.

@@ -11,7 +11,7 @@ import { IdGenerator, UuidIdGenerator } from './protocol/index.js';
 import { FORWARDED_HEADERS, PROVIDER_KINDS, PROVIDERS, type ProviderKind } from './providers/index.js';
 import { Admission, OBSERVERS, PASS_POLICIES } from './responses/index.js';
 import { makeSeam, provideSeam, provideSeams, type Seam } from './seams/index.js';
-import { LibraryBackend, StateBackend } from './state/index.js';
+import { LibraryBackend, StateBackend, StateCallObserver } from './state/index.js';
 import { Clock, SharedClock, sharedTimeOf } from './time/index.js';
 import { Reranker } from './vector-stores/index.js';
 import { WEB_SEARCH_ENGINES } from './web-search/index.js';
@@ -41,7 +41,7 @@ export class SeamsModule {
       },
       {
         provide: LibraryBackend,
-        inject: [StateBackend, Environment, Clock],
+        inject: [StateBackend, Environment, Clock, { token: StateCallObserver, optional: true }],
         useFactory: libraryOf,
       },
       ...provideSeams(PROVIDERS, seams.providers ?? []),

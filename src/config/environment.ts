@@ -570,6 +570,33 @@ export class Environment {
   @Text()
   readonly VECTOR_STORE_URL: string = '';
 
+  /**
+   * Name of a bucket for the contents of files, in Amazon S3 or another object storage with its API; the database keeps what is known of them. Credentials
+   * are found as by all tools of AWS: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a profile, or the role of the machine. Empty: the database keeps the contents, too.
+   */
+  @Text()
+  readonly S3_BUCKET: string = '';
+
+  /** URL of the object storage, such as `https://minio.example.com:9000`. Empty: Amazon S3 in S3_REGION. */
+  @Text()
+  readonly S3_ENDPOINT: string = '';
+
+  /** Region of the bucket. Storages without regions take any. */
+  @Text()
+  readonly S3_REGION: string = 'us-east-1';
+
+  /** How the names of all objects begin, such as `antiphon/`, where the bucket is not for this service alone. */
+  @Text()
+  readonly S3_PREFIX: string = '';
+
+  /** Names the bucket in the path of URLs in place of the host name, as MinIO and others need. */
+  @Flag()
+  readonly S3_PATH_STYLE: boolean = false;
+
+  /** Longest time of a call of the object storage with its repetitions, and without a byte while one is read. */
+  @WholeNumber(1, 600_000)
+  readonly S3_TIMEOUT_MS: number = 30_000;
+
   /** Most bytes of a file that is sent in one request. One that is uploaded in parts may have 8 GiB. */
   @WholeNumber(1)
   readonly FILES_MAX_FILE_BYTES: number = 512 * MEGABYTE;

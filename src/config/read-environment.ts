@@ -87,6 +87,15 @@ const CHECKS: readonly VariableCheck<Environment>[] = [
     },
   ],
   [
+    ['S3_BUCKET', 'S3_ENDPOINT'],
+    ({ S3_BUCKET: bucket, S3_ENDPOINT: endpoint }) => {
+      if (endpoint !== '' && !/^https?:$/.test(URL.parse(endpoint)?.protocol ?? '')) {
+        return 'S3_ENDPOINT: expected a URL such as https://minio.example.com:9000.';
+      }
+      return endpoint !== '' && bucket === '' ? 'S3_ENDPOINT: needs S3_BUCKET, the name of a bucket there.' : undefined;
+    },
+  ],
+  [
     ['STATE', 'REDIS_URL'],
     ({ STATE, REDIS_URL: url }) => {
       const fault = STATE === 'redis' || url !== '' ? faultOfRedisUrl(url) : undefined;

@@ -6,7 +6,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 
 import { ApiKeyGuard, type Caller, CurrentCaller } from '../access/index.js';
 import { Describe } from '../api-description/index.js';
-import { apiPaths, FORM_ROUTE, readForm } from '../http/index.js';
+import { apiPaths, FORM_ROUTE, readForm, signalOf } from '../http/index.js';
 import { type ListObject, toListObject } from '../protocol/index.js';
 import type { Query as ListQuery } from '../validation/index.js';
 import {
@@ -122,7 +122,7 @@ export class FilesController {
       // No browser may take a file for a page of the service.
       .header('x-content-type-options', 'nosniff')
       .header('content-disposition', `attachment; filename*=UTF-8''${encodeName(filename)}`)
-      .send(Readable.from(this.files.read(tenant, id), { objectMode: false }));
+      .send(Readable.from(this.files.read(tenant, id, signalOf(reply)), { objectMode: false }));
   }
 }
 

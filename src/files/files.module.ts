@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 
+import { BodiesModule } from '../bodies/index.js';
 import { HttpModule } from '../http/index.js';
 import { StateModule } from '../state/index.js';
 import { FileBudget } from './file-budget.js';
@@ -11,7 +12,7 @@ import { UploadsService } from './uploads.service.js';
 
 /** Files of tenants, and the uploads that become files. */
 @Module({
-  imports: [HttpModule, StateModule],
+  imports: [BodiesModule, HttpModule, StateModule],
   controllers: [FilesController, UploadsController],
   providers: [FileBudget, FilesService, FileUrls, UploadsService],
   exports: [FileBudget, FilesService, FileUrls],

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
 
 import { Inject, Injectable, Logger, Optional } from '@nestjs/common';
 
 import type { Tenant } from '../access/index.js';
+import { BodyBudget } from '../bodies/index.js';
 import { Environment } from '../config/index.js';
 import { ApiError, IdGenerator } from '../protocol/index.js';
 import {
@@ -14,7 +16,6 @@ import {
   LibraryBackend,
   observeCalls,
   type Page,
-  PIECE_BYTES,
   Retention,
   StateCallObserver,
   StoreUnavailableError,
@@ -58,7 +59,7 @@ export interface NewFile extends FileDescription {
 export type DeletionListener = (tenant: Tenant, fileId: string) => Promise<void>;
 
 /**
- * Files of tenants, of which no more than a piece is in memory at a time. Files of other tenants are not found: ApiError 404. All methods throw
+ * Files of tenants, of which no more than a piece is in memory at a time; BODY_TOTAL_BYTES bounds those that arrive. Files of other tenants are not found: ApiError 404. All methods throw
  * ApiError 400 `files_not_configured` where no database keeps files, and StoreUnavailableError.
  */
 @Injectable()
@@ -74,6 +75,7 @@ export class FilesService {
     library: LibraryBackend,
     retention: Retention,
     private readonly environment: Environment,
+    private readonly bodies: BodyBudget,
     private readonly ids: IdGenerator,
     private readonly clock: Clock,
     @Optional() @Inject(StateCallObserver) observer: StateCallObserver | null = null,
@@ -125,10 +127,11 @@ export class FilesService {
     const { store } = this;
     const id = this.ids.next(prefix);
     const whole = createHash('sha256');
+    const held = this.hold(content);
     let bytes = 0;
     try {
       let position = 0;
-      for await (const piece of inPieces(content, PIECE_BYTES)) {
+      for await (const piece of inPieces(content, store.pieceBytes, held.hold)) {
         bytes += piece.length;
         if (bytes > mostBytes) throw tooLarge(mostBytes);
         whole.update(piece);
@@ -140,6 +143,8 @@ export class FilesService {
     } catch (error) {
       await this.discard(tenant, id);
       throw error;
+    } finally {
+      held.release();
     }
     return { id, bytes, sha256: whole.digest('hex') };
   }
@@ -193,6 +198,25 @@ export class FilesService {
     while (await this.store.purge());
   }
 
+  /** The memory of a content's current piece, in the budget of bodies, which may refuse the content. */
+  private hold(content: AsyncIterable<Uint8Array>): {
+    readonly hold: (bytes: number) => void;
+    readonly release: () => void;
+  } {
+    let refusal: ApiError | undefined;
+    const share = this.bodies.open((error) => {
+      refusal = error;
+      // Its sender may be slow: nobody waits for the next bytes.
+      if (content instanceof Readable) content.destroy(error);
+    });
+    const hold = (bytes: number): void => {
+      if (refusal === undefined) share.hold(bytes);
+      // The share itself may be the one that had to go.
+      if (refusal !== undefined) throw refusal;
+    };
+    return { hold, release: () => share.release() };
+  }
+
   /** Tells of a batch of files that have ended; whether there may be more that were not told of in this purge. */
   private async tellOfEnded(): Promise<boolean> {
     const files = (await this.store.ended()).filter(({ id }) => this.failing.get(id) !== this.purges);
@@ -221,20 +245,24 @@ export class FilesService {
     this.failing.delete(file.id);
   }
 
-  /** The content of a file, piece by piece. Throws ApiError 404, and StoreUnavailableError when it is deleted meanwhile. */
-  async *read(tenant: Tenant, fileId: string): AsyncGenerator<Buffer> {
+  /** The content of a file as it arrives. Throws ApiError 404, StoreUnavailableError when it is deleted meanwhile, and the reason of the signal. */
+  async *read(tenant: Tenant, fileId: string, signal?: AbortSignal): AsyncGenerator<Buffer> {
     const { bytes } = await this.get(tenant, fileId);
-    yield* this.piecesOf(tenant, fileId, bytes);
+    yield* this.piecesOf(tenant, fileId, bytes, signal);
   }
 
-  /** The content of a file or a part with so many bytes. Throws StoreUnavailableError when it is gone. */
-  async *piecesOf(tenant: Tenant, contentId: string, bytes: number): AsyncGenerator<Buffer> {
+  /** The content of a file or a part with so many bytes. Throws StoreUnavailableError when it is gone, and the reason of the signal. */
+  async *piecesOf(tenant: Tenant, contentId: string, bytes: number, signal?: AbortSignal): AsyncGenerator<Buffer> {
     const { store } = this;
     for (let position = 0, left = bytes; left > 0; position += 1) {
-      const piece = await store.piece(tenant, contentId, position);
+      const piece = await (store.openPiece === undefined
+        ? store.piece(tenant, contentId, position)
+        : store.openPiece(tenant, contentId, position, signal));
       if (piece === undefined) throw new StoreUnavailableError(`${contentId} was deleted while it was read`);
-      left -= piece.length;
-      yield Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
+      for await (const part of piece instanceof Uint8Array ? [piece] : piece) {
+        left -= part.length;
+        yield Buffer.from(part.buffer, part.byteOffset, part.byteLength);
+      }
     }
   }
 }

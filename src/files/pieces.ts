@@ -1,8 +1,12 @@
 /**
  * A content in pieces of a length, of which the last may be shorter. Each has memory of its own: it may be kept and handed on. `length`:
- * bytes.
+ * bytes. `hold` is told how many bytes of the current piece there are; what it throws ends the content.
  */
-export async function* inPieces(content: AsyncIterable<Uint8Array>, length: number): AsyncGenerator<Uint8Array> {
+export async function* inPieces(
+  content: AsyncIterable<Uint8Array>,
+  length: number,
+  hold: (bytes: number) => void,
+): AsyncGenerator<Uint8Array> {
   let piece = new Uint8Array(length);
   let filled = 0;
   for await (const chunk of content) {
@@ -11,6 +15,7 @@ export async function* inPieces(content: AsyncIterable<Uint8Array>, length: numb
       piece.set(part, filled);
       filled += part.length;
       taken += part.length;
+      hold(filled);
       if (filled < length) continue;
       yield piece;
       piece = new Uint8Array(length);

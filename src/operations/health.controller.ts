@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify';
 
 import { type McpServerCondition, McpServers } from '../mcp/index.js';
 import { type ProviderCondition, ProviderRegistry } from '../providers/index.js';
-import { ResponseStore } from '../state/index.js';
+import { type BucketCondition, LibraryBackend, ResponseStore } from '../state/index.js';
 import { type EngineCondition, WebSearch } from '../web-search/index.js';
 import { Readiness } from './readiness.js';
 
@@ -16,6 +16,8 @@ export interface HealthBody {
   readonly mcp_servers?: readonly McpServerCondition[];
   /** With `?verbose`, where there are some. */
   readonly search_engines?: readonly EngineCondition[];
+  /** With `?verbose`, where there is one. */
+  readonly object_storage?: BucketCondition;
 }
 
 /** `/healthz` reports that the process is running; `/readyz` reports whether the instance accepts traffic. */
@@ -27,6 +29,7 @@ export class HealthController {
     private readonly providers: ProviderRegistry,
     private readonly mcp: McpServers,
     private readonly web: WebSearch,
+    private readonly library: LibraryBackend,
   ) {}
 
   @Get('healthz')
@@ -35,7 +38,7 @@ export class HealthController {
   }
 
   /**
-   * `?verbose` adds the conditions of the providers, of MCP servers and of search engines. They never decide the status: while one is down the others answer, and a
+   * `?verbose` adds the conditions of the providers, of MCP servers, of search engines and of the bucket of files. They never decide the status: while one is down the others answer, and a
    * load balancer that took all replicas out would only hide which error it is.
    */
   @Get('readyz')
@@ -54,6 +57,7 @@ export class HealthController {
       providers,
       ...(servers.length === 0 ? {} : { mcp_servers: servers }),
       ...(engines.length === 0 ? {} : { search_engines: engines }),
+      ...(this.library.bucket === undefined ? {} : { object_storage: this.library.bucket.condition }),
     };
   }
 

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 
 import type { Tenant } from '../access/index.js';
 import { ApiError } from '../protocol/index.js';
-import { StateError } from './errors.js';
+import { StateError, StoreUnavailableError } from './errors.js';
 import type { Page, PageRequest } from './page.js';
 
-/** Most bytes of a piece: files are stored and read piece by piece. */
+/** Most bytes of a piece in a database: files are stored and read piece by piece. */
 export const PIECE_BYTES = 256 * 1024;
 
 /** A file as it is stored, without its content. */
@@ -24,13 +24,24 @@ export interface FileRecord {
   readonly expiresAt: number | null;
 }
 
-/** A part of a content, up to PIECE_BYTES long. */
-export interface FilePiece {
+/** Where a piece of a content belongs. */
+export interface PiecePlace {
   /** Its place, from 0. */
   readonly position: number;
   /** SHA-256 of its bytes in hexadecimal digits: equal pieces of a tenant are stored once. */
   readonly hash: string;
+}
+
+/** A part of a content, up to as many bytes as the store takes. */
+export interface FilePiece extends PiecePlace {
   readonly bytes: Uint8Array;
+}
+
+/** The bytes of a piece, which are in a bucket. */
+export interface StoredObject {
+  /** The name of the object. It is used once, so that whoever deletes the object never deletes the bytes of another piece. */
+  readonly object: string;
+  readonly length: number;
 }
 
 /** A file that is uploaded in parts. */
@@ -97,6 +108,12 @@ export class FileQuotaError extends StateError {
  * All methods throw StoreUnavailableError.
  */
 export abstract class FileStore {
+  /** Most bytes of a piece. */
+  readonly pieceBytes: number = PIECE_BYTES;
+
+  /** Lets the bytes of pieces be in a bucket; without it they are where this store keeps them. */
+  readonly objects?: ObjectRecords;
+
   /**
    * Stores the next piece of a draft, which is dropped at `expiresAt` (Unix ms) unless more follows. The quota includes it. Throws
    * FileQuotaError, of drafts that grow at once perhaps for more than had to be refused; the caller discards the draft then, which may have
@@ -130,6 +147,14 @@ export abstract class FileStore {
 
   /** A piece of a file or a part; undefined beyond the last one, and once it was deleted. */
   abstract piece(tenant: Tenant, contentId: string, position: number): Promise<Uint8Array | undefined>;
+
+  /** As `piece`, while its bytes arrive; for stores with long pieces. The signal ends it. */
+  openPiece?(
+    tenant: Tenant,
+    contentId: string,
+    position: number,
+    signal?: AbortSignal,
+  ): Promise<AsyncIterable<Uint8Array> | undefined>;
 
   abstract used(tenant: Tenant): Promise<FileUsage>;
 
@@ -174,6 +199,54 @@ export abstract class FileStore {
 
   /** Frees a batch of what has expired or was deleted; whether there may be more. */
   abstract purge(): Promise<boolean>;
+}
+
+/**
+ * What a database knows of pieces whose bytes are in a bucket. An object is planned before it is written, and is in the plan or has a piece until it is
+ * deleted: wherever a process dies, nothing is left in the bucket that nobody knows of. All methods throw StoreUnavailableError.
+ */
+export abstract class ObjectRecords {
+  /** Plans an object that is written next. It is due for deletion at a time (Unix ms), unless a piece has it by then. */
+  abstract plan(object: string, dueAt: number): Promise<void>;
+
+  /** As `FileStore.append`, for bytes that the tenant has already: false where it has not. Throws FileQuotaError in both cases. */
+  abstract appendKnown(
+    tenant: Tenant,
+    draftId: string,
+    piece: PiecePlace & { readonly length: number },
+    expiresAt: number,
+    quota: FileQuota,
+  ): Promise<boolean>;
+
+  /**
+   * As `FileStore.append`, for an object that was planned and written. Where the tenant has got an equal piece meanwhile, it is used, and the object is due at
+   * once. Throws StoreUnavailableError where its deletion may have begun; nothing is appended then.
+   */
+  abstract append(
+    tenant: Tenant,
+    draftId: string,
+    piece: PiecePlace & StoredObject,
+    expiresAt: number,
+    quota: FileQuota,
+  ): Promise<void>;
+
+  /** As `FileStore.piece`: its bytes, or the object that has them. */
+  abstract find(tenant: Tenant, contentId: string, position: number): Promise<Uint8Array | StoredObject | undefined>;
+
+  /** A batch of objects that are due, those last that were in a batch before. From now on no piece can have them: they may be deleted. */
+  abstract due(): Promise<readonly string[]>;
+
+  /** Forgets objects that were deleted. */
+  abstract forget(objects: readonly string[]): Promise<void>;
+}
+
+/** Why a piece cannot be read where no bucket is configured. */
+export class NoBucketError extends StoreUnavailableError {
+  override readonly name = 'NoBucketError';
+
+  constructor() {
+    super('the bytes of a file are in a bucket, and S3_BUCKET names none');
+  }
 }
 
 /** Throws FileQuotaError when there is more than there may be. */

@@ -49,9 +49,26 @@ export abstract class StateBackend {
   abstract stop(): Promise<void>;
 }
 
-/** The backend that keeps files, and vector stores: that of the state or, where it does not, that of VECTOR_STORE_URL. */
+/** How the bucket of files is. */
+export interface BucketCondition {
+  readonly bucket: string;
+  /** Why its last call has failed. */
+  readonly error: string | null;
+}
+
+/** What keeps files, and vector stores: the backend of the state or, where it does not, that of VECTOR_STORE_URL; perhaps with a bucket. */
 export abstract class LibraryBackend {
   readonly files?: FileStore;
   readonly vectors?: VectorIndex;
   readonly vectorStores?: VectorStoreRecords;
+  /** The backend that keeps the records, where this is not one itself. */
+  readonly records?: LibraryBackend;
+  /** Where the bytes of files are, unless they are with their records. */
+  readonly bucket?: { readonly condition: BucketCondition; close(): void };
+}
+
+/** The backends that are started and stopped: that of the state, and that of the library where it is another one. */
+export function backendsOf(state: StateBackend, library: LibraryBackend): Iterable<StateBackend> {
+  const { records = library } = library;
+  return new Set(records instanceof StateBackend ? [state, records] : [state]);
 }

@@ -19,7 +19,7 @@ import { ResponseStore } from './response-store.js';
 import { Retention } from './retention.js';
 import { SecretStore } from './secret-store.js';
 import { SessionStore } from './session-store.js';
-import { LibraryBackend, StateBackend } from './state-backend.js';
+import { backendsOf, LibraryBackend, StateBackend } from './state-backend.js';
 import { WriteLock } from './write-lock.js';
 
 /** Starts the backends before the first request, and stops it after the last turn. */
@@ -31,16 +31,12 @@ class StateLifecycle implements OnModuleInit, OnApplicationShutdown {
   ) {}
 
   async onModuleInit(): Promise<void> {
-    for (const backend of this.all) await backend.start();
+    for (const backend of backendsOf(this.backend, this.library)) await backend.start();
   }
 
   async onApplicationShutdown(): Promise<void> {
-    for (const backend of this.all) await backend.stop();
-  }
-
-  private get all(): Iterable<StateBackend> {
-    const { backend, library } = this;
-    return new Set(library instanceof StateBackend ? [backend, library] : [backend]);
+    this.library.bucket?.close();
+    for (const backend of backendsOf(this.backend, this.library)) await backend.stop();
   }
 }
 

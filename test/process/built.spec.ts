@@ -180,6 +180,7 @@ describe('the package', () => {
 
   it.each([
     ['STATE=postgres', { STATE: 'postgres', DATABASE_URL: 'postgres://127.0.0.1:1' }, 'pg, pg-boss, node-pg-migrate'],
+    ['S3_BUCKET', { STATE: 'sqlite', S3_BUCKET: 'files' }, '@aws-sdk/client-s3'],
     ['STATE=redis', { STATE: 'redis', REDIS_URL: 'redis://127.0.0.1:1' }, 'ioredis, bullmq'],
     [
       'OTEL_EXPORTER_OTLP_ENDPOINT',
@@ -188,8 +189,9 @@ describe('the package', () => {
     ],
   ])('says in one line what %s needs and how to install it', async (feature, env, names) => {
     const command = names.split(', ').map((name) => `${name}@${manifest.peerDependencies[name]}`);
+    const missing = command.length === 1 ? `the package ${names}, which is` : `the packages ${names}, which are`;
     expect(await run([program], env)).toBe(
-      `${feature} needs the packages ${names}, which are not installed: npm install ${command.join(' ')}\n`,
+      `${feature} needs ${missing} not installed: npm install ${command.join(' ')}\n`,
     );
   });
 });

@@ -1,3 +1,5 @@
-import { describeContract } from './describe-contract.js';
+import { BUCKETS } from './bucket-fixture.js';
+import { describeContract, describeContractOf } from './describe-contract.js';
 
 describeContract('files');
+describeContractOf(BUCKETS, 'files');

@@ -10,10 +10,12 @@ import {
   type FileRecord,
   FileStore,
   type FileUsage,
+  NoBucketError,
   requireRoom,
   type UploadRecord,
 } from '../file-store.js';
 import { isDigest, toKey } from '../keys.js';
+import { PostgresObjectRecords } from './objects.js';
 import type { Page } from '../page.js';
 import type { Database, RunStatement } from './database.js';
 import { tenantOf } from './moved-rows.js';
@@ -37,7 +39,6 @@ import {
   OWNERS,
   LOCK,
   PARTS,
-  PIECE,
   POSTPONE,
   RELEASE,
   SHOW,
@@ -52,11 +53,14 @@ const NEVER = Number.MAX_SAFE_INTEGER;
 
 /** Files in PostgreSQL. */
 export class PostgresFileStore extends FileStore {
+  override readonly objects: PostgresObjectRecords;
+
   constructor(
     private readonly database: Database,
     private readonly clock: Clock,
   ) {
     super();
+    this.objects = new PostgresObjectRecords(database, clock, (tenant) => this.used(tenant));
   }
 
   override async append(
@@ -67,8 +71,9 @@ export class PostgresFileStore extends FileStore {
     quota: FileQuota,
   ): Promise<void> {
     const { position, hash, bytes } = piece;
+    const next = [toKey(tenant), toKey(draftId), expiresAt, position, hash, bytes.length] as const;
     // Not repeated: the place of the piece would be taken.
-    await this.database.query(APPEND, [toKey(tenant), toKey(draftId), expiresAt, position, hash, bytes]);
+    await this.database.query(APPEND, [...next, bytes, null]);
     // Behind the piece: whoever is last sees all others, and no writer waits for another with a connection in its hands.
     requireRoom(await this.used(tenant), quota);
   }
@@ -117,8 +122,9 @@ export class PostgresFileStore extends FileStore {
   }
 
   override async piece(tenant: Tenant, contentId: string, position: number): Promise<Uint8Array | undefined> {
-    const [row] = await this.database.repeatable(PIECE, [...this.at(tenant, contentId), position]);
-    return row?.bytes;
+    const found = await this.objects.find(tenant, contentId, position);
+    if (found === undefined || found instanceof Uint8Array) return found;
+    throw new NoBucketError();
   }
 
   override async used(tenant: Tenant): Promise<FileUsage> {

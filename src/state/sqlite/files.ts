@@ -6,23 +6,26 @@ import {
   type FilePage,
   type FilePiece,
   type FileQuota,
-  FileQuotaError,
   type FileRecord,
   FileStore,
   type FileUsage,
+  NoBucketError,
   type UploadRecord,
 } from '../file-store.js';
 import type { Page } from '../page.js';
 import type { DatabaseThread } from './database-thread.js';
-import type { FileRefusal } from './operations/files.js';
+import { requireStored, SqliteObjectRecords } from './objects.js';
 
 /** Files in SQLite. */
 export class SqliteFileStore extends FileStore {
+  override readonly objects: SqliteObjectRecords;
+
   constructor(
     private readonly thread: DatabaseThread,
     private readonly clock: Clock,
   ) {
     super();
+    this.objects = new SqliteObjectRecords(thread, clock);
   }
 
   override async append(
@@ -58,8 +61,10 @@ export class SqliteFileStore extends FileStore {
     return this.thread.call('deleteFile', tenant, fileId, this.clock.now());
   }
 
-  override piece(tenant: Tenant, contentId: string, position: number): Promise<Uint8Array | undefined> {
-    return this.thread.call('filePiece', tenant, contentId, position, this.clock.now());
+  override async piece(tenant: Tenant, contentId: string, position: number): Promise<Uint8Array | undefined> {
+    const found = await this.objects.find(tenant, contentId, position);
+    if (found === undefined || found instanceof Uint8Array) return found;
+    throw new NoBucketError();
   }
 
   override used(tenant: Tenant): Promise<FileUsage> {
@@ -121,9 +126,4 @@ export class SqliteFileStore extends FileStore {
   override purge(): Promise<boolean> {
     return this.thread.call('purgeFiles', this.clock.now());
   }
-}
-
-function requireStored(refusal: FileRefusal | undefined): void {
-  if (refusal === undefined) return;
-  throw refusal === 'no draft' ? new StoreUnavailableError('the draft of a file is gone') : new FileQuotaError(refusal);
 }

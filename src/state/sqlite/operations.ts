@@ -9,6 +9,7 @@ import { eventLogOperations } from './operations/log.js';
 import { fileOperations } from './operations/files.js';
 import { graphOperations } from './operations/graph.js';
 import { jobOperations } from './operations/jobs.js';
+import { objectOperations } from './operations/objects.js';
 import { moveInOperations } from './operations/move-in.js';
 import { moveOutOperations } from './operations/move-out.js';
 import { runEndOperations } from './operations/run-ends.js';
@@ -40,6 +41,7 @@ export function operationsOf(database: DatabaseSync) {
     ...checkOperations(database),
     ...usageOperations(database),
     ...fileOperations(database),
+    ...objectOperations(database),
     ...vectorOperations(database),
     ...vectorStoreOperations(database),
     ...storeFileClaimOperations(database),

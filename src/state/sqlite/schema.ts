@@ -243,6 +243,16 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX file_uploads_by_expiry ON file_uploads (expires_at);
   `,
   ...VECTOR_STORES,
+  `
+  -- The object of a bucket that has the bytes of a piece, and its length; the row has none then.
+  ALTER TABLE file_pieces ADD COLUMN object TEXT;
+  ALTER TABLE file_pieces ADD COLUMN length INTEGER;
+
+  -- Objects that no piece has: those that are being written, and those to delete. due_at: when one is deleted; 0 or
+  -- less: no piece can have it any more, and when its deletion was tried last.
+  CREATE TABLE file_objects (name TEXT PRIMARY KEY, due_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE INDEX file_objects_by_time ON file_objects (due_at);
+  `,
 ];
 
 /** The version of this schema: the `user_version` of a file. A file with a greater one is refused. */

@@ -14,7 +14,7 @@ export interface ExportOptions {
   readonly tenants?: readonly Tenant[];
   /** Whether the secrets of the service are exported; they are unless told otherwise. */
   readonly secrets?: boolean;
-  /** Where files and vector stores are, unless the backend keeps them. */
+  /** Where files and vector stores are; by default in the backend. */
   readonly library?: MovedLibrary;
   /** Called every 10,000 records. */
   readonly onProgress?: (moved: Moved) => void;
@@ -35,7 +35,7 @@ export async function exportState(
   const { transfer } = backend;
   if (transfer === undefined) throw new StateTransferError('This state cannot be exported.');
   const tally = new Tally(PROGRESS, options.onProgress);
-  const library = backend.files === undefined ? (options.library ?? {}) : backend;
+  const { library = backend } = options;
   await pipeline(Readable.from(toLines(transfer, { ...options, library }, tally)), output, { end: false });
   return tally.moved;
 }

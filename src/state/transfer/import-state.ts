@@ -13,7 +13,7 @@ const BYTE_ORDER_MARK = '\uFEFF';
 
 /** Who is told how far an import is. */
 export interface ImportOptions {
-  /** Where files and vector stores are stored, unless the backend keeps them. */
+  /** Where files and vector stores are stored; by default in the backend. */
   readonly library?: MovedLibrary;
   /** Called every 10,000 records. */
   readonly onProgress?: (moved: Moved) => void;
@@ -41,13 +41,12 @@ const LONGEST_LINE = 256 * 1024 * 1024;
 export async function importState(
   backend: StateBackend,
   input: AsyncIterable<Uint8Array | string>,
-  { library, onProgress }: ImportOptions = {},
+  { library = backend, onProgress }: ImportOptions = {},
 ): Promise<Imported> {
   const { transfer, secrets } = backend;
   if (transfer === undefined) throw new StateTransferError('Nothing can be imported into this state.');
   const tally = new Tally(PROGRESS, onProgress);
-  const kept = backend.files === undefined ? (library ?? {}) : backend;
-  const importing = new Importing(transfer, secrets, kept, tally);
+  const importing = new Importing(transfer, secrets, library, tally);
   let isWhole = false;
   let last = 0;
   for await (const [number, text] of linesOf(input, LONGEST_LINE)) {

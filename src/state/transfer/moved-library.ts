@@ -99,6 +99,10 @@ async function* all<T extends { readonly id: string }>(
 export class LibraryImport {
   private current: string | null = null;
   private isKnown = false;
+  /** What the next piece of the current file has so far: another store may have cut it in other lengths. */
+  private parts: Buffer[] = [];
+  private length = 0;
+  private position = 0;
 
   constructor(
     private readonly library: MovedLibrary,
@@ -118,19 +122,36 @@ export class LibraryImport {
     await this.begin(files, moved.kind === 'piece' ? moved.fileId : moved.record.id);
     if (this.isKnown) return moved.kind === 'piece';
     if (moved.kind === 'file') {
+      await this.append(files, moved.record.id, this.length);
       await files.commit(this.tenant, moved.record, ANY_SIZE);
-    } else {
-      const bytes = Uint8Array.from(Buffer.from(moved.bytes, 'base64'));
-      const piece = { position: moved.position, hash: toHash(bytes), bytes };
-      await files.append(this.tenant, moved.fileId, piece, this.now + DRAFT_MS, ANY_SIZE);
+      return true;
     }
+    const part = Buffer.from(moved.bytes, 'base64');
+    this.parts.push(part);
+    this.length += part.length;
+    await this.append(files, moved.fileId, files.pieceBytes);
     return true;
+  }
+
+  /** Appends what has come in pieces of a length, as far as it suffices for them. */
+  private async append(files: FileStore, fileId: string, length: number): Promise<void> {
+    if (this.length === 0 || this.length < length) return;
+    let rest = Buffer.concat(this.parts);
+    for (; rest.length > 0 && rest.length >= length; rest = rest.subarray(length)) {
+      const bytes = Uint8Array.from(rest.subarray(0, length));
+      const piece = { position: this.position, hash: toHash(bytes), bytes };
+      await files.append(this.tenant, fileId, piece, this.now + DRAFT_MS, ANY_SIZE);
+      this.position += 1;
+    }
+    this.parts = [rest];
+    this.length = rest.length;
   }
 
   /** Another file begins: what an interrupted import has left of it goes. */
   private async begin(files: FileStore, fileId: string): Promise<void> {
     if (this.current === fileId) return;
     this.current = fileId;
+    [this.parts, this.length, this.position] = [[], 0, 0];
     this.isKnown = (await files.get(this.tenant, fileId)) !== undefined;
     if (this.isKnown) return;
     await files.discard(this.tenant, fileId);

@@ -9,21 +9,71 @@ export type ById = readonly [owner: string, id: string];
 /** The same, at a time in ms since the epoch. */
 export type ByIdAt = readonly [owner: string, id: string, now: number];
 
+/** The next piece of a draft, and how long it is. */
+type NextPiece = readonly [
+  owner: string,
+  id: string,
+  expiresAt: number,
+  position: number,
+  hash: string,
+  length: number,
+];
+
+/** Gives the object of the piece, which is another one where there was an equal piece. */
 export const APPEND = prepared<
-  readonly [owner: string, id: string, expiresAt: number, position: number, hash: string, bytes: Uint8Array],
-  never
+  readonly [...NextPiece, bytes: Uint8Array, object: string | null],
+  { readonly object: string | null }
 >(
-  'append_to_draft',
+  'append_piece',
   `WITH draft AS (
     INSERT INTO antiphon.files AS f (owner, id, kind, created_at, expires_at, bytes)
-    VALUES ($1, $2, 'draft', 0, $3, length($6::bytea))
+    VALUES ($1, $2, 'draft', 0, $3, $6)
     ON CONFLICT (owner, id) DO UPDATE SET bytes = f.bytes + excluded.bytes, expires_at = excluded.expires_at
     RETURNING content
   ), piece AS (
-    INSERT INTO antiphon.file_pieces AS p (owner, hash, uses, bytes) VALUES ($1, $5, 1, $6)
-    ON CONFLICT (owner, hash) DO UPDATE SET uses = p.uses + 1
+    INSERT INTO antiphon.file_pieces AS p (owner, hash, uses, bytes, object, length)
+    VALUES ($1, $5, 1, $7, $8, $6)
+    ON CONFLICT (owner, hash) DO UPDATE SET uses = p.uses + 1 RETURNING p.object
+  ), place AS (
+    INSERT INTO antiphon.file_places (content, position, owner, hash) SELECT content, $4, $1, $5 FROM draft
   )
-  INSERT INTO antiphon.file_places (content, position, owner, hash) SELECT content, $4, $1, $5 FROM draft`,
+  SELECT object FROM piece`,
+);
+
+export const APPEND_KNOWN = prepared<NextPiece, unknown>(
+  'append_known_piece',
+  `WITH piece AS (
+    UPDATE antiphon.file_pieces SET uses = uses + 1 WHERE owner = $1 AND hash = $5 RETURNING 1
+  ), draft AS (
+    INSERT INTO antiphon.files AS f (owner, id, kind, created_at, expires_at, bytes)
+    SELECT $1, $2, 'draft', 0, $3, $6 FROM piece
+    ON CONFLICT (owner, id) DO UPDATE SET bytes = f.bytes + excluded.bytes, expires_at = excluded.expires_at
+    RETURNING content
+  )
+  INSERT INTO antiphon.file_places (content, position, owner, hash) SELECT content, $4, $1, $5 FROM draft RETURNING 1`,
+);
+
+export const PLAN_OBJECT = prepared<readonly [name: string, dueAt: number], never>(
+  'plan_object',
+  'INSERT INTO antiphon.file_objects (name, due_at) VALUES ($1, $2)',
+);
+
+/** Takes an object out of the plan, unless its deletion may have begun. */
+export const TAKE_OBJECT = prepared<readonly [name: string], unknown>(
+  'take_object',
+  'DELETE FROM antiphon.file_objects WHERE name = $1 AND due_at > 0 RETURNING 1',
+);
+
+export const DUE_OBJECTS = prepared<readonly [now: number], { readonly name: string }>(
+  'due_objects',
+  `UPDATE antiphon.file_objects SET due_at = -$1::bigint WHERE name IN (
+    SELECT name FROM antiphon.file_objects WHERE due_at <= $1 ORDER BY due_at DESC LIMIT ${BATCH} FOR UPDATE SKIP LOCKED
+  ) RETURNING name`,
+);
+
+export const FORGET_OBJECTS = prepared<readonly [names: readonly string[]], never>(
+  'forget_objects',
+  'DELETE FROM antiphon.file_objects WHERE name = ANY($1)',
 );
 
 export const ADD = prepared<ById, never>(
@@ -84,9 +134,16 @@ export const EXPIRE = prepared<readonly [...ByIdAt, kind: string], unknown>(
   RETURNING 1`,
 );
 
-export const PIECE = prepared<readonly [...ByIdAt, position: number], { readonly bytes: Buffer }>(
-  'file_piece',
-  `SELECT p.bytes FROM antiphon.files f
+/** A piece: its bytes, or the object that has them. */
+export interface PieceRow {
+  readonly bytes: Buffer;
+  readonly object: string | null;
+  readonly length: number;
+}
+
+export const PIECE = prepared<readonly [...ByIdAt, position: number], PieceRow>(
+  'piece_of_file',
+  `SELECT p.bytes, p.object, p.length FROM antiphon.files f
     JOIN antiphon.file_places l ON l.content = f.content
     JOIN antiphon.file_pieces p ON p.owner = l.owner AND p.hash = l.hash
   WHERE f.owner = $1 AND f.id = $2 AND f.expires_at > $3 AND l.position = $4`,
@@ -176,9 +233,12 @@ export const FREE = prepared<readonly [now: number], { readonly owner: string; r
 );
 
 export const DROP_PIECES = prepared<readonly [owners: readonly string[], hashes: readonly string[]], never>(
-  'drop_pieces',
-  `DELETE FROM antiphon.file_pieces p USING unnest($1::text[], $2::text[]) AS gone (owner, hash)
-  WHERE p.owner = gone.owner AND p.hash = gone.hash AND p.uses <= 0`,
+  'drop_pieces_and_objects',
+  `WITH dropped AS (
+    DELETE FROM antiphon.file_pieces p USING unnest($1::text[], $2::text[]) AS gone (owner, hash)
+    WHERE p.owner = gone.owner AND p.hash = gone.hash AND p.uses <= 0 RETURNING p.object
+  )
+  INSERT INTO antiphon.file_objects (name, due_at) SELECT object, 0 FROM dropped WHERE object IS NOT NULL`,
 );
 
 /** A content goes once it has no pieces any more: it may have been dropped behind `FREE`, and only it knows which pieces to free. */

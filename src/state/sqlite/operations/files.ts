@@ -9,10 +9,12 @@ import type {
   FileQuota,
   FileRecord,
   FileUsage,
+  StoredObject,
   UploadRecord,
 } from '../../file-store.js';
 import { toKey } from '../../keys.js';
 import type { Page } from '../../page.js';
+import { draftStatements, type FileRefusal, objectPlan } from './objects.js';
 import { tenantNumbers } from './tenants.js';
 
 /** Pieces that one purge frees at most, and files that it forgets; files in a batch of those that have ended. */
@@ -20,9 +22,6 @@ const BATCH = 64;
 
 /** What stands for an expiry that never comes. */
 const NEVER = Number.MAX_SAFE_INTEGER;
-
-/** Why a file is not stored. */
-export type FileRefusal = 'bytes' | 'files' | 'no draft';
 
 /** What a list can go on behind: a file, also for a while after its end. */
 const CURSOR_KINDS: ReadonlySet<unknown> = new Set(['file', 'ended']);
@@ -33,31 +32,16 @@ type Row = Readonly<Record<string, unknown>>;
 export function fileOperations(database: DatabaseSync) {
   const tenants = tenantNumbers(database);
   const find = database.prepare('SELECT * FROM files WHERE owner = ? AND id = ?');
-  const insert = database.prepare(
-    `INSERT INTO files (owner, id, kind, created_at, expires_at, bytes) VALUES (?, ?, 'draft', 0, 0, 0)
-    ON CONFLICT DO NOTHING`,
-  );
-  const grow = database.prepare(
-    'UPDATE files SET bytes = bytes + ?, expires_at = ? WHERE owner = ? AND id = ? RETURNING content',
-  );
-  const addPiece = database.prepare(
-    `INSERT INTO file_pieces (owner, hash, uses, bytes) VALUES (?, ?, 1, ?)
-    ON CONFLICT DO UPDATE SET uses = uses + 1 RETURNING piece`,
-  );
-  const place = database.prepare('INSERT INTO file_places (content, position, piece) VALUES (?, ?, ?)');
+  const { insert, grow, isFull, used, append } = draftStatements(database);
+  const { drop: dropObject } = objectPlan(database);
   const show = database.prepare(
     `UPDATE files SET kind = 'file', created_at = ?, expires_at = ?, purpose = ?, about = ? WHERE content = ?`,
-  );
-  const sum = database.prepare(
-    `SELECT coalesce(sum(bytes), 0) AS bytes, count(*) FILTER (WHERE kind = 'file') + (
-      SELECT count(*) FROM file_uploads WHERE owner = ?1 AND expires_at > ?2 AND about ->> '$.status' = 'pending'
-    ) AS files FROM files WHERE owner = ?1 AND expires_at > ?2`,
   );
   const expire = database.prepare(
     `UPDATE files SET expires_at = ?3 WHERE owner = ?1 AND id = ?2 AND kind = ?4 AND expires_at > ?3`,
   );
   const selectPiece = database.prepare(
-    `SELECT p.bytes FROM files f JOIN file_places l ON l.content = f.content JOIN file_pieces p ON p.piece = l.piece
+    `SELECT p.bytes, p.object, p.length FROM files f JOIN file_places l ON l.content = f.content JOIN file_pieces p ON p.piece = l.piece
     WHERE f.owner = ? AND f.id = ? AND f.expires_at > ? AND l.position = ?`,
   );
   const owners = database.prepare(
@@ -95,7 +79,7 @@ export function fileOperations(database: DatabaseSync) {
   );
   const unplace = database.prepare('DELETE FROM file_places WHERE content = ? AND position = ?');
   const release = database.prepare('UPDATE file_pieces SET uses = uses - 1 WHERE piece = ? RETURNING uses');
-  const removePiece = database.prepare('DELETE FROM file_pieces WHERE piece = ?');
+  const removePiece = database.prepare('DELETE FROM file_pieces WHERE piece = ? RETURNING object');
   const forget = database.prepare(
     `DELETE FROM files WHERE content IN (SELECT content FROM files
       WHERE expires_at <= ?1 AND kind <> 'file' AND (kind <> 'ended' OR expires_at <= ?2) LIMIT ${BATCH})`,
@@ -104,18 +88,9 @@ export function fileOperations(database: DatabaseSync) {
     `DELETE FROM file_uploads WHERE (owner, id) IN (SELECT owner, id FROM file_uploads WHERE expires_at <= ? LIMIT ${BATCH})`,
   );
 
-  const used = (owner: number, now: number): FileUsage => {
-    const row = sum.get(owner, now) as Row;
-    return { bytes: Number(row['bytes']), files: Number(row['files']) };
-  };
   const upload = (tenant: string, id: string, now: number): UploadRecord | undefined => {
     const row = findUpload.get(tenants.find(tenant), toKey(id), now);
     return row && (JSON.parse(String(row['about'])) as UploadRecord);
-  };
-  const isFull = (owner: number, added: FileUsage, quota: FileQuota, now: number): FileRefusal | undefined => {
-    const { bytes, files } = used(owner, now);
-    if (bytes + added.bytes > quota.bytes) return 'bytes';
-    return files + added.files > quota.files ? 'files' : undefined;
   };
   const toFile = (content: number, record: FileRecord): void => {
     const { createdAt, expiresAt, purpose } = record;
@@ -126,18 +101,16 @@ export function fileOperations(database: DatabaseSync) {
     appendToDraft: (
       tenant: string,
       id: string,
-      { position, hash, bytes }: FilePiece,
+      piece: FilePiece,
       expiresAt: number,
       quota: FileQuota,
       now: number,
     ): FileRefusal | undefined => {
-      const draft = [tenants.findOrCreate(tenant), toKey(id)] as const;
-      const refusal = isFull(draft[0], { bytes: bytes.length, files: 0 }, quota, now);
-      if (refusal !== undefined) return refusal;
-      insert.run(...draft);
-      const content = Number(grow.get(bytes.length, expiresAt, ...draft)?.['content']);
-      place.run(content, position, Number(addPiece.get(draft[0], hash, bytes)?.['piece']));
-      return undefined;
+      const owner = tenants.findOrCreate(tenant);
+      const { length } = piece.bytes;
+      const refusal = isFull(owner, { bytes: length, files: 0 }, quota, now);
+      if (refusal === undefined) append(owner, id, { ...piece, length, object: null }, expiresAt);
+      return refusal;
     },
 
     commitFile: (tenant: string, record: FileRecord, quota: FileQuota, now: number): FileRefusal | undefined => {
@@ -178,8 +151,12 @@ export function fileOperations(database: DatabaseSync) {
     discardDraft: (tenant: string, id: string, now: number): void =>
       void expire.run(tenants.find(tenant), toKey(id), now, 'draft'),
 
-    filePiece: (tenant: string, id: string, position: number, now: number): Uint8Array | undefined =>
-      selectPiece.get(tenants.find(tenant), toKey(id), now, position)?.['bytes'] as Uint8Array | undefined,
+    filePiece: (tenant: string, id: string, position: number, now: number): Uint8Array | StoredObject | undefined => {
+      const row = selectPiece.get(tenants.find(tenant), toKey(id), now, position);
+      const object = row?.['object'];
+      if (typeof object === 'string') return { object, length: Number(row?.['length']) };
+      return row?.['bytes'] as Uint8Array | undefined;
+    },
 
     fileUsage: (tenant: string, now: number): FileUsage => used(tenants.find(tenant), now),
 
@@ -264,7 +241,9 @@ export function fileOperations(database: DatabaseSync) {
       const places = expired.all(now);
       for (const { content, position, piece } of places as { content: number; position: number; piece: number }[]) {
         unplace.run(content, position);
-        if (Number(release.get(piece)?.['uses']) === 0) removePiece.run(piece);
+        if (Number(release.get(piece)?.['uses']) > 0) continue;
+        const object = removePiece.get(piece)?.['object'];
+        if (typeof object === 'string') dropObject(object);
       }
       if (places.length > 0) return true;
       const files = Number(forget.run(now, now - BOOKMARK_MS).changes);

@@ -1,0 +1,185 @@
+import { Logger } from '@nestjs/common';
+
+import type { Tenant } from '../../access/index.js';
+import type { Clock } from '../../time/index.js';
+import { inOneLine, StoreUnavailableError } from '../errors.js';
+import {
+  type EndedFile,
+  type FilePage,
+  type FilePiece,
+  type FileQuota,
+  type FileRecord,
+  FileStore,
+  type FileUsage,
+  type ObjectRecords,
+  type UploadRecord,
+} from '../file-store.js';
+import type { Page } from '../page.js';
+import type { Bucket } from './bucket.js';
+
+/** Most bytes of an object: each costs a request, and an upload holds one in memory. */
+const OBJECT_BYTES = 4 * 1024 * 1024;
+
+/** How long an object may take from its plan to its piece, ms: much longer than the attempts to write it. */
+const PLAN_MS = 3_600_000;
+
+/** Files whose pieces are objects of a bucket, while a database keeps everything else. */
+export class BucketFileStore extends FileStore {
+  override readonly pieceBytes = OBJECT_BYTES;
+  private readonly logger = new Logger('Files');
+
+  constructor(
+    private readonly records: FileStore,
+    override readonly objects: ObjectRecords,
+    private readonly bucket: Bucket,
+    private readonly clock: Clock,
+  ) {
+    super();
+  }
+
+  override async append(
+    tenant: Tenant,
+    draftId: string,
+    { position, hash, bytes }: FilePiece,
+    expiresAt: number,
+    quota: FileQuota,
+  ): Promise<void> {
+    const piece = { position, hash, length: bytes.length };
+    if (await this.objects.appendKnown(tenant, draftId, piece, expiresAt, quota)) return;
+    const object = this.bucket.newName();
+    await this.objects.plan(object, this.clock.now() + PLAN_MS);
+    await this.bucket.put(object, bytes);
+    await this.objects.append(tenant, draftId, { ...piece, object }, expiresAt, quota);
+  }
+
+  override async piece(tenant: Tenant, contentId: string, position: number): Promise<Uint8Array | undefined> {
+    const parts: Uint8Array[] = [];
+    const piece = await this.openPiece(tenant, contentId, position);
+    if (piece === undefined) return undefined;
+    for await (const part of piece) parts.push(part);
+    return Buffer.concat(parts);
+  }
+
+  override async openPiece(
+    tenant: Tenant,
+    contentId: string,
+    position: number,
+    signal?: AbortSignal,
+  ): Promise<AsyncIterable<Uint8Array> | undefined> {
+    const find = (): ReturnType<ObjectRecords['find']> => this.objects.find(tenant, contentId, position);
+    const found = await find();
+    if (found === undefined) return undefined;
+    if (found instanceof Uint8Array) return whole(found);
+    const bytes = await this.bucket.open(found.object, signal);
+    if (bytes !== undefined) return inFull(bytes, found.length);
+    // Its file may have been deleted meanwhile.
+    if ((await find()) === undefined) return undefined;
+    this.logger.error(`${contentId} cannot be read: its object ${found.object} is not in the bucket`);
+    throw new StoreUnavailableError(`the object ${found.object} is not in the bucket`);
+  }
+
+  override async purge(): Promise<boolean> {
+    const hasMore = await this.records.purge();
+    // What cannot be deleted now is tried with the next purge.
+    return (await this.sweep()) || hasMore;
+  }
+
+  override discard(tenant: Tenant, draftId: string): Promise<void> {
+    return this.records.discard(tenant, draftId);
+  }
+
+  override commit(tenant: Tenant, record: FileRecord, quota: FileQuota): Promise<void> {
+    return this.records.commit(tenant, record, quota);
+  }
+
+  override get(tenant: Tenant, fileId: string): Promise<FileRecord | undefined> {
+    return this.records.get(tenant, fileId);
+  }
+
+  override list(tenant: Tenant, page: FilePage): Promise<Page<FileRecord>> {
+    return this.records.list(tenant, page);
+  }
+
+  override delete(tenant: Tenant, fileId: string): Promise<boolean> {
+    return this.records.delete(tenant, fileId);
+  }
+
+  override used(tenant: Tenant): Promise<FileUsage> {
+    return this.records.used(tenant);
+  }
+
+  override tenants(): Promise<readonly Tenant[]> {
+    return this.records.tenants();
+  }
+
+  override createUpload(tenant: Tenant, upload: UploadRecord, quota: FileQuota): Promise<void> {
+    return this.records.createUpload(tenant, upload, quota);
+  }
+
+  override upload(tenant: Tenant, uploadId: string): Promise<UploadRecord | undefined> {
+    return this.records.upload(tenant, uploadId);
+  }
+
+  override addPart(tenant: Tenant, uploadId: string, partId: string): Promise<boolean> {
+    return this.records.addPart(tenant, uploadId, partId);
+  }
+
+  override parts(tenant: Tenant, uploadId: string): Promise<ReadonlyMap<string, number>> {
+    return this.records.parts(tenant, uploadId);
+  }
+
+  override complete(
+    tenant: Tenant,
+    uploadId: string,
+    partIds: readonly string[],
+    record: FileRecord,
+    quota: FileQuota,
+  ): Promise<boolean> {
+    return this.records.complete(tenant, uploadId, partIds, record, quota);
+  }
+
+  override cancel(tenant: Tenant, uploadId: string): Promise<boolean> {
+    return this.records.cancel(tenant, uploadId);
+  }
+
+  override ended(): Promise<readonly EndedFile[]> {
+    return this.records.ended();
+  }
+
+  override release(file: EndedFile): Promise<void> {
+    return this.records.release(file);
+  }
+
+  override postpone(file: EndedFile): Promise<void> {
+    return this.records.postpone(file);
+  }
+
+  /** Deletes a batch of objects that no piece has; whether some are gone, so that there may be more. The bucket may fail: nobody waits for this. */
+  private async sweep(): Promise<boolean> {
+    const deleted: string[] = [];
+    const remove = async (object: string): Promise<void> => {
+      await this.bucket.delete(object);
+      deleted.push(object);
+    };
+    const outcomes = await Promise.allSettled((await this.objects.due()).map(remove));
+    if (deleted.length > 0) await this.objects.forget(deleted);
+    const failed = outcomes.find((outcome) => outcome.status === 'rejected');
+    if (failed !== undefined) this.logger.debug(`objects are not deleted yet: ${inOneLine(failed.reason)}`);
+    return deleted.length > 0;
+  }
+}
+
+async function* whole(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}
+
+/** Throws StoreUnavailableError for an object of another length: somebody else has written it. */
+async function* inFull(bytes: AsyncIterable<Uint8Array>, length: number): AsyncGenerator<Uint8Array> {
+  let left = length;
+  for await (const part of bytes) {
+    left -= part.length;
+    if (left < 0) break;
+    yield part;
+  }
+  if (left !== 0) throw new StoreUnavailableError('an object of the bucket has another length than its piece');
+}

@@ -1,0 +1,2 @@
+export * from './bucket.js';
+export * from './files.js';

@@ -1,0 +1,223 @@
+import { randomBytes } from 'node:crypto';
+import { setImmediate as nextLoopTurn } from 'node:timers/promises';
+
+import { Logger } from '@nestjs/common';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { toFile } from 'openai';
+
+import { Bucket } from '../../src/state/s3/index.js';
+import { FakeClock } from '../../src/testing/index.js';
+import { SystemClock } from '../../src/time/index.js';
+import { CREDENTIALS, FakeS3 } from '../support/s3/fake-s3.js';
+import { type Service, startService } from '../support/service.js';
+import { EVERY_STATE, startServiceIn } from '../support/states.js';
+
+const MEGABYTE = 1024 * 1024;
+
+const isUnavailable = { status: 503, code: 'service_unavailable' };
+
+describe.each(EVERY_STATE.filter(({ state }) => state === 'sqlite' || state === 'postgres'))(
+  'a service with a bucket and STATE=$state',
+  ({ open }) => {
+    let s3: FakeS3;
+    let service: Service;
+
+    beforeAll(async () => {
+      s3 = await FakeS3.start();
+      const environment = { ...s3.environment, METRICS: 'true' };
+      service = await startServiceIn(open, { environment });
+    });
+    afterEach(() => {
+      s3.misbehave = () => undefined;
+    });
+    afterAll(async () => {
+      await service.close();
+      await s3[Symbol.asyncDispose]();
+    });
+
+    async function upload(bytes: Buffer): Promise<string> {
+      const { id } = await service.client().files.create({ file: await toFile(bytes, 'a.bin'), purpose: 'user_data' });
+      return id;
+    }
+
+    async function download(id: string): Promise<Buffer> {
+      return Buffer.from(await (await service.client().files.content(id)).arrayBuffer());
+    }
+
+    const condition = async (): Promise<unknown> =>
+      ((await (await fetch(`${service.origin}/readyz?verbose`)).json()) as { readonly object_storage?: unknown })
+        .object_storage;
+
+    it('keeps the bytes of files in objects of at most 4 MiB, and nothing of a deleted file', async () => {
+      const bytes = randomBytes(9 * MEGABYTE);
+      const id = await upload(bytes);
+      expect([...s3.objects.values()].map(({ length }) => length).sort()).toEqual([
+        MEGABYTE,
+        4 * MEGABYTE,
+        4 * MEGABYTE,
+      ]);
+      expect([...s3.objects.keys()].every((name) => /^test\/[0-9a-f-]{36}$/.test(name))).toBe(true);
+      expect((await download(id)).equals(bytes)).toBe(true);
+      await service.client().files.delete(id);
+      expect(s3.objects.size).toBe(0);
+    });
+
+    it('keeps the parts of an upload there, and joins them without a copy', async () => {
+      const { uploads } = service.client();
+      const parts = [Buffer.from('Bees '), Buffer.from('dance.')];
+      const about = { filename: 'a.txt', mime_type: 'text/plain', purpose: 'user_data' } as const;
+      const { id } = await uploads.create({ bytes: 11, ...about });
+      const ids: string[] = [];
+      for (const part of parts) ids.push((await uploads.parts.create(id, { data: await toFile(part, 'part') })).id);
+      const written = [...s3.objects.keys()];
+      const { file } = await uploads.complete(id, { part_ids: ids });
+      expect(String(await download(file?.id ?? ''))).toBe('Bees dance.');
+      expect([...s3.objects.keys()]).toEqual(written);
+      await service.client().files.delete(file?.id ?? '');
+      expect(s3.objects.size).toBe(0);
+    });
+
+    it('tries again what the bucket refuses for a moment', async () => {
+      let refused = 0;
+      s3.misbehave = (request) => {
+        if (!request.startsWith('PUT') || refused === 2) return undefined;
+        refused += 1;
+        return refused === 1 ? { status: 503, code: 'SlowDown' } : { status: 500, code: 'InternalError' };
+      };
+      const id = await upload(Buffer.from('in the end'));
+      expect(String(await download(id))).toBe('in the end');
+      await service.client().files.delete(id);
+    });
+
+    it.each([
+      ['the bucket does not exist', { status: 404, code: 'NoSuchBucket' } as const, 'NoSuchBucket (404)'],
+      ['the bucket refuses the key', { status: 403, code: 'AccessDenied' } as const, 'AccessDenied (403)'],
+      ['the bucket fails', { status: 500, code: 'InternalError' } as const, 'InternalError (500)'],
+    ])('answers 503 while %s, says why, and keeps nothing of the file', async (_case, misbehaviour, reason) => {
+      const warn = jest.spyOn(Logger.prototype, 'warn');
+      const kept = await upload(Buffer.from(`kept while ${reason}`));
+      s3.misbehave = () => misbehaviour;
+      await expect(upload(Buffer.from('lost'))).rejects.toMatchObject(isUnavailable);
+      await expect(download(kept)).rejects.toBeDefined();
+      const refused = await fetch(`${service.baseURL}/files`, { method: 'POST', body: form('lost') });
+      expect(refused.status).toBe(503);
+      expect(refused.headers.get('retry-after')).toBe('1');
+      const text = await refused.text();
+      expect(await condition()).toEqual({ bucket: 'files', error: reason });
+      expect(warn.mock.calls.flat()).toContain(`the bucket files is not available: ${reason}`);
+      const said = `${text} ${warn.mock.calls.flat().join(' ')}`;
+      for (const secret of Object.values(CREDENTIALS)) expect(said).not.toContain(secret);
+      warn.mockRestore();
+      s3.misbehave = () => undefined;
+      expect(String(await download(kept))).toBe(`kept while ${reason}`);
+      expect(await condition()).toEqual({ bucket: 'files', error: null });
+      await service.client().files.delete(kept);
+      expect((await service.client().files.list()).data).toEqual([]);
+    });
+
+    it('deletes a file while the bucket is away, and its object when it is back', async () => {
+      const id = await upload(Buffer.from('short-lived'));
+      s3.misbehave = () => ({ status: 403, code: 'AccessDenied' });
+      expect(await service.client().files.delete(id)).toMatchObject({ deleted: true });
+      expect(s3.objects.size).toBe(1);
+      s3.misbehave = () => undefined;
+      await service.client().files.delete(await upload(Buffer.from('another')));
+      expect(s3.objects.size).toBe(0);
+    });
+
+    it('ends the transfer from the bucket when the client of a file leaves', async () => {
+      const id = await upload(randomBytes(2 * MEGABYTE));
+      s3.misbehave = (request) => (request.startsWith('GET') ? 'half' : undefined);
+      const abandoned = s3.abandoned();
+      const leave = new AbortController();
+      const { body } = await fetch(`${service.baseURL}/files/${id}/content`, { signal: leave.signal });
+      await body?.getReader().read();
+      leave.abort();
+      await abandoned;
+      s3.misbehave = () => undefined;
+      await service.client().files.delete(id);
+    });
+
+    it('stores equal bytes of a tenant once, and of each tenant apart', async () => {
+      const ids = [await upload(Buffer.from('equal')), await upload(Buffer.from('equal'))];
+      expect(s3.objects.size).toBe(1);
+      await service.client().files.delete(ids[0] ?? '');
+      expect(String(await download(ids[1] ?? ''))).toBe('equal');
+      await service.client().files.delete(ids[1] ?? '');
+      expect(s3.objects.size).toBe(0);
+    });
+
+    it('measures the calls of the bucket', async () => {
+      await service.client().files.delete(await upload(Buffer.from('measured')));
+      const text = await (await fetch(`${service.origin}/metrics`)).text();
+      for (const call of ['put', 'delete']) {
+        expect(text).toMatch(
+          new RegExp(`antiphon_state_call_seconds_count\\{operation="objects.${call}",outcome="ok"\\}`),
+        );
+      }
+    });
+  },
+);
+
+it('a service does not start with a bucket where nothing keeps what is known of files', async () => {
+  const environment = { S3_BUCKET: 'files' };
+  await expect(startService({ environment })).rejects.toThrow(
+    'S3_BUCKET: needs STATE=sqlite, STATE=postgres or VECTOR_STORE_URL',
+  );
+});
+
+it('a service does not start with the URL of an object storage and no bucket, or with one that is none', async () => {
+  await expect(startService({ environment: { S3_ENDPOINT: 'https://s3.example.com' } })).rejects.toThrow(
+    'needs S3_BUCKET',
+  );
+  const environment = { S3_BUCKET: 'files', S3_ENDPOINT: 's3.example.com' };
+  await expect(startService({ environment })).rejects.toThrow('S3_ENDPOINT: expected a URL');
+});
+
+it('a request to the bucket that is signed with another key is refused', async () => {
+  await using s3 = await FakeS3.start();
+  process.env['AWS_SECRET_ACCESS_KEY'] = 'another';
+  const bucket = new Bucket(s3.settings, new SystemClock());
+  await expect(bucket.check()).rejects.toThrow('the bucket is not available: SignatureDoesNotMatch (403)');
+  bucket.close();
+});
+
+describe('a bucket', () => {
+  it.each([
+    ['that does not answer', 'silence' as const],
+    ['whose object stops in the middle', 'half' as const],
+  ])('%s is given up after S3_TIMEOUT_MS', async (_case, misbehaviour) => {
+    await using s3 = await FakeS3.start();
+    const clock = new FakeClock();
+    const bucket = new Bucket(s3.settings, clock);
+    const name = bucket.newName();
+    await bucket.put(name, randomBytes(MEGABYTE));
+    const { promise: asked, resolve } = Promise.withResolvers<undefined>();
+    const { promise: isHalf, resolve: half } = Promise.withResolvers<undefined>();
+    s3.misbehave = () => {
+      resolve(undefined);
+      return misbehaviour;
+    };
+    const reading = (async (): Promise<number> => {
+      let length = 0;
+      for await (const part of (await bucket.open(name)) ?? []) {
+        length += part.length;
+        if (length === MEGABYTE / 2) half(undefined);
+      }
+      return length;
+    })();
+    await (misbehaviour === 'half' ? isHalf : asked);
+    clock.advance(29_999);
+    await nextLoopTurn();
+    clock.advance(1);
+    await expect(reading).rejects.toThrow('the bucket is not available: no answer within 30000 ms');
+    bucket.close();
+  });
+});
+
+function form(text: string): FormData {
+  const body = new FormData();
+  body.append('purpose', 'user_data');
+  body.append('file', new Blob([text]), 'a.txt');
+  return body;
+}

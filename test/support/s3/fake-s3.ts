@@ -1,0 +1,132 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+import { Environment } from '../../../src/config/index.js';
+import type { BucketSettings } from '../../../src/state/s3/index.js';
+import { faultOfSignature } from './signature.js';
+
+/** The credentials that the fake accepts. */
+export const CREDENTIALS = { AWS_ACCESS_KEY_ID: 'test-access-key', AWS_SECRET_ACCESS_KEY: 'test-secret-key' };
+
+const BUCKET = 'files';
+
+/** What becomes of a request: an error of S3, no answer at all, or half of an object and then nothing. */
+export type Misbehaviour = { readonly status: number; readonly code: string } | 'silence' | 'half';
+
+/** An object storage with one bucket in memory, which speaks as much of the API of S3 as is used, with paths, and checks signatures. */
+export class FakeS3 implements AsyncDisposable {
+  readonly objects = new Map<string, Buffer>();
+  /** Requests that were answered or not, such as `PUT a/b`. */
+  readonly requests: string[] = [];
+  /** Decides what becomes of a request; undefined: it is served. */
+  misbehave: (request: string) => Misbehaviour | undefined = () => undefined;
+  private readonly server = createServer((request, response) => void this.serve(request, response));
+  private readonly before: readonly (readonly [name: string, value: string | undefined])[];
+
+  private constructor() {
+    // The client of AWS looks nowhere else then, and the process has nothing of them afterwards.
+    const set = { ...CREDENTIALS, AWS_EC2_METADATA_DISABLED: 'true' };
+    this.before = Object.keys(set).map((name) => [name, process.env[name]]);
+    Object.assign(process.env, set);
+  }
+
+  static async start(): Promise<FakeS3> {
+    const fake = new FakeS3();
+    fake.server.listen(0, '127.0.0.1');
+    await once(fake.server, 'listening');
+    return fake;
+  }
+
+  /** The variables of a service that uses it. */
+  get environment(): Readonly<Record<string, string>> {
+    const { port } = this.server.address() as AddressInfo;
+    return { S3_BUCKET: BUCKET, S3_ENDPOINT: `http://127.0.0.1:${port}`, S3_PATH_STYLE: 'true', S3_PREFIX: 'test/' };
+  }
+
+  /** The same, for a Bucket without a service. */
+  get settings(): BucketSettings {
+    return Object.assign(new Environment(), this.environment, { S3_PATH_STYLE: true });
+  }
+
+  /** Resolves when a request whose answer was held is given up by its client. */
+  async abandoned(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    this.onAbandoned = () => resolve(undefined);
+    await promise;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.server.closeAllConnections();
+    this.server.close();
+    await once(this.server, 'close');
+    for (const [name, value] of this.before) {
+      if (value === undefined) Reflect.deleteProperty(process.env, name);
+      else process.env[name] = value;
+    }
+  }
+
+  private onAbandoned: () => void = () => undefined;
+
+  private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const parts: Buffer[] = [];
+    for await (const part of request) parts.push(part as Buffer);
+    const body = Buffer.concat(parts);
+    const { pathname } = new URL(request.url ?? '', 'http://host');
+    const [bucket, ...names] = decodeURIComponent(pathname.slice(1)).split('/');
+    const name = names.join('/');
+    const asked = `${request.method} ${name}`;
+    this.requests.push(asked);
+    const misbehaviour = this.misbehave(asked);
+    if (misbehaviour === 'silence') {
+      this.hold(response);
+      return;
+    }
+    if (misbehaviour === 'half') {
+      const bytes = this.objects.get(name) ?? Buffer.of();
+      response.writeHead(200, { 'content-length': bytes.length }).write(bytes.subarray(0, bytes.length / 2));
+      this.hold(response);
+      return;
+    }
+    if (misbehaviour !== undefined) {
+      refuse(response, misbehaviour.status, misbehaviour.code);
+      return;
+    }
+    const fault = faultOfSignature(request, body, CREDENTIALS);
+    if (fault !== undefined) {
+      refuse(response, 403, fault);
+      return;
+    }
+    if (bucket !== BUCKET) {
+      refuse(response, 404, 'NoSuchBucket');
+      return;
+    }
+    this.answer(request.method ?? '', name, body, response);
+  }
+
+  private answer(method: string, name: string, body: Buffer, response: ServerResponse): void {
+    if (method === 'PUT') {
+      this.objects.set(name, body);
+      response.writeHead(200, { etag: '"etag"' }).end();
+    } else if (method === 'DELETE') {
+      this.objects.delete(name);
+      response.writeHead(204).end();
+    } else {
+      const bytes = this.objects.get(name);
+      if (bytes === undefined) refuse(response, 404, 'NoSuchKey');
+      else
+        response
+          .writeHead(200, { 'content-length': bytes.length, 'last-modified': new Date(0).toUTCString() })
+          .end(bytes);
+    }
+  }
+
+  private hold(response: ServerResponse): void {
+    response.once('close', () => this.onAbandoned());
+  }
+}
+
+function refuse(response: ServerResponse, status: number, code: string): void {
+  const text = `<?xml version="1.0" encoding="UTF-8"?><Error><Code>${code}</Code><Message>No: ${code}</Message></Error>`;
+  response.writeHead(status, { 'content-type': 'application/xml' }).end(text);
+}
