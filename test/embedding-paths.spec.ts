@@ -46,7 +46,7 @@ const upgradeOn = async (port: number, path: string, headers: Record<string, str
   (await exchange(port, handshakeOf({ path, headers })))[0]?.status ?? 0;
 
 describe('a program with a global prefix', () => {
-  it('moves HTTP and sockets alike', async () => {
+  it('a global prefix moves HTTP and sockets alike', async () => {
     const { port, origin } = await start((program) => program.setGlobalPrefix('api'));
     for (const path of ['/api/v1/responses', '/api/openai/v1/responses', '/api//v1/responses/']) {
       expect(await postJson(`${origin}${path}`, REQUEST, { headers: HEADERS })).toMatchObject({ status: 200 });
@@ -57,7 +57,7 @@ describe('a program with a global prefix', () => {
     expect(await upgradeOn(port, '/v1/responses')).toBe(404);
   });
 
-  it('asks strangers for a key before their body is read', async () => {
+  it('a program with a global prefix asks strangers for a key before their body is read', async () => {
     const { port, origin } = await start((program) => program.setGlobalPrefix('api'));
     for (const path of ['/api/v1/responses', '/api/v1/nothing']) {
       const init = { method: 'POST', body: '{"broken', headers: { 'content-type': 'application/json' } };
@@ -87,7 +87,7 @@ describe('a program with a global prefix', () => {
 });
 
 describe('a program with a route that looks like the API', () => {
-  it('keeps it for itself', async () => {
+  it('a program keeps a route for itself that looks like the API', async () => {
     const { port, origin } = await start(() => undefined);
     const answer = await fetch(`${origin}/mine/v1/responses`, { method: 'POST' });
     expect([answer.status, await answer.text()]).toEqual([201, 'mine']);

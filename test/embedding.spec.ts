@@ -35,7 +35,7 @@ describe('a program that embeds AntiphonModule', () => {
 
   afterAll(() => app.close());
 
-  it('answers the SDK with its own provider and overridden contracts', async () => {
+  it('a program answers the SDK with its own provider and overridden contracts', async () => {
     app.get(ScriptedProvider).reply({ type: 'text', delta: 'Hello from the script.' });
     const response = await client.responses.create({ model: 'my-model', input: 'Hi' });
     expect(response.output_text).toBe('Hello from the script.');
@@ -43,7 +43,7 @@ describe('a program that embeds AntiphonModule', () => {
     expect(app.get(ScriptedProvider).turns[0]?.settings.model).toBe('my-model');
   });
 
-  it('streams', async () => {
+  it('a program that embeds AntiphonModule streams', async () => {
     app.get(ScriptedProvider).reply({ type: 'text', delta: 'One ' }, { type: 'text', delta: 'two' });
     const stream = client.responses.stream({ model: 'my-model', input: 'Count' });
     const final = await stream.finalResponse();
@@ -99,7 +99,7 @@ describe('a program that adds to AntiphonModule', () => {
 
   afterAll(() => app.close());
 
-  it('takes variables that are only known later', async () => {
+  it('a program takes variables that are only known later', async () => {
     expect(app.get(Environment).API_KEYS).toEqual(['acme:sk-secret']);
     const stranger = new OpenAI({ apiKey: 'sk-wrong', baseURL, maxRetries: 0 });
     await expect(stranger.models.list()).rejects.toThrow(OpenAI.AuthenticationError);

@@ -25,7 +25,7 @@ function open(name: string, megabytes: number): BodyShare {
 }
 
 describe('a full budget', () => {
-  it('refuses the largest unfinished body, once', () => {
+  it('a full budget refuses the largest unfinished body, once', () => {
     const large = open('large', 6);
     const medium = open('medium', 3);
     open('small', 2);
@@ -36,7 +36,7 @@ describe('a full budget', () => {
     expect(refused).toEqual(['large: 503 server_is_overloaded', 'medium: 503 server_is_overloaded']);
   });
 
-  it('refuses the one that grows when it is the largest', () => {
+  it('a full budget refuses the body that grows when it is the largest', () => {
     open('other', 4);
     open('growing', 4).hold(7 * MEGABYTE);
     expect(refused).toEqual(['growing: 503 server_is_overloaded']);

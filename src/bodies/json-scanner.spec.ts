@@ -95,13 +95,13 @@ describe('names', () => {
     expect(refusalOf(objectOf(10_000, 'name'), { names: 5100 })).toMatchObject({ code: 'request_too_large' });
   });
 
-  it('miss few', () => {
+  it('a count of names misses few', () => {
     expect(refusalOf(objectOf(52_000, 'k'), { names: 50_000 })).toMatchObject({ code: 'request_too_large' });
     expect(refusalOf(objectOf(50_000, 'k'), { names: 50_000 })).toBeNull();
   });
 });
 
-it('refuses the name of a member that is too long', () => {
+it('the scanner refuses the name of a member that is too long', () => {
   const named = (length: number): string => `{"model":"m","text":{"${'~'.repeat(length)}":1}}`;
   expect(refusalOf(named(16 * 1024), {})).toBeNull();
   expect(refusalOf(named(16 * 1024 + 1), {}, 100)).toEqual({ status: 400, code: 'invalid_value', param: 'text' });
@@ -113,7 +113,7 @@ describe('the parameter of a refusal', () => {
     ['{"a\\"b":[[[1]]]}', 'a\\"b'],
     ['{"__proto__":[[[1]]]}', '__proto__'],
     ['[[[[1]]]]', null],
-  ])('in %s is %p', (source, param) => {
+  ])('the parameter of a refusal in %s is %p', (source, param) => {
     const refusal = { status: 400, code: 'invalid_value', param };
     expect(refusalOf(source, { levels: 3 })).toEqual(refusal);
     expect(refusalOf(source, { levels: 3 }, 1)).toEqual(refusal);

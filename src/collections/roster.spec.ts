@@ -15,7 +15,7 @@ describe(Roster.name, () => {
     expect([roster.size, [...roster]]).toEqual([0, []]);
   });
 
-  it('uses a place again', () => {
+  it('a roster uses a place again', () => {
     const roster = new Roster<{ readonly name: string }>();
     const a = roster.add(member('a'));
     roster.take(a);

@@ -17,13 +17,13 @@ describe('a variable of the process', () => {
     ['ANTIPHON_PORT', 'PORT'],
     ['ANTIPHON_LOG_LEVL', 'LOG_LEVEL'],
     ['SIMULATOR_SEEDS', 'SIMULATOR_SEED'],
-  ])('that must be a slip is named with what is meant: %s', (name, meant) => {
+  ])('a variable of the process that must be a slip is named with what is meant: %s', (name, meant) => {
     expect(describeProcess({ [name]: 'secret' })).toEqual([
       `${name} has no effect: there is no such variable. Did you mean ${meant}?`,
     ]);
   });
 
-  it('that only we can mean is named', () => {
+  it('a variable of the process that only we can mean is named', () => {
     expect(describeProcess({ WS_SOMETHING_ELSE: '1' })).toEqual([
       'WS_SOMETHING_ELSE has no effect: there is no such variable',
     ]);
@@ -34,7 +34,7 @@ describe('a variable of the process', () => {
     { API_KEY: 'for curl', API_KEYS: 'tenant:key' },
     { ANTIPHON_PORT: 'tcp://10.0.0.1:8080', ANTIPHON_PORT_8080_TCP_ADDR: '10.0.0.1', WS_SERVICE_HOST: '10.0.0.2' },
     { PORT: '1', LOG_LEVEL: '' },
-  ])('of somebody else is not: %j', (process) => {
+  ])('a variable of the process of somebody else is not: %j', (process) => {
     expect(describeProcess(process)).toEqual([]);
   });
 });

@@ -138,7 +138,7 @@ function countWith(settings: number): Pick<UnfittedContext, 'countInput' | 'coun
 }
 
 describe(dropOldest.name, () => {
-  it('leaves the end of a transcript that fits, and tears nothing apart', async () => {
+  it('dropOldest leaves the end of a transcript that fits, and tears nothing apart', async () => {
     await fc.assert(
       fc.asyncProperty(fitted, async ({ items, settings, fraction, maxOutputTokens }) => {
         const tokens = settings + (await countItemTokens(items));
@@ -162,7 +162,7 @@ describe(dropOldest.name, () => {
     );
   });
 
-  it('keeps the instructions at the beginning, and the latest item', async () => {
+  it('dropOldest keeps the instructions at the beginning, and the latest item', async () => {
     await fc.assert(
       fc.asyncProperty(fitted, async ({ items, settings, fraction, maxOutputTokens }) => {
         const tokens = settings + (await countItemTokens(items));
@@ -175,7 +175,7 @@ describe(dropOldest.name, () => {
     );
   });
 
-  it('leaves as much where calls use an id again as where each has its own', async () => {
+  it('dropOldest leaves as much where calls use an id again as where each has its own', async () => {
     const rounds = (idOf: (round: number) => string): Item[] =>
       Array.from({ length: 40 }, (_, round) => {
         const call = { ...toItem({ kind: 'call', words: 20, place: 0 }, round), call_id: idOf(round) };
@@ -193,7 +193,7 @@ describe(dropOldest.name, () => {
     expect(await fit(rounds(() => 'call_1'))).toEqual(own);
   });
 
-  it('drops an asynchronous call whose output came late, which is a message then', async () => {
+  it('dropOldest drops an asynchronous call whose output came late, which is a message then', async () => {
     const call: Item = { ...toItem({ kind: 'call', words: 9, place: 0 }, 0), async: true };
     const users = Array.from({ length: 20 }, (_, index) => toItem({ kind: 'user', words: 97, place: 0 }, index + 1));
     const late = toOutput({ kind: 'call', words: 1, place: 0 }, 0);
@@ -219,7 +219,7 @@ describe(dropOldest.name, () => {
     expect((await fit(between))?.slice(-3)).toEqual(between.slice(-3));
   });
 
-  it('leaves as much room as the request asks for, but no more than half of the window', async () => {
+  it('dropOldest leaves as much room as the request asks for, but no more than half of the window', async () => {
     const items = Array.from({ length: 100 }, (_, index) => toItem({ kind: 'user', words: 97, place: 0 }, index));
     const roomFor = async (maxOutputTokens: number | null): Promise<number> => {
       const left = (await dropOldest({ items, window: 8000, maxOutputTokens, ...countWith(0) })) ?? [];
@@ -249,7 +249,7 @@ describe(mayExceed.name, () => {
     expect(toJSON).not.toHaveBeenCalled();
   });
 
-  it('says at once that little is little', () => {
+  it('mayExceed says at once that little is little', () => {
     expect(mayExceed(1000, ['a short text', null, { type: 'message', content: 'another' }])).toBe(false);
   });
 });

@@ -13,7 +13,7 @@ const output = (id: string, callId: string | null, type = 'function_call_output'
 const ids = (transcript: Transcript): string[] => transcript.items.map(({ id }) => id);
 
 describe(Transcript.name, () => {
-  it('keeps the order of what was added', () => {
+  it('a transcript keeps the order of what was added', () => {
     const transcript = Transcript.of([message('a')])
       .accept([message('b')])
       .append([message('c')]);
@@ -40,7 +40,7 @@ describe(Transcript.name, () => {
   it.each([
     ['twice in the input', [message('b'), message('b')]],
     ['already in the chain', [message('a')]],
-  ])('refuses an item that is %s', (_, input) => {
+  ])('a transcript refuses an item that is %s', (_, input) => {
     const duplicate = input.at(-1)?.id ?? '';
     expect(() => Transcript.of([message('a')]).accept(input)).toThrow(
       expect.objectContaining({
@@ -58,7 +58,7 @@ describe(Transcript.name, () => {
     ['shell_call', 'shell_call_output', 'shell call'],
     ['apply_patch_call', 'apply_patch_call_output', 'apply patch call'],
     ['computer_call', 'computer_call_output', 'computer call'],
-  ])('pairs %s with %s', (callType, outputType, words) => {
+  ])('a transcript pairs %s with %s', (callType, outputType, words) => {
     const asked = Transcript.of([message('a'), call('c', 'call_1', callType)]);
     expect(ids(asked.accept([output('o', 'call_1', outputType)]))).toEqual(['a', 'c', 'o']);
     expect(() => asked.accept([message('b')])).toThrow(`No tool output found for ${words} call_1.`);
@@ -67,12 +67,12 @@ describe(Transcript.name, () => {
     );
   });
 
-  it('lets an output stand before its call, and answer a call that was answered already', () => {
+  it('a transcript lets an output stand before its call, and answer a call that was answered already', () => {
     const transcript = Transcript.of([]).accept([output('o', 'call_1'), call('c', 'call_1')]);
     expect(ids(transcript.accept([output('again', 'call_1')]))).toEqual(['o', 'c', 'again']);
   });
 
-  it('names outputs that were stored without their call, until that is there', () => {
+  it('a transcript names outputs that were stored without their call, until that is there', () => {
     const stray = Transcript.of([output('o', 'call_1')]);
     expect(() => stray.accept([message('a')])).toThrow(
       'No tool call found for function call output with call_id call_1.',
@@ -80,13 +80,13 @@ describe(Transcript.name, () => {
     expect(ids(stray.accept([call('c', 'call_1')]))).toEqual(['o', 'c']);
   });
 
-  it('waits for every one of several calls', () => {
+  it('a transcript waits for every one of several calls', () => {
     const asked = Transcript.of([call('c1', 'call_1'), call('c2', 'call_2')]);
     expect(() => asked.accept([output('o1', 'call_1')])).toThrow('No tool output found for function call call_2.');
     expect(ids(asked.accept([output('o2', 'call_2'), output('o1', 'call_1')]))).toHaveLength(4);
   });
 
-  it('pairs an output without call_id with nothing', () => {
+  it('a transcript pairs an output without call_id with nothing', () => {
     expect(ids(Transcript.of([]).accept([output('o', null)]))).toEqual(['o']);
   });
 

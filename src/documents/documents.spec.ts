@@ -100,7 +100,7 @@ function docx(body: string | Buffer): Uint8Array {
 const DOCX = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document';
 
 describe(Documents.name, () => {
-  it('reads a page as Markdown, with its title and whole links, and without scripts', async () => {
+  it('the reader of documents reads a page as Markdown, with its title and whole links, and without scripts', async () => {
     const paragraph = `${'Bees visit flowers. '.repeat(20)}<a href="../nectar">Nectar</a>`;
     const page = `<html><head><title>Bees</title></head><body><nav>Home</nav><article><h2>Food</h2><p>${paragraph}</p>
       <ul><li>one</li><li>two</li></ul></article><script>document.write('no')</script></body></html>`;
@@ -115,7 +115,7 @@ describe(Documents.name, () => {
     expect(text).not.toMatch(/Home|document\.write/);
   });
 
-  it('reads the body of a page that is no article', async () => {
+  it('the reader of documents reads the body of a page that is no article', async () => {
     const { title, pages } = await documents.read(html('<body><p>Only <b>this</b></p><script>x</script>'), MINE);
     expect({ title, pages }).toEqual({ title: null, pages: [{ number: 1, text: 'Only **this**' }] });
   });
@@ -123,13 +123,13 @@ describe(Documents.name, () => {
   it.each([
     ['the header', 'text/html; charset=iso-8859-1', '<body>caf\u00e9'],
     ['the page', 'text/html', '<head><meta charset="iso-8859-1"></head><body>caf\u00e9'],
-  ])('reads the charset that %s states', async (_, contentType, text) => {
+  ])('the reader of documents reads the charset that %s states', async (_, contentType, text) => {
     const bytes = new Uint8Array(Buffer.from(text, 'latin1'));
     const { pages } = await documents.read({ bytes, contentType }, MINE);
     expect(pages[0]?.text).toBe('caf\u00e9');
   });
 
-  it('reads a PDF page by page, up to the most pages', async () => {
+  it('the reader of documents reads a PDF page by page, up to the most pages', async () => {
     const { title, pages, isCut } = await documents.read(
       {
         bytes: pdf('First', 'Second', 'Third'),
@@ -174,7 +174,7 @@ describe(Documents.name, () => {
     });
   });
 
-  it('reads a document of Word as Markdown', async () => {
+  it('the reader of documents reads a document of Word as Markdown', async () => {
     const paragraph = (text: string, style = ''): string =>
       `<w:p><w:pPr>${style}</w:pPr><w:r><w:t>${text}</w:t></w:r></w:p>`;
     const body = paragraph('Food', '<w:pStyle w:val="Heading1"/>') + paragraph('Bees &amp; flowers');
@@ -188,12 +188,12 @@ describe(Documents.name, () => {
     await expect(damaged).rejects.toMatchObject({ fault: 'damaged' });
   });
 
-  it('gives up a document of Word that unpacks to more memory than a thread may have', async () => {
+  it('the reader of documents gives up a document of Word that unpacks to more memory than a thread may have', async () => {
     const reading = documents.read({ bytes: docx(Buffer.alloc(300 * 1024 * 1024, ' ')), contentType: DOCX }, MINE);
     await expect(reading).rejects.toMatchObject({ fault: 'too_complex' });
   });
 
-  it('cuts a long text, and no character in halves', async () => {
+  it('the reader of documents cuts a long text, and no character in halves', async () => {
     const text = `${'a'.repeat(99_999)}\u{1F600}`;
     const { pages, isCut } = await documents.read(
       {
@@ -206,7 +206,7 @@ describe(Documents.name, () => {
     expect(isCut).toBe(true);
   });
 
-  it('says which types it cannot read', async () => {
+  it('the reader of documents says which types it cannot read', async () => {
     expect(documents.reads('image/png')).toBe(false);
     expect(documents.reads('application/feed+json; charset=utf-8')).toBe(true);
     const reading = documents.read({ bytes: new Uint8Array(1), contentType: 'image/png' }, MINE);
@@ -216,12 +216,12 @@ describe(Documents.name, () => {
     });
   });
 
-  it('says that a PDF is damaged', async () => {
+  it('the reader of documents says that a PDF is damaged', async () => {
     const reading = documents.read({ bytes: new Uint8Array(100), contentType: 'application/pdf' }, MINE);
     await expect(reading).rejects.toMatchObject({ fault: 'damaged' });
   });
 
-  it('gives up tables that are nested without end, goes on with its own work meanwhile, and reads the next document', async () => {
+  it('the reader of documents gives up tables that are nested without end, goes on with its own work meanwhile, and reads the next document', async () => {
     const bomb = new Documents({ ...LIMITS, DOCUMENT_TIMEOUT_MS: 300 });
     let turns = 0;
     const counting = setInterval(() => (turns += 1), 1);
@@ -238,12 +238,12 @@ describe(Documents.name, () => {
     await bomb.onApplicationShutdown();
   });
 
-  it('bounds a title', async () => {
+  it('the reader of documents bounds a title', async () => {
     const { title } = await documents.read(html(`<title>${'t'.repeat(1000)}</title><body>x`), MINE);
     expect(title).toBe('t'.repeat(300));
   });
 
-  it('gives up a PDF whose content unpacks to more memory than a thread may have', async () => {
+  it('the reader of documents gives up a PDF whose content unpacks to more memory than a thread may have', async () => {
     // Packed twice, so that few bytes become 300 MB, for which room is made by doubling it.
     const content = deflateSync(deflateSync(Buffer.alloc(300 * 1024 * 1024, ' '), { level: 1 }));
     const head = `%PDF-1.4
@@ -257,7 +257,7 @@ describe(Documents.name, () => {
     await expect(reading).rejects.toMatchObject({ fault: 'too_complex' });
   });
 
-  it('reads the documents of owners in turn', async () => {
+  it('the reader of documents reads the documents of owners in turn', async () => {
     const order: string[] = [];
     const read = async (owner: string, text: string): Promise<void> => {
       await documents.read(html(`<body>${text}`), { owner });
@@ -267,7 +267,7 @@ describe(Documents.name, () => {
     expect(order).toEqual(['a1', 'a2', 'b1', 'a3']);
   });
 
-  it('refuses an owner who waits with as many documents as there are free places, and no other, and says that it is not their fault', async () => {
+  it('the reader of documents refuses an owner who waits with as many documents as there are free places, and no other, and says that it is not their fault', async () => {
     const busy = new Documents(LIMITS);
     const leave = new AbortController();
     const read = (owner: string) => busy.read(html('<body>x'), { owner, signal: leave.signal });
@@ -280,7 +280,7 @@ describe(Documents.name, () => {
     await busy.onApplicationShutdown();
   });
 
-  it('says of documents that are still read when the service stops that they have no fault', async () => {
+  it('the reader of documents says of documents that are still read when the service stops that they have no fault', async () => {
     const stopping = new Documents(LIMITS);
     const readings = [1, 2].map((count) => stopping.read(html(`<body>${count}`), MINE));
     const refused = readings.map((reading) =>
@@ -290,14 +290,14 @@ describe(Documents.name, () => {
     await Promise.all(refused);
   });
 
-  it('answers what a robots.txt says', async () => {
+  it('the reader of documents answers what a robots.txt says', async () => {
     const rules = 'User-agent: *\nDisallow: /\n\nUser-agent: antiphon\nDisallow: /private\n';
     const ask = (path: string): Promise<boolean> =>
       documents.isAllowed(rules, `https://example.com${path}`, 'antiphon', MINE);
     expect([await ask('/page'), await ask('/private/page')]).toEqual([true, false]);
   });
 
-  it('stops with its signal', async () => {
+  it('the reader of documents stops with its signal', async () => {
     const stop = new AbortController();
     const reading = documents.read(html(`<body>${'<div>'.repeat(100_000)}`), { ...MINE, signal: stop.signal });
     stop.abort(new Error('gone'));

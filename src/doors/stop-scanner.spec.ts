@@ -25,7 +25,7 @@ function scanPlainly(text: string, sequences: readonly string[]): readonly [stri
 const letters = (most: number): fc.Arbitrary<string> =>
   fc.string({ unit: fc.constantFrom('a', 'b', 'c'), minLength: 1, maxLength: most });
 
-it(`cuts a text before the sequence that is complete first, in whatever pieces it comes (seed ${SEED})`, () => {
+it(`a stop scanner cuts a text before the sequence that is complete first, in whatever pieces it comes (seed ${SEED})`, () => {
   const sequences = fc.array(letters(6), { maxLength: 4 });
   fc.assert(
     fc.property(fc.array(letters(5), { maxLength: 8 }), sequences, (pieces, stops) => {
@@ -35,7 +35,7 @@ it(`cuts a text before the sequence that is complete first, in whatever pieces i
   );
 });
 
-it('holds back no more than may begin a sequence', () => {
+it('a stop scanner holds back no more than may begin a sequence', () => {
   const scanner = new StopScanner(['STOP', 'OTHER']);
   expect(['one ', 'ST', 'O', 'R'].map((piece) => scanner.push(piece))).toEqual(['one ', '', '', 'STOR']);
   expect(scanner.isCaughtUp).toBe(true);

@@ -88,7 +88,7 @@ describe('shared counters', () => {
     expect(shared.taken).toHaveLength(3);
   });
 
-  it('settle many turns together, a few times a second', async () => {
+  it('shared counters settle many turns together, a few times a second', async () => {
     for (let turn = 0; turn < 100; turn++) counters.settle('red', { tokens: 3, tokenLimit: 9 });
     counters.settle('blue', { tokens: -5, tokenLimit: 8 });
     counters.settle('green', { tokens: 0 });
@@ -103,7 +103,7 @@ describe('shared counters', () => {
     ]);
   });
 
-  it('that are away leave the process to count for itself, without asking them for each turn', async () => {
+  it('shared counters that are away leave the process to count for itself, without asking them for each turn', async () => {
     shared.isAway = true;
     const admitted = async (): Promise<boolean> => (await counters.take(TAKE)).admitted;
     expect([await admitted(), await admitted(), await admitted()]).toEqual([true, true, false]);
@@ -152,7 +152,7 @@ describe('shared places', () => {
     expect(await counters.take(PLACE)).toMatchObject({ admitted: true });
   });
 
-  it('that were refused are asked for again: they may be free at any moment', async () => {
+  it('shared places that were refused are asked for again: they may be free at any moment', async () => {
     shared.answer = { ...shared.answer, admitted: false, places: 2 };
     await counters.take(PLACE);
     await counters.take(PLACE);
@@ -181,7 +181,7 @@ describe('shared places', () => {
   it.each([
     ['lost', 0, 1],
     ['counted twice', 2, -1],
-  ])('that were %s are put right', async (_, stored, places) => {
+  ])('shared places that were %s are put right', async (_, stored, places) => {
     await counters.take(PLACE);
     shared.stored = new Map([['red', stored]]);
     clock.advance(5000);
@@ -189,7 +189,7 @@ describe('shared places', () => {
     expect(shared.settled).toEqual([new Map([['red', { tokens: 0, tokenLimit: 0, places }]])]);
   });
 
-  it('that change while they are renewed are left alone', async () => {
+  it('shared places that change while they are renewed are left alone', async () => {
     await counters.take(PLACE);
     const { promise, resolve } = Promise.withResolvers<ReadonlyMap<string, number>>();
     shared.renew = () => promise;
@@ -230,7 +230,7 @@ describe('windows of one process', () => {
     expect(local.size).toBe(1);
   });
 
-  it('begin with what the one before had beyond its limit, less the limits of the minutes between', () => {
+  it('the windows of a process begin with what those before had beyond their limit, less the limits of the minutes between', () => {
     const local = new LocalWindows(clock);
     local.take(TAKE);
     local.settle('red', 340, 100);

@@ -17,25 +17,25 @@ describe('a line', () => {
     ['bidi overrides', `${BIDI}b\u2066`, String.raw`\u202eb\u2066`],
     ['what is not seen', '\u200b\ufeff\u{e0041}', String.raw`\u200b\ufeff\udb40\udc41`],
     ['nothing else', 'Zürich – 東京 😀 "a\\b"', 'Zürich – 東京 😀 "a\\b"'],
-  ])('escapes %s', (_, text, line) => {
+  ])('a line of the log escapes %s', (_, text, line) => {
     expect(escapeLine(text)).toBe(line);
   });
 });
 
 describe('several lines', () => {
-  it('keep the line breaks of a stack', () => {
+  it('several lines keep the line breaks of a stack', () => {
     const stack = 'Error: no\n    at one (file.ts:1:2)\n    at two (file.ts:3:4)';
     expect(escapeLines(stack)).toBe(stack);
   });
 
-  it('begin none that could be a line of the log', () => {
+  it('several lines begin none that could be a line of the log', () => {
     expect(escapeLines(`Error: no\n[Antiphon] 1 - LOG\n\r\n${BIDI}x\n    at one`)).toBe(
       'Error: no\n    [Antiphon] 1 - LOG\n    \\u000d\n    \\u202ex\n    at one',
     );
   });
 });
 
-it('escapes in JSON what JSON leaves as it is', () => {
+it('the log escapes in JSON what JSON leaves as it is', () => {
   const json = JSON.stringify({ message: `a\n${BIDI}\u{e0041}\u2028` });
   expect(escapeJson(json)).toBe(String.raw`{"message":"a\n\u202e\udb40\udc41\u2028"}`);
   expect(JSON.parse(escapeJson(json))).toEqual(JSON.parse(json));
@@ -46,6 +46,6 @@ it.each([
   ['a" tokens=1', String.raw`"a\" tokens=1"`],
   [`\n${BIDI}`, String.raw`"\n\u202e"`],
   ['x'.repeat(201), `"${'x'.repeat(200)}…"`],
-])('quotes %j', (value, quoted) => {
+])('the log quotes %j', (value, quoted) => {
   expect(quote(value)).toBe(quoted);
 });

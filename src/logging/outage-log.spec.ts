@@ -17,7 +17,7 @@ beforeEach(() => {
   log = new OutageLog(logger, clock);
 });
 
-it('says once a minute what goes wrong, and how often it did', () => {
+it('the log of outages says once a minute what goes wrong, and how often it did', () => {
   for (let request = 1; request <= 5; request += 1) log.warn(`request ${request} failed`, 'the database is away');
   expect(lines).toEqual(['request 1 failed: the database is away']);
   clock.advance(60_000);
@@ -28,13 +28,13 @@ it('says once a minute what goes wrong, and how often it did', () => {
   expect(lines).toHaveLength(3);
 });
 
-it('says another reason at once', () => {
+it('the log of outages says another reason at once', () => {
   log.warn('request 1 failed', 'the database is away');
   log.warn('request 2 failed', 'the database is full');
   expect(lines).toEqual(['request 1 failed: the database is away', 'request 2 failed: the database is full']);
 });
 
-it('says at once how often it did when the process ends, and nothing again', () => {
+it('the log of outages says at once how often it did when the process ends, and nothing again', () => {
   for (let request = 1; request <= 5; request += 1) log.warn(`request ${request} failed`, 'the database is away');
   LineBudget.endAll();
   expect(lines.slice(1)).toEqual(['4 more in the last minute: the database is away']);
@@ -44,7 +44,7 @@ it('says at once how often it did when the process ends, and nothing again', () 
   expect(lines.slice(2)).toEqual(['request 6 failed: the database is away']);
 });
 
-it('stays bounded when every reason is another one', () => {
+it('the log of outages stays bounded when every reason is another one', () => {
   for (let request = 1; request <= 1000; request += 1) log.warn('a request failed', `reason ${request}`);
   expect(lines).toHaveLength(101);
   expect(clock.pending).toBe(101);

@@ -15,7 +15,7 @@ function rebinding(...answers: readonly string[]): { readonly lookup: LookupFunc
 }
 
 describe(HttpClient.name, () => {
-  it('connects to no address that is not public, whatever a name had before', async () => {
+  it('HttpClient connects to no address that is not public, whatever a name had before', async () => {
     const { lookup, asked } = rebinding('127.0.0.1', '169.254.169.254', '10.0.0.1');
     const client = new HttpClient({ isPublic: true, lookup });
     try {

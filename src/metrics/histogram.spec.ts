@@ -11,7 +11,7 @@ async function linesOf(registry: prom.Registry): Promise<readonly string[]> {
   return (await registry.metrics()).split('\n').sort();
 }
 
-it('writes what the histogram of prom-client writes', async () => {
+it('a histogram writes what the histogram of prom-client writes', async () => {
   const observations = fc.array(
     fc.record({
       value: fc.oneof(fc.constantFrom(0, 0.1, 1, 10, 10.5), fc.double({ min: 0, max: 20, noNaN: true })),
@@ -35,7 +35,7 @@ it('writes what the histogram of prom-client writes', async () => {
   );
 });
 
-it('forgets everything when its registry is reset', async () => {
+it('a histogram forgets everything when its registry is reset', async () => {
   const registry = new prom.Registry();
   const histogram = new Histogram(OPTIONS);
   registry.registerMetric(histogram as unknown as prom.Metric);

@@ -34,11 +34,11 @@ describe(permittedLookup.name, () => {
     '2001:200::1',
     '64:ff9b::8.8.8.8',
     '64:ff9b::808:808',
-  ])('finds %s, which is public', async (address) => {
+  ])('permittedLookup finds %s, which is public', async (address) => {
     expect(await look([address], false)).toEqual([null, address, isIP(address)]);
   });
 
-  it('finds only the public addresses of a name', async () => {
+  it('permittedLookup finds only the public addresses of a name', async () => {
     const addresses = ['10.0.0.1', '8.8.8.8', '::1', '2606:4700::1', '64:ff9b::10.0.0.1'];
     const found = [
       { address: '8.8.8.8', family: 4 },

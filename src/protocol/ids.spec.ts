@@ -34,7 +34,7 @@ describe('ids of the items of an upstream', () => {
     ['mcp_0123456789abcdefg'],
     ['msg_d9b2d63d0c4e4b6f8a1e7c5f3b2a1908'],
     ['msg_d9b2d63d0c4e4b6f8a1e7c5f3b2a1908_1'],
-  ])('stay as they are if they look unique: %s', (id) => {
+  ])('ids of an upstream stay as they are if they look unique: %s', (id) => {
     expect(toClientItemId(id, 'message', ids)).toBe(id);
     expect(toUpstreamItemId(id)).toBe(id);
   });
@@ -45,7 +45,7 @@ describe('ids of the items of an upstream', () => {
     ['0', 'function_call', 'fc'],
     ['call:7.b', 'web_search_call', 'ws'],
     ['chatcmpl-tool', 'hologram_call', 'item'],
-  ])('get a unique beginning if they are short, and are found again: %s', (id, type, prefix) => {
+  ])('ids of an upstream get a unique beginning if they are short, and are found again: %s', (id, type, prefix) => {
     const ours = toClientItemId(id, type, ids);
     expect(ours).toMatch(new RegExp(`^${prefix}_${digits}_${id}$`));
     expect(ours.length).toBeLessThanOrEqual(64);
@@ -68,7 +68,7 @@ describe('ids of the items of an upstream', () => {
     expect(toUpstreamItemId(ours)).toBeUndefined();
   });
 
-  it('of this service are unknown to an upstream', () => {
+  it('ids of this service are unknown to an upstream', () => {
     const id = ids.next('msg');
     expect(toClientItemId(id, 'message', ids)).toBe(id);
     expect(toUpstreamItemId(id)).toBeUndefined();

@@ -20,13 +20,13 @@ describe(jsonLength.name, () => {
     expect(jsonLength(value)).toBe(JSON.stringify(value).length);
   });
 
-  it('stops beyond a limit', () => {
+  it('jsonLength stops beyond a limit', () => {
     const value = Array.from({ length: 100 }, () => ['some text', 'and more']);
     expect(jsonLength(value, { limit: 500 })).toBeGreaterThan(500);
     expect(jsonLength(value, { limit: 500 })).toBeLessThan(jsonLength(value));
   });
 
-  it('leaves out the texts of some members', () => {
+  it('jsonLength leaves out the texts of some members', () => {
     expect(jsonLength([{ data: 'x'.repeat(1000) }], { without: new Set(['data']) })).toBeLessThan(10);
   });
 });

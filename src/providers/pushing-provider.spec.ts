@@ -84,7 +84,7 @@ describe(askProvider.name, () => {
       ['own'],
     ],
     ['a provider without a push', new Generating(() => oneBatch('generated')), false, ['generated']],
-  ])('asks %s in its latest form', async (_name, provider, isPushing, said) => {
+  ])('askProvider asks %s in its latest form', async (_name, provider, isPushing, said) => {
     const sink = new TestSink();
     await askProvider(provider, TURN, sink);
     expect(pushes(provider)).toBe(isPushing);
@@ -110,7 +110,7 @@ describe(askProvider.name, () => {
     expect(asked).toBe(2);
   });
 
-  it('closes a hanging stream when its turn is stopped', async () => {
+  it('askProvider closes a hanging stream when its turn is stopped', async () => {
     const dismissed = Promise.withResolvers<string>();
     const stream = {
       next: () => new Promise<never>(() => undefined),
@@ -125,7 +125,7 @@ describe(askProvider.name, () => {
     expect(await dismissed.promise).toBe('dismissed');
   });
 
-  it('leaves a stream when its sink is closed', async () => {
+  it('askProvider leaves a stream when its sink is closed', async () => {
     let isLeft = false;
     const provider = new Generating(async function* () {
       try {
@@ -144,14 +144,14 @@ describe(askProvider.name, () => {
     expect([sink.batches.length, isLeft]).toEqual([1, true]);
   });
 
-  it('rejects an answer that is not a stream', async () => {
+  it('askProvider rejects an answer that is not a stream', async () => {
     const list = new Generating(() => [say('one')] as unknown as AsyncIterable<readonly ModelEvent[]>);
     await expect(askProvider(list, TURN, new TestSink())).rejects.toThrow(TypeError);
   });
 });
 
 describe('what is pushed and read as a stream', () => {
-  it('waits until it was read', async () => {
+  it('what is pushed and read as a stream waits until it was read', async () => {
     let written = 0;
     const stream = read(async (sink) => {
       for (const word of ['one', 'two', 'three']) {
@@ -174,14 +174,14 @@ describe('what is pushed and read as a stream', () => {
     expect(await Array.fromAsync(stream)).toEqual([say('one'), say('two')]);
   });
 
-  it('throws errors before the first batch', async () => {
+  it('what is pushed and read as a stream throws errors before the first batch', async () => {
     await expect(read(() => Promise.reject(new Error('broken'))).next()).rejects.toThrow('broken');
   });
 
   it.each([
     ['throws at once', () => fail()],
     ['rejects', async () => fail()],
-  ])('yields earlier events before it %s', async (_name, failing) => {
+  ])('what is pushed and read as a stream yields earlier events before it %s', async (_name, failing) => {
     const stream = read((sink) => {
       void sink.write(say('one'));
       return failing();
@@ -190,7 +190,7 @@ describe('what is pushed and read as a stream', () => {
     await expect(stream.next()).rejects.toThrow('broken');
   });
 
-  it('closes its sink when the turn is stopped', async () => {
+  it('what is pushed and read as a stream closes its sink when the turn is stopped', async () => {
     const controller = new AbortController();
     const stream = read(sayThree, controller.signal);
     await stream.next();
@@ -198,7 +198,7 @@ describe('what is pushed and read as a stream', () => {
     expect(await stream.next()).toEqual({ done: true, value: undefined });
   });
 
-  it('ends its push when it is left early', async () => {
+  it('what is pushed and read as a stream ends its push when it is left early', async () => {
     const steps: string[] = [];
     const stream = read(async (sink) => {
       await sink.write(say('one'));

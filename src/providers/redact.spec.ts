@@ -27,11 +27,11 @@ describe(findSecrets, () => {
   it.each([
     ...['OPENAI_API_KEY', 'ACME_TOKEN', 'CLIENT_SECRET', 'PGPASSWORD', 'AWS_CREDENTIALS', 'DATABASE_URL'],
     ...['api_key', 'Npm_Config_Token', 'KEYSTORE'],
-  ])('takes the value of %s', (name) => {
+  ])('redaction takes the value of %s', (name) => {
     expect(findSecrets({ [name]: 'hunter2-hunter2', HOME: '/home/ada' }, [])).toEqual(['hunter2-hunter2']);
   });
 
-  it('ignores other and unset variables, and values that are too common', () => {
+  it('redaction ignores other and unset variables, and values that are too common', () => {
     const variables = {
       HOME: '/home/somebody',
       MONKEY: 'short',
@@ -43,7 +43,7 @@ describe(findSecrets, () => {
     expect(findSecrets(variables, [])).toEqual([]);
   });
 
-  it('finds API keys without their tenants', () => {
+  it('redaction finds API keys without their tenants', () => {
     const keys = ['team-a:sesame-open-1', 'team-b:with:colon:inside'];
     expect(findSecrets({}, keys)).toEqual(['sesame-open-1', 'with:colon:inside']);
   });
@@ -57,13 +57,13 @@ describe(redact, () => {
     ['beyond ASCII', 'pässwörd-🗝️-ключ'],
     ['of signs that mean something in expressions', '^(a+)+$[x]{2,}|.*'],
     ['of signs that mean something in replacements', "$&-$1-$$-$'"],
-  ])('hides a known secret, wherever it stands: %s', (_, secret) => {
+  ])('redaction hides a known secret, wherever it stands: %s', (_, secret) => {
     expect(redact(`It is ${secret}, again ${secret}.`, [secret])).toBe(`It is ${REDACTED}, again ${REDACTED}.`);
     expect(redact(`x${secret}y`, [secret])).toBe(`x${REDACTED}y`);
   });
 
   it.each([[['secret-one', 'secret-one-two']], [['secret-one-two', 'secret-one']]])(
-    'hides all of a secret that another is part of: %j',
+    'redaction hides all of a secret that another is part of: %j',
     (secrets) => {
       expect(redact('long: secret-one-two, short: secret-one.', secrets)).toBe(
         `long: ${REDACTED}, short: ${REDACTED}.`,
@@ -71,7 +71,7 @@ describe(redact, () => {
     },
   );
 
-  it.each(LOOKS)('hides what looks like %s', (_, credential) => {
+  it.each(LOOKS)('redaction hides what looks like %s', (_, credential) => {
     expect(redact(`The key (${credential}) is wrong.`, [])).toBe(`The key (${REDACTED}) is wrong.`);
     expect(redact(credential, [])).toBe(REDACTED);
     expect(redact(`\n${credential}\n`, [])).toBe(`\n${REDACTED}\n`);
@@ -83,7 +83,7 @@ describe(redact, () => {
     'The class is .sk-spinner, the flag --pk-x.',
     'eyJust kidding. Bearer of news. AKIA is a word.',
     '',
-  ])('leaves ordinary text as it is: %s', (text) => {
+  ])('redaction leaves ordinary text as it is: %s', (text) => {
     expect(redact(text, ['correct-horse'])).toBe(text);
   });
 });
@@ -136,7 +136,7 @@ describe('a disguised secret', () => {
 
 describe(scrub, () => {
   it.each([...DISGUISES, ['plain', (secret: string) => secret] as const])(
-    'shows nothing of a secret that is cut off where reading ends: %s',
+    'redaction shows nothing of a secret that is cut off where reading ends: %s',
     (_, disguise) => {
       for (const secret of ['correct-horse-battery-staple', 'correct horse battery staple']) {
         const disguised = disguise(secret);
@@ -162,18 +162,21 @@ describe(redactSteps, () => {
   const textOf = (events: readonly ModelEvent[]): string =>
     events.map((event) => ('delta' in event ? event.delta : '')).join('');
 
-  it.each([...LOOKS, ['a known secret', 'correct-horse'] as const])('hides it over several deltas: %s', (_, secret) => {
-    for (const length of [1, 3, secret.length - 1]) {
-      const pieces = `It is (${secret})!`.match(new RegExp(`[^]{1,${length}}`, 'g')) ?? [];
-      const events = pieces.map((delta): ModelEvent => ({ type: 'text', delta }));
-      const redacted = redactEvents(events, ['correct-horse']);
-      expect(textOf(redacted)).toBe(`It is (${REDACTED})!`);
-      expect(redacted).toHaveLength(events.length);
-    }
-  });
+  it.each([...LOOKS, ['a known secret', 'correct-horse'] as const])(
+    'redaction hides it over several deltas: %s',
+    (_, secret) => {
+      for (const length of [1, 3, secret.length - 1]) {
+        const pieces = `It is (${secret})!`.match(new RegExp(`[^]{1,${length}}`, 'g')) ?? [];
+        const events = pieces.map((delta): ModelEvent => ({ type: 'text', delta }));
+        const redacted = redactEvents(events, ['correct-horse']);
+        expect(textOf(redacted)).toBe(`It is (${REDACTED})!`);
+        expect(redacted).toHaveLength(events.length);
+      }
+    },
+  );
 
   it.each([...LOOKS, ['a known secret', 'corr"ect\\horse\nof the night'] as const])(
-    'hides it in the arguments of a call, where it stands as JSON has it: %s',
+    'redaction hides it in the arguments of a call, where it stands as JSON has it: %s',
     (_, secret) => {
       const delta = JSON.stringify({ note: `first\n${secret}`, key: secret });
       const [, { delta: redacted }] = redactEvents(
@@ -187,7 +190,7 @@ describe(redactSteps, () => {
     },
   );
 
-  it('drops log probabilities of redacted text', () => {
+  it('redaction drops log probabilities of redacted text', () => {
     const logprob = (token: string): { token: string; logprob: number; bytes: number[]; top_logprobs: [] } => ({
       token,
       logprob: -1,
@@ -202,11 +205,11 @@ describe(redactSteps, () => {
     expect(JSON.stringify(redactEvents(events, ['correct-horse']))).not.toMatch(/correct|horse|99,111/);
   });
 
-  it('ends with an empty secret, which is everywhere', () => {
+  it('redaction ends with an empty secret, which is everywhere', () => {
     expect(redact('some text', ['', 'text'])).toBe('some [redacted]');
   });
 
-  it('preserves the members that link events', () => {
+  it('redaction preserves the members that link events', () => {
     const key = 'sk-abcdefghijklmnop1234';
     const events: readonly ModelEvent[] = [
       { type: 'function_call', name: 'look', key },

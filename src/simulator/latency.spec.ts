@@ -49,7 +49,7 @@ describe(parseLatency.name, () => {
     ['300/20/0', { firstTokenMs: 300, perTokenMs: 20, spread: 0 }],
     ['0.5/0.25/1.5', { firstTokenMs: 0.5, perTokenMs: 0.25, spread: 1.5 }],
     ['0/0', { firstTokenMs: 0, perTokenMs: 0, spread: 0.3 }],
-  ])('reads %s', (written, latency) => {
+  ])('parseLatency reads %s', (written, latency) => {
     expect(parseLatency(written)).toEqual(latency);
   });
 
@@ -74,11 +74,11 @@ describe(parseLatency.name, () => {
 describe(withLatency.name, () => {
   const exact: Latency = { firstTokenMs: 300, perTokenMs: 20, spread: 0 };
 
-  it('waits for the first token, and then before each', () => {
+  it('withLatency waits for the first token, and then before each', () => {
     expect(pausesOf([...WORDS, finish], exact)).toEqual([300, 20, 20, 20]);
   });
 
-  it('waits before what is no delta only if it comes first', () => {
+  it('withLatency waits before what is no delta only if it comes first', () => {
     const call: Step = { type: 'function_call', name: 'look' };
     const written: Step = { type: 'function_call_arguments', delta: '{}' };
     expect(pausesOf([call, written, call, written, finish], exact)).toEqual([300, 20, 20]);
@@ -86,43 +86,46 @@ describe(withLatency.name, () => {
     expect(pausesOf([], exact)).toEqual([]);
   });
 
-  it('pauses for hidden reasoning tokens before the answer', () => {
+  it('withLatency pauses for hidden reasoning tokens before the answer', () => {
     const steps: readonly Step[] = [{ type: 'reasoning_open' }, { type: 'think', tokens: 50 }, ...WORDS, finish];
     expect(pausesOf(steps, exact)).toEqual([300, 1000, 20, 20, 20, 20]);
   });
 
   const spread: Latency = { firstTokenMs: 300, perTokenMs: 20, spread: 0.3 };
 
-  it('draws the same pauses from the same seed, and others from another', () => {
+  it('withLatency draws the same pauses from the same seed, and others from another', () => {
     const pauses = pausesOf(WORDS, spread, 7);
     expect(pausesOf(WORDS, spread, 7)).toEqual(pauses);
     expect(pausesOf(WORDS, spread, 8)).not.toEqual(pauses);
     expect(new Set(pauses).size).toBe(pauses.length);
   });
 
-  it.each([0.1, 0.35, 1])('draws from a log-normal distribution around the medians, with a spread of %p', (sigma) => {
-    const many = Array<Step>(4000).fill(text('x'));
-    const [, ...between] = pausesOf(many, { ...spread, spread: sigma }, 'between');
-    const first = Array.from(
-      { length: 2000 },
-      (_, seed) => pausesOf([finish], { ...spread, spread: sigma }, seed)[0] ?? 0,
-    );
-    for (const [pauses, median] of [
-      [between, 20],
-      [first, 300],
-    ] as const) {
-      const logs = pauses.map((ms) => Math.log(ms / median));
-      const mean = logs.reduce((sum, log) => sum + log, 0) / logs.length;
-      const variance = logs.reduce((sum, log) => sum + (log - mean) ** 2, 0) / logs.length;
-      expect(Math.abs(mean)).toBeLessThan(0.1 * sigma);
-      expect(Math.sqrt(variance) / sigma).toBeCloseTo(1, 1);
-      const below = pauses.filter((ms) => ms < median).length / pauses.length;
-      expect(Math.abs(below - 0.5)).toBeLessThan(0.04);
-      // Of a normal distribution two thirds are within its standard deviation.
-      const near = logs.filter((log) => Math.abs(log) < sigma).length / logs.length;
-      expect(Math.abs(near - 0.683)).toBeLessThan(0.04);
-    }
-  });
+  it.each([0.1, 0.35, 1])(
+    'withLatency draws from a log-normal distribution around the medians, with a spread of %p',
+    (sigma) => {
+      const many = Array<Step>(4000).fill(text('x'));
+      const [, ...between] = pausesOf(many, { ...spread, spread: sigma }, 'between');
+      const first = Array.from(
+        { length: 2000 },
+        (_, seed) => pausesOf([finish], { ...spread, spread: sigma }, seed)[0] ?? 0,
+      );
+      for (const [pauses, median] of [
+        [between, 20],
+        [first, 300],
+      ] as const) {
+        const logs = pauses.map((ms) => Math.log(ms / median));
+        const mean = logs.reduce((sum, log) => sum + log, 0) / logs.length;
+        const variance = logs.reduce((sum, log) => sum + (log - mean) ** 2, 0) / logs.length;
+        expect(Math.abs(mean)).toBeLessThan(0.1 * sigma);
+        expect(Math.sqrt(variance) / sigma).toBeCloseTo(1, 1);
+        const below = pauses.filter((ms) => ms < median).length / pauses.length;
+        expect(Math.abs(below - 0.5)).toBeLessThan(0.04);
+        // Of a normal distribution two thirds are within its standard deviation.
+        const near = logs.filter((log) => Math.abs(log) < sigma).length / logs.length;
+        expect(Math.abs(near - 0.683)).toBeLessThan(0.04);
+      }
+    },
+  );
 
   it('a latency has no pauses if the median is 0, whatever the spread', () => {
     expect(pausesOf(WORDS, { firstTokenMs: 0, perTokenMs: 0, spread: 3 })).toEqual([0, 0, 0, 0]);
@@ -130,7 +133,7 @@ describe(withLatency.name, () => {
 });
 
 describe(play.name, () => {
-  it('waits as the steps say, divided by the speed', async () => {
+  it('play waits as the steps say, divided by the speed', async () => {
     const steps = [
       ...withLatency([...WORDS, finish], { firstTokenMs: 300, perTokenMs: 20, spread: 0 }, new SeededRandom(1)),
     ];
@@ -143,7 +146,7 @@ describe(play.name, () => {
     ['short pauses', 0.25, 1, 1000],
     ['long pauses that the speed makes short', 20, 80, 1000],
     ['pauses just short of what can be waited for', 0.75, 1, 1000],
-  ])('loses nothing of %s', async (_name, ms, speed, count) => {
+  ])('play loses nothing of %s', async (_name, ms, speed, count) => {
     const steps = Array.from({ length: count }, (): Step[] => [{ type: 'pause', ms }, text('x')]).flat();
     const { pauses, said } = await playAll([...steps, finish], speed);
     expect(said).toBe('x'.repeat(count));
@@ -160,7 +163,7 @@ describe(play.name, () => {
     expect(await playAll(none)).toEqual({ pauses: [], said: 'abcd' });
   });
 
-  it('writes earlier events before a pause, and ends at once when the signal aborts in it', async () => {
+  it('play writes earlier events before a pause, and ends at once when the signal aborts in it', async () => {
     const clock = new FakeClock();
     const steps: readonly Step[] = [text('a'), text('b'), { type: 'pause', ms: 5000 }, text('never'), finish];
     const plan = async (): Promise<Performance> => ({ steps, written: null, speed: 1, input: 0, cached: 0 });
@@ -192,7 +195,7 @@ describe(play.name, () => {
     expect([sink.events, sink.hasSignal]).toEqual([[finish], expected]);
   });
 
-  it('waits for the maximum delay of timers if a pause has no end', async () => {
+  it('play waits for the maximum delay of timers if a pause has no end', async () => {
     expect((await playAll([{ type: 'pause', ms: Infinity }, finish])).pauses).toEqual([2_147_483_647]);
   });
 });

@@ -13,7 +13,7 @@ function prompt(name: string) {
 }
 
 describe(PromptCache.name, () => {
-  it('forgets the oldest prompts beyond its number of marks', async () => {
+  it('the prompt cache forgets the oldest prompts beyond its number of marks', async () => {
     const cache = new PromptCache(18);
     const take = (name: string) => cache.take(prompt(name), 2000, signal);
     await expect(take('one')).resolves.toBe(0);

@@ -3,11 +3,11 @@ import { describe, expect, it } from '@jest/globals';
 import { runBounded } from './run-bounded.js';
 
 describe(runBounded.name, () => {
-  it('terminates what uses its CPU time, as an error', () => {
+  it('runBounded terminates what uses its CPU time, as an error', () => {
     expect(() => runBounded(() => /^(a+)+$/.test(`${'a'.repeat(40)}b`), 20)).toThrow('did not end');
   });
 
-  it('starts again what was terminated without having used it', () => {
+  it('runBounded starts again what was terminated without having used it', () => {
     const never = new Int32Array(new SharedArrayBuffer(4));
     let calls = 0;
     const run = (): string => {
@@ -20,7 +20,7 @@ describe(runBounded.name, () => {
     expect(calls).toBe(2);
   });
 
-  it('throws what the function throws', () => {
+  it('runBounded throws what the function throws', () => {
     expect(() =>
       runBounded(() => {
         throw new RangeError('mine');

@@ -25,7 +25,7 @@ describe(SimulatorProvider.name, () => {
     expect(result.text).toBe((await run({}, 7)).text);
   });
 
-  it('lists its models, and serves any other name', async () => {
+  it('the simulator lists its models, and serves any other name', async () => {
     const provider = new SimulatorProvider(new SimulatorOptions(), new SystemClock());
     const models = await provider.models();
     expect(models.map(({ id }) => id)).toEqual([
@@ -52,7 +52,7 @@ describe(SimulatorProvider.name, () => {
       }
     });
 
-    it('follows verbosity', async () => {
+    it('simulated text follows verbosity', async () => {
       const [low, high] = await Promise.all(['low', 'high'].map((verbosity) => run({ text: { verbosity } })));
       expect(countTokens(low?.text ?? '')).toBeLessThan(countTokens(high?.text ?? ''));
     });
@@ -99,7 +99,7 @@ describe(SimulatorProvider.name, () => {
   });
 
   describe('reasoning', () => {
-    it.each(Object.entries(EFFORTS))('spends tokens by the effort: %s', async (effort, multiplier) => {
+    it.each(Object.entries(EFFORTS))('reasoning spends tokens by the effort: %s', async (effort, multiplier) => {
       const { usage, text } = await run({ model: 'gpt-5', reasoning: { effort } });
       expect(usage.reasoning).toBe(Math.ceil(multiplier * countTokens(text)));
       expect(usage.output).toBe(Number(usage.reasoning) + countTokens(text));
@@ -142,7 +142,7 @@ describe(SimulatorProvider.name, () => {
       },
     );
 
-    it('comes before a call as well', async () => {
+    it('reasoning comes before a call as well', async () => {
       const { kinds } = await run({ model: 'o3', tools: [functionTool('act')] });
       expect(kinds.slice(0, 4)).toEqual([
         'reasoning_open',
@@ -167,7 +167,7 @@ describe(SimulatorProvider.name, () => {
       { model: 'gpt-4.1', tools },
       { model: 'gpt-5', tools },
       { model: 'gpt-4.1', text: { format: { type: 'json_object' } } },
-    ])('cuts exactly there: %j', async (settings) => {
+    ])('max_output_tokens cuts exactly there: %j', async (settings) => {
       const whole = await run(settings);
       const total = Number(whole.usage.output);
       for (let limit = 1; limit <= total + 2; limit++) {
@@ -184,7 +184,7 @@ describe(SimulatorProvider.name, () => {
   });
 
   describe('usage', () => {
-    it('counts what the model read, and grows with the history', async () => {
+    it('usage counts what the model read, and grows with the history', async () => {
       const context = [
         user('Hello.'),
         { type: 'message', id: 'msg_2', role: 'assistant', content: 'Hi.' },
@@ -203,7 +203,7 @@ describe(SimulatorProvider.name, () => {
     const talkative = (): SimulatorProvider =>
       new SimulatorProvider(new SimulatorOptions({ generator: 'fixed', text: 'word '.repeat(200) }), new SystemClock());
 
-    it('come in batches, the usage and the finish last', async () => {
+    it('the events of a turn come in batches, the usage and the finish last', async () => {
       const batches = [];
       for await (const batch of talkative().generate(turnOf({}), live())) batches.push(batch);
       expect(batches.length).toBeGreaterThan(3);
@@ -212,7 +212,7 @@ describe(SimulatorProvider.name, () => {
       for (const event of batches.flat()) if ('delta' in event) expect(event.delta).not.toBe('');
     });
 
-    it('stop when the signal aborts', async () => {
+    it('the events of a turn stop when the signal aborts', async () => {
       const controller = new AbortController();
       const events: ModelEvent[] = [];
       for await (const batch of talkative().generate(turnOf({}), { signal: controller.signal })) {
@@ -223,7 +223,7 @@ describe(SimulatorProvider.name, () => {
       expect((await collect(talkative(), turnOf({}), { signal: controller.signal })).events).toEqual([]);
     });
 
-    it('stop when the signal aborts between two batches', async () => {
+    it('the events of a turn stop when the signal aborts between two batches', async () => {
       const controller = new AbortController();
       const iterator = talkative().generate(turnOf({}), { signal: controller.signal });
       await iterator.next();
@@ -235,7 +235,7 @@ describe(SimulatorProvider.name, () => {
       await expect(iterator.next()).resolves.toEqual({ done: true, value: undefined });
     });
 
-    it('stop when the signal aborts before the usage', async () => {
+    it('the events of a turn stop when the signal aborts before the usage', async () => {
       const whole = [];
       for await (const batch of provide(1).generate(turnOf({}), live())) whole.push(batch);
       const controller = new AbortController();
@@ -247,7 +247,7 @@ describe(SimulatorProvider.name, () => {
       expect(batches).toEqual(whole.slice(0, -1));
     });
 
-    it('of several turns share the process', async () => {
+    it('the events of several turns share the process', async () => {
       const order: number[] = [];
       const follow = async (id: number): Promise<void> => {
         for await (const batch of talkative().generate(turnOf({}), live())) order.push(batch.length > 0 ? id : 0);
@@ -256,7 +256,7 @@ describe(SimulatorProvider.name, () => {
       expect(order.slice(0, 4)).toEqual([1, 2, 1, 2]);
     });
 
-    it('wait for the clock when a delay is asked for, one delta at a time', async () => {
+    it('the events of a turn wait for the clock when a delay is asked for, one delta at a time', async () => {
       const clock = new CountingClock();
       const provider = new SimulatorProvider(
         new SimulatorOptions({ latency: { firstTokenMs: 40, perTokenMs: 40, spread: 0 } }),

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { boundWork, spend, TooMuchWork } from './work.js';
 
 describe(boundWork.name, () => {
-  it('returns what fits into the steps', () => {
+  it('boundWork returns what fits into the steps', () => {
     const run = (): string => {
       for (let step = 0; step < 10; step++) spend(1);
       return 'done';
@@ -12,7 +12,7 @@ describe(boundWork.name, () => {
     expect(() => boundWork(9, run)).toThrow(TooMuchWork);
   });
 
-  it('ends work that catches the errors, too', () => {
+  it('boundWork ends work that catches the errors, too', () => {
     let steps = 0;
     const run = (): void => {
       for (; steps < 10; steps++) {
@@ -28,7 +28,7 @@ describe(boundWork.name, () => {
     expect(steps).toBe(10);
   });
 
-  it('counts for each call anew, and nothing outside', () => {
+  it('boundWork counts for each call anew, and nothing outside', () => {
     expect(() => boundWork(1, () => spend(2, 'Too much of it.'))).toThrow('Too much of it.');
     boundWork(1, () => spend(1));
     boundWork(3, () => {

@@ -54,7 +54,7 @@ afterEach(() => {
   Logger.overrideLogger(false);
 });
 
-it('sets the clock before it has started, and looks again every minute', async () => {
+it('the shared time sets the clock before it has started, and looks again every minute', async () => {
   ahead = FIVE_MINUTES_MS;
   await sut.start();
   expect(clock.now()).toBe(time.now() + FIVE_MINUTES_MS);
@@ -67,7 +67,7 @@ it('sets the clock before it has started, and looks again every minute', async (
   expect(looks).toBe(3);
 });
 
-it('looks again when the storage may be another one', async () => {
+it('the shared time looks again when the storage may be another one', async () => {
   await sut.start();
   ahead = FIVE_MINUTES_MS;
   notices.announceResumed();
@@ -75,7 +75,7 @@ it('looks again when the storage may be another one', async () => {
   expect(clock.now()).toBe(time.now() + FIVE_MINUTES_MS);
 });
 
-it('fails to start while the storage is away, and can be started again', async () => {
+it('the shared time fails to start while the storage is away, and can be started again', async () => {
   ahead = 'away';
   await expect(sut.start()).rejects.toThrow('away');
   expect(time.pending).toBe(0);
@@ -85,7 +85,7 @@ it('fails to start while the storage is away, and can be started again', async (
   expect([time.pending, clock.now() - time.now()]).toEqual([1, 1000]);
 });
 
-it('goes on while the storage is away, until it is there again', async () => {
+it('the shared time goes on while the storage is away, until it is there again', async () => {
   await sut.start();
   ahead = 'away';
   time.advance(60_000);
@@ -99,7 +99,7 @@ it('goes on while the storage is away, until it is there again', async () => {
 it.each([
   [FIVE_MINUTES_MS, 'the clock of this machine is 300 s behind that of PostgreSQL, which all replicas go by. '],
   [-5001, 'the clock of this machine is 5 s ahead of that of PostgreSQL, which all replicas go by. '],
-])('warns once of a machine that is %i ms off, and names what helps', async (off, warning) => {
+])('the shared time warns once of a machine that is %i ms off, and names what helps', async (off, warning) => {
   ahead = off;
   await sut.start();
   notices.announceResumed();
@@ -107,13 +107,13 @@ it.each([
   expect(warnings).toEqual([`${warning}Synchronise both with NTP`]);
 });
 
-it('says nothing of what clocks usually differ by', async () => {
+it('the shared time says nothing of what clocks usually differ by', async () => {
   ahead = 5000;
   await sut.start();
   expect(warnings).toEqual([]);
 });
 
-it('leaves nothing behind', async () => {
+it('the shared time leaves nothing behind', async () => {
   await sut.start();
   sut.stop();
   notices.announceResumed();
@@ -124,7 +124,7 @@ it('leaves nothing behind', async () => {
   expect(time.pending).toBe(0);
 });
 
-it('leaves a clock alone that is not to be shared', async () => {
+it('the shared time leaves a clock alone that is not to be shared', async () => {
   for (const own of [new FakeClock(), new SystemClock()]) {
     await new SharedTime(own, { name: 'PostgreSQL', read, notices }).start();
   }

@@ -4,7 +4,7 @@ import { FakeClock } from '../testing/index.js';
 import { Interrupts } from './interrupts.js';
 
 describe(Interrupts, () => {
-  it('takes copies of the first Ctrl+C for the same one, and later ones for others', () => {
+  it('the process takes copies of the first Ctrl+C for the same one, and later ones for others', () => {
     const clock = new FakeClock();
     const done: string[] = [];
     const interrupts = new Interrupts(clock, { first: () => done.push('first'), again: () => done.push('again') });

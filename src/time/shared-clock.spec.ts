@@ -50,7 +50,7 @@ describe('a shared clock', () => {
     expect(machine.clock.now()).toBe(START - FIVE_MINUTES_MS);
   });
 
-  it.each([-FIVE_MINUTES_MS, FIVE_MINUTES_MS])('follows one that is ahead by %i ms', async (ahead) => {
+  it.each([-FIVE_MINUTES_MS, FIVE_MINUTES_MS])('a shared clock follows one that is ahead by %i ms', async (ahead) => {
     const machine = new Machine();
     machine.serverAhead = ahead;
     await machine.follow();
@@ -68,7 +68,7 @@ describe('a shared clock', () => {
     expect([machine.clock.now(), machine.clock.offsetMs]).toEqual([Math.floor(machine.serverTime), FIVE_MINUTES_MS]);
   });
 
-  it('goes by the answer with the shortest round trip', async () => {
+  it('a shared clock goes by the answer with the shortest round trip', async () => {
     const machine = new Machine();
     machine.readAt = 1;
     machine.roundTrips = [800, 6, 300, 40, 900];
@@ -78,7 +78,7 @@ describe('a shared clock', () => {
     expect(machine.clock.now() - machine.serverTime).toBeCloseTo(3, 0);
   });
 
-  it('asks no more once an answer was quick', async () => {
+  it('a shared clock asks no more once an answer was quick', async () => {
     const machine = new Machine();
     machine.roundTrips = [20, 5];
     await machine.follow();
@@ -96,7 +96,7 @@ describe('a shared clock', () => {
     expect(machine.serverTime - machine.clock.now()).toBeLessThan(1);
   });
 
-  it('goes forward at once', async () => {
+  it('a shared clock goes forward at once', async () => {
     const machine = new Machine();
     await machine.follow();
     machine.serverAhead = 10_000;
@@ -104,7 +104,7 @@ describe('a shared clock', () => {
     expect(machine.clock.now()).toBe(Math.floor(machine.serverTime));
   });
 
-  it('goes slower rather than back', async () => {
+  it('a shared clock goes slower rather than back', async () => {
     const machine = new Machine();
     await machine.follow();
     const before = machine.clock.now();
@@ -120,7 +120,7 @@ describe('a shared clock', () => {
     expect(machine.clock.now()).toBe(Math.floor(machine.serverTime));
   });
 
-  it('goes slower from where it is when it is looked at again meanwhile', async () => {
+  it('a shared clock goes slower from where it is when it is looked at again meanwhile', async () => {
     const machine = new Machine();
     await machine.follow();
     machine.serverAhead = -10_000;
@@ -135,7 +135,7 @@ describe('a shared clock', () => {
     expect(machine.clock.now()).toBe(Math.floor(machine.serverTime));
   });
 
-  it('goes on as it was when the other clock cannot be read', async () => {
+  it('a shared clock goes on as it was when the other clock cannot be read', async () => {
     const machine = new Machine();
     machine.serverAhead = FIVE_MINUTES_MS;
     await machine.follow();
@@ -145,7 +145,7 @@ describe('a shared clock', () => {
   });
 });
 
-it('times what goes by the system as well, unless a program brings a clock of its own', async () => {
+it('the service times what goes by the system as well, unless a program brings a clock of its own', async () => {
   const machine = new Machine();
   machine.serverAhead = FIVE_MINUTES_MS;
   await machine.follow();

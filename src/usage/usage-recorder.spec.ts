@@ -58,7 +58,7 @@ function start(parts: Partial<Environment> = {}) {
 }
 
 describe('UsageRecorder', () => {
-  it('writes what waits after a second', async () => {
+  it('the recorder of usage writes what waits after a second', async () => {
     const { store, clock, recorder } = start();
     recorder.settled(turn(1));
     recorder.settled(turn(2));
@@ -70,14 +70,14 @@ describe('UsageRecorder', () => {
     expect(store.batches.map((batch) => batch.length)).toEqual([2]);
   });
 
-  it('writes a hundred at once', async () => {
+  it('the recorder of usage writes a hundred at once', async () => {
     const { store, recorder } = start();
     for (let id = 0; id < 100; id += 1) recorder.settled(turn(id));
     await settled();
     expect(store.batches.map((batch) => batch.length)).toEqual([100]);
   });
 
-  it('tries again while the storage is not available, and loses nothing', async () => {
+  it('the recorder of usage tries again while the storage is not available, and loses nothing', async () => {
     const { store, clock, recorder } = start();
     store.isDown = true;
     recorder.settled(turn(1));
@@ -90,7 +90,7 @@ describe('UsageRecorder', () => {
     expect(store.ids).toEqual(['1', '2']);
   });
 
-  it('keeps the latest 10,000 while the storage is not available', async () => {
+  it('the recorder of usage keeps the latest 10,000 while the storage is not available', async () => {
     const { store, recorder } = start();
     store.isDown = true;
     for (let id = 0; id < 10_005; id += 1) recorder.settled(turn(id));
@@ -101,14 +101,14 @@ describe('UsageRecorder', () => {
     expect(store.ids[0]).toBe('5');
   });
 
-  it('writes the rest at shutdown', async () => {
+  it('the recorder of usage writes the rest at shutdown', async () => {
     const { store, recorder } = start();
     recorder.settled(turn(1));
     await recorder.onApplicationShutdown();
     expect(store.ids).toEqual(['1']);
   });
 
-  it('gives a report that asks what has come meanwhile', async () => {
+  it('the recorder of usage gives a report that asks what has come meanwhile', async () => {
     const { store, recorder } = start();
     recorder.settled(turn(1));
     const first = recorder.flush();
@@ -118,7 +118,7 @@ describe('UsageRecorder', () => {
     expect(store.ids).toEqual(['1', '2']);
   });
 
-  it('leaves out turns whose usage is stored with their responses', async () => {
+  it('the recorder of usage leaves out turns whose usage is stored with their responses', async () => {
     const { store, recorder } = start();
     recorder.settled(turn(1, { isUsageStored: true }));
     recorder.settled(turn(2));
@@ -126,7 +126,7 @@ describe('UsageRecorder', () => {
     expect(store.ids).toEqual(['2']);
   });
 
-  it('leaves out refused turns that used nothing', async () => {
+  it('the recorder of usage leaves out refused turns that used nothing', async () => {
     const { store, recorder } = start();
     recorder.settled(turn(1, { status: 'refused' }));
     recorder.settled(turn(2, { status: 'disconnected' }));
@@ -134,7 +134,7 @@ describe('UsageRecorder', () => {
     expect(store.ids).toEqual(['2']);
   });
 
-  it('records nothing with USAGE_RETENTION_DAYS=0', async () => {
+  it('the recorder of usage records nothing with USAGE_RETENTION_DAYS=0', async () => {
     const { store, recorder } = start({ USAGE_RETENTION_DAYS: 0 });
     recorder.settled(turn(1));
     await recorder.flush();

@@ -3,7 +3,7 @@ import { IsEmail, IsString, Matches } from 'class-validator';
 import { compile, type DecoratedClass } from './index.js';
 
 describe('what the compiler does not understand', () => {
-  it('fails at once on a decorator that it does not know', () => {
+  it('the compiler fails at once on a decorator that it does not know', () => {
     class Letter {
       @IsEmail()
       to!: string;
@@ -33,7 +33,7 @@ describe('what the compiler does not understand', () => {
       },
     ],
     ['a class without decorators', () => class Bare {}],
-  ])('fails at once on %s', (_, define) => {
+  ])('the compiler fails at once on %s', (_, define) => {
     expect(() => compile(define())).toThrow();
   });
 });

@@ -128,7 +128,7 @@ describe('compile', () => {
     ['a union within a union', { ...bicycle, parts: [{ kind: 'motor', cooler: { kind: 'engine', litres: 1 } }] }],
     ['a surrogate pair as one character', { ...bicycle, name: '🚲🚲🚲🚲🚲' }],
     ['an object in place of a string', { ...bicycle, spare: { inches: 28 } }],
-  ])('accepts %s', (_, value) => {
+  ])('a compiled class accepts %s', (_, value) => {
     expect(violationOf(value)).toBeNull();
   });
 
@@ -266,11 +266,11 @@ describe('compile', () => {
     ],
     [{ ...bicycle, nmae: 'x' }, 'unknown_parameter', 'nmae', "Unknown parameter: 'nmae'. Did you mean 'note'?"],
     [{ ...bicycle, toString: 1 }, 'unknown_parameter', 'toString', "Unknown parameter: 'toString'."],
-  ])('refuses %j', (value, code, param, message) => {
+  ])('a compiled class refuses %j', (value, code, param, message) => {
     expect(violationOf(value)).toEqual([400, code, param, message]);
   });
 
-  it('leaves unknown members alone when they are ignored', () => {
+  it('a compiled class leaves unknown members alone when they are ignored', () => {
     expect(violationOf({ ...bicycle, nmae: 'x' }, 'ignore')).toBeNull();
   });
 
@@ -280,7 +280,7 @@ describe('compile', () => {
     expect(message?.length).toBeLessThan(200);
   });
 
-  it('leaves the classes valid for class-validator itself', () => {
+  it('compile leaves the classes valid for class-validator itself', () => {
     const good = Object.assign(new Vehicle(), bicycle, { parts: [{ kind: 'wheel', inches: 28 }] });
     const bad = Object.assign(new Vehicle(), bicycle, { parts: [{ kind: 'wheel' }] });
     expect(validateSync(good)).toEqual([]);

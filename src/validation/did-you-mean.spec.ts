@@ -12,11 +12,11 @@ describe(didYouMean, () => {
     ['st', []],
     ['something_else', []],
     ['', []],
-  ])('answers %s with %j', (unknown, suggestions) => {
+  ])('didYouMean suggests for %s: %j', (unknown, suggestions) => {
     expect(didYouMean(unknown, KNOWN)).toEqual(suggestions);
   });
 
-  it('puts the nearest first', () => {
+  it('a suggestion puts the nearest first', () => {
     expect(didYouMean('tools', ['tolls_', 'toolz'])).toEqual(['toolz', 'tolls_']);
   });
 });
@@ -34,7 +34,7 @@ describe(isNearMiss, () => {
     ['type', false],
     ['usr', false],
     ['x'.repeat(100_000), false],
-  ])('of %s is %s', (name, isNear) => {
+  ])('a near miss of %s is %s', (name, isNear) => {
     expect(isNearMiss(name, ['temperature', 'store', 'model', 'text', 'user'])).toBe(isNear);
   });
 });

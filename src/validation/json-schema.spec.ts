@@ -48,11 +48,11 @@ const describeIn = (check: Check) => {
 };
 
 describe('schemaOf', () => {
-  it('knows every constraint that the compiler knows', () => {
+  it('schemaOf knows every constraint that the compiler knows', () => {
     expect([...CONSTRAINT_SCHEMAS.keys()]).toEqual([...CONSTRAINT_COMPILERS.keys()]);
   });
 
-  it('writes classes as definitions, also one that contains itself', () => {
+  it('schemaOf writes classes as definitions, also one that contains itself', () => {
     const kind = (name: string) => ({
       type: 'object',
       required: ['kind'],
@@ -77,22 +77,22 @@ describe('schemaOf', () => {
     });
   });
 
-  it('keeps rules apart that have the same keyword', () => {
+  it('schemaOf keeps rules apart that have the same keyword', () => {
     const both = every([described(() => null, { maxItems: 2 }), described(() => null, { maxItems: 1 })]);
     expect(describeIn(both).schema).toEqual({ allOf: [{ maxItems: 2 }, { maxItems: 1 }] });
   });
 
-  it('fails on a check without a schema, wherever it is', () => {
+  it('schemaOf fails on a check without a schema, wherever it is', () => {
     expect(() => describeIn(listOf(() => null))).toThrow('This check has no JSON Schema');
   });
 
-  it('fails on two classes of one name', () => {
+  it('schemaOf fails on two classes of one name', () => {
     const other = { Leaf: class Leaf extends Branch {} }.Leaf;
     const both = every([nested(Leaf), nested(other)]);
     expect(() => describeIn(both)).toThrow("Two schemas have the name 'Leaf'.");
   });
 
-  it('fails on a pattern with flags', () => {
+  it('schemaOf fails on a pattern with flags', () => {
     class Loud {
       @Matches(/a/i)
       name!: string;

@@ -47,7 +47,7 @@ describe('a filter of attributes', () => {
     [is('in', 'a', ['b', {}]), 'filters.value[1]'],
     [{ type: 'and', filters: [is('eq', 'a', 1), { type: 'or' }] }, 'filters.filters[1].filters'],
     [nested(9), `filters${'.filters[0]'.repeat(7)}.filters`],
-  ])('refuses %j', (filter, param) => {
+  ])('a filter of attributes refuses %j', (filter, param) => {
     expect(attributeFilter(filter, OPTIONS)?.under('filters').toError().param).toBe(param);
   });
 });

@@ -15,7 +15,7 @@ const newText = (before: string, chunk: string): string => {
 };
 
 describe('chunkText', () => {
-  it('cuts at sentences into chunks of at most so many tokens, which repeat the end of the one before', async () => {
+  it('chunkText cuts at sentences into chunks of at most so many tokens, which repeat the end of the one before', async () => {
     const text = Array.from({ length: 40 }, (_, index) => `Part ${index} says: ${SENTENCE}`).join('');
     const chunks = await chunkText(text, { size: 100, overlap: 40 });
     expect(chunks.length).toBeGreaterThan(5);
@@ -26,7 +26,7 @@ describe('chunkText', () => {
     }
   });
 
-  it('loses no word of any text, and repeats none without an overlap', async () => {
+  it('chunkText loses no word of any text, and repeats none without an overlap', async () => {
     const words = fc.array(fc.oneof(fc.stringMatching(/^[a-z]{1,12}[.\n]?$/), fc.constant('日本語。')), {
       maxLength: 300,
     });
@@ -39,14 +39,14 @@ describe('chunkText', () => {
     );
   });
 
-  it('cuts what has no space, but no character in two', async () => {
+  it('chunkText cuts what has no space, but no character in two', async () => {
     const chunks = await chunkText('😀'.repeat(3000), { size: 500, overlap: 0 });
     expect(chunks.length).toBeGreaterThan(1);
     expect(chunks.every((chunk) => chunk.isWellFormed())).toBe(true);
     expect(chunks.join('')).toBe('😀'.repeat(3000));
   });
 
-  it('makes no chunk with more tokens than it may have, whatever the script', async () => {
+  it('chunkText makes no chunk with more tokens than it may have, whatever the script', async () => {
     const texts = ['蜜蜂在蜂巢里跳舞，告诉同伴花在哪里', 'ᚠᛇᚻ᛫ᛒᛦᚦ᛫ᚠᚱᚩᚠᚢᚱ', '👩‍👩‍👧‍👦🏴󠁧󠁢󠁳󠁣󠁴󠁿', 'Zażółć gęślą jaźń', '𒀀𒀁𒀂'];
     for (const text of texts) {
       const chunks = await chunkText(text.repeat(200), { size: 100, overlap: 50 });
@@ -55,7 +55,7 @@ describe('chunkText', () => {
     }
   });
 
-  it('makes no chunk of white space', async () => {
+  it('chunkText makes no chunk of white space', async () => {
     expect(await chunkText(' \n\n ', { size: 100, overlap: 0 })).toEqual([]);
   });
 });

@@ -36,21 +36,21 @@ describe('a hybrid search', () => {
   };
   const filesOf = async (query: Asked): Promise<readonly string[]> => (await search(query)).map(([file]) => file);
 
-  it('prefers what is found by vectors and by words', async () => {
+  it('a hybrid search prefers what is found by vectors and by words', async () => {
     const hits = await search({});
     expect(hits[0]?.[0]).toBe('both');
     expect(hits.map(([, score]) => score)).toEqual(hits.map(([, score]) => score).sort((one, other) => other - one));
     expect(await search({ texts: ['animal'], limit: 1 })).toEqual([['near', 1]]);
   });
 
-  it('gives each chunk its best score of several texts', async () => {
+  it('a hybrid search gives each chunk its best score of several texts', async () => {
     expect((await search({ texts: ['animal', 'copper'], limit: 2 })).toSorted()).toEqual([
       ['near', 1],
       ['neither', 1],
     ]);
   });
 
-  it('finds no chunks of a document that is replaced while it searches', async () => {
+  it('a hybrid search finds no chunks of a document that is replaced while it searches', async () => {
     const { backend } = await openMemory();
     const { vectors } = backend;
     if (vectors === undefined) throw new Error('the backend has no VectorIndex');
@@ -75,7 +75,7 @@ describe('a hybrid search', () => {
     expect((await searchHybrid(vectors, TENANT, query)).map(({ text }) => text)).toEqual(['new fox']);
   });
 
-  it('goes by cosines alone with the ranker none', async () => {
+  it('a hybrid search goes by cosines alone with the ranker none', async () => {
     expect(await search({ ranker: 'none' })).toEqual([
       ['near', 1],
       ['both', 1],
@@ -84,17 +84,17 @@ describe('a hybrid search', () => {
     ]);
   });
 
-  it('leaves out what is below the threshold, and beyond the limit', async () => {
+  it('a hybrid search leaves out what is below the threshold, and beyond the limit', async () => {
     expect(await filesOf({ ranker: 'none', scoreThreshold: 0.1 })).toEqual(['near', 'both', 'word']);
     expect(await filesOf({ ranker: 'none', limit: 1 })).toEqual(['near']);
   });
 
-  it('weighs words and vectors as it is told', async () => {
+  it('a hybrid search weighs words and vectors as it is told', async () => {
     expect((await filesOf({ weights: { vectors: 1, words: 0 } }))[0]).toBe('near');
     expect((await filesOf({ texts: ['copper'], weights: { vectors: 0, words: 1 } }))[0]).toBe('neither');
   });
 
-  it('finds only files that pass the filter', async () => {
+  it('a hybrid search finds only files that pass the filter', async () => {
     const filter = { type: 'eq', key: 'letters', value: 4 } as const;
     expect((await filesOf({ filter })).toSorted()).toEqual(['both', 'near', 'word']);
     expect(await filesOf({ filter: { ...filter, value: 5 } })).toEqual([]);

@@ -89,7 +89,7 @@ async function startAll(supervisor: Supervisor): Promise<string | undefined> {
 }
 
 describe('a start', () => {
-  it('lets the first worker go ahead, and is over when all listen', async () => {
+  it('a start lets the first worker go ahead, and is over when all listen', async () => {
     const supervisor = supervise(3);
     let url: string | undefined;
     void supervisor.start().then((value) => (url = value));
@@ -106,7 +106,7 @@ describe('a start', () => {
     expect(url).toBe(URL);
   });
 
-  it('fails with what the first worker says, and makes no others', async () => {
+  it('a start fails with what the first worker says, and makes no others', async () => {
     const supervisor = supervise(3);
     const started = supervisor.start();
     worker(0).fail('PORT: taken');
@@ -115,7 +115,7 @@ describe('a start', () => {
     expect(workers).toHaveLength(1);
   });
 
-  it('ends the others when a later worker cannot listen', async () => {
+  it('a start ends the others when a later worker cannot listen', async () => {
     const supervisor = supervise(3);
     const started = supervisor.start();
     worker(0).listen();
@@ -129,7 +129,7 @@ describe('a start', () => {
     expect(workers).toHaveLength(3);
   });
 
-  it('replaces workers that die meanwhile, also the first one', async () => {
+  it('a start replaces workers that die meanwhile, also the first one', async () => {
     const supervisor = supervise(2);
     const started = supervisor.start();
     worker(0).exit({ signal: 'SIGKILL' });
@@ -148,7 +148,7 @@ describe('a start', () => {
     expect(await started).toBe(URL);
   });
 
-  it('waits longer each time a worker dies before it listens', async () => {
+  it('a start waits longer each time a worker dies before it listens', async () => {
     void supervise(2).start();
     for (const longest of [100, 200, 400, 800]) {
       worker(-1).exit({ signal: 'SIGKILL' });
@@ -156,7 +156,7 @@ describe('a start', () => {
     }
   });
 
-  it('fails with what a replacement says', async () => {
+  it('a start fails with what a replacement says', async () => {
     const supervisor = supervise(2);
     const started = supervisor.start();
     worker(0).exit({ signal: 'SIGKILL' });
@@ -265,7 +265,7 @@ describe('an end', () => {
     [{ code: 1 }, false],
     [{ signal: 'SIGTERM' }, true],
     [{ signal: 'SIGKILL' }, false],
-  ])('after %j: %p', async (exit, isOrderly) => {
+  ])('an end after %j: %p', async (exit, isOrderly) => {
     const supervisor = supervise(2);
     await startAll(supervisor);
     supervisor.stop('SIGTERM');
@@ -292,7 +292,7 @@ describe('a worker that hangs at the end', () => {
 });
 
 describe('an end that may not wait', () => {
-  it('kills the workers that are left', async () => {
+  it('an end that may not wait kills the workers that are left', async () => {
     const supervisor = supervise(2);
     await startAll(supervisor);
     supervisor.stop('SIGINT');
@@ -305,7 +305,7 @@ describe('an end that may not wait', () => {
 });
 
 describe('SIGHUP', () => {
-  it('waits for workers that do not listen yet', async () => {
+  it('SIGHUP waits for workers that do not listen yet', async () => {
     const supervisor = supervise(2);
     const started = supervisor.start();
     worker(0).listen();

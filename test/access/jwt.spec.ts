@@ -42,7 +42,7 @@ function create(token: string): Promise<ApiAnswer> {
 }
 
 describe('a JWT', () => {
-  it('admits to its tenant, beside keys', async () => {
+  it('a JWT admits to its tenant, beside keys', async () => {
     await start({ API_KEYS: 'blue:blue-key' });
     const { status, body } = await create(await sign());
     expect(status).toBe(200);
@@ -53,7 +53,7 @@ describe('a JWT', () => {
     expect((await create('blue-key')).status).toBe(200);
   });
 
-  it('reads the keys of the issuer once, and verifies a token once', async () => {
+  it('the service reads the keys of the issuer once, and verifies a token once', async () => {
     await start();
     const token = await sign();
     for (let turn = 0; turn < 3; turn++) expect((await create(token)).status).toBe(200);
@@ -61,7 +61,7 @@ describe('a JWT', () => {
     expect(issuer.keyRequests).toBe(1);
   });
 
-  it('ends when it expires, although it is remembered, also on an open socket', async () => {
+  it('a JWT ends when it expires, although it is remembered, also on an open socket', async () => {
     await start();
     const token = await sign({ expiresAt: clock.now() / 1000 + 10 });
     await using socket = await SocketClient.open(service, { headers: bearer(token) });
@@ -134,7 +134,7 @@ describe('a JWT', () => {
     expect((await create(await sign())).status).toBe(200);
   });
 
-  it('permits what its claims say', async () => {
+  it('a JWT permits what its claims say', async () => {
     await start({ JWT_TENANT_CLAIM: 'org.name', JWT_SCOPES_CLAIM: 'roles', JWT_MODELS_CLAIM: 'models' });
     const of = (more: object): Promise<string> => sign({ claims: { org: { name: 'blue' }, ...more } });
     const reader = await of({ roles: ['responses:read', 'editor'] });
@@ -152,7 +152,7 @@ describe('an issuer that does not answer well', () => {
   it.each([
     ['answers 500', (): void => void (issuer.status = 500)],
     ['answers without end', (): void => void (issuer.padding = 1_000_000)],
-  ])('that %s is a 503 that can be repeated, not a 401', async (_name, misbehave) => {
+  ])('an issuer that %s is a 503 that can be repeated, not a 401', async (_name, misbehave) => {
     await start();
     misbehave();
     using log = CollectedLog.begin();

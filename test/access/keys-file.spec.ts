@@ -52,7 +52,7 @@ async function untilStatus(key: string, status: number): Promise<void> {
 }
 
 describe('KEYS_FILE', () => {
-  it('admits its keys beside those of API_KEYS, each to its tenant', async () => {
+  it('KEYS_FILE admits its keys beside those of API_KEYS, each to its tenant', async () => {
     await start({ API_KEYS: 'blue:blue-key' });
     const red = new ApiClient(service.baseURL, bearer('red-key'));
     const { body } = await red.post('responses', { model: 'scripted', input: 'Hi' });
@@ -63,13 +63,13 @@ describe('KEYS_FILE', () => {
     expect(await statusOf(sha256('red-key'))).toBe(401);
   });
 
-  it('closes the service even when it has no key', async () => {
+  it('KEYS_FILE closes the service even when it has no key', async () => {
     await file.write([]);
     await start();
     expect(await statusOf('red-key')).toBe(401);
   });
 
-  it('accepts the old and the new key while one replaces the other, until the old one expires', async () => {
+  it('KEYS_FILE accepts the old and the new key while one replaces the other, until the old one expires', async () => {
     const expires = new Date(clock.now() + 60_000).toISOString();
     const secrets = [{ sha256: sha256('old'), expires }, { sha256: sha256('new') }];
     await file.write([{ ...RED, secrets }]);
@@ -79,7 +79,7 @@ describe('KEYS_FILE', () => {
     expect([await statusOf('old'), await statusOf('new')]).toEqual([401, 200]);
   });
 
-  it('ends a credential at its own expiry, also at the next turn of an open socket', async () => {
+  it('KEYS_FILE ends a credential at its own expiry, also at the next turn of an open socket', async () => {
     await file.write([{ ...RED, expires: new Date(clock.now() + 60_000).toISOString() }]);
     await start();
     await using socket = await SocketClient.open(service, { headers: bearer('red-key') });
@@ -101,7 +101,7 @@ describe('KEYS_FILE', () => {
     expect(await socket.next()).toMatchObject({ type: 'error', status: 401 });
   });
 
-  it('changes what an open socket may do with its next turn', async () => {
+  it('KEYS_FILE changes what an open socket may do with its next turn', async () => {
     await start();
     await using socket = await SocketClient.open(service, { headers: bearer('red-key') });
     await changeFile(() => file.write([{ ...RED, models: ['other'] }]));
@@ -115,7 +115,7 @@ describe('KEYS_FILE', () => {
   it.each([
     ['is no longer valid', () => file.writeText('{"keys": [{"id": "x"}]}')],
     ['is gone', () => file.remove()],
-  ])('keeps its keys when it %s, and says so once', async (_name, change) => {
+  ])('KEYS_FILE keeps its keys when it %s, and says so once', async (_name, change) => {
     await start();
     using log = CollectedLog.begin();
     await changeFile(change);
@@ -152,7 +152,7 @@ describe('a KEYS_FILE that cannot be used', () => {
     ['an unknown scope', keys({ ...RED, scopes: ['all'] }), 'keys[0].scopes[0] must be'],
     ['no time', keys({ ...RED, expires: 'soon' }), 'keys[0].expires must be a time such as 2027-01-31T00:00:00Z'],
     ['three secrets', keys({ ...RED, secrets: [1, 2, 3].map((n) => ({ sha256: sha256(`${n}`) })) }), 'keys[0].secrets'],
-  ])('fails the start with one line: %s', async (_name, content, expected) => {
+  ])('a KEYS_FILE that cannot be used fails the start with one line: %s', async (_name, content, expected) => {
     const message = await refuse(content);
     expect(message).toContain(`KEYS_FILE: ${file.path}: `);
     expect(message).toContain(expected);

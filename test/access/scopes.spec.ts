@@ -167,7 +167,7 @@ describe('the scope of a route', () => {
     expect((await ask('GET', 'responses', keyOf('default'))).status).toBe(200);
   });
 
-  it('holds for sockets', async () => {
+  it('the scope of a route holds for sockets', async () => {
     const refused = await SocketClient.refused(service, { headers: bearer(keyOf('responses:read')) });
     expect(refused).toMatchObject({ status: 403, body: { error: { code: 'missing_scope' } } });
     await using socket = await SocketClient.open(service, { headers: bearer(keyOf('responses:write')) });
@@ -202,7 +202,7 @@ describe('a key that is limited to models', () => {
     expect((await socket.finish()).response.status).toBe('completed');
   });
 
-  it('sees only its own models', async () => {
+  it('a key that is limited to models sees only its own models', async () => {
     expect((await api().get('models')).body).toMatchObject({ data: [] });
     expect((await api().get('models/scripted-1')).status).toBe(200);
     const hidden = await api().get('models/scripted');

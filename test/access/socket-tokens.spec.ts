@@ -59,7 +59,7 @@ function refused(token: string, origin?: string): Promise<RefusedUpgrade> {
 }
 
 describe('a socket token', () => {
-  it('opens a socket of its tenant, as a browser does, and is not selected', async () => {
+  it('a socket token opens a socket of its tenant, as a browser does, and is not selected', async () => {
     await using socket = await open(service, await mint());
     expect(socket.socket.protocol).toBe('antiphon');
     socket.create({ input: 'Hi' });
@@ -142,7 +142,7 @@ describe('a socket token', () => {
     expect(await socket.next()).toMatchObject({ type: 'error', status: 401 });
   });
 
-  it('permits no more than its maker, and never to delete', async () => {
+  it('a socket token permits no more than its maker, and never to delete', async () => {
     const reader = new ApiClient(service.baseURL, bearer('reader-key'));
     expect((await reader.post('socket_tokens', { origin: ORIGIN })).status).toBe(403);
   });
@@ -168,7 +168,7 @@ describe('a socket token', () => {
 });
 
 describe.each(SHARED_STATES)('a socket token, with replicas on $state', (state) => {
-  it('opens a socket on any of them', async () => {
+  it('a socket token opens a socket on any replica', async () => {
     const options = { environment: { API_KEYS: 'red:red-key' }, providers: [ScriptedProvider] };
     await using replicas = await startReplicas(options, options, state.open);
     const token = await mint({}, replicas.one);

@@ -36,7 +36,7 @@ async function guess(times: number, forwardedFor?: string): Promise<void> {
 }
 
 describe('a client that guesses keys', () => {
-  it('gets 429 after AUTH_FAILURES_PER_MINUTE, also for the right key, until the minute is over', async () => {
+  it('a client that guesses keys gets 429 after AUTH_FAILURES_PER_MINUTE, also for the right key, until the minute is over', async () => {
     await start();
     await guess(3);
     using log = CollectedLog.begin();
@@ -67,7 +67,7 @@ describe('a client that guesses keys', () => {
     expect(await SocketClient.refused(service, { headers: bearer('red-key') })).toMatchObject({ status: 429 });
   });
 
-  it('counts with all others of its proxy where that is not trusted, which one line of the log says', async () => {
+  it('a client that guesses keys counts with all others of its proxy where that is not trusted, which one line of the log says', async () => {
     await start();
     using log = CollectedLog.begin();
     await guess(3, '203.0.113.1');

@@ -51,7 +51,7 @@ describe.each(CLASSES.map((target) => [target.name, target] as const))('the sche
     expect(Object.keys(schemas[name]?.properties as object).sort()).toEqual([...membersOf(target)].sort());
   });
 
-  it('accepts what the validator accepts', () => {
+  it('a schema of the description accepts what the validator accepts', () => {
     const verdicts = { accepted: 0, refused: 0 };
     const values = valuesOf({ $ref: `#/components/schemas/${name}` }, schemas);
     const some = fc.oneof(values, values.chain(mutated));

@@ -198,7 +198,7 @@ describeService('what the service answers', DESCRIBED, (service) => {
     }
   });
 
-  it('accepts every example of a body', async () => {
+  it('the service accepts every example of a body', async () => {
     const document = await readDocument(service.origin);
     const schemas = new Schemas(document);
     const conversation = (await service.api.post('conversations', {})).body;
@@ -231,7 +231,7 @@ describeService('what the service answers', DESCRIBED, (service) => {
     expect(sent).toBeGreaterThan(9);
   });
 
-  it('streams events that have the schemas of the document', async () => {
+  it('the service streams events that have the schemas of the document', async () => {
     const document = await readDocument(service.origin);
     const schemas = new Schemas(document);
     const tools = [{ type: 'function', name: 'f', parameters: { type: 'object', properties: {} } }];

@@ -60,7 +60,7 @@ describeService('the AsyncAPI document', DESCRIBED, (service) => {
     expect(accepts(document, refusal as never)).toBe(true);
   });
 
-  it('describes what a turn sends', async () => {
+  it('the AsyncAPI document describes what a turn sends', async () => {
     const document = await read();
     await using client = await SocketClient.open(service);
     client.send({ ...CREATE, stream_id: 'lane' });
@@ -87,7 +87,7 @@ describeService('the AsyncAPI document', DESCRIBED, (service) => {
     ['an interrupt', { type: 'response.interrupt', response_id: 'resp_1', mode: 'discard_partial_items' }, true],
     ['an interrupt of another mode', { type: 'response.interrupt', response_id: 'resp_1', mode: 'soft' }, false],
     ['what Codex has processed', { type: 'response.processed', response_id: 'resp_1' }, true],
-  ])('judges %s', async (_, frame, isValid) => {
+  ])('the AsyncAPI document judges %s', async (_, frame, isValid) => {
     expect(accepts(await read(), frame as Json)).toBe(isValid);
   });
 });

@@ -62,7 +62,7 @@ const TYPES = {
 };
 
 describeService('a client that is generated from the document', DESCRIBED, (service) => {
-  it('compiles, and runs against the service', async () => {
+  it('a client that is generated from the document compiles, and runs against the service', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'generated-client-'));
     try {
       await symlink(MODULES, join(directory, 'node_modules'));

@@ -30,7 +30,7 @@ describeService('the OpenAPI document', DESCRIBED, (service) => {
     expect(described.sort()).toEqual(routes.sort());
   });
 
-  it('names each operation once', async () => {
+  it('the OpenAPI document names each operation once', async () => {
     const ids = operationsIn(await readDocument(service.origin)).map(({ operationId }) => operationId);
     expect(new Set(ids).size).toBe(ids.length);
     expect(ids.length).toBeGreaterThan(20);
@@ -42,7 +42,7 @@ describeService('the OpenAPI document', DESCRIBED, (service) => {
 });
 
 describe('API_DOCS=false', () => {
-  it('hides the documents and the page', async () => {
+  it('API_DOCS=false hides the documents and the page', async () => {
     await using service = await startService({ ...DESCRIBED, environment: { API_DOCS: 'false' } });
     for (const path of ['/openapi.json', '/asyncapi.json', '/docs', '/docs/start.js']) {
       expect((await fetch(`${service.origin}${path}`)).status).toBe(404);

@@ -33,7 +33,7 @@ describeService('the page of the API', { ...DESCRIBED, environment: KEYS }, (ser
     },
   );
 
-  it('shows the socket beside the API', async () => {
+  it('the page of the API shows the socket beside the API', async () => {
     const load: (() => Promise<void>)[] = [];
     const shown: Json[] = [];
     const script = await (await fetch(`${service.origin}/docs/start.js`)).text();
@@ -58,7 +58,7 @@ describeService('the page of the API', { ...DESCRIBED, environment: KEYS }, (ser
       expect(schemas).toHaveProperty(name);
   });
 
-  it('lists responses first', async () => {
+  it('the page of the API lists responses first', async () => {
     const { tags } = await readDocument<{ readonly tags: readonly { readonly name: string }[] }>(service.origin);
     const names = tags.map(({ name }) => name);
     expect(names).toEqual(['Responses', ...names.slice(1).toSorted()]);

@@ -44,7 +44,7 @@ describe('an answer that its upstream breaks off', () => {
     },
   );
 
-  it('leaves no opaque data behind', async () => {
+  it('an answer that its upstream breaks off leaves no opaque data behind', async () => {
     const thought = (data: string): object => ({ type: 'reasoning.encrypted', data });
     const said = [{ reasoning: 'Hm.' }, { content: 'Words' }].map((delta) => chunk(delta));
     service.upstream.replay(openStreamOf([chunk({ reasoning_details: [thought('SEVERED')] }), ...said]));
@@ -56,7 +56,7 @@ describe('an answer that its upstream breaks off', () => {
     expect(JSON.stringify(next?.body)).not.toContain('SEVERED');
   });
 
-  it('counts what it has cost', async () => {
+  it('an answer that its upstream breaks off counts what it has cost', async () => {
     service.upstream.answer(WHOLE);
     const { usage: once } = await create();
     service.upstream.answer(HALF, { breaks: { after: 3, by: 'cut' } }).answer(WHOLE);
@@ -65,7 +65,7 @@ describe('an answer that its upstream breaks off', () => {
     expect(twice?.output_tokens).toBeGreaterThan(once?.output_tokens ?? 0);
   });
 
-  it('fails after three times', async () => {
+  it('an answer that its upstream breaks off fails after three times', async () => {
     for (let time = 0; time < 4; time += 1) service.upstream.answer(HALF, { breaks: { after: 3, by: 'cut' } });
     expect(await create()).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
     expect(service.upstream.requests).toHaveLength(3);
@@ -86,7 +86,7 @@ describe('an answer that its upstream breaks off', () => {
     expect(service.upstream.requests).toHaveLength(4);
   });
 
-  it('fails for a client that has seen a part of it', async () => {
+  it('an answer that its upstream breaks off fails for a client that has seen a part of it', async () => {
     service.upstream.answer(HALF, { breaks: { after: 3, by: 'cut' } });
     const stream = await service.client().responses.create({ model: MODEL, input: 'Go on.', stream: true });
     const types = [];

@@ -122,7 +122,7 @@ const ASK = { type: 'message', role: 'user', content: 'And now?' } as const;
 
 describe('a chat model that takes a conversation over', () => {
   it.each(ITEMS.map(([item, content]) => [item.type, item, content] as const))(
-    'reads a %s of the history, also of a stored conversation',
+    'a chat model reads a %s of the history, also of a stored conversation',
     async (_, item, content) => {
       const expected = [
         { role: 'user', content: 'First.' },
@@ -138,7 +138,7 @@ describe('a chat model that takes a conversation over', () => {
     },
   );
 
-  it('reads what the computer did, with its screen', async () => {
+  it('a chat model reads what the computer did, with its screen', async () => {
     const call = { type: 'computer_call', id: 'cu_1', call_id: 'call_1', status: 'completed' } as const;
     const action = { type: 'click', button: 'left', x: 1, y: 2 } as const;
     const url = `data:image/png;base64,${PIXEL}`;
@@ -157,7 +157,7 @@ describe('a chat model that takes a conversation over', () => {
   it.each([
     [{ approve: true }, 'The call was approved.'],
     [{ approve: false, reason: 'Too much.' }, 'The call was denied: Too much.'],
-  ])('reads how an approval was answered: %j', async (answer, content) => {
+  ])('a chat model reads how an approval was answered: %j', async (answer, content) => {
     const request = {
       type: 'mcp_approval_request',
       id: 'mcpr_1',
@@ -169,7 +169,7 @@ describe('a chat model that takes a conversation over', () => {
     expect((await messagesFor([request, response, ASK]))[1]).toEqual({ role: 'user', content });
   });
 
-  it('reads reasoning with the answer, behind the search that stands between them', async () => {
+  it('a chat model reads reasoning with the answer, behind the search that stands between them', async () => {
     const input = [
       { type: 'reasoning', id: 'rs_1', summary: [], content: [{ type: 'reasoning_text', text: 'Hm.' }] },
       { type: 'web_search_call', id: 'ws_1', status: 'completed', action: { type: 'search', query: 'tide' } },
@@ -181,12 +181,12 @@ describe('a chat model that takes a conversation over', () => {
     expect(messages[1]).toMatchObject({ content: 'At six.' });
   });
 
-  it.each(['mcp_list_tools', 'tool_search_call'])('reads no %s: it defines tools', async (type) => {
+  it.each(['mcp_list_tools', 'tool_search_call'])('a chat model reads no %s: it defines tools', async (type) => {
     const item = { type, id: 'x_1', server_label: 's', tools: [], arguments: {} } as never;
     expect(await messagesFor([item, ASK])).toEqual([{ role: 'user', content: 'And now?' }]);
   });
 
-  it('reads that there was an image if it takes none', async () => {
+  it('a chat model reads that there was an image if it takes none', async () => {
     await using blind = await startChatService({ provider: { capabilities: { images: false } } });
     const made = { type: 'image_generation_call', id: 'ig_1', status: 'completed', result: PIXEL } as const;
     await blind.client().responses.create({ model: 'tested', input: [made, ASK] });

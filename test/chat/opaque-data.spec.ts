@@ -51,7 +51,7 @@ describe.each(EVERY_STATE)('opaque data of an upstream, stored in $state', ({ op
     await state.drop();
   });
 
-  it('comes back to it in a chain, and no client sees it', async () => {
+  it('opaque data comes back to its upstream in a chain, and no client sees it', async () => {
     service.upstream.replay(CALLING);
     const { responses } = service.client();
     const { id } = await responses.create(ASKING);
@@ -61,7 +61,7 @@ describe.each(EVERY_STATE)('opaque data of an upstream, stored in $state', ({ op
     expect(JSON.stringify(seen)).not.toMatch(/RU5D|signature/);
   });
 
-  it('comes back to it in a conversation, and no client sees it', async () => {
+  it('opaque data comes back to its upstream in a conversation, and no client sees it', async () => {
     service.upstream.replay(CALLING);
     const { conversations, responses } = service.client();
     const conversation = await conversations.create({});
@@ -78,7 +78,7 @@ describe.each(EVERY_STATE)('opaque data of an upstream, stored in $state', ({ op
     ]);
   });
 
-  it('comes back to it behind a response in the background', async () => {
+  it('opaque data comes back to its upstream behind a response in the background', async () => {
     service.upstream.replay(CALLING);
     const { responses } = service.client();
     const { id } = await responses.create({ ...ASKING, background: true });
@@ -140,7 +140,7 @@ describe('opaque data of an upstream', () => {
     },
   );
 
-  it('stays with a call that a compaction leaves as it is', async () => {
+  it('opaque data stays with a call that a compaction leaves as it is', async () => {
     service.upstream.replay(CALLING).answer({ text: 'SUMMARY' });
     const { responses } = service.client();
     const input = [
@@ -160,7 +160,7 @@ describe('opaque data of an upstream', () => {
   it.each([
     ['kept', {}],
     ['sealed', { include: ['reasoning.encrypted_content' as const] }],
-  ])('reaches no other upstream that a chain goes on at: %s', async (_, members) => {
+  ])('opaque data reaches no other upstream that a chain goes on at: %s', async (_, members) => {
     service.upstream.replay(CALLING);
     const { responses } = service.client();
     const { id } = await responses.create({ ...ASKING, ...members });

@@ -38,7 +38,7 @@ describe('an answer that its client does not take', () => {
 
   const typesOf = (): readonly string[] => sink.events.map(({ type }) => type);
 
-  it('ends when it is taken, and its connection serves others before', async () => {
+  it('an answer that waited for its client ends when it is taken, and its connection serves others before', async () => {
     const { upstream } = service;
     sink.fill();
     upstream.answer(ANSWER, { together: true });
@@ -59,19 +59,22 @@ describe('an answer that its client does not take', () => {
   it.each([
     ['a connection that breaks', 'cut'],
     ['an error of the upstream', { error: 'numberCode' }],
-  ] as const)('fails by %s only when what came before is taken', async (_name, by) => {
-    sink.fill();
-    service.upstream.answer(ANSWER, { together: true, breaks: { after: 2, by } });
-    const end = ask();
-    end.catch(() => undefined);
-    await sink.written(1);
-    expect(await stateOf(end)).toBe('pending');
-    sink.drain();
-    await expect(end).rejects.toThrow(ModelError);
-    expect(typesOf()).toContain('text');
-  });
+  ] as const)(
+    'an answer that its client does not take fails by %s only when what came before is taken',
+    async (_name, by) => {
+      sink.fill();
+      service.upstream.answer(ANSWER, { together: true, breaks: { after: 2, by } });
+      const end = ask();
+      end.catch(() => undefined);
+      await sink.written(1);
+      expect(await stateOf(end)).toBe('pending');
+      sink.drain();
+      await expect(end).rejects.toThrow(ModelError);
+      expect(typesOf()).toContain('text');
+    },
+  );
 
-  it('ends at once when its turn is stopped', async () => {
+  it('an answer that its client does not take ends at once when its turn is stopped', async () => {
     const { upstream } = service;
     sink.fill();
     upstream.hold().answer(ANSWER);

@@ -110,13 +110,16 @@ describe('what an upstream answers beside its text', () => {
   const service = useService(() => startChatService({ provider: { retries: 0 } }));
 
   describe.each(TRANSPORTS)('over $name', (transport) => {
-    it.each(CASES)('becomes an item or an annotation: %s', async (_, data, output) => {
-      service.upstream.replay(streamOf([...data, finish()]));
-      const { response } = await transport.run(service, { model: MODEL, input: 'Go on.' });
-      expect(response.status).toBe('completed');
-      expect(response['output']).toMatchObject(output);
-      expect(response['output']).toHaveLength(output.length);
-    });
+    it.each(CASES)(
+      'what an upstream answers beside its text becomes an item or an annotation: %s',
+      async (_, data, output) => {
+        service.upstream.replay(streamOf([...data, finish()]));
+        const { response } = await transport.run(service, { model: MODEL, input: 'Go on.' });
+        expect(response.status).toBe('completed');
+        expect(response['output']).toMatchObject(output);
+        expect(response['output']).toHaveLength(output.length);
+      },
+    );
   });
 
   it('what an upstream answers beside its text becomes an item or an annotation in a JSON document as well', async () => {

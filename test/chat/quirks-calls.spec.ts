@@ -85,7 +85,7 @@ describeService(
       ['one body', { json: true }],
       ['one body with arguments as objects', { json: true, callArguments: 'object' }],
       ['one body without ids and indexes', { json: true, callIds: 'missing', callIndexes: 'missing' }],
-    ])('come through as %s', async (_, quirks) => {
+    ])('calls of an upstream come through as %s', async (_, quirks) => {
       const { response } = await runTurn(service, CALLS, quirks, TOOLS);
       expect(response.status).toBe('completed');
       expect(saidIn(response)).toEqual(SAID);
@@ -104,13 +104,13 @@ describeService(
       ],
       ['whole, without ids and all with index 0', { callIndexes: 'zero', callIds: 'missing', callArguments: 'whole' }],
       ['in one body without ids and indexes', { json: true, callIds: 'missing', callIndexes: 'missing' }],
-    ])('of the same function stay two: %s', async (_, quirks) => {
+    ])('two calls of the same function stay two: %s', async (_, quirks) => {
       const { response } = await runTurn(service, TWICE, quirks, TOOLS);
       expect(saidIn(response)).toEqual(SAID_TWICE);
       expect(callIdsIn(response)).toHaveLength(2);
     });
 
-    it('keep the ids that the upstream gives', async () => {
+    it('calls of an upstream keep the ids that the upstream gives', async () => {
       const toolCalls = [
         { name: 'get_time', id: 'chatcmpl-tool-1' },
         { name: 'get', id: 'functions.get:1' },
@@ -119,7 +119,7 @@ describeService(
       expect(callIdsIn(response)).toEqual(['chatcmpl-tool-1', 'functions.get:1']);
     });
 
-    it('get another id when the conversation has theirs already', async () => {
+    it('calls of an upstream get another id when the conversation has theirs already', async () => {
       const before = [
         { role: 'user', content: 'What time is it?' },
         { type: 'function_call', call_id: 'call_1', name: 'get_time', arguments: '{}' },
@@ -143,17 +143,17 @@ describeService(
       expect(saidIn(response)).toEqual([{ call: 'get_time', arguments: '{}' }]);
     });
 
-    it('stream their arguments as they come', async () => {
+    it('calls of an upstream stream their arguments as they come', async () => {
       const turn = await runTurn(service, { toolCalls: CALLS.toolCalls.slice(0, 1) }, {}, TOOLS);
       expect(deltasOf(turn, 'response.function_call_arguments.delta')).toEqual(['{"city":', '"Bern"', '}']);
     });
 
-    it('follow the text that was said before them', async () => {
+    it('calls of an upstream follow the text that was said before them', async () => {
       const { response } = await runTurn(service, { text: ['Let me', ' look.'], ...CALLS }, {}, TOOLS);
       expect(saidIn(response)).toEqual([{ text: 'Let me look.' }, ...SAID]);
     });
 
-    it('keep their place among the texts between them', async () => {
+    it('calls of an upstream keep their place among the texts between them', async () => {
       const [first = { name: '' }, ...others] = CALLS.toolCalls;
       const { response } = await runTurn(
         service,
@@ -164,13 +164,13 @@ describeService(
       expect(saidIn(response)).toEqual([SAID[0], { text: 'And' }, ...SAID.slice(1)]);
     });
 
-    it('get another id when theirs is longer than clients may send back', async () => {
+    it('calls of an upstream get another id when theirs is longer than clients may send back', async () => {
       const toolCalls = [{ name: 'get_time', id: `call_${'x'.repeat(100)}` }];
       const { response } = await runTurn(service, { toolCalls }, {}, TOOLS);
       expect(callIdsIn(response)).toEqual([expect.stringMatching(/^.{1,64}$/)]);
     });
 
-    it('count as an ordinary end whatever the finish reason says', async () => {
+    it('calls of an upstream count as an ordinary end whatever the finish reason says', async () => {
       const { response } = await runTurn(service, { ...CALLS, finish: 'stop' }, {}, TOOLS);
       expect(response.status).toBe('completed');
       expect(saidIn(response)).toEqual(SAID);
@@ -186,7 +186,7 @@ describeService(
       expect(saidIn(response)).toEqual([{ call: 'invented', arguments: '{"a":1}' }]);
     });
 
-    it('come through in the old member for a single call', async () => {
+    it('calls of an upstream come through in the old member for a single call', async () => {
       const toolCalls = CALLS.toolCalls.slice(0, 1);
       const { response } = await runTurn(
         service,

@@ -35,7 +35,7 @@ describe('errors of an upstream', () => {
       'errorInChoice',
       'errorMessage',
       'errorTypeAndMessage',
-    ])('fail the response, said as %s', async (error) => {
+    ])('errors in the middle of a stream fail the response, said as %s', async (error) => {
       const { response } = await runTurn(service, ANSWER, { breaks: { after: 3, by: { error } } });
       expect(response).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
       expect(saidIn(response)).toEqual([{ text: 'One two' }]);
@@ -45,7 +45,7 @@ describe('errors of an upstream', () => {
     });
 
     it.each<ErrorFrame>(['numberCode', 'errorEvent', 'errorField'])(
-      'fail the response although the stream goes on, said as %s',
+      'errors in the middle of a stream fail the response although the stream goes on, said as %s',
       async (error) => {
         const { response } = await runTurn(service, ANSWER, { breaks: { after: 3, by: { error }, goesOn: true } });
         expect(response.status).toBe('failed');
@@ -54,7 +54,7 @@ describe('errors of an upstream', () => {
     );
 
     it.each<ErrorFrame>(['stringCode', 'errorField'])(
-      'take nothing back that came in the same packet, said as %s',
+      'errors in the middle of a stream take nothing back that came in the same packet, said as %s',
       async (error) => {
         const { response } = await runTurn(service, ANSWER, { breaks: { after: 3, by: { error } }, together: true });
         expect(response).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
@@ -65,13 +65,16 @@ describe('errors of an upstream', () => {
     it.each<[error: ErrorFrame, seconds: number]>([
       ['rateLimit', 1],
       ['rateLimitWithDelay', 64],
-    ])('tell of rate limits, and when they are over, where Codex reads it: %s', async (error, seconds) => {
-      const { response } = await runTurn(service, ANSWER, { breaks: { after: 3, by: { error } } });
-      const message = `Rate limit of the model reached. Please try again in ${seconds} s.`;
-      expect(response).toMatchObject({ status: 'failed', error: { code: 'rate_limit_exceeded', message } });
-    });
+    ])(
+      'errors in the middle of a stream tell of rate limits, and when they are over, where Codex reads it: %s',
+      async (error, seconds) => {
+        const { response } = await runTurn(service, ANSWER, { breaks: { after: 3, by: { error } } });
+        const message = `Rate limit of the model reached. Please try again in ${seconds} s.`;
+        expect(response).toMatchObject({ status: 'failed', error: { code: 'rate_limit_exceeded', message } });
+      },
+    );
 
-    it('tell of images that only the model finds out to be none', async () => {
+    it('errors in the middle of a stream tell of images that only the model finds out to be none', async () => {
       const { response } = await runTurn(service, ANSWER, { breaks: { after: 3, by: { error: 'invalidImage' } } });
       expect(response).toMatchObject({
         status: 'failed',
@@ -133,7 +136,7 @@ describe('errors of an upstream', () => {
       expect(log.complaints).toEqual([]);
     });
 
-    it('take nothing back that came in the same packet, being nonsense', async () => {
+    it('errors in the middle of a stream take nothing back that came in the same packet, being nonsense', async () => {
       const breaks = { after: 3, by: { nonsense: 'invalidJson' } } as const;
       const { response } = await runTurn(service, ANSWER, { breaks, together: true });
       expect(response.status).toBe('failed');
@@ -166,17 +169,17 @@ describe('errors of an upstream', () => {
       },
     );
 
-    it('tell of images that only the model finds out to be none', async () => {
+    it('errors before the first word tell of images that only the model finds out to be none', async () => {
       const turn = runTurn(service, ANSWER, { breaks: { after: 0, by: { error: 'invalidImage' } } });
       await expect(turn).rejects.toMatchObject({ status: 400, body: { error: { code: 'invalid_image_format' } } });
     });
 
-    it('tell that the input is too long', async () => {
+    it('errors before the first word tell that the input is too long', async () => {
       const turn = runTurn(service, ANSWER, { breaks: { after: 0, by: { error: 'contextLength' } } });
       await expect(turn).rejects.toMatchObject({ status: 400, body: { error: { code: 'context_length_exceeded' } } });
     });
 
-    it('tell of rate limits', async () => {
+    it('errors before the first word tell of rate limits', async () => {
       const turn = runTurn(service, ANSWER, { breaks: { after: 0, by: { error: 'rateLimit' } } });
       await expect(turn).rejects.toMatchObject({ status: 429, body: { error: { code: 'rate_limit_exceeded' } } });
     });

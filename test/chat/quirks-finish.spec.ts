@@ -68,7 +68,7 @@ describe('a finish reason', () => {
   const service = useService(() => startChatService({ provider: { retries: 0 } }));
 
   describe.each(TRANSPORTS)('over $name', (transport) => {
-    it.each(ENDS)('ends nothing before the stream does: %s', async (_, data, said) => {
+    it.each(ENDS)('a finish reason ends nothing before the stream does: %s', async (_, data, said) => {
       service.upstream.replay(streamOf(data));
       const { response } = await transport.run(service, { model: MODEL, input: 'Go on.', tools });
       expect(response.status).toBe('completed');
@@ -122,7 +122,7 @@ describe('a finish reason', () => {
       'completed',
       [chunk({ content: 'Good ' }), finish('length'), chunk({ content: 'day.' }, stop)],
     ],
-  ])('of several counts: %s', async (_, status, data) => {
+  ])('the finish reason of several counts: %s', async (_, status, data) => {
     service.upstream.replay(streamOf(data));
     const { response } = await sendTurn(service);
     expect(response.status).toBe(status);

@@ -269,20 +269,23 @@ describe('what an upstream demands back', () => {
     expect(JSON.stringify(asked())).not.toMatch(SECRETS);
   });
 
-  it.each(TRANSPORTS)('makes an item only for a client that asked for seals, over $name', async (transport) => {
-    const run = async (members: object): Promise<readonly Members[]> => {
-      service.upstream.replay(streamOf(CALLS[0]?.stream ?? []));
-      const request = { model: MODEL, input: [QUESTION], tools: TOOLS, ...members };
-      return (await transport.run(service, request)).response['output'] as readonly Members[];
-    };
-    expect((await run({})).map(({ type }) => type)).toEqual(['function_call']);
-    expect((await run({ store: false })).map(({ type }) => type)).toEqual(['function_call']);
-    const include = ['reasoning.encrypted_content'];
-    const [call, reasoning] = await run({ store: false, include });
-    expect(call).toMatchObject({ type: 'function_call', call_id: 'call_one' });
-    expect(reasoning).toMatchObject({ type: 'reasoning', summary: [] });
-    expect(reasoning?.['encrypted_content']).toMatch(/^antiphon1_/);
-  });
+  it.each(TRANSPORTS)(
+    'opaque data makes an item only for a client that asked for seals, over $name',
+    async (transport) => {
+      const run = async (members: object): Promise<readonly Members[]> => {
+        service.upstream.replay(streamOf(CALLS[0]?.stream ?? []));
+        const request = { model: MODEL, input: [QUESTION], tools: TOOLS, ...members };
+        return (await transport.run(service, request)).response['output'] as readonly Members[];
+      };
+      expect((await run({})).map(({ type }) => type)).toEqual(['function_call']);
+      expect((await run({ store: false })).map(({ type }) => type)).toEqual(['function_call']);
+      const include = ['reasoning.encrypted_content'];
+      const [call, reasoning] = await run({ store: false, include });
+      expect(call).toMatchObject({ type: 'function_call', call_id: 'call_one' });
+      expect(reasoning).toMatchObject({ type: 'reasoning', summary: [] });
+      expect(reasoning?.['encrypted_content']).toMatch(/^antiphon1_/);
+    },
+  );
 
   it('opaque data has no other members, whoever has written it', async () => {
     const message = { role: 'user', content: 'Forged.', extra: 'c2ln' };

@@ -55,12 +55,12 @@ describeService(
       },
     );
 
-    it.each(WORDINGS)('comes through in one body when it is said %s', async (_, quirks) => {
+    it.each(WORDINGS)('reasoning of an upstream comes through in one body when it is said %s', async (_, quirks) => {
       const { response } = await runTurn(service, ANSWER, { ...quirks, json: true });
       expect(saidIn(response)).toEqual(SAID);
     });
 
-    it('stays in its place between texts and calls', async () => {
+    it('reasoning of an upstream stays in its place between texts and calls', async () => {
       const { response } = await runTurn(service, [
         { reasoning: 'One.', text: 'First.' },
         { reasoning: 'Two.', text: 'Second.' },
@@ -76,7 +76,7 @@ describeService(
       ]);
     });
 
-    it('makes no item of thoughts that are empty', async () => {
+    it('empty thoughts of an upstream make no item', async () => {
       const { response } = await runTurn(service, { reasoning: ['', ''], text: 'Plain.' });
       expect(saidIn(response)).toEqual([{ text: 'Plain.' }]);
     });
@@ -96,7 +96,7 @@ describeService(
       expect((plain['output'] as readonly object[])[0]).not.toHaveProperty('encrypted_content', expect.any(String));
     });
 
-    it('counts its tokens as part of the output', async () => {
+    it('the tokens of reasoning count as part of the output', async () => {
       const usage = { prompt_tokens: 5, completion_tokens: 30, completion_tokens_details: { reasoning_tokens: 20 } };
       const { response } = await runTurn(service, { ...ANSWER, usage });
       expect(response['usage']).toMatchObject({

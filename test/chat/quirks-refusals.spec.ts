@@ -36,7 +36,7 @@ describe('refusals of an upstream', () => {
       'message',
       'list',
       'text',
-    ])('say what is wrong with the request, in the form %s', async (form) => {
+    ])('refusals of an upstream say what is wrong with the request, in the form %s', async (form) => {
       service.upstream.refuse(400, form);
       await expect(sendTurn(service)).rejects.toMatchObject({
         status: 400,
@@ -57,7 +57,7 @@ describe('refusals of an upstream', () => {
       },
     );
 
-    it('keep code and parameter where both protocols have them', async () => {
+    it('refusals of an upstream keep code and parameter where both protocols have them', async () => {
       service.upstream.refuse(400, 'openai');
       await expect(sendTurn(service)).rejects.toMatchObject({ body: { error: { code: 'some_code', param: 'input' } } });
     });
@@ -76,16 +76,22 @@ describe('refusals of an upstream', () => {
       [503, 503, 'service_unavailable_error', 'server_is_overloaded'],
       [504, 500, 'server_error', 'server_error'],
       [529, 503, 'service_unavailable_error', 'server_is_overloaded'],
-    ])('with status %i have status %i, type %s and code %s', async (given, status, type, code) => {
-      service.upstream.refuse(given, 'openai');
-      await expect(sendTurn(service)).rejects.toMatchObject({ status, body: { error: { type, code } } });
-    });
+    ])(
+      'refusals of an upstream with status %i have status %i, type %s and code %s',
+      async (given, status, type, code) => {
+        service.upstream.refuse(given, 'openai');
+        await expect(sendTurn(service)).rejects.toMatchObject({ status, body: { error: { type, code } } });
+      },
+    );
 
-    it.each([401, 403, 500, 503])('keep to themselves what the upstream says with %i', async (status) => {
-      service.upstream.refuse(status, 'openai');
-      const refusal = await sendTurn(service).catch((error: unknown) => error);
-      expect(JSON.stringify(refusal)).not.toContain('Refused');
-    });
+    it.each([401, 403, 500, 503])(
+      'refusals of an upstream keep to themselves what the upstream says with %i',
+      async (status) => {
+        service.upstream.refuse(status, 'openai');
+        const refusal = await sendTurn(service).catch((error: unknown) => error);
+        expect(JSON.stringify(refusal)).not.toContain('Refused');
+      },
+    );
 
     it('refusals of an upstream never show keys and addresses', async () => {
       const message = `Bad key ${KEY} at http://10.1.2.3:8000/v1 (host gpu-7.internal:8000).`;
@@ -115,23 +121,26 @@ describe('refusals of an upstream', () => {
       ['llama.cpp, of sounds', 500, 'audio input is not supported - hint: you may need to provide the mmproj'],
       ['others', 500, 'This model does not support image input.'],
       ['vLLM', 500, 'tiny is not a multimodal model'],
-    ])('say that a model reads text only, whatever the status: %s', async (_, status, message) => {
-      const body = JSON.stringify({ error: { code: status, message, type: 'server_error' } });
-      service.upstream.reply(textReply(body, 'application/json', { status }));
-      await expect(sendTurn(service)).rejects.toMatchObject({
-        status: 400,
-        body: {
-          error: {
-            type: 'invalid_request_error',
-            code: 'unsupported_value',
-            param: 'input',
-            message: `The model rejected this request: ${message}`,
+    ])(
+      'refusals of an upstream say that a model reads text only, whatever the status: %s',
+      async (_, status, message) => {
+        const body = JSON.stringify({ error: { code: status, message, type: 'server_error' } });
+        service.upstream.reply(textReply(body, 'application/json', { status }));
+        await expect(sendTurn(service)).rejects.toMatchObject({
+          status: 400,
+          body: {
+            error: {
+              type: 'invalid_request_error',
+              code: 'unsupported_value',
+              param: 'input',
+              message: `The model rejected this request: ${message}`,
+            },
           },
-        },
-      });
-    });
+        });
+      },
+    );
 
-    it('say what is not implemented', async () => {
+    it('refusals of an upstream say what is not implemented', async () => {
       service.upstream.refuse(501);
       await expect(sendTurn(service)).rejects.toMatchObject({
         status: 400,
@@ -139,7 +148,7 @@ describe('refusals of an upstream', () => {
       });
     });
 
-    it('tell which conversations are too long, whatever they call it', async () => {
+    it('refusals of an upstream tell which conversations are too long, whatever they call it', async () => {
       const messages = [
         "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens.",
         'the request exceeds the available context size, try increasing it',

@@ -27,7 +27,7 @@ const UPSTREAMS: readonly (readonly [name: string, quirks: Quirks])[] = [
 describe('the official SDK in front of an upstream', () => {
   const service = useService(() => startChatService({ provider: { retries: 0 } }));
 
-  it.each(UPSTREAMS)('gathers the stream of one that is %s', async (_, quirks) => {
+  it.each(UPSTREAMS)('the official SDK gathers the stream of an upstream that is %s', async (_, quirks) => {
     service.upstream.answer(ANSWER, quirks);
     const stream = service.client().responses.stream({ model: MODEL, input: 'Go on.' });
     const response = await stream.finalResponse();
@@ -39,7 +39,7 @@ describe('the official SDK in front of an upstream', () => {
     ]);
   });
 
-  it.each(UPSTREAMS)('gets the response of one that is %s', async (_, quirks) => {
+  it.each(UPSTREAMS)('the official SDK gets the response of an upstream that is %s', async (_, quirks) => {
     service.upstream.answer(ANSWER, quirks);
     const response = await service.client().responses.create({ model: MODEL, input: 'Go on.' });
     expect(response.output_text).toBe('Here it is.');
@@ -57,7 +57,7 @@ describe('the official SDK in front of an upstream', () => {
     expect((error as APIError).headers?.get('retry-after')).toBe('9');
   });
 
-  it('gets a failed response when the upstream breaks off each time that it is asked', async () => {
+  it('the official SDK gets a failed response when the upstream breaks off each time that it is asked', async () => {
     for (let time = 0; time < 3; time += 1) service.upstream.answer(ANSWER, { breaks: { after: 4, by: 'end' } });
     const response = await service.client().responses.create({ model: MODEL, input: 'Go on.' });
     expect(response).toMatchObject({ status: 'failed', error: { code: 'server_error' } });

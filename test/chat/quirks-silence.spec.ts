@@ -29,22 +29,25 @@ describe('an upstream that falls silent', () => {
     }),
   );
 
-  it.each(['ignore', 'answerHeadOnly'] as const)('before its first byte is given up: %s', async (how) => {
-    const { upstream } = service;
-    const before = upstream.requests.length;
-    upstream[how]();
-    const waiting = clock.whenScheduled(FIRST_BYTE_MS);
-    const turn = sendTurn(service).catch((error: unknown) => error);
-    await waiting;
-    const request = await upstream.received(before + 1);
-    clock.advance(FIRST_BYTE_MS - 1);
-    expect(request.isClosed).toBe(false);
-    clock.advance(1);
-    expect(await turn).toMatchObject({ status: 500, body: { error: { code: 'server_error' } } });
-    await request.closed;
-  });
+  it.each(['ignore', 'answerHeadOnly'] as const)(
+    'an upstream that falls silent before its first byte is given up: %s',
+    async (how) => {
+      const { upstream } = service;
+      const before = upstream.requests.length;
+      upstream[how]();
+      const waiting = clock.whenScheduled(FIRST_BYTE_MS);
+      const turn = sendTurn(service).catch((error: unknown) => error);
+      await waiting;
+      const request = await upstream.received(before + 1);
+      clock.advance(FIRST_BYTE_MS - 1);
+      expect(request.isClosed).toBe(false);
+      clock.advance(1);
+      expect(await turn).toMatchObject({ status: 500, body: { error: { code: 'server_error' } } });
+      await request.closed;
+    },
+  );
 
-  it('in the middle is given up, and what it said is kept', async () => {
+  it('an upstream that falls silent in the middle is given up, and what it said is kept', async () => {
     const turn = runTurn(service, ANSWER, { breaks: { after: 3, by: 'stall' } });
     const request = await allRead(3);
     clock.advance(IDLE_MS - 1);
@@ -56,7 +59,7 @@ describe('an upstream that falls silent', () => {
     await request.closed;
   });
 
-  it('behind its finish reason has finished', async () => {
+  it('an upstream that falls silent behind its finish reason has finished', async () => {
     const turn = runTurn(service, ANSWER, { breaks: { after: 5, by: 'stall' } });
     const request = await allRead(5);
     clock.advance(IDLE_MS - 1);
@@ -66,7 +69,7 @@ describe('an upstream that falls silent', () => {
     await request.closed;
   });
 
-  it('behind a finish reason that has ended nothing is given up', async () => {
+  it('an upstream that falls silent behind a finish reason that has ended nothing is given up', async () => {
     const data = [chunk({ content: 'One' }), finish(), chunk({ content: ' two' })];
     service.upstream.replay(openStreamOf(data), { breaks: { after: 1, by: 'stall' } });
     const turn = sendTurn(service);
@@ -80,7 +83,7 @@ describe('an upstream that falls silent', () => {
     await request.closed;
   });
 
-  it('while the client does not read is not to blame', async () => {
+  it('an upstream that falls silent while the client does not read is not to blame', async () => {
     const { upstream } = service;
     const before = upstream.requests.length;
     upstream.answer({ text: Array.from({ length: 1500 }, () => 'x'.repeat(8 * 1024)) });

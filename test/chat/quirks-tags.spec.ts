@@ -80,7 +80,7 @@ describe('reasoning between tags', () => {
       },
     );
 
-    it('goes on in a message beside a delta that lacks the rest', async () => {
+    it('reasoning between tags goes on in a message beside a delta that lacks the rest', async () => {
       const message = { content: '<think>Two.</think>Four <' };
       const last = chunk({}, { message, finish_reason: 'stop' });
       service.upstream.replay(streamOf([chunk({ content: '<think>Tw' }), last]));
@@ -91,7 +91,7 @@ describe('reasoning between tags', () => {
   it.each([
     ['what may become a tag', 'Look <', [{ text: 'Look <' }]],
     ['a tag that is not closed', '<think>Look', [{ reasoning: 'Look' }]],
-  ] as const)('ends with a call: %s', async (_, content, said) => {
+  ] as const)('reasoning between tags ends with a call: %s', async (_, content, said) => {
     const call = callChunk([entry('look', '{}', { index: 0, id: 'call_one' })]);
     service.upstream.replay(streamOf([chunk({ content }), call, finish('tool_calls')]));
     const { response } = await SSE_TRANSPORT.run(service, { model: MODEL, input: 'Go on.' });

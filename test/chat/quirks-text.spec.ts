@@ -61,35 +61,35 @@ describeService(
     it.each<[string, Quirks]>([
       ['as a whole', {}],
       ['as a whole, in parts', { contentParts: true }],
-    ])('comes through when the upstream does not stream and says it %s', async (_, quirks) => {
+    ])('text of an upstream comes through when the upstream does not stream and says it %s', async (_, quirks) => {
       const turn = await runTurn(service, { text: TEXT }, { json: true, ...quirks });
       expect(turn.response.status).toBe('completed');
       expect(saidIn(turn.response)).toEqual([{ text: TEXT.join('') }]);
     });
 
-    it('makes no item of pieces that are empty', async () => {
+    it('empty pieces of text make no item', async () => {
       const { response } = await runTurn(service, [{ text: ['', ''] }, { toolCalls: [{ name: 'look' }] }]);
       expect(saidIn(response)).toEqual([{ call: 'look', arguments: '{}' }]);
     });
 
-    it('completes an answer that says nothing', async () => {
+    it('an answer that says nothing is completed', async () => {
       const { response } = await runTurn(service, {});
       expect(response).toMatchObject({ status: 'completed', usage: { input_tokens: 11 } });
       expect(saidIn(response).filter((said) => !('text' in said && said.text === ''))).toEqual([]);
     });
 
-    it('streams refusals as refusals', async () => {
+    it('refusals of an upstream are streamed as refusals', async () => {
       const turn = await runTurn(service, { refusal: ['I will', ' not.'] });
       expect(saidIn(turn.response)).toEqual([{ refusal: 'I will not.' }]);
       expect(deltasOf(turn, 'response.refusal.delta')).toEqual(['I will', ' not.']);
     });
 
-    it('keeps text and a refusal behind it apart', async () => {
+    it('text and a refusal behind it are kept apart', async () => {
       const { response } = await runTurn(service, { text: 'Well.', refusal: 'No.' });
       expect(saidIn(response)).toEqual([{ text: 'Well.' }, { refusal: 'No.' }]);
     });
 
-    it('hands on logprobs with the pieces they belong to', async () => {
+    it('text of an upstream hands on logprobs with the pieces they belong to', async () => {
       const first: ChatLogprob = {
         token: 'Hel',
         logprob: -0.1,
@@ -113,7 +113,7 @@ describeService(
       ]);
     });
 
-    it('comes through whole when it comes all at once', async () => {
+    it('text of an upstream comes through whole when it comes all at once', async () => {
       const turn = await runTurn(service, { text: TEXT }, { together: true });
       expect(saidIn(turn.response)).toEqual([{ text: TEXT.join('') }]);
     });

@@ -30,7 +30,7 @@ describe('an upstream over TLS', () => {
     expect(upstream.requests.at(-1)).toMatchObject({ httpVersion: '2.0', body: { stream: true } });
   });
 
-  it('loses only the turn whose client hangs up', async () => {
+  it('a connection over TLS loses only the turn whose client hangs up', async () => {
     const before = upstream.requests.length;
     upstream.hold();
     const hangUp = new AbortController();
@@ -46,7 +46,7 @@ describe('an upstream over TLS', () => {
     expect((await staying).response.status).toBe('completed');
   });
 
-  it('fails only the turn whose stream it resets', async () => {
+  it('a connection over TLS fails only the turn whose stream it resets', async () => {
     const { response } = await runTurn(service, ANSWER, { breaks: { after: 3, by: 'reset' } });
     expect(response).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
     expect((await runTurn(service, ANSWER)).response.status).toBe('completed');

@@ -117,7 +117,7 @@ describeService(
   'any answer in any wording',
   () => startChatService({ provider: { retries: 0 } }),
   (service) => {
-    it(`comes through as it was said (seed ${SEED})`, async () => {
+    it(`any answer in any wording comes through as it was said (seed ${SEED})`, async () => {
       await fc.assert(
         fc.asyncProperty(answer, wording, identity, async (said, how, known) => {
           const turn = await runTurn(service, said, { ...how, ...known }, { tools: TOOLS });
@@ -149,24 +149,27 @@ describeService(
   'a recorded stream',
   () => startChatService({ provider: { retries: 0 } }),
   (service) => {
-    it.each(RECORDED)(`gives the same response in any other chunks (seed ${SEED}): %s`, async (name) => {
-      const recorded = readFileSync(joinPath(FOLDER, name), 'utf8');
-      service.upstream.replay(recorded);
-      const whole = await responseOf(service);
-      await fc.assert(
-        fc.asyncProperty(fc.gen(), async (draw) => {
-          const packets = rechunk(recorded, (limit) => draw(fc.nat, { max: limit - 1 }));
-          service.upstream.reply({
-            status: 200,
-            headers: { 'content-type': 'text/event-stream' },
-            packets,
-            end: 'end',
-          });
-          expect(await responseOf(service)).toEqual(whole);
-        }),
-        { seed: SEED, numRuns: 15 },
-      );
-    });
+    it.each(RECORDED)(
+      `a recorded stream gives the same response in any other chunks (seed ${SEED}): %s`,
+      async (name) => {
+        const recorded = readFileSync(joinPath(FOLDER, name), 'utf8');
+        service.upstream.replay(recorded);
+        const whole = await responseOf(service);
+        await fc.assert(
+          fc.asyncProperty(fc.gen(), async (draw) => {
+            const packets = rechunk(recorded, (limit) => draw(fc.nat, { max: limit - 1 }));
+            service.upstream.reply({
+              status: 200,
+              headers: { 'content-type': 'text/event-stream' },
+              packets,
+              end: 'end',
+            });
+            expect(await responseOf(service)).toEqual(whole);
+          }),
+          { seed: SEED, numRuns: 15 },
+        );
+      },
+    );
   },
 );
 

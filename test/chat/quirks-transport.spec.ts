@@ -19,7 +19,7 @@ describe('the connection to an upstream', () => {
     return startChatService({ provider: { retries: 0 }, environment });
   });
 
-  it('hands on every piece as it comes', async () => {
+  it('the connection to an upstream hands on every piece as it comes', async () => {
     const { upstream } = service;
     upstream.hold().answer(ANSWER);
     const opening = openStream(`${service.baseURL}/responses`, TURN);
@@ -125,7 +125,7 @@ describe('the connection to an upstream', () => {
     expect(request.written).toBe(2004);
   });
 
-  it('carries credentials, headers and the query of the providers file', async () => {
+  it('a request to an upstream carries credentials, headers and the query of the providers file', async () => {
     const provider = { api_key: 'secret-key', headers: { 'x-team': 'agents' }, query: { 'api-version': '1' } };
     await using other = await startChatService({ provider });
     await runTurn(other, ANSWER);
@@ -149,7 +149,7 @@ describe('the connection to an upstream', () => {
     expect(JSON.stringify(refusal)).not.toMatch(/127\.0\.0\.1|ECONNREFUSED/);
   });
 
-  it('fails a turn whose body is compressed although that was not asked for, and goes on', async () => {
+  it('a body that is compressed although that was not asked for fails its turn, and the connection goes on', async () => {
     await expect(runTurn(service, ANSWER, { gzip: true })).rejects.toMatchObject({ status: 500 });
     expect((await runTurn(service, ANSWER)).response.status).toBe('completed');
   });

@@ -142,7 +142,7 @@ describeService(
         },
         usage(5, 6, 5, 6),
       ],
-    ])('tells of %s', async (_, given, expected) => {
+    ])('usage of an upstream tells of %s', async (_, given, expected) => {
       const { response } = await runTurn(service, { ...ANSWER, usage: given });
       expect(response['usage']).toEqual(expected);
     });

@@ -79,7 +79,7 @@ describe('a JSON request with max_output_tokens', () => {
     expect(formsOf(service)).toEqual([false]);
   });
 
-  it('streams without a limit, over SSE and in the background', async () => {
+  it('a turn streams without a limit, over SSE and in the background', async () => {
     await JSON_TRANSPORT.run(service, { ...LIMITED, max_output_tokens: null });
     await SSE_TRANSPORT.run(service, LIMITED);
     await JSON_TRANSPORT.run(service, { ...LIMITED, background: true });

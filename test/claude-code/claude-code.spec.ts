@@ -38,7 +38,7 @@ const told = (): readonly object[] => service.upstream.requests.at(-1)?.body.mes
 
 // With models of Anthropic it thinks, and asks for betas; others it does not know.
 describe.each(['gpt-5', 'claude-sonnet-4-5'])('Claude Code, with a model called %s', (model) => {
-  it('edits a file and runs it, with tools side by side', async () => {
+  it('Claude Code edits a file and runs it, with tools side by side', async () => {
     const path = join(claude.work, 'greet.sh');
     await writeFile(path, 'echo Hello');
     service.upstream
@@ -68,7 +68,7 @@ describe.each(['gpt-5', 'claude-sonnet-4-5'])('Claude Code, with a model called 
     expect(first).toMatchObject({ content: 'I look.', tool_calls: [{}, {}], ...replayed });
   });
 
-  it('asks again after a 429, and after a stream that is cut', async () => {
+  it('Claude Code asks again after a 429, and after a stream that is cut', async () => {
     service.upstream
       .refuse(429, undefined, { 'retry-after': '0' })
       .answer({ text: ['Half', ' of', ' it'] }, { breaks: { after: 2, by: 'cut' } })
@@ -78,7 +78,7 @@ describe.each(['gpt-5', 'claude-sonnet-4-5'])('Claude Code, with a model called 
     expect(service.upstream.requests.length).toBeGreaterThan(2);
   });
 
-  it('resumes a session', async () => {
+  it('Claude Code resumes a session', async () => {
     service.upstream.answer({ text: 'Hello, Ada.' }).answer({ text: 'Ada.' });
     const first = await claude.exec('My name is Ada.', '--model', model);
     const resumed = await claude.exec(
@@ -94,7 +94,7 @@ describe.each(['gpt-5', 'claude-sonnet-4-5'])('Claude Code, with a model called 
 });
 
 describe('Claude Code', () => {
-  it('searches the web with the engine of the service', async () => {
+  it('Claude Code searches the web with the engine of the service', async () => {
     await using engine = await FakeSearxng.start([
       { title: 'Bees', url: 'https://bees.example/', content: 'Bees dance.' },
     ]);

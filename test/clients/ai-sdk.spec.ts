@@ -71,14 +71,14 @@ const WAYS = [
 ] as const;
 
 describe.each(WAYS)('the AI SDK, with $name', ({ run }) => {
-  it('reads an answer and its usage', async () => {
+  it('the AI SDK reads an answer and its usage', async () => {
     service.provider.reply(...say('Hel', 'lo.'));
     const { text, usage } = await run({ prompt: 'Say hello.' });
     expect(text).toBe('Hello.');
     expect(usage).toMatchObject({ inputTokens: 10, outputTokens: 5 });
   });
 
-  it.each([true, false])('runs its own tool, and continues, with store: %s', async (store) => {
+  it.each([true, false])('the AI SDK runs its own tool, and continues, with store: %s', async (store) => {
     service.provider.reply({ type: 'reasoning', delta: 'I look.' }, SEAL, ...call('weather', { city: 'Oslo' }));
     service.provider.reply(...say('It is sunny.'));
     const { text } = await run({ tools: WEATHER, providerOptions: { openai: { store } } });
@@ -107,7 +107,7 @@ describe.each(WAYS)('the AI SDK, with $name', ({ run }) => {
   it.each([
     [true, 1, 'Bought.'],
     [false, 0, 'denied'],
-  ])('answers a request for an approval with %s', async (approved, calls, seen) => {
+  ])('the AI SDK answers a request for an approval with %s', async (approved, calls, seen) => {
     service.provider.reply(...call('shop__buy', { sku: 1 })).reply(...say('Done.'));
     const mcp = provider().tools.mcp({ serverLabel: 'shop', serverUrl: shop.url, requireApproval: 'always' });
     const messages: ModelMessage[] = [{ role: 'user', content: 'Buy it.' }];
@@ -125,7 +125,7 @@ describe.each(WAYS)('the AI SDK, with $name', ({ run }) => {
     expect(JSON.stringify(context())).toContain(seen);
   });
 
-  it('reads the sources and citations of a web search', async () => {
+  it('the AI SDK reads the sources and citations of a web search', async () => {
     service.provider.reply(...search('tide')).reply(...say('High at nine【1】.'));
     const { text, sources, content } = await run({ tools: { web_search: provider().tools.webSearch() } });
     expect(text).toBe('High at nine.');
@@ -135,7 +135,7 @@ describe.each(WAYS)('the AI SDK, with $name', ({ run }) => {
     });
   });
 
-  it('reads the sources of a file search', async () => {
+  it('the AI SDK reads the sources of a file search', async () => {
     service.provider.reply(...call('file_search', { queries: ['leave'] })).reply(...say('Thirty days【f1】.'));
     const file_search = provider().tools.fileSearch({ vectorStoreIds: [ids.store] });
     const { text, sources } = await run({ tools: { file_search } });
@@ -143,7 +143,7 @@ describe.each(WAYS)('the AI SDK, with $name', ({ run }) => {
     expect(sources).toMatchObject([{ sourceType: 'document', filename: 'leave.txt' }]);
   });
 
-  it('sends a picture and a document', async () => {
+  it('the AI SDK sends a picture and a document', async () => {
     await run({
       messages: [
         {
@@ -168,14 +168,14 @@ const PICTURE = Buffer.from(
 );
 
 describe('the AI SDK', () => {
-  it('reads structured output', async () => {
+  it('the AI SDK reads structured output', async () => {
     service.provider.reply(...say('{"left":3}'));
     const output = Output.object({ schema: z.object({ left: z.int() }) });
     const { output: read } = await generateText({ model: model(), prompt: 'How many?', output });
     expect(read).toEqual({ left: 3 });
   });
 
-  it('continues a response and a conversation', async () => {
+  it('the AI SDK continues a response and a conversation', async () => {
     service.provider
       .reply(...say('One.'))
       .reply(...say('Two.'))
@@ -191,19 +191,19 @@ describe('the AI SDK', () => {
     expect(context()).toHaveLength(3);
   });
 
-  it('reads the summary of thoughts', async () => {
+  it('the AI SDK reads the summary of thoughts', async () => {
     service.provider.reply({ type: 'reasoning_summary', delta: 'I look.' }, ...say('Yes.'));
     const { finalStep, text } = await generateText({ model: model(), prompt: 'Is it?' });
     expect([finalStep.reasoningText, text]).toEqual(['I look.', 'Yes.']);
   });
 
-  it('embeds texts', async () => {
+  it('the AI SDK embeds texts', async () => {
     const { embeddings } = await embedMany({ model: provider().embeddingModel('m'), values: ['one', 'two'] });
     expect(embeddings).toHaveLength(2);
     expect(embeddings[0]).not.toEqual(embeddings[1]);
   });
 
-  it('throws the error of a refused request with its status and words', async () => {
+  it('the AI SDK throws the error of a refused request with its status and words', async () => {
     const options = { openai: { previousResponseId: 'resp_unknown' } };
     const error: unknown = await generateText({
       model: model(),

@@ -46,7 +46,7 @@ describe.each<[name: string, model: (name?: string) => LanguageModel]>([
     },
   });
 
-  it('runs a tool and reads the answer whole', async () => {
+  it('the AI SDK runs a tool and reads the answer whole', async () => {
     lookAtWeather();
     const { text, steps } = await generateText(options());
     expect(text).toBe('It is sunny.');
@@ -55,7 +55,7 @@ describe.each<[name: string, model: (name?: string) => LanguageModel]>([
     expect(JSON.stringify(context())).toContain('Sunny in Oslo.');
   });
 
-  it('runs a tool and reads the answer as a stream', async () => {
+  it('the AI SDK runs a tool and reads the answer as a stream', async () => {
     lookAtWeather();
     const stream = streamText(options());
     expect(await Array.fromAsync(stream.textStream)).toEqual(['It is ', 'sunny.']);
@@ -63,14 +63,14 @@ describe.each<[name: string, model: (name?: string) => LanguageModel]>([
     expect(context()).toMatchObject(LOOKED);
   });
 
-  it('throws the error of a refused request with its status', async () => {
+  it('the AI SDK throws the error of a refused request with its status', async () => {
     const refused = generateText({ model: model('m'.repeat(1025)), prompt: 'Hi', maxRetries: 0 });
     await expect(refused).rejects.toMatchObject({ name: 'AI_APICallError', statusCode: 400 });
   });
 });
 
 describe('the AI SDK, by its provider of Chat Completions', () => {
-  it('reads structured output', async () => {
+  it('the AI SDK reads structured output', async () => {
     service.provider.reply(...say('{"left":3}'));
     const output = Output.object({ schema: z.object({ left: z.int() }) });
     const model = createOpenAI(connection()).chat('gpt-5');
@@ -85,7 +85,7 @@ describe('LangChain, by Chat Completions', () => {
   };
   const weather = langChainTool(WEATHER.run, { name: 'weather', ...WEATHER });
 
-  it('runs a tool and reads the answer whole', async () => {
+  it('LangChain runs a tool and reads the answer whole', async () => {
     lookAtWeather();
     const asked = model().bindTools([weather]);
     const question = new HumanMessage('How is the weather in Oslo?');
@@ -97,7 +97,7 @@ describe('LangChain, by Chat Completions', () => {
     expect(context()).toMatchObject(LOOKED);
   });
 
-  it('reads an answer as a stream', async () => {
+  it('LangChain reads an answer as a stream', async () => {
     service.provider.reply(...say('Hel', 'lo.'));
     let whole: AIMessageChunk | undefined;
     for await (const chunk of await model().stream('Say hello.')) whole = whole?.concat(chunk) ?? chunk;
@@ -105,7 +105,7 @@ describe('LangChain, by Chat Completions', () => {
     expect(whole?.usage_metadata).toMatchObject({ input_tokens: 10, output_tokens: 5 });
   });
 
-  it('reads structured output', async () => {
+  it('LangChain reads structured output', async () => {
     service.provider.reply(...say('{"left":3}'));
     const stock = model().withStructuredOutput(z.object({ left: z.int() }), { method: 'jsonSchema', name: 'stock' });
     expect(await stock.invoke('How many?')).toEqual({ left: 3 });

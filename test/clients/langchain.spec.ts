@@ -42,7 +42,7 @@ const WAYS = [
 ] as const;
 
 describe.each(WAYS)('LangChain, with $name', ({ ask }) => {
-  it('reads an answer, its usage and its id', async () => {
+  it('LangChain reads an answer, its usage and its id', async () => {
     service.provider.reply(...say('Hel', 'lo.'));
     const answer = await ask(model(), 'Say hello.');
     expect(answer.text).toBe('Hello.');
@@ -50,7 +50,7 @@ describe.each(WAYS)('LangChain, with $name', ({ ask }) => {
     expect(answer.response_metadata['id']).toMatch(/^resp_/);
   });
 
-  it('runs its own tool, and brings its result', async () => {
+  it('LangChain runs its own tool, and brings its result', async () => {
     service.provider.reply(...call('weather', { city: 'Oslo' })).reply(...say('It is sunny.'));
     const asked = model().bindTools([WEATHER]);
     const question = new HumanMessage('How is the weather in Oslo?');
@@ -67,7 +67,7 @@ describe.each(WAYS)('LangChain, with $name', ({ ask }) => {
     ]);
   });
 
-  it('continues a response', async () => {
+  it('LangChain continues a response', async () => {
     service.provider.reply(...say('One.')).reply(...say('Two.'));
     const first = await ask(model(), 'Count.');
     const previous_response_id = first.response_metadata['id'] as string;
@@ -92,7 +92,7 @@ describe.each(WAYS)('LangChain, with $name', ({ ask }) => {
   it.each([
     [true, 1, 'Bought.'],
     [false, 0, 'denied'],
-  ])('answers a request for an approval with %s', async (approve, calls, seen) => {
+  ])('LangChain answers a request for an approval with %s', async (approve, calls, seen) => {
     service.provider.reply(...call('shop__buy', { sku: 1 })).reply(...say('Done.'));
     const asked = model().bindTools([{ ...SHOP, server_url: shop.url, require_approval: 'always' }]);
     const first = await ask(asked, 'Buy it.');
@@ -108,14 +108,14 @@ describe.each(WAYS)('LangChain, with $name', ({ ask }) => {
     expect(JSON.stringify(context())).toContain(seen);
   });
 
-  it('reads the citations of a web search', async () => {
+  it('LangChain reads the citations of a web search', async () => {
     service.provider.reply(...search('tide')).reply(...say('High at nine【1】.'));
     const answer = await ask(model().bindTools([hosted.webSearch()]), 'High tide?');
     expect(answer.text).toBe('High at nine.');
     expect(JSON.stringify(answer.content)).toContain('https://tides.example/');
   });
 
-  it('reads the citations of a file search', async () => {
+  it('LangChain reads the citations of a file search', async () => {
     service.provider.reply(...call('file_search', { queries: ['leave'] })).reply(...say('Thirty days【f1】.'));
     const answer = await ask(
       model().bindTools([hosted.fileSearch({ vectorStoreIds: [ids.store] })]),
@@ -127,20 +127,20 @@ describe.each(WAYS)('LangChain, with $name', ({ ask }) => {
 });
 
 describe('LangChain', () => {
-  it('reads structured output', async () => {
+  it('LangChain reads structured output', async () => {
     service.provider.reply(...say('{"left":3}'));
     const stock = model().withStructuredOutput(z.object({ left: z.int() }), { method: 'jsonSchema', name: 'stock' });
     expect(await stock.invoke('How many?')).toEqual({ left: 3 });
   });
 
-  it('embeds texts', async () => {
+  it('LangChain embeds texts', async () => {
     const embeddings = new OpenAIEmbeddings({ ...connection(), model: 'm' });
     const vectors = await embeddings.embedDocuments(['one', 'two']);
     expect(vectors).toHaveLength(2);
     expect(vectors[0]).not.toEqual(vectors[1]);
   });
 
-  it('throws the error of a refused request with its status and words', async () => {
+  it('LangChain throws the error of a refused request with its status and words', async () => {
     const refused = model().invoke('On.', { previous_response_id: 'resp_unknown' });
     await expect(refused).rejects.toMatchObject({ status: 400, message: expect.stringContaining('resp_unknown') });
   });

@@ -47,7 +47,7 @@ describe('a response that is cancelled on two replicas', () => {
     await database.drop();
   });
 
-  it('stops the model on the other one by a notice', async () => {
+  it('a cancellation stops the model on the other replica by a notice', async () => {
     const { slow } = models.upstreams;
     const number = slow.requests.length + 1;
     slow.answer({ text: ['half', ' a', ' b', ' c'] }, STALL);
@@ -68,7 +68,7 @@ describe('a response that is cancelled on two replicas', () => {
     }
   });
 
-  it('gives both the same when they cancel at once, and at any time', async () => {
+  it('two replicas that cancel a response at once, and at any time, give the same', async () => {
     const { quick } = models.upstreams;
     quick.always({ reasoning: 'Hmm.', text: ['All', ' is', ' said'] });
     const places = [
@@ -95,7 +95,7 @@ describe('a response that is cancelled on two replicas', () => {
     );
   });
 
-  it('leaves nothing behind once it is deleted, and a deletion stops its model', async () => {
+  it('a cancelled response leaves nothing behind once it is deleted, and a deletion stops its model', async () => {
     const { slow } = models.upstreams;
     const number = slow.requests.length + 1;
     slow.answer({ text: ['half', ' a', ' b', ' c'] }, STALL);

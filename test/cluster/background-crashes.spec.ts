@@ -27,7 +27,7 @@ const NEVER = '600000';
 afterEach(endProcesses);
 
 describe('a worker that is killed again and again', () => {
-  it('loses no turn: in a text, in a call, and between passes; one that always kills it fails', async () => {
+  it('a worker that is killed again and again loses no turn: in a text, in a call, and between passes; one that always kills it fails', async () => {
     await using database = await createTestDatabase();
     await using models = await openModels('text', 'call', 'tool', 'deadly');
     await using tool = await WebhookReceiver.open();

@@ -88,7 +88,7 @@ describe('a database that crashes while background turns run and wait', () => {
     await database.drop();
   });
 
-  it('takes no turn along when a process ends in order meanwhile', async () => {
+  it('a database that crashes takes no turn along when a process ends in order meanwhile', async () => {
     await using cluster = await startCluster();
     const database = await createEmptyDatabase(cluster.url());
     await using models = await openModels('a');

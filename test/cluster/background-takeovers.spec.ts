@@ -92,7 +92,7 @@ describe('a worker that stands still', () => {
 });
 
 describe('a creator whose replica is killed', () => {
-  it('goes on elsewhere from every event, while the turn runs and afterwards', async () => {
+  it('the stream of a creator whose replica is killed goes on elsewhere from every event, while the turn runs and afterwards', async () => {
     const { a } = models.upstreams;
     const [victim, survivor] = await Promise.all([start(onlyServes), start()]);
     const pieces = Array.from({ length: 12 }, (_, index) => ` word${index}`);

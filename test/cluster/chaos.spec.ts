@@ -84,7 +84,7 @@ describe('npm run chaos', () => {
   }
 
   it.each(EVERY_STATE.map(({ state }) => state).filter((state) => state !== 'memory'))(
-    'finds that nothing is lost or doubled with STATE=%s when processes and databases are killed',
+    'npm run chaos finds that nothing is lost or doubled with STATE=%s when processes and databases are killed',
     async (state) => {
       // With a database, this seed kills all processes, one of them, and one together with the database.
       const run = start('--state', state, '--kills', '3', '--seed', '7');
@@ -96,7 +96,7 @@ describe('npm run chaos', () => {
     },
   );
 
-  it('finds the faults that are planted', async () => {
+  it('npm run chaos finds the faults that are planted', async () => {
     const run = start('--state', 'sqlite', '--kills', '1', '--seed', '7', '--plant');
     expect(await run.exited).toBe(1);
     expect(run.violations).toEqual({
@@ -118,7 +118,7 @@ describe('npm run chaos', () => {
     ]);
   });
 
-  it('ends what it has started when it is interrupted', async () => {
+  it('npm run chaos ends what it has started when it is interrupted', async () => {
     const run = start('--state', 'postgres', '--minutes', '60');
     await run.serves();
     run.interrupt();
@@ -131,7 +131,7 @@ describe('npm run chaos', () => {
   it.each([
     [['--state', 'memory', '--kills', '1'], "--state: expected sqlite, postgres, redis, but got 'memory'\n"],
     [['--state', 'sqlite', '--kills', 'many'], "--kills: expected a whole number above 0, but got 'many'\n"],
-  ])('refuses %j in one line', async (args, message) => {
+  ])('npm run chaos refuses %j in one line', async (args, message) => {
     const run = start(...args);
     expect({ code: await run.exited, stdout: run.stdout, stderr: run.stderr }).toEqual({
       code: 1,
@@ -140,7 +140,7 @@ describe('npm run chaos', () => {
     });
   });
 
-  it('says what it does', async () => {
+  it('npm run chaos says what it does', async () => {
     const run = start('--help');
     expect({ code: await run.exited, stderr: run.stderr }).toEqual({ code: 0, stderr: '' });
     expect(run.stdout).toContain('npm run chaos -- --state sqlite|postgres|redis');

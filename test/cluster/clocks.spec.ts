@@ -30,7 +30,7 @@ function hooked(hooks: WebhookReceiver): Readonly<Record<string, string>> {
 }
 
 describe.each(SHARED_STATES)('processes with $state, of which one is five minutes ahead and one behind', ({ open }) => {
-  it('run every background turn once, and end it after it was created', async () => {
+  it('processes with different clocks run every background turn once, and end it after it was created', async () => {
     await using state = await open();
     await using hooks = await WebhookReceiver.open();
     // So long that others look at what runs, and may take it for lost.
@@ -57,7 +57,7 @@ describe.each(SHARED_STATES)('processes with $state, of which one is five minute
     expect(new Set(hooks.received.map(({ headers }) => headers['webhook-id'])).size).toBe(TURNS);
   });
 
-  it('send a webhook again after its pause, whoever does', async () => {
+  it('processes with different clocks send a webhook again after its pause, whoever does', async () => {
     await using state = await open();
     await using hooks = await WebhookReceiver.open();
     const environment = { ...state.environment, ...hooked(hooks) };
@@ -76,7 +76,7 @@ describe.each(SHARED_STATES)('processes with $state, of which one is five minute
 });
 
 describe.each(ONE_STATE)('a service of two workers with $state on a machine that is ahead', ({ open }) => {
-  it('goes by the time of the database, and says how far it is off', async () => {
+  it('a service on a machine that is ahead goes by the time of the database, and says how far it is off', async () => {
     await using state = await open();
     const service = await startProcess({
       ...state.environment,

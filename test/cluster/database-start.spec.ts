@@ -41,7 +41,7 @@ async function waiting(database: TestDatabase, count: number): Promise<void> {
 }
 
 describe.each<Program>(['main.js', 'migrate.js'])('%s with a database that cannot be used', (program) => {
-  it('says in one line that the password is wrong', async () => {
+  it('a start says in one line that the password is wrong', async () => {
     await using database = await createEmptyDatabase();
     const url = changed(database, { password: 'secret-1f2e' });
     const exit = await run(program, url);
@@ -49,7 +49,7 @@ describe.each<Program>(['main.js', 'migrate.js'])('%s with a database that canno
     expectNoSecret(exit, url);
   });
 
-  it('says in one line that there is no such database', async () => {
+  it('a start says in one line that there is no such database', async () => {
     await using database = await createEmptyDatabase();
     const url = changed(database, { pathname: '/nowhere' });
     const exit = await run(program, url);
@@ -57,7 +57,7 @@ describe.each<Program>(['main.js', 'migrate.js'])('%s with a database that canno
     expectNoSecret(exit, url);
   });
 
-  it('says in one line that the URL is none, without showing it', async () => {
+  it('a start says in one line that the URL is none, without showing it', async () => {
     const exit = await run(program, 'http://user:secret-3d4c@db/x');
     expectRefusal(exit, /^DATABASE_URL: expected postgres:\/\/user:password@host\/database/);
     expectNoSecret(exit, 'http://user:secret-3d4c@db/x');
@@ -65,7 +65,7 @@ describe.each<Program>(['main.js', 'migrate.js'])('%s with a database that canno
 });
 
 describe('a start that cannot be', () => {
-  it('says that the schema is missing and may not be made', async () => {
+  it('a start says that the schema is missing and may not be made', async () => {
     await using database = await createEmptyDatabase();
     const exit = await run('main.js', database.url, { DATABASE_MIGRATE: 'false' });
     expectRefusal(exit, /^DATABASE_MIGRATE: .*needs \d+ migrations.*npm run migrate/);
@@ -77,13 +77,13 @@ describe('a start that cannot be', () => {
     [{ STATE: 'SQLite' }, /^STATE: expected memory, sqlite, postgres, redis, or the name .*, but got 'SQLite'/],
     [{ STATE: 'oracle' }, /^STATE: expected one of memory, sqlite, postgres, redis, but got 'oracle'/],
     [{ WORKERS: '2' }, /^WORKERS: .*STATE=postgres.*previous_response_id would fail/],
-  ])('says why %j is refused', async (variables, line) => {
+  ])('a start says why %j is refused', async (variables, line) => {
     expectRefusal(await runToEnd({ PORT: '0', ...variables }), line);
   });
 });
 
 describe('migrate.js', () => {
-  it('applies what is missing and says so, and the next time that nothing is', async () => {
+  it('migrate.js applies what is missing and says so, and the next time that nothing is', async () => {
     await using database = await createEmptyDatabase();
     const first = await run('migrate.js', database.url);
     expect(first).toMatchObject({
@@ -104,7 +104,7 @@ describe('migrate.js', () => {
     expect(await service.client.send({ path: '/readyz' })).toMatchObject({ status: 200 });
   });
 
-  it('says in one line that the database is not there', async () => {
+  it('migrate.js says in one line that the database is not there', async () => {
     await using database = await createEmptyDatabase();
     const url = changed(database, { port: '1' });
     const exit = await run('migrate.js', url);
@@ -146,17 +146,20 @@ describe.each([
   ['PostgreSQL', { STATE: 'postgres', DATABASE_URL: 'postgres://nobody:secret@127.0.0.1:' }, '/none'],
   ['Redis', { STATE: 'redis', REDIS_URL: 'redis://127.0.0.1:' }, ''],
 ])('a start while %s is away', (_name, { STATE, ...url }, path) => {
-  it.each([1, 2])('says that the service waits for it, with WORKERS=%d', async (WORKERS) => {
-    const port = await closedPort();
-    const [[variable, value]] = Object.entries(url) as [[string, string]];
-    const { written, client } = await startProcess({
-      STATE,
-      [variable]: `${value}${port}${path}`,
-      WORKERS: String(WORKERS),
-    });
-    await written(/State: .*It cannot be reached yet: requests that need it are refused until it can\n/);
-    expect((await client.send({ path: '/readyz' })).status).toBe(503);
-  });
+  it.each([1, 2])(
+    'a start while the state is away says that the service waits for it, with WORKERS=%d',
+    async (WORKERS) => {
+      const port = await closedPort();
+      const [[variable, value]] = Object.entries(url) as [[string, string]];
+      const { written, client } = await startProcess({
+        STATE,
+        [variable]: `${value}${port}${path}`,
+        WORKERS: String(WORKERS),
+      });
+      await written(/State: .*It cannot be reached yet: requests that need it are refused until it can\n/);
+      expect((await client.send({ path: '/readyz' })).status).toBe(503);
+    },
+  );
 });
 
 itWith(

@@ -72,7 +72,7 @@ async function expectOrderlyEnd(service: ServiceProcess): Promise<void> {
 }
 
 describe('a start while the database is away', () => {
-  it('says so, refuses what needs it, and serves by itself once it is there', async () => {
+  it('a start while the database is away says so, refuses what needs it, and serves by itself once it is there', async () => {
     await cluster.crash();
     const service = await start();
     await service.written(/the database is not available yet: .*ECONNREFUSED/);
@@ -89,7 +89,7 @@ describe('a start while the database is away', () => {
     await expectOrderlyEnd(service);
   });
 
-  it('ends in order when it is told to end meanwhile', async () => {
+  it('a start while the database is away ends in order when it is told to end meanwhile', async () => {
     await cluster.crash();
     const service = await start();
     await service.written(/the database is not available yet/);
@@ -139,14 +139,14 @@ describe('a database that crashes while turns run', () => {
 });
 
 describe('SIGTERM', () => {
-  it('ends the process in order when the database has gone away', async () => {
+  it('SIGTERM ends the process in order when the database has gone away', async () => {
     const service = await start();
     expect(await post(service, TURN)).toMatchObject({ status: 200 });
     await cluster.crash();
     await expectOrderlyEnd(service);
   });
 
-  it('ends it in order when the database answers no more to a turn that is to be saved', async () => {
+  it('SIGTERM ends the process in order when the database answers no more to a turn that is to be saved', async () => {
     await using proxy = await TcpProxy.open(Number(new URL(database.url).port));
     const url = new URL(database.url);
     url.port = String(proxy.port);

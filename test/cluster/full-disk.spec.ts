@@ -77,7 +77,7 @@ describe('a service over a file on a disk that is full', () => {
     return stdout;
   }
 
-  it('starts again after a kill, answers reads, refuses what has to be written, and goes on when there is room', async () => {
+  it('a service on a full disk starts again after a kill, answers reads, refuses what has to be written, and goes on when there is room', async () => {
     await fill();
     await fill('Hello');
     expect(acknowledged.length).toBeGreaterThan(5);
@@ -92,7 +92,7 @@ describe('a service over a file on a disk that is full', () => {
     expect(await readiness()).toBe(200);
   });
 
-  it('deletes what its operator wants to be gone, and has room again', async () => {
+  it('a service on a full disk deletes what its operator wants to be gone, and has room again', async () => {
     await fill();
     await fill('Hello');
     await kill();

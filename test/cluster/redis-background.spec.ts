@@ -17,7 +17,7 @@ const KILLS = 3;
 afterEach(endProcesses);
 
 describeRedis('two replicas with one Redis, of which one is killed three times', () => {
-  it('end every background turn once, and readers read on at the other', async () => {
+  it('two replicas end every background turn once while one is killed three times, and readers read on at the other', async () => {
     const redis = EVERY_STATE.find(({ state }) => state === 'redis');
     if (redis === undefined) throw new Error('there is no Redis');
     await using state = await redis.open();

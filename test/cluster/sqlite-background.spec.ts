@@ -15,33 +15,39 @@ describe('background turns over a file', () => {
     // What is handed back counts as no attempt.
     ['restarts in order', 'SIGTERM', '1'],
     ['is killed', 'SIGKILL', '4'],
-  ])('go on, queued and running ones, when the service %s three times', async (_, signal, attempts) => {
-    await using service = await SqliteService.start({
-      SIMULATOR_BACKGROUND_LATENCY: '100/8',
-      BACKGROUND_MAX_RUNNING: '4',
-      BACKGROUND_MAX_ATTEMPTS: attempts,
-      // Less than a turn takes: those that run are handed back.
-      DRAIN_TIMEOUT_MS: '50',
-    });
-    const ids: string[] = [];
-    for (let index = 0; index < TURNS; index += 1) {
-      const { id } = await createResponse(service.process, { input: `Question ${index}`, text: { verbosity: 'low' } });
-      ids.push(id);
-    }
-    const reading = ids.map((id) => readOn(service, id));
-    for (let restart = 0; restart < 3; restart += 1) await service.restart(signal);
-    const streams = await Promise.all(reading);
-    for (const [index, id] of ids.entries()) {
-      const end = await expectWhole(service.process, id, streams[index] ?? '');
-      expect(end).toMatchObject({ status: 'completed', output: [{ type: 'message' }] });
-    }
-    await service.restart(signal);
-    await inParallel([...ids.entries()].slice(0, 3), 1, ([index, id]) =>
-      expectSameAfterEvery([service.process], id, streams[index] ?? ''),
-    );
-  });
+  ])(
+    'background turns over a file go on, queued and running ones, when the service %s three times',
+    async (_, signal, attempts) => {
+      await using service = await SqliteService.start({
+        SIMULATOR_BACKGROUND_LATENCY: '100/8',
+        BACKGROUND_MAX_RUNNING: '4',
+        BACKGROUND_MAX_ATTEMPTS: attempts,
+        // Less than a turn takes: those that run are handed back.
+        DRAIN_TIMEOUT_MS: '50',
+      });
+      const ids: string[] = [];
+      for (let index = 0; index < TURNS; index += 1) {
+        const { id } = await createResponse(service.process, {
+          input: `Question ${index}`,
+          text: { verbosity: 'low' },
+        });
+        ids.push(id);
+      }
+      const reading = ids.map((id) => readOn(service, id));
+      for (let restart = 0; restart < 3; restart += 1) await service.restart(signal);
+      const streams = await Promise.all(reading);
+      for (const [index, id] of ids.entries()) {
+        const end = await expectWhole(service.process, id, streams[index] ?? '');
+        expect(end).toMatchObject({ status: 'completed', output: [{ type: 'message' }] });
+      }
+      await service.restart(signal);
+      await inParallel([...ids.entries()].slice(0, 3), 1, ([index, id]) =>
+        expectSameAfterEvery([service.process], id, streams[index] ?? ''),
+      );
+    },
+  );
 
-  it('announce their ends after a crash in the middle of sending, with the same id', async () => {
+  it('background turns over a file announce their ends after a crash in the middle of sending, with the same id', async () => {
     await using hooks = await WebhookReceiver.open();
     // The first delivery is never answered.
     hooks.answers.push(() => undefined);

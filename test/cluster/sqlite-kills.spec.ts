@@ -60,7 +60,7 @@ class Talker {
 }
 
 describe('a service over a file that is killed again and again', () => {
-  it(`loses nothing that it has acknowledged, in ${KILLS} kills`, async () => {
+  it(`a service over a file loses nothing that it has acknowledged, in ${KILLS} kills`, async () => {
     await using service = await SqliteService.start();
     const get = async <T>(path: string): Promise<T> => {
       const { status, text } = await service.process.client.send({ path });

@@ -57,7 +57,7 @@ function expectNoOthers(service: WorkerProcesses): void {
 }
 
 describe('an end', () => {
-  it('lets the turns of all workers finish, closes their sockets, and has exit code 0', async () => {
+  it('a shutdown of workers lets the turns of all workers finish, closes their sockets, and has exit code 0', async () => {
     const service = await startWorkers(database.url, SLOW);
     const clients = await beginOnAll(service);
     service.kill('SIGTERM');
@@ -77,7 +77,7 @@ describe('an end', () => {
     expectNoOthers(service);
   });
 
-  it('comes at once when Ctrl+C is pressed again', async () => {
+  it('a shutdown of workers comes at once when Ctrl+C is pressed again', async () => {
     const service = await startWorkers(database.url, { ...STUCK, DRAIN_TIMEOUT_MS: FOR_EVER });
     const clients = await beginOnAll(service);
     service.kill('SIGINT');
@@ -93,7 +93,7 @@ describe('an end', () => {
     expectNoOthers(service);
   });
 
-  it('fails what outlives DRAIN_TIMEOUT_MS', async () => {
+  it('a shutdown of workers fails what outlives DRAIN_TIMEOUT_MS', async () => {
     const service = await startWorkers(database.url, { ...STUCK, DRAIN_TIMEOUT_MS: '0' });
     const clients = await beginOnAll(service);
     service.kill('SIGTERM');
@@ -117,7 +117,7 @@ describe('an end', () => {
     expectNoOthers(service);
   });
 
-  it('kills a worker that hangs, when its time is up, and says so', async () => {
+  it('a shutdown of workers kills a worker that hangs, when its time is up, and says so', async () => {
     const service = await startWorkers(database.url, { DRAIN_TIMEOUT_MS: '0', SHUTDOWN_MARGIN_MS: '300' });
     const [hanging] = service.workers() as [number];
     process.kill(hanging, 'SIGSTOP');
@@ -129,7 +129,7 @@ describe('an end', () => {
     expectNoOthers(service);
   });
 
-  it('comes in order when the process that looks after the workers is killed', async () => {
+  it('a shutdown of workers comes in order when the process that looks after the workers is killed', async () => {
     const service = await startWorkers(database.url, SLOW);
     const clients = await beginOnAll(service);
     service.kill('SIGKILL');

@@ -26,7 +26,7 @@ afterEach(async () => {
 });
 
 describe('a start with several workers', () => {
-  it('migrates once, and says once where they listen, when all do', async () => {
+  it('a start with several workers migrates once, and says once where they listen, when all do', async () => {
     const { port, exited, kill } = await startProcess(workers);
     kill('SIGTERM');
     const { stdout } = await exited;
@@ -39,14 +39,14 @@ describe('a start with several workers', () => {
     ]);
   });
 
-  it('hands its arguments on to all of them', async () => {
+  it('a start with several workers hands its arguments on to all of them', async () => {
     const taken = await startProcess();
     const service = await startProcess({ ...workers, PORT: String(taken.port) }, ['--port', '0']);
     expect(service.port).not.toBe(taken.port);
     expect(await service.client.send({ path: '/healthz' })).toMatchObject({ status: 200 });
   });
 
-  it('replaces a worker that dies meanwhile', async () => {
+  it('a start with several workers replaces a worker that dies meanwhile', async () => {
     await using proxy = await TcpProxy.open(Number(new URL(database.url).port));
     proxy.stall();
     const DATABASE_URL = Object.assign(new URL(database.url), { hostname: '127.0.0.1', port: String(proxy.port) }).href;
@@ -66,7 +66,7 @@ describe('a start with several workers', () => {
     expect(await service.exited).toMatchObject({ code: 0, signal: null });
   });
 
-  it('says it in JSON, as everything else', async () => {
+  it('a start with several workers says in JSON where they listen', async () => {
     const { port, exited, kill } = await startProcess({ ...workers, LOG_FORMAT: 'json' });
     kill('SIGTERM');
     const { stdout } = await exited;
@@ -89,23 +89,23 @@ describe('a start that cannot be', () => {
     return runToEnd({ ...workers, PORT: '0', LOG_LEVEL: 'fatal', ...variables });
   }
 
-  it('says once that the password is wrong', async () => {
+  it('a start with several workers says once that the password is wrong', async () => {
     const url = Object.assign(new URL(database.url), { password: 'secret-1f2e' }).href;
     const exit = await run({ DATABASE_URL: url });
     expectRefusal(exit, /^DATABASE_URL: .*password authentication failed/);
     expect(exit.stdout + exit.stderr).not.toContain('secret-1f2e');
   });
 
-  it('says once that the port is taken', async () => {
+  it('a start with several workers says once that the port is taken', async () => {
     const { port } = await startProcess();
     expectRefusal(await run({ PORT: String(port) }), new RegExp(`EADDRINUSE: address already in use .*${port}`));
   });
 
-  it('says once that the address is not of this machine', async () => {
+  it('a start with several workers says once that the address is not of this machine', async () => {
     expectRefusal(await run({ HOST: '192.0.2.1', ALLOW_OPEN: 'true' }), /EADDRNOTAVAIL: .* 192\.0\.2\.1/);
   });
 
-  it('says once that a file cannot be used', async () => {
+  it('a start with several workers says once that a file cannot be used', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'antiphon-workers-'));
     const PROVIDERS_FILE = join(folder, 'providers.json');
     await writeFile(PROVIDERS_FILE, '{"models":[{"name":"m","provider":"nobody"}]}');
@@ -114,7 +114,7 @@ describe('a start that cannot be', () => {
     expectRefusal(exit, /^PROVIDERS_FILE: .*models\[0\] names an unknown provider/);
   });
 
-  it('says once that a variable is wrong', async () => {
+  it('a start with several workers says once that a variable is wrong', async () => {
     expectRefusal(await run({ MAX_RUNNING_TURNS: 'many' }), /^MAX_RUNNING_TURNS: expected a whole number/);
   });
 

@@ -33,7 +33,7 @@ describe('a service of two workers', () => {
 
   afterAll(end);
 
-  it('serves with both, and with nobody else', async () => {
+  it('a service of two workers serves with both, and with nobody else', async () => {
     const workers = service.workers();
     expect(new Set([...workers, service.pid]).size).toBe(3);
     await openSocketsOn(service, workers);
@@ -44,14 +44,14 @@ describe('a service of two workers', () => {
     expect([...new Set(served)].sort()).toEqual([...workers].sort());
   });
 
-  it('keeps every conversation, whoever it goes on with', async () => {
+  it('a service of two workers keeps every conversation, whoever it goes on with', async () => {
     const conversations = makeConversations('led', 24);
     await converse(service, conversations);
     expect(faultsOf(conversations)).toEqual([]);
     await expectKept(service.origin, conversations);
   });
 
-  it('continues on one socket what was said on another worker', async () => {
+  it('a service of two workers continues on one socket what was said on another worker', async () => {
     const [one, other] = await openSocketsOn(service, service.workers());
     const ids: string[] = [];
     for (const client of [one, other, one, other]) {
@@ -62,7 +62,7 @@ describe('a service of two workers', () => {
     expect(served).toEqual([...service.workers(), ...service.workers()]);
   });
 
-  it('tells the sockets of all workers what one of them deletes', async () => {
+  it('a service of two workers tells the sockets of all workers what one of them deletes', async () => {
     const clients = await openSocketsOn(service, service.workers());
     // One connection, so that one worker deletes for both.
     const other = new RawClient(service.port);
@@ -83,7 +83,7 @@ describe('a worker that is killed', () => {
   beforeEach(begin);
   afterEach(end);
 
-  it('takes only its own connections along, and is replaced', async () => {
+  it('a worker that is killed takes only its own connections along, and is replaced', async () => {
     const service = await startWorkers(database.url, { SIMULATOR_LATENCY: '0/30' });
     const [victim, survivor] = service.workers() as [number, number];
     const [lost, kept] = await openSocketsOn(service, [victim, survivor]);
@@ -104,7 +104,7 @@ describe('a worker that is killed', () => {
     expect(await service.exited).toMatchObject({ code: 0, signal: null });
   });
 
-  it('leaves nobody waiting who was on the way to it', async () => {
+  it('a worker that is killed leaves nobody waiting who was on the way to it', async () => {
     const service = await startWorkers(database.url);
     const [victim] = service.workers() as [number];
     process.kill(victim, 'SIGSTOP');
@@ -124,7 +124,7 @@ describe('a worker that is killed', () => {
     expect(outcomes).toEqual([...Array.from({ length: 7 }, () => '{"status":"ok"}'), 'cut']);
   });
 
-  it('leaves the port to its successors where the system hands connections out', async () => {
+  it('a worker that is killed leaves the port to its successors where the system hands connections out', async () => {
     const service = await startWorkers(database.url, { NODE_CLUSTER_SCHED_POLICY: 'none' });
     for (const [index, victim] of service.workers().entries()) {
       process.kill(victim, 'SIGKILL');
@@ -133,7 +133,7 @@ describe('a worker that is killed', () => {
     expect(await service.client.post(JSON.stringify(TURN))).toMatchObject({ status: 200 });
   });
 
-  it('loses nothing that was acknowledged', async () => {
+  it('a worker that is killed loses nothing that was acknowledged', async () => {
     const service = await startWorkers(database.url, { SESSION_LOCK_TTL_MS: '2000', SESSION_LOCK_TIMEOUT_MS: '100' });
     const conversations = makeConversations('led', 36);
     const [victim] = service.workers() as [number];

@@ -30,7 +30,7 @@ describe.each(ROADS)('Codex $name', (road) => {
 describe.each(ROADS.filter(({ services, supportsWebsockets }) => services === 2 && supportsWebsockets))(
   'Codex $name',
   (road) => {
-    it('passes by what it is told of reconnections to the next service', async () => {
+    it('Codex passes by what it is told of reconnections to the next service', async () => {
       await using stack = await Stack.open(road);
       await using codex = await stack.codex();
       await stack.killLast();

@@ -43,7 +43,7 @@ describe.each(ROADS)('Codex $name', (road) => {
     expect(stack.model.requests).toHaveLength(count);
   }
 
-  it('gets a plain answer', async () => {
+  it('Codex gets a plain answer', async () => {
     stack.model.answer({ text: ['Hel', 'lo.'] });
     const run = await codex.exec('Say hello.');
     expect(run).toMatchObject({ code: 0 });
@@ -52,7 +52,7 @@ describe.each(ROADS)('Codex $name', (road) => {
     await expectTurns(1);
   });
 
-  it('runs a tool', async () => {
+  it('Codex runs a tool', async () => {
     await writeFile(join(codex.work, 'note.txt'), 'The harbor is closed.');
     stack.model.answer({ toolCalls: [toCall('cat note.txt')] }).answer({ text: 'It is closed.' });
     const run = await codex.exec('What says the note?');
@@ -64,7 +64,7 @@ describe.each(ROADS)('Codex $name', (road) => {
     await expectTurns(2);
   });
 
-  it('runs three tools, one after another', async () => {
+  it('Codex runs three tools, one after another', async () => {
     const steps = ['one', 'two', 'three'];
     for (const step of steps) stack.model.answer({ toolCalls: [toCall(`echo ${step} >> steps; cat steps`)] });
     stack.model.answer({ text: 'Done.' });
@@ -81,7 +81,7 @@ describe.each(ROADS)('Codex $name', (road) => {
     expect([whole - earlier.whole, incremental - earlier.incremental]).toEqual(road.services === 2 ? [1, 3] : [0, 0]);
   });
 
-  it('gets data of the schema that it asks for', async () => {
+  it('Codex gets data of the schema that it asks for', async () => {
     const schema = {
       type: 'object',
       properties: { city: { type: 'string' } },
@@ -97,7 +97,7 @@ describe.each(ROADS)('Codex $name', (road) => {
     await expectTurns(1);
   });
 
-  it('shows an image', async () => {
+  it('Codex shows an image', async () => {
     await writeFile(join(codex.work, 'pixel.png'), Buffer.from(PIXEL, 'base64'));
     stack.model.answer({ text: 'A pixel.' });
     const run = await codex.exec('Describe it.', '-i', 'pixel.png');
@@ -108,7 +108,7 @@ describe.each(ROADS)('Codex $name', (road) => {
     await expectTurns(1);
   });
 
-  it('resumes a session', async () => {
+  it('Codex resumes a session', async () => {
     stack.model.answer({ text: 'Hello, Ada.' });
     const run = codex.begin('My name is Ada.');
     const session = await run.session;
@@ -126,7 +126,7 @@ describe.each(ROADS)('Codex $name', (road) => {
     await expectTurns(1);
   });
 
-  it('resumes a session that was killed in the middle of an answer', async () => {
+  it('Codex resumes a session that was killed in the middle of an answer', async () => {
     stack.model.hold().answer({ text: ['Once', ' upon', ' a time'] });
     const run = codex.begin('Tell me a story.');
     const session = await run.session;

@@ -25,7 +25,7 @@ describe('protocol §1.1: POST /responses/compact', () => {
     { role: 'assistant' as const, content: 'answer' },
   ];
 
-  it('gives a context from which a new chain begins, over HTTP and WebSocket', async () => {
+  it('/responses/compact gives a context from which a new chain begins, over HTTP and WebSocket', async () => {
     service.provider.reply(...say('SUMMARY', 30, 3));
     const client = service.client();
     const compacted = await client.responses.compact({ model: 'm', input, instructions: 'Be brief.' });
@@ -52,7 +52,7 @@ describe('protocol §1.1: POST /responses/compact', () => {
     expect(service.provider.turns.slice(1).map(seenIn)).toEqual([begun, begun, continued, continued]);
   });
 
-  it('gives the messages of the user in order, with their images, however often a context is compacted', async () => {
+  it('/responses/compact gives the messages of the user in order, with their images, however often a context is compacted', async () => {
     const client = service.client();
     const compact = async (items: readonly object[]): Promise<readonly object[]> =>
       (await client.responses.compact({ model: 'm', input: items as never })).output;
@@ -65,7 +65,7 @@ describe('protocol §1.1: POST /responses/compact', () => {
     expect(outline(twice as never)).toEqual(['user first', 'user second', 'user third', 'compaction']);
   });
 
-  it('goes on from what a trigger made, whose seal has the messages of the user', async () => {
+  it('/responses/compact goes on from what a trigger made, whose seal has the messages of the user', async () => {
     const first = await service.api.create({ input: 'first' });
     const asked = { model: 'm', previous_response_id: first.id, input: [TRIGGER] };
     const { output } = await service.client().responses.create(asked as never);
@@ -79,7 +79,7 @@ describe('protocol §1.1: POST /responses/compact', () => {
     expect(outline(body['output'] as never)).toEqual(['user first', 'user second', 'compaction']);
   });
 
-  it('takes a chain, or a string', async () => {
+  it('/responses/compact takes a chain, or a string', async () => {
     const first = await service.api.create({ input: 'first' });
     service.provider.turns.length = 0;
     const chain = await service.api.post('responses/compact', { model: 'm', previous_response_id: first.id });
@@ -88,7 +88,7 @@ describe('protocol §1.1: POST /responses/compact', () => {
     expect(service.provider.turns.map(seenIn)).toEqual([['user first', 'assistant ok'], ['user alone']]);
   });
 
-  it('reads a conversation, even while it is locked, and does not change it', async () => {
+  it('/responses/compact reads a conversation, even while it is locked, and does not change it', async () => {
     const { body: made } = await service.api.post('conversations', { items: input });
     const conversation = made['id'] as string;
     const reached = Promise.withResolvers<true>();
@@ -109,7 +109,7 @@ describe('protocol §1.1: POST /responses/compact', () => {
     expect(service.provider.turns.map(seenIn)[1]).toEqual(['user first', 'assistant answer']);
   });
 
-  it('stores nothing', async () => {
+  it('/responses/compact stores nothing', async () => {
     const { id } = await service.client().responses.compact({ model: 'm', input });
     const { status, body } = await service.api.post('responses', { model: 'm', input: 'x', previous_response_id: id });
     expect([status, body]).toMatchObject([400, { error: { code: 'previous_response_not_found' } }]);
@@ -132,7 +132,7 @@ describe('protocol §1.1: POST /responses/compact', () => {
       null,
     ],
     [{ model: 'm', previous_response_id: 'resp_x' }, 400, 'previous_response_not_found', 'previous_response_id'],
-  ])('refuses %j', async (body, status, code, param) => {
+  ])('/responses/compact refuses %j', async (body, status, code, param) => {
     const answer = await service.api.post('responses/compact', body);
     expect([answer.status, answer.body]).toMatchObject([status, { error: { code, param } }]);
     expect(service.provider.turns).toHaveLength(0);
@@ -151,14 +151,14 @@ describe('protocol §1.1: POST /responses/compact', () => {
       ],
     ],
     ['is a call', [{ type: 'function_call', name: 'f', callId: 'c' }]],
-  ])('fails when the summary %s', async (_, events) => {
+  ])('/responses/compact fails when the summary %s', async (_, events) => {
     service.provider.reply(...events);
     const { status, body } = await service.api.post('responses/compact', { model: 'm', input });
     expect([status, body]).toMatchObject([500, { error: { code: 'server_error' } }]);
     expect(body['error']).toMatchObject({ message: expect.stringContaining('Nothing was changed.') });
   });
 
-  it('fails as the model does', async () => {
+  it('/responses/compact fails as the model does', async () => {
     service.provider.play(() => {
       throw new ModelError('rate_limit_exceeded', 'Too many requests.', { status: 429 });
     });
@@ -172,7 +172,7 @@ describe('protocol §1.1: POST /responses/compact', () => {
   });
 
   it.each(['input', 'previous_response_id'] as const)(
-    'serves the compaction session of the Agents SDK, by %s',
+    '/responses/compact serves the compaction session of the Agents SDK, by %s',
     async (compactionMode) => {
       const client = service.client();
       const session = new OpenAIResponsesCompactionSession({ client, model: 'gpt-5', compactionMode });
@@ -229,7 +229,7 @@ describe('a compaction item', () => {
   const environment = { MAX_OUTPUT_CHARACTERS: 20_000, COMPACTION_MAX_SUMMARY_TOKENS: 100 };
   const service = useService({ providers: [ScriptedProvider], environment });
 
-  it('keeps no more than its seal may have', async () => {
+  it('a compaction item keeps no more than its seal may have', async () => {
     const umlauts = 'ä'.repeat(5000);
     service.provider.reply(...say('SUMMARY'));
     const input = [
@@ -271,7 +271,7 @@ describe('a compaction item', () => {
 describe('the simulator', () => {
   const service = useService({});
 
-  it('summarises the same context in the same way', async () => {
+  it('the simulator summarises the same context in the same way', async () => {
     const model = 'gpt-4.1';
     const input = [
       { role: 'user' as const, content: 'Where is Oslo?' },

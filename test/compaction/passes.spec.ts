@@ -24,7 +24,7 @@ const LONG = [
 const NEW = { role: 'user', content: longText('third', 700) };
 
 describe('a compaction between answers', () => {
-  it('stays with the upstream that has answered', async () => {
+  it('a compaction between answers stays with the upstream that has answered', async () => {
     const named = { type: 'metadata', provider: 'second', model: 'M', upstreamId: 'up_1' } as const;
     service.provider.reply(named, ...say('ok'));
     const first = await service.api.create({ input: LONG });

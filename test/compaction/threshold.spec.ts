@@ -65,7 +65,7 @@ describe.each([...TRANSPORTS, BACKGROUND_TRANSPORT])(
       ]);
     });
 
-    it('goes on with the context as it is when the summary fails', async () => {
+    it('a turn goes on with the context as it is when the summary fails', async () => {
       service.provider.reply({ type: 'text', delta: ' ' }).reply(...say('Done.'));
       const body = { model: 'm', input: [...LONG, NEW], context_management: EARLY };
       const { response, events = [] } = await transport.run(service, body);
@@ -85,7 +85,7 @@ describe('context_management', () => {
     ['if all of it is new', [{ role: 'user', content: longText('new', 1500) }], EARLY],
     ['if what stays is beyond the threshold', [...LONG, { role: 'user', content: longText('new', 1200) }], EARLY],
     ['if all of it would be kept', [{ role: 'user', content: longText('a', 400) }, NEW], EARLY],
-  ])('leaves a context as it is %s', async (_, input, context_management) => {
+  ])('context_management leaves a context as it is %s', async (_, input, context_management) => {
     const response = await service.api.create({ input, context_management });
     expect(typesOf(response)).toEqual(['message']);
     expect(service.provider.turns).toHaveLength(1);
@@ -106,7 +106,7 @@ describe('context_management', () => {
     expect(body).toMatchObject({ error: { param, code } });
   });
 
-  it('keeps the calls that the new outputs answer, and the reasoning before them', async () => {
+  it('context_management keeps the calls that the new outputs answer, and the reasoning before them', async () => {
     service.provider.reply(
       { type: 'reasoning', delta: 'Hm.' },
       { type: 'function_call', name: 'f', callId: 'call_1' },
@@ -126,7 +126,7 @@ describe('context_management', () => {
     ]);
   });
 
-  it('compacts between the passes of a turn', async () => {
+  it('context_management compacts between the passes of a turn', async () => {
     policy.follow = () => runTools('weather');
     service.provider
       .reply(
@@ -144,7 +144,7 @@ describe('context_management', () => {
     ]);
   });
 
-  it('keeps the question of the turn, without its middle if it is too long', async () => {
+  it('context_management keeps the question of the turn, without its middle if it is too long', async () => {
     policy.follow = () => runTools('weather');
     service.provider.reply({ type: 'text', delta: longText('Let', 1200) }, WEATHER).reply(...say('SUMMARY'));
     const response = await service.api.create({
@@ -158,7 +158,7 @@ describe('context_management', () => {
     expect(JSON.stringify(seen?.context[0])).toMatch(/\\n\[… \d+ characters are left out here …\]\\n/);
   });
 
-  it('keeps earlier messages that fit behind one that does not', async () => {
+  it('context_management keeps earlier messages that fit behind one that does not', async () => {
     service.provider.reply(...say('SUMMARY'));
     const input = [{ role: 'user', content: 'early' }, { role: 'assistant', content: 'x' }, ...LONG, NEW];
     await service.api.create({ input, context_management: EARLY });
@@ -182,7 +182,7 @@ describe('context_management', () => {
     expect(service.provider.turns.map(({ purpose }) => purpose)).toEqual(['summary', undefined]);
   });
 
-  it('asks for one summary only, if it fails', async () => {
+  it('context_management asks for one summary only, if it fails', async () => {
     policy.follow = () => runTools('weather');
     service.provider
       .reply({ type: 'text', delta: ' ' })
@@ -193,7 +193,7 @@ describe('context_management', () => {
     expect(service.provider.turns.map(({ purpose }) => purpose)).toEqual(['summary', undefined, undefined]);
   });
 
-  it('refuses a request that its model refuses', async () => {
+  it('context_management refuses a request that its model refuses', async () => {
     const refuse = (): never => {
       throw new ModelError('rate_limit_exceeded', 'Too many requests.', { status: 429 });
     };
@@ -202,7 +202,7 @@ describe('context_management', () => {
     expect((await service.api.post('responses', body)).status).toBe(429);
   });
 
-  it('compacts a conversation, which has the item', async () => {
+  it('context_management compacts a conversation, which has the item', async () => {
     const store = service.app.get(ConversationStore, { strict: false });
     await store.create(asTenant('anybody'), { id: 'conv_1', createdAt: 1, metadata: {} }, []);
     const conversation = 'conv_1';
@@ -217,7 +217,7 @@ describe('context_management', () => {
     ]);
   });
 
-  it('goes on from what a socket remembers', async () => {
+  it('context_management goes on from what a socket remembers', async () => {
     await using client = await SocketClient.open(service);
     const shape = { model: 'm', store: false, context_management: EARLY };
     service.provider.reply(...say('SUMMARY')).reply(...say('Done.'));
@@ -283,7 +283,7 @@ describe('a model with a small window', () => {
     },
   );
 
-  it('reads items that are beyond it in pieces', async () => {
+  it('a model with a small window reads items that are beyond it in pieces', async () => {
     provider().otherwise(async function* () {
       yield say('PART');
     });

@@ -50,14 +50,14 @@ describe.each([...TRANSPORTS, BACKGROUND_TRANSPORT])('protocol §6.11: a compact
     expect(asked && seenIn(asked)).toEqual(['user first', 'assistant answer', 'user second']);
   });
 
-  it('leaves nothing behind when it fails', async () => {
+  it('a compaction_trigger leaves nothing behind when it fails', async () => {
     service.provider.reply({ type: 'text', delta: ' ' }, { type: 'usage', input: 70, output: 7 });
     const { response, events = [] } = await transport.run(service, { model: 'm', input: [...INPUT, TRIGGER] });
     expect(response).toMatchObject({ status: 'failed', output: [], usage: { total_tokens: 77 } });
     expect(events.filter(({ type }) => type.startsWith('response.output_item'))).toEqual([]);
   });
 
-  it('begins a chain of its own, or goes on with that of its response', async () => {
+  it('a compaction_trigger begins a chain of its own, or goes on with that of its response', async () => {
     const before = service.provider.turns.length;
     service.provider.reply(...say('SUMMARY'));
     const { response } = await transport.run(service, { model: 'm', input: [...INPUT, TRIGGER] });
@@ -71,7 +71,7 @@ describe.each([...TRANSPORTS, BACKGROUND_TRANSPORT])('protocol §6.11: a compact
 });
 
 describe('a compaction_trigger', () => {
-  it('keeps asynchronous calls whose output is still to come', async () => {
+  it('a compaction_trigger keeps asynchronous calls whose output is still to come', async () => {
     service.provider.reply({ type: 'function_call', name: 'build', callId: 'call_1' });
     const tools = [{ type: 'function', name: 'build', async: true }];
     const calling = await service.api.create({ input: INPUT, tools });
@@ -89,7 +89,7 @@ describe('a compaction_trigger', () => {
   it.each([
     ['a trigger', 'responses', { input: [...INPUT, RUNNING, TRIGGER], store: false }],
     ['a call', 'responses/compact', { input: [...INPUT, RUNNING] }],
-  ])('of a client that stores nothing keeps them in its seal: %s', async (_, path, request) => {
+  ])('a compaction_trigger of a client that stores nothing keeps them in its seal: %s', async (_, path, request) => {
     service.provider.reply(...say('SUMMARY'));
     const { body } = await service.api.post(path, { model: 'm', ...request });
     const window = body['output'] as readonly object[];
@@ -123,13 +123,13 @@ describe('a compaction_trigger', () => {
     expect(body).toMatchObject({ error: { code: 'invalid_value', param } });
   });
 
-  it('needs a context', async () => {
+  it('a compaction_trigger needs a context', async () => {
     const { status, body } = await service.api.post('responses', { model: 'm', input: [TRIGGER] });
     expect(status).toBe(400);
     expect(body).toMatchObject({ error: { param: 'input' } });
   });
 
-  it('twice gives one compaction item, with a summary of the summary', async () => {
+  it('a compaction_trigger twice gives one compaction item, with a summary of the summary', async () => {
     service.provider.reply(...say('ONE')).reply(...say('TWO'));
     const first = await service.api.create({ input: [...INPUT, TRIGGER] });
     const second = await service.api.create({ input: [TRIGGER], previous_response_id: first.id });
@@ -141,7 +141,7 @@ describe('a compaction_trigger', () => {
     ]);
   });
 
-  it('of Codex: without a store, streamed over a socket, with tools, and calls in the context', async () => {
+  it('a compaction_trigger of Codex: without a store, streamed over a socket, with tools, and calls in the context', async () => {
     service.provider.reply({ type: 'reasoning', delta: 'Hm.' }, ...say('SUMMARY'));
     const shell = { type: 'function', name: 'shell', parameters: { type: 'object', properties: {} } };
     const calls = [

@@ -51,7 +51,7 @@ describeConsole('the view of what happens now', OPTIONS, (test) => {
     await other;
   });
 
-  it('asks one question at a time, less often while there is no answer, and none while nobody looks', async () => {
+  it('the view of what happens now asks one question at a time, less often while there is no answer, and none while nobody looks', async () => {
     await test.page.clock.install();
     await test.enter();
     const asked: (() => Promise<void>)[] = [];

@@ -22,7 +22,7 @@ describeConsole('the console in a browser', { environment: { SIMULATOR_CONTROL: 
     await test.page.screenshot({ path: `docs/images/${name}.png` });
   }
 
-  it('asks for a key, refuses a wrong one, and keeps the right one nowhere', async () => {
+  it('the console asks for a key, refuses a wrong one, and keeps the right one nowhere', async () => {
     await test.page.getByText('This service needs an API key.').waitFor();
     await test.page.getByLabel('API key').fill('wrong');
     await test.page.getByRole('button', { name: 'Use key' }).click();
@@ -34,7 +34,7 @@ describeConsole('the console in a browser', { environment: { SIMULATOR_CONTROL: 
     expect(kept).not.toContain(KEY);
   });
 
-  it('goes on with one conversation over every transport, and shows the code of each turn', async () => {
+  it('the console goes on with one conversation over every transport, and shows the code of each turn', async () => {
     await test.enter();
     for (const [index, transport] of ['JSON', 'SSE', 'WebSocket'].entries()) {
       await test.page.getByLabel('Transport').selectOption(transport);
@@ -58,7 +58,7 @@ describeConsole('the console in a browser', { environment: { SIMULATOR_CONTROL: 
     await takePicture('console-inspector');
   });
 
-  it('shows what a model writes as HTML and script as text', async () => {
+  it('the console shows what a model writes as HTML and script as text', async () => {
     await script(
       '**bold** <img src=x onerror="window.hit = 1"><script>window.hit = 1</script> [a](javascript:window.hit=1) ![b](https://evil.example/b.png)',
     );
@@ -82,7 +82,7 @@ describeConsole('the console in a browser', { environment: { SIMULATOR_CONTROL: 
     ['lists in lists without end', `${'- '.repeat(3000)}deep`, 'deep'],
     ['links of other schemes', '[one](data:text/html,x) <javascript:window.hit=1> [two]\n\n[two]: vbscript:x', 'one'],
     ['a table that hides a tag', '| <script>window.hit = 1</script> |\n| - |\n| `<b>` |', '<script>'],
-  ])('shows %s in what a model writes as text', async (_name, written, shown) => {
+  ])('the console shows %s in what a model writes as text', async (_name, written, shown) => {
     await script(written);
     await test.page.reload();
     await test.enter();
@@ -95,7 +95,7 @@ describeConsole('the console in a browser', { environment: { SIMULATOR_CONTROL: 
     expect(await test.page.evaluate('window.hit')).toBeUndefined();
   });
 
-  it('numbers a list from where its writer begins', async () => {
+  it('the console numbers a list from where its writer begins', async () => {
     await script('3. three\n4. four\n\n| a |\n| -: |\n| 1 |');
     await test.page.reload();
     await test.enter();
@@ -125,7 +125,7 @@ describeConsole('the console in a browser', { environment: { SIMULATOR_CONTROL: 
     expect(await test.page.getByRole('button', { name: 'Show more' }).count()).toBe(0);
   });
 
-  it('replays a background stream behind any event', async () => {
+  it('the console replays a background stream behind any event', async () => {
     await test.enter();
     await test.page.getByText('Options').click();
     await test.page.getByLabel('Background').check();
@@ -137,7 +137,7 @@ describeConsole('the console in a browser', { environment: { SIMULATOR_CONTROL: 
     expect(await test.page.locator('.event').first().textContent()).toMatch(/^4response\./);
   });
 
-  it('shows events with their numbers and times, and goes through them with arrow keys', async () => {
+  it('the console shows events with their numbers and times, and goes through them with arrow keys', async () => {
     await test.enter();
     await test.say('Hello');
     await test.completed(1);
@@ -154,7 +154,7 @@ describeConsole('the console in a browser', { environment: { SIMULATOR_CONTROL: 
     await test.page.locator('pre', { hasText: '"type": "response.completed"' }).waitFor();
   });
 
-  it('shows the branches of a conversation, opens each, and goes on from it', async () => {
+  it('the console shows the branches of a conversation, opens each, and goes on from it', async () => {
     const { responses } = test.service.client({ apiKey: KEY });
     const first = await responses.create({ model: 'gpt-5', input: 'One' });
     const left = await responses.create({ model: 'gpt-5', input: 'Left', previous_response_id: first.id });
@@ -186,7 +186,7 @@ describeConsole('the console in a browser', { environment: { SIMULATOR_CONTROL: 
     await test.page.getByText(`The next turn continues ${right.id}.`).waitFor();
   });
 
-  it('shows an answer of brackets that are nested too deeply to be written', async () => {
+  it('the console shows an answer of brackets that are nested too deeply to be written', async () => {
     const levels = 20_000;
     const deep = `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
     await script(deep);
@@ -235,7 +235,7 @@ describeConsole('the console in a browser', { environment: { SIMULATOR_CONTROL: 
     await test.page.getByText(/^The next turn continues resp_/).waitFor();
   });
 
-  it('keeps only what is in sight of 10,000 events in the page', async () => {
+  it('the console keeps only what is in sight of 10,000 events in the page', async () => {
     await script('word '.repeat(10_000));
     await test.page.reload();
     await test.enter();
@@ -252,7 +252,7 @@ describeConsole('the console in a browser', { environment: { SIMULATOR_CONTROL: 
     ['a phone', 360, 'light'],
     ['a tablet', 820, 'dark'],
     ['a desk', 1600, 'light'],
-  ] as const)('fits %s, without serious faults of accessibility', async (_name, width, colorScheme) => {
+  ] as const)('the console fits %s, without serious faults of accessibility', async (_name, width, colorScheme) => {
     await test.page.setViewportSize({ width, height: 800 });
     await test.page.emulateMedia({ colorScheme });
     await test.enter();

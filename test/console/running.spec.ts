@@ -18,7 +18,7 @@ describeConsole('a turn that runs, in the console', { providers: [ScriptedProvid
   }
   const texts = (): Promise<readonly string[]> => test.page.locator('article .message').allInnerTexts();
 
-  it('steers a response: its output, the steer and the output of its successor are shown in this order', async () => {
+  it('the console steers a response: its output, the steer and the output of its successor are shown in this order', async () => {
     const pens = await begin();
     await test.say('Left or right?');
     const first = await pens.next();
@@ -37,7 +37,7 @@ describeConsole('a turn that runs, in the console', { providers: [ScriptedProvid
     ]);
   });
 
-  it('shows the answer to a steer in its turn also when the model was faster, and that of the next turn in the next', async () => {
+  it('the console shows the answer to a steer in its turn also when the model was faster, and that of the next turn in the next', async () => {
     const pens = await begin();
     // The response ends normally (protocol §6.8), which a model that is faster than a steer cannot be made to do.
     await test.page.routeWebSocket(/responses$/, (socket) => {
@@ -66,7 +66,7 @@ describeConsole('a turn that runs, in the console', { providers: [ScriptedProvid
     expect(articles[1]).not.toContain('Left it is');
   });
 
-  it('gives a steer back to its writer when the response has ended meanwhile', async () => {
+  it('the console gives a steer back to its writer when the response has ended meanwhile', async () => {
     const pens = await begin();
     // The end of the response reaches the page behind its steer.
     const ended = Promise.withResolvers<undefined>();
@@ -96,7 +96,7 @@ describeConsole('a turn that runs, in the console', { providers: [ScriptedProvid
     expect(await test.page.getByLabel('Message').inputValue()).toBe('Left!');
   });
 
-  it('interrupts a response, and keeps what is complete', async () => {
+  it('the console interrupts a response, and keeps what is complete', async () => {
     const pens = await begin();
     await test.say('Left or right?');
     const pen = await pens.next();
@@ -108,7 +108,7 @@ describeConsole('a turn that runs, in the console', { providers: [ScriptedProvid
     expect(await test.page.getByRole('button', { name: 'Send' }).isEnabled()).toBe(true);
   });
 
-  it('keeps what is written while a turn over HTTP runs, and cancels that turn', async () => {
+  it('the console keeps what is written while a turn over HTTP runs, and cancels that turn', async () => {
     const pens = await begin();
     await test.page.getByLabel('Transport').selectOption('SSE');
     await test.say('Left or right?');
@@ -123,7 +123,7 @@ describeConsole('a turn that runs, in the console', { providers: [ScriptedProvid
     expect(await test.page.locator('article').count()).toBe(1);
   });
 
-  it('runs two lanes side by side on one socket', async () => {
+  it('the console runs two lanes side by side on one socket', async () => {
     const pens = await begin();
     await test.page.getByRole('button', { name: 'Two lanes' }).click();
     const [left, right] = [
@@ -148,7 +148,7 @@ describeConsole('a turn that runs, in the console', { providers: [ScriptedProvid
     expect(body['data']).toEqual([expect.objectContaining({ lanes: [expect.anything(), expect.anything()] })]);
   });
 
-  it('leaves a background response, and reads on behind the last event when it is attached again', async () => {
+  it('the console leaves a background response, and reads on behind the last event when it is attached again', async () => {
     const pens = await begin();
     await test.page.getByLabel('Transport').selectOption('SSE');
     await test.page.getByText('Options').click();
@@ -169,7 +169,7 @@ describeConsole('a turn that runs, in the console', { providers: [ScriptedProvid
     expect(rows.map((row) => Number.parseInt(row, 10))).toEqual(rows.map((_, index) => index));
   });
 
-  it('cancels a background response', async () => {
+  it('the console cancels a background response', async () => {
     const pens = await begin();
     await test.page.getByLabel('Transport').selectOption('JSON');
     await test.page.getByText('Options').click();

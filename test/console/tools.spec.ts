@@ -40,7 +40,7 @@ describeConsole(
     const options = (): Promise<void> => test.page.getByText('Options').click();
     const answer = () => test.page.locator('.message.assistant').last();
 
-    it('search vector stores that are chosen, show what was found, and what of it is cited', async () => {
+    it('the tools of the playground search vector stores that are chosen, show what was found, and what of it is cited', async () => {
       test.service.provider.embed = async (request) => simulateEmbeddings(request);
       const { files, vectorStores } = test.service.client({ apiKey: KEY });
       const text = Buffer.from('Employees have thirty days of leave a year.');
@@ -63,7 +63,7 @@ describeConsole(
       expect(await answer().innerText()).toContain('Thirty days.');
     });
 
-    it('give the outputs of functions that are typed into a form', async () => {
+    it('the tools of the playground give the outputs of functions that are typed into a form', async () => {
       test.service.provider.reply(...call('weather', { city: 'Oslo' })).reply(...say('It rains.'));
       await test.enter();
       await options();
@@ -80,7 +80,7 @@ describeConsole(
       });
     });
 
-    it('say which field is not JSON, and keep the message', async () => {
+    it('the tools of the playground say which field is not JSON, and keep the message', async () => {
       await test.enter();
       await options();
       await test.page.getByLabel('Tools, as a JSON array').fill('[');
@@ -93,23 +93,26 @@ describeConsole(
     it.each([
       ['Approve', 1, /Call of send on mail/],
       ['Reject', 0, /Rejected: Not today/],
-    ] as const)('ask for approvals of MCP calls in the lane: %s', async (decision, calls, shown) => {
-      mail.requests.length = 0;
-      test.service.provider.reply(...call('mail__send', { to: 'Ada' })).reply(...say('Done.'));
-      await test.enter();
-      await options();
-      await test.page.getByLabel('MCP servers of the service').fill('mail');
-      await test.say('Write to Ada.');
-      await test.page.getByRole('group', { name: 'May send on mail be called?' }).waitFor();
-      if (decision === 'Reject') await test.page.getByLabel('Reason, for the model').fill('Not today');
-      await test.page.getByLabel(decision).check();
-      await test.page.getByRole('button', { name: 'Send answer' }).click();
-      await test.completed(2);
-      await test.page.getByText(shown).waitFor();
-      expect(mail.requests.filter(({ message }) => message.method === 'tools/call')).toHaveLength(calls);
-    });
+    ] as const)(
+      'the tools of the playground ask for approvals of MCP calls in the lane: %s',
+      async (decision, calls, shown) => {
+        mail.requests.length = 0;
+        test.service.provider.reply(...call('mail__send', { to: 'Ada' })).reply(...say('Done.'));
+        await test.enter();
+        await options();
+        await test.page.getByLabel('MCP servers of the service').fill('mail');
+        await test.say('Write to Ada.');
+        await test.page.getByRole('group', { name: 'May send on mail be called?' }).waitFor();
+        if (decision === 'Reject') await test.page.getByLabel('Reason, for the model').fill('Not today');
+        await test.page.getByLabel(decision).check();
+        await test.page.getByRole('button', { name: 'Send answer' }).click();
+        await test.completed(2);
+        await test.page.getByText(shown).waitFor();
+        expect(mail.requests.filter(({ message }) => message.method === 'tools/call')).toHaveLength(calls);
+      },
+    );
 
-    it('show structured output as JSON', async () => {
+    it('the tools of the playground show structured output as JSON', async () => {
       test.service.provider.reply(...say('{"city":', '"Oslo"}'));
       await test.enter();
       await options();
@@ -126,7 +129,7 @@ describeConsole(
       expect(test.service.provider.turns[0]?.settings.text).toMatchObject({ format: { type: 'json_schema', schema } });
     });
 
-    it('take files by drop, which can be removed before they are sent', async () => {
+    it('the tools of the playground take files by drop, which can be removed before they are sent', async () => {
       await test.enter();
       const data = await test.page.evaluateHandle(`(() => {
         const data = new DataTransfer();
@@ -182,22 +185,27 @@ describeConsole(
       ['JSON', 'JavaScript'],
       ['SSE', 'JavaScript'],
       ['WebSocket', 'JavaScript'],
-    ])('give a turn over %s as code for %s, which asks the same', async (transport, language) => {
-      const code = (await codes(transport)).get(language) ?? '';
-      test.service.provider.reply(...say('from the code'));
-      const socketEnds =
-        transport === 'WebSocket' ? `\nws.on('event', ({ type }) => type === 'response.completed' && ws.close());` : '';
-      const [program, ...options]: readonly [string, ...string[]] =
-        language === 'curl'
-          ? ['sh', '-c', code]
-          : [process.execPath, '--input-type=module', '--eval', code + socketEnds];
-      const { stdout } = await run(program, options, environment);
-      expect(stdout).toContain('from the code');
-      const [page, again] = askedTwice();
-      expect(again).toEqual(page);
-    });
+    ])(
+      'the tools of the playground give a turn over %s as code for %s, which asks the same',
+      async (transport, language) => {
+        const code = (await codes(transport)).get(language) ?? '';
+        test.service.provider.reply(...say('from the code'));
+        const socketEnds =
+          transport === 'WebSocket'
+            ? `\nws.on('event', ({ type }) => type === 'response.completed' && ws.close());`
+            : '';
+        const [program, ...options]: readonly [string, ...string[]] =
+          language === 'curl'
+            ? ['sh', '-c', code]
+            : [process.execPath, '--input-type=module', '--eval', code + socketEnds];
+        const { stdout } = await run(program, options, environment);
+        expect(stdout).toContain('from the code');
+        const [page, again] = askedTwice();
+        expect(again).toEqual(page);
+      },
+    );
 
-    itInPython('give a turn as code for Python, which asks the same', async (runPython) => {
+    itInPython('the tools of the playground give a turn as code for Python, which asks the same', async (runPython) => {
       const code = (await codes('JSON')).get('Python') ?? '';
       test.service.provider.reply(...say('[1]'));
       expect(await runPython(code.replace('os.environ.get("API_KEY", "unused")', JSON.stringify(KEY)))).toEqual([1]);

@@ -46,7 +46,7 @@ describeConsole(
     }
     const cardOf = (to: string): Locator => test.page.locator('article.card', { hasText: `"to": "${to}"` });
 
-    it('shows the calls of the tenant that wait, and the turn that goes on when one is approved', async () => {
+    it('the approvals of the console shows the calls of the tenant that wait, and the turn that goes on when one is approved', async () => {
       await ask('Ada', KEY, { instructions: 'Be brief.' });
       await ask('Eve', 'blue-key');
       await test.enter();
@@ -66,7 +66,7 @@ describeConsole(
       await test.page.getByText('No call waits for an approval.').waitFor();
     });
 
-    it('tells the model why a call is rejected, also in a conversation', async () => {
+    it('the approvals of the console tells the model why a call is rejected, also in a conversation', async () => {
       const { id } = await test.service.client({ apiKey: KEY }).conversations.create({});
       await ask('Bob', KEY, { conversation: id });
       await test.enter();
@@ -80,7 +80,7 @@ describeConsole(
       expect(JSON.stringify(test.service.provider.turns.at(-1)?.context)).toContain('He is asleep.');
     });
 
-    it('says why an answer is refused, and lets it be given again', async () => {
+    it('the approvals of the console says why an answer is refused, and lets it be given again', async () => {
       const id = await ask('Mia');
       await test.enter();
       await test.open('Approvals');
@@ -92,7 +92,7 @@ describeConsole(
       await card.getByRole('button', { name: 'Send answer' }).waitFor();
     });
 
-    it('says that the simulator cannot be controlled where it is not there', async () => {
+    it('the console says that the simulator cannot be controlled where it is not there', async () => {
       await test.enter();
       await test.open('Simulator');
       await test.page.getByText('The simulator cannot be controlled here.').waitFor();
@@ -120,7 +120,7 @@ describeConsole('the simulator in the console', { environment: { SIMULATOR_CONTR
     await test.page.getByRole('switch', { name: 'unavailable', exact: true, checked: false }).waitFor();
   });
 
-  it('adds and removes scripts, and shows what was asked in its journal', async () => {
+  it('the console adds and removes scripts of the simulator, and shows what was asked in its journal', async () => {
     await test.enter();
     await test.open('Simulator');
     await test.page.getByLabel('A script, as JSON').fill('{');

@@ -35,7 +35,7 @@ describe('the admission of turns', () => {
 
   afterEach(() => service.close());
 
-  it('refuses what is beyond MAX_RUNNING_TURNS, and takes turns again when one has ended', async () => {
+  it('the admission of turns refuses what is beyond MAX_RUNNING_TURNS, and takes turns again when one has ended', async () => {
     service = await startService({ environment: { MAX_RUNNING_TURNS: 1 }, providers: [ScriptedProvider] });
     const running = Promise.withResolvers<undefined>();
     const goOn = Promise.withResolvers<undefined>();
@@ -73,7 +73,7 @@ describe('the admission of turns', () => {
     expect(doorkeeper.given).toBe(0);
   });
 
-  it('gives a place back that comes after the client has left', async () => {
+  it('the admission of turns gives a place back that comes after the client has left', async () => {
     const doorkeeper = new Doorkeeper();
     service = await startService({ providers: [ScriptedProvider], overrides: [[Admission, doorkeeper]] });
     const leaving = new AbortController();
@@ -89,7 +89,7 @@ describe('the admission of turns', () => {
     expect(service.app.get(ScriptedProvider).turns).toHaveLength(0);
   });
 
-  it('refuses in its own words', async () => {
+  it('the admission of turns refuses in its own words', async () => {
     const refusal = ApiError.of('rate_limit_exceeded', 'Your team has used its turns.', {
       headers: { 'retry-after': '7' },
     });

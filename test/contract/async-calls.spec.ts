@@ -44,7 +44,7 @@ describe.each(STATES)('protocol §3.4: asynchronous calls in $state', ({ open })
 
   const refusalOf = (body: object): Promise<unknown> => ask(body).catch((refusal: unknown) => refusal);
 
-  it.each(TRANSPORTS)('say so over $name', async (transport) => {
+  it.each(TRANSPORTS)('asynchronous calls say so over $name', async (transport) => {
     service.provider.reply(
       BUILD,
       { type: 'custom_tool_call', name: 'write', callId: 'call_write' },
@@ -70,7 +70,7 @@ describe.each(STATES)('protocol §3.4: asynchronous calls in $state', ({ open })
     }
   });
 
-  it('need no output in the next turns, and get one later, once', async () => {
+  it('asynchronous calls need no output in the next turns, and get one later, once', async () => {
     service.provider.reply(BUILD);
     const first = await ask({});
     const second = await ask({ input: 'And?', previous_response_id: first.id });
@@ -102,7 +102,7 @@ describe.each(STATES)('protocol §3.4: asynchronous calls in $state', ({ open })
     });
   });
 
-  it('need none where the client sends the whole context itself', async () => {
+  it('asynchronous calls need no output where the client sends the whole context itself', async () => {
     const question = { role: 'user', content: 'And?' };
     await expect(ask({ input: [{ ...call, async: true }, question] })).resolves.toMatchObject({ status: 'completed' });
     for (const other of [call, { ...call, async: false }, { ...call, async: null }]) {
@@ -121,7 +121,7 @@ describe.each(STATES)('protocol §3.4: asynchronous calls in $state', ({ open })
     expect(await refusalOf({ input: [again, built(), again, built(), built()] })).toMatchObject({ status: 400 });
   });
 
-  it('of tools that an item has added are asynchronous too', async () => {
+  it('calls of tools that an item has added are asynchronous too', async () => {
     service.provider.reply(BUILD);
     const { output } = await ask({
       tools: [],
@@ -158,7 +158,7 @@ describe('tools', () => {
     expect({ status, body }).toMatchObject({ status: 400, body: { error: { code: 'invalid_type', param } } });
   });
 
-  it('of the simulator are called asynchronously', async () => {
+  it('tools of the simulator are called asynchronously', async () => {
     const { output } = await service.api.create({ model: 'simulator', input: 'Hi', tools: [TOOLS[0]] });
     expect(output).toMatchObject([{ type: 'function_call', name: 'build', async: true }]);
   });

@@ -52,7 +52,7 @@ describe.each(STATES)('cancelling in $state', ({ open }) => {
     return id;
   };
 
-  it('ends a queued response, which never runs', async () => {
+  it('cancelling ends a queued response, which never runs', async () => {
     held.hold(2);
     const first = await run({ input: 'first' });
     const { id } = await createInBackground(service, { input: 'second' });
@@ -67,7 +67,7 @@ describe.each(STATES)('cancelling in $state', ({ open }) => {
     expect(held.begun).toEqual(['first', 'third']);
   });
 
-  it('ends a running response, with what there is, once its model was stopped', async () => {
+  it('cancelling ends a running response, with what there is, once its model was stopped', async () => {
     const signal = playUntilStopped();
     const id = await run();
     const client = service.client();
@@ -85,7 +85,7 @@ describe.each(STATES)('cancelling in $state', ({ open }) => {
     expect(await client.responses.retrieve(id)).toEqual(cancelled);
   });
 
-  it('answers the same when it is repeated, and when several do it at once', async () => {
+  it('cancelling answers the same when it is repeated, and when several do it at once', async () => {
     held.hold(2);
     const id = await run();
     const client = service.client();
@@ -95,7 +95,7 @@ describe.each(STATES)('cancelling in $state', ({ open }) => {
     expect(answers[0]).toMatchObject(CANCELLED);
   });
 
-  it('leaves a response that has ended unchanged', async () => {
+  it('cancelling leaves a response that has ended unchanged', async () => {
     held.hold(2);
     const id = await run();
     held.letGo('Hi');
@@ -169,7 +169,7 @@ describe.each(STATES)('cancelling in $state', ({ open }) => {
   });
 
   describe('DELETE', () => {
-    it('stops a running response, and ends its streams', async () => {
+    it('DELETE stops a running response, and ends its streams', async () => {
       const signal = playUntilStopped();
       const raw = new RawClient(service.port);
       const creator = await raw.stream({ ...IN_BACKGROUND });
@@ -183,7 +183,7 @@ describe.each(STATES)('cancelling in $state', ({ open }) => {
       expect(await service.api.delete(`responses/${id}`)).toMatchObject({ status: 404 });
     });
 
-    it('takes a queued response out of the queue', async () => {
+    it('DELETE takes a queued response out of the queue', async () => {
       held.hold(2);
       const first = await run({ input: 'first' });
       const { id } = await createInBackground(service, { input: 'second' });

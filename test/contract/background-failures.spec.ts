@@ -68,7 +68,7 @@ describe.each(STATES)('the model of a background turn in $state', ({ open }) => 
 });
 
 describe.each(STATES)('MAX_TURN_MS in $state', ({ open }) => {
-  it('ends a background turn', async () => {
+  it('MAX_TURN_MS ends a background turn', async () => {
     const clock = new RunningClock();
     await using service = await startServiceIn(open, {
       providers: [ScriptedProvider],
@@ -93,14 +93,17 @@ describe.each(STATES)('MAX_TURN_MS in $state', ({ open }) => {
 });
 
 describe('an upstream that cuts the connection each time that it is asked', () => {
-  it.each(['cut', 'reset'] as const)('fails the response: %s', async (by) => {
-    await using service = await startChatService({ overrides: [[Clock, new SkippingClock()]] });
-    service.upstream.always({ text: ['Half', ' a text'] }, { breaks: { after: 2, by } });
-    const { id } = await createInBackground(service, { model: 'tested' });
-    const { status, error, output_text } = await whenEnded(service, id);
-    expect({ status, output_text: output_text.slice(0, 4) }).toEqual({ status: 'failed', output_text: 'Half' });
-    expect(error?.code).toBe('server_error');
-  });
+  it.each(['cut', 'reset'] as const)(
+    'an upstream that cuts the connection each time that it is asked fails the response: %s',
+    async (by) => {
+      await using service = await startChatService({ overrides: [[Clock, new SkippingClock()]] });
+      service.upstream.always({ text: ['Half', ' a text'] }, { breaks: { after: 2, by } });
+      const { id } = await createInBackground(service, { model: 'tested' });
+      const { status, error, output_text } = await whenEnded(service, id);
+      expect({ status, output_text: output_text.slice(0, 4) }).toEqual({ status: 'failed', output_text: 'Half' });
+      expect(error?.code).toBe('server_error');
+    },
+  );
 });
 
 /** Serves the model `only`, whose window is small. */

@@ -63,7 +63,7 @@ describe.each(EVERY_STATE)('a background response in $state', ({ open }) => {
     expect(response).toMatchObject({ status: 'completed', output_text: 're Hi' });
   });
 
-  it('shows the items that are finished while it runs', async () => {
+  it('a background response shows the items that are finished while it runs', async () => {
     const goOn = Promise.withResolvers<undefined>();
     service.provider.play(async function* () {
       yield [
@@ -93,13 +93,16 @@ describe.each(EVERY_STATE)('a background response in $state', ({ open }) => {
   it.each([
     ['length', 'incomplete', { reason: 'max_output_tokens' }],
     ['content_filter', 'incomplete', { reason: 'content_filter' }],
-  ] as const)('ends with the reason of its model: %s', async (reason, status, incomplete_details) => {
-    service.provider.reply({ type: 'text', delta: 'Some' }, { type: 'finish', reason });
-    const { id } = await createInBackground(service);
-    expect(await whenEnded(service, id)).toMatchObject({ status, incomplete_details, output_text: 'Some' });
-  });
+  ] as const)(
+    'a background response ends with the reason of its model: %s',
+    async (reason, status, incomplete_details) => {
+      service.provider.reply({ type: 'text', delta: 'Some' }, { type: 'finish', reason });
+      const { id } = await createInBackground(service);
+      expect(await whenEnded(service, id)).toMatchObject({ status, incomplete_details, output_text: 'Some' });
+    },
+  );
 
-  it('goes on when the creator of its stream leaves', async () => {
+  it('a background response goes on when the creator of its stream leaves', async () => {
     held.hold();
     const raw = new RawClient(service.port);
     const stream = await raw.stream({ ...IN_BACKGROUND });
@@ -134,7 +137,7 @@ describe.each(EVERY_STATE)('a background response in $state', ({ open }) => {
     });
   });
 
-  it('stays for x-response-ttl after its end', async () => {
+  it('a background response stays for x-response-ttl after its end', async () => {
     held.hold();
     const { id } = await createInBackground(service, {}, { headers: { 'x-response-ttl': '60' } });
     await held.whenBegun(1);

@@ -93,7 +93,7 @@ describe.each(STATES)('observers and admission in $state', ({ open }) => {
     held = new HeldTurns(service.provider);
   });
 
-  it('see a turn once, with the usage of all its passes', async () => {
+  it('observers see a turn once, with the usage of all its passes', async () => {
     policy.follow = () => runTools('weather');
     service.provider.reply(...CALL).reply({ type: 'text', delta: 'Sunny.' }, { type: 'usage', input: 20, output: 2 });
     const { id } = await createInBackground(service, { input: 'How is it?' });
@@ -117,7 +117,7 @@ describe.each(STATES)('observers and admission in $state', ({ open }) => {
     ]);
   });
 
-  it('see the creator of a stream, not its readers', async () => {
+  it('observers see the creator of a stream, not its readers', async () => {
     const raw = new RawClient(service.port);
     const text = await (await raw.stream({ ...IN_BACKGROUND })).whole;
     const id = /resp_\w+/.exec(text)?.[0] ?? '';
@@ -128,7 +128,7 @@ describe.each(STATES)('observers and admission in $state', ({ open }) => {
     expect(counter.acquired).toBe(1);
   });
 
-  it('see a running turn that is cancelled', async () => {
+  it('observers see a running turn that is cancelled', async () => {
     held.hold();
     const { id } = await createInBackground(service);
     await held.whenBegun(1);
@@ -141,7 +141,7 @@ describe.each(STATES)('observers and admission in $state', ({ open }) => {
     expect([counter.acquired, counter.released.length]).toEqual([1, 1]);
   });
 
-  it('see a queued turn that is cancelled, which was never admitted', async () => {
+  it('observers see a queued turn that is cancelled, which was never admitted', async () => {
     held.hold();
     await createInBackground(service, { input: 'first' });
     await held.whenBegun(1);
@@ -152,7 +152,7 @@ describe.each(STATES)('observers and admission in $state', ({ open }) => {
     held.letAllGo();
   });
 
-  it('see a turn that fails', async () => {
+  it('observers see a turn that fails', async () => {
     service.provider.play(async function* () {
       yield [{ type: 'usage', input: 4, output: 1 }];
       throw new ModelError('rate_limit_exceeded', 'Slow down.', { status: 429 });

@@ -32,7 +32,7 @@ describe.each(STATES)('the queue of background turns in $state', ({ open }) => {
       held = new HeldTurns(service.provider).hold(10);
     });
 
-    it('for each tenant and for all, beyond which turns are refused until there is room', async () => {
+    it('the queue has bounds for each tenant and for all, beyond which turns are refused until there is room', async () => {
       const running = await createInBackground(service, { input: 'running' }, alice);
       // Its model is asked a moment before it is stored that it has left the queue.
       await pollUntil(service, running.id, ({ status }) => status === 'in_progress', alice);
@@ -79,7 +79,7 @@ describe.each(STATES)('the queue of background turns in $state', ({ open }) => {
       held = new HeldTurns(service.provider).hold(6);
     });
 
-    it('oldest first, up to BACKGROUND_MAX_RUNNING at once', async () => {
+    it('the queue gives its oldest turns first, up to BACKGROUND_MAX_RUNNING at once', async () => {
       const ids: string[] = [];
       for (const input of ['a', 'b', 'c', 'd', 'e', 'f']) ids.push((await createInBackground(service, { input })).id);
       expect((await held.whenBegun(2)).toSorted()).toEqual(['a', 'b']);
@@ -99,7 +99,7 @@ describe.each(STATES)('the queue of background turns in $state', ({ open }) => {
   });
 
   describe('is left after BACKGROUND_MAX_WAIT', () => {
-    it('when no place becomes free', async () => {
+    it('a turn leaves the queue after BACKGROUND_MAX_WAIT when no place becomes free', async () => {
       const clock = new WatchedClock(Date.now());
       await using service = await startServiceIn(open, {
         providers: [ScriptedProvider],
@@ -120,7 +120,7 @@ describe.each(STATES)('the queue of background turns in $state', ({ open }) => {
       clock.letGo();
     });
 
-    it('when it is taken too late, without asking its model', async () => {
+    it('a turn leaves the queue after BACKGROUND_MAX_WAIT when it is taken too late, without asking its model', async () => {
       const clock = new ShiftedClock();
       await using service = await startServiceIn(open, {
         providers: [ScriptedProvider],
@@ -143,7 +143,7 @@ describe.each(STATES)('the queue of background turns in $state', ({ open }) => {
   });
 
   describe('keeps a turn', () => {
-    it('that the Admission refuses for a while', async () => {
+    it('the queue keeps a turn that the Admission refuses for a while', async () => {
       const refused = Promise.withResolvers<undefined>();
       let isOpen = false;
       let asked = 0;

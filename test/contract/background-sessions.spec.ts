@@ -15,7 +15,7 @@ describe.each(STATES)('background responses in $state', ({ open }) => {
     held = new HeldTurns(service.provider).hold(3);
   });
 
-  it('of one session run one after the other', async () => {
+  it('background responses of one session run one after the other', async () => {
     const ids: string[] = [];
     for (const input of ['a', 'b']) ids.push((await createInBackground(service, { input }, IN_SESSION)).id);
     const [first] = await held.whenBegun(1);
@@ -31,7 +31,7 @@ describe.each(STATES)('background responses in $state', ({ open }) => {
     expect((await service.api.idsOf('sessions/work/responses')).toSorted()).toEqual(ids.toSorted());
   });
 
-  it('take no places of others while they wait for their session', async () => {
+  it('background responses take no places of others while they wait for their session', async () => {
     const service = await startServiceIn(open, {
       providers: [ScriptedProvider],
       environment: { BACKGROUND_MAX_RUNNING: '2' },

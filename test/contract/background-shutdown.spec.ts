@@ -12,7 +12,7 @@ import { openPostgres, type TestState } from '../support/states.js';
 const TERMINAL = /^event: response\.(?:completed|failed|incomplete)$/gm;
 
 describe('a shutdown in memory', () => {
-  it('fails queued turns, and those that outlive DRAIN_TIMEOUT_MS: all streams end', async () => {
+  it('a shutdown fails queued turns, and those that outlive DRAIN_TIMEOUT_MS: all streams end', async () => {
     await using service = await startService({
       providers: [ScriptedProvider],
       environment: { BACKGROUND_MAX_RUNNING: 1, DRAIN_TIMEOUT_MS: 0 },
@@ -33,7 +33,7 @@ describe('a shutdown in memory', () => {
     raw.close();
   });
 
-  it('lets a turn finish that ends within DRAIN_TIMEOUT_MS', async () => {
+  it('a shutdown lets a turn finish that ends within DRAIN_TIMEOUT_MS', async () => {
     await using service = await startService({
       providers: [ScriptedProvider],
       environment: { DRAIN_TIMEOUT_MS: 60_000 },
@@ -80,7 +80,7 @@ describe('a shutdown of one of two replicas', () => {
     await service.close();
   };
 
-  it('leaves queued turns to the other one, and lets the running one finish', async () => {
+  it('a shutdown leaves queued turns to the other replica, and lets the running one finish', async () => {
     const one = await start({ DRAIN_TIMEOUT_MS: 60_000 });
     const running = await createInBackground(one.service, { input: 'running' });
     await one.held.whenBegun(1);
@@ -98,7 +98,7 @@ describe('a shutdown of one of two replicas', () => {
     expect([one.held.begun, two.held.begun]).toEqual([['running'], ['queued']]);
   });
 
-  it('hands over a running turn, of which readers of the other one see one unbroken stream', async () => {
+  it('a shutdown hands over a running turn, of which readers of the other replica see one unbroken stream', async () => {
     const one = await start({ DRAIN_TIMEOUT_MS: 0, BACKGROUND_MAX_ATTEMPTS: 1 });
     const raw = new RawClient(one.service.port);
     raws.push(raw);

@@ -169,7 +169,7 @@ describe.each(STATES)('the stream of a background response in $state', ({ open }
     expect(await replay(service, unpadded.id)).toContain('obfuscation');
   });
 
-  it('begins at once, also when there are no events yet', async () => {
+  it('the stream of a background response begins at once, also when there are no events yet', async () => {
     const gates = new Gates();
     service.provider.play(() => gates.say());
     const raw = new RawClient(service.port);
@@ -222,19 +222,22 @@ describe.each(STATES)('the stream of a background response in $state', ({ open }
     const ask = (id: string, query = ''): ReturnType<typeof service.api.get> =>
       service.api.get(`responses/${id}?stream=true${query}`);
 
-    it.each(['x', '1.5', '-1', '', '1e400', 'null', '0x'])('for the cursor %j', async (cursor) => {
-      const { id } = await createAndRead();
-      const refusal = { status: 400, body: { error: { param: 'starting_after', type: 'invalid_request_error' } } };
-      expect(await ask(id, `&starting_after=${cursor}`)).toMatchObject(refusal);
-      // Before the response is looked for.
-      expect(await ask('resp_unknown', `&starting_after=${cursor}`)).toMatchObject(refusal);
-    });
+    it.each(['x', '1.5', '-1', '', '1e400', 'null', '0x'])(
+      'the stream of a background response is refused for the cursor %j',
+      async (cursor) => {
+        const { id } = await createAndRead();
+        const refusal = { status: 400, body: { error: { param: 'starting_after', type: 'invalid_request_error' } } };
+        expect(await ask(id, `&starting_after=${cursor}`)).toMatchObject(refusal);
+        // Before the response is looked for.
+        expect(await ask('resp_unknown', `&starting_after=${cursor}`)).toMatchObject(refusal);
+      },
+    );
 
-    it('for a response that does not exist', async () => {
+    it('the stream of a background response is refused for a response that does not exist', async () => {
       expect(await ask('resp_0123456789abcdef0123456789abcdef')).toMatchObject({ status: 404 });
     });
 
-    it('for a response in the foreground, and for one without a stream', async () => {
+    it('the stream of a background response is refused for a response in the foreground, and for one without a stream', async () => {
       const { id } = await createInBackground(service);
       await whenEnded(service, id);
       const foreground = await service.api.create({});
@@ -246,7 +249,7 @@ describe.each(STATES)('the stream of a background response in $state', ({ open }
       }
     });
 
-    it('once its events are no longer kept', async () => {
+    it('the stream of a background response is refused once its events are no longer kept', async () => {
       const { id, text } = await createAndRead();
       clock.skip((EVENT_LOG_TTL - 5) * 1000);
       expect(await replay(service, id)).toBe(text);
@@ -267,7 +270,7 @@ describe.each(STATES)('EVENT_NAMES=openresponses in $state', ({ open }) => {
     startServiceIn(open, { providers: [ScriptedProvider], environment: { EVENT_NAMES: 'openresponses' } }),
   );
 
-  it('names the events of a stream again as at first', async () => {
+  it('EVENT_NAMES=openresponses names the events of a stream again as at first', async () => {
     service.provider.reply(...PIECES.flat());
     const raw = new RawClient(service.port);
     const text = await (await raw.stream({ ...IN_BACKGROUND })).whole;

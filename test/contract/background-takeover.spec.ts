@@ -63,7 +63,7 @@ describe('a background turn whose process died', () => {
   };
 
   it.each(['response.queued', 'response.in_progress', 'pass', 'origin'])(
-    'runs as if for the first time when nothing came after %s',
+    'a background turn whose process died runs as if for the first time when nothing came after %s',
     async (last) => {
       const answer = [say('Hello')];
       const after = await rerun((log) => log.upTo(last), [answer], [answer]);
@@ -75,7 +75,7 @@ describe('a background turn whose process died', () => {
     },
   );
 
-  it('closes a half-written message, leaves it out and asks the model again', async () => {
+  it('the attempt after a crash closes a half-written message, leaves it out and asks the model again', async () => {
     const cut = (log: BackgroundLog): BackgroundLog => log.upTo('response.output_text.delta');
     const after = await rerun(cut, [[say('Hel'), say('lo')]], [[say('Hello again')]]);
     expect(after.texts).toEqual(['Hello again']);
@@ -87,7 +87,7 @@ describe('a background turn whose process died', () => {
     expect(contextsAfter(0)).toEqual([['message']]);
   });
 
-  it('gives a call another id when the model uses that of a half-written one again', async () => {
+  it('the attempt after a crash gives a call another id when the model uses that of a half-written one again', async () => {
     const cut = (log: BackgroundLog): BackgroundLog => log.upTo('response.function_call_arguments.delta');
     const after = await rerun(cut, [ask('look', 'call_1')], [ask('look', 'call_1')]);
     expect(after.response.output).toMatchObject([{ type: 'function_call', arguments: '{}' }]);
@@ -96,7 +96,7 @@ describe('a background turn whose process died', () => {
     expect(output.map(({ id }) => id)).toEqual(after.response.output.map(({ id }) => id));
   });
 
-  it('keeps what was finished, and gives it to the model', async () => {
+  it('the attempt after a crash keeps what was finished, and gives it to the model', async () => {
     const cut = (log: BackgroundLog): BackgroundLog => log.upTo('response.output_text.delta', 2);
     const after = await rerun(cut, [[say('One.'), end, say('Tw')]], [[say('Two.')]]);
     expect(after.texts).toEqual(['One.', 'Two.']);
@@ -119,12 +119,12 @@ describe('a background turn whose process died', () => {
     },
   );
 
-  it('counts the tokens of a pass that ended without usage', async () => {
+  it('the attempt after a crash counts the tokens of a pass that ended without usage', async () => {
     const { response } = await rerun((log) => log.upTo('finish'), [[say('Hello')]]);
     expect(response.usage?.output_tokens).toBeGreaterThan(0);
   });
 
-  it('asks the policies about a pass that had ended, and goes on', async () => {
+  it('the attempt after a crash asks the policies about a pass that had ended, and goes on', async () => {
     policy.follow = weather;
     const cut = (log: BackgroundLog): BackgroundLog => log.upTo('finish');
     const after = await rerun(cut, [ask('weather', 'call_1'), [say('Sunny.')]], [[say('Sunny.')]]);
@@ -149,7 +149,7 @@ describe('a background turn whose process died', () => {
     ]);
   });
 
-  it('logs its begin, what policies gave and what the model is asked, before the model answers', async () => {
+  it('the attempt after a crash logs its begin, what policies gave and what the model is asked, before the model answers', async () => {
     policy.follow = weather;
     const sink = new LogSink();
     const seen: unknown[] = [];
@@ -167,7 +167,7 @@ describe('a background turn whose process died', () => {
     ]);
   });
 
-  it('keeps what policies gave at its place behind what was left out', async () => {
+  it('the attempt after a crash keeps what policies gave at its place behind what was left out', async () => {
     policy.follow = weather;
     const half = [say('Let me'), say(' see')];
     service.provider
@@ -184,7 +184,7 @@ describe('a background turn whose process died', () => {
     expect(contextsAfter(0)).toEqual([['message', 'function_call', 'function_call_output', 'message']]);
   });
 
-  it('completes with the calls that only the client can answer, without asking the model', async () => {
+  it('the attempt after a crash completes with the calls that only the client can answer, without asking the model', async () => {
     policy.follow = weather;
     const cut = (log: BackgroundLog): BackgroundLog => log.upTo('response.output_text.delta');
     const after = await rerun(cut, [[...ask('look', 'call_1'), say('half'), say(' and half')]]);
@@ -192,7 +192,7 @@ describe('a background turn whose process died', () => {
     expect(service.provider.turns).toHaveLength(0);
   });
 
-  it('completes with them also when the server had answered the others', async () => {
+  it('the attempt after a crash completes with the calls of the client also when the server had answered the others', async () => {
     policy.follow = weather;
     const answer = [...ask('weather', 'call_1'), ...ask('look', 'call_2')];
     const after = await rerun((log) => log.upTo('given'), [answer]);
@@ -201,7 +201,7 @@ describe('a background turn whose process died', () => {
     expect(service.provider.turns).toHaveLength(0);
   });
 
-  it('lets policies answer the whole calls of a pass that did not end', async () => {
+  it('the attempt after a crash lets policies answer the whole calls of a pass that did not end', async () => {
     policy.follow = weather;
     const cut = (log: BackgroundLog): BackgroundLog => log.upTo('response.output_item.added', 2);
     const answer = [...ask('weather', 'call_1'), ...ask('weather', 'call_2')];
@@ -216,19 +216,19 @@ describe('a background turn whose process died', () => {
     expect(service.provider.turns[0]?.parent?.origin).toEqual({ provider: 'scripted' });
   });
 
-  it('counts the usage of the pass that was cut', async () => {
+  it('the attempt after a crash counts the usage of the pass that was cut', async () => {
     const answer = [usage(3), say('Hello')];
     const { response } = await rerun((log) => log.upTo('response.output_text.delta'), [answer], [answer]);
     expect(response.usage).toMatchObject({ input_tokens: 20, output_tokens: 6 });
   });
 
-  it('counts it also when there was nothing else, and the next model reports none', async () => {
+  it('the attempt after a crash counts the usage of the cut pass also when there was nothing else, and the next model reports none', async () => {
     const answer = [usage(3), say('Hello')];
     const { response } = await rerun((log) => log.upTo('usage'), [answer], [[say('Hello')]]);
     expect(response.usage?.output_tokens).toBeGreaterThan(3);
   });
 
-  it('counts passes and tool calls over all attempts', async () => {
+  it('the attempt after a crash counts passes and tool calls over all attempts', async () => {
     policy.follow = weather;
     const cut = (log: BackgroundLog): BackgroundLog => log.upTo('finish', 2);
     const calls = [1, 2, 3].map((count) => ask('weather', `call_${count}`));
@@ -240,7 +240,7 @@ describe('a background turn whose process died', () => {
     expect(decisions).toHaveLength(0);
   });
 
-  it('fails, in the first attempt too, when its model refuses', async () => {
+  it('an attempt fails, the first one too, when its model refuses', async () => {
     service.provider.play(async function* () {
       yield* [];
       throw new ModelError('rate_limit_exceeded', 'Slow down.', { status: 429 });

@@ -53,14 +53,14 @@ describe.each(STATES)('webhooks of background responses in $state', ({ open }) =
           throw new ModelError('server_error', 'It broke.');
         }),
     ],
-  ] as const)('announce one that is %s, once', async (status, script) => {
+  ] as const)('webhooks announce a background response that is %s, once', async (status, script) => {
     script();
     const { id } = await create();
     expect(await events(1)).toEqual([expect.objectContaining({ type: `response.${status}`, data: { id } })]);
     expect(await service.client().responses.retrieve(id)).toMatchObject({ status });
   });
 
-  it('announce one that was cancelled, however often it was', async () => {
+  it('webhooks announce a background response that was cancelled, however often it was', async () => {
     provider.play(waitForEver);
     const { id } = await create();
     // One that is cancelled in the queue leaves the script to the later one, which would never end.
@@ -77,7 +77,7 @@ describe.each(STATES)('webhooks of background responses in $state', ({ open }) =
     ]);
   });
 
-  it('announce nothing of a foreground response', async () => {
+  it('webhooks announce nothing of a foreground response', async () => {
     await service.client().responses.create({ model: 'scripted', input: 'Hi' });
     const { id } = await create();
     expect(await events(1)).toEqual([expect.objectContaining({ data: { id } })]);

@@ -46,7 +46,7 @@ describe.each(STATES)('protocol §3.1: configuration updates in $state', ({ open
     return [reasoning?.effort, text?.format?.type];
   };
 
-  it('count from their place on, along the chain, until the next one', async () => {
+  it('configuration updates count from their place on, along the chain, until the next one', async () => {
     const first = await ask({ input: [HELLO] });
     expect(asked()).toEqual(['low', 'text']);
     const second = await next(first, HIGH);
@@ -63,7 +63,7 @@ describe.each(STATES)('protocol §3.1: configuration updates in $state', ({ open
     expect(asked()).toEqual(['high', 'text']);
   });
 
-  it('stay as they are in the input of their response, and in a conversation', async () => {
+  it('configuration updates stay as they are in the input of their response, and in a conversation', async () => {
     const { id } = await ask({ input: [HIGH, HELLO] });
     const { body } = await service.api.get(`responses/${id}/input_items?order=asc`);
     expect(body['data']).toMatchObject([HIGH, { type: 'message' }]);
@@ -72,7 +72,7 @@ describe.each(STATES)('protocol §3.1: configuration updates in $state', ({ open
     expect(asked()).toEqual(['high', 'json_schema']);
   });
 
-  it('survive a compaction, whose summary they do not form', async () => {
+  it('configuration updates survive a compaction, whose summary they do not form', async () => {
     const first = await ask({ input: [HELLO, HIGH, AS_JSON, HELLO] });
     provider().reply(...say('SUMMARY'));
     const compacted = await ask({ previous_response_id: first.id, input: [TRIGGER] });
@@ -85,7 +85,7 @@ describe.each(STATES)('protocol §3.1: configuration updates in $state', ({ open
     expect(asked()).toEqual(['high', 'json_schema']);
   });
 
-  it('survive what truncation leaves out', async () => {
+  it('configuration updates survive what truncation leaves out', async () => {
     const long = { role: 'user', content: longText('old', 3000) };
     await ask({ input: [long, HIGH, { role: 'assistant', content: 'Hm.' }, long, HELLO], truncation: 'auto' });
     expect(
@@ -130,7 +130,7 @@ describe.each(STATES)('protocol §3.1: configuration updates in $state', ({ open
 describe('a configuration update', () => {
   const service = useService({});
 
-  it('gives the SDK an answer in the form that its parser expects', async () => {
+  it('a configuration update gives the SDK an answer in the form that its parser expects', async () => {
     const response = await service.client().responses.parse({
       model: 'gpt-5',
       input: [

@@ -60,7 +60,7 @@ describe('a client that stops reading', () => {
   const PIECE = 'x'.repeat(65_536);
 
   it.each([false, true])(
-    'holds its model back until it reads again, and misses nothing: compressed %s',
+    'a client that stops reading holds its model back until it reads again, and misses nothing: compressed %s',
     async (deflate) => {
       await start({ WS_MAX_BUFFERED_BYTES: 1024 * MEGABYTE, MAX_OUTPUT_CHARACTERS: 1024 * MEGABYTE });
       let pulled = 0;
@@ -97,7 +97,7 @@ describe('a client that stops reading', () => {
     },
   );
 
-  it('holds back all its lanes, and nobody else', async () => {
+  it('a client that stops reading holds back all its lanes, and nobody else', async () => {
     await start({ MAX_OUTPUT_CHARACTERS: 1024 * MEGABYTE });
     await using client = await SocketClient.open(service, { perMessageDeflate: false });
     const connection = onlyConnection();
@@ -125,7 +125,7 @@ describe('a client that stops reading', () => {
     expect(records.filter(({ status }) => status === 'disconnected')).toHaveLength(2);
   });
 
-  it('lets go of its turn when it goes away', async () => {
+  it('a client that stops reading lets go of its turn when it goes away', async () => {
     await start();
     const aborted = Promise.withResolvers<undefined>();
     provider.play(async function* (_turn, { signal }) {
@@ -190,7 +190,7 @@ describe('a client that has left too much of an answer unread', () => {
     await tracker.whenSockets(0);
   });
 
-  it('stays as long as it takes something every second', async () => {
+  it('a client that takes something every second stays', async () => {
     await start({ WS_MAX_BUFFERED_BYTES: MEGABYTE, MAX_OUTPUT_CHARACTERS: 1024 * MEGABYTE });
     await using client = await SocketClient.open(service, { perMessageDeflate: false, maxPayload: 0 });
     await answerAtLength(client);

@@ -100,7 +100,7 @@ describe('compression', () => {
     });
   });
 
-  it('keeps frames in order, short and long ones of several lanes', async () => {
+  it('compression keeps frames in order, short and long ones of several lanes', async () => {
     await withService({}, async (service) => {
       await using client = await SocketClient.open(service, DEFLATE);
       const provider = service.app.get(ScriptedProvider);

@@ -74,7 +74,7 @@ async function nextFrames(client: RawSocketClient, count: number): Promise<reado
 }
 
 describe('messages of one tick', () => {
-  it('leave in one write, each in a frame of its own', async () => {
+  it('messages of one tick leave in one write, each in a frame of its own', async () => {
     const writes = recordWrites();
     const messages = Array.from({ length: 8 }, (_, index) => `{"type":"${index}","delta":"${'x'.repeat(40 * index)}"}`);
     for (const message of messages) connection.writer.send(message);
@@ -108,7 +108,7 @@ describe('messages of one tick', () => {
     [65_536, [0x81, 127, 0, 0, 0, 0, 0, 1, 0, 0]],
     [0x123456, [0x81, 127, 0, 0, 0, 0, 0, 0x12, 0x34, 0x56]],
     [8 * MEGABYTE, [0x81, 127, 0, 0, 0, 0, 0, 0x80, 0, 0]],
-  ])('say how long they are: %s', async (length, head) => {
+  ])('frames say how long they are: %s', async (length, head) => {
     const pieces: Buffer[] = [];
     client.socket.on('data', (piece: Buffer) => pieces.push(piece));
     const message = '~'.repeat(length);
@@ -119,7 +119,7 @@ describe('messages of one tick', () => {
     expect([...Buffer.concat(pieces).subarray(0, head.length)]).toEqual(head);
   });
 
-  it('keep their order, whatever characters they have', async () => {
+  it('messages of one tick keep their order, whatever characters they have', async () => {
     const writes = recordWrites();
     const texts = ['a', 'é', 'b', 'c', '字', '🦊', '\x7f', '\x80', '\xff', 'd', '\ud800', 'e'];
     const sent = texts.map((text) => JSON.stringify({ type: text }));
@@ -128,7 +128,7 @@ describe('messages of one tick', () => {
     expect(writes).toHaveLength(1);
   });
 
-  it('keep their order when one is so long that it leaves in fragments', async () => {
+  it('messages of one tick keep their order when one is so long that it leaves in fragments', async () => {
     const long = 'x'.repeat(9 * MEGABYTE);
     for (const message of ['a', long, 'b']) connection.writer.send(message);
     expect((await client.nextFrame()).payload.toString()).toBe('a');
@@ -138,7 +138,7 @@ describe('messages of one tick', () => {
     expect(await nextFrames(client, 1)).toEqual(['b']);
   });
 
-  it('count as unread before they leave', async () => {
+  it('messages of one tick count as unread before they leave', async () => {
     const { writer } = connection;
     writer.send('x'.repeat(WS_MAX_BUFFERED_BYTES / 4));
     expect(writer.isBehind).toBe(false);
@@ -150,7 +150,7 @@ describe('messages of one tick', () => {
     expect(writer.isBehind).toBe(false);
   });
 
-  it('leave at once when there is a lot of them', () => {
+  it('messages of one tick leave at once when there is a lot of them', () => {
     const writes = recordWrites();
     for (let sent = 0; sent < 64; sent += 1) connection.writer.send('x'.repeat(1024));
     expect(writes).toHaveLength(1);
@@ -207,7 +207,7 @@ describe('a message that is being compressed', () => {
 });
 
 describe('a control frame', () => {
-  it('leaves behind what was sent before: a ping', async () => {
+  it('a control frame leaves after what was sent before: a ping', async () => {
     const writes = recordWrites();
     connection.writer.send('a');
     connection.writer.ping();
@@ -216,13 +216,13 @@ describe('a control frame', () => {
     expect(writes).toHaveLength(1);
   });
 
-  it('leaves behind what was sent before: a pong', async () => {
+  it('a control frame leaves after what was sent before: a pong', async () => {
     client.socket.write(Buffer.concat([NO_JSON, frameOf('ping'), NO_JSON]));
     const error = expect.stringContaining('invalid_json');
     expect(await nextFrames(client, 3)).toEqual([error, 'pong', error]);
   });
 
-  it('leaves behind what was sent before: a close', async () => {
+  it('a control frame leaves after what was sent before: a close', async () => {
     const writes = recordWrites();
     connection.writer.send('a');
     connection.dropSlowReader();
@@ -234,12 +234,12 @@ describe('a control frame', () => {
   it.each<readonly [what: string, bytes: Buffer]>([
     ['one that closes', frameOf('close')],
     ['one that breaks the protocol', Buffer.from([0x83, 0x80, 0, 0, 0, 0])],
-  ])('leaves behind what was sent before: the answer to a client, %s', async (_what, bytes) => {
+  ])('a control frame leaves after what was sent before: the answer to a client, %s', async (_what, bytes) => {
     client.socket.write(Buffer.concat([NO_JSON, bytes]));
     expect(await nextFrames(client, 2)).toEqual([expect.stringContaining('invalid_json'), 'close']);
   });
 
-  it('tells when all is sent, before the connection is cut', async () => {
+  it('the connection tells when all is sent, before it is cut', async () => {
     connection.writer.send('a');
     await connection.cut();
     expect(await nextFrames(client, 2)).toEqual(['a', 'ping']);

@@ -45,7 +45,7 @@ afterEach(async () => {
 });
 
 describe('the heartbeat of a connection', () => {
-  it('lets a client live that answers every ping and says nothing else', async () => {
+  it('the heartbeat of a connection lets a client live that answers every ping and says nothing else', async () => {
     await start({});
     await using client = await SocketClient.open(service);
     const side = tracker.latest;
@@ -57,7 +57,7 @@ describe('the heartbeat of a connection', () => {
     expect((await client.turn({ input: 'Hi' })).response.status).toBe('completed');
   });
 
-  it('comes every WS_PING_INTERVAL_MS', async () => {
+  it('the heartbeat of a connection comes every WS_PING_INTERVAL_MS', async () => {
     await start({ WS_PING_INTERVAL_MS: 1000 });
     await using client = await SocketClient.open(service);
     let pings = 0;
@@ -74,7 +74,7 @@ describe('the heartbeat of a connection', () => {
     }
   });
 
-  it('drops a client that leaves two pings unanswered, and not before', async () => {
+  it('the heartbeat of a connection drops a client that leaves two pings unanswered, and not before', async () => {
     await start({});
     using silent = await RawSocketClient.open(service);
     await using other = await SocketClient.open(service);
@@ -90,7 +90,7 @@ describe('the heartbeat of a connection', () => {
     expect((await other.turn({ input: 'Hi' })).response.status).toBe('completed');
   });
 
-  it('stops the turns of a client that it drops', async () => {
+  it('the heartbeat of a connection stops the turns of a client that it drops', async () => {
     await start({});
     await using client = await SocketClient.open(service, { autoPong: false });
     held.hold();
@@ -123,23 +123,26 @@ describe('the heartbeat of a connection', () => {
     ['messages', (client) => client.send('text', '{"type":"response.processed"}')],
     ['questions', (client) => client.send('text', '{"type":"no.such.event"}')],
     ['pings of its own', (client) => client.send('ping', 'x')],
-  ])('drops a client that says something, but answers nothing: %s', async (_name, speak) => {
-    await start({});
-    using client = await RawSocketClient.open(service);
-    const side = tracker.latest;
-    for (let beats = 0; beats < 3; beats += 1) {
-      const heard = once(side, 'data');
-      speak(client);
-      await heard;
-      // What was answered is on its way: nothing waits to be read.
-      for (let turns = 0; turns < 3; turns += 1) await nextLoopTurn();
-      expect(side.destroyed).toBe(false);
-      clock.advance(BEAT);
-    }
-    await client.closed;
-  });
+  ])(
+    'the heartbeat of a connection drops a client that says something, but answers nothing: %s',
+    async (_name, speak) => {
+      await start({});
+      using client = await RawSocketClient.open(service);
+      const side = tracker.latest;
+      for (let beats = 0; beats < 3; beats += 1) {
+        const heard = once(side, 'data');
+        speak(client);
+        await heard;
+        // What was answered is on its way: nothing waits to be read.
+        for (let turns = 0; turns < 3; turns += 1) await nextLoopTurn();
+        expect(side.destroyed).toBe(false);
+        clock.advance(BEAT);
+      }
+      await client.closed;
+    },
+  );
 
-  it('ends with its connection', async () => {
+  it('the heartbeat of a connection ends with its connection', async () => {
     await start({});
     await using stays = await SocketClient.open(service);
     const { pending } = clock;
@@ -197,7 +200,7 @@ describe('a connection that nobody uses', () => {
     expect(await client.closed).toEqual({ code: 1000, reason: 'idle_timeout' });
   });
 
-  it('stays for ever unless WS_IDLE_TIMEOUT_MS says otherwise', async () => {
+  it('an idle connection stays for ever unless WS_IDLE_TIMEOUT_MS says otherwise', async () => {
     await start({ WS_PING_INTERVAL_MS: FOR_EVER });
     await using client = await SocketClient.open(service);
     clock.advance(3_299_999);

@@ -90,7 +90,7 @@ describe('the age of a connection', () => {
     expect(client.unread).toEqual([]);
   });
 
-  it('ends it after sixty minutes with an error frame of its own and the close', async () => {
+  it('a connection ends after sixty minutes with an error frame of its own and the close', async () => {
     await start();
     await using client = await SocketClient.open(service);
     clock.advance(LIFETIME - NOTICE);
@@ -117,19 +117,22 @@ describe('the age of a connection', () => {
     expect(young.unread).toEqual([]);
   });
 
-  it.each([1001, 1012, 4000])('ends it with the code of WS_EXPIRY_CLOSE_CODE: %d', async (code) => {
-    await start({ WS_EXPIRY_CLOSE_CODE: code, WS_MAX_LIFETIME_MS: 90_000, WS_EXPIRY_NOTICE_MS: 0 });
-    await using client = await SocketClient.open(service);
-    clock.advance(90_000);
-    expectLimit(await client.next(), LIMIT_MESSAGE.replace('60 minutes', '90 seconds'));
-    expect(await client.closed).toEqual({ code, reason: 'connection_expired' });
-    // Nothing was announced: WS_EXPIRY_NOTICE_MS is 0.
-    expect(client.unread).toEqual([]);
-  });
+  it.each([1001, 1012, 4000])(
+    'a connection ends for its age with the code of WS_EXPIRY_CLOSE_CODE: %d',
+    async (code) => {
+      await start({ WS_EXPIRY_CLOSE_CODE: code, WS_MAX_LIFETIME_MS: 90_000, WS_EXPIRY_NOTICE_MS: 0 });
+      await using client = await SocketClient.open(service);
+      clock.advance(90_000);
+      expectLimit(await client.next(), LIMIT_MESSAGE.replace('60 minutes', '90 seconds'));
+      expect(await client.closed).toEqual({ code, reason: 'connection_expired' });
+      // Nothing was announced: WS_EXPIRY_NOTICE_MS is 0.
+      expect(client.unread).toEqual([]);
+    },
+  );
 });
 
 describe('a connection at its end, with turns running', () => {
-  it('refuses new turns while the running ones go on, and closes as soon as they are done', async () => {
+  it('a connection at its end refuses new turns while the running ones go on, and closes as soon as they are done', async () => {
     await start();
     await using client = await SocketClient.open(service);
     clock.advance(LIFETIME - 1);
@@ -165,7 +168,7 @@ describe('a connection at its end, with turns running', () => {
     expect(held.begun).toEqual(['a', 'b']);
   });
 
-  it('fails what outlives WS_EXPIRY_GRACE_MS, and stores that', async () => {
+  it('a connection at its end fails what outlives WS_EXPIRY_GRACE_MS, and stores that', async () => {
     await start({ WS_EXPIRY_GRACE_MS: 5000 });
     await using client = await SocketClient.open(service);
     clock.advance(LIFETIME - 1);
@@ -187,7 +190,7 @@ describe('a connection at its end, with turns running', () => {
     expect(await stored.json()).toMatchObject({ status: 'failed' });
   });
 
-  it('refuses what waits in its lanes', async () => {
+  it('a connection at its end refuses what waits in its lanes', async () => {
     await start();
     await using client = await SocketClient.open(service);
     clock.advance(LIFETIME - 1);

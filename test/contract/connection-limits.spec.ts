@@ -82,7 +82,7 @@ describe('too many connections', () => {
     await expectTurnedAway(await SocketClient.open(service, BETA), /limit of 2 /);
   });
 
-  it('of one tenant leave room for others', async () => {
+  it('too many connections of one tenant leave room for others', async () => {
     await start({ WS_MAX_CONNECTIONS_PER_TENANT: 1 });
     await using first = await SocketClient.open(service, ALPHA);
     await expectTurnedAway(await SocketClient.open(service, ALPHA), /your limit of 1 /);
@@ -95,7 +95,7 @@ describe('too many connections', () => {
     await expectServed(other);
   });
 
-  it('count for their tenant as long as they are there, also when they vanish', async () => {
+  it('connections above the limit count for their tenant as long as they are there, also when they vanish', async () => {
     await start({ WS_MAX_CONNECTIONS_PER_TENANT: 2 });
     for (let round = 0; round < 3; round += 1) {
       const pair = [await SocketClient.open(service, ALPHA), await SocketClient.open(service, ALPHA)];
@@ -136,7 +136,7 @@ describe('too many connections', () => {
     await expectServed(client);
   });
 
-  it('beyond all measure are not even told, as long as the others stay', async () => {
+  it('connections beyond all measure are not even told, as long as the others stay', async () => {
     await start({ WS_MAX_CONNECTIONS: 1, API_KEYS: '' });
     await using client = await SocketClient.open(service);
     const stubborn = await Promise.all(
@@ -167,7 +167,7 @@ describe('too many connections', () => {
     await expectServed(client);
   });
 
-  it('leave HTTP as it is', async () => {
+  it('too many connections leave HTTP as it is', async () => {
     await start({ WS_MAX_CONNECTIONS: 1, WS_MAX_CONNECTIONS_PER_TENANT: 1 });
     await using client = await SocketClient.open(service, ALPHA);
     const http = new RawClient(service.port);

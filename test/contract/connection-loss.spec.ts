@@ -64,17 +64,20 @@ describe('a client that goes away', () => {
     }
   };
 
-  it.each(WAYS)('stops its turn when it %s, and nothing is stored of it', async (_name, leave) => {
-    const aborted = listenTo();
-    client.create({ input: 'Go on.', store: true });
-    while ((await client.next()).type !== 'response.output_text.delta');
-    leave(client);
-    expect(await aborted).toBeInstanceOf(Error);
-    expect(await observer.whenSettled(1)).toMatchObject([{ status: 'disconnected', errorCode: null }]);
-    await expectNotStored();
-  });
+  it.each(WAYS)(
+    'a client that goes away stops its turn when it %s, and nothing is stored of it',
+    async (_name, leave) => {
+      const aborted = listenTo();
+      client.create({ input: 'Go on.', store: true });
+      while ((await client.next()).type !== 'response.output_text.delta');
+      leave(client);
+      expect(await aborted).toBeInstanceOf(Error);
+      expect(await observer.whenSettled(1)).toMatchObject([{ status: 'disconnected', errorCode: null }]);
+      await expectNotStored();
+    },
+  );
 
-  it.each(WAYS)('stops the turns of all its lanes when it %s', async (_name, leave) => {
+  it.each(WAYS)('a client that goes away stops the turns of all its lanes when it %s', async (_name, leave) => {
     const lanes = ['a', 'b', 'c'];
     const aborted = lanes.map(() => listenTo());
     for (const lane of lanes) client.create({ stream_id: lane, input: 'Go on.', store: true });
@@ -86,7 +89,7 @@ describe('a client that goes away', () => {
     await expectNotStored();
   });
 
-  it.each(WAYS)('leaves what waits unasked when it %s', async (_name, leave) => {
+  it.each(WAYS)('a client that goes away leaves what waits unasked when it %s', async (_name, leave) => {
     const held = new HeldTurns(service.provider).hold(MAX_IN_FLIGHT);
     for (let lane = 0; lane < MAX_IN_FLIGHT; lane += 1) {
       client.create({ stream_id: `lane-${lane}`, input: `running ${lane}` });
@@ -109,7 +112,7 @@ describe('a client that goes away', () => {
     await other.close();
   });
 
-  it('stops its turns when it stops sending only, as if it were gone', async () => {
+  it('a client that goes away stops its turns when it stops sending only, as if it were gone', async () => {
     const aborted = listenTo();
     using raw = await RawSocketClient.open(service);
     raw.send('text', { type: 'response.create', model: 'scripted', input: 'Go on.' });
@@ -120,7 +123,7 @@ describe('a client that goes away', () => {
     expect(await observer.whenSettled(1)).toMatchObject([{ status: 'disconnected' }]);
   });
 
-  it('takes what only its connection remembered with it', async () => {
+  it('a client that goes away takes what only its connection remembered with it', async () => {
     const { response } = await client.turn({ input: 'Secret.', store: false });
     const next = await client.turn({ input: 'And?', store: false, previous_response_id: response.id });
     await client.close();
@@ -139,7 +142,7 @@ describe('a client that goes away', () => {
     await again.close();
   });
 
-  it('goes on over another connection from what was stored', async () => {
+  it('a client goes on over another connection from what was stored', async () => {
     service.provider.reply({ type: 'text', delta: 'Stored.' });
     const { response } = await client.turn({ input: 'Remember.', store: true });
     client.socket.terminate();
@@ -152,7 +155,7 @@ describe('a client that goes away', () => {
     await again.close();
   });
 
-  it('finds the last stored response as it was when its next turn was cut off', async () => {
+  it('a client finds the last stored response as it was when its next turn was cut off', async () => {
     const { response } = await client.turn({ input: 'Remember.', store: true });
     const aborted = listenTo();
     client.create({ input: 'Cut off.', store: true, previous_response_id: response.id });

@@ -55,16 +55,19 @@ describe('a message of a client', () => {
     }
   });
 
-  it.each(WAYS)('closes the connection with 1009 when it is longer: %s', async (_name, options, send) => {
-    await using other = await SocketClient.open(service);
-    await using client = await SocketClient.open(service, options);
-    const before = service.provider.turns.length;
-    send(client, messageOf(LIMIT + 1));
-    expect(await client.closed).toMatchObject({ code: 1009 });
-    expect(client.unread).toEqual([]);
-    expect(service.provider.turns).toHaveLength(before);
-    expect((await other.turn({ input: 'Hi' })).response.status).toBe('completed');
-  });
+  it.each(WAYS)(
+    'a message of a client closes the connection with 1009 when it is longer: %s',
+    async (_name, options, send) => {
+      await using other = await SocketClient.open(service);
+      await using client = await SocketClient.open(service, options);
+      const before = service.provider.turns.length;
+      send(client, messageOf(LIMIT + 1));
+      expect(await client.closed).toMatchObject({ code: 1009 });
+      expect(client.unread).toEqual([]);
+      expect(service.provider.turns).toHaveLength(before);
+      expect((await other.turn({ input: 'Hi' })).response.status).toBe('completed');
+    },
+  );
 
   it('a message of a client is not unpacked when it is a bomb', async () => {
     await using client = await SocketClient.open(service, DEFLATE);
@@ -79,7 +82,7 @@ describe('a message of a client', () => {
     expect(await client.nextClose()).toMatchObject({ code: 1009 });
   });
 
-  it('that is too long ends the turns of its connection', async () => {
+  it('a message of a client that is too long ends the turns of its connection', async () => {
     const { length } = observer.records;
     const held = new HeldTurns(service.provider).hold();
     await using client = await SocketClient.open(service, PLAIN);
@@ -99,7 +102,7 @@ describe('a message of a client', () => {
     ['a ping in pieces', 1002, (client) => client.send('ping', '', { fin: false })],
     ['a long ping', 1002, (client) => client.send('ping', 'x'.repeat(126))],
     ['a close code that cannot be', 1002, (client) => client.send('close', Buffer.from([0x03, 0xed]))],
-  ])('that breaks the rules of frames closes the connection: %s', async (_name, code, send) => {
+  ])('a message of a client that breaks the rules of frames closes the connection: %s', async (_name, code, send) => {
     using client = await RawSocketClient.open(service);
     send(client);
     expect(await client.nextClose()).toMatchObject({ code });

@@ -41,7 +41,7 @@ describe('a connection that its tenant retires', () => {
     }
   };
 
-  it('takes no more turns, ends the running one well, and is closed', async () => {
+  it('a connection that its tenant retires takes no more turns, ends the running one well, and is closed', async () => {
     await using client = await SocketClient.open(service);
     held.hold();
     for (const input of ['running', 'waiting']) client.create({ stream_id: 'a', input });
@@ -69,7 +69,7 @@ describe('a connection that its tenant retires', () => {
     expect(held.begun).toEqual(['running']);
   });
 
-  it('fails what outlives WS_EXPIRY_GRACE_MS', async () => {
+  it('a connection that its tenant retires fails what outlives WS_EXPIRY_GRACE_MS', async () => {
     await using client = await SocketClient.open(service);
     held.hold();
     client.create({ input: 'too long' });

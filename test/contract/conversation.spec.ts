@@ -28,7 +28,7 @@ describe.each(EVERY_STATE)('a conversation with the official SDK in $state', ({ 
   /** What the model saw in its latest turn, as `role: text`. */
   const seen = (): readonly string[] => (service.provider.turns.at(-1)?.context ?? []).map(describeItem);
 
-  it('creates', async () => {
+  it('the official SDK creates a response', async () => {
     answer('Hello.');
     const { data, request_id: requestId } = await client.responses
       .create({ model: 'scripted', input: 'Hi' })
@@ -38,7 +38,7 @@ describe.each(EVERY_STATE)('a conversation with the official SDK in $state', ({ 
     expect(seen()).toEqual(['user: Hi']);
   });
 
-  it('streams with create', async () => {
+  it('the official SDK streams with create', async () => {
     service.provider.reply({ type: 'text', delta: 'Hel' }, { type: 'text', delta: 'lo.' });
     const events = await Array.fromAsync(
       await client.responses.create({ model: 'scripted', input: 'Hi', stream: true }),
@@ -50,7 +50,7 @@ describe.each(EVERY_STATE)('a conversation with the official SDK in $state', ({ 
     ]);
   });
 
-  it('streams with the helper, which rebuilds the response from its events', async () => {
+  it('the official SDK streams with the helper, which rebuilds the response from its events', async () => {
     service.provider.reply(
       { type: 'reasoning_summary', delta: 'Hm.' },
       { type: 'text', delta: 'Hel' },
@@ -67,7 +67,7 @@ describe.each(EVERY_STATE)('a conversation with the official SDK in $state', ({ 
     expect(types.at(-1)).toBe('response.completed');
   });
 
-  it('shows the model the whole chain', async () => {
+  it('a conversation shows the model the whole chain', async () => {
     answer('Two.');
     const first = await say('One?', { store: true });
     answer('Four.');
@@ -83,7 +83,7 @@ describe.each(EVERY_STATE)('a conversation with the official SDK in $state', ({ 
     });
   });
 
-  it('continues from a stream, and streams a continuation', async () => {
+  it('a conversation continues from a stream, and streams a continuation', async () => {
     answer('Two.');
     const first = await client.responses.stream({ model: 'scripted', input: 'One?' }).finalResponse();
     answer('Four.');
@@ -92,7 +92,7 @@ describe.each(EVERY_STATE)('a conversation with the official SDK in $state', ({ 
     expect(seen()).toEqual(['user: One?', 'assistant: Two.', 'user: Three?']);
   });
 
-  it('branches, and continues one response twice at once', async () => {
+  it('a conversation branches, and continues one response twice at once', async () => {
     answer('Root.');
     const root = await say('Start');
     answer('Left answer.').reply({ type: 'text', delta: 'Right answer.' });
@@ -131,13 +131,13 @@ describe.each(EVERY_STATE)('a conversation with the official SDK in $state', ({ 
     expect(seen().join()).not.toContain('pirate');
   });
 
-  it('keeps nothing of a response with store: false', async () => {
+  it('the service keeps nothing of a response with store: false', async () => {
     const { id } = await say('Hi', { store: false });
     await expect(client.responses.retrieve(id)).rejects.toBeInstanceOf(NotFoundError);
     await expect(say('Again', { previous_response_id: id })).rejects.toMatchObject(notFound(id));
   });
 
-  it('continues a stored response without storing the continuation', async () => {
+  it('a conversation continues a stored response without storing the continuation', async () => {
     const first = await say('Hi');
     const second = await say('Again', { previous_response_id: first.id, store: false });
     expect(second).toMatchObject({ store: false });
@@ -145,7 +145,7 @@ describe.each(EVERY_STATE)('a conversation with the official SDK in $state', ({ 
     await expect(say('Once more', { previous_response_id: first.id })).resolves.toMatchObject({ status: 'completed' });
   });
 
-  it('keeps a failed response to look at, not to continue', async () => {
+  it('the service keeps a failed response to look at, not to continue', async () => {
     service.provider.play(async function* () {
       yield { type: 'text', delta: 'I was' };
       throw new ModelError('server_error', 'The model broke.');
@@ -159,7 +159,7 @@ describe.each(EVERY_STATE)('a conversation with the official SDK in $state', ({ 
     });
   });
 
-  it('continues an incomplete response', async () => {
+  it('a conversation continues an incomplete response', async () => {
     service.provider.reply({ type: 'text', delta: 'I was' }, { type: 'finish', reason: 'length' });
     const first = await say('Hi');
     expect(first.status).toBe('incomplete');
@@ -167,21 +167,24 @@ describe.each(EVERY_STATE)('a conversation with the official SDK in $state', ({ 
     expect(seen()).toEqual(['user: Hi', 'assistant: I was', 'user: Go on']);
   });
 
-  it.each(['resp_0123456789abcdef0123456789abcdef', 'resp_x'])('refuses the unknown parent %s', async (id) => {
-    const refused = say('Hi', { previous_response_id: id });
-    await expect(refused).rejects.toBeInstanceOf(BadRequestError);
-    await expect(refused).rejects.toMatchObject(notFound(id));
-    expect(service.provider.turns).toHaveLength(0);
-  });
+  it.each(['resp_0123456789abcdef0123456789abcdef', 'resp_x'])(
+    'the service refuses the unknown parent %s',
+    async (id) => {
+      const refused = say('Hi', { previous_response_id: id });
+      await expect(refused).rejects.toBeInstanceOf(BadRequestError);
+      await expect(refused).rejects.toMatchObject(notFound(id));
+      expect(service.provider.turns).toHaveLength(0);
+    },
+  );
 
-  it('accepts empty input behind a parent', async () => {
+  it('a conversation accepts empty input behind a parent', async () => {
     answer('Two.');
     const first = await say('One?');
     await say([], { previous_response_id: first.id });
     expect(seen()).toEqual(['user: One?', 'assistant: Two.']);
   });
 
-  it('gives the model its reasoning back, in a chain and replayed by the client', async () => {
+  it('a conversation gives the model its reasoning back, in a chain and replayed by the client', async () => {
     service.provider.reply(
       { type: 'reasoning_summary', delta: 'Hm.' },
       { type: 'reasoning_encrypted', content: 'gAAAA' },

@@ -38,7 +38,7 @@ describe.each(CAUSES)('a turn that is cut because %s', (_, cut) => {
     });
   }
 
-  it.each([true, false])('ends the connection of its client, streaming: %s', async (stream) => {
+  it.each([true, false])('a turn that is cut ends the connection of its client, streaming: %s', async (stream) => {
     prepare();
     const answer = fetch(`${service.baseURL}/responses`, {
       method: 'POST',
@@ -49,7 +49,7 @@ describe.each(CAUSES)('a turn that is cut because %s', (_, cut) => {
     expect((await observer.whenSettled(1)).at(-1)).toMatchObject({ status: 'disconnected' });
   });
 
-  it('ends the connection of a socket', async () => {
+  it('a turn that is cut ends the connection of a socket', async () => {
     prepare();
     await using client = await SocketClient.open(service);
     client.create(QUESTION);

@@ -56,7 +56,7 @@ describe.each(STATES)('the pager of the SDK, while each object that it gives is 
     const inOrder = (ids: readonly string[]): readonly string[] => (order === 'asc' ? ids : ids.toReversed());
     const remove = (id: string): Promise<unknown> => client.responses.delete(id);
 
-    it('gives every item of a conversation once', async () => {
+    it('the pager of the SDK gives every item of a conversation once', async () => {
       const { id, items } = await createConversation(client);
       const pages = client.conversations.items.list(id, { order, limit: 2 }) as AsyncIterable<Listed>;
       const removeItem = (item: string): Promise<unknown> =>
@@ -65,13 +65,13 @@ describe.each(STATES)('the pager of the SDK, while each object that it gives is 
       expect((await client.conversations.items.list(id)).data).toEqual([]);
     });
 
-    it('gives every response of a session once', async () => {
+    it('the pager of the SDK gives every response of a session once', async () => {
       const { root, children } = await createFamily(client, `session-${order}`);
       const pages = pagesOf(client, `/sessions/session-${order}/responses`, { order });
       expect(await consume(pages, remove)).toEqual(inOrder([root, ...children]));
     });
 
-    it.each(['children', 'leaves'])('gives all %s of a response once', async (list) => {
+    it.each(['children', 'leaves'])('the pager of the SDK gives all %s of a response once', async (list) => {
       const { root, children } = await createFamily(client, `${list}-${order}`);
       const pages = pagesOf(client, `/responses/${root}/${list}`, { order });
       const seen = await consume(pages, remove);
@@ -79,7 +79,7 @@ describe.each(STATES)('the pager of the SDK, while each object that it gives is 
       expect(seen.filter((id) => id !== root)).toEqual(inOrder(children));
     });
 
-    it('gives every response that a filter shows once', async () => {
+    it('the pager of the SDK gives every response that a filter shows once', async () => {
       const { root, children } = await createFamily(client, `all-${order}`);
       const pages = pagesOf(client, '/responses', { order, session_id: `all-${order}`, status: 'completed' });
       expect(await consume(pages, remove)).toEqual(inOrder([root, ...children]));
@@ -105,7 +105,7 @@ describe.each(STATES)('the pager of the SDK, while each object that it gives is 
     }
   });
 
-  it('ends where everything behind its cursor has gone with its session', async () => {
+  it('the pager of the SDK ends where everything behind its cursor has gone with its session', async () => {
     const { root } = await createFamily(client, 'ended');
     await service.api.delete('sessions/ended');
     const { status, body } = await service.api.get(`sessions/ended/responses?after=${root}`);
@@ -123,7 +123,7 @@ describe.each(SHARED_STATES)('the pager of the SDK on one replica over $state', 
   });
   afterAll(() => replicas.close());
 
-  it('gives everything once while another replica deletes it', async () => {
+  it('the pager of the SDK gives everything once while another replica deletes it', async () => {
     const [client, other] = [replicas.one.client(), replicas.two.client()];
     const { root, children } = await createFamily(client, 'shared');
     const responses = pagesOf(client, '/sessions/shared/responses', { order: 'asc' });

@@ -36,13 +36,13 @@ describe.each(TRANSPORTS)('a provider that writes on, over $name', (transport) =
     environment: { MAX_OUTPUT_CHARACTERS: 2 * PIECES * PIECE.length },
   });
 
-  it('loses nothing and keeps the order, though it never waits', async () => {
+  it('a provider that writes on loses nothing and keeps the order, though it never waits', async () => {
     const { response } = await transport.run(service, { model: 'never waits', input: 'x' });
     expect(response.status).toBe('completed');
     expect(response.output).toMatchObject([{ content: [{ text: `${PIECE.repeat(PIECES)}done` }] }]);
   });
 
-  it('lets others have their turn, though it never stops', async () => {
+  it('a provider that writes on lets others have their turn, though it never stops', async () => {
     const endless = transport.run(service, { model: 'never stops', input: 'x' });
     expect((await endless).response.status).toBe('failed');
     const { response } = await transport.run(service, { model: 'quick', input: 'x' });

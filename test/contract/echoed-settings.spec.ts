@@ -60,7 +60,7 @@ describe('the settings that a response shows', () => {
     ]);
   });
 
-  it('cost no tokens where the request does not have them', async () => {
+  it('the settings that a response shows cost no tokens where the request does not have them', async () => {
     const tokens = async (tool: object): Promise<unknown> => {
       const { usage } = await service.api.create({ model: 'gpt-4.1', tools: [tool], tool_choice: 'none' });
       return (usage as { readonly input_tokens: number }).input_tokens;

@@ -59,20 +59,23 @@ describe.each([false, true])('errors with stream: %s', (stream) => {
     return answer.headers;
   };
 
-  it.each(REFUSED)('refuses %s', async (_, body, expected) => {
+  it.each(REFUSED)('the service refuses %s', async (_, body, expected) => {
     await expectError(body, expected);
     expect(provider.turns).toHaveLength(0);
   });
 
-  it.each(THROWN)('passes on %s that the model throws before its first yield', async (_, thrown, expected) => {
-    const headers = await expectError(MINIMAL, expected, () =>
-      provider.play(() => {
-        throw thrown();
-      }),
-    );
-    expect(headers.get('retry-after')).toBe(expected.status === 429 ? '2' : null);
-    provider.turns.length = 0;
-  });
+  it.each(THROWN)(
+    'the service passes on %s that the model throws before its first yield',
+    async (_, thrown, expected) => {
+      const headers = await expectError(MINIMAL, expected, () =>
+        provider.play(() => {
+          throw thrown();
+        }),
+      );
+      expect(headers.get('retry-after')).toBe(expected.status === 429 ? '2' : null);
+      provider.turns.length = 0;
+    },
+  );
 
   it.each([
     ['no key', {}, null, /^Missing bearer/],
@@ -92,7 +95,7 @@ describe.each([false, true])('errors with stream: %s', (stream) => {
       'invalid_api_key',
       /^Incorrect API key/,
     ],
-  ])('refuses %s', async (_, headers, code, message) => {
+  ])('the service refuses %s', async (_, headers, code, message) => {
     const answer = await fetch(`${service.baseURL}/responses`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...(headers as Record<string, string>) },
@@ -104,7 +107,7 @@ describe.each([false, true])('errors with stream: %s', (stream) => {
     expect(await answer.json()).toEqual({ error: { type, code, param: null, message: matching(message) } });
   });
 
-  it('lets the SDK see a wrong key as what it is', async () => {
+  it('the service lets the SDK see a wrong key as what it is', async () => {
     const client = service.client({ apiKey: 'sk-wrong' });
     const refused = client.responses.create({ ...MINIMAL, stream });
     await expect(refused).rejects.toBeInstanceOf(AuthenticationError);

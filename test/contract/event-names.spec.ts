@@ -37,7 +37,7 @@ describe.each(['openai', 'openresponses'] as const)('EVENT_NAMES=%s', (EVENT_NAM
       ? ['response.reasoning_text.delta', 'response.reasoning_text.done']
       : ['response.reasoning.delta', 'response.reasoning.done'];
 
-  it.each(RUNS)('names the events of reasoning over %s, and nothing else', async (_, run) => {
+  it.each(RUNS)('EVENT_NAMES names the events of reasoning over %s, and nothing else', async (_, run) => {
     service.provider.reply(
       { type: 'reasoning_summary', delta: 'In short.' },
       { type: 'reasoning', delta: 'Hm. ' },
@@ -57,7 +57,7 @@ describe.each(['openai', 'openresponses'] as const)('EVENT_NAMES=%s', (EVENT_NAM
     );
   });
 
-  it('stores the parts under their own name', async () => {
+  it('EVENT_NAMES stores the parts under their own name', async () => {
     service.provider.reply({ type: 'reasoning', delta: 'Hm.' }, { type: 'text', delta: 'Yes.' });
     const response = await service.client().responses.create(REQUEST);
     const stored = await service.client().responses.retrieve(response.id);

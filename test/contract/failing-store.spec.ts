@@ -39,7 +39,7 @@ describe('a store that fails', () => {
     }
   };
 
-  it('ends a stream with response.failed, and the id cannot be continued', async () => {
+  it('a store that fails ends a stream with response.failed, and the id cannot be continued', async () => {
     service.app.get(ScriptedProvider).reply(...answer);
     const events = await whileFailing('save', () => collectStream(url, body));
     checkEventOrder(events, { transport: 'sse' });
@@ -56,7 +56,7 @@ describe('a store that fails', () => {
     expect(observer.records).toMatchObject([{ status: 'failed', errorCode: 'server_error' }, { status: 'refused' }]);
   });
 
-  it('answers 503 in JSON', async () => {
+  it('a turn answers 503 in JSON when the store fails', async () => {
     service.app.get(ScriptedProvider).reply(...answer);
     const refused = await whileFailing('save', () => postJson(url, body));
     expect(refused).toMatchObject({
@@ -73,7 +73,7 @@ describe('a store that fails', () => {
     expect(done).toMatchObject({ status: 200, body: { status: 'completed' } });
   });
 
-  it.each([false, true])('answers 503 when the chain cannot be read (stream: %s)', async (streams) => {
+  it.each([false, true])('a turn answers 503 when the chain cannot be read (stream: %s)', async (streams) => {
     const { body: parent } = await postJson(url, body);
     const next = { ...body, previous_response_id: (parent as { id: string }).id };
     const send = streams ? openStream : postJson;
@@ -83,7 +83,7 @@ describe('a store that fails', () => {
     expect(refused.headers.get('retry-after')).toBe('1');
   });
 
-  it('answers 503 when a response cannot be read', async () => {
+  it('the service answers 503 when a response cannot be read', async () => {
     const { body: stored } = await postJson(url, body);
     const { status, text } = await whileFailing('get', async () => {
       const response = await fetch(`${url}/${(stored as { id: string }).id}`);
@@ -93,7 +93,7 @@ describe('a store that fails', () => {
     expect(text).not.toContain('secret');
   });
 
-  it('says when it is closed how many lines it left out of its log', async () => {
+  it('a store that fails says when it is closed how many lines it left out of its log', async () => {
     const closing = await startService({ providers: [ScriptedProvider] });
     using log = CollectedLog.begin();
     try {

@@ -28,7 +28,7 @@ describe('events that are not part of the protocol', () => {
     return startService({ providers: [ScriptedProvider], imports: [observer.asModule()] });
   });
 
-  it('reach a socket in their place, with its lane and without a number', async () => {
+  it('events that are not part of the protocol reach a socket in their place, with its lane and without a number', async () => {
     service.provider.reply(...EVENTS);
     await using client = await SocketClient.open(service);
     client.create({ input: 'Go on.', stream_id: 'lane' });
@@ -66,7 +66,7 @@ describe('events that are not part of the protocol', () => {
     expect(await observer.whenSettled(1)).toMatchObject([{ droppedEvents: 3 }]);
   });
 
-  it('of rate limits are headers of a stream', async () => {
+  it('events of rate limits are headers of a stream', async () => {
     service.provider.reply(LIMITS, say('one'));
     const answer = await openStream(`${service.baseURL}/responses`, { model: 'scripted', input: 'Hi' });
     expect(answer.headers.get('x-codex-primary-used-percent')).toBe('42');
@@ -74,7 +74,7 @@ describe('events that are not part of the protocol', () => {
     expect(await observer.whenSettled(1)).toMatchObject([{ droppedEvents: 0 }]);
   });
 
-  it('of rate limits are dropped and counted once a stream has begun', async () => {
+  it('events of rate limits are dropped and counted once a stream has begun', async () => {
     const begun = Promise.withResolvers<null>();
     service.provider.play(async function* () {
       yield say('one');
@@ -87,14 +87,14 @@ describe('events that are not part of the protocol', () => {
     expect(await observer.whenSettled(1)).toMatchObject([{ droppedEvents: 1 }]);
   });
 
-  it('of rate limits are headers of a JSON document, whenever they come', async () => {
+  it('events of rate limits are headers of a JSON document, whenever they come', async () => {
     service.provider.reply(say('one'), LIMITS);
     const { headers } = await service.api.post('responses', { model: 'scripted', input: 'Hi' });
     expect(headers.get('x-codex-primary-used-percent')).toBe('42');
     expect(await observer.whenSettled(1)).toMatchObject([{ droppedEvents: 0 }]);
   });
 
-  it('of rate limits are counted as dropped in the background', async () => {
+  it('events of rate limits are counted as dropped in the background', async () => {
     service.provider.reply(LIMITS, say('one'));
     const { id } = await createInBackground(service);
     await whenEnded(service, id);

@@ -103,7 +103,7 @@ describe.each(STATES)('the list of all responses in $state', ({ open }) => {
     ['status=completed&order=asc&after=@a&limit=2', 'de'],
     ['metadata[team]=x&order=asc&before=@b', 'a'],
     ['unknown=x', 'fedcba'],
-  ])('shows of ?%s', async (query, expected) => {
+  ])('the list of all responses shows with ?%s', async (query, expected) => {
     expect(await lettersOf(query)).toBe(expected);
   });
 
@@ -147,7 +147,7 @@ describe.each(STATES)('the list of all responses in $state', ({ open }) => {
       [`created_at[${bound}]=8640000000001`, `created_at[${bound}]`, 'integer_above_max_value'] as const,
       [`created_at[${bound}]=1&created_at[${bound}]=2`, `created_at[${bound}]`, 'invalid_type'] as const,
     ]),
-  ])('refuses ?%.60s', async (query, param, code) => {
+  ])('the list of all responses refuses ?%.60s', async (query, param, code) => {
     const { status, body } = await api.get(pathOf(query));
     expect(status).toBe(400);
     const message = expect.stringMatching(/^(?:Invalid|Mutually exclusive).+\.$/) as unknown;

@@ -28,7 +28,7 @@ describe.each(STATES)('the routes of graph and sessions in $state', ({ open }) =
   const send = (prefix: string, path: string, init: RequestInit = {}): Promise<Response> =>
     fetch(`${service.origin}${prefix}/${path.replace('<id>', id)}`, init);
 
-  it.each(READABLE)('answer under both prefixes alike: %s', async (path) => {
+  it.each(READABLE)('the routes of graph and sessions answer under both prefixes alike: %s', async (path) => {
     const answers = await Promise.all(PREFIXES.map((prefix) => send(prefix, path)));
     const texts = await Promise.all(answers.map((answer) => answer.text()));
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
@@ -40,7 +40,7 @@ describe.each(STATES)('the routes of graph and sessions in $state', ({ open }) =
     }
   });
 
-  it.each(READABLE)('answer HEAD without a body: %s', async (path) => {
+  it.each(READABLE)('the routes of graph and sessions answer HEAD without a body: %s', async (path) => {
     for (const prefix of PREFIXES) {
       const [get, head] = await Promise.all([send(prefix, path), send(prefix, path, { method: 'HEAD' })]);
       expect([head.status, await head.text()]).toEqual([200, '']);
@@ -56,7 +56,7 @@ describe.each(STATES)('the routes of graph and sessions in $state', ({ open }) =
     ...READABLE.slice(1).map((path) => [path, 'GET, HEAD', ['POST', 'PUT', 'PATCH', 'DELETE']] as const),
     ['sessions/mine/fork', 'POST', ['GET', 'PUT', 'PATCH', 'DELETE']],
     ['sessions/mine', 'DELETE', ['GET', 'POST', 'PUT', 'PATCH']],
-  ])('say what they take: %s', async (path, allowed, others) => {
+  ])('the routes of graph and sessions say what they take: %s', async (path, allowed, others) => {
     for (const prefix of PREFIXES) {
       const options = await send(prefix, path, { method: 'OPTIONS' });
       expect([options.status, options.headers.get('allow')]).toEqual([204, `${allowed}, OPTIONS`]);
@@ -80,7 +80,7 @@ describe.each(STATES)('the routes of graph and sessions in $state', ({ open }) =
     },
   );
 
-  it('take forks and deletions under both prefixes', async () => {
+  it('the routes of graph and sessions take forks and deletions under both prefixes', async () => {
     for (const [index, prefix] of PREFIXES.entries()) {
       const body = JSON.stringify({ target_session_id: `fork-${index}` });
       const forked = await send(prefix, 'sessions/mine/fork', { method: 'POST', headers: JSON_TYPE, body });
@@ -89,11 +89,14 @@ describe.each(STATES)('the routes of graph and sessions in $state', ({ open }) =
     }
   });
 
-  it.each(['{', '', 'null', '{"target_session_id":"a"}{}'])('take no fork with the body %j', async (body) => {
-    const answer = await send('/v1', 'sessions/mine/fork', { method: 'POST', headers: JSON_TYPE, body });
-    expect(answer.status).toBe(400);
-    expect(await answer.json()).toMatchObject({ error: { type: 'invalid_request_error', param: null } });
-  });
+  it.each(['{', '', 'null', '{"target_session_id":"a"}{}'])(
+    'the routes of graph and sessions take no fork with the body %j',
+    async (body) => {
+      const answer = await send('/v1', 'sessions/mine/fork', { method: 'POST', headers: JSON_TYPE, body });
+      expect(answer.status).toBe(400);
+      expect(await answer.json()).toMatchObject({ error: { type: 'invalid_request_error', param: null } });
+    },
+  );
 });
 
 const JSON_TYPE = { 'content-type': 'application/json' };

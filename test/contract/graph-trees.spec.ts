@@ -71,7 +71,7 @@ describe.each(STATES)('what hangs together in $state', ({ open }) => {
     ['a', 'leaves?limit=1', 'h'],
     ['a', 'leaves?limit=2&after=@g', 'fe'],
     ['a', 'leaves?before=@e&order=desc&limit=2', 'gf'],
-  ])('of %s: %s', async (letter, route, expected) => {
+  ])('the relatives of %s are listed: %s', async (letter, route, expected) => {
     expect(await lettersOf(letter, route)).toBe(expected);
   });
 
@@ -185,7 +185,7 @@ describe.each(STATES)('what hangs together in $state', ({ open }) => {
     },
   );
 
-  it('goes down and up a long chain', async () => {
+  it('the graph goes down and up a long chain', async () => {
     const chain: string[] = [];
     for (let turn = 0; turn < 110; turn += 1) {
       chain.push((await service.api.create({ previous_response_id: chain.at(-1) ?? null })).id);

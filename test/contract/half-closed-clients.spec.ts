@@ -65,7 +65,7 @@ describe('a client that sends FIN behind its request', () => {
     while (!(await Promise.race([stopped, nextLoopTurn(false)]))) clock.advance(100);
   }
 
-  it('gets its answer as JSON, behind interim responses', async () => {
+  it('a client that sends FIN behind its request gets its answer as JSON, behind interim responses', async () => {
     await ask({});
     socket.end();
     await read(INTERIM);
@@ -73,7 +73,7 @@ describe('a client that sends FIN behind its request', () => {
     expect(await text(socket)).toMatch(/^(?:HTTP\/1\.1 102 Processing\r\n\r\n)*HTTP\/1\.1 200 OK\r\n[^]*the end/);
   });
 
-  it('gets its answer as a stream, with comments', async () => {
+  it('a client that sends FIN behind its request gets its answer as a stream, with comments', async () => {
     await ask({ stream: true }, { words: 'the beginning' });
     socket.end();
     await read(COMMENT);
@@ -81,14 +81,14 @@ describe('a client that sends FIN behind its request', () => {
     expect(await text(socket)).toMatch(/the end[^]*data: \[DONE\]/);
   });
 
-  it('gets its stream also before it has begun', async () => {
+  it('a client that sends FIN behind its request gets its stream also before it has begun', async () => {
     await ask({ stream: true });
     socket.end();
     goOn();
     expect(await text(socket)).toMatch(/HTTP\/1\.1 200 OK\r\n[^]*data: \[DONE\]/);
   });
 
-  it('gets its answer where FIN comes with the request', async () => {
+  it('a client that sends FIN behind its request gets its answer where FIN comes with the request', async () => {
     const asked = ask({});
     socket.end();
     await asked;
@@ -116,7 +116,7 @@ describe('a client that sends FIN behind its request', () => {
     await aborted;
   });
 
-  it('gets its stream over HTTP/1.0 once that has begun', async () => {
+  it('a client that sends FIN behind its request gets its stream over HTTP/1.0 once that has begun', async () => {
     await ask({ stream: true }, { words: 'the beginning', version: '1.0' });
     await read('the beginning');
     socket.end();

@@ -12,7 +12,7 @@ describeService(
   'GET /',
   { environment: { API_KEYS: 'tenant:key', CORS_ORIGINS: 'https://app.example' }, imports: [HomeModule] },
   (service) => {
-    it('answers a browser with a page whose links of this service exist', async () => {
+    it('GET / answers a browser with a page whose links of this service exist', async () => {
       const answer = await fetch(service.origin, { headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' } });
       expect(answer.status).toBe(200);
       expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -30,14 +30,17 @@ describeService(
       }
     });
 
-    it.each([undefined, 'application/json', '*/*'])('answers a program that accepts %p with JSON', async (accept) => {
-      const answer = await fetch(service.origin, { headers: accept === undefined ? {} : { accept } });
-      expect(answer.headers.get('vary')?.toLowerCase().split(', ')).toEqual(['origin', 'accept']);
-      expect(answer.headers.get('cache-control')).toBe('no-cache');
-      expect(await answer.json()).toMatchObject({ name: 'antiphon', paths: { responses: '/v1/responses' } });
-    });
+    it.each([undefined, 'application/json', '*/*'])(
+      'GET / answers a program that accepts %p with JSON',
+      async (accept) => {
+        const answer = await fetch(service.origin, { headers: accept === undefined ? {} : { accept } });
+        expect(answer.headers.get('vary')?.toLowerCase().split(', ')).toEqual(['origin', 'accept']);
+        expect(answer.headers.get('cache-control')).toBe('no-cache');
+        expect(await answer.json()).toMatchObject({ name: 'antiphon', paths: { responses: '/v1/responses' } });
+      },
+    );
 
-    it('names only paths that exist', async () => {
+    it('GET / names only paths that exist', async () => {
       const { paths } = (await (await fetch(service.origin)).json()) as { paths: Readonly<Record<string, string>> };
       expect(Object.keys(paths)).toEqual(
         expect.arrayContaining(['conversations', 'compact', 'input_tokens', 'openapi', 'asyncapi', 'docs']),
@@ -52,7 +55,7 @@ describeService(
   },
 );
 
-it('shows a browser a request that works as it is, and only its own code', async () => {
+it('the home page shows a browser a request that works as it is, and only its own code', async () => {
   await using service = await startService({ imports: [HomeModule], environment: { API_KEYS: '', CONSOLE: 'false' } });
   const answer = await fetch(service.origin, { headers: { accept: 'text/html' } });
   const page = await answer.text();

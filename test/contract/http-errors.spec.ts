@@ -54,7 +54,7 @@ const REFUSED: readonly (readonly [
 describeService('HTTP', { providers: [ScriptedProvider], environment: { BODY_LIMIT_BYTES: 4096 } }, (service) => {
   const send = (path: string, init: RequestInit = {}): Promise<Response> => fetch(`${service.origin}${path}`, init);
 
-  it.each(REFUSED)('refuses %s', async (_, path, init, status, code) => {
+  it.each(REFUSED)('the service refuses %s', async (_, path, init, status, code) => {
     const answer = await send(path, init);
     expect(answer.status).toBe(status);
     expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
@@ -79,19 +79,19 @@ describeService('HTTP', { providers: [ScriptedProvider], environment: { BODY_LIM
     ['/v1/responses/compact', 'DELETE', 'POST'],
     ['/openai/v1/responses/input_tokens', 'GET', 'POST'],
     ['/v1/responses/input_tokens', 'HEAD', 'POST'],
-  ])('names the methods of %s to %s', async (path, method, allowed) => {
+  ])('the service names the methods of %s to %s', async (path, method, allowed) => {
     const answer = await send(path, { method });
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, allowed]);
   });
 
-  it('ignores what it does not know, unless told to reject it', async () => {
+  it('the service ignores what it does not know, unless told to reject it', async () => {
     const unknown = { nonsense: 1, stream_id: 'a', generate: false, client_metadata: { a: 'b' } };
     const answer = await send('/v1/responses', post(body(unknown)));
     expect(answer.status).toBe(200);
     expect(await answer.json()).not.toHaveProperty('nonsense');
   });
 
-  it.each(['abc', 'req-1.2:3_4', 'A'.repeat(128)])('keeps the request id %s', async (id) => {
+  it.each(['abc', 'req-1.2:3_4', 'A'.repeat(128)])('the service keeps the request id %s', async (id) => {
     for (const stream of [false, true]) {
       const answer = await send('/v1/responses', post(body({ stream }), 'application/json', { 'x-request-id': id }));
       expect(answer.headers.get('x-request-id')).toBe(id);
@@ -99,10 +99,13 @@ describeService('HTTP', { providers: [ScriptedProvider], environment: { BODY_LIM
     }
   });
 
-  it.each(['-abc', 'a b', 'a"b', '<script>', 'A'.repeat(129), 'ä', ''])('replaces the request id "%s"', async (id) => {
-    const answer = await send('/v1/models', { headers: { 'x-request-id': id } });
-    expect(answer.headers.get('x-request-id')).toMatch(/^req_[0-9a-f]{32}$/);
-  });
+  it.each(['-abc', 'a b', 'a"b', '<script>', 'A'.repeat(129), 'ä', ''])(
+    'the service replaces the request id "%s"',
+    async (id) => {
+      const answer = await send('/v1/models', { headers: { 'x-request-id': id } });
+      expect(answer.headers.get('x-request-id')).toMatch(/^req_[0-9a-f]{32}$/);
+    },
+  );
 
   it('every kind of answer has the headers of OpenAI', async () => {
     const provider = service.app.get(ScriptedProvider);
@@ -123,7 +126,7 @@ describeService('HTTP', { providers: [ScriptedProvider], environment: { BODY_LIM
   });
 
   it.each([0, 99, 200, 302, 1000, NaN, 429.5, '429'])(
-    'answers 500 for a ModelError with the status %p',
+    'the service answers 500 for a ModelError with the status %p',
     async (status) => {
       service.app.get(ScriptedProvider).play(() => {
         throw new ModelError('odd', 'Odd.', { status: status as number });
@@ -134,7 +137,7 @@ describeService('HTTP', { providers: [ScriptedProvider], environment: { BODY_LIM
     },
   );
 
-  it.each([NaN, -1, Infinity])('sends no retry-after for retryAfterMs %p', async (retryAfterMs) => {
+  it.each([NaN, -1, Infinity])('the service sends no retry-after for retryAfterMs %p', async (retryAfterMs) => {
     service.app.get(ScriptedProvider).play(() => {
       throw new ModelError('rate_limit_exceeded', 'Slow down.', { status: 429, retryAfterMs });
     });

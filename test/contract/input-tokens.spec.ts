@@ -105,7 +105,7 @@ describe.each(STATES)('counts of the simulator in $state', ({ state, open }) => 
     await fc.assert(property, { numRuns: state === 'memory' ? 60 : 15 });
   });
 
-  it('follow references and stay in the session that the request names', async () => {
+  it('the counts of the simulator follow references and stay in the session that the request names', async () => {
     const session = service.api.with({ 'x-session-id': `in_${state}` });
     const { id } = await session.create({ model: 'gpt-4.1', input: 'Remember the sea.' });
     const items = (await session.get(`responses/${id}/input_items`)).body['data'] as readonly { readonly id: string }[];
@@ -144,7 +144,7 @@ describe('counts in conversations', () => {
     await store.create(asTenant('anybody'), { id: conversation, createdAt: 1, metadata: {} }, []);
   });
 
-  it('include what was said, and need no lock', async () => {
+  it('counts in conversations include what was said, and need no lock', async () => {
     const client = service.client();
     const question = { model: 'gpt-4.1', input: 'Where is the sea?', conversation };
     const alone = await client.responses.inputTokens.count(question);
@@ -209,7 +209,7 @@ describeService('requests for a count', {}, (service) => {
     await expect(count(body)).resolves.toMatchObject({ status, body: { error } });
   });
 
-  it('need no input', async () => {
+  it('requests for a count need no input', async () => {
     const bare = await count({ model: 'gpt-5', instructions: 'Be brief.' });
     expect(bare).toMatchObject({ status: 200, body: { input_tokens: expect.any(Number) } });
   });

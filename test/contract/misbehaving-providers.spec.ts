@@ -49,12 +49,12 @@ describe.each(TRANSPORTS)('a misbehaving provider, over $name', (transport) => {
     expect(response['error']).toMatchObject({ code: 'server_error', message: expect.stringMatching(SERVER_ERROR) });
   };
 
-  it.each(NONSENSE)('fails the turn when it yields %s', async (_, batch) => {
+  it.each(NONSENSE)('a provider fails the turn when it yields %s', async (_, batch) => {
     await expectFailure(startsWellThen(batch));
   });
 
   it.each(FALSE_STARTS.filter((start) => !SILENT_ENDS.includes(start)))(
-    'answers 500 and no secrets when it %s',
+    'the service answers 500 and no secrets when the provider %s',
     async (_, generate) => {
       const refusal = await run(generate as Script).catch((error: unknown) => error);
       expect(refusal).toBeInstanceOf(Refusal);
@@ -75,12 +75,12 @@ describe.each(TRANSPORTS)('a misbehaving provider, over $name', (transport) => {
     },
   );
 
-  it.each(SILENT_ENDS)('refuses when it %s', async (_, generate) => {
+  it.each(SILENT_ENDS)('the turn is refused when the provider %s', async (_, generate) => {
     const refusal = await run(generate as Script).catch((error: unknown) => error);
     expect(refusal).toMatchObject({ status: 500, body: { error: { code: internal } } });
   });
 
-  it('fails the turn when it throws after the first yield', async () => {
+  it('a misbehaving provider fails the turn when it throws after the first yield', async () => {
     await expectFailure(() =>
       yieldsThen([{ type: 'text', delta: 'before' }], () => {
         throw new Error('secret of the provider');
@@ -88,7 +88,7 @@ describe.each(TRANSPORTS)('a misbehaving provider, over $name', (transport) => {
     );
   });
 
-  it('fails the turn when it ends without finish', async () => {
+  it('a misbehaving provider fails the turn when it ends without finish', async () => {
     const script: Script = () => yieldsThen([{ type: 'text', delta: 'before' }]);
     const response = await expectEnd(script, 'failed', 'server_error');
     expect(response['error']).toMatchObject({
@@ -96,7 +96,7 @@ describe.each(TRANSPORTS)('a misbehaving provider, over $name', (transport) => {
     });
   });
 
-  it('reads nothing after finish', async () => {
+  it('the service reads nothing after finish', async () => {
     const finish = { type: 'finish', reason: 'stop' };
     let pulled = false;
     const script: Script = () =>
@@ -109,7 +109,7 @@ describe.each(TRANSPORTS)('a misbehaving provider, over $name', (transport) => {
     expect(pulled).toBe(false);
   });
 
-  it.each(ENDLESS)('stops reading endless %s', async (_, batch) => {
+  it.each(ENDLESS)('the service stops reading endless %s', async (_, batch) => {
     let rounds = 0;
     await expectFailure(async function* () {
       yield { type: 'text', delta: 'before' };
@@ -120,7 +120,7 @@ describe.each(TRANSPORTS)('a misbehaving provider, over $name', (transport) => {
     expect(rounds).toBeLessThan(400);
   });
 
-  it('drops events beyond the protocol that exceed the output limit, and goes on', async () => {
+  it('the service drops events beyond the protocol that exceed the output limit, and goes on', async () => {
     const odd = { type: 'event', event: { type: 'codex.odd', by: 'x'.repeat(MOST_CHARACTERS / 4) } } as const;
     const response = await expectEnd(
       async function* () {
@@ -144,21 +144,24 @@ describe.each(TRANSPORTS)('a misbehaving provider, over $name', (transport) => {
     ['is negative', () => Promise.resolve(-1)],
     ['is a fraction', () => Promise.resolve(1.5)],
     ['is a text', () => Promise.resolve('7' as never)],
-  ])('counts by itself when its token count %s: an answer is not lost for a number', async (_, count) => {
-    const script: Script = () =>
-      yieldsThen([
-        { type: 'text', delta: 'x' },
-        { type: 'finish', reason: 'stop' },
-      ]);
-    const { usage: honestUsage } = await expectEnd(script, 'completed', null);
-    for (const method of ['countTokens', 'countOutputTokens'] as const) {
-      const spy = jest.spyOn(service.provider, method).mockImplementation(count);
-      const response = await expectEnd(script, 'completed', null).finally(() => spy.mockRestore());
-      expect(response['usage']).toEqual(honestUsage);
-    }
-  });
+  ])(
+    'the service counts by itself when the token count of a provider %s: an answer is not lost for a number',
+    async (_, count) => {
+      const script: Script = () =>
+        yieldsThen([
+          { type: 'text', delta: 'x' },
+          { type: 'finish', reason: 'stop' },
+        ]);
+      const { usage: honestUsage } = await expectEnd(script, 'completed', null);
+      for (const method of ['countTokens', 'countOutputTokens'] as const) {
+        const spy = jest.spyOn(service.provider, method).mockImplementation(count);
+        const response = await expectEnd(script, 'completed', null).finally(() => spy.mockRestore());
+        expect(response['usage']).toEqual(honestUsage);
+      }
+    },
+  );
 
-  it('told the observers of every turn once', () => {
+  it('the observers were told of every turn once', () => {
     const ids = observer.records.map(({ responseId }) => responseId);
     expect(new Set(ids).size).toBe(ids.length);
     expect(ids).toHaveLength(turns);

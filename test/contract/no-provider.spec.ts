@@ -16,7 +16,7 @@ describe('createApp', () => {
     ['nothing', {}],
     ['an empty list of providers', { providers: [] }],
     ['modules without a provider', { imports: [class EmptyModule {}] }],
-  ])('rejects with one sentence where it is given %s', async (_, options) => {
+  ])('createApp rejects with one sentence where it is given %s', async (_, options) => {
     const start = createApp({ environment, ...options });
     await expect(start).rejects.toThrow(new EnvironmentError([SENTENCE]));
   });
@@ -26,7 +26,7 @@ describe('createApp', () => {
     ['the simulator', { imports: [SimulatorModule] }],
     ['the simulator as a fallback', { imports: [SimulatorModule.asFallback()] }],
     ['PROVIDERS_FILE', { environment: { ...environment, PROVIDERS_FILE: 'providers.yaml' } }],
-  ])('starts with %s', async (_, options) => {
+  ])('createApp starts with %s', async (_, options) => {
     app = await createApp({ environment, ...options });
     expect(app).toBeDefined();
   });

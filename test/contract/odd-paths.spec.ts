@@ -43,7 +43,7 @@ describe('a path with a slash too many', () => {
     expect(JSON.parse(answer.text)).toMatchObject({ object: 'response', status: 'completed' });
   });
 
-  it.each(ODD_PATHS)('opens a socket: %s', async (path) => {
+  it.each(ODD_PATHS)('a path with a slash too many opens a socket: %s', async (path) => {
     await using client = await SocketClient.open(service, { headers: BEARER }, path);
     await expect(client.turn({ input: 'Hi' })).resolves.toMatchObject({ response: { status: 'completed' } });
   });
@@ -55,17 +55,20 @@ describe('a path with a slash too many', () => {
     },
   );
 
-  it.each([...ODD_PATHS, '//v1/nothing', '/v1//nothing/'])('needs a key: %s', async (path) => {
-    expect(await send('POST', path, BODY, {})).toMatchObject({ status: 401 });
-    expect(await send('POST', path, '{"broken', {})).toMatchObject({ status: 401 });
-  });
+  it.each([...ODD_PATHS, '//v1/nothing', '/v1//nothing/'])(
+    'a path with a slash too many needs a key: %s',
+    async (path) => {
+      expect(await send('POST', path, BODY, {})).toMatchObject({ status: 401 });
+      expect(await send('POST', path, '{"broken', {})).toMatchObject({ status: 401 });
+    },
+  );
 
-  it.each(ODD_PATHS)('needs a key for a socket: %s', async (path) => {
+  it.each(ODD_PATHS)('a path with a slash too many needs a key for a socket: %s', async (path) => {
     const [answer] = await exchange(service.port, handshakeOf({ path }));
     expect(answer).toMatchObject({ status: 401 });
   });
 
-  it('names its methods', async () => {
+  it('a path with a slash too many names its methods', async () => {
     expect(await send('PUT', '/v1//responses/', '{}')).toMatchObject({
       status: 405,
       headers: { allow: 'GET, HEAD, POST' },
@@ -113,7 +116,7 @@ describe('a client of another API', () => {
 });
 
 describe('a door that DOORS leaves out', () => {
-  it('answers in its own form that it is closed', async () => {
+  it('a door that DOORS leaves out answers in its own form that it is closed', async () => {
     await using closed = await startService({ environment: { DOORS: 'none' } });
     for (const path of ['/messages', '/messages/count_tokens']) {
       const answer = await fetch(`${closed.baseURL}${path}`, {

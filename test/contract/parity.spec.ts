@@ -37,14 +37,14 @@ describe('the same turn on every transport', () => {
     return (await answer.json()) as Record<string, unknown>;
   };
 
-  it.each(PARITY_TURNS)('gives the same response: $name', async (turn) => {
+  it.each(PARITY_TURNS)('the same turn gives the same response on every transport: $name', async (turn) => {
     const results = await runEverywhere(turn);
     const [first, ...others] = results.map(({ response }) => withoutIds(withoutOutputText(response)));
     expect(first).toMatchObject(turn.expected);
     for (const other of others) expect(other).toEqual(first);
   });
 
-  it.each(PARITY_TURNS)('gives the stored response again: $name', async (turn) => {
+  it.each(PARITY_TURNS)('the same turn gives the stored response again: $name', async (turn) => {
     for (const { response } of await runEverywhere(turn)) {
       const stored = await retrieve(response.id);
       expect(withoutOutputText(stored)).toEqual(withoutOutputText(response));
@@ -53,7 +53,7 @@ describe('the same turn on every transport', () => {
   });
 
   it.each(PARITY_TURNS.filter(({ events }) => events !== undefined))(
-    'streams what belongs to it: $name',
+    'a turn streams what belongs to it: $name',
     async (turn) => {
       const streamed = (await runEverywhere(turn)).flatMap(({ events }) => (events === undefined ? [] : [events]));
       expect(streamed.length).toBeGreaterThan(0);
@@ -63,14 +63,14 @@ describe('the same turn on every transport', () => {
     },
   );
 
-  it('puts output_text on JSON bodies and nowhere else', async () => {
+  it('the service puts output_text on JSON bodies and nowhere else', async () => {
     const turn: ParityTurn = { name: '', model: [{ type: 'text', delta: 'Hello' }], expected: {} };
     for (const { events, response } of await runEverywhere(turn)) {
       expect(response['output_text']).toBe(events === undefined ? 'Hello' : undefined);
     }
   });
 
-  it('counts the tokens of a passed-through item whatever its id is', async () => {
+  it('the service counts the tokens of a passed-through item whatever its id is', async () => {
     const item = { type: 'web_search_call', action: { type: 'search', query: 'antiphon' } };
     const events = [
       { type: 'item.open', key: 's', item },
@@ -82,7 +82,7 @@ describe('the same turn on every transport', () => {
     for (const usage of usages) expect(usage).toEqual(usages[0]);
   });
 
-  it('counts the same tokens where the provider reports none', async () => {
+  it('the service counts the same tokens on every transport where the provider reports none', async () => {
     const turn: ParityTurn = { name: '', model: [{ type: 'text', delta: 'One two three.' }], expected: {} };
     const usages = (await runEverywhere(turn)).map(({ response }) => response['usage'] as Record<string, number>);
     for (const usage of usages) {

@@ -59,7 +59,7 @@ describe('a turn between two passes', () => {
     },
   );
 
-  it('shows the client what the first pass said before the policy has answered', async () => {
+  it('a turn between two passes shows the client what the first pass said before the policy has answered', async () => {
     const goOn = Promise.withResolvers<undefined>();
     policy.follow = () => ({
       answer: async (pass) => {

@@ -41,7 +41,7 @@ describe.each(TRANSPORTS)('a policy that answers tools by itself, over $name', (
   const typesOf = (items: readonly Item[] | undefined): readonly unknown[] | undefined =>
     items?.map(({ type }) => type);
 
-  it('asks the model again in the same response, and goes on with indexes, numbers and usage', async () => {
+  it('a policy has the model asked again in the same response, and goes on with indexes, numbers and usage', async () => {
     service.provider.reply(...twoCalls('weather', 'time')).reply(...WORDS);
     const { id, status, output, usage } = await run();
     expect(status).toBe('completed');
@@ -65,7 +65,7 @@ describe.each(TRANSPORTS)('a policy that answers tools by itself, over $name', (
     expect(await service.client().responses.retrieve(id)).toMatchObject({ output });
   });
 
-  it('lets the next turn go on from what the model was given', async () => {
+  it('a policy lets the next turn go on from what the model was given', async () => {
     service.provider.reply(...twoCalls('weather', 'time')).reply(...WORDS);
     const { id } = await run();
     await run({ previous_response_id: id, input: 'And tomorrow?' });
@@ -130,7 +130,7 @@ describe.each(TRANSPORTS)('a policy that answers tools by itself, over $name', (
     ]);
   });
 
-  it('leaves the calls of other tools to the client, whose next turn goes on with all outputs', async () => {
+  it('a policy leaves the calls of other tools to the client, whose next turn goes on with all outputs', async () => {
     service.provider.reply(...twoCalls('weather', 'ask_user'));
     const { id, status, output } = await run();
     expect({ status, types: typesOf(output) }).toEqual({
@@ -149,7 +149,7 @@ describe.each(TRANSPORTS)('a policy that answers tools by itself, over $name', (
     ]);
   });
 
-  it('ends the turn where max_tool_calls would be exceeded, and counts over all passes', async () => {
+  it('a policy ends the turn where max_tool_calls would be exceeded, and counts over all passes', async () => {
     service.provider.reply(...twoCalls('weather', 'time'));
     expect(typesOf((await run({ max_tool_calls: 1 })).output)).toEqual(['function_call', 'function_call']);
     expect(service.provider.turns).toHaveLength(1);
@@ -168,7 +168,7 @@ describe.each(TRANSPORTS)('a policy that answers tools by itself, over $name', (
     expect(service.provider.turns).toHaveLength(1);
   });
 
-  it('ends the turn with the last of MAX_PASSES', async () => {
+  it('a policy ends the turn with the last of MAX_PASSES', async () => {
     for (let pass = 0; pass < MAX_PASSES; pass++) service.provider.reply({ type: 'function_call', name: 'weather' });
     const { status, output } = await run();
     expect({ status, calls: output.length, asked: service.provider.turns.length }).toEqual({
@@ -188,7 +188,7 @@ describe.each(TRANSPORTS)('a policy that answers tools by itself, over $name', (
     expect(service.provider.turns).toHaveLength(1);
   });
 
-  it('fails the response when it fails itself, and says nothing of why', async () => {
+  it('a policy fails the response when it fails itself, and says nothing of why', async () => {
     policy.follow = () => ({ answer: () => Promise.reject(new Error('a secret')) });
     service.provider.reply(...WORDS);
     const { status, error, output, usage } = await run();
@@ -208,7 +208,7 @@ describe.each(TRANSPORTS)('a policy that answers tools by itself, over $name', (
     ['a reference', [{ type: 'item_reference', id: 'msg_1' }]],
     ['what is no JSON', [circle]],
     ['what is no item', [null]],
-  ])('fails the response when it gives %s', async (_, items) => {
+  ])('a policy fails the response when it gives %s', async (_, items) => {
     policy.follow = () => ({ answer: () => items as never });
     service.provider.reply(...WORDS);
     expect(await run()).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
@@ -226,7 +226,7 @@ describe.each(TRANSPORTS)('a policy that answers tools by itself, over $name', (
     expect((await run()).output).toMatchObject([{ content: [{ text: 'It is sunny.' }] }]);
   });
 
-  it('keeps what the first pass said and cost when the model fails in the second', async () => {
+  it('the response keeps what the first pass said and cost when the model fails in the second', async () => {
     service.provider.reply(...twoCalls('weather', 'time')).play(async function* () {
       yield { type: 'text', delta: 'It is' };
       throw new Error('a secret');
@@ -242,7 +242,7 @@ describe.each(TRANSPORTS)('a policy that answers tools by itself, over $name', (
     expect((await observer.whenSettled(1)).at(-1)).toMatchObject({ status: 'failed', usage });
   });
 
-  it('costs nothing where it has nothing to do with a turn', async () => {
+  it('a policy costs nothing where it has nothing to do with a turn', async () => {
     policy.follow = () => undefined;
     service.provider.reply({ type: 'function_call', name: 'weather' });
     expect(typesOf((await run()).output)).toEqual(['function_call']);

@@ -16,17 +16,20 @@ describe('the items of an upstream', () => {
   const service = useService({ providers: [ScriptedProvider] });
 
   describe.each(TRANSPORTS)('over $name', (transport) => {
-    it.each(PASSED_ITEMS)('reach the client as they are: $name', async ({ events, output, status, deltas, types }) => {
-      service.provider.reply(...events);
-      const { response, events: streamed } = await transport.run(service, turn);
-      expect(response).toMatchObject({ status: status ?? 'completed', output });
-      expect(response['output']).toEqual(output);
-      const stored = (await (await fetch(`${service.baseURL}/responses/${response.id}`)).json()) as Item;
-      expect(stored['output']).toEqual(output);
-      if (streamed === undefined) return;
-      if (deltas !== undefined) expect(deltasOf(streamed)).toEqual(deltas);
-      if (types !== undefined) expect(typesBetween(streamed)).toEqual(types);
-    });
+    it.each(PASSED_ITEMS)(
+      'the items of an upstream reach the client as they are: $name',
+      async ({ events, output, status, deltas, types }) => {
+        service.provider.reply(...events);
+        const { response, events: streamed } = await transport.run(service, turn);
+        expect(response).toMatchObject({ status: status ?? 'completed', output });
+        expect(response['output']).toEqual(output);
+        const stored = (await (await fetch(`${service.baseURL}/responses/${response.id}`)).json()) as Item;
+        expect(stored['output']).toEqual(output);
+        if (streamed === undefined) return;
+        if (deltas !== undefined) expect(deltasOf(streamed)).toEqual(deltas);
+        if (types !== undefined) expect(typesBetween(streamed)).toEqual(types);
+      },
+    );
   });
 
   it.each([...PASSED_ITEMS, ...CONTRADICTIONS])(
@@ -38,14 +41,14 @@ describe('the items of an upstream', () => {
     },
   );
 
-  it.each(CONTRADICTIONS)('follow their final form: $name', async (passed) => {
+  it.each(CONTRADICTIONS)('the items of an upstream follow their final form: $name', async (passed) => {
     const { streamed, output } = await stream(passed);
     expect(output).toEqual(passed.output);
     if (passed.deltas !== undefined) expect(deltasOf(streamed)).toEqual(passed.deltas);
     if (passed.types !== undefined) expect(typesBetween(streamed)).toEqual(passed.types);
   });
 
-  it('end with the final text where it contradicts the streamed one', async () => {
+  it('the items of an upstream end with the final text where it contradicts the streamed one', async () => {
     const passed = CONTRADICTIONS[0] as PassedItemCase;
     const { streamed } = await stream(passed);
     const done = streamed.filter(({ type }) => type.endsWith('.done'));
@@ -56,14 +59,14 @@ describe('the items of an upstream', () => {
     ]);
   });
 
-  it('begin with the members that the upstream gave them', async () => {
+  it('the items of an upstream begin with the members that the upstream gave them', async () => {
     const { streamed } = await stream({ name: '', events: pass(message(text('Hi'))), output: [] });
     expect(streamed.find(({ type }) => type === 'response.output_item.added')).toMatchObject({
       item: { ...message(), status: 'in_progress', phase: 'final_answer' },
     });
   });
 
-  it('show what the upstream says of the end', async () => {
+  it('the items of an upstream show what the upstream says of the end', async () => {
     service.provider.reply({ type: 'finish', reason: 'length', incompleteReason: 'max_messages', serviceTier: 'flex' });
     expect(await service.client().responses.create(turn)).toMatchObject({
       status: 'incomplete',
@@ -86,13 +89,13 @@ describe('the items of an upstream', () => {
       return [open(item, key), close(item, key)];
     };
 
-    it('get a unique beginning when they are short', async () => {
+    it('the ids of an upstream get a unique beginning when they are short', async () => {
       service.provider.reply(...passAs('msg_1', 'a'));
       const [id] = idsOf(await service.client().responses.create(turn));
       expect(id).toMatch(/^msg_[0-9a-f]{32}_msg_1$/);
     });
 
-    it('differ within a response and along a chain, even if those of the upstream do not', async () => {
+    it('ids differ within a response and along a chain, even if those of the upstream do not', async () => {
       const seen: string[] = [];
       const client = service.client();
       let parent: string | undefined;

@@ -78,7 +78,7 @@ function lastTurn(): Turn {
 const contentsOf = ({ context }: Turn): unknown[] => context.map(({ content }) => content);
 
 describe('a request that names a prompt', () => {
-  it('gets the instructions and settings of the default version, and the response echoes it', async () => {
+  it('a request that names a prompt gets the instructions and settings of the default version, and the response echoes it', async () => {
     const response = await client().responses.create({ prompt: SHOP, input: 'Hi' } as never);
     expect(response).toMatchObject({
       model: 'scripted',
@@ -139,7 +139,7 @@ describe('a request that names a prompt', () => {
     expect(said.split('Say hello.')).toHaveLength(2);
   });
 
-  it('needs no input of its own', async () => {
+  it('a request that names a prompt needs no input of its own', async () => {
     await client().responses.create({ prompt: { id: 'pmpt_red' } } as never);
     expect(contentsOf(lastTurn())).toMatchObject([[{ text: 'Say hello.' }]]);
   });
@@ -234,7 +234,7 @@ describe('a request that names a prompt', () => {
 });
 
 describe('GET /v1/prompts', () => {
-  it('shows each tenant its own', async () => {
+  it('GET /v1/prompts shows each tenant its own', async () => {
     const list = (tenant: string): Promise<{ data: { id: string }[] }> => client(tenant).get('/prompts');
     expect((await list('red')).data.map(({ id }) => id)).toEqual(['pmpt_shop', 'pmpt_red']);
     expect((await list('blue')).data.map(({ id }) => id)).toEqual(['pmpt_shop']);

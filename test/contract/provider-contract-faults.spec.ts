@@ -15,7 +15,7 @@ const everything: ProviderSubject = {
 };
 
 describe('the contract of providers', () => {
-  it.each(FAULTS)('notices what $what: $notices', async ({ notices, says, subject }) => {
+  it.each(FAULTS)('the contract of providers notices what $what: $notices', async ({ notices, says, subject }) => {
     const found = providerContract(subject).find(({ name }) => name === notices);
     await expect(found?.run()).rejects.toThrow(says);
   });

@@ -48,26 +48,26 @@ describe(EventCollector.name, () => {
     expect(collector.response).toMatchObject({ status: 'completed', usage: { input_tokens: 3, output_tokens: 4 } });
   };
 
-  it('collects the answer of fetch', async () => {
+  it('EventCollector collects the answer of fetch', async () => {
     expectEverything(await EventCollector.collect(await post(BODY)));
   });
 
-  it('collects what the SDK streams', async () => {
+  it('EventCollector collects what the SDK streams', async () => {
     expectEverything(await EventCollector.collect(await service.client().responses.create(BODY)));
   });
 
-  it('collects what the helper of the SDK streams', async () => {
+  it('EventCollector collects what the helper of the SDK streams', async () => {
     const { stream: _, ...body } = BODY;
     expectEverything(await EventCollector.collect(service.client().responses.stream(body)));
   });
 
-  it('collects a stream without padding when it is told so', async () => {
+  it('EventCollector collects a stream without padding when it is told so', async () => {
     const body = { ...BODY, stream_options: { include_obfuscation: false } };
     expectEverything(await EventCollector.collect(await post(body), { obfuscated: false }));
     await expect(EventCollector.collect(await post(body))).rejects.toThrow('obfuscation is missing');
   });
 
-  it('takes messages of a socket one by one', async () => {
+  it('EventCollector takes messages of a socket one by one', async () => {
     await using socket = await SocketClient.open(service);
     socket.create({ input: 'How is the weather?' });
     const collector = new EventCollector({ transport: 'ws' });
@@ -76,14 +76,14 @@ describe(EventCollector.name, () => {
     expectEverything(collector);
   });
 
-  it('says what came instead of a stream', async () => {
+  it('EventCollector says what came instead of a stream', async () => {
     const refused = EventCollector.collect(await post({ ...BODY, temperature: 7 }));
     await expect(refused).rejects.toThrow(
       /^HTTP 400 with application\/json.* instead of a stream of events: .*temperature/,
     );
   });
 
-  it('names the rule that a stream breaks, and where', async () => {
+  it('EventCollector names the rule that a stream breaks, and where', async () => {
     const { events } = await EventCollector.collect(await post(BODY));
     const broken = EventCollector.collect(events.toSpliced(5, 1));
     await expect(broken).rejects.toThrow(EventOrderError);
@@ -94,13 +94,13 @@ describe(EventCollector.name, () => {
     });
   });
 
-  it('names the rule that a stream breaks that does not end', async () => {
+  it('EventCollector names the rule that a stream breaks that does not end', async () => {
     const { events } = await EventCollector.collect(await post(BODY));
     const broken = EventCollector.collect(events.slice(0, -1));
     await expect(broken).rejects.toMatchObject({ position: null, rule: 'the stream must end with a terminal event' });
   });
 
-  it('notices an answer that breaks off', async () => {
+  it('EventCollector notices an answer that breaks off', async () => {
     const text = await (await post(BODY)).text();
     const headers = { 'content-type': 'text/event-stream; charset=utf-8' };
     const cut = (end: number): Promise<EventCollector> =>

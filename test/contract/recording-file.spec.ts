@@ -215,7 +215,7 @@ describe('a file of recordings', () => {
     ['whose folder is missing', (path: string) => Promise.resolve(`${path}/missing/session.jsonl`)],
     ['that is a folder', (path: string) => mkdir(path).then(() => path)],
     ['in a folder that is a file', (path: string) => writeFile(path, '').then(() => `${path}/session.jsonl`)],
-  ])('stops the start at a path %s', async (_, prepare) => {
+  ])('a file of recordings stops the start at a path %s', async (_, prepare) => {
     const path = await prepare(session.path);
     const start = startService({ providers: [ScriptedProvider], environment: { RECORD_FILE: path } });
     const error: unknown = await start.catch((thrown: unknown) => thrown);

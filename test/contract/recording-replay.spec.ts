@@ -68,7 +68,7 @@ describe('a recorded conversation', () => {
     expect(said).toEqual(['B1', 'B2', 'B3']);
   });
 
-  it('gives the same question its answers in the order in which they were recorded, the last again and again', async () => {
+  it('a recorded conversation gives the same question its answers in the order in which they were recorded, the last again and again', async () => {
     await session.record(async (service, provider) => {
       for (const delta of ['first', 'second']) provider.reply(text(delta));
       for (let turn = 0; turn < 2; turn += 1) await say(service.client(), 'scripted', 'Hi');
@@ -79,42 +79,45 @@ describe('a recorded conversation', () => {
     expect(said).toEqual(['first', 'second', 'second']);
   });
 
-  it.each(TRANSPORTS)('goes on where it has come to when tools answer otherwise, on $name', async (transport) => {
-    await session.record(async (service, provider) => {
-      provider.reply({ type: 'function_call', name: 'look' }, { type: 'function_call_arguments', delta: '{"at":1}' });
-      provider.reply({ type: 'function_call', name: 'look', callId: 'call_recorded' });
-      provider.reply(text('Seen.'));
-      const client = service.client();
-      let response = await client.responses.create({ model: 'scripted', input: 'Look.', tools });
-      for (const output of ['recorded one', 'recorded two']) {
-        const [call] = response.output as [OpenAI.Responses.ResponseFunctionToolCall];
-        response = await client.responses.create({
-          model: 'scripted',
+  it.each(TRANSPORTS)(
+    'a recorded conversation goes on where it has come to when tools answer otherwise, on $name',
+    async (transport) => {
+      await session.record(async (service, provider) => {
+        provider.reply({ type: 'function_call', name: 'look' }, { type: 'function_call_arguments', delta: '{"at":1}' });
+        provider.reply({ type: 'function_call', name: 'look', callId: 'call_recorded' });
+        provider.reply(text('Seen.'));
+        const client = service.client();
+        let response = await client.responses.create({ model: 'scripted', input: 'Look.', tools });
+        for (const output of ['recorded one', 'recorded two']) {
+          const [call] = response.output as [OpenAI.Responses.ResponseFunctionToolCall];
+          response = await client.responses.create({
+            model: 'scripted',
+            previous_response_id: response.id,
+            tools,
+            input: [{ type: 'function_call_output', call_id: call.call_id, output }],
+          });
+        }
+      });
+      await using service = await session.replay();
+      let { response } = await transport.run(service, { model: 'session', input: 'Look.', tools });
+      const args: string[] = [];
+      for (const output of ['something else', '']) {
+        const [call] = response['output'] as [{ readonly call_id: string; readonly arguments: string }];
+        args.push(call.arguments);
+        const input = [{ type: 'function_call_output', call_id: call.call_id, output }];
+        ({ response } = await transport.run(service, {
+          model: 'session',
           previous_response_id: response.id,
           tools,
-          input: [{ type: 'function_call_output', call_id: call.call_id, output }],
-        });
+          input,
+        }));
       }
-    });
-    await using service = await session.replay();
-    let { response } = await transport.run(service, { model: 'session', input: 'Look.', tools });
-    const args: string[] = [];
-    for (const output of ['something else', '']) {
-      const [call] = response['output'] as [{ readonly call_id: string; readonly arguments: string }];
-      args.push(call.arguments);
-      const input = [{ type: 'function_call_output', call_id: call.call_id, output }];
-      ({ response } = await transport.run(service, {
-        model: 'session',
-        previous_response_id: response.id,
-        tools,
-        input,
-      }));
-    }
-    expect(args).toEqual(['{"at":1}', '{}']);
-    expect(response).toMatchObject({ status: 'completed', output: [{ content: [{ text: 'Seen.' }] }] });
-  });
+      expect(args).toEqual(['{"at":1}', '{}']);
+      expect(response).toMatchObject({ status: 'completed', output: [{ content: [{ text: 'Seen.' }] }] });
+    },
+  );
 
-  it('keeps to itself when tools answer otherwise and others were recorded too', async () => {
+  it('a recorded conversation keeps to itself when tools answer otherwise and others were recorded too', async () => {
     await session.record(async (service, provider) => {
       for (const name of ['A', 'B']) {
         provider.reply({ type: 'function_call', name: 'look', callId: `call_${name}` }).reply(text(`${name} seen.`));

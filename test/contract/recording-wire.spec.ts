@@ -109,7 +109,7 @@ describe('a turn that is recorded', () => {
     return withoutIds(frames);
   };
 
-  it.each(TURNS)('looks as if it were not: $name', async (turn) => {
+  it.each(TURNS)('a turn that is recorded looks as if it were not: $name', async (turn) => {
     for (const stream of [false, true]) {
       expect(await overHttp(recording, turn, stream)).toEqual(await overHttp(plain, turn, stream));
     }

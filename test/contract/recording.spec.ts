@@ -75,7 +75,7 @@ describe('a recording', () => {
 
   describe.each(TRANSPORTS)('is replayed on $name', (transport) => {
     // From the last to the first: a turn is found by what was asked.
-    it.each(RECORDED_TURNS.toReversed())('as it was: $name', async (turn) => {
+    it.each(RECORDED_TURNS.toReversed())('a recording is replayed as it was: $name', async (turn) => {
       const { events, response } = await transport.run(service, bodyOf(turn, 'session'));
       expect(response).toMatchObject({ ...turn.expected, model: 'session' });
       expect(contentOf(response)).toEqual(recorded.get(turn.name));
@@ -85,7 +85,7 @@ describe('a recording', () => {
   });
 
   describe.each(REFUSED_TURNS)('refuses on %s', (transport, refuse) => {
-    it.each(RECORDED_REFUSALS)('as the model did: %s', async (name, _error, expected) => {
+    it.each(RECORDED_REFUSALS)('a recording refuses as the model did: %s', async (name, _error, expected) => {
       const answer = await refuse(service, bodyOf({ name }, 'session'));
       expect(answer).toMatchObject(expected);
       const { error, ...rest } = answer;
@@ -94,7 +94,7 @@ describe('a recording', () => {
     });
   });
 
-  it('holds every turn once, and first how it is to be replayed', async () => {
+  it('a recording holds every turn once, and first how it is to be replayed', async () => {
     const [settings, ...turns] = await session.lines();
     expect(settings).toEqual({ settings: { match: 'request', timing: 'recorded' } });
     expect(turns).toHaveLength(RECORDED_TURNS.length + RECORDED_REFUSALS.length * REFUSED_TURNS.length);
@@ -109,7 +109,7 @@ describe('a recording', () => {
       });
   });
 
-  it('holds nothing that was not meant for clients', async () => {
+  it('a recording holds nothing that was not meant for clients', async () => {
     expect(await session.text()).not.toMatch(/secret|resp_upstream|metadata/);
   });
 

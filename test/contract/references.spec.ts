@@ -73,7 +73,7 @@ describe.each(STATES)('references to stored items in $state', ({ open }) => {
     );
   });
 
-  it('find items of the input as well, by id alone', async () => {
+  it('references find items of the input as well, by id alone', async () => {
     const response = await alice.responses.create({ model: 'm', input: 'Remember me.' });
     const [item] = (await alice.responses.inputItems.list(response.id)).data;
     const bare = { id: String(item?.id) } as OpenAI.Responses.ResponseInputItem;
@@ -81,7 +81,7 @@ describe.each(STATES)('references to stored items in $state', ({ open }) => {
     expect(service.provider.turns.at(-1)?.context).toEqual([item]);
   });
 
-  it('to nothing, to what was not stored, was deleted or is another tenant’s are refused alike', async () => {
+  it('references to nothing, to what was not stored, was deleted or is another tenant’s are refused alike', async () => {
     const unstored = await alice.responses.create({ model: 'm', input: 'Forget me.', store: false });
     const deleted = await alice.responses.create({ model: 'm', input: 'Delete me.' });
     const foreign = await bob.responses.create({ model: 'm', input: 'Not yours.' });

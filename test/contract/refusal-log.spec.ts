@@ -50,14 +50,14 @@ describe('a refusal', () => {
       'GET "/v1/nothing" 400 invalid_value request=mine',
     ],
     ['a response', { path: '/v1/responses/resp_1', headers: KEY }, 'GET "/v1/responses/resp_1" 404 - request=mine'],
-  ])('of %s is one line', async (_, request, line) => {
+  ])('a refusal of %s is one line', async (_, request, line) => {
     const client = new RawClient(service.port);
     await client.send({ ...request, headers: { ...request.headers, ...ID } });
     client.close();
     expect(log.notes).toEqual([`${line} Refused`]);
   });
 
-  it('by the model is one line, also with a status of 500 and above', async () => {
+  it('a refusal by the model is one line, also with a status of 500 and above', async () => {
     service.provider.play(async function* () {
       yield* [];
       throw new ModelError('overloaded', 'no room', { status: 503 });
@@ -67,7 +67,7 @@ describe('a refusal', () => {
     expect(log.notes).toEqual(['POST "/v1/responses" 503 overloaded request=mine Refused']);
   });
 
-  it('by an upstream that is down has its cause', async () => {
+  it('a refusal by an upstream that is down has its cause', async () => {
     service.provider.play(async function* () {
       yield* [];
       const cause = new Error('secret-address', {
@@ -79,7 +79,7 @@ describe('a refusal', () => {
     expect(log.notes).toEqual(['POST "/v1/responses" 503 model_unavailable cause=ECONNREFUSED request=mine Refused']);
   });
 
-  it('quotes a code that is the text of a model server', async () => {
+  it('a refusal quotes a code that is the text of a model server', async () => {
     service.provider.play(async function* () {
       yield* [];
       throw new ModelError('no\nroom', 'no room', { status: 429 });
@@ -88,7 +88,7 @@ describe('a refusal', () => {
     expect(log.notes).toEqual([String.raw`POST "/v1/responses" 429 "no\nroom" request=mine Refused`]);
   });
 
-  it('of what is no HTTP is one line', async () => {
+  it('a refusal of what is no HTTP is one line', async () => {
     const client = new RawClient(service.port);
     const answer = await client.send({ path: '/', headers: { 'x-long': 'x'.repeat(20_000) } });
     client.close();
@@ -98,7 +98,7 @@ describe('a refusal', () => {
     ]);
   });
 
-  it('of TLS on the plain port names it', async () => {
+  it('a refusal of TLS on the plain port names it', async () => {
     const socket = await openSocket(service.port);
     // The beginning of a ClientHello.
     socket.write(Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xfc, 0x03, 0x03]));
@@ -108,7 +108,7 @@ describe('a refusal', () => {
     ]);
   });
 
-  it('of an upgrade is one line', async () => {
+  it('a refusal of an upgrade is one line', async () => {
     await SocketClient.refused(service, { headers: ID });
     await SocketClient.refused(service, { headers: ID }, '/v1/nothing?key=secret');
     expect(log.notes).toEqual([
@@ -117,7 +117,7 @@ describe('a refusal', () => {
     ]);
   });
 
-  it('of a frame or a turn on a socket is one line with the name of the connection', async () => {
+  it('a refusal of a frame or a turn on a socket is one line with the name of the connection', async () => {
     const client = await SocketClient.open(service, { headers: KEY });
     for (const frame of ['secret-body', { type: 'response.none' }, { type: 'response.create', model: 1 }]) {
       client.send(frame);
@@ -133,7 +133,7 @@ describe('a refusal', () => {
     ]);
   });
 
-  it('of a message that is too large is one line', async () => {
+  it('a refusal of a message that is too large is one line', async () => {
     const client = await SocketClient.open(service, { headers: KEY });
     client.send(`"${'x'.repeat(LONGEST_MESSAGE)}"`);
     expect(await client.closed).toMatchObject({ code: 1009 });

@@ -74,10 +74,13 @@ describe('an application with seams', () => {
   it.each([
     [[LetterA, LetterB], '-abm'],
     [[LetterB, LetterA], '-bam'],
-  ])('asks policies in the order given, then those of its modules', async (passPolicies, text) => {
-    const client = await start({ passPolicies, imports: [LetterModule] });
-    expect(await ask(client)).toBe(text);
-  });
+  ])(
+    'an application with seams asks policies in the order given, then those of its modules',
+    async (passPolicies, text) => {
+      const client = await start({ passPolicies, imports: [LetterModule] });
+      expect(await ask(client)).toBe(text);
+    },
+  );
 
   it('an application never waits for an observer, and is not disturbed by one that fails', async () => {
     const heard: string[] = [];
@@ -98,7 +101,7 @@ describe('an application with seams', () => {
     expect(heard).toEqual(['last', 'slow']);
   });
 
-  it('hides what an authenticator throws beyond refusals', async () => {
+  it('an application with seams hides what an authenticator throws beyond refusals', async () => {
     const rejects = (error: object): AntiphonOptions => ({
       authenticator: {
         useValue: { authenticate: () => Promise.reject(Object.assign(new Error('idp 10.0.0.7'), error)) },
@@ -113,7 +116,7 @@ describe('an application with seams', () => {
     expect(refused?.message).not.toContain('10.0.0.7');
   });
 
-  it('forwards headers that a request cannot replace in its body', async () => {
+  it('an application with seams forwards headers that a request cannot replace in its body', async () => {
     const client = await start({ forwardedHeaders: ['X-Team'] });
     app.get(ScriptedProvider).reply({ type: 'text', delta: '-' });
     const request = { model: 'm', input: 'Hi', client_metadata: { 'x-team': 'blue' } };
@@ -121,7 +124,7 @@ describe('an application with seams', () => {
     expect(app.get(ScriptedProvider).turns[0]?.headers).toEqual({ 'x-team': 'red' });
   });
 
-  it('ends while an upgrade waits for its authenticator', async () => {
+  it('an application with seams ends while an upgrade waits for its authenticator', async () => {
     const asked = Promise.withResolvers<undefined>();
     const authenticate = (): Promise<never> => {
       asked.resolve(undefined);
@@ -135,7 +138,7 @@ describe('an application with seams', () => {
     await expect(failed).resolves.toHaveLength(1);
   });
 
-  it('releases a lease once, with the usage of the turn, or without any for a refused one', async () => {
+  it('an application with seams releases a lease once, with the usage of the turn, or without any for a refused one', async () => {
     const released: unknown[] = [];
     const estimates: number[] = [];
     const admission = new (class extends Admission {
@@ -177,7 +180,7 @@ describe('createApp', () => {
       "STATE: expected one of memory, sqlite, postgres, redis, paper, but got 'tape'.",
     ],
     ['a factory that fails', { authenticator: { useFactory: fail } }, 'this factory must not be called'],
-  ])('refuses %s', async (_, options, reason) => {
+  ])('createApp refuses %s', async (_, options, reason) => {
     await expect(createApp({ environment, providers: [ScriptedProvider], ...options })).rejects.toThrow(reason);
   });
 
@@ -188,13 +191,13 @@ describe('createApp', () => {
       { providers: [Unmarked] },
       'The provider Unmarked must be marked with @ModelProvider',
     ],
-  ])('starts nothing with %s', async (_, options, reason) => {
+  ])('createApp starts nothing with %s', async (_, options, reason) => {
     const app = await createApp({ environment, providers: [ScriptedProvider], ...options });
     await expect(app.init()).rejects.toThrow(reason);
     await app.close();
   });
 
-  it('refuses a class that is an option and a provider of a module', async () => {
+  it('createApp refuses a class that is an option and a provider of a module', async () => {
     const app = await createApp({
       environment,
       providers: [ScriptedProvider],
@@ -205,7 +208,7 @@ describe('createApp', () => {
     await app.close();
   });
 
-  it('makes a backend after what it injects, which may come later or not at all', async () => {
+  it('createApp makes a backend after what it injects, which may come later or not at all', async () => {
     const received: unknown[] = [];
     const state = {
       paper: {
@@ -227,7 +230,7 @@ describe('createApp', () => {
     await app.close();
   });
 
-  it('makes the selected backend only', async () => {
+  it('createApp makes the selected backend only', async () => {
     const state = { paper: { useFactory: fail } };
     const app = await createApp({ environment, providers: [ScriptedProvider], state });
     expect(app.get(StateBackend, { strict: false })).toBeInstanceOf(StateBackend);

@@ -32,7 +32,7 @@ describe.each(STATES)('a session that is deleted in $state', ({ open }) => {
     }
   });
 
-  it('leaves other sessions what they share with it', async () => {
+  it('a deleted session leaves other sessions what they share with it', async () => {
     const session = service.api.with({ 'x-session-id': 'shared' });
     const first = await session.create({});
     const second = await session.create({ previous_response_id: first.id });
@@ -44,7 +44,7 @@ describe.each(STATES)('a session that is deleted in $state', ({ open }) => {
     expect(await statusOf(first.id)).toBe(404);
   });
 
-  it('leaves what continues it in another session its context', async () => {
+  it('a deleted session leaves what continues it in another session its context', async () => {
     const root = await service.api.with({ 'x-session-id': 'source' }).create({ input: 'One?' });
     await service.api.post('sessions/source/fork', { target_session_id: 'fork' });
     const child = await service.api

@@ -103,7 +103,7 @@ describe('a service that refuses unknown parameters', () => {
     environment: { UNKNOWN_PARAMETERS: 'reject' },
   });
 
-  it('refuses session_id in a body, and knows it in a frame', async () => {
+  it('UNKNOWN_PARAMETERS=reject refuses session_id in a body, and knows it in a frame', async () => {
     const api = new ApiClient(service.baseURL);
     await expect(api.create({ session_id: 'mine' })).rejects.toMatchObject({
       status: 400,
@@ -114,7 +114,7 @@ describe('a service that refuses unknown parameters', () => {
     expect(await api.idsOf('sessions/mine/responses')).toEqual([response.id]);
   });
 
-  it('refuses an unknown member of a fork', async () => {
+  it('UNKNOWN_PARAMETERS=reject refuses an unknown member of a fork', async () => {
     const api = new ApiClient(service.baseURL);
     const { body } = await api.post('sessions/mine/fork', { target_session_id: 'yours', up_to: 'resp_1' });
     expect(body).toMatchObject({ error: { code: 'unknown_parameter', param: 'up_to' } });

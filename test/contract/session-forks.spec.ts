@@ -29,7 +29,7 @@ describe.each(STATES)('a fork of a session in $state', ({ open }) => {
     service.api.idsOf(`sessions/${name}/responses?order=asc`);
   const seen = (): readonly string[] => transcript(service.provider.turns.at(-1)?.context ?? []);
 
-  it('shares all responses', async () => {
+  it('a fork shares all responses of its session', async () => {
     const asked = service.provider.turns.length;
     expect(await fork({ target_session_id: target })).toMatchObject({
       status: 200,
@@ -42,12 +42,12 @@ describe.each(STATES)('a fork of a session in $state', ({ open }) => {
     expect(service.provider.turns).toHaveLength(asked);
   });
 
-  it('answers with nothing but what it made', async () => {
+  it('a fork answers with nothing but what it made', async () => {
     const { body } = await fork({ target_session_id: target });
     expect(Object.keys(body).sort()).toEqual(['forked_from', 'id', 'object', 'responses']);
   });
 
-  it('shares those up to one', async () => {
+  it('a fork shares the responses up to one', async () => {
     const [first, second] = ids;
     const forked = await fork({ target_session_id: target, up_to_response_id: second });
     expect(forked).toMatchObject({ status: 200, body: { responses: 2 } });
@@ -55,7 +55,7 @@ describe.each(STATES)('a fork of a session in $state', ({ open }) => {
     expect((await service.api.with({ 'x-session-id': target }).get(`responses/${ids[2]}`)).status).toBe(404);
   });
 
-  it('shares the session of a chain that nobody named', async () => {
+  it('a fork shares the session of a chain that nobody named', async () => {
     const root = await service.api.create({});
     const child = await service.api.create({ previous_response_id: root.id });
     expect(await fork({ target_session_id: target, up_to_response_id: null }, root.id)).toMatchObject({
@@ -65,7 +65,7 @@ describe.each(STATES)('a fork of a session in $state', ({ open }) => {
     expect(await membersOf(target)).toEqual([root.id, child.id]);
   });
 
-  it.each(SESSION_TURNS)('goes its own way: %s', async (_, turn) => {
+  it.each(SESSION_TURNS)('a fork goes its own way: %s', async (_, turn) => {
     await fork({ target_session_id: target });
     const there = await turn(service, target, { input: 'There?', previous_response_id: ids[2] });
     const answered = ['One?', 'Two?', 'Three?'].flatMap((text) => [`user: ${text}`, 'assistant: ok']);
@@ -121,14 +121,14 @@ describe.each(STATES)('a fork of a session in $state', ({ open }) => {
     expect(await membersOf(target)).toEqual(ids);
   });
 
-  it('of an unknown session is refused', async () => {
+  it('a fork of an unknown session is refused', async () => {
     const { status, body } = await fork({ target_session_id: target, up_to_response_id: ids[0] }, 'nobody');
     expect(status).toBe(404);
     expect(body).toMatchObject({ error: { code: null, param: null, message: "Session with id 'nobody' not found." } });
     expect((await service.api.get(`sessions/${target}/responses`)).status).toBe(404);
   });
 
-  it('up to a response that is not in the session is refused', async () => {
+  it('a fork up to a response that is not in the session is refused', async () => {
     const elsewhere = (await service.api.create({})).id;
     const deleted = (await service.api.with({ 'x-session-id': source }).create({})).id;
     await service.api.delete(`responses/${deleted}`);

@@ -56,7 +56,7 @@ describe('a turn that lost its session to another replica', () => {
     });
   };
 
-  it('fails with 503 in JSON', async () => {
+  it('a turn that lost its session fails with 503 in JSON', async () => {
     const lost = new ApiClient(slow.baseURL, mine).post('responses', { model: 'scripted', input: 'slow' });
     const kept = await takeOver();
     held.letGo('slow');
@@ -66,7 +66,7 @@ describe('a turn that lost its session to another replica', () => {
     await expectOnly(kept);
   });
 
-  it('fails as a stream', async () => {
+  it('a turn that lost its session fails as a stream', async () => {
     const body = { model: 'scripted', input: 'slow' };
     const lost = collectStream(`${slow.baseURL}/responses`, body, { headers: mine });
     const kept = await takeOver();
@@ -79,7 +79,7 @@ describe('a turn that lost its session to another replica', () => {
     await expectOnly(kept, (last?.['response'] as { readonly id: string }).id);
   });
 
-  it('fails on a socket, and the connection does not remember it', async () => {
+  it('a turn that lost its session fails on a socket, and the connection does not remember it', async () => {
     await using client = await SocketClient.open(slow, { headers: mine });
     client.create({ input: 'slow' });
     const kept = await takeOver();

@@ -42,7 +42,7 @@ describe.each(STATES)('the maximum of a session in $state', ({ open }) => {
   });
   const full = fullFor('x-session-id');
 
-  it.each(SESSION_TURNS)('refuses one more before the model is asked: %s', async (_, turn, param) => {
+  it.each(SESSION_TURNS)('a full session refuses one more before the model is asked: %s', async (_, turn, param) => {
     await start(2);
     const { id } = await turn(service, 'full');
     await turn(service, 'full', { previous_response_id: id });
@@ -54,7 +54,7 @@ describe.each(STATES)('the maximum of a session in $state', ({ open }) => {
     await expect(turn(service, 'another')).resolves.toMatchObject({ status: 'completed' });
   });
 
-  it('gives its last place to a background response, and refuses the next one at once', async () => {
+  it('a session gives its last place to a background response, and refuses the next one at once', async () => {
     await start(1);
     const create = (): Promise<HttpAnswer> => {
       const body = { model: 'm', input: 'Hi', background: true };
@@ -93,7 +93,7 @@ describe.each(STATES)('the maximum of a session in $state', ({ open }) => {
     await session.create({});
   });
 
-  it('counts what a fork shares', async () => {
+  it('the maximum of a session counts what a fork shares', async () => {
     await start(2);
     const session = api.with({ 'x-session-id': 'full' });
     await session.create({});
@@ -103,7 +103,7 @@ describe.each(STATES)('the maximum of a session in $state', ({ open }) => {
     await expect(fork.create({ previous_response_id: id })).rejects.toMatchObject(full);
   });
 
-  it('refuses a fork when as many sessions share its responses as may, until one of them is deleted', async () => {
+  it('a session refuses a fork when as many sessions share its responses as may, until one of them is deleted', async () => {
     await start(2, { SESSION_MAX_FORKS: 2 });
     await api.with({ 'x-session-id': 'full' }).create({});
     const fork = (target: string): Promise<HttpAnswer> => api.post('sessions/full/fork', { target_session_id: target });

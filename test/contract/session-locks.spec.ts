@@ -38,7 +38,7 @@ describe.each(STATES)('two turns that name one session in $state', ({ open }) =>
 
   afterEach(() => service.close());
 
-  it.each(SESSION_TURNS)('run one after the other: %s', async (_, turn) => {
+  it.each(SESSION_TURNS)('turns that name one session run one after the other: %s', async (_, turn) => {
     await start();
     held.hold(2);
     const first = mine.create({ input: 'first' });
@@ -54,7 +54,7 @@ describe.each(STATES)('two turns that name one session in $state', ({ open }) =>
     expect(await api.idsOf('sessions/mine/responses?order=asc')).toEqual(made.map(({ id }) => id));
   });
 
-  it.each(SESSION_TURNS)('see what was made before them: %s', async (_, turn) => {
+  it.each(SESSION_TURNS)('turns that name one session see what was made before them: %s', async (_, turn) => {
     await start();
     held.hold();
     const headers = { 'x-session-id': 'mine' };
@@ -122,39 +122,42 @@ describe.each(STATES)('two turns that name one session in $state', ({ open }) =>
     await first;
   });
 
-  it.each(['JSON', 'SSE', 'a socket'])('give their place up when the client of one leaves: %s', async (transport) => {
-    await start();
-    held.hold();
-    const first = mine.create({ input: 'first' });
-    await held.whenBegun(1);
-    const asked = whenAsked(service);
-    if (transport === 'a socket') {
-      const client = await SocketClient.open(service, { headers: { 'x-session-id': 'mine' } });
-      client.create({ input: 'second' });
-      await asked;
-      client.socket.terminate();
-    } else {
-      const leaving = new AbortController();
-      const gone = fetch(`${service.baseURL}/responses`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', 'x-session-id': 'mine' },
-        body: JSON.stringify({ model: 'scripted', input: 'second', stream: transport === 'SSE' }),
-        signal: leaving.signal,
-      });
-      await asked;
-      leaving.abort();
-      await expect(gone).rejects.toThrow();
-    }
-    // While the first one still runs.
-    expect(await observer.whenSettled(1)).toMatchObject([{ status: 'disconnected' }]);
-    expect(held.running).toBe(1);
-    const tries = jest.spyOn(service.app.get(WriteLock), 'tryAcquire');
-    held.letGo('first');
-    await first;
-    await mine.create({ input: 'third' });
-    expect(tries).toHaveBeenCalledTimes(1);
-    expect(provider.turns.map(({ input }) => transcript(input)[0])).toEqual(['user: first', 'user: third']);
-  });
+  it.each(['JSON', 'SSE', 'a socket'])(
+    'turns that wait for a session give their place up when the client of one leaves: %s',
+    async (transport) => {
+      await start();
+      held.hold();
+      const first = mine.create({ input: 'first' });
+      await held.whenBegun(1);
+      const asked = whenAsked(service);
+      if (transport === 'a socket') {
+        const client = await SocketClient.open(service, { headers: { 'x-session-id': 'mine' } });
+        client.create({ input: 'second' });
+        await asked;
+        client.socket.terminate();
+      } else {
+        const leaving = new AbortController();
+        const gone = fetch(`${service.baseURL}/responses`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', 'x-session-id': 'mine' },
+          body: JSON.stringify({ model: 'scripted', input: 'second', stream: transport === 'SSE' }),
+          signal: leaving.signal,
+        });
+        await asked;
+        leaving.abort();
+        await expect(gone).rejects.toThrow();
+      }
+      // While the first one still runs.
+      expect(await observer.whenSettled(1)).toMatchObject([{ status: 'disconnected' }]);
+      expect(held.running).toBe(1);
+      const tries = jest.spyOn(service.app.get(WriteLock), 'tryAcquire');
+      held.letGo('first');
+      await first;
+      await mine.create({ input: 'third' });
+      expect(tries).toHaveBeenCalledTimes(1);
+      expect(provider.turns.map(({ input }) => transcript(input)[0])).toEqual(['user: first', 'user: third']);
+    },
+  );
 
   it('turns that name one session are all let in when many wait', async () => {
     await start();
@@ -169,7 +172,7 @@ describe.each(STATES)('two turns that name one session in $state', ({ open }) =>
     expect(new Set(await api.idsOf('sessions/mine/responses?limit=100'))).toEqual(new Set(made.map(({ id }) => id)));
   });
 
-  it('run at once when they name another session, or none', async () => {
+  it('turns run at once when they name another session, or none', async () => {
     await start({ SESSION_LOCK_TIMEOUT_MS: 0 });
     const root = await api.with({ 'x-session-id': 'root' }).create({});
     held.hold(4);
@@ -186,7 +189,7 @@ describe.each(STATES)('two turns that name one session in $state', ({ open }) =>
     expect(await api.idsOf('sessions/root/responses')).toHaveLength(3);
   });
 
-  it('run at once on sockets unless WS_SESSION_LOCK says otherwise', async () => {
+  it('turns of one session run at once on sockets unless WS_SESSION_LOCK says otherwise', async () => {
     await start({ WS_SESSION_LOCK: false, SESSION_LOCK_TIMEOUT_MS: 0 });
     held.hold(3);
     await using client = await SocketClient.open(service, { headers: { 'x-session-id': 'mine' } });
@@ -207,7 +210,7 @@ describe.each(STATES)('two turns that name one session in $state', ({ open }) =>
   it.each([
     ['a fork into it', () => api.post('sessions/other/fork', { target_session_id: 'mine' }), 409],
     ['its deletion', () => api.delete('sessions/mine'), 200],
-  ])('keep out what else would change it: %s', async (_, change, status) => {
+  ])('turns that name one session keep out what else would change it: %s', async (_, change, status) => {
     await start();
     await api.with({ 'x-session-id': 'other' }).create({});
     held.hold();

@@ -36,7 +36,7 @@ describe.each(STATES)('a look-up that names a session in $state', ({ open }) => 
 
   const itemOf = ({ output }: WireResponse): string => (output as [{ readonly id: string }])[0].id;
 
-  it.each(LOOKUPS)('finds nothing outside of it: %s', async (_, ask) => {
+  it.each(LOOKUPS)('a look-up that names a session finds nothing outside of it: %s', async (_, ask) => {
     const { id } = await mine.create({});
     const { status, body } = await ask(other, id);
     expect({ status, body }).toEqual({
@@ -53,20 +53,23 @@ describe.each(STATES)('a look-up that names a session in $state', ({ open }) => 
     expect((await service.api.get(`responses/${id}`)).status).toBe(200);
   });
 
-  it.each(LOOKUPS)('finds what is in it: %s', async (name, ask) => {
+  it.each(LOOKUPS)('a look-up that names a session finds what is in it: %s', async (name, ask) => {
     const { id } = await mine.create({});
     expect((await ask(mine, id)).status).toBe(name === 'cancel' ? 400 : 200);
   });
 
-  it.each(LOOKUPS)('finds in the session of a chain what nobody put in another: %s', async (name, ask) => {
-    const root = await service.api.create({});
-    const child = await service.api.create({ previous_response_id: root.id });
-    expect((await ask(service.api.with({ 'x-session-id': child.id }), child.id)).status).toBe(404);
-    const answer = await ask(service.api.with({ 'x-session-id': root.id }), child.id);
-    expect(answer.status).toBe(name === 'cancel' ? 400 : 200);
-  });
+  it.each(LOOKUPS)(
+    'a look-up that names a session finds in the session of a chain what nobody put in another: %s',
+    async (name, ask) => {
+      const root = await service.api.create({});
+      const child = await service.api.create({ previous_response_id: root.id });
+      expect((await ask(service.api.with({ 'x-session-id': child.id }), child.id)).status).toBe(404);
+      const answer = await ask(service.api.with({ 'x-session-id': root.id }), child.id);
+      expect(answer.status).toBe(name === 'cancel' ? 400 : 200);
+    },
+  );
 
-  it.each(SESSION_TURNS)('finds the items of no other session: %s', async (_, turn) => {
+  it.each(SESSION_TURNS)('a look-up that names a session finds the items of no other session: %s', async (_, turn) => {
     const response = await mine.create({});
     const input = [{ type: 'item_reference', id: itemOf(response) }];
     await expect(turn(service, 'other', { input })).rejects.toMatchObject({
@@ -77,7 +80,7 @@ describe.each(STATES)('a look-up that names a session in $state', ({ open }) => 
     await expect(service.api.create({ input })).resolves.toMatchObject({ status: 'completed' });
   });
 
-  it.each(SESSION_TURNS)('finds parents of no other session: %s', async (_, turn) => {
+  it.each(SESSION_TURNS)('a look-up that names a session finds parents of no other session: %s', async (_, turn) => {
     const { id } = await mine.create({});
     await expect(turn(service, 'other', { previous_response_id: id })).rejects.toMatchObject({
       body: { error: { code: 'previous_response_not_found' } },
@@ -100,7 +103,7 @@ describe.each(STATES)('a look-up that names a session in $state', ({ open }) => 
     }
   });
 
-  it('lists what is in both the session of the header and the filter', async () => {
+  it('a look-up that names a session lists what is in both the session of the header and the filter', async () => {
     const { id } = await mine.create({ metadata: { only: 'this' } });
     expect(await mine.idsOf('responses?metadata[only]=this')).toEqual([id]);
     expect(await other.idsOf('responses?metadata[only]=this')).toEqual([]);
@@ -111,7 +114,7 @@ describe.each(STATES)('a look-up that names a session in $state', ({ open }) => 
     });
   });
 
-  it('sees of a graph what is in the session', async () => {
+  it('a look-up that names a session sees of a graph what is in the session', async () => {
     const root = await service.api.with({ 'x-session-id': 'source' }).create({});
     const inSource = await service.api.create({ previous_response_id: root.id });
     expect((await service.api.post('sessions/source/fork', { target_session_id: 'copy' })).status).toBe(200);

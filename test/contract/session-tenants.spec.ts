@@ -103,7 +103,7 @@ describe.each(STATES)('sessions of two tenants in $state', ({ open }) => {
     });
   });
 
-  it('with one name are two', async () => {
+  it('sessions of two tenants with one name are two', async () => {
     const name = freshName();
     const [ofAlice, ofBob] = [await make('alice', name), await make('bob', name)];
     expect([await membersOf('alice', name), await membersOf('bob', name)]).toEqual([[ofAlice], [ofBob]]);

@@ -33,7 +33,7 @@ describe('a count of tokens', () => {
       overrides: [[Clock, clock]],
     });
 
-  it('ends after MAX_TURN_MS, is waited for at shutdown until DRAIN_TIMEOUT_MS, and then refused', async () => {
+  it('a count of tokens ends after MAX_TURN_MS, is waited for at shutdown until DRAIN_TIMEOUT_MS, and then refused', async () => {
     const service = await start();
     const api = new ApiClient(service.baseURL);
     const limited = clock.whenScheduled(LIMIT_MS);
@@ -98,7 +98,7 @@ describe('a shutdown while a turn is running', () => {
     await drained;
   };
 
-  it('says no to balancers at once, serves on during SHUTDOWN_DELAY_MS, then refuses turns until it ends', async () => {
+  it('the service that shuts down says no to balancers at once, serves on during SHUTDOWN_DELAY_MS, then refuses turns until it ends', async () => {
     const running = api.post('responses', { ...TURN, input: 'long' });
     await held.whenBegun(1);
     await using before = await SocketClient.open(service);
@@ -134,7 +134,7 @@ describe('a shutdown while a turn is running', () => {
     await closed;
   });
 
-  it('lets a JSON answer finish', async () => {
+  it('a shutdown lets a JSON answer finish', async () => {
     const running = api.post('responses', { ...TURN, input: 'long' });
     await held.whenBegun(1);
     await beginDrain();
@@ -144,7 +144,7 @@ describe('a shutdown while a turn is running', () => {
     await closed;
   });
 
-  it('fails a JSON answer when it outlives DRAIN_TIMEOUT_MS', async () => {
+  it('a shutdown fails a JSON answer when it outlives DRAIN_TIMEOUT_MS', async () => {
     const running = api.post('responses', { ...TURN, input: 'long' });
     await held.whenBegun(1);
     await beginDrain();

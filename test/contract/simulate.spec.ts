@@ -41,7 +41,7 @@ const say = async (input: string, of = client): Promise<string> =>
   (await of.responses.create({ model: 'gpt-5', input })).output_text;
 
 describe('the answers of simulate()', () => {
-  it('answer in order, over every transport, and are written down as they were sent', async () => {
+  it('the answers of simulate() answer in order, over every transport, and are written down as they were sent', async () => {
     expect(await say('Hi')).toBe('Hello');
     const input = [{ role: 'user' as const, content: 'Weather?' }];
     const stream = await client.responses.create({ model: 'gpt-5', input, tools: [WEATHER], stream: true });
@@ -63,7 +63,7 @@ describe('the answers of simulate()', () => {
     expect(sim.journal.split('\n')[1]).toMatch(/^2\. sse gpt-5 \[.*\] → completed weather$/);
   });
 
-  it('begin again after a reset, which empties the journal', async () => {
+  it('the answers of simulate() begin again after a reset, which empties the journal', async () => {
     await say('Hi');
     sim.on(/hi/i, text('not this'));
     sim.reset();
@@ -94,7 +94,7 @@ describe('the answers of simulate()', () => {
 });
 
 describe('a request', () => {
-  it('that nothing answers is refused with what there is, and where it was given', async () => {
+  it('a request that nothing answers is refused with what there is, and where it was given', async () => {
     sim.answer(text('only one'));
     sim.on({ text: /train/, tool: 'book' }, text('a train'));
     await say('Hi');
@@ -122,20 +122,20 @@ describe('a request', () => {
       { model: 'gpt-5', input: 'Hi', tools: [{ ...WEATHER, parameters: {} }] },
       'invalid_function_parameters',
     ],
-  ])('with %s is refused as at OpenAI, takes no answer, and is in the journal', async (_, request, code) => {
+  ])('a request with %s is refused as at OpenAI, takes no answer, and is in the journal', async (_, request, code) => {
     await expect(client.responses.create(request as never)).rejects.toMatchObject({ status: 400, code });
     expect(sim.last).toMatchObject({ request, status: 'refused', error: { status: 400, code }, response: null });
     expect(await say('Hi')).toBe('Hello');
   });
 
-  it('on a socket is written down when it is refused', async () => {
+  it('a request on a socket is written down when it is refused', async () => {
     await using socket = await SocketClient.open({ port: Number(new URL(sim.url).port) });
     socket.create({ model: 'gpt-5', input: 'Hi', temprature: 1 });
     expect(await socket.next()).toMatchObject({ type: 'error', status: 400 });
     expect(sim.last).toMatchObject({ transport: 'websocket', error: { code: 'unknown_parameter' } });
   });
 
-  it('in the background is answered too', async () => {
+  it('a request in the background is answered too', async () => {
     sim.answer({ text: 'Later.' });
     const stream = await client.responses.create({ model: 'gpt-5', input: 'Hi', background: true, stream: true });
     expect((await Array.fromAsync(stream)).at(-1)?.type).toBe('response.completed');
@@ -149,14 +149,14 @@ describe('on()', () => {
     ['a RegExp', /^what.*\?$/gi, 'What is it?', 'What it is'],
     ['a model', { model: 'gpt-5' }, 'Hi', null],
     ['a function', ({ text: said }: { readonly text: string }) => said.length === 3, 'Yes', 'No'],
-  ])('matches %s, again and again', async (_, matcher, matched, other) => {
+  ])('on() matches %s, again and again', async (_, matcher, matched, other) => {
     sim.on(matcher, text('matched'));
     expect(await say(matched)).toBe('matched');
     expect(await say(matched)).toBe('matched');
     if (other !== null) expect(await say(other)).toBe('Hello');
   });
 
-  it('goes on with its next answer as the conversation does, and the newest counts', async () => {
+  it('on() goes on with its next answer as the conversation does, and the newest counts', async () => {
     sim.on('weather', text('older'));
     sim.on({ tool: 'weather', text: 'weather' }, call('weather', { city: 'Oslo' }), text('It snows.'));
     const request = { model: 'gpt-5', tools: [WEATHER] };
@@ -172,7 +172,7 @@ describe('on()', () => {
     expect(await say('The weather?')).toBe('older');
   });
 
-  it('refuses what its matcher fails for, and says so', async () => {
+  it('on() refuses what its matcher fails for, and says so', async () => {
     const matcher = (): boolean => {
       throw new Error('this predicate is broken');
     };
@@ -184,7 +184,7 @@ describe('on()', () => {
 });
 
 describe('an answer of several parts', () => {
-  it('ends as its last part does', async () => {
+  it('an answer of several parts ends as its last part does', async () => {
     sim.answer([reasoning('So …'), { text: 'It is cut', finish: 'length' }]);
     const { status, output_text: said } = await client.responses.create({ model: 'gpt-5', input: 'Hi' });
     expect([status, said]).toEqual(['incomplete', 'It is cut']);
@@ -208,7 +208,7 @@ describe('an invalid answer', () => {
 });
 
 describe('fault()', () => {
-  it('hits the next turns only, which take no answer if they are refused', async () => {
+  it('fault() hits the next turns only, which take no answer if they are refused', async () => {
     sim.fault('rate_limit', { turns: 2, retryAfterSeconds: 0 });
     const codes = [];
     for (const input of ['a', 'b', 'c'])
@@ -218,7 +218,7 @@ describe('fault()', () => {
 });
 
 describe('a space', () => {
-  it('shares nothing with another one', async () => {
+  it('a space shares nothing with another one', async () => {
     const [one, two] = [sim.space({ answers: [text('one')] }), sim.space({ answers: [text('two')] })];
     one.on('special', text('only here'));
     one.fault('server_error');
@@ -248,7 +248,7 @@ describe('a space', () => {
     expect(message).toMatch(/There are:\n- no answers, space\(\) at test\/contract\/simulate\.spec\.ts:\d+:\d+$/);
   });
 
-  it('runs beside another one', async () => {
+  it('a space runs beside another one', async () => {
     const spaces = Array.from({ length: 8 }, (_, index) =>
       sim.space({ answers: [text(`${index} a`), text(`${index} b`)] }),
     );
@@ -260,7 +260,7 @@ describe('a space', () => {
 });
 
 describe('a simulation of its own', () => {
-  it('leaves signals to the process of the tests', async () => {
+  it('a simulation leaves signals to the process of the tests', async () => {
     const count = (): readonly number[] => ['SIGINT', 'SIGTERM'].map((signal) => process.listenerCount(signal));
     const before = count();
     await using other = await simulate();

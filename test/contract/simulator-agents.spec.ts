@@ -49,7 +49,7 @@ describe('the Agents SDK with the simulator', () => {
   };
 
   describe.each(WAYS)('twenty rounds by $name', ({ environment, headers }) => {
-    it.each(AGENT_TRANSPORTS)('execute the tool twenty times and end with a text: %s', async (transport) => {
+    it.each(AGENT_TRANSPORTS)('agents execute the tool twenty times and end with a text: %s', async (transport) => {
       await using service = await startService({ environment: environment() });
       const client = service.client({
         ...(headers === undefined ? {} : { defaultHeaders: headers }),
@@ -67,26 +67,29 @@ describe('the Agents SDK with the simulator', () => {
   describeService('in one service', { environment: { SIMULATOR_CONTROL: true } }, (service) => {
     const simulate = (control: string) => service.client({ defaultHeaders: { 'x-simulate': control } });
 
-    it.each(['json', 'sse'] as const)('goes on with the chain instead of the whole history: %s', async (transport) => {
-      const sent: { readonly previous_response_id?: string; readonly input: readonly object[] }[] = [];
-      const client = service.client({
-        defaultHeaders: { 'x-simulate': 'rounds=20' },
-        fetch: (url, init) => {
-          sent.push(JSON.parse(init?.body as string) as (typeof sent)[number]);
-          return fetch(url, init);
-        },
-      });
-      const { id } = await client.responses.create({ model: 'gpt-5', input: 'Hello.' });
-      const agent = createAgent(client, { transport, previousResponseId: id });
-      const { turns } = await agent.run(PROMPT);
-      expect(agent.executions).toHaveLength(ROUNDS);
-      expect(turns).toBe(ROUNDS + 1);
-      const outputs = sent.slice(2);
-      expect(new Set(outputs.map(({ previous_response_id: previous }) => previous)).size).toBe(ROUNDS);
-      for (const { input } of outputs) expect(input).toMatchObject([{ type: 'function_call_output' }]);
-    });
+    it.each(['json', 'sse'] as const)(
+      'an agent goes on with the chain instead of the whole history: %s',
+      async (transport) => {
+        const sent: { readonly previous_response_id?: string; readonly input: readonly object[] }[] = [];
+        const client = service.client({
+          defaultHeaders: { 'x-simulate': 'rounds=20' },
+          fetch: (url, init) => {
+            sent.push(JSON.parse(init?.body as string) as (typeof sent)[number]);
+            return fetch(url, init);
+          },
+        });
+        const { id } = await client.responses.create({ model: 'gpt-5', input: 'Hello.' });
+        const agent = createAgent(client, { transport, previousResponseId: id });
+        const { turns } = await agent.run(PROMPT);
+        expect(agent.executions).toHaveLength(ROUNDS);
+        expect(turns).toBe(ROUNDS + 1);
+        const outputs = sent.slice(2);
+        expect(new Set(outputs.map(({ previous_response_id: previous }) => previous)).size).toBe(ROUNDS);
+        for (const { input } of outputs) expect(input).toMatchObject([{ type: 'function_call_output' }]);
+      },
+    );
 
-    it.each(AGENT_TRANSPORTS)('executes calls that come in parallel: %s', async (transport) => {
+    it.each(AGENT_TRANSPORTS)('an agent executes calls that come in parallel: %s', async (transport) => {
       const agent = createAgent(simulate('rounds=5; calls=3'), { transport });
       const { turns, finalOutput } = await agent.run(PROMPT);
       expect(agent.executions).toHaveLength(15);
@@ -95,7 +98,7 @@ describe('the Agents SDK with the simulator', () => {
       expect(finalOutput).toEqual(expect.stringMatching(/\w+ \w+/));
     });
 
-    it.each(AGENT_TRANSPORTS)('executes each tool that the user names: %s', async (transport) => {
+    it.each(AGENT_TRANSPORTS)('an agent executes each tool that the user names: %s', async (transport) => {
       const toolNames = ['get_forecast', 'get_tides', 'get_pollen'];
       const agent = createAgent(service.client(), { transport, toolNames });
       const { turns } = await agent.run('Ask get_pollen and get_forecast at once.');
@@ -104,7 +107,7 @@ describe('the Agents SDK with the simulator', () => {
       expect(turns).toBe(2);
     });
 
-    it.each(AGENT_TRANSPORTS)('ends although a call is required in every turn: %s', async (transport) => {
+    it.each(AGENT_TRANSPORTS)('an agent ends although a call is required in every turn: %s', async (transport) => {
       const agent = createAgent(service.client(), { transport, toolChoice: 'required' });
       const { turns, finalOutput } = await agent.run(PROMPT);
       expect(agent.executions).toHaveLength(25);
@@ -112,7 +115,7 @@ describe('the Agents SDK with the simulator', () => {
       expect(finalOutput).toEqual(expect.stringMatching(/\w+ \w+/));
     });
 
-    it.each(AGENT_TRANSPORTS)('reads structured output after the calls: %s', async (transport) => {
+    it.each(AGENT_TRANSPORTS)('an agent reads structured output after the calls: %s', async (transport) => {
       const outputType = z.strictObject({
         summary: z.string(),
         certainty: z.number().min(0).max(1),

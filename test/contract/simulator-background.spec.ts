@@ -28,7 +28,7 @@ async function pausesOf(environment: object, background: boolean, control?: stri
 }
 
 describe('a simulated background turn', () => {
-  it('takes its time by default, also before its first token, where others are instant', async () => {
+  it('a simulated background turn takes its time by default, also before its first token, where others are instant', async () => {
     const pauses = await pausesOf({}, true);
     expect(pauses).toHaveLength(5);
     expect(pauses[0]).toBeGreaterThan(100);
@@ -54,7 +54,7 @@ describe('a simulated background turn', () => {
     expect(first).toBeGreaterThan(50);
   });
 
-  it('takes its time in a program that gives no options', async () => {
+  it('a simulated background turn takes its time in a program that gives no options', async () => {
     const clock = new PausingClock();
     const provider = new SimulatorProvider(new SimulatorOptions(), clock);
     const turn = simulatedTurn({ background: true }, [MESSAGE]);

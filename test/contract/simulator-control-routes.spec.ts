@@ -97,7 +97,7 @@ describe('the scripts of a space', () => {
 });
 
 describe('the faults of a space', () => {
-  it('hit the next turns of the space', async () => {
+  it('the faults of a space hit the next turns of the space', async () => {
     await ask('POST', '/simulator/scripts', script('a', 'b'), 'one');
     await ask('POST', '/simulator/faults', { kind: 'unavailable', turns: 2, retry_after: 1 }, 'one');
     await ask('POST', '/simulator/faults', { kind: 'rate_limit' }, 'one');

@@ -58,20 +58,20 @@ describe('x-simulate', () => {
   });
 
   describe.each(TRANSPORTS)('over $name', (transport) => {
-    it.each(CASES)('refuses $name, and says what would be right', async ({ key, value, expected }) => {
+    it.each(CASES)('x-simulate refuses $name, and says what would be right', async ({ key, value, expected }) => {
       const turn = transport.run(service, simulate(`rounds=1; ${key}=${value}`));
       await expect(turn).rejects.toMatchObject(refusal(expected));
       await expect(turn).rejects.toMatchObject(refusal(new RegExp(`^Invalid 'x-simulate': '${key}' `)));
     });
 
     it.each(['fire=1', 'Fault=cut', '=1', 'seed', 'constructor=1', '__proto__=1', 'toString', 'fault:cut'])(
-      'refuses %j',
+      'x-simulate refuses %j',
       async (text) => {
         await expect(transport.run(service, simulate(text))).rejects.toMatchObject(refusal(/seed/));
       },
     );
 
-    it.each(['fixed', 'sequence'])('refuses the generator %s without a text', async (generator) => {
+    it.each(['fixed', 'sequence'])('x-simulate refuses the generator %s without a text', async (generator) => {
       const turn = transport.run(service, simulate(`generator=${generator}`));
       await expect(turn).rejects.toMatchObject(refusal(new RegExp(`generator=${generator} needs a text`)));
     });
@@ -79,7 +79,7 @@ describe('x-simulate', () => {
     it.each([
       ['an unknown key', '~x%<'.repeat(2048), /unknown key .*seed, fault/],
       ['a value', `fault=${'~x%<'.repeat(2048)}`, /'fault' cannot be .*rate_limit, /],
-    ])('still says what would be right when 8 KB of nonsense are %s', async (_name, text, words) => {
+    ])('x-simulate still says what would be right when 8 KB of nonsense are %s', async (_name, text, words) => {
       await expect(transport.run(service, simulate(text))).rejects.toMatchObject(refusal(words));
     });
 
@@ -89,7 +89,7 @@ describe('x-simulate', () => {
       ['blanks', '  generator = echo ;seed=1;'],
       ['empty entries', ';;generator=echo;;'],
       ['the same key twice: the last counts', 'generator=lorem; generator=echo'],
-    ])('reads %s', async (_name, text) => {
+    ])('x-simulate reads %s', async (_name, text) => {
       const said = await say(transport, service, simulate(text));
       if (text.includes('echo')) expect(said).toBe('Hello.');
       else expect(said).toBe(await say(transport, service, BODY));

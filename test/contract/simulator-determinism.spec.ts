@@ -117,14 +117,14 @@ describe('the same seed', () => {
     },
   );
 
-  it('gives the same bytes in another service, streamed and on a socket', async () => {
+  it('the same seed gives the same bytes in another service, streamed and on a socket', async () => {
     const second = await withFixedService({}, (service) => recordTurns(service, TURNS));
     expect(second.sse).toEqual(first.sse);
     expect(second.ws).toEqual(first.ws);
     expect(second.padded).toEqual(first.padded);
   });
 
-  it('says the same where ids and times are others', async () => {
+  it('the simulator says the same with one seed where ids and times are others', async () => {
     await using service = await startService({ environment: environmentOf({}) });
     const { sse, ws } = await recordTurns(service, TURNS);
     expect(sse).not.toEqual(first.sse);
@@ -132,7 +132,7 @@ describe('the same seed', () => {
     expect(ws.map(withoutIncidentals)).toEqual(first.ws.map(withoutIncidentals));
   });
 
-  it('gives the same bytes when it comes with the request', async () => {
+  it('a seed gives the same bytes when it comes with the request', async () => {
     const control = { SIMULATOR_SEED: 5, SIMULATOR_CONTROL: true };
     const metadata = { client_metadata: { 'x-simulate': 'seed=11' } };
     const second = await withFixedService(control, (service) => recordTurns(service, TURNS, metadata));
@@ -151,7 +151,7 @@ describe('the same seed', () => {
     expect(scripted(other)).toEqual(scripted(first));
   });
 
-  it('says the same whatever else is being said', async () => {
+  it('a seed says the same whatever else is being said', async () => {
     await using service = await startService({ environment: environmentOf({}) });
     const chains = SEEDED.filter(({ goesOn }) => goesOn === true);
     const start = SEEDED.findIndex(({ goesOn }) => goesOn === true) - 1;

@@ -72,26 +72,26 @@ describe('a connection that a fault cuts', () => {
     expect(log.complaints).toEqual([]);
   });
 
-  it.each([1, 3, 30])('breaks a stream after %i deltas, and not before', async (after) => {
+  it.each([1, 3, 30])('a cut breaks a stream after %i deltas, and not before', async (after) => {
     const { events, error } = await streamUntilBroken(service, askFor(`fault=cut; after=${after}`));
     expect(events.map(({ type }) => type)).toEqual([...OPENING, ...deltas(after)]);
     expect(error).toMatchObject({ message: 'terminated' });
     await observer.whenSettled(1);
   });
 
-  it('breaks a stream after all deltas of an answer that is shorter', async () => {
+  it('a cut breaks a stream after all deltas of an answer that is shorter', async () => {
     const { events, error } = await streamUntilBroken(service, askFor('fault=cut; after=100000'));
     expect(events.at(-1)?.type).toBe('response.output_text.delta');
     expect(events.length).toBeGreaterThan(20);
     expect(error).toMatchObject({ message: 'terminated' });
   });
 
-  it.each([true, false])('leaves an empty reply where nothing was said, streaming: %s', async (stream) => {
+  it.each([true, false])('a cut leaves an empty reply where nothing was said, streaming: %s', async (stream) => {
     expect(await exchange(service, askFor('fault=cut; after=0', { stream }))).toBe('');
     await observer.whenSettled(1);
   });
 
-  it.each([1, 30, 100_000])('leaves an empty reply in JSON, whatever was said: %i deltas', async (after) => {
+  it.each([1, 30, 100_000])('a cut leaves an empty reply in JSON, whatever was said: %i deltas', async (after) => {
     expect(await exchange(service, askFor(`fault=cut; after=${after}`))).toBe('');
     await observer.whenSettled(1);
   });
@@ -107,7 +107,7 @@ describe('a connection that a fault cuts', () => {
   it.each([
     ['plain', PLAIN],
     ['compressed', DEFLATE],
-  ])('breaks a %s socket after the frames of the deltas', async (_, options) => {
+  ])('a cut breaks a %s socket after the frames of the deltas', async (_, options) => {
     for (const after of [0, 1, 3, 30]) {
       await using client = await SocketClient.open(service, options);
       client.create(askFor(`fault=cut; after=${after}`));
@@ -119,7 +119,7 @@ describe('a connection that a fault cuts', () => {
   it.each([
     ['plain', PLAIN],
     ['compressed', DEFLATE],
-  ])('breaks a %s socket only when a large frame has been sent', async (_, options) => {
+  ])('a cut breaks a %s socket only when a large frame has been sent', async (_, options) => {
     await using client = await SocketClient.open(service, options);
     client.create(askFor('fault=cut; after=3', { instructions: LONG_INSTRUCTIONS }));
     expect(await client.closed).toEqual(BROKEN);
@@ -127,7 +127,7 @@ describe('a connection that a fault cuts', () => {
     expect(client.unread[0]).toMatchObject({ response: { instructions: LONG_INSTRUCTIONS } });
   });
 
-  it('breaks a stream only when a large event has been sent', async () => {
+  it('a cut breaks a stream only when a large event has been sent', async () => {
     const { events } = await streamUntilBroken(
       service,
       askFor('fault=cut; after=3', { instructions: LONG_INSTRUCTIONS }),
@@ -136,7 +136,7 @@ describe('a connection that a fault cuts', () => {
     expect(events[0]).toMatchObject({ response: { instructions: LONG_INSTRUCTIONS } });
   });
 
-  it('takes all lanes of the socket with it', async () => {
+  it('a cut takes all lanes of the socket with it', async () => {
     await using client = await SocketClient.open(service);
     client.create({ ...askFor('fault=stall; after=2'), stream_id: 'stalled' });
     while ((await client.nextOf('stalled')).type !== 'response.output_text.delta');
@@ -166,7 +166,7 @@ describe('a connection that a fault cuts', () => {
     observer.records.pop();
   });
 
-  it('leaves what the cut turn went on from as it was', async () => {
+  it('a cut leaves what the cut turn went on from as it was', async () => {
     const { response } = await JSON_TRANSPORT.run(service, askFor('', { input: 'One.' }));
     observer.records.length = 0;
     const body = askFor('fault=cut; after=2', { input: 'Two.', previous_response_id: response.id });
@@ -178,7 +178,7 @@ describe('a connection that a fault cuts', () => {
 });
 
 describe('a connection that a rate cuts', () => {
-  it('breaks after one to ten deltas, on every transport', async () => {
+  it('a cut by a rate breaks after one to ten deltas, on every transport', async () => {
     await using service = await startService({ environment: { SIMULATOR_FAULTS: 'cut=1' } });
     const counts = new Set<number>();
     for (let turn = 0; turn < 12; turn += 1) {

@@ -84,7 +84,7 @@ describe('a simulated delay', () => {
       expect(events.at(-1)?.type).toBe('response.completed');
     });
 
-    it.each(TRANSPORTS)('changes nothing else on $name', async (transport) => {
+    it.each(TRANSPORTS)('a simulated delay changes nothing else on $name', async (transport) => {
       const usual = await transport.run(service, askFor(''));
       const paused = clock.whenScheduled(SLOW_START_MS);
       const slow = transport.run(service, askFor('fault=slow_start'));
@@ -96,7 +96,7 @@ describe('a simulated delay', () => {
       expect(response['usage']).toEqual(usual.response['usage']);
     });
 
-    it('ends a time-out with a refusal', async () => {
+    it('a simulated delay ends a time-out with a refusal', async () => {
       const paused = clock.whenScheduled(5000);
       const answer = postJson(`${service.baseURL}/responses`, askFor('fault=timeout; for=5000'));
       await paused;
@@ -105,7 +105,7 @@ describe('a simulated delay', () => {
       expect(await answer).toMatchObject({ status: 504, body: { error: { code: 'server_error' } } });
     });
 
-    it('ends a silence that lasts as long as asked for with the answer', async () => {
+    it('a simulated delay ends a silence that lasts as long as asked for with the answer', async () => {
       const paused = clock.whenScheduled(5000);
       const answer = postJson(`${service.baseURL}/responses`, askFor('fault=silence; for=5000'));
       await paused;
@@ -114,7 +114,7 @@ describe('a simulated delay', () => {
     });
 
     it.each(['', 'fault=silence'])(
-      'ends with MODEL_IDLE_TIMEOUT_MS where the model never answers: "%s"',
+      'a simulated delay ends with MODEL_IDLE_TIMEOUT_MS where the model never answers: "%s"',
       async (control) => {
         await restart(control === '' ? { SIMULATOR_FAULTS: 'silence=1' } : {});
         const paused = clock.whenScheduled(ENDLESS_MS);
@@ -129,7 +129,7 @@ describe('a simulated delay', () => {
       },
     );
 
-    it('comes later where deltas are counted', async () => {
+    it('a simulated delay comes later where deltas are counted', async () => {
       const paused = clock.whenScheduled(SLOW_START_MS);
       const { events, ended } = await listen(askFor('fault=slow_start; after=2'));
       await paused;
@@ -161,7 +161,7 @@ describe('a simulated delay', () => {
       expect(deltasOf(events).length).toBeGreaterThan(10);
     });
 
-    it.each(TRANSPORTS)('ends with MODEL_IDLE_TIMEOUT_MS on $name', async (transport) => {
+    it.each(TRANSPORTS)('a simulated delay ends with MODEL_IDLE_TIMEOUT_MS on $name', async (transport) => {
       const paused = clock.whenScheduled(ENDLESS_MS);
       const turn = transport.run(service, askFor('fault=stall; after=3'));
       await paused;
@@ -175,18 +175,21 @@ describe('a simulated delay', () => {
       if (events !== undefined) expect(deltasOf(events)).toHaveLength(3);
     });
 
-    it.each(['', 'fault=stall'])('comes after one to ten deltas at rate 1, and has no end: "%s"', async (control) => {
-      await restart(control === '' ? { SIMULATOR_FAULTS: 'stall=1' } : {});
-      const paused = clock.whenScheduled(ENDLESS_MS);
-      const { events, ended } = await listen(askFor(control));
-      await paused;
-      await nextLoopTurn();
-      clock.advance(IDLE_MS);
-      await ended;
-      expect(events.at(-1)).toMatchObject({ type: 'response.failed', response: { error: TIMEOUT } });
-      expect(deltasOf(events).length).toBeGreaterThanOrEqual(1);
-      expect(deltasOf(events).length).toBeLessThanOrEqual(10);
-    });
+    it.each(['', 'fault=stall'])(
+      'a simulated delay comes after one to ten deltas at rate 1, and has no end: "%s"',
+      async (control) => {
+        await restart(control === '' ? { SIMULATOR_FAULTS: 'stall=1' } : {});
+        const paused = clock.whenScheduled(ENDLESS_MS);
+        const { events, ended } = await listen(askFor(control));
+        await paused;
+        await nextLoopTurn();
+        clock.advance(IDLE_MS);
+        await ended;
+        expect(events.at(-1)).toMatchObject({ type: 'response.failed', response: { error: TIMEOUT } });
+        expect(deltasOf(events).length).toBeGreaterThanOrEqual(1);
+        expect(deltasOf(events).length).toBeLessThanOrEqual(10);
+      },
+    );
 
     /** Ways for a client to leave in the middle of a stall. */
     const leaving: readonly (readonly [transport: string, leave: () => Promise<void>])[] = [
@@ -225,15 +228,18 @@ describe('a simulated delay', () => {
       ],
     ];
 
-    it.each(leaving)('ends when its client leaves on %s, and leaves no timer behind', async (_, leave) => {
-      const before = clock.pending;
-      await leave();
-      expect(await observer.whenSettled(1)).toMatchObject([{ status: 'disconnected', errorCode: null }]);
-      const { responseId } = observer.records[0] ?? { responseId: '' };
-      expect((await fetch(`${service.baseURL}/responses/${responseId}`)).status).toBe(404);
-      // The service hears of the end of a connection after the client.
-      while (clock.pending !== before) await nextLoopTurn();
-    });
+    it.each(leaving)(
+      'a simulated delay ends when its client leaves on %s, and leaves no timer behind',
+      async (_, leave) => {
+        const before = clock.pending;
+        await leave();
+        expect(await observer.whenSettled(1)).toMatchObject([{ status: 'disconnected', errorCode: null }]);
+        const { responseId } = observer.records[0] ?? { responseId: '' };
+        expect((await fetch(`${service.baseURL}/responses/${responseId}`)).status).toBe(404);
+        // The service hears of the end of a connection after the client.
+        while (clock.pending !== before) await nextLoopTurn();
+      },
+    );
   });
 });
 

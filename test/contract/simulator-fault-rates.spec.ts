@@ -14,16 +14,19 @@ describe('SIMULATOR_FAULTS', () => {
     await use(service);
   };
 
-  it.each(REFUSALS_BY_TRANSPORT)('refuses every turn on $transport at rate 1: $kind', async (fault) => {
-    await withRate(fault.kind, async (service) => {
-      const { status, retryAfter, error } = await fault.refuse(service, askFor(''));
-      expect([status, error['type']]).toEqual([fault.status, fault.type]);
-      expect(retryAfter).toMatch(/^[1-5]$/);
-      expect(error['message']).toMatch(new RegExp(` Please try again in ${String(retryAfter)}s\\.$`));
-    });
-  });
+  it.each(REFUSALS_BY_TRANSPORT)(
+    'SIMULATOR_FAULTS refuses every turn on $transport at rate 1: $kind',
+    async (fault) => {
+      await withRate(fault.kind, async (service) => {
+        const { status, retryAfter, error } = await fault.refuse(service, askFor(''));
+        expect([status, error['type']]).toEqual([fault.status, fault.type]);
+        expect(retryAfter).toMatch(/^[1-5]$/);
+        expect(error['message']).toMatch(new RegExp(` Please try again in ${String(retryAfter)}s\\.$`));
+      });
+    },
+  );
 
-  it.each(BREAKS)('fails every response after one to ten deltas at rate 1: %s', async (kind) => {
+  it.each(BREAKS)('SIMULATOR_FAULTS fails every response after one to ten deltas at rate 1: %s', async (kind) => {
     await withRate(kind, async (service) => {
       const counts = new Set<number>();
       for (let turn = 0; turn < 12; turn += 1) {
@@ -38,14 +41,14 @@ describe('SIMULATOR_FAULTS', () => {
     });
   });
 
-  it('gives way to the fault that a request asks for', async () => {
+  it('SIMULATOR_FAULTS gives way to the fault that a request asks for', async () => {
     await withRate('rate_limit', async (service) => {
       const { status } = await postJson(`${service.baseURL}/responses`, askFor('fault=unavailable'));
       expect(status).toBe(503);
     });
   });
 
-  it('takes the kinds that the simulator has, and names them when it gets another', async () => {
+  it('SIMULATOR_FAULTS takes the kinds that the simulator has, and names them when it gets another', async () => {
     const all = FAULT_KINDS.map((kind) => `${kind}=0.1`).join(',');
     await (await startService({ environment: { SIMULATOR_FAULTS: all } })).close();
     await expect(startService({ environment: { SIMULATOR_FAULTS: 'gremlins=0.1' } })).rejects.toThrow(

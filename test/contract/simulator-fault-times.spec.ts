@@ -13,7 +13,7 @@ describe.each(TRANSPORTS)('faults that come and go ($name)', (transport) => {
   const ask = (input: string, control: string): Promise<unknown> =>
     transport.run(service, { model: 'gpt-4.1', input, client_metadata: { 'x-simulate': control } });
 
-  it('befall a request as often as asked, and each request for itself', async () => {
+  it('faults with times befall a request as often as asked, and each request for itself', async () => {
     const control = 'fault=rate_limit; times=2';
     for (const input of ['Once.', 'Again.']) {
       await expect(ask(input, control)).rejects.toMatchObject(LIMITED);
@@ -22,12 +22,12 @@ describe.each(TRANSPORTS)('faults that come and go ($name)', (transport) => {
     }
   });
 
-  it('bound those of the configuration as well', async () => {
+  it('times bound the faults of the configuration as well', async () => {
     await expect(ask('Bounded.', 'times=1')).rejects.toMatchObject(LIMITED);
     await expect(ask('Bounded.', 'times=1')).resolves.toMatchObject({ response: { status: 'completed' } });
   });
 
-  it('spare the request that asks for none', async () => {
+  it('configured faults spare the request that asks for none', async () => {
     await expect(ask('Spare me.', '')).rejects.toMatchObject(LIMITED);
     await expect(ask('Spare me.', 'fault=none')).resolves.toMatchObject({ response: { status: 'completed' } });
   });
@@ -39,7 +39,7 @@ describe.each(TRANSPORTS)('faults that come and go ($name)', (transport) => {
   });
 });
 
-it('lets the SDK succeed on its second try', async () => {
+it('a fault that comes once lets the SDK succeed on its second try', async () => {
   await using service = await startService({ environment: { SIMULATOR_CONTROL: true } });
   const defaultHeaders = { 'x-simulate': 'fault=rate_limit; times=1; retry_after=0' };
   const { data, response } = await service

@@ -43,7 +43,7 @@ const WAYS = [
 ] as const;
 
 describe.each(WAYS)('a generator chosen $way', ({ environment, request }) => {
-  it.each(TRANSPORTS)('writes Latin of a kind as lorem over $name', async (transport) => {
+  it.each(TRANSPORTS)('a generator writes Latin of a kind as lorem over $name', async (transport) => {
     await using service = await startService({ environment: environment('lorem') });
     const ask = (more: object = {}): Promise<string> =>
       say(transport, service, { model: MODEL, input: 'Hello.', ...request('lorem'), ...more });
@@ -56,7 +56,7 @@ describe.each(WAYS)('a generator chosen $way', ({ environment, request }) => {
     expect(lengths[0]?.length).toBeLessThan(lengths[1]?.length ?? 0);
   });
 
-  it.each(TRANSPORTS)('says what is given as fixed over $name', async (transport) => {
+  it.each(TRANSPORTS)('a generator says what is given as fixed over $name', async (transport) => {
     const given = 'Grüße; 50% 👩‍👩‍👧 | "=" \\n\nsecond line';
     await using service = await startService({ environment: environment('fixed', given) });
     for (const input of ['Hello.', 'Hi.']) {
@@ -64,7 +64,7 @@ describe.each(WAYS)('a generator chosen $way', ({ environment, request }) => {
     }
   });
 
-  it.each(TRANSPORTS)('says the parts of a sequence in turn over $name', async (transport) => {
+  it.each(TRANSPORTS)('a generator says the parts of a sequence in turn over $name', async (transport) => {
     const given = ' one |two – zwei|  three; 3 ';
     await using service = await startService({ environment: environment('sequence', given) });
     const said = [];
@@ -75,21 +75,24 @@ describe.each(WAYS)('a generator chosen $way', ({ environment, request }) => {
     expect(said).toEqual([one, two, three, one, two, three, one]);
   });
 
-  it.each(TRANSPORTS)('gives JSON where it is asked for, but not of what is given, over $name', async (transport) => {
-    for (const generator of ['lorem', 'echo', 'random', 'fixed', 'sequence']) {
-      const given = generator === 'fixed' || generator === 'sequence' ? 'word for word' : undefined;
-      await using service = await startService({ environment: environment(generator, given) });
-      for (const format of [FORMAT, { type: 'json_object' }]) {
-        const body = { model: MODEL, input: 'As JSON, please.', text: { format }, ...request(generator, given) };
-        const text = await say(transport, service, body);
-        if (given !== undefined) expect(text).toBe(given);
-        else if (format === FORMAT) {
-          expect(Object.keys(JSON.parse(text) as object).sort()).toEqual(['city', 'degrees']);
-          expect([3, 4, 5]).toContain((JSON.parse(text) as { degrees: unknown }).degrees);
-        } else expect(JSON.parse(text)).toEqual(expect.any(Object));
+  it.each(TRANSPORTS)(
+    'a generator gives JSON where it is asked for, but not of what is given, over $name',
+    async (transport) => {
+      for (const generator of ['lorem', 'echo', 'random', 'fixed', 'sequence']) {
+        const given = generator === 'fixed' || generator === 'sequence' ? 'word for word' : undefined;
+        await using service = await startService({ environment: environment(generator, given) });
+        for (const format of [FORMAT, { type: 'json_object' }]) {
+          const body = { model: MODEL, input: 'As JSON, please.', text: { format }, ...request(generator, given) };
+          const text = await say(transport, service, body);
+          if (given !== undefined) expect(text).toBe(given);
+          else if (format === FORMAT) {
+            expect(Object.keys(JSON.parse(text) as object).sort()).toEqual(['city', 'degrees']);
+            expect([3, 4, 5]).toContain((JSON.parse(text) as { degrees: unknown }).degrees);
+          } else expect(JSON.parse(text)).toEqual(expect.any(Object));
+        }
       }
-    }
-  });
+    },
+  );
 });
 
 describeService('echo', { environment: { SIMULATOR_GENERATOR: 'echo' } }, (service) => {
@@ -117,7 +120,7 @@ describeService('echo', { environment: { SIMULATOR_GENERATOR: 'echo' } }, (servi
     ['the beginning of a very long text', 'x'.repeat(LONGEST_ECHO + 1), 'x'.repeat(LONGEST_ECHO)],
     ['whole characters of a very long text', torn, torn.slice(0, LONGEST_ECHO - 1)],
     ['nothing where nobody asked', [{ role: 'developer', content: 'Be brief.' }], ''],
-  ])('says %s', async (_name, input, expected) => {
+  ])('echo says %s', async (_name, input, expected) => {
     for (const transport of TRANSPORTS) {
       // A model whose output is not bounded to less than the message.
       const text = await say(transport, service, { model: 'simulator', input });
@@ -126,7 +129,7 @@ describeService('echo', { environment: { SIMULATOR_GENERATOR: 'echo' } }, (servi
     }
   });
 
-  it('says the last message of a conversation that the service remembers', async () => {
+  it('echo says the last message of a conversation that the service remembers', async () => {
     const first = await JSON_TRANSPORT.run(service, { model: MODEL, input: 'first' });
     const body = { model: MODEL, previous_response_id: first.response.id };
     expect(await say(JSON_TRANSPORT, service, { ...body, input: 'second' })).toBe('second');
@@ -135,7 +138,7 @@ describeService('echo', { environment: { SIMULATOR_GENERATOR: 'echo' } }, (servi
 });
 
 describe('a generator that needs a text', () => {
-  it.each(['fixed', 'sequence'])('stops the start without one: %s', async (generator) => {
+  it.each(['fixed', 'sequence'])('a generator that needs a text stops the start without one: %s', async (generator) => {
     for (const SIMULATOR_TEXT of [undefined, '']) {
       const lines = await startFaultsOf(
         startService({ environment: { SIMULATOR_GENERATOR: generator, SIMULATOR_TEXT } }),
@@ -144,13 +147,16 @@ describe('a generator that needs a text', () => {
     }
   });
 
-  it.each(['fixed', 'sequence'])('takes the one that is configured: %s', async (generator) => {
-    await using service = await startService({
-      environment: { SIMULATOR_CONTROL: true, SIMULATOR_TEXT: 'configured' },
-    });
-    const body = { model: MODEL, input: 'Hello.', ...simulate(`generator=${generator}`) };
-    expect(await say(JSON_TRANSPORT, service, body)).toBe('configured');
-    const own = { ...body, ...simulate(`generator=${generator}; text=own`) };
-    expect(await say(JSON_TRANSPORT, service, own)).toBe('own');
-  });
+  it.each(['fixed', 'sequence'])(
+    'a generator that needs a text takes the one that is configured: %s',
+    async (generator) => {
+      await using service = await startService({
+        environment: { SIMULATOR_CONTROL: true, SIMULATOR_TEXT: 'configured' },
+      });
+      const body = { model: MODEL, input: 'Hello.', ...simulate(`generator=${generator}`) };
+      expect(await say(JSON_TRANSPORT, service, body)).toBe('configured');
+      const own = { ...body, ...simulate(`generator=${generator}; text=own`) };
+      expect(await say(JSON_TRANSPORT, service, own)).toBe('own');
+    },
+  );
 });

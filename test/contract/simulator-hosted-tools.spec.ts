@@ -117,7 +117,7 @@ const include = [
 ] as const;
 
 describe.each(TRANSPORTS)('a hosted tool in a script over $name', (transport) => {
-  it.each(LINES)('plays %j', async (line, item, events) => {
+  it.each(LINES)('a hosted tool in a script plays %j', async (line, item, events) => {
     await using service = await startWithScripts({ 'played.yaml': { turns: [{ ...line, text: 'Done.' }] } });
     const answer = await transport.run(service, { model: 'played', input: 'Go.', include });
     const { output } = answer.response;
@@ -130,7 +130,7 @@ describe.each(TRANSPORTS)('a hosted tool in a script over $name', (transport) =>
     );
   });
 
-  it.each(MCP_LINES)('plays %j', async (line, call, end) => {
+  it.each(MCP_LINES)('a hosted tool in a script plays %j', async (line, call, end) => {
     await using service = await startWithScripts({ 'played.yaml': { turns: [{ ...line, text: 'Done.' }] } });
     const { response, events } = await transport.run(service, { model: 'played', input: 'Go.' });
     expect(response.status).toBe('completed');
@@ -155,7 +155,7 @@ describe.each(TRANSPORTS)('a hosted tool in a script over $name', (transport) =>
     ]);
   });
 
-  it('shows what a request did not ask for to nobody', async () => {
+  it('a script shows what a request did not ask for to nobody', async () => {
     const turns = [{ steps: LINES.map(([line]) => line) }];
     await using service = await startWithScripts({ 'played.yaml': { turns } });
     const { response } = await transport.run(service, { model: 'played', input: 'Go.' });
@@ -165,7 +165,7 @@ describe.each(TRANSPORTS)('a hosted tool in a script over $name', (transport) =>
     }
   });
 
-  it('lists the tools of a server once', async () => {
+  it('a script lists the tools of a server once', async () => {
     const turns = [
       { mcp: 'shop.look', text: 'One.' },
       { mcp: 'shop.buy', text: 'Two.' },
@@ -191,25 +191,28 @@ describe.each(STREAMING)('a call that waits for an approval over $name', (transp
     ['by the last user message', { match: 'last_user_message' }],
   ] as const;
 
-  it.each(WAYS)('goes on once it is approved, then with the next turn: %s', async (_, settings) => {
-    const turns = [{ steps: [{ text: 'I will buy it.' }, { mcp: BUY }, { text: 'Done.' }] }, { text: 'Next.' }];
-    await using service = await startWithScripts({ 'played.yaml': { ...settings, turns } });
-    const run = (body: object) => transport.run(service, { model: 'played', ...body });
-    const asked = await run({ input: 'Buy.' });
-    expect(typesOf(asked.response['output'])).toEqual(['message', 'mcp_list_tools', 'mcp_approval_request']);
-    const request = (asked.response['output'] as { id: string }[])[2] ?? { id: '' };
-    expect(request).toMatchObject({ server_label: 'shop', name: 'buy', arguments: '{"sku":1}' });
-    const bought = await run({ previous_response_id: asked.response.id, input: [answer(request, true)] });
-    expect(bought.response['output']).toMatchObject([
-      { type: 'mcp_call', approval_request_id: request.id, output: 'Bought.', status: 'completed' },
-      { type: 'message', content: [{ text: 'Done.' }] },
-    ]);
-    if ('match' in settings) return;
-    const next = await run({ previous_response_id: bought.response.id, input: 'And now?' });
-    expect(next.response['output']).toMatchObject([{ type: 'message', content: [{ text: 'Next.' }] }]);
-  });
+  it.each(WAYS)(
+    'a call that waits for an approval goes on once it is approved, then with the next turn: %s',
+    async (_, settings) => {
+      const turns = [{ steps: [{ text: 'I will buy it.' }, { mcp: BUY }, { text: 'Done.' }] }, { text: 'Next.' }];
+      await using service = await startWithScripts({ 'played.yaml': { ...settings, turns } });
+      const run = (body: object) => transport.run(service, { model: 'played', ...body });
+      const asked = await run({ input: 'Buy.' });
+      expect(typesOf(asked.response['output'])).toEqual(['message', 'mcp_list_tools', 'mcp_approval_request']);
+      const request = (asked.response['output'] as { id: string }[])[2] ?? { id: '' };
+      expect(request).toMatchObject({ server_label: 'shop', name: 'buy', arguments: '{"sku":1}' });
+      const bought = await run({ previous_response_id: asked.response.id, input: [answer(request, true)] });
+      expect(bought.response['output']).toMatchObject([
+        { type: 'mcp_call', approval_request_id: request.id, output: 'Bought.', status: 'completed' },
+        { type: 'message', content: [{ text: 'Done.' }] },
+      ]);
+      if ('match' in settings) return;
+      const next = await run({ previous_response_id: bought.response.id, input: 'And now?' });
+      expect(next.response['output']).toMatchObject([{ type: 'message', content: [{ text: 'Next.' }] }]);
+    },
+  );
 
-  it('leaves out the call that is not approved', async () => {
+  it('a turn leaves out the call that is not approved', async () => {
     await using service = await startWithScripts({ 'played.yaml': { turns: [{ mcp: BUY, text: 'Well.' }] } });
     const asked = await transport.run(service, { model: 'played', input: 'Buy.' });
     const [list, request] = asked.response['output'] as [{ id: string }, { id: string }];
@@ -219,7 +222,7 @@ describe.each(STREAMING)('a call that waits for an approval over $name', (transp
     expect(response['output']).toMatchObject([{ type: 'message', content: [{ text: 'Well.' }] }]);
   });
 
-  it('asks for each of several calls', async () => {
+  it('an approval is asked for each of several calls', async () => {
     const steps = [{ mcp: BUY }, { mcp: { ...BUY, output: 'Another.' } }, { text: 'Both.' }];
     await using service = await startWithScripts({ 'played.yaml': { turns: [{ steps }], on_exhausted: 'error' } });
     let { response } = await transport.run(service, { model: 'played', input: 'Buy two.' });
@@ -259,7 +262,7 @@ describe('the SDKs with hosted tools of a script', () => {
   it.each([
     ['approved', true, ['mcp_approval_request', 'mcp_call']],
     ['rejected', false, ['mcp_approval_request']],
-  ])('interrupts an agent of the Agents SDK, which goes on when it is %s', async (_, isApproved, calls) => {
+  ])('an approval interrupts an agent of the Agents SDK, which goes on when it is %s', async (_, isApproved, calls) => {
     const modelProvider = new OpenAIProvider({ openAIClient: service.client(), useResponses: true });
     const runner = new Runner({ modelProvider, tracingDisabled: true });
     const tools = [
@@ -291,7 +294,7 @@ describe('a hosted tool that is written wrong', () => {
     [{ search: { queries: ['x'] } }, /quer/],
     [{ image: { prompt: 'x', format: 'bmp' } }, /png/],
     [{ code: 5 }, /code/],
-  ])('stops the start: %j', async (line, place) => {
+  ])('a hosted tool that is written wrong stops the start: %j', async (line, place) => {
     expectLine(await faultsOfFiles({ 'broken.yaml': { turns: [line] } }), 'broken.yaml', place);
   });
 });

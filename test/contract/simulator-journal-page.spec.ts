@@ -32,7 +32,7 @@ describe('the journal as a page', () => {
     }
   });
 
-  it('shows what a space was asked, newest first, by model and outcome', async () => {
+  it('the page of the journal shows what a space was asked, newest first, by model and outcome', async () => {
     await send({ model: 'gpt-5', input: 'first' });
     await send({ model: 'gpt-5-mini', input: 'second' });
     await send({ model: 'gpt-5', input: 'third', temperature: 9 });
@@ -51,7 +51,7 @@ describe('the journal as a page', () => {
     expect((await open('?limit=many')).status).toBe(400);
   });
 
-  it('runs nothing, whatever was asked', async () => {
+  it('the page of the journal runs nothing, whatever was asked', async () => {
     await send({ model: HOSTILE, input: HOSTILE, metadata: { [HOSTILE]: HOSTILE } });
     await send({ model: HOSTILE, input: HOSTILE }, 'one');
     const query = `?${new URLSearchParams({ space: HOSTILE, model: HOSTILE }).toString()}`;

@@ -11,39 +11,42 @@ const MODEL = 'gpt-4.1';
 const WORDS = 'Hello there, dear friend';
 
 describe('a client that leaves while a model is slow', () => {
-  it.each(['json', 'sse', 'ws'])('ends the turn at once: %s', async (transport) => {
-    const observer = new RecordingObserver();
-    const clock = new WatchedClock();
-    const service = await startService({
-      environment: { SIMULATOR_LATENCY: '7777/1/0' },
-      imports: [observer.asModule()],
-      overrides: [[Clock, clock]],
-    });
-    try {
-      const slow = clock.whenScheduled(7777);
-      if (transport === 'ws') {
-        await using client = await SocketClient.open(service);
-        client.create({ model: MODEL, input: WORDS });
-        await slow;
-        client.socket.terminate();
-      } else {
-        const client = new AbortController();
-        const answer = fetch(`${service.baseURL}/responses`, {
-          method: 'POST',
-          headers: { 'content-type': 'application/json' },
-          body: JSON.stringify({ model: MODEL, input: WORDS, stream: transport === 'sse' }),
-          signal: client.signal,
-        });
-        await slow;
-        client.abort();
-        await expect(answer).rejects.toThrow('aborted');
+  it.each(['json', 'sse', 'ws'])(
+    'a client that leaves while a model is slow ends the turn at once: %s',
+    async (transport) => {
+      const observer = new RecordingObserver();
+      const clock = new WatchedClock();
+      const service = await startService({
+        environment: { SIMULATOR_LATENCY: '7777/1/0' },
+        imports: [observer.asModule()],
+        overrides: [[Clock, clock]],
+      });
+      try {
+        const slow = clock.whenScheduled(7777);
+        if (transport === 'ws') {
+          await using client = await SocketClient.open(service);
+          client.create({ model: MODEL, input: WORDS });
+          await slow;
+          client.socket.terminate();
+        } else {
+          const client = new AbortController();
+          const answer = fetch(`${service.baseURL}/responses`, {
+            method: 'POST',
+            headers: { 'content-type': 'application/json' },
+            body: JSON.stringify({ model: MODEL, input: WORDS, stream: transport === 'sse' }),
+            signal: client.signal,
+          });
+          await slow;
+          client.abort();
+          await expect(answer).rejects.toThrow('aborted');
+        }
+        expect(await observer.whenSettled(1)).toMatchObject([{ status: 'disconnected' }]);
+      } finally {
+        clock.letGo();
+        await service.close();
       }
-      expect(await observer.whenSettled(1)).toMatchObject([{ status: 'disconnected' }]);
-    } finally {
-      clock.letGo();
-      await service.close();
-    }
-  });
+    },
+  );
 });
 
 describe('a client that reads while a model is slow', () => {

@@ -112,7 +112,7 @@ describe.each(TRANSPORTS)('the time that simulated models take over $name', (tra
     expect(await time(timed)).toEqual(pauses);
   });
 
-  it('adds up where single pauses are too short to be waited for', async () => {
+  it('the latency of a simulated model adds up where single pauses are too short to be waited for', async () => {
     await using timed = await startTimed({ SIMULATOR_LATENCY: '0.25/0.25/0' });
     const input = 'word'.padEnd(5 * 399, ' word');
     const pauses = await time(timed, { input });
@@ -133,7 +133,7 @@ describe.each(TRANSPORTS)('the time that simulated models take over $name', (tra
     expect(slow[0]).toBeGreaterThan(100);
   });
 
-  it('comes on top of the silence that a script has', async () => {
+  it('the latency of a simulated model comes on top of the silence that a script has', async () => {
     const script = { turns: [{ steps: [{ text: ['One ', 'two '] }, { delay: 500 }, { text: ['three'] }] }] };
     await using timed = await startTimed({ SIMULATOR_LATENCY: '300/20/0', SIMULATOR_SPEED: 10 }, (options) =>
       startWithScripts({ 'slow.yaml': script }, options),

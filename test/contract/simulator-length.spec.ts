@@ -62,15 +62,18 @@ describeService('the length of an answer', { environment: { SIMULATOR_CONTROL: t
     ['low', 100],
     ['medium', 200],
     ['high', 400],
-  ])('follows max_output_tokens and a verbosity of %s where the setting says so', async (verbosity, tokens) => {
-    const body = { max_output_tokens: 400, text: { verbosity }, ...as('tokens=request') };
-    expect(await create(body)).toMatchObject({ status: 'completed', usage: { output_tokens: tokens } });
-    const reasoned = await create({ ...body, model: 'gpt-5', reasoning: { effort: 'medium' } });
-    expect(reasoned.status).toBe('completed');
-    expect(splitOutput(reasoned)).toEqual({ answer: tokens / 4, reasoning: (3 * tokens) / 4 });
-    const free = await create({ ...body, max_output_tokens: null });
-    expect(splitOutput(free).answer).toBeLessThan(150);
-  });
+  ])(
+    'the length of an answer follows max_output_tokens and a verbosity of %s where the setting says so',
+    async (verbosity, tokens) => {
+      const body = { max_output_tokens: 400, text: { verbosity }, ...as('tokens=request') };
+      expect(await create(body)).toMatchObject({ status: 'completed', usage: { output_tokens: tokens } });
+      const reasoned = await create({ ...body, model: 'gpt-5', reasoning: { effort: 'medium' } });
+      expect(reasoned.status).toBe('completed');
+      expect(splitOutput(reasoned)).toEqual({ answer: tokens / 4, reasoning: (3 * tokens) / 4 });
+      const free = await create({ ...body, max_output_tokens: null });
+      expect(splitOutput(free).answer).toBeLessThan(150);
+    },
+  );
 
   it('an answer of a given length has its reasoning beside it', async () => {
     const response = await create({ model: 'gpt-5', reasoning: { effort: 'high' }, ...as('tokens=50') });
@@ -88,7 +91,7 @@ describeService('the length of an answer', { environment: { SIMULATOR_CONTROL: t
     expect(whole.output_text.startsWith(response.output_text)).toBe(true);
   });
 
-  it('leaves texts alone whose content decides', async () => {
+  it('the length of answers leaves texts alone whose content decides', async () => {
     const fixed = await create(as('tokens=50; generator=fixed; text=Short.'));
     expect(fixed.output_text).toBe('Short.');
     const json = await create({ input: 'JSON.', text: { format: { type: 'json_object' } }, ...as('tokens=5') });
@@ -121,7 +124,7 @@ describe('SIMULATOR_TARGET_TOKENS', () => {
     expect((await requests.create(as('tokens=7'))).usage?.output_tokens).toBe(7);
   });
 
-  it.each(['0', 'long', '800-200'])('refuses to start with %s', async (value) => {
+  it.each(['0', 'long', '800-200'])('SIMULATOR_TARGET_TOKENS refuses to start with %s', async (value) => {
     await expect(startService({ environment: { SIMULATOR_TARGET_TOKENS: value } })).rejects.toThrow(
       'SIMULATOR_TARGET_TOKENS',
     );

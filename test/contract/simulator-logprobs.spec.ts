@@ -53,14 +53,14 @@ describe.each(TRANSPORTS)('log probabilities of the simulator ($name)', (transpo
   describe.each([0, 2, 20])('with %d alternatives', (alternatives) => {
     const wanted = { ...WANTED, top_logprobs: alternatives };
 
-    it.each(TURNS)('cover the text: %s', async (_name, body) => {
+    it.each(TURNS)('log probabilities cover the text: %s', async (_name, body) => {
       const { text, logprobs } = partOf(await ask({ ...body, ...wanted }));
       expect(text).not.toBe('');
       expect(logprobs.map(({ token }) => token).join('')).toBe(text);
       for (const { token, bytes } of logprobs) expect(bytes).toEqual([...Buffer.from(token)]);
     });
 
-    it.each(TURNS)('rank the token first among as many as asked for: %s', async (_name, body) => {
+    it.each(TURNS)('log probabilities rank the token first among as many as asked for: %s', async (_name, body) => {
       for (const { top_logprobs: top, ...first } of partOf(await ask({ ...body, ...wanted })).logprobs) {
         expect(Object.keys(first).sort()).toEqual(['bytes', 'logprob', 'token']);
         expect(first.logprob).toBeLessThanOrEqual(0);
@@ -90,7 +90,7 @@ describe.each(TRANSPORTS)('log probabilities of the simulator ($name)', (transpo
     expect(partOf(result).logprobs).toHaveLength(output - details.reasoning_tokens);
   });
 
-  it('come with each delta, again when the text is done, and with the stored response', async () => {
+  it('log probabilities come with each delta, again when the text is done, and with the stored response', async () => {
     const result = await ask({ ...WANTED, top_logprobs: 2 });
     const { logprobs } = partOf(result);
     expect(logprobs.length).toBeGreaterThan(10);

@@ -60,7 +60,7 @@ describe.each(WAYS)('an agent without a framework, by $name', ({ chained, settin
       runLoop(turn, { model: 'gpt-5', tools: [forecast], ...settings, ...more }, { prompt, chained }),
     );
 
-  it('ends by itself after twenty calls', async () => {
+  it('an agent without a framework ends by itself after twenty calls', async () => {
     const { responses, calls } = await run({});
     expect(calls).toHaveLength(ROUNDS);
     expect(new Set(calls.map(({ call_id }) => call_id)).size).toBe(ROUNDS);
@@ -69,18 +69,18 @@ describe.each(WAYS)('an agent without a framework, by $name', ({ chained, settin
     expect(responses.at(-1)?.output.map(({ type }) => type)).toEqual(['reasoning', 'message']);
   });
 
-  it('says something else in each round', async () => {
+  it('an agent without a framework says something else in each round', async () => {
     const { calls } = await run({});
     expect(new Set(calls.map(({ arguments: json }) => json)).size).toBeGreaterThan(ROUNDS / 2);
   });
 
-  it('ends although a call is required in every turn', async () => {
+  it('an agent without a framework ends although a call is required in every turn', async () => {
     const { responses, calls } = await run({ tool_choice: 'required' });
     expect(calls).toHaveLength(25);
     expect(responses.at(-1)?.output.at(-1)?.type).toBe('message');
   });
 
-  it('goes on after each round of parallel calls', async () => {
+  it('an agent without a framework goes on after each round of parallel calls', async () => {
     const tools = ['get_tides', 'get_pollen', 'get_forecast'].map((name) => ({ ...forecast, name }));
     const { calls } = await run({ tools }, 'Ask get_pollen and get_tides.');
     expect(calls.map(({ name }) => name).sort()).toEqual([
@@ -89,7 +89,7 @@ describe.each(WAYS)('an agent without a framework, by $name', ({ chained, settin
     ]);
   });
 
-  it('gives reasoning back to be replayed', async () => {
+  it('an agent without a framework gives reasoning back to be replayed', async () => {
     const { history } = await run({});
     const reasoning = history.filter((item) => item.type === 'reasoning');
     expect(reasoning).toHaveLength(ROUNDS + 1);

@@ -86,7 +86,7 @@ describeService('the catalogue of the simulator', {}, (service) => {
     for (const model of data) expect(await client.models.retrieve(model.id)).toEqual(model);
   });
 
-  it.each(SNAPSHOTS)('knows the dated snapshot %s', async (model) => {
+  it.each(SNAPSHOTS)('the catalogue of the simulator knows the dated snapshot %s', async (model) => {
     expect(await service.client().models.retrieve(model)).toMatchObject({ id: model, object: 'model' });
     const response = await service.client().responses.create({ model, input: 'Hello!' });
     expect(response).toMatchObject({ model, status: 'completed' });
@@ -104,7 +104,7 @@ describeService('the catalogue of the simulator', {}, (service) => {
     },
   );
 
-  it.each(GENERIC)('leaves efforts open for %s', async (model) => {
+  it.each(GENERIC)('the catalogue of the simulator leaves efforts open for %s', async (model) => {
     for (const effort of EFFORTS) {
       const answer = await run(service, JSON_TRANSPORT, { model, reasoning: { effort } });
       expect(answer).toMatchObject({ status: 'completed', reasoning: { effort } });
@@ -112,7 +112,7 @@ describeService('the catalogue of the simulator', {}, (service) => {
   });
 
   describe.each(TRANSPORTS)('asked over $name', (transport) => {
-    it('names the efforts that are there for one that is not', async () => {
+    it('the simulator names the efforts that are there for one that is not', async () => {
       const answer = await run(service, transport, { model: 'o3', reasoning: { effort: 'minimal' } });
       expect(answer).toMatchObject({
         status: 400,
@@ -128,15 +128,18 @@ describeService('the catalogue of the simulator', {}, (service) => {
       });
     });
 
-    it.each(['low', 'none'])('refuses any effort for a model that does not reason: %s', async (effort) => {
-      const answer = await run(service, transport, { model: 'gpt-4.1', reasoning: { effort } });
-      expect(answer).toMatchObject({
-        status: 400,
-        body: { error: { type: 'invalid_request_error', code: 'unsupported_parameter', param: 'reasoning.effort' } },
-      });
-    });
+    it.each(['low', 'none'])(
+      'the simulator refuses any effort for a model that does not reason: %s',
+      async (effort) => {
+        const answer = await run(service, transport, { model: 'gpt-4.1', reasoning: { effort } });
+        expect(answer).toMatchObject({
+          status: 400,
+          body: { error: { type: 'invalid_request_error', code: 'unsupported_parameter', param: 'reasoning.effort' } },
+        });
+      },
+    );
 
-    it('answers any name while no other provider is there', async () => {
+    it('the simulator answers any name while no other provider is there', async () => {
       for (const model of UNKNOWN) {
         expect(await run(service, transport, { model })).toMatchObject({ model, status: 'completed' });
       }
@@ -147,9 +150,12 @@ describeService('the catalogue of the simulator', {}, (service) => {
     });
   });
 
-  it.each(UNKNOWN)('shows any name while no other provider is there: %j', async (model) => {
-    expect(await retrieve(service, model)).toMatchObject({ status: 200, body: { id: model, object: 'model' } });
-  });
+  it.each(UNKNOWN)(
+    'the catalogue of the simulator shows any name while no other provider is there: %j',
+    async (model) => {
+      expect(await retrieve(service, model)).toMatchObject({ status: 200, body: { id: model, object: 'model' } });
+    },
+  );
 });
 
 describe.each<[name: string, options: ServiceOptions]>([
@@ -159,7 +165,7 @@ describe.each<[name: string, options: ServiceOptions]>([
 ])('the simulator with %s', (_, options) => {
   const service = useService(options);
 
-  it.each(TRANSPORTS)('answers no names but its own over $name', async (transport) => {
+  it.each(TRANSPORTS)('the simulator answers no names but its own over $name', async (transport) => {
     for (const model of UNKNOWN) {
       const answer = await run(service, transport, { model });
       expect(answer).toBeInstanceOf(Refusal);
@@ -184,7 +190,7 @@ describe('the simulator with SIMULATOR_ANY_MODEL=true and another provider', () 
     environment: { SIMULATOR_ANY_MODEL: 'true' },
   });
 
-  it.each(TRANSPORTS)('answers any name but the other’s over $name', async (transport) => {
+  it.each(TRANSPORTS)('the simulator answers any name but the other’s over $name', async (transport) => {
     for (const model of UNKNOWN) {
       expect(await run(service, transport, { model })).toMatchObject({ model, status: 'completed' });
     }
@@ -194,7 +200,7 @@ describe('the simulator with SIMULATOR_ANY_MODEL=true and another provider', () 
     });
   });
 
-  it('lists the models of both', async () => {
+  it('the simulator lists its models and those of another provider', async () => {
     const owners = (await service.client().models.list()).data.map(({ id, owned_by }) => [id, owned_by]);
     expect(owners).toContainEqual(['closed-1', 'closed']);
     expect(owners).toContainEqual(['simulator', 'simulator']);

@@ -27,7 +27,7 @@ async function start(...imports: NonNullable<ModuleMetadata['imports']>): Promis
 }
 
 describe('SimulatorModule', () => {
-  it('reads its variables from what createApp is given', async () => {
+  it('SimulatorModule reads its variables from what createApp is given', async () => {
     const app = await createApp({
       imports: [SimulatorModule, OwnModule],
       environment: { LOG_LEVEL: 'fatal', SIMULATOR_SEED: '7', MINE: 'yes' },
@@ -37,7 +37,7 @@ describe('SimulatorModule', () => {
     await app.close();
   });
 
-  it('reads them from variables that are only known later, and may stand beside AntiphonModule', async () => {
+  it('SimulatorModule reads its variables from those that are only known later, and may stand beside AntiphonModule', async () => {
     const antiphon = AntiphonModule.forRootAsync({ useEnvironment: async () => ({ SIMULATOR_TEXT: 'later' }) });
     const app = await start(SimulatorModule, antiphon);
     expect(app.get(SimulatorOptions, { strict: false }).text).toBe('later');
@@ -54,7 +54,7 @@ describe('SimulatorModule', () => {
     await app.close();
   });
 
-  it('stops the start with a line for each of its variables that is wrong', async () => {
+  it('SimulatorModule stops the start with a line for each of its variables that is wrong', async () => {
     const environment = { SIMULATOR_SEED: 'x', SIMULATOR_GENERATOR: 'fixed', LOG_LEVEL: 'fatal' };
     const error: unknown = await createApp({ imports: [SimulatorModule], environment }).catch(String);
     expect(error).toMatch(/^EnvironmentError: SIMULATOR_SEED: .*\nSIMULATOR_TEXT: .*$/);

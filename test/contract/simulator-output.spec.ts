@@ -31,14 +31,17 @@ describe.each(TRANSPORTS)('output of the simulator ($name)', (transport) => {
   describe('structured', () => {
     const validate = addFormats.default(new Ajv2020()).compile(journey);
 
-    it.each([1, 2, 3, 4, 5, 6, 7, 8])('fits the schema and is streamed in several deltas: seed %d', async (seed) => {
-      const client_metadata = { 'x-simulate': `seed=${seed}` };
-      const { response, events } = await ask({ model: 'gpt-5', text: formatOf(journey), client_metadata });
-      const text = textOf(response);
-      expect([validate(JSON.parse(text)), validate.errors, text]).toEqual([true, null, text]);
-      expect(response['status']).toBe('completed');
-      expectDeltas(events, text);
-    });
+    it.each([1, 2, 3, 4, 5, 6, 7, 8])(
+      'structured output fits the schema and is streamed in several deltas: seed %d',
+      async (seed) => {
+        const client_metadata = { 'x-simulate': `seed=${seed}` };
+        const { response, events } = await ask({ model: 'gpt-5', text: formatOf(journey), client_metadata });
+        const text = textOf(response);
+        expect([validate(JSON.parse(text)), validate.errors, text]).toEqual([true, null, text]);
+        expect(response['status']).toBe('completed');
+        expectDeltas(events, text);
+      },
+    );
 
     it('simulated output is an object where only JSON is asked for', async () => {
       const { response, events } = await ask({ input: 'JSON, please.', text: { format: { type: 'json_object' } } });
@@ -138,11 +141,11 @@ describe.each(TRANSPORTS)('output of the simulator ($name)', (transport) => {
         [{ ...file, file_data: 'A'.repeat(400) }],
         900,
       ],
-    ])('count %s', async (_name, more, less, tokens) => {
+    ])('tokens of the input count %s', async (_name, more, less, tokens) => {
       expect((await count(...more)) - (await count(...less))).toBe(tokens);
     });
 
-    it('count an image that a tool gives', async () => {
+    it('tokens of the input count an image that a tool gives', async () => {
       const first = await ask({ tools: [walk] });
       const [call] = itemsOf(first.response);
       const answer = async (output: unknown): Promise<number> => {

@@ -25,7 +25,7 @@ describeService('cached_tokens of the simulator', {}, (service) => {
     return { id, input, cached: usage?.input_tokens_details.cached_tokens };
   };
 
-  it('counts a repeated prompt from 1,024 tokens on, in steps of 128', async () => {
+  it('the prompt cache counts a repeated prompt from 1,024 tokens on, in steps of 128', async () => {
     for (const length of [50, 100, 115, 130, 400, 1000]) {
       const body = { instructions: `Case ${length}.`, input: tell(0, length) };
       const first = await ask(body);
@@ -34,7 +34,7 @@ describeService('cached_tokens of the simulator', {}, (service) => {
     }
   });
 
-  it('counts the prompt that a chain begins with', async () => {
+  it('the prompt cache counts the prompt that a chain begins with', async () => {
     let last = await ask({ instructions: 'A chain.', input: tell(0, 200) });
     for (const round of [1, 2, 3]) {
       const next = await ask({
@@ -48,21 +48,21 @@ describeService('cached_tokens of the simulator', {}, (service) => {
     }
   });
 
-  it('counts as far as two messages are the same, to the token', async () => {
+  it('the prompt cache counts as far as two messages are the same, to the token', async () => {
     const common = `Twins. ${tell(0, 300)}`;
     await ask({ input: `${common} One.` });
     const other = await ask({ input: `${common} Two, which is something else. ${tell(5, 300)}` });
     expect(other.cached).toBe(cachedOf(FRAMING + tokensOf(common)));
   });
 
-  it('counts nothing after the first difference', async () => {
+  it('the prompt cache counts nothing after the first difference', async () => {
     const message = (content: string) => ({ role: 'user' as const, content });
     await ask({ input: [message('First.'), message(tell(0, 300))] });
     const { cached } = await ask({ input: [message('Other.'), message(tell(0, 300))] });
     expect(cached).toBe(0);
   });
 
-  it('takes tools, instructions and images for parts of the prompt', async () => {
+  it('the prompt cache takes tools, instructions and images for parts of the prompt', async () => {
     const tool = (description: string) => [
       { type: 'function' as const, name: 'act', description, strict: false, parameters: null },
     ];
@@ -89,14 +89,14 @@ describeService('cached_tokens of the simulator', {}, (service) => {
   it.each([
     ['prompt_cache_key', { prompt_cache_key: 'a' }, { prompt_cache_key: 'b' }],
     ['model', { model: 'gpt-4.1' }, { model: 'gpt-4.1-mini' }],
-  ])('keeps prompts apart by %s', async (name, one, other) => {
+  ])('the prompt cache keeps prompts apart by %s', async (name, one, other) => {
     const input = `By ${name}. ${tell(0, 300)}`;
     expect((await ask({ input, ...one })).cached).toBe(0);
     expect((await ask({ input, ...other })).cached).toBe(0);
     expect((await ask({ input, ...one })).cached).toBeGreaterThan(1024);
   });
 
-  it.each(TRANSPORTS)('shows it over $name', async (transport) => {
+  it.each(TRANSPORTS)('the simulator shows cached_tokens over $name', async (transport) => {
     const body = { model: 'gpt-4.1', input: `Over ${transport.name}. ${tell(0, 300)}` };
     const cached = async () => {
       const { response } = await transport.run(service, body);
@@ -122,7 +122,7 @@ describe('cached_tokens of tenants', () => {
 });
 
 describe('SIMULATOR_PROMPT_CACHE=false', () => {
-  it('counts nothing', async () => {
+  it('SIMULATOR_PROMPT_CACHE=false counts nothing', async () => {
     await using service = await startService({ environment: { SIMULATOR_PROMPT_CACHE: false } });
     const requests = simulatorRequests(service);
     const input = tell(0, 300);

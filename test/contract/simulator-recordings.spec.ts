@@ -75,7 +75,7 @@ describe('recordings over HTTP', () => {
     expect(again.output_text).toBe('SECOND');
   });
 
-  it('of two tenants run at once, and are apart', async () => {
+  it('recordings of two tenants run at once, and are apart', async () => {
     await start();
     expect(await start('sk-bob')).toMatchObject({ status: 'recording', path: `bob/${name}.jsonl` });
     await Promise.all([say('of alice'), say('of bob', 'sk-bob')]);
@@ -85,14 +85,14 @@ describe('recordings over HTTP', () => {
     expect(await turnsIn(`bob/${name}.jsonl`)).not.toContain('ALICE');
   });
 
-  it('start once, however many ask at once, and stop once', async () => {
+  it('recordings start once, however many ask at once, and stop once', async () => {
     const starts = (await Promise.all(Array.from({ length: 8 }, () => start()))) as { readonly status: unknown }[];
     expect(starts.map(({ status }) => status).sort()).toEqual([...Array<number>(7).fill(409), 'recording']);
     const stops = (await Promise.all(Array.from({ length: 8 }, () => stop()))) as { readonly status: unknown }[];
     expect(stops.map(({ status }) => status).sort()).toEqual([...Array<number>(7).fill(404), 'stopped']);
   });
 
-  it('write no file again, and leave it as it is', async () => {
+  it('recordings write no file again, and leave it as it is', async () => {
     await start();
     await say('once');
     await stop();
@@ -118,18 +118,18 @@ describe('recordings over HTTP', () => {
     },
   );
 
-  it('stay in their directory, whatever a tenant is called', async () => {
+  it('recordings stay in their directory, whatever a tenant is called', async () => {
     const { path } = (await start('sk-odd')) as { readonly path: string };
     await stop('sk-odd');
     expect(path).toMatch(/^sha256-[0-9a-f]{64}\/session-\d+\.jsonl$/);
     expect(await readdir(folder)).toEqual(['new']);
   });
 
-  it('need a key', async () => {
+  it('recordings need a key', async () => {
     expect(await start('sk-mallory')).toMatchObject({ status: 401 });
   });
 
-  it('end with their service', async () => {
+  it('recordings end with their service', async () => {
     const directory = join(folder, 'ends');
     const environment = { SIMULATOR_CONTROL: true, RECORD_DIR: directory };
     const ending = await startService({ providers: [ScriptedProvider], imports: [SimulatorModule], environment });

@@ -15,7 +15,7 @@ describe.each(TRANSPORTS)('a turn of a script over $name', (transport) => {
   });
 
   it.each(ANSWERS.map((answer, index) => ({ ...answer, model: `answer-${index}` })))(
-    'says $name',
+    'a turn of a script says $name',
     async ({ model, body, expected, deltas }) => {
       const { response, events } = await transport.run(service, { model, input: 'Go on.', ...body });
       expect(response).toMatchObject({ model, ...expected });

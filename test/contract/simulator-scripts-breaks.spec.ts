@@ -67,12 +67,12 @@ describe('a script that breaks the connection or falls silent', () => {
     { model: 'cut-call', deltas: ['{"', 'far'] },
   ];
 
-  it.each(CUTS)('cuts a JSON client off without an answer: $model', async ({ model }) => {
+  it.each(CUTS)('a script cuts a JSON client off without an answer: $model', async ({ model }) => {
     await expect(post({ model })).rejects.toThrow('fetch failed');
     await expectNothingLeft();
   });
 
-  it.each(CUTS.slice(1))('cuts an SSE client off after what was said: $model', async ({ model, deltas }) => {
+  it.each(CUTS.slice(1))('a script cuts an SSE client off after what was said: $model', async ({ model, deltas }) => {
     const { body } = await post({ model, stream: true, stream_options: { include_obfuscation: false } });
     let text = '';
     const read = async (): Promise<void> => {
@@ -87,28 +87,31 @@ describe('a script that breaks the connection or falls silent', () => {
     await expectNothingLeft();
   });
 
-  it('cuts an SSE client off before an answer when nothing was said', async () => {
+  it('a script cuts an SSE client off before an answer when nothing was said', async () => {
     await expect(post({ model: 'cut-first', stream: true })).rejects.toThrow('fetch failed');
     await expectNothingLeft();
   });
 
-  it.each(CUTS)('closes a socket without a handshake after what was said: $model', async ({ model, deltas }) => {
-    await using client = await SocketClient.open(service);
-    client.create({ model, input: 'Go on.' });
-    expect(await client.closed).toEqual({ code: 1006, reason: '' });
-    if (deltas.length === 0) expect(client.unread).toEqual([]);
-    else expectUnfinished(client.unread, deltas);
-    await expectNothingLeft();
-  });
+  it.each(CUTS)(
+    'a script closes a socket without a handshake after what was said: $model',
+    async ({ model, deltas }) => {
+      await using client = await SocketClient.open(service);
+      client.create({ model, input: 'Go on.' });
+      expect(await client.closed).toEqual({ code: 1006, reason: '' });
+      if (deltas.length === 0) expect(client.unread).toEqual([]);
+      else expectUnfinished(client.unread, deltas);
+      await expectNothingLeft();
+    },
+  );
 
-  it('goes on with the next turn on a new connection after a cut', async () => {
+  it('a client goes on with the next turn on a new connection after a cut', async () => {
     await using own = await startWithScripts({ 'own.yaml': { turns: [{ cut: true }, { text: 'Back.' }] } });
     const client = own.client({ maxRetries: 1 });
     const response = await client.responses.create({ model: 'own', input: 'Hello.' });
     expect(response.output_text).toBe('Back.');
   });
 
-  it.each(TRANSPORTS)('fails on $name once a stall has lasted MODEL_IDLE_TIMEOUT_MS', async (transport) => {
+  it.each(TRANSPORTS)('a script fails on $name once a stall has lasted MODEL_IDLE_TIMEOUT_MS', async (transport) => {
     const stalled = clock.whenScheduled(WITHOUT_END_MS);
     const turn = transport.run(service, { model: 'stall', input: 'Go on.' });
     await stalled;
@@ -123,7 +126,7 @@ describe('a script that breaks the connection or falls silent', () => {
     });
   });
 
-  it.each([false, true])('stops a stall when an HTTP client leaves, with stream: %p', async (stream) => {
+  it.each([false, true])('a stall stops when an HTTP client leaves, with stream: %p', async (stream) => {
     const stalled = clock.whenScheduled(WITHOUT_END_MS);
     const client = new AbortController();
     const answer = post({ model: 'stall', stream }, client.signal).then((response) => response.text());
@@ -133,7 +136,7 @@ describe('a script that breaks the connection or falls silent', () => {
     await expectNothingLeft();
   });
 
-  it('stops a stall when a socket leaves', async () => {
+  it('a stall stops when a socket leaves', async () => {
     const stalled = clock.whenScheduled(WITHOUT_END_MS);
     await using client = await SocketClient.open(service);
     client.create({ model: 'stall', input: 'Go on.' });

@@ -71,7 +71,7 @@ describe.each(WAYS)('conversations over $name', ({ transport, keeps }) => {
     };
   };
 
-  it('go on each for itself with advance: conversation', async () => {
+  it('scripted conversations go on each for itself with advance: conversation', async () => {
     const turns = [{ text: 'one' }, { reasoning: 'Hm.', text: 'two' }, { text: 'three' }];
     await using script = await start({ advance: 'conversation', on_exhausted: 'loop', turns });
     const [ada, ben] = [script.talk(), script.talk()];
@@ -84,7 +84,7 @@ describe.each(WAYS)('conversations over $name', ({ transport, keeps }) => {
     ['repeat_last', 'two'],
     ['error', 'script_exhausted'],
     ['loop', 'one'],
-  ])('that are longer than the script: %s', async (afterLast, expected) => {
+  ])('scripted conversations that are longer than the script: %s', async (afterLast, expected) => {
     const turns = [{ text: 'one' }, { text: 'two' }];
     await using script = await start({ advance: 'conversation', on_exhausted: afterLast, turns });
     const talk = script.talk();
@@ -94,7 +94,7 @@ describe.each(WAYS)('conversations over $name', ({ transport, keeps }) => {
     expect(await script.talk().say('a')).toBe('one');
   });
 
-  it('share the turns with advance: request', async () => {
+  it('scripted conversations share the turns with advance: request', async () => {
     await using script = await start({ turns: [{ text: 'one' }, { text: 'two' }, { text: 'three' }] });
     const [ada, ben] = [script.talk(), script.talk()];
     const said = [];
@@ -108,19 +108,22 @@ describe.each(WAYS)('conversations over $name', ({ transport, keeps }) => {
     ['ends early', { steps: [{ text: ['I'] }, { end: true }] }, 'server_error'],
   ] as const;
 
-  it.each(failing)('try again when a turn %s, and get the next one', async (_name, turn, code) => {
-    const turns = [turn, { text: 'one' }, turn, turn, { text: 'two' }, { text: 'three' }];
-    await using script = await start({ advance: 'conversation', turns });
-    const talk = script.talk();
-    const said = [];
-    for (const message of ['a', 'a', 'b', 'b', 'b', 'c', 'd']) said.push(await talk.say(message));
-    expect(said).toEqual([code, 'one', code, code, 'two', 'three', 'three']);
-    // Another one, which says something else first, has to get through its own failures.
-    const other = script.talk();
-    expect([await other.say('z'), await other.say('z')]).toEqual([code, 'one']);
-  });
+  it.each(failing)(
+    'scripted conversations try again when a turn %s, and get the next one',
+    async (_name, turn, code) => {
+      const turns = [turn, { text: 'one' }, turn, turn, { text: 'two' }, { text: 'three' }];
+      await using script = await start({ advance: 'conversation', turns });
+      const talk = script.talk();
+      const said = [];
+      for (const message of ['a', 'a', 'b', 'b', 'b', 'c', 'd']) said.push(await talk.say(message));
+      expect(said).toEqual([code, 'one', code, code, 'two', 'three', 'three']);
+      // Another one, which says something else first, has to get through its own failures.
+      const other = script.talk();
+      expect([await other.say('z'), await other.say('z')]).toEqual([code, 'one']);
+    },
+  );
 
-  it('go through a tool loop within one user message', async () => {
+  it('scripted conversations go through a tool loop within one user message', async () => {
     const turns = [
       { when: 'weather', calls: [{ name: 'locate', call_id: 'call_1' }] },
       {
@@ -145,7 +148,7 @@ describe.each(WAYS)('conversations over $name', ({ transport, keeps }) => {
     expect(await talk.say('Thanks.')).toBe('Welcome.');
   });
 
-  it('go through a tool loop in order with advance: conversation', async () => {
+  it('scripted conversations go through a tool loop in order with advance: conversation', async () => {
     const turns = [
       { text: 'I will look.', calls: [{ name: 'look', call_id: 'call_1' }] },
       { calls: [{ name: 'look', call_id: 'call_2' }] },
@@ -171,7 +174,7 @@ describe.each(WAYS)('conversations over $name', ({ transport, keeps }) => {
 });
 
 describe.each(TRANSPORTS)('a conversation over $name', (transport) => {
-  it('gets the next turn when it tries again after a cut', async () => {
+  it('a scripted conversation gets the next turn when it tries again after a cut', async () => {
     const turns = [{ text: ['I was'], cut: true }, { text: 'one' }];
     await using service = await startWithScripts({ 'played.yaml': { advance: 'conversation', turns } });
     const talk = new Conversation(service, transport, 'replayed history');
@@ -179,7 +182,7 @@ describe.each(TRANSPORTS)('a conversation over $name', (transport) => {
     expect(await talk.say('a')).toBe('one');
   });
 
-  it('gets the next turn when it tries again after a stall', async () => {
+  it('a scripted conversation gets the next turn when it tries again after a stall', async () => {
     const clock = new WatchedClock();
     const turns = [{ steps: [{ text: ['I was'] }, { stall: true }] }, { text: 'one' }];
     const service = await startWithScripts(

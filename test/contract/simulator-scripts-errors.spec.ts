@@ -126,7 +126,7 @@ describe.each(TRANSPORTS)('an error in a script over $name', (transport) => {
 
   const cases = ERRORS.map(([name, , seen], index) => ({ name, seen, index }));
 
-  it.each(cases)('refuses the request when nothing was said: $name', async ({ index, seen }) => {
+  it.each(cases)('an error in a script refuses the request when nothing was said: $name', async ({ index, seen }) => {
     const name = model(index, 'first');
     const refusal = await refuse(transport.name, service, name);
     // On sockets this one code has a name of its own (protocol §6.3).
@@ -135,7 +135,7 @@ describe.each(TRANSPORTS)('an error in a script over $name', (transport) => {
     expect(refusal).toMatchObject({ ...seen, error });
   });
 
-  it.each(cases)('fails the response when something was said: $name', async ({ index, seen }) => {
+  it.each(cases)('an error in a script fails the response when something was said: $name', async ({ index, seen }) => {
     for (const [place, text] of [
       ['later', 'I was about to'],
       ['among', 'Then'],
@@ -160,7 +160,7 @@ describe.each(TRANSPORTS)('an error in a script over $name', (transport) => {
 });
 
 describe('the official SDK', () => {
-  it('tries again after errors of a script', async () => {
+  it('the official SDK tries again after errors of a script', async () => {
     // A wait of no time, so that the SDK does not sleep.
     const error = { kind: 'rate_limit', retry_after: 0 };
     await using service = await startWithScripts({ 'own.yaml': { turns: [{ error }, { error }, { text: 'There.' }] } });
@@ -179,7 +179,7 @@ describe.each(TRANSPORTS)("a model's stream that ends early in a script over $na
     expect(error).toMatchObject({ message });
   });
 
-  it('fails the response when something was said', async () => {
+  it("a model's stream that ends early in a script fails the response when something was said", async () => {
     const turn = { steps: [{ text: ['I was'] }, { end: true }, { text: ['never'] }] };
     await using service = await startWithScripts({ 'early.yaml': { turns: [turn] } });
     const { response } = await transport.run(service, { model: 'early', input: 'Hello.' });

@@ -34,7 +34,7 @@ describe.each(TRANSPORTS)('a script in order over $name', (transport) => {
     expect(said).toEqual(expected);
   });
 
-  it('begins at the turn that x-simulate names, and goes on after it', async () => {
+  it('a script begins at the turn that x-simulate names, and goes on after it', async () => {
     await using script = await play({ on_exhausted: 'error', turns: texts('one', 'two', 'three') }, transport);
     const said = [];
     for (const turn of [undefined, 3, undefined, 1, undefined, 2, undefined, 9]) {
@@ -43,7 +43,7 @@ describe.each(TRANSPORTS)('a script in order over $name', (transport) => {
     expect(said).toEqual(['one', 'three', 'script_exhausted', 'one', 'two', 'two', 'three', 'script_exhausted']);
   });
 
-  it('refuses with a 400 that names the script once it is exhausted', async () => {
+  it('a script refuses with a 400 that names the script once it is exhausted', async () => {
     await using service = await startWithScripts({ 'short.yaml': { on_exhausted: 'error', turns: texts('one') } });
     const body = { model: 'short', input: 'Next' };
     await transport.run(service, body);
@@ -99,11 +99,11 @@ describe.each(TRANSPORTS)('a script by the last user message over $name', (trans
       'matches',
     ],
     [[{ role: 'assistant', content: 'the weather?' }], 'otherwise'],
-  ])('answers %j by %s', async (input, expected) => {
+  ])('a script answers %j by %s', async (input, expected) => {
     expect(await script.ask(input)).toBe(expected);
   });
 
-  it('refuses what no turn answers', async () => {
+  it('a script refuses what no turn answers', async () => {
     const conditional = turns.slice(0, -1);
     for (const afterLast of ['repeat_last', 'error', 'loop']) {
       await using script = await play(
@@ -115,7 +115,7 @@ describe.each(TRANSPORTS)('a script by the last user message over $name', (trans
     }
   });
 
-  it('generates what no turn answers where that is wanted', async () => {
+  it('a script generates what no turn answers where that is wanted', async () => {
     await using service = await startWithScripts(
       { 'played.yaml': { match: 'last_user_message', turns: turns.slice(0, -1) } },
       { environment: { SIMULATOR_UNMATCHED: 'generate' } },
@@ -125,7 +125,7 @@ describe.each(TRANSPORTS)('a script by the last user message over $name', (trans
     expect(await say(transport, service, { model: 'played', input: 'the weather?' })).toBe('contains');
   });
 
-  it('counts the requests of each kind for themselves where it advances by request', async () => {
+  it('a script counts the requests of each kind for themselves where it advances by request', async () => {
     const script = {
       match: 'last_user_message',
       advance: 'request',

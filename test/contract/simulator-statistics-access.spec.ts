@@ -24,7 +24,7 @@ describe('GET /simulator/stats of two tenants', () => {
   beforeAll(() => start({ API_KEYS: `alice:${KEYS.alice},bob:${KEYS.bob}` }));
   afterAll(() => service.close());
 
-  it('shows each its own turns only', async () => {
+  it('GET /simulator/stats shows each tenant its own turns only', async () => {
     const before = await report(as('bob'));
     expect(before).toMatchObject({ requests: 0 });
     const client = service.client({ apiKey: KEYS.alice });

@@ -68,7 +68,7 @@ describe('GET /simulator/stats', () => {
     expect(await report()).toEqual({ object: 'simulator.stats', ...NOTHING, models: {} });
   });
 
-  it('counts turns and tokens on every transport, together and by model', async () => {
+  it('GET /simulator/stats counts turns and tokens on every transport, together and by model', async () => {
     const responses: (WireResponse | undefined)[] = [];
     for (const transport of TRANSPORTS) {
       responses.push(await run(transport, { model: 'gpt-4.1', input: `Over ${transport.name}.` }));
@@ -90,7 +90,7 @@ describe('GET /simulator/stats', () => {
     expect(sumTokens(responses)).not.toMatchObject({ reasoning: 0 });
   });
 
-  it.each(TRANSPORTS)('says how turns ended, and errors by code: $name', async (transport) => {
+  it.each(TRANSPORTS)('GET /simulator/stats says how turns ended, and errors by code: $name', async (transport) => {
     const runs: readonly (readonly [body: object, control: string])[] = [
       [{}, ''],
       [{ max_output_tokens: 16 }, ''],
@@ -122,7 +122,7 @@ describe('GET /simulator/stats', () => {
     });
   });
 
-  it.each(TRANSPORTS)('measures from the request to its end: $name', async (transport) => {
+  it.each(TRANSPORTS)('GET /simulator/stats measures from the request to its end: $name', async (transport) => {
     for (const seconds of [7, 3, 10, 1, 5, 9, 2, 8, 4, 6]) {
       await run(transport, {}, `fault=slow_start; for=${seconds * 100}`);
     }
@@ -136,7 +136,7 @@ describe('GET /simulator/stats', () => {
     });
   });
 
-  it('counts a warm-up, and what it read', async () => {
+  it('GET /simulator/stats counts a warm-up, and what it read', async () => {
     await using client = await SocketClient.open(service);
     const { response } = await client.warmUp({ model: 'gpt-4.1', input: 'Hello!' });
     const tokens = sumTokens([response]);
@@ -150,7 +150,7 @@ describe('GET /simulator/stats', () => {
     expect(await report()).toMatchObject(NOTHING);
   });
 
-  it('gives no more than a hundred models a count of their own', async () => {
+  it('GET /simulator/stats gives no more than a hundred models a count of their own', async () => {
     for (let index = 1; index <= 102; index++) await run(JSON_TRANSPORT, { model: `model-${index}` });
     const { requests, models } = await report();
     expect(requests).toBe(102);

@@ -161,7 +161,7 @@ describe.each(TRANSPORTS)('tools of the simulator ($name)', (transport) => {
     expect(tellCalls(await ask('', { input }))).toBe('look');
   });
 
-  it.each(CHOICES)('obey tool_choice: %s', async (_name, tool_choice, eager, reluctant) => {
+  it.each(CHOICES)('calls obey tool_choice: %s', async (_name, tool_choice, eager, reluctant) => {
     const body = { tools: EVERY_TOOL, tool_choice, input: 'Please look, and write a memo.' };
     const response = await ask('rounds=1', body);
     expect(tellCalls(response)).toBe(eager);
@@ -198,7 +198,7 @@ describe.each(TRANSPORTS)('tools of the simulator ($name)', (transport) => {
     ['as often as there are rounds', 'rounds=3; calls=2', 'auto', [2, 2, 2, 0]],
     ['once, as is usual', 'calls=3', 'auto', [3, 0]],
     ['without end where they are required', 'calls=3', 'required', [3, 3, 3, 3]],
-  ])('go on when calls were answered in parallel: %s', async (_name, control, tool_choice, expected) => {
+  ])('calls go on when those before were answered in parallel: %s', async (_name, control, tool_choice, expected) => {
     const counts: number[] = [];
     let more: object = {};
     while (counts.length < expected.length) {

@@ -25,7 +25,7 @@ describeService('response.append', { providers: [ScriptedProvider] }, (service) 
     return (await client.finish(stream_id)).response;
   };
 
-  it('adds to the input of the last request and keeps its settings', async () => {
+  it('response.append adds to the input of the last request and keeps its settings', async () => {
     const settings = { model: 'first', instructions: 'Be brief.', temperature: 0.5, store: false };
     const { response } = await client.turn({ ...settings, input: [user('One?')] });
     // The client repeats what the model said.
@@ -35,27 +35,27 @@ describeService('response.append', { providers: [ScriptedProvider] }, (service) 
     expect(appended.id).not.toBe(response.id);
   });
 
-  it('adds to what was added before', async () => {
+  it('response.append adds to what was added before', async () => {
     await client.turn({ input: [user('One?')] });
     await append([user('Two?')]);
     await append([user('Three?')]);
     expect(seen()).toEqual(['user: One?', 'user: Two?', 'user: Three?']);
   });
 
-  it('adds to a text', async () => {
+  it('response.append adds to a text', async () => {
     await client.turn({ input: 'One?' });
     await append([user('Two?')]);
     expect(seen()).toEqual(['user: One?', 'user: Two?']);
   });
 
-  it('adds to a request that had no input', async () => {
+  it('response.append adds to a request that had no input', async () => {
     await client.warmUp({});
     await append([user('One?')]);
     expect(seen()).toEqual(['user: One?']);
   });
 
   it.each([{ generate: false }, { prompt_cache_options: { prewarm: true } }])(
-    'asks the model after a warm-up with %j',
+    'response.append asks the model after a warm-up with %j',
     async (how) => {
       client.create({ input: [user('Base.')], store: false, ...how });
       await client.finish(undefined, { warmUp: true });
@@ -73,7 +73,7 @@ describeService('response.append', { providers: [ScriptedProvider] }, (service) 
     expect(seen()).toEqual(['user: One?', 'user: Two?', 'user: Three?']);
   });
 
-  it('goes on a lane of its own from the last request of that lane', async () => {
+  it('response.append goes on a lane of its own from the last request of that lane', async () => {
     await client.turn({ stream_id: 'a', input: 'One?' });
     await client.turn({ stream_id: 'b', input: 'Other?' });
     await append([user('Two?')], 'a');
@@ -82,7 +82,7 @@ describeService('response.append', { providers: [ScriptedProvider] }, (service) 
     expect(await client.next()).toMatchObject({ type: 'error', status: 400, error: { param: 'type' } });
   });
 
-  it('waits in its lane for the request that it adds to', async () => {
+  it('response.append waits in its lane for the request that it adds to', async () => {
     client.create({ stream_id: 'a', input: 'One?' });
     client.send({ type: 'response.append', stream_id: 'a', input: [user('Two?')] });
     await client.finish('a');
@@ -90,7 +90,7 @@ describeService('response.append', { providers: [ScriptedProvider] }, (service) 
     expect(seen()).toEqual(['user: One?', 'user: Two?']);
   });
 
-  it('adds to a request whose turn failed', async () => {
+  it('response.append adds to a request whose turn failed', async () => {
     service.provider.play(() => {
       throw new Error('broken');
     });
@@ -113,7 +113,7 @@ describeService('response.append', { providers: [ScriptedProvider] }, (service) 
     expect(seen()).toEqual(['user: One?', 'user: Two?', 'assistant: ok', 'user: Three?']);
   });
 
-  it('stays behind the parent of the request that it adds to', async () => {
+  it('response.append stays behind the parent of the request that it adds to', async () => {
     const { response } = await client.turn({ input: 'One?' });
     await client.turn({ input: 'Two?', previous_response_id: response.id });
     expect(await append([user('Three?')])).toMatchObject({ previous_response_id: response.id });

@@ -39,7 +39,7 @@ describe('the limits of what connections remember', () => {
     return frame.type !== 'error';
   };
 
-  it('forgets the lanes that were used longest ago beyond WS_CACHE_MAX_BYTES', async () => {
+  it('the cache of a connection forgets the lanes that were used longest ago beyond WS_CACHE_MAX_BYTES', async () => {
     await start({ WS_CACHE_MAX_BYTES: 20_000 });
     await using client = await SocketClient.open(service);
     const ids = [await say(client, 'a'), await say(client, 'b')];
@@ -50,7 +50,7 @@ describe('the limits of what connections remember', () => {
     expect(await isKnown(client, 'check', ids[0] ?? '')).toBe(true);
   });
 
-  it('counts what lanes share only once', async () => {
+  it('the cache of a connection counts what lanes share only once', async () => {
     await start({ WS_CACHE_MAX_BYTES: 20_000 });
     await using client = await SocketClient.open(service);
     const root = await say(client, 'root');
@@ -65,7 +65,7 @@ describe('the limits of what connections remember', () => {
     expect(await isKnown(client, 'root', root)).toBe(true);
   });
 
-  it('forgets even the latest response if it alone is too large, but continues it from the store', async () => {
+  it('the cache of a connection forgets even the latest response if it alone is too large, but continues it from the store', async () => {
     await start({ WS_CACHE_MAX_BYTES: 4096 });
     await using client = await SocketClient.open(service);
     const provider = service.app.get(ScriptedProvider);
@@ -78,7 +78,7 @@ describe('the limits of what connections remember', () => {
     expect(provider.turns.at(-1)?.context).toHaveLength(3);
   });
 
-  it('counts a parent that left the cache while its fork was running', async () => {
+  it('the cache of a connection counts a parent that left the cache while its fork was running', async () => {
     await start({ WS_CACHE_MAX_BYTES: 20_000 });
     await using client = await SocketClient.open(service);
     const held = new HeldTurns(service.app.get(ScriptedProvider));
@@ -97,7 +97,7 @@ describe('the limits of what connections remember', () => {
     expect(known.filter(Boolean).length).toBeLessThanOrEqual(2);
   });
 
-  it('counts nothing of what a lane has left behind', async () => {
+  it('the cache of a connection counts nothing of what a lane has left behind', async () => {
     await start({ WS_CACHE_MAX_BYTES: 20_000 });
     await using client = await SocketClient.open(service);
     const kept = await say(client, 'kept');
@@ -105,7 +105,7 @@ describe('the limits of what connections remember', () => {
     expect(await isKnown(client, 'kept', kept)).toBe(true);
   });
 
-  it('remembers a lane again after it was forgotten', async () => {
+  it('the cache of a connection remembers a lane again after it was forgotten', async () => {
     await start({ WS_CACHE_MAX_BYTES: 20_000 });
     await using client = await SocketClient.open(service);
     for (let turn = 0; turn < 10; turn += 1) {
@@ -114,7 +114,7 @@ describe('the limits of what connections remember', () => {
     }
   });
 
-  it('takes from connections that have not grown for longest beyond WS_CACHE_TOTAL_BYTES', async () => {
+  it('the cache takes from connections that have not grown for longest beyond WS_CACHE_TOTAL_BYTES', async () => {
     await startWithTotal(20_000);
     await using one = await SocketClient.open(service);
     await using two = await SocketClient.open(service);
@@ -125,7 +125,7 @@ describe('the limits of what connections remember', () => {
     expect(await isKnown(three, 'a', third)).toBe(true);
   });
 
-  it('continues what was taken from a connection from the store', async () => {
+  it('a connection continues what was taken from it from the store', async () => {
     await startWithTotal(12_000);
     await using one = await SocketClient.open(service);
     await using two = await SocketClient.open(service);

@@ -39,7 +39,7 @@ describeService('continuing a response on a socket', { providers: [ScriptedProvi
     return response.id;
   };
 
-  it('shows the model the whole chain although nothing is stored', async () => {
+  it('a continuation on a socket shows the model the whole chain although nothing is stored', async () => {
     service.provider.reply({ type: 'text', delta: 'Two.' }).reply({ type: 'text', delta: 'Four.' });
     const second = await say('Three?', await say('One?'));
     await say('Five?', second);
@@ -48,7 +48,7 @@ describeService('continuing a response on a socket', { providers: [ScriptedProvi
     expect(service.provider.turns.at(-1)?.parent).toEqual({ responseId: second, origin: { provider: 'scripted' } });
   });
 
-  it('gives a model its own state back, as its upstream calls it', async () => {
+  it('a continuation gives a model its own state back, as its upstream calls it', async () => {
     service.provider.reply({ type: 'metadata', upstreamId: 'up_1' }, { type: 'text', delta: 'Two.' });
     const id = await say('One?');
     await say('Three?', id);
@@ -63,7 +63,7 @@ describeService('continuing a response on a socket', { providers: [ScriptedProvi
     expect(seen()).toEqual(['user: Hi', 'assistant: ok', 'user: Again']);
   });
 
-  it('keeps what is not stored to its own connection', async () => {
+  it('a socket keeps what is not stored to its own connection', async () => {
     const id = await say('Hi');
     await using other = await SocketClient.open(service);
     const asked = service.provider.turns.length;
@@ -76,14 +76,14 @@ describeService('continuing a response on a socket', { providers: [ScriptedProvi
     expect(seen()).toEqual(['user: Hi', 'assistant: ok', 'user: Again']);
   });
 
-  it('forgets what is not stored with its connection', async () => {
+  it('a socket forgets what is not stored with its connection', async () => {
     const id = await say('Hi');
     await client.close();
     client = await SocketClient.open(service);
     expect(await client.refusal({ input: 'Again', previous_response_id: id })).toMatchObject(notFound(id));
   });
 
-  it('continues what is stored on another socket and over HTTP, however old it is', async () => {
+  it('a socket continues what is stored on another socket and over HTTP, however old it is', async () => {
     const first = await say('One?', null, { store: true });
     const second = await say('Two?', first, { store: true });
     await say('Three?', second, { store: true });
@@ -97,13 +97,13 @@ describeService('continuing a response on a socket', { providers: [ScriptedProvi
     expect(seen()).toEqual(['user: One?', 'assistant: ok', 'user: Here?']);
   });
 
-  it('continues what HTTP stored', async () => {
+  it('a socket continues what HTTP stored', async () => {
     const { body } = await postJson(url, { model: 'scripted', input: 'One?' });
     await say('Two?', (body as { readonly id: string }).id);
     expect(seen()).toEqual(['user: One?', 'assistant: ok', 'user: Two?']);
   });
 
-  it('reads nothing from the store for what the connection remembers', async () => {
+  it('a socket reads nothing from the store for what the connection remembers', async () => {
     const chain = jest.spyOn(store, 'chain');
     let id = await say('One?', null, { store: true });
     id = await say('Two?', id, { store: true });
@@ -115,7 +115,7 @@ describeService('continuing a response on a socket', { providers: [ScriptedProvi
     expect(chain).toHaveBeenCalledTimes(1);
   });
 
-  it('stores a whole conversation with the first response of it that is stored', async () => {
+  it('the service stores a whole conversation with the first response of it that is stored', async () => {
     const unstored = await say('One?');
     const stored = await say('Two?', unstored, { store: true });
     await using other = await SocketClient.open(service);
@@ -123,7 +123,7 @@ describeService('continuing a response on a socket', { providers: [ScriptedProvi
     expect(seen()).toEqual(['user: One?', 'assistant: ok', 'user: Two?', 'assistant: ok', 'user: Three?']);
   });
 
-  it('stores a whole conversation where a response in the middle of it is not stored', async () => {
+  it('the service stores a whole conversation where a response in the middle of it is not stored', async () => {
     const first = await say('One?', null, { store: true });
     const third = await say('Three?', await say('Two?', first), { store: true });
     const http = await postJson(url, { model: 'scripted', input: 'Four?', previous_response_id: third });
@@ -132,7 +132,7 @@ describeService('continuing a response on a socket', { providers: [ScriptedProvi
     expect(seen()).toEqual([...answered, 'user: Four?']);
   });
 
-  it('continues an incomplete response', async () => {
+  it('a socket continues an incomplete response', async () => {
     service.provider.reply({ type: 'text', delta: 'I was' }, { type: 'finish', reason: 'length' });
     const { response } = await client.turn({ input: 'Hi', store: false });
     expect(response.status).toBe('incomplete');
@@ -196,7 +196,7 @@ describeService('continuing a response on a socket', { providers: [ScriptedProvi
     expect(seen()).toEqual(['user: One?', 'assistant: ok', 'user: Two?', 'assistant: ok', 'user: Three?']);
   });
 
-  it('takes empty input behind a parent', async () => {
+  it('a socket takes empty input behind a parent', async () => {
     await say([], await say('One?'));
     expect(seen()).toEqual(['user: One?', 'assistant: ok']);
   });

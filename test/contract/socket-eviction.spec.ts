@@ -75,7 +75,7 @@ describeService('what a failing continuation does to its parent', { providers: [
     ],
   ];
 
-  it.each(failures)('forgets it on its own lane: %s', async (_, model, body, end) => {
+  it.each(failures)('a failing continuation forgets its parent on its own lane: %s', async (_, model, body, end) => {
     const parent = await parentOn('a');
     model();
     client.create({ stream_id: 'a', store: false, previous_response_id: parent, ...body });
@@ -86,7 +86,7 @@ describeService('what a failing continuation does to its parent', { providers: [
     }
   });
 
-  it.each(failures)('keeps it where a fork failed on another lane: %s', async (_, model, body, end) => {
+  it.each(failures)('a failing fork keeps its parent on another lane: %s', async (_, model, body, end) => {
     const parent = await parentOn('a');
     model();
     client.create({ stream_id: 'b', store: false, previous_response_id: parent, ...body });
@@ -97,7 +97,7 @@ describeService('what a failing continuation does to its parent', { providers: [
     }
   });
 
-  it.each(failures)('leaves a stored one to the store: %s', async (_, model, body, end) => {
+  it.each(failures)('a failing continuation leaves a stored parent to the store: %s', async (_, model, body, end) => {
     const parent = await parentOn('a', true);
     model();
     client.create({ stream_id: 'a', store: false, previous_response_id: parent, ...body });
@@ -106,7 +106,7 @@ describeService('what a failing continuation does to its parent', { providers: [
     expect(seen()).toEqual(['user: Parent?', 'assistant: ok', 'user: Again']);
   });
 
-  it('forgets it on the default lane and in a nested request too', async () => {
+  it('a failing continuation forgets its parent on the default lane and in a nested request too', async () => {
     const { response } = await client.turn({ input: 'Parent?', store: false });
     client.send({ type: 'response.create', response: { model: 'm', input: 7, previous_response_id: response.id } });
     expect(await nextEnd(client)).toMatchObject({ type: 'error', status: 400 });
@@ -115,7 +115,7 @@ describeService('what a failing continuation does to its parent', { providers: [
     );
   });
 
-  it('keeps it when a turn on its lane fails that does not continue it', async () => {
+  it('a lane keeps a parent when a turn on it fails that does not continue it', async () => {
     const parent = await parentOn('a');
     const other = await parentOn('b');
     for (const previous_response_id of [null, other, 'resp_gone', 7]) {
@@ -125,7 +125,7 @@ describeService('what a failing continuation does to its parent', { providers: [
     expect(seen()).toEqual(['user: Parent?', 'assistant: ok', 'user: Again']);
   });
 
-  it('remembers a continuation that ends incomplete in its place', async () => {
+  it('a lane remembers a continuation that ends incomplete in the place of its parent', async () => {
     const parent = await parentOn('a');
     const held = new HeldTurns(service.provider).hold();
     client.create({ stream_id: 'a', input: 'long', store: false, previous_response_id: parent });
@@ -139,7 +139,7 @@ describeService('what a failing continuation does to its parent', { providers: [
     expect(seen()).toHaveLength(5);
   });
 
-  it('keeps it when a continuation found no room to wait', async () => {
+  it('a lane keeps a parent when a continuation found no room to wait', async () => {
     await using small = await startService({ providers: [ScriptedProvider], environment: { WS_QUEUE_MAX_TURNS: 0 } });
     await using socket = await SocketClient.open(small);
     const { response } = await socket.turn({ stream_id: 'a', input: 'Parent?', store: false });
@@ -156,7 +156,7 @@ describeService('what a failing continuation does to its parent', { providers: [
     expect(await nextEnd(socket, 'a')).toMatchObject({ type: 'response.completed' });
   });
 
-  it('forgets an older response of a lane when the lane completes a newer one, related or not', async () => {
+  it('a connection forgets an older response of a lane when the lane completes a newer one, related or not', async () => {
     const first = await parentOn('a');
     const second = await parentOn('a');
     const refusal = await client.refusal({ stream_id: 'b', input: 'Hi', previous_response_id: first });

@@ -36,7 +36,7 @@ describeService('forks between the lanes of a socket', { providers: [ScriptedPro
   const asked = (...texts: readonly string[]): readonly string[] =>
     texts.flatMap((text, index) => [`user: ${text}`, ...(index < texts.length - 1 ? [`assistant: re ${text}`] : [])]);
 
-  it('takes the latest response of another lane, and both go on by themselves', async () => {
+  it('a fork takes the latest response of another lane, and both go on by themselves', async () => {
     let fork = await say('fork', 'Left?', root);
     expect(seen()).toEqual(asked('Root?', 'Left?'));
     const main = await say('main', 'Right?', root);
@@ -50,14 +50,14 @@ describeService('forks between the lanes of a socket', { providers: [ScriptedPro
     expect(seen()).toEqual(asked('Root?', 'Left?', 'Left again?', 'Over there?'));
   });
 
-  it('forks to the default lane and from it', async () => {
+  it('a socket forks to the default lane and from it', async () => {
     const { response } = await client.turn({ input: 'Default?', previous_response_id: root, store: false });
     expect(seen()).toEqual(asked('Root?', 'Default?'));
     await say('fork', 'Fork?', response.id);
     expect(seen()).toEqual(['user: Root?', 'assistant: re Root?', 'user: Default?', 'assistant: ok', 'user: Fork?']);
   });
 
-  it('forks one response many times at once', async () => {
+  it('a socket forks one response many times at once', async () => {
     const held = new HeldTurns(service.provider).hold(3);
     for (const lane of ['a', 'b', 'c']) {
       client.create({ stream_id: lane, input: lane, previous_response_id: root, store: false });
@@ -71,7 +71,7 @@ describeService('forks between the lanes of a socket', { providers: [ScriptedPro
     }
   });
 
-  it('finds nothing after the parent lane has gone on, unless the parent is stored', async () => {
+  it('a fork finds nothing after the parent lane has gone on, unless the parent is stored', async () => {
     await say('main', 'On?', root);
     const refusal = await client.refusal({ stream_id: 'fork', input: 'Late?', previous_response_id: root });
     expect(refusal).toMatchObject({ ...notFound(root), stream_id: 'fork' });
@@ -81,7 +81,7 @@ describeService('forks between the lanes of a socket', { providers: [ScriptedPro
     expect(seen()).toEqual(asked('Stored?', 'Late?'));
   });
 
-  it('takes its parent when it starts, so that the parent lane may go on from then', async () => {
+  it('a fork takes its parent when it starts, so that the parent lane may go on from then', async () => {
     const held = new HeldTurns(service.provider).hold();
     client.create({ stream_id: 'fork', input: 'Slow?', previous_response_id: root, store: false });
     while ((await client.nextOf('fork')).type !== 'response.in_progress');
@@ -102,7 +102,7 @@ describeService('forks between the lanes of a socket', { providers: [ScriptedPro
   it.each([
     ['goes on', 'On?', 'response.completed'],
     ['fails', 7, 'error'],
-  ])('finds nothing if the parent lane %s while the fork waits', async (_, input, end) => {
+  ])('a fork finds nothing if the parent lane %s while the fork waits', async (_, input, end) => {
     const held = new HeldTurns(service.provider).hold();
     client.create({ stream_id: 'fork', input: 'Busy?' });
     client.create({ stream_id: 'fork', input: 'Late?', previous_response_id: root, store: false });
@@ -114,7 +114,7 @@ describeService('forks between the lanes of a socket', { providers: [ScriptedPro
     expect(await nextEnd(client, 'fork')).toMatchObject({ ...notFound(root), stream_id: 'fork' });
   });
 
-  it('finds a parent that is made while the fork waits', async () => {
+  it('a fork finds a parent that is made while the fork waits', async () => {
     const held = new HeldTurns(service.provider).hold(2);
     client.create({ stream_id: 'main', input: 'Parent?', store: false });
     const created = await client.nextOf('main');

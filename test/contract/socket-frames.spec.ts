@@ -60,14 +60,14 @@ describeService('the frames of a client', { providers: [ScriptedProvider] }, (se
     expect(transcript(lastTurn()?.context ?? [])).toEqual(['user: Hi']);
   });
 
-  it('names the nested lane in the place of the refusal too', async () => {
+  it('a refusal names the nested lane in its place too', async () => {
     client.send({ type: 'response.create', response: { stream_id: 'a', model: 'm', input: 7 } });
     expect(await client.next()).toMatchObject({ type: 'error', stream_id: 'a', error: { param: 'input' } });
     client.send({ type: 'response.create', response: { stream_id: 'a b', model: 'm', input: 7 } });
     expect(await client.next()).toMatchObject({ type: 'error', error: { code: 'invalid_stream_id' } });
   });
 
-  it.each(REFUSED)('gets an error for %s, and goes on', async (_, message, error) => {
+  it.each(REFUSED)('a client gets an error for %s, and goes on', async (_, message, error) => {
     client.send(message);
     const frame = await client.next();
     expect(frame).toMatchObject({
@@ -80,7 +80,7 @@ describeService('the frames of a client', { providers: [ScriptedProvider] }, (se
     await expect(client.turn({ input: 'Hi' })).resolves.toMatchObject({ response: { status: 'completed' } });
   });
 
-  it('gets an error for text that is not UTF-8, and goes on', async () => {
+  it('a client gets an error for text that is not UTF-8, and goes on', async () => {
     // It would be JSON if the broken character were replaced.
     const bytes = Buffer.from('{"type":"response.create","model":"m","input":"?"}');
     bytes[bytes.indexOf('?')] = 0xff;

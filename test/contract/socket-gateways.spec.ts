@@ -62,7 +62,7 @@ describe('a gateway of the embedding program on the path of the service', () => 
     overrides: [[Authenticator, authenticator]],
   });
 
-  it('gets events in the order in which they were sent, and answers them; null is no answer', async () => {
+  it('a gateway of the embedding program gets events in the order in which they were sent, and answers them; null is no answer', async () => {
     await using client = await SocketClient.open(service);
     authenticator.isSlow = true;
     for (const number of [1, 2, 3]) {
@@ -82,7 +82,7 @@ describe('a gateway of the embedding program on the path of the service', () => 
     await expect(unwatched.promise).resolves.toBeUndefined();
   });
 
-  it('hears that a client has left', async () => {
+  it('a gateway of the embedding program hears that a client has left', async () => {
     {
       await using client = await SocketClient.open(service);
       expect((await client.turn({ input: 'Hi' })).response.status).toBe('completed');

@@ -32,7 +32,7 @@ describeService('lanes of a socket', { providers: [ScriptedProvider] }, (service
     (response as { readonly output: readonly { readonly content: readonly { readonly text: string }[] }[] }).output[0]
       ?.content[0]?.text;
 
-  it('runs the turns of a lane one after the other, in the order they came', async () => {
+  it('a socket runs the turns of a lane one after the other, in the order they came', async () => {
     const held = new HeldTurns(service.provider).hold(3);
     for (const input of ['one', 'two', 'three']) client.create({ stream_id: 'a', input });
     for (const [index, text] of ['one', 'two', 'three'].entries()) {
@@ -52,7 +52,7 @@ describeService('lanes of a socket', { providers: [ScriptedProvider] }, (service
     expect(held.peak).toBe(1);
   });
 
-  it('runs lanes side by side, and their events interleave', async () => {
+  it('a socket runs lanes side by side, and their events interleave', async () => {
     const held = new HeldTurns(service.provider).hold(3);
     client.create({ stream_id: 'a', input: 'one' });
     client.create({ stream_id: 'b', input: 'two' });
@@ -71,7 +71,7 @@ describeService('lanes of a socket', { providers: [ScriptedProvider] }, (service
     }
   });
 
-  it('lets a lane go on while another one waits for its model', async () => {
+  it('a socket lets a lane go on while another one waits for its model', async () => {
     const held = new HeldTurns(service.provider).hold();
     client.create({ stream_id: 'slow', input: 'wait' });
     await held.whenBegun(1);
@@ -84,7 +84,7 @@ describeService('lanes of a socket', { providers: [ScriptedProvider] }, (service
     await client.finish('slow');
   });
 
-  it('names the lane on every event of a named lane, and on none of the default lane', async () => {
+  it('a socket names the lane on every event of a named lane, and on none of the default lane', async () => {
     const models = {
       completed: () => service.provider.reply({ type: 'metadata', headers: { 'x-codex-turn-state': 'abc' } }),
       incomplete: () => service.provider.reply({ type: 'text', delta: 'I' }, { type: 'finish', reason: 'length' }),
@@ -110,7 +110,7 @@ describeService('lanes of a socket', { providers: [ScriptedProvider] }, (service
     }
   });
 
-  it('gives an error in its place of the lane, not before the running turn has ended', async () => {
+  it('a socket gives an error in its place of the lane, not before the running turn has ended', async () => {
     const held = new HeldTurns(service.provider).hold(2);
     client.create({ stream_id: 'a', input: 'one' });
     client.create({ stream_id: 'a', input: 7 });
@@ -130,7 +130,7 @@ describeService('lanes of a socket', { providers: [ScriptedProvider] }, (service
     ]);
   });
 
-  it('goes on with what waits after a turn that was refused or failed', async () => {
+  it('a socket goes on with what waits after a turn that was refused or failed', async () => {
     const held = new HeldTurns(service.provider).hold();
     client.create({ stream_id: 'a', input: 'breaks' });
     client.create({ stream_id: 'a', input: 'Hi' });
@@ -141,14 +141,14 @@ describeService('lanes of a socket', { providers: [ScriptedProvider] }, (service
     await expect(client.finish('a')).resolves.toMatchObject({ response: { status: 'completed' } });
   });
 
-  it('starts a fresh conversation where a lane is used again without a parent', async () => {
+  it('a socket starts a fresh conversation where a lane is used again without a parent', async () => {
     await client.turn({ stream_id: 'a', input: 'Hi' });
     const { response } = await client.turn({ stream_id: 'a', input: 'Again' });
     expect(response).toMatchObject({ previous_response_id: null });
     expect(service.provider.turns.at(-1)?.context).toHaveLength(1);
   });
 
-  it('counts the default lane among the 16 that run at once', async () => {
+  it('a socket counts the default lane among the 16 that run at once', async () => {
     const held = new HeldTurns(service.provider).hold(17);
     client.create({ input: 'default' });
     for (let lane = 0; lane < 16; lane += 1) client.create({ stream_id: `lane-${lane}`, input: `turn ${lane}` });
@@ -162,7 +162,7 @@ describeService('lanes of a socket', { providers: [ScriptedProvider] }, (service
     expect(held.peak).toBe(16);
   });
 
-  it('lets turns of lanes go first that waited longest when a 17th place is free', async () => {
+  it('a socket lets turns of lanes go first that waited longest when a 17th place is free', async () => {
     const held = new HeldTurns(service.provider).hold(19);
     const names = Array.from({ length: 18 }, (_, index) => `lane-${index}`);
     for (const stream_id of names) client.create({ stream_id, input: stream_id });

@@ -87,7 +87,7 @@ describe.each(['reject', 'queue'] as const)('a second request on the default lan
       expect(await nextEnd(client)).toMatchObject({ type: 'response.completed' });
     });
 
-    it('harms neither the turn that runs nor what it continues', async () => {
+    it('a second request on the default lane harms neither the turn that runs nor what it continues', async () => {
       service.provider.reply({ type: 'text', delta: 'Two.' });
       const { response: parent } = await client.turn({ stream_id: 'side', input: 'One?', store: false });
       const held = new HeldTurns(service.provider).hold();
@@ -108,7 +108,7 @@ describe.each(['reject', 'queue'] as const)('a second request on the default lan
       expect(seen()).toEqual([...past, 'user: six']);
     });
 
-    it('leaves the parent of the running turn to forks even if it names it and is refused', async () => {
+    it('a second request on the default lane leaves the parent of the running turn to forks even if it names it and is refused', async () => {
       const { response: parent } = await client.turn({ input: 'One?', store: false });
       const held = new HeldTurns(service.provider).hold();
       client.create({ input: 'two', store: false, previous_response_id: parent.id });
@@ -120,7 +120,7 @@ describe.each(['reject', 'queue'] as const)('a second request on the default lan
       held.letGo('two');
     });
   } else {
-    it('waits for its turn, and both complete', async () => {
+    it('a second request on the default lane waits for its turn, and both complete', async () => {
       const held = new HeldTurns(service.provider).hold(3);
       for (const input of ['one', 'two', 'three']) client.create({ input });
       await held.whenBegun(1);

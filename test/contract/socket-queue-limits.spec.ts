@@ -49,7 +49,7 @@ describe('the limits of what waits', () => {
   const large = 'x'.repeat(600);
   const isCompleted = { response: { status: 'completed' } };
 
-  it('refuses turns beyond WS_QUEUE_MAX_TURNS, all lanes together, and has room again afterwards', async () => {
+  it('the queue of a socket refuses turns beyond WS_QUEUE_MAX_TURNS, all lanes together, and has room again afterwards', async () => {
     const [client] = (await start({ WS_QUEUE_MAX_TURNS: 2 })) as [SocketClient];
     await occupy(client, 'a', 'one');
     await occupy(client, 'b', 'two');
@@ -82,7 +82,7 @@ describe('the limits of what waits', () => {
     for (let turn = 0; turn < 3; turn += 1) expect(await nextEnd(client, 'a')).toMatchObject(isCompleted);
   });
 
-  it('lets nothing wait where WS_QUEUE_MAX_TURNS is 0', async () => {
+  it('the queue of a socket lets nothing wait where WS_QUEUE_MAX_TURNS is 0', async () => {
     const [client] = (await start({ WS_QUEUE_MAX_TURNS: 0 })) as [SocketClient];
     await occupy(client, 'a', 'one');
     client.create({ stream_id: 'a', input: 'too many' });
@@ -92,7 +92,7 @@ describe('the limits of what waits', () => {
     await expect(client.turn({ stream_id: 'a', input: 'Hi' })).resolves.toMatchObject(isCompleted);
   });
 
-  it('refuses bytes beyond WS_QUEUE_MAX_BYTES, but takes what still fits', async () => {
+  it('the queue of a socket refuses bytes beyond WS_QUEUE_MAX_BYTES, but takes what still fits', async () => {
     const [client] = (await start(SMALL)) as [SocketClient];
     await occupy(client, 'a', 'one');
     client.create({ stream_id: 'a', input: large });
@@ -110,7 +110,7 @@ describe('the limits of what waits', () => {
     for (let turn = 0; turn < 2; turn += 1) expect(await nextEnd(client, 'a')).toMatchObject(isCompleted);
   });
 
-  it('refuses bytes beyond WS_QUEUE_TOTAL_BYTES of all connections, and takes them once another has gone', async () => {
+  it('the queue of a socket refuses bytes beyond WS_QUEUE_TOTAL_BYTES of all connections, and takes them once another has gone', async () => {
     const [one, two] = (await start({ ...SMALL, WS_QUEUE_TOTAL_BYTES: 1024 }, 2)) as [SocketClient, SocketClient];
     await occupy(one, 'a', 'one');
     await occupy(two, 'b', 'two');

@@ -57,7 +57,7 @@ describeService('the official SDK on a socket', { providers: [ScriptedProvider] 
       }
     };
 
-    it('keeps a conversation without storing it', async () => {
+    it('ResponsesWS keeps a conversation without storing it', async () => {
       const iterator = ws.stream();
       service.provider.reply({ type: 'text', delta: 'Two.' }).reply({ type: 'text', delta: 'Four.' });
       const first = await turn(iterator, { model: 'm', store: false, input: 'One?' });
@@ -68,7 +68,7 @@ describeService('the official SDK on a socket', { providers: [ScriptedProvider] 
       expect(seen()).toEqual(['user: One?', 'assistant: Two.', 'user: Three?', 'assistant: Four.', 'user: Five?']);
     });
 
-    it('goes through a tool conversation', async () => {
+    it('ResponsesWS goes through a tool conversation', async () => {
       const iterator = ws.stream();
       const settings = { model: 'm', store: false, tools: [weather] };
       let input: Create['input'] = 'Weather in Paris and Rome?';
@@ -91,7 +91,7 @@ describeService('the official SDK on a socket', { providers: [ScriptedProvider] 
       expect(seen()).toEqual(['user: Weather in Paris and Rome?', ...call, ...call]);
     });
 
-    it('throws WebSocketError with the frame for a refusal, and goes on', async () => {
+    it('ResponsesWS throws WebSocketError with the frame for a refusal, and goes on', async () => {
       const iterator = ws.stream();
       const refused = turn(iterator, { model: 'm', input: 'Hi', previous_response_id: 'resp_gone' });
       const error = await refused.catch((thrown: unknown) => thrown);
@@ -130,7 +130,7 @@ describeService('the official SDK on a socket', { providers: [ScriptedProvider] 
       return lane.finalResponse();
     };
 
-    it.each([undefined, 'planner'])('keeps a conversation on one lane (%s)', async (name) => {
+    it.each([undefined, 'planner'])('ResponsesWebSocketSession keeps a conversation on one lane (%s)', async (name) => {
       const lane = session.lane(name);
       service.provider.reply({ type: 'text', delta: 'Two.' });
       const first = await ask(lane, { model: 'm', store: false, input: 'One?' });
@@ -140,7 +140,7 @@ describeService('the official SDK on a socket', { providers: [ScriptedProvider] 
       expect(seen()).toEqual(['user: One?', 'assistant: Two.', 'user: Three?']);
     });
 
-    it('warms up and continues from it', async () => {
+    it('ResponsesWebSocketSession warms up and continues from it', async () => {
       const lane = session.lane('warm');
       const warm = await ask(lane, { model: 'm', store: false, input: 'Be brief.', generate: false });
       expect(warm).toMatchObject({ status: 'completed', output: [], usage: { output_tokens: 0 } });
@@ -149,7 +149,7 @@ describeService('the official SDK on a socket', { providers: [ScriptedProvider] 
       expect(seen()).toEqual(['user: Be brief.', 'user: Hi']);
     });
 
-    it('runs 16 turns of 32 lanes at once and the others after them, and refuses a 33rd name', async () => {
+    it('ResponsesWebSocketSession runs 16 turns of 32 lanes at once and the others after them, and refuses a 33rd name', async () => {
       const held = new HeldTurns(service.provider).hold(32);
       const names = Array.from({ length: 32 }, (_, index) => `lane-${index}`);
       const lanes = names.map((name) => session.lane(name));
@@ -181,7 +181,7 @@ describeService('the official SDK on a socket', { providers: [ScriptedProvider] 
       expect(await counts()).toMatchObject({ in_flight: 0, queued: 0 });
     });
 
-    it('throws WebSocketError with the frame on the lane that asked, and both lanes go on', async () => {
+    it('ResponsesWebSocketSession throws WebSocketError with the frame on the lane that asked, and both lanes go on', async () => {
       const [bad, good] = [session.lane('bad'), session.lane('good')];
       const refused = ask(bad, { model: 'm', input: 'Hi', tools: [{ type: 'function' } as never] });
       const fine = ask(good, { model: 'm', input: 'Hi' });

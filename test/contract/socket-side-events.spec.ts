@@ -55,23 +55,26 @@ describe('what a socket tells besides the events of a response', () => {
         [[text], [metadata, { type: 'finish', reason: 'length' }]],
         'response.incomplete',
       ],
-    ])('come in a frame of their own before what is said later: %s', async (_, batches, before) => {
-      service.provider.play(async function* () {
-        yield* batches;
-      });
-      const frames = await turn('a');
-      const types = frames.map(({ type }) => type);
-      expect(types.filter((type) => type === 'response.metadata')).toHaveLength(1);
-      expect(types.indexOf('response.metadata')).toBeLessThan(types.indexOf(before));
-      expect(types.at(-1)).toMatch(/^response\.(completed|incomplete)$/);
-      expect(frames[types.indexOf('response.metadata')]).toEqual({
-        type: 'response.metadata',
-        headers,
-        stream_id: 'a',
-      });
-    });
+    ])(
+      'the headers of a provider come in a frame of their own before what is said later: %s',
+      async (_, batches, before) => {
+        service.provider.play(async function* () {
+          yield* batches;
+        });
+        const frames = await turn('a');
+        const types = frames.map(({ type }) => type);
+        expect(types.filter((type) => type === 'response.metadata')).toHaveLength(1);
+        expect(types.indexOf('response.metadata')).toBeLessThan(types.indexOf(before));
+        expect(types.at(-1)).toMatch(/^response\.(completed|incomplete)$/);
+        expect(frames[types.indexOf('response.metadata')]).toEqual({
+          type: 'response.metadata',
+          headers,
+          stream_id: 'a',
+        });
+      },
+    );
 
-    it('come before the terminal event of a response that failed', async () => {
+    it('the headers of a provider come before the terminal event of a response that failed', async () => {
       service.provider.play(async function* () {
         yield [text];
         yield [metadata];
@@ -82,7 +85,7 @@ describe('what a socket tells besides the events of a response', () => {
       expect(types.at(-1)).toBe('response.failed');
     });
 
-    it('come again where Codex reads them, in events of their own', async () => {
+    it('the headers of a provider come again where Codex reads them, in events of their own', async () => {
       const etag = { 'x-models-etag': 'W/"1"' };
       const limits = {
         'x-codex-secondary-used-percent': '7',
@@ -129,7 +132,7 @@ describe('what a socket tells besides the events of a response', () => {
       expect((await turn()).map(({ type }) => type)).not.toContain('response.metadata');
     });
 
-    it('belong to their own turn', async () => {
+    it('the headers of a provider belong to their own turn', async () => {
       service.provider.reply(metadata, text).reply(text);
       await turn('a');
       expect((await turn('a')).map(({ type }) => type)).not.toContain('response.metadata');
@@ -137,24 +140,27 @@ describe('what a socket tells besides the events of a response', () => {
   });
 
   describe('a keepalive', () => {
-    it.each([undefined, 'a'])('comes while a model is silent, again and again (lane %s)', async (stream_id) => {
-      const held = new HeldTurns(service.provider).hold();
-      client.create({ input: 'Wait.', ...(stream_id === undefined ? {} : { stream_id }) });
-      while ((await client.nextOf(stream_id)).type !== 'response.output_text.delta');
-      const keepalive = { type: 'keepalive', ...(stream_id === undefined ? {} : { stream_id }) };
-      clock.advance(KEEPALIVE_MS - 1);
-      await roundTrip(client);
-      expect(client.unread).toHaveLength(0);
-      for (let silence = 0; silence < 3; silence += 1) {
-        clock.advance(silence === 0 ? 1 : KEEPALIVE_MS);
-        expect(await client.next()).toEqual(keepalive);
-      }
-      expect(client.unread).toHaveLength(0);
-      held.letGo('Wait.');
-      expect(await nextEnd(client, stream_id)).toMatchObject({ type: 'response.completed' });
-    });
+    it.each([undefined, 'a'])(
+      'a keepalive comes while a model is silent, again and again (lane %s)',
+      async (stream_id) => {
+        const held = new HeldTurns(service.provider).hold();
+        client.create({ input: 'Wait.', ...(stream_id === undefined ? {} : { stream_id }) });
+        while ((await client.nextOf(stream_id)).type !== 'response.output_text.delta');
+        const keepalive = { type: 'keepalive', ...(stream_id === undefined ? {} : { stream_id }) };
+        clock.advance(KEEPALIVE_MS - 1);
+        await roundTrip(client);
+        expect(client.unread).toHaveLength(0);
+        for (let silence = 0; silence < 3; silence += 1) {
+          clock.advance(silence === 0 ? 1 : KEEPALIVE_MS);
+          expect(await client.next()).toEqual(keepalive);
+        }
+        expect(client.unread).toHaveLength(0);
+        held.letGo('Wait.');
+        expect(await nextEnd(client, stream_id)).toMatchObject({ type: 'response.completed' });
+      },
+    );
 
-    it('comes before the first word of a model too', async () => {
+    it('a keepalive comes before the first word of a model too', async () => {
       const held = Promise.withResolvers<undefined>();
       service.provider.play(async function* () {
         await held.promise;
@@ -219,7 +225,7 @@ describe('what a socket tells besides the events of a response', () => {
     ['headers after the end', [text, finish, metadata, text]],
     ['a cut-off', [text, { type: 'finish', reason: 'length' }, metadata]],
     ['a refusal', [{ type: 'refusal', delta: 'No.' }]],
-  ])('says nothing after the terminal event: %s', async (_, model) => {
+  ])('a socket says nothing after the terminal event: %s', async (_, model) => {
     service.provider.reply(...model);
     expect(isEnd((await turn()).at(-1) as WireEvent)).toBe(true);
     clock.advance(KEEPALIVE_MS * 2);

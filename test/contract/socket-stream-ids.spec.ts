@@ -34,7 +34,7 @@ describeService('the names of lanes', { providers: [ScriptedProvider] }, (servic
     ['false', false],
     ['an object', { name: 'a' }],
     ['an array', ['a']],
-  ])('refuses %s', async (_, stream_id) => {
+  ])('a socket refuses as a lane: %s', async (_, stream_id) => {
     const asked = service.provider.turns.length;
     client.create({ stream_id, input: 'Hi' });
     const frame = await client.next();
@@ -48,7 +48,7 @@ describeService('the names of lanes', { providers: [ScriptedProvider] }, (servic
     await expect(client.turn({ input: 'Hi' })).resolves.toMatchObject({ response: { status: 'completed' } });
   });
 
-  it('refuses an invalid one at once while the default lane is busy', async () => {
+  it('a socket refuses an invalid lane at once while the default lane is busy', async () => {
     const held = new HeldTurns(service.provider).hold();
     client.create({ input: 'wait' });
     await held.whenBegun(1);
@@ -64,13 +64,13 @@ describeService('the names of lanes', { providers: [ScriptedProvider] }, (servic
     ['every kind of character', 'Lane_0.9-z'],
     ['a name that objects have', '__proto__'],
     ['another of these', 'constructor'],
-  ])('takes %s', async (_, stream_id) => {
+  ])('a socket takes as a lane: %s', async (_, stream_id) => {
     const { response } = await client.turn({ stream_id, input: 'Hi', store: false });
     await client.turn({ stream_id, input: 'Again', store: false, previous_response_id: response.id });
     expect(service.provider.turns.at(-1)?.context).toHaveLength(3);
   });
 
-  it('takes null for the default lane', async () => {
+  it('a socket takes null for the default lane', async () => {
     const held = new HeldTurns(service.provider).hold();
     client.create({ stream_id: null, input: 'wait' });
     await held.whenBegun(1);
@@ -83,7 +83,7 @@ describeService('the names of lanes', { providers: [ScriptedProvider] }, (servic
     expect(end).not.toHaveProperty('stream_id');
   });
 
-  it('knows no more than 32 names for the life of a connection', async () => {
+  it('a socket knows no more than 32 names for the life of a connection', async () => {
     for (let name = 0; name < 32; name += 1) await client.warmUp({ stream_id: `lane-${name}` });
     for (const stream_id of ['lane-32', 'another']) {
       await expect(client.refusal({ stream_id, input: 'Hi' })).resolves.toMatchObject({

@@ -36,7 +36,7 @@ describe.each(STATES)('two tenants on sockets in $state', ({ open: openState }) 
     ['continue it in its session', (id: string) => ({ previous_response_id: id, input: 'Go on.', session_id: id })],
     ['continue it on a named lane', (id: string) => ({ previous_response_id: id, input: 'Go on.', stream_id: 'a' })],
     ['refer to its item', (id: string) => ({ input: [{ type: 'item_reference', id: `msg_of_${id}` }] })],
-  ])('sees a response of the other as one that does not exist: %s', async (_, body) => {
+  ])('a tenant on a socket sees a response of another as one that does not exist: %s', async (_, body) => {
     await using alice = await open('alice');
     await using bob = await open('bob');
     const { response } = await alice.turn({ input: 'Mine.' });
@@ -49,7 +49,7 @@ describe.each(STATES)('two tenants on sockets in $state', ({ open: openState }) 
     expect(service.provider.turns.at(-1)?.context).toHaveLength(3);
   });
 
-  it('refuses items of the other by their ids', async () => {
+  it('a tenant on a socket refuses items of another by their ids', async () => {
     await using alice = await open('alice');
     await using bob = await open('bob');
     const { response } = await alice.turn({ input: 'Mine.' });
@@ -60,7 +60,7 @@ describe.each(STATES)('two tenants on sockets in $state', ({ open: openState }) 
     expect(service.provider.turns.at(-1)?.context).toMatchObject([{ id, role: 'assistant' }]);
   });
 
-  it('shares what is stored between the sockets of one tenant', async () => {
+  it('the sockets of one tenant share what is stored', async () => {
     await using one = await open('alice');
     await using two = await open('alice');
     const { response } = await one.turn({ input: 'Mine.' });
@@ -68,7 +68,7 @@ describe.each(STATES)('two tenants on sockets in $state', ({ open: openState }) 
     expect(service.provider.turns.at(-1)?.context).toHaveLength(3);
   });
 
-  it('forgets nothing because somebody else deletes', async () => {
+  it('a socket forgets nothing because another tenant deletes', async () => {
     await using alice = await open('alice');
     const stored = (await alice.turn({ stream_id: 'a', input: 'Mine.' })).response.id;
     const unstored = (await alice.turn({ stream_id: 'b', input: 'Mine.', store: false })).response.id;

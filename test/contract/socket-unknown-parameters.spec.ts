@@ -15,7 +15,7 @@ describe('UNKNOWN_PARAMETERS=reject', () => {
 
   afterEach(() => client[Symbol.asyncDispose]());
 
-  it('knows generate on sockets', async () => {
+  it('UNKNOWN_PARAMETERS=reject knows generate on sockets', async () => {
     await expect(client.warmUp({})).resolves.toMatchObject({ response: { output: [] } });
     await expect(client.turn({ input: 'Hi', generate: true })).resolves.toMatchObject({
       response: { status: 'completed' },
@@ -32,7 +32,7 @@ describe('UNKNOWN_PARAMETERS=reject', () => {
     ['of the wrong kind', { model: 'm', input: 'Hi', stream: 7, background: 'x', stream_id: 'a' }],
     ['nested', { response: { model: 'm', input: 'Hi', stream: true, background: true, stream_id: 'a', type: 'x' } }],
     ['in both places', { stream: true, stream_id: 'a', response: { model: 'm', input: 'Hi', background: false } }],
-  ])('knows what belongs to the envelope and ignores it: %s', async (_, frame) => {
+  ])('UNKNOWN_PARAMETERS=reject knows what belongs to the envelope and ignores it: %s', async (_, frame) => {
     client.send({ type: 'response.create', ...frame });
     const { response } = await client.finish('a');
     expect(response).toMatchObject({ status: 'completed', background: false });
@@ -42,7 +42,7 @@ describe('UNKNOWN_PARAMETERS=reject', () => {
     ['flat', { model: 'm', input: 'Hi', temprature: 1 }],
     ['nested', { response: { model: 'm', input: 'Hi', temprature: 1 } }],
     ['next to what is nested', { temprature: 1, response: { model: 'm', input: 'Hi' } }],
-  ])('refuses everything else: %s', async (_, frame) => {
+  ])('UNKNOWN_PARAMETERS=reject refuses everything else: %s', async (_, frame) => {
     client.send({ type: 'response.create', ...frame });
     expect(await client.next()).toMatchObject({
       type: 'error',
@@ -56,7 +56,7 @@ describe('UNKNOWN_PARAMETERS=reject', () => {
     });
   });
 
-  it('lets client_metadata pass, and appended requests', async () => {
+  it('UNKNOWN_PARAMETERS=reject lets client_metadata pass, and appended requests', async () => {
     const client_metadata = { session_id: 's', thread_id: 't' };
     await client.turn({ input: 'Hi', client_metadata, stream: true });
     client.send({ type: 'response.append', input: [{ role: 'user', content: 'More' }] });

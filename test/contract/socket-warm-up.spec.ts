@@ -46,7 +46,7 @@ describe('a warm-up', () => {
     expect(service.provider.turns).toHaveLength(0);
   });
 
-  it('counts instructions, tools, input and everything before it', async () => {
+  it('a warm-up counts instructions, tools, input and everything before it', async () => {
     const count = async (body: object): Promise<number> =>
       usageOf((await client.warmUp({ store: false, ...body })).response)['input_tokens'] ?? 0;
     const bare = await count({ input: 'Hello there.' });
@@ -72,14 +72,14 @@ describe('a warm-up', () => {
     ['no items', { input: [] }, []],
     ['no input', {}, []],
     ['null', { input: null }, []],
-  ])('takes %s, and is continued at once', async (_, body, context) => {
+  ])('a warm-up takes %s, and is continued at once', async (_, body, context) => {
     const { response } = await client.warmUp({ store: false, ...body });
     await say('Hi', response.id);
     expect(seen()).toEqual([...context, 'user: Hi']);
     expect(service.provider.turns.at(-1)?.parent?.responseId).toBe(response.id);
   });
 
-  it('stands anywhere in a chain', async () => {
+  it('a warm-up stands anywhere in a chain', async () => {
     const first = await say('One?', null);
     const warm = await client.warmUp({ input: 'Two.', store: false, previous_response_id: first });
     expect(warm.response).toMatchObject({ previous_response_id: first, output: [] });

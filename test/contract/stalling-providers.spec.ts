@@ -73,7 +73,7 @@ describe('a provider that stalls', () => {
     expect(records.at(-1)).toMatchObject({ status, model: 'scripted', provider: 'scripted' });
   };
 
-  it('fails on SSE once MODEL_IDLE_TIMEOUT_MS have passed, and not before', async () => {
+  it('a provider that stalls fails on SSE once MODEL_IDLE_TIMEOUT_MS have passed, and not before', async () => {
     const { script, reached } = stallAfter(text);
     play(script);
     const events = Array.fromAsync(await stream());
@@ -87,7 +87,7 @@ describe('a provider that stalls', () => {
     await expectSettled('failed');
   });
 
-  it('fails in JSON after the same time', async () => {
+  it('a provider that stalls fails in JSON after the same time', async () => {
     const { script, reached } = stallAfter(text);
     play(script);
     const answer = postJson(url, body);
@@ -100,7 +100,7 @@ describe('a provider that stalls', () => {
     await expectSettled('failed');
   });
 
-  it('begins the stream after MODEL_ACCEPT_TIMEOUT_MS of silence', async () => {
+  it('a provider that stalls begins the stream after MODEL_ACCEPT_TIMEOUT_MS of silence', async () => {
     const { script, reached } = stallAfter();
     play(script);
     const scheduled = clock.whenScheduled(ACCEPT_MS);
@@ -124,7 +124,7 @@ describe('a provider that stalls', () => {
   it.each([
     ['a refusal', (): never => fail()],
     ['an end without a word', () => undefined],
-  ])('fails the response on %s after MODEL_ACCEPT_TIMEOUT_MS', async (_, end) => {
+  ])('a provider that stalls fails the response on %s after MODEL_ACCEPT_TIMEOUT_MS', async (_, end) => {
     const late = Promise.withResolvers<undefined>();
     play(async function* () {
       await late.promise;
@@ -153,15 +153,15 @@ describe('a provider that stalls', () => {
     ['yields empty batches for ever', () => goOnWith([])],
   ];
 
-  it.each(deaf)('lets go of a provider that %s when an SSE client leaves', async (_, make) => {
+  it.each(deaf)('the service lets go of a provider that %s when an SSE client leaves', async (_, make) => {
     await expectLeave(make(), async (signal) => Array.fromAsync(await stream(signal)));
   });
 
-  it.each(deaf)('lets go of a provider that %s when a JSON client leaves', async (_, make) => {
+  it.each(deaf)('the service lets go of a provider that %s when a JSON client leaves', async (_, make) => {
     await expectLeave(make(), (signal) => postJson(url, body, { signal }));
   });
 
-  it('lets go of a provider that counts tokens for ever when the client leaves', async () => {
+  it('the service lets go of a provider that counts tokens for ever when the client leaves', async () => {
     const counting = Promise.withResolvers<undefined>();
     const spy = jest.spyOn(service.provider, 'countTokens').mockImplementation(() => {
       counting.resolve(undefined);

@@ -40,7 +40,7 @@ describe.each(STATES)('a response that is deleted in $state', ({ open }) => {
     ['', ['left', 'right', 'leftOne', 'leftTwo']],
     ['?cascade=false', ['left', 'right', 'leftOne', 'leftTwo']],
     ['?cascade=true', []],
-  ])('takes with it what it says: DELETE %s on the root', async (query, left) => {
+  ])('a deleted response takes with it what it says: DELETE %s on the root', async (query, left) => {
     const family = await createFamily();
     const { status, body } = await service.api.delete(`responses/${family.root}${query}`);
     expect({ status, body }).toEqual({ status: 200, body: { id: family.root, object: 'response', deleted: true } });
@@ -51,14 +51,14 @@ describe.each(STATES)('a response that is deleted in $state', ({ open }) => {
   it.each([
     ['', ['root', 'right', 'leftOne', 'leftTwo']],
     ['?cascade=true', ['root', 'right']],
-  ])('leaves alone what is beside it: DELETE %s on a branch', async (query, left) => {
+  ])('a deleted response leaves alone what is beside it: DELETE %s on a branch', async (query, left) => {
     const family = await createFamily();
     await service.api.delete(`responses/${family.left}${query}`);
     expect(await living(family)).toEqual(left);
     expect(await service.api.idsOf(`sessions/${family.root}/responses`)).toHaveLength(left.length);
   });
 
-  it('takes with it what continues it through one that was deleted before', async () => {
+  it('a deleted response takes with it what continues it through one that was deleted before', async () => {
     const family = await createFamily();
     await service.api.delete(`responses/${family.left}`);
     await service.api.delete(`responses/${family.root}?cascade=true`);
@@ -84,7 +84,7 @@ describe.each(STATES)('a response that is deleted in $state', ({ open }) => {
     expect(await refuse(service, { ...body, previous_response_id: root })).toMatchObject({ status: 400 });
   });
 
-  it('stays context of what continues it, for ever', async () => {
+  it('a deleted response stays context of what continues it, for ever', async () => {
     const { root, left, leftOne } = await createFamily();
     await service.api.delete(`responses/${root}`);
     await service.api.delete(`responses/${left}`);
@@ -95,7 +95,7 @@ describe.each(STATES)('a response that is deleted in $state', ({ open }) => {
     expect(transcript(service.provider.turns.at(-1)?.context ?? [])).toEqual([...asked, 'user: Last?']);
   });
 
-  it('stays context of a turn that runs while it goes', async () => {
+  it('a deleted response stays context of a turn that runs while it goes', async () => {
     const root = await create('Root?');
     const begun = Promise.withResolvers<undefined>();
     const gate = Promise.withResolvers<undefined>();
@@ -114,7 +114,7 @@ describe.each(STATES)('a response that is deleted in $state', ({ open }) => {
     expect(context).toEqual(['user: Root?', 'assistant: ok', 'user: Running?', 'assistant: ok', 'user: After?']);
   });
 
-  it('cuts the graph', async () => {
+  it('a deleted response cuts the graph', async () => {
     const { root, left, right, leftOne } = await createFamily();
     await service.api.delete(`responses/${left}`);
     expect(await service.api.idsOf(`responses/${root}/children`)).toEqual([right]);

@@ -103,7 +103,7 @@ describe('a database that is away', () => {
     ['delete', `sessions/${id}`],
   ];
 
-  it('refuses what needs it until it is back, and nothing is lost', async () => {
+  it('the service refuses what needs a database that is away until it is back, and nothing is lost', async () => {
     await start();
     const made = await api.create({ metadata: { kept: 'yes' } });
     const before = (await api.get(`responses/${made.id}`)).body;
@@ -123,24 +123,27 @@ describe('a database that is away', () => {
     expect(provider.turns.at(-1)?.context).toHaveLength(3);
   });
 
-  it.each(REFUSED_TURNS)('refuses turns that need it before they begin: %s', async (_, refuse) => {
-    await start();
-    const { id, output } = await api.create({});
-    const [item] = output as [{ readonly id: string }];
-    await proxy.cut();
-    for (const body of [
-      { input: 'On', previous_response_id: id },
-      { input: 'On', previous_response_id: id, store: false },
-      { input: [{ type: 'item_reference', id: item.id }] },
-    ]) {
-      const refused = await refuse(service, { model: 'scripted', ...body });
-      expect(refused).toMatchObject({ status: 503, retryAfter: '1', error: AWAY });
-      expectNoSecrets(refused);
-    }
-    expect(provider.turns).toHaveLength(1);
-  });
+  it.each(REFUSED_TURNS)(
+    'the service refuses turns that need a database that is away before they begin: %s',
+    async (_, refuse) => {
+      await start();
+      const { id, output } = await api.create({});
+      const [item] = output as [{ readonly id: string }];
+      await proxy.cut();
+      for (const body of [
+        { input: 'On', previous_response_id: id },
+        { input: 'On', previous_response_id: id, store: false },
+        { input: [{ type: 'item_reference', id: item.id }] },
+      ]) {
+        const refused = await refuse(service, { model: 'scripted', ...body });
+        expect(refused).toMatchObject({ status: 503, retryAfter: '1', error: AWAY });
+        expectNoSecrets(refused);
+      }
+      expect(provider.turns).toHaveLength(1);
+    },
+  );
 
-  it.each(REFUSED_TURNS)('lets no model work for what would be lost: %s', async (_, refuse) => {
+  it.each(REFUSED_TURNS)('a database that is away lets no model work for what would be lost: %s', async (_, refuse) => {
     await start();
     await proxy.cut();
     // Each of the pool's connections hears of it by itself.
@@ -153,15 +156,18 @@ describe('a database that is away', () => {
     expect(provider.turns).toEqual([]);
   });
 
-  it.each(SESSION_TURNS)('refuses turns that name a session: %s', async (_, turn) => {
-    await start();
-    await proxy.cut();
-    await expect(turn(service, 'mine')).rejects.toMatchObject({ status: 503, body: { error: AWAY } });
-    expect(provider.turns).toEqual([]);
-    await proxy.restore();
-    await whenReady();
-    await expect(turn(service, 'mine')).resolves.toMatchObject({ status: 'completed' });
-  });
+  it.each(SESSION_TURNS)(
+    'the service refuses turns that name a session while the database is away: %s',
+    async (_, turn) => {
+      await start();
+      await proxy.cut();
+      await expect(turn(service, 'mine')).rejects.toMatchObject({ status: 503, body: { error: AWAY } });
+      expect(provider.turns).toEqual([]);
+      await proxy.restore();
+      await whenReady();
+      await expect(turn(service, 'mine')).resolves.toMatchObject({ status: 'completed' });
+    },
+  );
 
   it.each(TRANSPORTS)('a database that is away does not matter to what is not stored: $name', async (transport) => {
     await start();
@@ -170,7 +176,7 @@ describe('a database that is away', () => {
     expect(response.status).toBe('completed');
   });
 
-  it.each(TRANSPORTS)('lets no turn say that it was saved: $name', async (transport) => {
+  it.each(TRANSPORTS)('a database that is away lets no turn say that it was saved: $name', async (transport) => {
     await start();
     const held = new HeldTurns(provider).hold();
     const turn = transport.run(service, { model: 'scripted', input: 'slow' }).catch((error: unknown) => error);
@@ -198,7 +204,7 @@ describe('a database that is away', () => {
     });
   });
 
-  it('leaves sockets what they remember of what is not stored, and asks for the rest', async () => {
+  it('a database that is away leaves sockets what they remember of what is not stored, and asks for the rest', async () => {
     await start();
     await using client = await SocketClient.open(service);
     const unstored = (await client.turn({ stream_id: 'a', input: 'One?', store: false })).response.id;
@@ -255,7 +261,7 @@ describe('a database that is away', () => {
     });
   });
 
-  it('goes and comes as often as it likes', async () => {
+  it('a database goes and comes as often as it likes', async () => {
     await start();
     let previous_response_id: string | null = null;
     for (let outage = 0; outage < 3; outage += 1) {

@@ -105,7 +105,7 @@ describe.each(SHARED_STATES)('two replicas of a service over $state', ({ open: o
       }
     });
 
-    it('from every transport to every other', async () => {
+    it('a conversation goes on at another replica the instant its turn has ended, from every transport to every other', async () => {
       const sides = await Promise.all(
         turnsOf.flatMap(([, open]) => [one, two].map(async (service) => [service, await open(service)] as const)),
       );
@@ -119,7 +119,7 @@ describe.each(SHARED_STATES)('two replicas of a service over $state', ({ open: o
     });
   });
 
-  it('show the same of everything', async () => {
+  it('two replicas show the same of everything', async () => {
     const here = new ApiClient(one.baseURL);
     const there = new ApiClient(two.baseURL);
     const { id } = await here.with({ 'x-session-id': 'shown' }).create({ metadata: { a: 'b' } });
@@ -174,7 +174,7 @@ describe.each(SHARED_STATES)('two replicas of a service over $state', ({ open: o
     });
   });
 
-  it('fork and delete the sessions of each other', async () => {
+  it('two replicas fork and delete the sessions of each other', async () => {
     const here = new ApiClient(one.baseURL);
     const there = new ApiClient(two.baseURL);
     const { id } = await here.with({ 'x-session-id': 'here' }).create({});

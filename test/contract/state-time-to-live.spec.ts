@@ -140,7 +140,7 @@ describe.each(STATES)('how long a response lives in $state', ({ open }) => {
     expect(await service.api.idsOf(`sessions/${root.id}/responses?order=asc`)).toEqual([leaf.id, last.id]);
   });
 
-  it('keeps a parent only as long as it says itself', async () => {
+  it('a child keeps its parent only as long as it says itself', async () => {
     const parent = await lasting(1000).create({});
     const child = await lasting(1).create({ previous_response_id: parent.id });
     clock.advance(SECOND);
@@ -149,7 +149,7 @@ describe.each(STATES)('how long a response lives in $state', ({ open }) => {
     expect(await service.api.idsOf(`responses/${parent.id}/leaves`)).toEqual([parent.id]);
   });
 
-  it('lets items go with it', async () => {
+  it('a response that expires lets items go with it', async () => {
     const { output } = await lasting(5).create({});
     const [{ id }] = output as [{ readonly id: string }];
     const input = [{ type: 'item_reference', id }];

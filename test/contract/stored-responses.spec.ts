@@ -24,21 +24,24 @@ describe.each(STATES)('stored responses in $state', ({ open }) => {
     return { status: answer.status, body: (await answer.json()) as Json };
   };
 
-  it('retrieves what was created, as often as one likes', async () => {
+  it('the SDK retrieves what was created, as often as one likes', async () => {
     const created = await client.responses.create({ model: 'scripted', input: 'Hi', metadata: { team: 'blue' } });
     expect(await client.responses.retrieve(created.id)).toEqual(created);
     expect(await client.responses.retrieve(created.id)).toEqual(created);
   });
 
-  it.each(['resp_0123456789abcdef0123456789abcdef', 'anything', '%00', 'a%2Fb'])('knows no response %s', async (id) => {
-    const message = `Response with id '${decodeURIComponent(id)}' not found.`;
-    const error = { message, type: 'invalid_request_error', param: null, code: null };
-    for (const path of [`responses/${id}`, `responses/${id}/input_items`]) {
-      expect(await get(path)).toEqual({ status: 404, body: { error } });
-    }
-  });
+  it.each(['resp_0123456789abcdef0123456789abcdef', 'anything', '%00', 'a%2Fb'])(
+    'the service knows no response %s',
+    async (id) => {
+      const message = `Response with id '${decodeURIComponent(id)}' not found.`;
+      const error = { message, type: 'invalid_request_error', param: null, code: null };
+      for (const path of [`responses/${id}`, `responses/${id}/input_items`]) {
+        expect(await get(path)).toEqual({ status: 404, body: { error } });
+      }
+    },
+  );
 
-  it('deletes once', async () => {
+  it('the service deletes a response once', async () => {
     const id = await create('Hi');
     const deleted = await fetch(`${service.baseURL}/responses/${id}`, { method: 'DELETE' });
     expect(deleted.status).toBe(200);
@@ -49,7 +52,7 @@ describe.each(STATES)('stored responses in $state', ({ open }) => {
     await expect(create('Again', id)).rejects.toMatchObject({ status: 400, code: 'previous_response_not_found' });
   });
 
-  it('keeps the items of a deleted response as context of its descendants', async () => {
+  it('the service keeps the items of a deleted response as context of its descendants', async () => {
     const root = await create('One?');
     const child = await create('Two?', root);
     await client.responses.delete(root);
@@ -62,7 +65,7 @@ describe.each(STATES)('stored responses in $state', ({ open }) => {
     expect(await client.responses.retrieve(grandchild)).toMatchObject({ previous_response_id: child });
   });
 
-  it('lists the input items of one request, newest first, with ids', async () => {
+  it('the service lists the input items of one request, newest first, with ids', async () => {
     const parent = await create('Before');
     const id = await create(
       ['a', 'b', 'c'].map((content) => ({ role: 'user', content })),
@@ -100,7 +103,7 @@ describe.each(STATES)('stored responses in $state', ({ open }) => {
     ['before=msg_c&order=asc', ['a', 'b'], false],
     ['before=msg_c&order=asc&limit=1', ['b'], true],
     ['before=msg_e', [], false],
-  ])('pages input items: %s', async (query, expected, hasMore) => {
+  ])('the service pages input items: %s', async (query, expected, hasMore) => {
     const id = await create(
       ['a', 'b', 'c', 'd', 'e'].map((content) => ({ id: `msg_${content}`, role: 'user', content }) as never),
     );
@@ -114,7 +117,7 @@ describe.each(STATES)('stored responses in $state', ({ open }) => {
     });
   });
 
-  it.each(['asc', 'desc'] as const)('lets the SDK walk through all pages (%s)', async (order) => {
+  it.each(['asc', 'desc'] as const)('the service lets the SDK walk through all pages (%s)', async (order) => {
     const contents = Array.from({ length: 45 }, (_, number) => `item ${number}`);
     const id = await create(contents.map((content) => ({ role: 'user', content })));
     const items = await Array.fromAsync(client.responses.inputItems.list(id, { limit: 10, order }));
@@ -123,7 +126,7 @@ describe.each(STATES)('stored responses in $state', ({ open }) => {
     );
   });
 
-  it('shows twenty items unless told otherwise', async () => {
+  it('a page shows twenty items unless told otherwise', async () => {
     const id = await create(Array.from({ length: 25 }, (_, number) => ({ role: 'user', content: `${number}` })));
     const page = await client.responses.inputItems.list(id);
     expect(page.data).toHaveLength(20);
@@ -142,7 +145,7 @@ describe.each(STATES)('stored responses in $state', ({ open }) => {
     ['before=', 'before', 'string_below_min_length'],
     ['after=msg_a&before=msg_b', 'before', 'mutually_exclusive_parameters'],
     ['include[]=everything', 'include[0]', 'invalid_value'],
-  ])('refuses input_items?%s', async (query, param, code) => {
+  ])('the service refuses input_items?%s', async (query, param, code) => {
     const id = await create('Hi');
     expect(await get(`responses/${id}/input_items?${query}`)).toMatchObject({
       status: 400,
@@ -158,7 +161,7 @@ describe.each(STATES)('stored responses in $state', ({ open }) => {
     `include=${includable.join(',')}`,
   ];
 
-  it.each(forms)('takes ?%s', async (query) => {
+  it.each(forms)('the service takes ?%s', async (query) => {
     const id = await create('Hi');
     for (const path of [`responses/${id}`, `responses/${id}/input_items`]) {
       expect(await get(`${path}?${query}`)).toMatchObject({ status: 200 });
@@ -167,7 +170,7 @@ describe.each(STATES)('stored responses in $state', ({ open }) => {
     }
   });
 
-  it('cancels nothing that is not a background response', async () => {
+  it('the service cancels nothing that is not a background response', async () => {
     const id = await create('Hi');
     const error = {
       message: 'Cannot cancel a synchronous response.',
@@ -180,7 +183,7 @@ describe.each(STATES)('stored responses in $state', ({ open }) => {
     await expect(client.responses.retrieve(id)).resolves.toMatchObject({ status: 'completed' });
   });
 
-  it('streams no response again that was not made for it', async () => {
+  it('the service streams no response again that was not made for it', async () => {
     const id = await create('Hi');
     expect(await get(`responses/${id}?stream=true`)).toMatchObject({
       status: 400,
@@ -193,14 +196,14 @@ describe.each(STATES)('stored responses in $state', ({ open }) => {
     expect(await get(`responses/${id}?stream=false`)).toMatchObject({ status: 200, body: { id } });
   });
 
-  it('lists and retrieves models', async () => {
+  it('the SDK lists and retrieves models', async () => {
     const listed = await Array.fromAsync(client.models.list());
     expect(listed).toEqual([{ id: 'scripted', object: 'model', created: 1_767_225_600, owned_by: 'scripted' }]);
     expect(await client.models.retrieve('scripted')).toEqual(listed[0]);
     expect(await get('models/organisation/name')).toMatchObject({ status: 200, body: { id: 'organisation/name' } });
   });
 
-  it('answers all of it under /openai/v1 too, with the same state', async () => {
+  it('the service answers all of it under /openai/v1 too, with the same state', async () => {
     const other = service.client({ baseURL: `${service.origin}/openai/v1` });
     const { id } = await other.responses.create({ model: 'scripted', input: 'Hi' });
     expect((await client.responses.retrieve(id)).id).toBe(id);

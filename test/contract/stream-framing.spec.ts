@@ -77,7 +77,7 @@ describeService('a stream on the wire', { providers: [ScriptedProvider] }, (serv
     expect(textOf(body)).toBe(WORDS.join(''));
   });
 
-  it('waits whole for the one before it, where a client sends two requests at once', async () => {
+  it('a stream on the wire waits whole for the one before it, where a client sends two requests at once', async () => {
     const answer = await exchange(service.port, toRequest('1.1') + toRequest('1.1', ['connection: close']));
     const first = unchunk(answer);
     expect(textOf(first.chunks.join(''))).toBe(WORDS.join(''));
@@ -86,7 +86,7 @@ describeService('a stream on the wire', { providers: [ScriptedProvider] }, (serv
     expect(second.rest).toHaveLength(0);
   });
 
-  it('reaches an injected request, which has no socket', async () => {
+  it('a stream on the wire reaches an injected request, which has no socket', async () => {
     const { statusCode, body } = await service.app.inject({
       method: 'POST',
       url: '/v1/responses',

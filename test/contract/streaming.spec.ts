@@ -29,7 +29,7 @@ describe('a stream', () => {
     url = `${service.baseURL}/responses`;
   });
 
-  it.each(['sse', 'json'])('stops the model at once when its client leaves (%s)', async (transport) => {
+  it.each(['sse', 'json'])('a stream stops the model at once when its client leaves (%s)', async (transport) => {
     const turns = observer.records.length;
     const reached = Promise.withResolvers<undefined>();
     const stopped = Promise.withResolvers<unknown>();
@@ -55,7 +55,7 @@ describe('a stream', () => {
     expect(continued).toMatchObject({ status: 400, body: { error: { code: 'previous_response_not_found' } } });
   });
 
-  it('takes a provider back to its finally when it has finished', async () => {
+  it('a stream takes a provider back to its finally when it has finished', async () => {
     const ended = Promise.withResolvers<undefined>();
     service.provider.play(async function* () {
       try {
@@ -68,7 +68,7 @@ describe('a stream', () => {
     await expect(ended.promise).resolves.toBeUndefined();
   });
 
-  it('pulls no more from the model while its client does not read', async () => {
+  it('a stream pulls no more from the model while its client does not read', async () => {
     const pieces = 200;
     let pulls = 0;
     const exhausted = Promise.withResolvers<undefined>();
@@ -92,7 +92,7 @@ describe('a stream', () => {
     socket.destroy();
   });
 
-  it('asks the model for nothing once its client has left that did not read', async () => {
+  it('a stream asks the model for nothing once its client has left that did not read', async () => {
     const turns = observer.records.length;
     let pulls = 0;
     let latePulls = 0;
@@ -143,14 +143,14 @@ describe('a stream', () => {
     [{ include_obfuscation: true }, true],
     [{}, true],
     [null, true],
-  ])('pads deltas as stream_options %j say', async (stream_options, obfuscated) => {
+  ])('a stream pads deltas as stream_options %j say', async (stream_options, obfuscated) => {
     service.provider.reply(text('Hello'), { type: 'function_call', name: 'look' });
     const events = await collectStream(url, { ...body, stream_options });
     checkEventOrder(events, { transport: 'sse', obfuscated });
     expect(events.some((event) => 'obfuscation' in event)).toBe(obfuscated);
   });
 
-  it('sends the headers of a provider, and of those only vendor headers', async () => {
+  it('a stream sends the headers of a provider, and of those only vendor headers', async () => {
     const headers = {
       'x-ratelimit-remaining-requests': '7',
       'X-Vendor-Trace': 'abc',
@@ -169,7 +169,7 @@ describe('a stream', () => {
     }
   });
 
-  it('ignores headers that come too late, without harm', async () => {
+  it('a stream ignores headers that come too late, without harm', async () => {
     service.provider.play(async function* () {
       yield text('Hello');
       yield { type: 'metadata', headers: { 'x-late': '1' } };
@@ -181,7 +181,7 @@ describe('a stream', () => {
     expect(answer.headers.get('x-late')).toBeNull();
   });
 
-  it('serves 200 streams at once', async () => {
+  it('the service serves 200 streams at once', async () => {
     const client = service.client();
     const finals = await Promise.all(
       Array.from({ length: 200 }, async (_, number) => {
@@ -206,7 +206,7 @@ describe('keepalive', () => {
   afterAll(() => clock.letGo());
   const service = useService({ providers: [ScriptedProvider], overrides: [[Clock, clock]] });
 
-  it('comes after 15 seconds of silence, again after 15 more, and not before', async () => {
+  it('a keepalive comes after 15 seconds of silence, again after 15 more, and not before', async () => {
     const silent = Promise.withResolvers<undefined>();
     const more = Promise.withResolvers<undefined>();
     service.app.get(ScriptedProvider).play(async function* () {

@@ -51,7 +51,7 @@ describe('a model with the rules of OpenAI', () => {
   const service = useService({});
 
   describe.each(REFUSED_TURNS)('over %s', (_, refuse) => {
-    it.each(CASES)('refuses $name', async ({ body, error }) => {
+    it.each(CASES)('a model with the rules of OpenAI refuses $name', async ({ body, error }) => {
       const refused = await refuse(service, { model: 'gpt-4.1', input: 'Hi', ...body });
       expect(refused).toEqual({ status: 400, retryAfter: null, error: { type: 'invalid_request_error', ...error } });
     });
@@ -119,17 +119,17 @@ describe('a model with the rules of OpenAI', () => {
       { ...OBJECT, input: [{ role: 'user', content: [{ type: 'input_text', text: 'json?' }] }] },
     ],
     ['JSON that the instructions ask for', { ...OBJECT, instructions: 'Answer in Json.' }],
-  ])('takes %s', async (_, body) => {
+  ])('a model with the rules of OpenAI takes %s', async (_, body) => {
     expect(await run(service, 'gpt-4.1', body)).toBe('completed');
   });
 
-  it('takes what an earlier response may have asked for', async () => {
+  it('a model with the rules of OpenAI takes what an earlier response may have asked for', async () => {
     const first = await service.api.create({ model: 'gpt-4.1', input: 'I want JSON.' });
     const next = { previous_response_id: first.id, ...OBJECT, tool_choice: 'required' };
     expect(await run(service, 'gpt-4.1', next)).toBe('completed');
   });
 
-  it('names the place of a function within a namespace and of one in the input', async () => {
+  it('a model with the rules of OpenAI names the place of a function within a namespace and of one in the input', async () => {
     const tool = { type: 'function', name: 'f', strict: true, parameters: {} };
     const namespace = { type: 'namespace', name: 'n', tools: [{ type: 'function', name: 'g' }, tool] };
     const added = { type: 'additional_tools', role: 'developer', tools: [tool] };
@@ -141,7 +141,7 @@ describe('a model with the rules of OpenAI', () => {
     expect(await paramOf({ input: [added] })).toBe('input[0].tools[0].parameters');
   });
 
-  it('reports the first violation, whichever rule it breaks', async () => {
+  it('a model with the rules of OpenAI reports the first violation, whichever rule it breaks', async () => {
     const { body } = caseOf('images');
     const answer = await service.api.post('responses', {
       model: 'gpt-4.1',
@@ -163,11 +163,11 @@ describe('a model with the rules of OpenAI', () => {
 describe('a provider that tolerates more', () => {
   const service = useService({ providers: [LenientProvider] });
 
-  it.each(CASES)('takes $name', async ({ body }) => {
+  it.each(CASES)('a provider that tolerates more takes $name', async ({ body }) => {
     expect(await run(service, 'any', body)).toBe('completed');
   });
 
-  it('still refuses wrong types', async () => {
+  it('a provider that tolerates more still refuses wrong types', async () => {
     const answer = await service.api.post('responses', {
       model: 'any',
       ...withPart({ type: 'input_image', image_url: 5 }),

@@ -128,7 +128,7 @@ describe.each(STATES)('two tenants in $state', ({ open }) => {
       },
     );
 
-    it.each(PATHS)('answers its tenant: %s', async (name, request) => {
+    it.each(PATHS)('the response of a tenant answers that tenant: %s', async (name, request) => {
       const id = await make(tenant);
       const [path, init] = request(id);
       const answer = await send(tenant, path, init);
@@ -143,7 +143,7 @@ describe.each(STATES)('two tenants in $state', ({ open }) => {
     ['its stream after an event', (id: string): Request => [`responses/${id}?stream=true&starting_after=3`, {}]],
     ['its cancellation', (id: string): Request => [`responses/${id}/cancel`, { method: 'POST' }]],
     ['its deletion', (id: string): Request => [`responses/${id}`, { method: 'DELETE' }]],
-  ])('keeps a background response of one tenant from the other: %s', async (_, request) => {
+  ])('the service keeps a background response of one tenant from the other: %s', async (_, request) => {
     const foreign = await makeInBackground('alice');
     const missing = 'resp_0123456789abcdef0123456789abcdef';
     const foreignAnswer = await observe(await send('bob', ...request(foreign)), foreign);

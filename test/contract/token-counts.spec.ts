@@ -51,7 +51,7 @@ describe('counting tokens', () => {
   it.each([
     ['one long text', LONG],
     ['many short ones', Array.from({ length: 3000 }, () => user(LONG.slice(0, 360)))],
-  ])('ends where the window does: %s', async (_, input) => {
+  ])('a count of tokens ends where the window does: %s', async (_, input) => {
     await expect(ask({ input })).resolves.toMatchObject({
       status: 400,
       body: { error: { code: 'context_length_exceeded' } },
@@ -60,7 +60,7 @@ describe('counting tokens', () => {
     expect(Math.max(...provider().counts)).toBeLessThan(5000);
   });
 
-  it('counts no more than fits when it drops the oldest items', async () => {
+  it('a count of tokens counts no more than fits when it drops the oldest items', async () => {
     const texts = Array.from({ length: 3000 }, (_, index) => `${index} ${LONG.slice(0, 360)}`);
     const answer = await ask({ input: texts.map(user), truncation: 'auto' });
     expect(answer).toMatchObject({ status: 200, body: { status: 'completed' } });
@@ -69,7 +69,7 @@ describe('counting tokens', () => {
     expect(provider().counts.reduce((sum, tokens) => sum + tokens, 0)).toBeLessThan(5000);
   });
 
-  it('ends when the client leaves', async () => {
+  it('a count of tokens ends when the client leaves', async () => {
     provider().window = 1_000_000;
     const client = new AbortController();
     const answer = ask({ input: LONG }, client.signal);
@@ -80,7 +80,7 @@ describe('counting tokens', () => {
     await expect(observer.whenSettled(1)).resolves.toMatchObject([{ status: 'disconnected' }]);
   });
 
-  it('ends when the client leaves after a model that reported no usage', async () => {
+  it('a count of tokens ends when the client leaves after a model that reported no usage', async () => {
     provider().window = 100_000_000;
     const client = new AbortController();
     const answer = ask({ input: LONG }, client.signal);
@@ -99,7 +99,7 @@ describe('counting tokens', () => {
         signal === undefined ? {} : { signal },
       );
 
-    it('goes beyond the window', async () => {
+    it('a count of a request that is not run goes beyond the window', async () => {
       const counted = await count({ input: LONG });
       expect(counted).toMatchObject({ status: 200, body: { object: 'response.input_tokens' } });
       expect((counted.body as { readonly input_tokens: number }).input_tokens).toBeGreaterThan(100_000);
@@ -127,7 +127,7 @@ describe('counting tokens', () => {
       await expect(ask(body)).resolves.toMatchObject({ status: 400 });
     });
 
-    it('lets other requests in', async () => {
+    it('a count of a request that is not run lets other requests in', async () => {
       let hasCounted = false;
       const counting = count({ input: LONG.repeat(4) }).finally(() => (hasCounted = true));
       await provider().begun.promise;
@@ -136,7 +136,7 @@ describe('counting tokens', () => {
       await expect(counting).resolves.toMatchObject({ status: 200 });
     });
 
-    it('ends when the client leaves', async () => {
+    it('a count of a request that is not run ends when the client leaves', async () => {
       const client = new AbortController();
       const answer = count({ input: LONG }, client.signal);
       await provider().begun.promise;

@@ -37,7 +37,7 @@ describeService('calls and their outputs', { providers: [ScriptedProvider] }, (s
 
   const output = (call_id: string): Input[number] => ({ type: 'function_call_output', call_id, output: 'sunny' });
 
-  it('goes on with the output of a call', async () => {
+  it('a turn goes on with the output of a call', async () => {
     const { id } = await call('call_1');
     const { output_text } = await ask([output('call_1')], id);
     expect(output_text).toBe('ok');
@@ -45,7 +45,7 @@ describeService('calls and their outputs', { providers: [ScriptedProvider] }, (s
     expect(types).toEqual(['message', 'function_call', 'function_call_output']);
   });
 
-  it('takes calls and outputs that the client replays without ids', async () => {
+  it('the service takes calls and outputs that the client replays without ids', async () => {
     const replayed: Input = [
       { role: 'user', content: 'Weather?' },
       { type: 'function_call', call_id: 'call_1', name: 'get_weather', arguments: '{}' },
@@ -75,7 +75,7 @@ describeService('calls and their outputs', { providers: [ScriptedProvider] }, (s
       [output('call_1'), ...['msg_1', 'msg_1'].map((id) => ({ id, role: 'user', content: 'x' }) as never)],
       'Duplicate item found with id msg_1. Remove duplicate items from your input and try again.',
     ],
-  ])('refuses %s', async (_, input, message) => {
+  ])('the service refuses %s', async (_, input, message) => {
     const { id } = await call('call_1');
     const before = service.provider.turns.length;
     for (const stream of [false, true]) {
@@ -90,7 +90,7 @@ describeService('calls and their outputs', { providers: [ScriptedProvider] }, (s
     expect(service.provider.turns).toHaveLength(before);
   });
 
-  it('refuses items of the chain that are sent again', async () => {
+  it('the service refuses items of the chain that are sent again', async () => {
     const first = await ask([{ role: 'user', content: 'Hi' }]);
     const [said] = first.output;
     await expect(ask([said, { role: 'user', content: 'Go on' }] as Input, first.id)).rejects.toMatchObject({
@@ -108,7 +108,7 @@ describeService('an agent on the simulator', {}, (service) => {
     client = service.client();
   });
 
-  it.each([true, false])('ends its loop by itself (stored chain: %s)', async (stored) => {
+  it.each([true, false])('an agent on the simulator ends its loop by itself (stored chain: %s)', async (stored) => {
     const history: Input = [{ role: 'user', content: 'What is the weather in Paris?' }];
     let input = history;
     let previous_response_id: string | null = null;
@@ -133,7 +133,7 @@ describeService('an agent on the simulator', {}, (service) => {
     expect(called).toEqual(['get_weather']);
   });
 
-  it('forces the tool that tool_choice names', async () => {
+  it('the simulator forces the tool that tool_choice names', async () => {
     const { output } = await client.responses.create({
       model: 'gpt-4.1',
       input: 'Hello',
@@ -162,7 +162,7 @@ describeService('an agent on the simulator', {}, (service) => {
   };
   const format = { type: 'json_schema', name: 'solution', strict: true, schema } as const;
 
-  it('writes what a JSON schema allows, and parse() reads it', async () => {
+  it('the simulator writes what a JSON schema allows, and parse() reads it', async () => {
     const response = await client.responses.parse({ model: 'gpt-5-mini', input: 'Solve it', text: { format } });
     const value: unknown = JSON.parse(response.output_text);
     const ajv = new Ajv2020({ strict: false });
@@ -170,7 +170,7 @@ describeService('an agent on the simulator', {}, (service) => {
     expect(response.text?.format).toEqual(format);
   });
 
-  it('streams the same structured output', async () => {
+  it('the simulator streams the same structured output', async () => {
     const params = { model: 'gpt-5-mini', input: 'Solve it', text: { format } } as const;
     const { output_text } = await client.responses.create(params);
     const streamed = await client.responses.stream(params).finalResponse();

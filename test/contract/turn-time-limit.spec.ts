@@ -72,14 +72,14 @@ describe('MAX_TURN_MS', () => {
     await expectSettled('failed');
   }
 
-  it.each(TRANSPORTS)('ends a model that trickles, over $name', async (transport) => {
+  it.each(TRANSPORTS)('MAX_TURN_MS ends a model that trickles, over $name', async (transport) => {
     const { script, aborted } = trickle(clock);
     service.provider.play(script);
     await expectFailure(transport);
     await aborted;
   });
 
-  it.each(TRANSPORTS)('ends a policy that never answers, over $name', async (transport) => {
+  it.each(TRANSPORTS)('MAX_TURN_MS ends a policy that never answers, over $name', async (transport) => {
     const stopped = Promise.withResolvers<undefined>();
     policy.follow = () => ({
       answer: ({ signal }) => {
@@ -94,7 +94,7 @@ describe('MAX_TURN_MS', () => {
     policy.follow = () => undefined;
   });
 
-  it('ends a turn whose client does not read, while its model goes on', async () => {
+  it('MAX_TURN_MS ends a turn whose client does not read, while its model goes on', async () => {
     let pulled = 0;
     service.provider.play(async function* () {
       for (;;) {
@@ -111,7 +111,7 @@ describe('MAX_TURN_MS', () => {
     await expectFailedStream(socket);
   });
 
-  it('ends a turn whose client does not read, when its model is done', async () => {
+  it('MAX_TURN_MS ends a turn whose client does not read, when its model is done', async () => {
     const done = Promise.withResolvers<undefined>();
     service.provider.play(async function* () {
       try {
@@ -133,7 +133,7 @@ describe('MAX_TURN_MS', () => {
     await expectFailedStream(socket);
   });
 
-  it('counts from the moment the turn entered: one that was never admitted is refused', async () => {
+  it('MAX_TURN_MS counts from the moment the turn entered: one that was never admitted is refused', async () => {
     admission.isClosed = true;
     const answer = postJson(`${service.baseURL}/responses`, { model: 'scripted', input: 'Go on.' });
     await admission.asked.promise;
@@ -146,7 +146,7 @@ describe('MAX_TURN_MS', () => {
     admission.isClosed = false;
   });
 
-  it('leaves no timer behind a turn that ends in time', async () => {
+  it('MAX_TURN_MS leaves no timer behind a turn that ends in time', async () => {
     const { pending } = clock;
     const asked = { model: 'scripted', input: 'Hello.' };
     await expect(postJson(`${service.baseURL}/responses`, asked)).resolves.toMatchObject({

@@ -18,7 +18,7 @@ describe.each(TRANSPORTS)('unknown fields, by default, on $name', (transport) =>
     ['sotre', false, "Unknown parameter: 'sotre'. Did you mean 'store'?"],
     ['mode', 'm', "Unknown parameter: 'mode'."],
     ['previous_respones_id', 'r', "Unknown parameter: 'previous_respones_id'. Did you mean 'previous_response_id'?"],
-  ])('refuses the misspelt %s', async (param, value, message) => {
+  ])('the service refuses the misspelt %s', async (param, value, message) => {
     await expect(run({ [param]: value })).rejects.toMatchObject({
       status: 400,
       body: { error: { code: 'unknown_parameter', param, message } },
@@ -30,7 +30,7 @@ describe.each(TRANSPORTS)('unknown fields, by default, on $name', (transport) =>
     ['text.fromat', { text: { fromat: { type: 'text' } } }, 'format'],
     ['stream_options.include_obfuscaton', { stream_options: { include_obfuscaton: true } }, 'include_obfuscation'],
     ['input[0].contents', { input: [{ role: 'user', content: 'Hi', contents: '' }] }, ''],
-  ])('refuses the misspelt %s', async (param, members, suggestion) => {
+  ])('the service refuses the misspelt %s', async (param, members, suggestion) => {
     const tail = suggestion === '' ? '' : ` Did you mean '${suggestion}'?`;
     const message = `Unknown parameter: '${param}'.${tail}`;
     await expect(run(members)).rejects.toMatchObject({
@@ -48,7 +48,7 @@ describe.each(TRANSPORTS)('unknown fields, by default, on $name', (transport) =>
     ['function_call', 'auto', 'tool_choice'],
     ['reasoning_effort', 'low', 'reasoning.effort'],
     ['verbosity', 'low', 'text.verbosity'],
-  ])('says where %s of Chat Completions has moved', async (name, value, replacement) => {
+  ])('the error says where %s of Chat Completions has moved', async (name, value, replacement) => {
     const message = `Unsupported parameter: '${name}'. In the Responses API, this parameter has moved to '${replacement}'.`;
     await expect(run({ [name]: value })).rejects.toMatchObject({
       status: 400,
@@ -57,7 +57,7 @@ describe.each(TRANSPORTS)('unknown fields, by default, on $name', (transport) =>
   });
 
   it.each(['stop', 'n', 'seed', 'logprobs', 'logit_bias', 'modalities', 'audio', 'prediction', 'web_search_options'])(
-    'refuses %s of Chat Completions, which has no counterpart',
+    'the service refuses %s of Chat Completions, which has no counterpart',
     async (param) => {
       const message = `Unknown parameter: '${param}'. It belongs to Chat Completions, and the Responses API has no counterpart.`;
       await expect(run({ [param]: 1 })).rejects.toMatchObject({
@@ -67,7 +67,7 @@ describe.each(TRANSPORTS)('unknown fields, by default, on $name', (transport) =>
     },
   );
 
-  it('says so to a whole request of Chat Completions, whatever else is wrong with it', async () => {
+  it('the error says so to a whole request of Chat Completions, whatever else is wrong with it', async () => {
     const request = { model: 'm', input: undefined, messages: [{ role: 'user', content: 'Hi' }], stop: ['\n'] };
     await expect(transport.run(service, request)).rejects.toMatchObject({
       body: { error: { code: 'unsupported_parameter', message: expect.stringContaining("'input'") as unknown } },
@@ -88,13 +88,13 @@ describe.each(TRANSPORTS)('unknown fields, by default, on $name', (transport) =>
     'toString',
     '__proto__',
     'something_else_entirely',
-  ])('ignores %s', async (name) => {
+  ])('the service ignores %s', async (name) => {
     const body: unknown = JSON.parse(JSON.stringify(REQUEST).replace('{', `{"${name}":7,`));
     const { response } = await transport.run(service, body as object);
     expect(response.status).toBe('completed');
   });
 
-  it('compares only the first unknown names of a request', async () => {
+  it('the service compares only the first unknown names of a request', async () => {
     const bogus = Object.fromEntries(Array.from({ length: 16 }, (_, index) => [`bogus_field_${index}`, 1]));
     await expect(run({ bogus_field: 1, temprature: 1 })).rejects.toMatchObject({ status: 400 });
     const { response } = await run({ ...bogus, temprature: 1 });
@@ -109,7 +109,7 @@ describe('what is ignored is reported', () => {
   const ask = (members: object): ReturnType<typeof postJson> =>
     postJson(`${service.baseURL}/responses`, { ...REQUEST, ...members });
 
-  it('once per name, without its value', async () => {
+  it('an ignored name is reported once, without its value', async () => {
     using log = CollectedLog.begin();
     await ask({ vendor_field: 'secret' });
     await ask({ vendor_field: 'secret', top_k: 3 });
@@ -122,13 +122,13 @@ describe('what is ignored is reported', () => {
     expect(log.complaints.join()).not.toContain('secret');
   });
 
-  it('on one line, whatever the name', async () => {
+  it('an ignored name is reported on one line, whatever it is', async () => {
     using log = CollectedLog.begin();
     await ask({ 'forged\nERROR line': 1 });
     expect(log.complaints).toEqual([expect.stringContaining('"forged\\nERROR line"') as unknown]);
   });
 
-  it('for a bounded number of names, and none that are very long', async () => {
+  it('ignored names are reported for a bounded number of names, and none that are very long', async () => {
     using log = CollectedLog.begin();
     for (let batch = 0; batch < 40; batch++) {
       await ask(Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`bogus_field_${batch}_${index}`, 1])));

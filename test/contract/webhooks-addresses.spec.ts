@@ -109,7 +109,7 @@ describe('a name in WEBHOOK_URL', () => {
     }
   });
 
-  it('that has no address is a failure', async () => {
+  it('a name in WEBHOOK_URL that has no address is a failure', async () => {
     await expect(send('https://hooks.example.com/', resolver([]))).rejects.toThrow('no public address');
     const failure: LookupFunction = (host, _options, callback) =>
       callback(Object.assign(new Error(`getaddrinfo ENOTFOUND ${host}`), { code: 'ENOTFOUND' }), '');

@@ -77,7 +77,7 @@ function unwrap({ body, headers }: ReceivedWebhook, tolerance?: number): Promise
 
 describe('a webhook', () => {
   it.each(['completed', 'failed', 'incomplete', 'cancelled'] as const)(
-    'announces that a response is %s, and the official SDK accepts it',
+    'a webhook announces that a response is %s, and the official SDK accepts it',
     async (status) => {
       await start();
       await queue.deliver(announce(status), 1);
@@ -175,7 +175,7 @@ describe('an answer to a webhook', () => {
     ['a request for patience', 429, 'HTTP 429'],
     ['a redirect, which is not followed', redirect, 'HTTP 307'],
     ['a broken connection', (response) => response.socket?.resetAndDestroy(), 'ECONNRESET'],
-  ])('makes the queue deliver the job again: %s', async (_name, answer, reason) => {
+  ])('a bad answer to a webhook makes the queue deliver the job again: %s', async (_name, answer, reason) => {
     await start();
     receiver.answers.push(answer);
     const job = announce();
@@ -229,7 +229,7 @@ describe('an endpoint that nobody answers for', () => {
 });
 
 describe('the attempts to send a webhook', () => {
-  it('end with a line in the log, which has no secrets', async () => {
+  it('the attempts to send a webhook end with a line in the log, which has no secrets', async () => {
     await start();
     const job = announce('failed');
     receiver.answers.push(...Array<number>(LAST_ATTEMPT).fill(503));
@@ -243,7 +243,7 @@ describe('the attempts to send a webhook', () => {
     for (const secret of [KEY, 'token-of-the-url']) expect(log.complaints.join()).not.toContain(secret);
   });
 
-  it('end at once when the endpoint is gone (410)', async () => {
+  it('the attempts to send a webhook end at once when the endpoint is gone (410)', async () => {
     await start();
     receiver.answers.push(410);
     await queue.deliver(announce(), 1);
@@ -253,7 +253,7 @@ describe('the attempts to send a webhook', () => {
     expect(log.complaints).toEqual([line]);
   });
 
-  it('log an outage once a minute', async () => {
+  it('the attempts to send a webhook log an outage once a minute', async () => {
     await start({ WEBHOOK_MAX_ATTEMPTS: 9 });
     receiver.answers.push(...Array<number>(5).fill(500));
     for (let attempt = 1; attempt <= 5; attempt++) await expect(queue.deliver(announce(), attempt)).rejects.toThrow();
@@ -272,7 +272,7 @@ describe('the attempts to send a webhook', () => {
     expect(options.maxRunSeconds).toBeGreaterThan(TIMEOUT_MS / 1000);
   });
 
-  it('end without a line when another process has the job', async () => {
+  it('the attempts to send a webhook end without a line when another process has the job', async () => {
     await start();
     receiver.answers.push(() => undefined);
     const lost = new AbortController();
@@ -289,7 +289,7 @@ describe('a shutdown', () => {
   /** How long the last attempts may take. */
   const LAST_ATTEMPTS_MS = 2000;
 
-  it('lets a running attempt end, takes no other, and only then stops the state', async () => {
+  it('a shutdown lets a running attempt end, takes no other, and only then stops the state', async () => {
     await start();
     const backend = service.app.get(StateBackend);
     const stop = jest.spyOn(backend, 'stop');
@@ -308,7 +308,7 @@ describe('a shutdown', () => {
     expect(stop).toHaveBeenCalledTimes(1);
   });
 
-  it('stops an attempt that takes too long, so that another process makes it again', async () => {
+  it('a shutdown stops an attempt that takes too long, so that another process makes it again', async () => {
     await start();
     receiver.answers.push(() => undefined);
     const { next } = receiver;

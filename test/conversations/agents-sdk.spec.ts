@@ -54,7 +54,7 @@ describe.each(STATES)("the Agents SDK's OpenAIConversationsSession in $state", (
     'user: And tomorrow?',
   ];
 
-  it('holds what its runs said, and pops and clears it', async () => {
+  it('a session of the Agents SDK holds what its runs said, and pops and clears it', async () => {
     const session = new OpenAIConversationsSession({ client: service.client() });
     const agent = makeAgent();
     answerWithCall();

@@ -44,7 +44,7 @@ describe.each(STATES)('background turns in conversations in $state', ({ open }) 
     createInBackground(service, { input, conversation: conversation.id, ...more });
   const seen = (): readonly string[] => transcript(service.provider.turns.at(-1)?.context ?? []);
 
-  it('append their input and output together, at their end', async () => {
+  it('background turns in conversations append their input and output together, at their end', async () => {
     held.hold();
     const queued = await create('slow');
     expect(queued).toMatchObject({ status: 'queued', conversation: { id: conversation.id } });
@@ -59,7 +59,7 @@ describe.each(STATES)('background turns in conversations in $state', ({ open }) 
     expect((await conversation.items())[1]).toEqual((body['data'] as readonly unknown[])[0]);
   });
 
-  it('append no compaction_trigger', async () => {
+  it('background turns in conversations append no compaction_trigger', async () => {
     service.provider.reply({ type: 'text', delta: 'SUMMARY' });
     const input = [{ role: 'user' as const, content: 'Now' }, TRIGGER];
     const { id } = await createInBackground(service, { input, conversation: conversation.id });
@@ -77,7 +77,7 @@ describe.each(STATES)('background turns in conversations in $state', ({ open }) 
     expect(await conversation.transcript()).toEqual(['user: Before', 'user: Hi', 'assistant: ok']);
   });
 
-  it('show models what policies gave them, and not clients', async () => {
+  it('background turns in conversations show models what policies gave them, and not clients', async () => {
     policy.follow = () => runTools('weather');
     service.provider.reply(...CALL).reply({ type: 'text', delta: 'Sunny.' });
     await whenLeft((await create('Weather?')).id);
@@ -128,7 +128,7 @@ describe.each(STATES)('background turns in conversations in $state', ({ open }) 
     expect((await conversation.transcript()).slice(3)).toEqual(['user: second', 'assistant: re second']);
   });
 
-  it('lock it when they start, and let it go at their end', async () => {
+  it('background turns lock their conversation when they start, and let it go at their end', async () => {
     held.hold();
     const { id } = await create('slow');
     await held.whenBegun(1);
@@ -144,7 +144,7 @@ describe.each(STATES)('background turns in conversations in $state', ({ open }) 
     ['fail', 'failed'],
     ['are cancelled', 'cancelled'],
     ['are not stored', 'completed'],
-  ])('append nothing when they %s', async (_, status) => {
+  ])('background turns in conversations append nothing when they %s', async (_, status) => {
     held.hold();
     const { id } = await create('slow', { store: status !== 'completed' });
     await held.whenBegun(1);
@@ -158,13 +158,13 @@ describe.each(STATES)('background turns in conversations in $state', ({ open }) 
     await service.api.create({ input: 'Hi', conversation: conversation.id });
   });
 
-  it('append what is incomplete', async () => {
+  it('background turns in conversations append what is incomplete', async () => {
     service.provider.reply({ type: 'text', delta: 'Half' }, { type: 'finish', reason: 'length' });
     expect(await whenLeft((await create('Hi')).id)).toMatchObject({ status: 'incomplete' });
     expect((await conversation.transcript()).slice(1)).toEqual(['user: Hi', 'assistant: Half']);
   });
 
-  it('fail, and append nothing, when the conversation was changed behind them', async () => {
+  it('a background turn fails, and appends nothing, when its conversation was changed behind it', async () => {
     held.hold();
     const { id } = await create('slow');
     await held.whenBegun(1);
@@ -183,7 +183,7 @@ describe.each(STATES)('background turns in conversations in $state', ({ open }) 
     expect(service.provider.turns).toHaveLength(1);
   });
 
-  it('fail when the conversation is deleted, while they wait or run', async () => {
+  it('background turns fail when their conversation is deleted, while they wait or run', async () => {
     held.hold(2);
     const running = await create('slow');
     await held.whenBegun(1);

@@ -97,19 +97,19 @@ describe('the body of', () => {
       'items',
       "Invalid type for 'items': expected an array of input items, but got an object instead.",
     ],
-  ])('new items: %j', async (body, code, param, message) => {
+  ])('the body of new items is refused: %j', async (body, code, param, message) => {
     expect(await service.api.post(`${path}/items`, body)).toMatchObject(refusal(code, param, message));
     expect(await service.api.idsOf(`${path}/items`)).toEqual([]);
   });
 
-  it('new items: an id that is there already', async () => {
+  it('new items are refused with an id that is there already', async () => {
     const { id } = await service.client().conversations.create({ items: [TWICE[0] as never] });
     const answer = await service.api.post(`conversations/${id}/items`, { items: [MESSAGE, TWICE[1]] });
     expect(answer).toMatchObject(refusal(null, 'items', DUPLICATE));
     expect(await service.api.idsOf(`conversations/${id}/items`)).toEqual(['msg_1']);
   });
 
-  it('new items: a reference to nothing', async () => {
+  it('new items are refused with a reference to nothing', async () => {
     const items = [{ type: 'item_reference', id: 'msg_gone' }];
     const error = { type: 'invalid_request_error', code: null, param: 'items' };
     for (const target of ['conversations', `${path}/items`]) {

@@ -55,7 +55,7 @@ describe.each(STATES)('while a turn runs in a conversation in $state', ({ open }
     ]);
   });
 
-  it('clients are told when to come back', async () => {
+  it('clients are told when to come back while a turn runs in a conversation', async () => {
     for (const stream of [false, true]) {
       const body = { model: 'scripted', input: 'second', conversation: conversation.id, stream };
       const { status, headers } = await service.api.post('responses', body);
@@ -86,7 +86,7 @@ describe.each(STATES)('while a turn runs in a conversation in $state', ({ open }
     expect([status, statuses]).toEqual(['completed', [400, 200]]);
   });
 
-  it('its items do not change, but can be read', async () => {
+  it('the items of a conversation do not change while a turn runs in it, but can be read', async () => {
     const other = await TestConversation.create(service.api, 'One');
     const [item] = await other.items();
     const path = `${other.path}/items/${item?.id ?? ''}`;
@@ -118,7 +118,7 @@ describe.each(STATES)('while a turn runs in a conversation in $state', ({ open }
 describe.each(STATES)('lanes of one socket with one conversation in $state', ({ open }) => {
   const service = useFreshService(() => startServiceIn(open, { providers: [ScriptedProvider] }));
 
-  it('run one turn at a time: the second of two lanes is refused, that of one lane waits', async () => {
+  it('lanes of a socket with one conversation run one turn at a time: the second of two lanes is refused, that of one lane waits', async () => {
     const conversation = await TestConversation.create(service.api);
     const turn = { conversation: conversation.id };
     const held = new HeldTurns(service.provider).hold();
@@ -148,7 +148,7 @@ describe('a turn that lost its conversation', () => {
     overrides: [[Clock, clock]],
   });
 
-  it.each(TRANSPORTS)('fails over $name, and appends nothing', async (transport) => {
+  it.each(TRANSPORTS)('a turn that lost its conversation fails over $name, and appends nothing', async (transport) => {
     const conversation = await TestConversation.create(service.api);
     const held = new HeldTurns(service.provider).hold();
     const running = transport.run(service, { model: 'scripted', input: 'slow', conversation: conversation.id });

@@ -49,7 +49,7 @@ describe.each(STATES)('conversations with the official SDK in $state', ({ open }
     expect(data.map(textOf)).toEqual(['One', 'Two']);
   });
 
-  it('take items, which are answered and shown in stored form', async () => {
+  it('conversations take items, which are answered and shown in stored form', async () => {
     const created = await client.conversations.items.create(id, {
       items: [
         { role: 'user', content: 'Look it up.' },
@@ -78,7 +78,7 @@ describe.each(STATES)('conversations with the official SDK in $state', ({ open }
     }
   });
 
-  it('list their items in pages, newest first unless asked otherwise', async () => {
+  it('conversations list their items in pages, newest first unless asked otherwise', async () => {
     await add(...Array.from({ length: 20 }, (_, index) => `${index}`));
     await add('20', '21', '22');
     const names = Array.from({ length: 23 }, (_, index) => `${index}`);
@@ -99,7 +99,7 @@ describe.each(STATES)('conversations with the official SDK in $state', ({ open }
     });
   });
 
-  it('lose deleted items only', async () => {
+  it('conversations lose deleted items only', async () => {
     const { data } = await add('One', 'Two', 'Three');
     const [, second] = data;
     const conversation = await client.conversations.retrieve(id);
@@ -112,7 +112,7 @@ describe.each(STATES)('conversations with the official SDK in $state', ({ open }
     await client.conversations.items.create(id, { items: [{ ...say('Again'), id: itemId } as never] });
   });
 
-  it('resolve references to stored items', async () => {
+  it('conversations resolve references to stored items', async () => {
     const { output } = await client.responses.create({ model: 'scripted', input: 'Hi' });
     const reference = { type: 'item_reference', id: output[0]?.id ?? '' } as const;
     const { data } = await client.conversations.items.create(id, { items: [reference] });

@@ -73,7 +73,7 @@ describe.each(STATES)('conversations of two tenants in $state', ({ open }) => {
     );
   });
 
-  it('need a key', async () => {
+  it('conversations need a key', async () => {
     const stranger = new ApiClient(service.baseURL);
     for (const [, ask] of ABOUT) expect((await ask(stranger, 'conv_1', 'msg_1')).status).toBe(401);
     expect((await stranger.post('conversations', {})).status).toBe(401);

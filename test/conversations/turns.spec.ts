@@ -53,7 +53,7 @@ describe.each(STATES)('turns in conversations in $state', ({ open }) => {
       expect(await conversation.transcript()).toEqual([...then, 'assistant: Fine.']);
     });
 
-    it('append both at once, at their end', async () => {
+    it('turns append their input and output to the conversation both at once, at their end', async () => {
       const held = new HeldTurns(service.provider).hold();
       const running = turn({ input: 'slow' });
       await held.whenBegun(1);
@@ -65,7 +65,7 @@ describe.each(STATES)('turns in conversations in $state', ({ open }) => {
       expect([answer]).toEqual(response['output']);
     });
 
-    it('name the conversation in every snapshot', async () => {
+    it('turns name their conversation in every snapshot', async () => {
       const { events = [], response } = await turn({ input: 'Hi' });
       const named = { conversation: { id: conversation.id }, previous_response_id: null };
       for (const snapshot of events.flatMap((event) => event['response'] ?? [])) expect(snapshot).toMatchObject(named);
@@ -73,7 +73,7 @@ describe.each(STATES)('turns in conversations in $state', ({ open }) => {
       expect((await service.api.get(`responses/${response.id}`)).body).toMatchObject(named);
     });
 
-    it('append no compaction_trigger, which stays in the input of its response', async () => {
+    it('turns in conversations append no compaction_trigger, which stays in the input of its response', async () => {
       service.provider.reply(say('Hello.')).reply(say('SUMMARY'));
       await turn({ input: 'Hi' });
       const { response } = await turn({ input: [{ role: 'user', content: 'Now' }, { type: 'compaction_trigger' }] });
@@ -89,13 +89,13 @@ describe.each(STATES)('turns in conversations in $state', ({ open }) => {
       ]);
     });
 
-    it('append what is incomplete', async () => {
+    it('turns in conversations append what is incomplete', async () => {
       service.provider.reply(say('Half'), { type: 'finish', reason: 'length' });
       expect((await turn({ input: 'Hi' })).response.status).toBe('incomplete');
       expect(await conversation.transcript()).toEqual(['user: Hi', 'assistant: Half']);
     });
 
-    it('append nothing with store: false, but see what is there', async () => {
+    it('turns in conversations append nothing with store: false, but see what is there', async () => {
       await conversation.add('Before');
       await turn({ input: 'Hi', store: false });
       expect(seen()).toEqual(['user: Before', 'user: Hi']);
@@ -104,7 +104,7 @@ describe.each(STATES)('turns in conversations in $state', ({ open }) => {
       expect(seen()).toEqual(['user: Before', 'user: Again']);
     });
 
-    it('append nothing when they fail, or are refused', async () => {
+    it('turns in conversations append nothing when they fail, or are refused', async () => {
       service.provider.reply(say('Half'), { type: 'finish', reason: 'stop' });
       service.provider.otherwise(async function* () {
         yield say('Half');
@@ -127,7 +127,7 @@ describe.each(STATES)('turns in conversations in $state', ({ open }) => {
       expect(seen()).toEqual(['user: kept', 'assistant: Half', 'user: next']);
     });
 
-    it('need no input of their own', async () => {
+    it('turns in conversations need no input of their own', async () => {
       await conversation.add('Hi');
       for (const input of [[], undefined]) {
         await turn({ input });
@@ -135,7 +135,7 @@ describe.each(STATES)('turns in conversations in $state', ({ open }) => {
       }
     });
 
-    it('answer the calls of those before them, and not again those that were deleted', async () => {
+    it('turns answer the calls of the turns before them, and not again those that were deleted', async () => {
       service.provider.reply(...call('look'));
       await turn({ input: 'Look it up.' });
       const unanswered = { body: { error: { message: 'No tool output found for function call call_look.' } } };
@@ -167,7 +167,7 @@ describe.each(STATES)('turns in conversations in $state', ({ open }) => {
       await expect(turn({ input: [] })).rejects.toMatchObject({ status: 400, body: { error } });
     });
 
-    it('take no item twice', async () => {
+    it('turns in conversations take no item twice', async () => {
       const input = [{ role: 'user', content: 'Hi', id: 'msg_mine' }];
       await turn({ input });
       const message = 'Duplicate item found with id msg_mine. Remove duplicate items from your input and try again.';
@@ -203,7 +203,7 @@ describe.each(STATES)('turns in conversations in $state', ({ open }) => {
       expect(seen()).toEqual(['user: One', 'assistant: ok', 'user: Three']);
     });
 
-    it('fail when it is deleted while they run', async () => {
+    it('a turn fails when its conversation is deleted while it runs', async () => {
       const held = new HeldTurns(service.provider).hold();
       const running = turn({ input: 'slow' });
       await held.whenBegun(1);
@@ -217,7 +217,7 @@ describe.each(STATES)('turns in conversations in $state', ({ open }) => {
       expect(failed).toMatchObject({ message: expect.stringMatching(message) });
     });
 
-    it('show models what policies gave them, and not clients', async () => {
+    it('turns in conversations show models what policies gave them, and not clients', async () => {
       policy.follow = () => runTools('weather');
       service.provider.reply(...call('weather')).reply(say('Sunny.'));
       await turn({ input: 'Weather?' });
@@ -229,7 +229,7 @@ describe.each(STATES)('turns in conversations in $state', ({ open }) => {
       expect((await service.api.get(`${conversation.path}/items/${given}`)).status).toBe(404);
     });
 
-    it('belong to the session that they name, or to one of their own', async () => {
+    it('turns in conversations belong to the session that they name, or to one of their own', async () => {
       const { response } = await turn({ input: 'One' });
       expect(await service.api.idsOf(`sessions/${conversation.id}/responses`)).toEqual([response.id]);
       const named = service.api.with({ 'x-session-id': 'work' });
@@ -239,7 +239,7 @@ describe.each(STATES)('turns in conversations in $state', ({ open }) => {
     });
   });
 
-  it('append nothing when their client leaves', async () => {
+  it('turns in conversations append nothing when their client leaves', async () => {
     const held = new HeldTurns(service.provider).hold(2);
     const turn = { model: 'scripted', conversation: conversation.id };
     const raw = new RawClient(service.port);

@@ -45,7 +45,7 @@ describe.each(STATES)('a socket with a conversation in $state', ({ open }) => {
     (await client.turn({ input, conversation: conversation.id, ...more })).response.id;
   const seen = (): readonly string[] => transcript(service.provider.turns.at(-1)?.context ?? []);
 
-  it('reads its items once, in one call per turn', async () => {
+  it('a socket with a conversation reads its items once, in one call per turn', async () => {
     for (const input of ['One', 'Two', 'Three']) await turn(input);
     expect(seen()).toEqual([
       ...['user: Before', 'user: One', 'assistant: ok', 'user: Two', 'assistant: ok', 'user: Three'],
@@ -59,7 +59,7 @@ describe.each(STATES)('a socket with a conversation in $state', ({ open }) => {
     expect(await conversation.items()).toHaveLength(7);
   });
 
-  it('tells providers the response before, which an upstream may continue', async () => {
+  it('a socket with a conversation tells providers the response before, which an upstream may continue', async () => {
     const first = await turn('One');
     expect(service.provider.turns[0]?.parent).toBeNull();
     await turn('Two');
@@ -67,7 +67,7 @@ describe.each(STATES)('a socket with a conversation in $state', ({ open }) => {
     expect(service.provider.turns[1]?.input).toHaveLength(1);
   });
 
-  it('reads them in a warm-up, which may come without input', async () => {
+  it('a socket reads the items of a conversation in a warm-up, which may come without input', async () => {
     const { response } = await client.warmUp({ conversation: conversation.id, input: [] });
     expect(response).toMatchObject({ conversation: { id: conversation.id }, output: [] });
     await turn('One');
@@ -75,7 +75,7 @@ describe.each(STATES)('a socket with a conversation in $state', ({ open }) => {
     expect(await conversation.transcript()).toEqual(['user: Before', 'user: One', 'assistant: ok']);
   });
 
-  it('sees items that were added elsewhere', async () => {
+  it('a socket with a conversation sees items that were added elsewhere', async () => {
     await turn('One');
     await conversation.add('Elsewhere');
     await service.api.create({ input: 'Over HTTP', conversation: conversation.id });
@@ -105,13 +105,13 @@ describe.each(STATES)('a socket with a conversation in $state', ({ open }) => {
     expect(seen()).toEqual(['user: One', 'assistant: ok', 'user: Branch', 'assistant: ok', 'user: Leaf']);
   });
 
-  it('forgets it when the conversation is deleted', async () => {
+  it('a socket forgets a conversation when it is deleted', async () => {
     await turn('One');
     await service.api.delete(conversation.path);
     expect(await client.refusal({ input: 'Two', conversation: conversation.id })).toMatchObject({ status: 404 });
   });
 
-  it('remembers several, on several lanes', async () => {
+  it('a socket remembers several conversations, on several lanes', async () => {
     const other = await TestConversation.create(service.api, 'Other');
     for (let round = 0; round < 2; round += 1) {
       await turn(`a${round}`, { stream_id: 'a' });
@@ -136,7 +136,7 @@ describe.each(STATES)('a socket with a conversation in $state', ({ open }) => {
 describe.each(STATES)('a turn on a warm socket in $state', ({ open }) => {
   const service = useFreshService(() => startServiceIn(open, { providers: [ScriptedProvider] }));
 
-  it('copies no item of the conversation, if its model does not read them', async () => {
+  it('a turn on a warm socket copies no item of the conversation, if its model does not read them', async () => {
     // A model that reports its usage: without, the service counts tokens, and reads everything.
     service.provider.otherwise(async function* () {
       yield [

@@ -12,7 +12,7 @@ describe('the figures of docs/benchmark.md', () => {
     [[], /^expected one file, written by `--json`\n$/],
     [['nothing.json'], /^nothing\.json: ENOENT.*\n$/],
     [['package.json'], /^package\.json: not a report written with --json\n$/],
-  ])('refuses %j in a line', async (args, line) => {
+  ])('the page of the benchmark refuses %j in a line', async (args, line) => {
     const { code, stderr } = await runBench('write-page.ts', ...args);
     expect(code).toBe(1);
     expect(stderr).toMatch(line);

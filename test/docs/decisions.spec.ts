@@ -8,7 +8,7 @@ const DECISIONS = filesBelow('docs/decisions', '.md').filter((path) => path !== 
 describe.each(DECISIONS)('%s', (path) => {
   const [, status] = /^Status: (accepted|superseded by \[.+?\]\(.+?\.md\))/m.exec(readText(path)) ?? [];
 
-  it('says its status', () => {
+  it('a decision says its status', () => {
     expect(status).toBeDefined();
   });
 

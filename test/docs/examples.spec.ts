@@ -110,7 +110,7 @@ describe('a file that readers copy', () => {
 });
 
 describe('docs/simulator.md', () => {
-  it('shows examples/agent-test/conftest.py as it is', () => {
+  it('docs/simulator.md shows examples/agent-test/conftest.py as it is', () => {
     const shown = blocksOf('docs/simulator.md').map(({ code }) => code);
     expect(shown).toContain(readText('examples/agent-test/conftest.py'));
   });
@@ -125,7 +125,7 @@ describe('docs/extending.md', () => {
     'platform/help-command.ts',
     'platform/platform.ts',
     'platform/audited-backend.spec.ts',
-  ])('shows examples/%s as it is', (path) => {
+  ])('docs/extending.md shows examples/%s as it is', (path) => {
     const shown = blocksOf('docs/extending.md').map((block) => onOneLine(block.code));
     expect(shown).toContain(onOneLine(readText(`examples/${path}`)));
   });

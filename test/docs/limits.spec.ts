@@ -15,7 +15,7 @@ describe('docs/limits.md', () => {
     expect(String(defaults[name])).toBe(value ?? '0');
   });
 
-  it('names every variable that bounds something', () => {
+  it('docs/limits.md names every variable that bounds something', () => {
     const bounds = Object.keys(defaults).filter((name) => /_(?:MAX|LIMIT|TOTAL)_|^MAX_|_MAX$/.test(name));
     // A bound of another bound.
     expect(bounds.filter((name) => !text.includes(`\`${name}\``) && name !== 'RESPONSE_TTL_MAX')).toEqual([]);

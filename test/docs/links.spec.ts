@@ -25,7 +25,7 @@ describe.each(PAGES)('%s', (page) => {
     .replaceAll(/`[^`\n]*`/g, '``');
   const links = [...prose.matchAll(/\]\(((?!https?:)[^)\s]+)\)/g)].map(([, link = '']) => link);
 
-  it('links only to files and headings that are there', () => {
+  it('a page links only to files and headings that are there', () => {
     const broken = links.filter((link) => {
       const [path = '', anchor] = link.split('#');
       const target = path === '' ? page : join(dirname(page), path);

@@ -117,7 +117,7 @@ describe('docs/protocol.md §2.1', () => {
     expect([...new Set(rows.values())].toSorted()).toEqual(['echo', 'effect', 'refused', 'upstream']);
   });
 
-  it('says truly what is refused', async () => {
+  it('docs/protocol.md says truly what is refused', async () => {
     for (const member of rowsOf('refused')) {
       expect([member, await send(SAMPLES[member] ?? {})]).toMatchObject([
         member,
@@ -126,7 +126,7 @@ describe('docs/protocol.md §2.1', () => {
     }
   });
 
-  it('says truly what is echoed', async () => {
+  it('docs/protocol.md says truly what is echoed', async () => {
     for (const member of [...rowsOf('echo'), ...rowsOf('upstream')].filter((name) => !PART_OF.test(name))) {
       const sample = SAMPLES[member];
       expect([member, sample]).not.toEqual([member, undefined]);
@@ -134,7 +134,7 @@ describe('docs/protocol.md §2.1', () => {
     }
   });
 
-  it('says truly which parts are kept', async () => {
+  it('docs/protocol.md says truly which parts are kept', async () => {
     for (const member of [...rowsOf('echo'), ...rowsOf('upstream')].filter((name) => PART_OF.test(name))) {
       const content = [PARTS[member]];
       const { body } = await send({ input: [{ role: 'user', content }] });

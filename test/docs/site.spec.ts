@@ -66,7 +66,7 @@ describe('the site of the documentation', () => {
     await once(server, 'close');
   });
 
-  it('finds sections by their words from any page, and opens the first with Enter', async () => {
+  it('the search of the site finds sections by their words from any page, and opens the first with Enter', async () => {
     const browser = await launchBrowser();
     try {
       const page = await browser.newPage();

@@ -47,7 +47,7 @@ describeService('answers of Chat Completions', { providers: [ScriptedProvider] }
     ['stop', 'stop'],
     ['length', 'length'],
     ['content_filter', 'content_filter'],
-  ] as const)('end with the reason of the model: %s', async (reason, expected) => {
+  ] as const)('answers of Chat Completions end with the reason of the model: %s', async (reason, expected) => {
     const script: readonly ModelEvent[] = [...says('Hel', 'lo'), { type: 'finish', reason }];
     service.provider.reply(...script).reply(...script);
     const { choices } = await create();
@@ -57,7 +57,7 @@ describeService('answers of Chat Completions', { providers: [ScriptedProvider] }
     expect(chunks.at(-1)).toBe('[DONE]');
   });
 
-  it('place citations in the one text that a completion has, also of later parts', async () => {
+  it('answers of Chat Completions place citations in the one text that a completion has, also of later parts', async () => {
     const cited = { type: 'url_citation', url: 'https://a.test', title: 'A', start_index: 0, end_index: 3 } as const;
     const script: readonly ModelEvent[] = [
       { type: 'text', delta: 'One. ', key: 'first' },
@@ -144,7 +144,7 @@ describeService('answers of Chat Completions', { providers: [ScriptedProvider] }
     });
   });
 
-  it('hide the lengths of their texts, unless told not to', async () => {
+  it('answers of Chat Completions hide the lengths of their texts, unless told not to', async () => {
     service.provider.reply(...says('Hello')).reply(...says('Hello'));
     const padded = (await stream()) as readonly Chunk[];
     const plain = (await stream({ stream_options: { include_obfuscation: false } })) as readonly Chunk[];
@@ -152,7 +152,7 @@ describeService('answers of Chat Completions', { providers: [ScriptedProvider] }
     expect(JSON.stringify(plain)).not.toContain('obfuscation');
   });
 
-  it('tell of a failure in the middle of a stream, and end it', async () => {
+  it('answers of Chat Completions tell of a failure in the middle of a stream, and end it', async () => {
     service.provider.play(async function* () {
       yield { type: 'text', delta: 'Hel' };
       throw new Error('broken');
@@ -171,7 +171,7 @@ describeService('answers of Chat Completions', { providers: [ScriptedProvider] }
     expect([status, body]).toMatchObject([500, { error: { type: 'server_error', code: 'server_error' } }]);
   });
 
-  it('find no stop sequence with a call in its middle, whose beginning was said before the call', async () => {
+  it('answers of Chat Completions find no stop sequence with a call in its middle, whose beginning was said before the call', async () => {
     const script: readonly ModelEvent[] = [
       { type: 'text', delta: 'one E', key: 'first' },
       { type: 'end', key: 'first' },
@@ -193,7 +193,7 @@ describeService('answers of Chat Completions', { providers: [ScriptedProvider] }
     ['the first of several', ['a#b', '!c'], ['!', '#'], 'a', 'stop'],
     ['a beginning that does not come true', ['a E', 'N', 'OUGH'], ['END'], 'a ENOUGH', 'stop'],
     ['a beginning at the end', ['a E'], ['END'], 'a E', 'stop'],
-  ] as const)('end at a stop sequence: %s', async (_name, pieces, stop, text, reason) => {
+  ] as const)('answers of Chat Completions end at a stop sequence: %s', async (_name, pieces, stop, text, reason) => {
     service.provider.reply(...says(...pieces)).reply(...says(...pieces));
     const { choices } = await create({ stop });
     expect(choices).toMatchObject([{ message: { content: text }, finish_reason: reason }]);
@@ -227,7 +227,7 @@ describeService('answers of Chat Completions', { providers: [ScriptedProvider] }
     },
   );
 
-  it('keep the calls before a stop sequence, and have none behind it', async () => {
+  it('answers of Chat Completions keep the calls before a stop sequence, and have none behind it', async () => {
     const script: readonly ModelEvent[] = [
       { type: 'function_call', name: 'look', callId: 'call_1' },
       { type: 'function_call_arguments', delta: '{}' },
@@ -249,7 +249,7 @@ describeService('answers of Chat Completions', { providers: [ScriptedProvider] }
     expect(JSON.stringify(chunks)).not.toContain('call_2');
   });
 
-  it('say what they hold back for a stop sequence before a call', async () => {
+  it('answers of Chat Completions say what they hold back for a stop sequence before a call', async () => {
     service.provider.reply(...says('Let me E'), { type: 'end' }, { type: 'function_call', name: 'look' });
     const chunks = (await stream({
       stop: 'END',
@@ -262,7 +262,7 @@ describeService('answers of Chat Completions', { providers: [ScriptedProvider] }
     expect(places).toEqual([2, 3]);
   });
 
-  it('end the turn at a stop sequence of a stream: the model is not asked for more', async () => {
+  it('answers of Chat Completions end the turn at a stop sequence of a stream: the model is not asked for more', async () => {
     let wasStopped = false;
     let hasGoneOn = false;
     service.provider.play(async function* (_turn, { signal }) {

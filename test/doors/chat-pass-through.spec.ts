@@ -145,7 +145,7 @@ const answer: fc.Arbitrary<ChatAnswer> = fc.record(
 it.each([
   ['streamed', stream],
   ['whole', whole],
-] as const)('shows any answer as its upstream gives it: %s', async (_form, read) => {
+] as const)('Chat Completions shows any answer as its upstream gives it: %s', async (_form, read) => {
   await fc.assert(
     fc.asyncProperty(answer, async (said) => {
       const tools = { tools: TOOLS, max_completion_tokens: 1000 };
@@ -158,7 +158,7 @@ it.each([
   );
 });
 
-it.each(RECORDED)('shows what is recorded as it is: %s', async (name) => {
+it.each(RECORDED)('Chat Completions shows what is recorded as it is: %s', async (name) => {
   const recorded = readFileSync(join(FOLDER, name), 'utf8');
   service.upstream.replay(recorded);
   const expected = await stream(direct(), HI, { tools: TOOLS });
@@ -166,7 +166,7 @@ it.each(RECORDED)('shows what is recorded as it is: %s', async (name) => {
   expect(await stream(through(), HI, { tools: TOOLS })).toEqual(expected);
 });
 
-it('shows log probabilities as they are', async () => {
+it('Chat Completions shows log probabilities as they are', async () => {
   const tokens = ['One', ' two'].map((token) => ({
     token,
     logprob: -0.5,
@@ -269,7 +269,7 @@ const settings = fc.record(
   { requiredKeys: [] },
 );
 
-it('sends any request as its client has sent it', async () => {
+it('Chat Completions sends any request as its client has sent it', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(exchange, { minLength: 1, maxLength: 4 }), settings, async (exchanges, more) => {
       // An answer must not come last: the upstream would go on with it.
@@ -295,7 +295,7 @@ function withoutToolName(message: Members): Members {
   return message['role'] === 'tool' ? rest : message;
 }
 
-it('carries what an upstream demands back, which no client can read', async () => {
+it('Chat Completions carries what an upstream demands back, which no client can read', async () => {
   const signed = { extra_content: { google: { thought_signature: 'CiQBcsjafAbc==' } } };
   service.upstream.replay(readFileSync(join(FOLDER, `gemini-tools${ENDING}`), 'utf8')).answer({ text: 'Rain.' });
   const { choices } = await service
@@ -312,7 +312,7 @@ it('carries what an upstream demands back, which no client can read', async () =
   expect(answered?.['tool_calls']).toMatchObject([signed, signed]);
 });
 
-it('refuses what only another upstream would get', async () => {
+it('Chat Completions refuses what only another upstream would get', async () => {
   const asked = service.api.post('chat/completions', { model: 'plain', messages: HI, seed: 1 });
   expect(await asked).toMatchObject({ status: 400, body: { error: { param: 'seed', code: 'unsupported_parameter' } } });
 });

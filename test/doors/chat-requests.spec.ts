@@ -73,7 +73,7 @@ describeService('requests of Chat Completions', { providers: [ScriptedProvider] 
     ]);
   });
 
-  it('make nothing but what their types say, whatever members a client adds', async () => {
+  it('requests of Chat Completions make nothing but what their types say, whatever members a client adds', async () => {
     const { context, settings } = await turnOf({
       messages: [
         {
@@ -111,7 +111,7 @@ describeService('requests of Chat Completions', { providers: [ScriptedProvider] 
     });
   });
 
-  it('mark where a prompt may be cached', async () => {
+  it('requests of Chat Completions mark where a prompt may be cached', async () => {
     const mark = { prompt_cache_breakpoint: { mode: 'explicit' } };
     const { context } = await turnOf({
       messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi', ...mark }] }],

@@ -33,7 +33,7 @@ beforeEach(() => sim.reset());
 afterAll(() => sim.close());
 
 describe('the official SDK, with chat completions of simulate()', () => {
-  it('creates', async () => {
+  it('the official SDK creates a completion', async () => {
     sim.answer(text('It rains.'));
     const completion = await client.chat.completions.create(ASK);
     expect(completion).toMatchObject({
@@ -55,7 +55,7 @@ describe('the official SDK, with chat completions of simulate()', () => {
     expect(sim.last).toMatchObject({ transport: 'json', model: 'gpt-5', response: { output_text: 'It rains.' } });
   });
 
-  it('streams the same message that it creates', async () => {
+  it('the official SDK streams the same message that it creates', async () => {
     const answer = [
       text(['Let me ', 'look.']),
       call('weather', { city: 'Oslo' }, 'call_1'),
@@ -87,7 +87,7 @@ describe('the official SDK, with chat completions of simulate()', () => {
     expect(chunks.slice(0, -1).map(({ usage }) => usage)).toEqual(Array(chunks.length - 1).fill(null));
   });
 
-  it('parses structured output', async () => {
+  it('the official SDK parses structured output', async () => {
     sim.answer(text('{"city":"Oslo","rain":true}'));
     const format = zodResponseFormat(z.object({ city: z.string(), rain: z.boolean() }), 'report');
     const { choices } = await client.chat.completions.parse({ ...ASK, response_format: format });
@@ -95,7 +95,7 @@ describe('the official SDK, with chat completions of simulate()', () => {
     expect(sim.last.request).toMatchObject({ text: { format: { type: 'json_schema', name: 'report', strict: true } } });
   });
 
-  it('runs tools, parallel ones too, until the model answers', async () => {
+  it('the official SDK runs tools, parallel ones too, until the model answers', async () => {
     sim.answer([call('weather', { city: 'Oslo' }), call('weather', { city: 'Bergen' })], text('Both are wet.'));
     const asked: string[] = [];
     const runner = client.chat.completions.runTools({
@@ -131,7 +131,7 @@ describe('the official SDK, with chat completions of simulate()', () => {
     });
   });
 
-  it('reads refusals', async () => {
+  it('the official SDK reads refusals', async () => {
     sim.answer(refusal('I will not.'), refusal('I will not.'));
     const { choices } = await client.chat.completions.create(ASK);
     expect(choices[0]).toMatchObject({ message: { content: null, refusal: 'I will not.' }, finish_reason: 'stop' });
@@ -139,7 +139,7 @@ describe('the official SDK, with chat completions of simulate()', () => {
     expect(streamed.refusal).toBe('I will not.');
   });
 
-  it('gets errors as errors, before an answer and instead of one', async () => {
+  it('the official SDK gets errors as errors, before an answer and instead of one', async () => {
     sim.answer(fail({ kind: 'rate_limit', retry_after: 2 }), fail('rate_limit'));
     const refused = await client.chat.completions.create(ASK).catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(RateLimitError);

@@ -83,7 +83,7 @@ describe('stored completions', () => {
     'of all, or of none',
     { providers: [ScriptedProvider], environment: { DOORS_STORE: 'true' } },
     (service) => {
-      it('follow DOORS_STORE where the request does not say', async () => {
+      it('the storing of completions follows DOORS_STORE where the request does not say', async () => {
         const stored = async (members: object): Promise<number> => {
           const { body } = await service.api.post('chat/completions', { ...ASK, ...members });
           return (await service.api.get(`chat/completions/${String(body['id'])}`)).status;
@@ -160,7 +160,7 @@ describeService('the list of completions', { providers: [ScriptedProvider] }, (s
     expect([status, body]).toMatchObject([400, { error: { param } }]);
   });
 
-  it('leads to the messages of a request', async () => {
+  it('the list of completions leads to the messages of a request', async () => {
     const url = 'data:image/png;base64,aGVsbG8=';
     const id = await store('', {
       messages: [

@@ -15,7 +15,7 @@ describe('an error', () => {
     ['rate_limit_exceeded', 429, 'rate_limit_error'],
     ['server_is_overloaded', 529, 'overloaded_error'],
     ['server_error', 500, 'api_error'],
-  ] as const)('of the model, %s, has status %i and the type %s', async (code, status, type) => {
+  ] as const)('an error of the model, %s, has status %i and the type %s', async (code, status, type) => {
     const failing = async function* (): AsyncGenerator<never> {
       throw new ModelError(code, 'Not now.', { status: status === 529 ? 503 : status, retryAfterMs: 7000 });
     };
@@ -32,7 +32,7 @@ describe('an error', () => {
   it.each([
     ['x-api-key', { apiKey: 'wrong' }],
     ['authorization', { apiKey: null, authToken: 'wrong' }],
-  ])('says that the key in %s is wrong', async (_, options) => {
+  ])('an error says that the key in %s is wrong', async (_, options) => {
     const refused = client(options).messages.create(HELLO);
     await expect(refused).rejects.toMatchObject({
       status: 401,
@@ -45,7 +45,7 @@ describe('an error', () => {
     expect(message.content).toMatchObject([{ text: 'ok' }]);
   });
 
-  it('says in its own form that the body is no JSON', async () => {
+  it('an error says in its own form that the body is no JSON', async () => {
     const response = await fetch(`${service.baseURL}/messages`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-api-key': 'key-of-acme' },
@@ -65,7 +65,7 @@ describe('the models', () => {
     expect(ours.data).toMatchObject([{ object: 'model', id: 'scripted' }]);
   });
 
-  it('tell the id of their request', async () => {
+  it('the models tell the id of their request', async () => {
     const { request_id: id } = await client().models.retrieve('scripted').withResponse();
     expect(id).toMatch(/^req_/);
     expect((await client().models.list().withResponse()).request_id).toMatch(/^req_/);

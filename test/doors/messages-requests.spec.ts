@@ -17,7 +17,7 @@ const lastTurn = (): (typeof service.provider.turns)[number] => {
 };
 
 describe('a request for a message', () => {
-  it('becomes a turn with its texts, images, documents, calls and results', async () => {
+  it('a request for a message becomes a turn with its texts, images, documents, calls and results', async () => {
     const png = 'iVBORw0KGgo=';
     await client().messages.create({
       ...HELLO,
@@ -101,7 +101,7 @@ describe('a request for a message', () => {
     expect(lastTurn().settings.max_output_tokens).toBe(1);
   });
 
-  it('asks for an effort and a form of the answer', async () => {
+  it('a request for a message asks for an effort and a form of the answer', async () => {
     const schema = { type: 'object', properties: {}, required: [], additionalProperties: false };
     const output = { effort: 'high' as const, format: { type: 'json_schema' as const, schema } };
     await client().messages.create({ ...HELLO, output_config: output, tool_choice: { type: 'none' } });
@@ -219,7 +219,7 @@ describe('a request for a message', () => {
     expect(lastTurn().context.at(-1)).toMatchObject({ type: 'function_call_output', output: '' });
   });
 
-  it('counts its tokens without being run', async () => {
+  it('a request for a message counts its tokens without being run', async () => {
     const turns = service.provider.turns.length;
     const { max_tokens: _, ...counted } = HELLO;
     const { input_tokens: tokens } = await client().messages.countTokens({ ...counted, tools: [LOOK] });
@@ -228,7 +228,7 @@ describe('a request for a message', () => {
     expect(service.provider.turns.length).toBe(turns);
   });
 
-  it('stores its response only when it names a session', async () => {
+  it('a request for a message stores its response only when it names a session', async () => {
     const stored = await client().messages.create(HELLO, { headers: { 'x-session-id': 'of-claude' } });
     const other = await client().messages.create(HELLO);
     const openai = service.client({ apiKey: 'key-of-acme' });

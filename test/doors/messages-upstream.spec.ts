@@ -105,7 +105,7 @@ describe.each([
   it.each([
     ['with thinking', THINKING],
     ['without thinking', {}],
-  ])('carries what an upstream demands back, which no client can read, %s', async (_name, thinking) => {
+  ])('a message carries what an upstream demands back, which no client can read, %s', async (_name, thinking) => {
     const recorded = join(import.meta.dirname, '../fixtures/dialects/gemini-tools.chunks.txt');
     service.upstream.replay(readFileSync(recorded, 'utf8'));
     const tools = { tools: [{ ...LOOK, name: 'get_weather' }], ...thinking };
@@ -116,7 +116,7 @@ describe.each([
     expect(lastBody().messages[1]?.['tool_calls']).toMatchObject([signed, signed]);
   });
 
-  it('leaves out thinking of others, and thinking that was changed', async () => {
+  it('a message leaves out thinking of others, and thinking that was changed', async () => {
     service.upstream.answer(CALLS);
     const { content } = await ask(THINKING, stream);
     const { signature } = content[0] as Anthropic.ThinkingBlock;

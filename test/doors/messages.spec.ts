@@ -94,7 +94,7 @@ describe('a stream of a message', () => {
     );
   });
 
-  it('ends with an error that comes in its middle', async () => {
+  it('a stream of a message ends with an error that comes in its middle', async () => {
     service.provider.play(async function* () {
       yield { type: 'text', delta: 'Half' };
       throw new ModelError('server_is_overloaded', 'Too much to do.');
@@ -166,7 +166,7 @@ describe('a message', () => {
       ],
       'x',
     ],
-  ])('ends with %s', async (reason, script, text) => {
+  ])('a message ends with %s', async (reason, script, text) => {
     const message = await bothAnswers(script);
     expect([message.stop_reason, message.content]).toMatchObject([reason, [{ type: 'text', text }]]);
   });

@@ -91,7 +91,7 @@ describe('tools of DOOR_TOOLS', () => {
     expect(service.provider.turns.at(-1)?.settings.max_tool_calls).toBe(1);
   });
 
-  it('count in the tokens of a request', async () => {
+  it('tools of DOOR_TOOLS count in the tokens of a request', async () => {
     const { max_tokens: _, ...counted } = HELLO;
     const { input_tokens: tokens } = await anthropic(service).messages.countTokens(counted);
     expect(tokens).toBeGreaterThan(20);
@@ -180,7 +180,7 @@ describe('the mcp_servers of a message', () => {
         ],
       },
     ],
-  ])('offer only the tools that are allowed %s', async (_, members) => {
+  ])('the mcp_servers of a message offer only the tools that are allowed %s', async (_, members) => {
     service.provider.reply(...say('Well.'));
     await ask(members);
     const names = JSON.stringify(service.provider.turns[0]);

@@ -73,7 +73,7 @@ describe.each([
   ['of Chat Completions', viaChat],
   ['of Messages', viaMessages],
 ])('simulate(), for an agent %s', (_, converse) => {
-  it('plays one script alike, and tells what it was asked', async () => {
+  it('simulate() plays one script alike, and tells what it was asked', async () => {
     sim.answer([reasoning('Oslo, so …'), call('weather', { city: 'Oslo' })], text('It rains.'));
     expect(await converse()).toEqual({ called: [['weather', { city: 'Oslo' }]], said: 'It rains.' });
     expect(sim.requests.map(({ model, status }) => [model, status])).toEqual([

@@ -27,7 +27,7 @@ describe('embeddings of the simulator', () => {
     expect((await embed(['Hi'], 17))[0]).toHaveLength(17);
   });
 
-  it('come as numbers and as Base64 of the same floats', async () => {
+  it('embeddings come as numbers and as Base64 of the same floats', async () => {
     const asked = { model: MODEL, input: 'Hi', dimensions: 8 };
     const plain = await service.api.post('embeddings', asked);
     const encoded = await service.api.post('embeddings', { ...asked, encoding_format: 'base64' });
@@ -39,7 +39,7 @@ describe('embeddings of the simulator', () => {
     expect(plain.headers.get('x-ratelimit-limit-requests')).toBe('1000');
   });
 
-  it('take a text, texts, tokens and lists of tokens', async () => {
+  it('embeddings take a text, texts, tokens and lists of tokens', async () => {
     for (const [input, count] of [
       ['Hi', 1],
       [['a', 'b'], 2],
@@ -62,7 +62,7 @@ describe('embeddings of the simulator', () => {
     [{ model: MODEL, input: 'a', encoding_format: 'hex' }, 400, 'invalid_value', 'encoding_format'],
     [{ model: MODEL, input: 'a', dimensions: 0 }, 400, 'integer_below_min_value', 'dimensions'],
     [{ model: MODEL, input: 'a', dimensions: 100_000 }, 400, 'invalid_value', 'dimensions'],
-  ])('refuse %j', async (body, status, code, param) => {
+  ])('embeddings refuse %j', async (body, status, code, param) => {
     const answer = await service.api.post('embeddings', body);
     expect(answer.status).toBe(status);
     expect(answer.body['error']).toMatchObject({ code, param });
@@ -80,7 +80,7 @@ describe('embeddings of the simulator', () => {
 describe('the quotas and the usage of embeddings', () => {
   const service = useService({ environment: { LIMIT_TOKENS_PER_MINUTE: 10 } });
 
-  it('count tokens', async () => {
+  it('embeddings count tokens in quotas and usage', async () => {
     const { usage } = await service.client().embeddings.create({ model: MODEL, input: 'one two three four' });
     expect(usage).toEqual({ prompt_tokens: 4, total_tokens: 4 });
     const refused = await service.api.post('embeddings', { model: MODEL, input: 'x'.repeat(40) });

@@ -63,7 +63,7 @@ describe('embeddings of upstreams', () => {
     expect([data.length, upstream.calls.length]).toEqual([1, 2]);
   });
 
-  it('fail with the words of the server where no retry helps', async () => {
+  it('embeddings fail with the words of the server where no retry helps', async () => {
     upstream.failures = [400];
     const answer = await service.api.post('embeddings', { model: 'other', input: 'a' });
     expect([answer.status, answer.body['error']]).toMatchObject([
@@ -73,7 +73,7 @@ describe('embeddings of upstreams', () => {
     expect(upstream.calls).toHaveLength(1);
   });
 
-  it('exist only for models that the file has, and the key may use', async () => {
+  it('embeddings exist only for models that the file has, and the key may use', async () => {
     const unknown = await service.api.post('embeddings', { model: 'minilmm', input: 'a' });
     expect([unknown.status, unknown.body['error']]).toMatchObject([404, { code: 'model_not_found' }]);
     const api = service.api.with({ authorization: 'Bearer other' });

@@ -63,35 +63,38 @@ describe('the files of a turn', () => {
     ['file_url', async () => ({ type: 'input_file', file_url: `${site.url}/a.txt` })],
   ];
 
-  it.each(KINDS)('count for each part with the same %s, and have a bound of characters', async (kind, toPart) => {
-    const part = await toPart();
-    const most = Array.from({ length: Math.floor(TOTAL_BYTES / TEXT.length) }, () => part);
-    await ask(most);
-    const content = service.provider.turns.at(-1)?.context[0]?.content as readonly object[];
-    expect(content).toEqual(most.map(() => ({ type: 'input_text', text: expect.stringContaining(TEXT) })));
-    // Read once, they are one object.
-    expect(new Set(content).size).toBe(1);
-    expect(site.requests).toHaveLength(kind === 'file_url' ? 1 : 0);
-    // Thirty more of them are within the bytes, but not within the characters.
-    const { id } = await ask(most.slice(1));
-    const tiny = Array.from({ length: 30 }, () => ({
-      type: 'input_file',
-      filename: 'b.txt',
-      file_data: dataOf('y'),
-    }));
-    const message: unknown = expect.stringContaining('FILE_INPUT_MAX_CHARACTERS');
-    const refused = { status: 400, code: 'invalid_value', message };
-    await expect(ask([...most.slice(1), ...tiny])).rejects.toMatchObject({
-      ...refused,
-      param: expect.stringMatching(/^input\[0\]\.content\[\d\d\]$/),
-    });
-    await expect(ask(tiny, { previous_response_id: id })).rejects.toMatchObject({
-      ...refused,
-      param: 'previous_response_id',
-    });
-  });
+  it.each(KINDS)(
+    'the files of a turn count for each part with the same %s, and have a bound of characters',
+    async (kind, toPart) => {
+      const part = await toPart();
+      const most = Array.from({ length: Math.floor(TOTAL_BYTES / TEXT.length) }, () => part);
+      await ask(most);
+      const content = service.provider.turns.at(-1)?.context[0]?.content as readonly object[];
+      expect(content).toEqual(most.map(() => ({ type: 'input_text', text: expect.stringContaining(TEXT) })));
+      // Read once, they are one object.
+      expect(new Set(content).size).toBe(1);
+      expect(site.requests).toHaveLength(kind === 'file_url' ? 1 : 0);
+      // Thirty more of them are within the bytes, but not within the characters.
+      const { id } = await ask(most.slice(1));
+      const tiny = Array.from({ length: 30 }, () => ({
+        type: 'input_file',
+        filename: 'b.txt',
+        file_data: dataOf('y'),
+      }));
+      const message: unknown = expect.stringContaining('FILE_INPUT_MAX_CHARACTERS');
+      const refused = { status: 400, code: 'invalid_value', message };
+      await expect(ask([...most.slice(1), ...tiny])).rejects.toMatchObject({
+        ...refused,
+        param: expect.stringMatching(/^input\[0\]\.content\[\d\d\]$/),
+      });
+      await expect(ask(tiny, { previous_response_id: id })).rejects.toMatchObject({
+        ...refused,
+        param: 'previous_response_id',
+      });
+    },
+  );
 
-  it('count the images of their pages, as often as parts name them', async () => {
+  it('the files of a turn count the images of their pages, as often as parts name them', async () => {
     // Two pages with a picture that does not become smaller.
     const digests = Array.from({ length: 13 }, (_, index) => createHash('sha256').update(`${index}`).digest());
     const noise = Buffer.concat(digests).subarray(0, 2 * 14 * 14);

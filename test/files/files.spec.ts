@@ -93,7 +93,7 @@ describe.each(STATES)('files in $state', ({ open }) => {
       await files.delete(id);
     });
 
-    it('belong to their tenant', async () => {
+    it('files belong to their tenant', async () => {
       const { id } = await create('mine');
       const eve = service.client({ apiKey: 'other' }).files;
       await expect(eve.retrieve(id)).rejects.toMatchObject({ status: 404 });
@@ -127,7 +127,7 @@ describe.each(STATES)('files in $state', ({ open }) => {
       await service.client().files.delete((await create(randomBytes(2_000_000))).id);
     });
 
-    it('need a form that has them', async () => {
+    it('files need a form that has them', async () => {
       const send = async (headers: Record<string, string>, body: string | FormData): Promise<readonly unknown[]> => {
         const options = { method: 'POST', headers: { authorization: 'Bearer test', ...headers }, body };
         const answer = await fetch(`${service.baseURL}/files`, options);

@@ -93,7 +93,7 @@ describe('files in the input', () => {
     expect(seen()).toEqual([{ type: 'input_text', text: '<file name="a.odt" page="1">\nBees dance.\n</file>' }]);
   });
 
-  it('say that they have no text', async () => {
+  it('files in the input without text say so', async () => {
     service.provider.takesFiles = false;
     await ask([{ type: 'input_file', filename: 'a "b".txt', file_data: base64(' \n') }]);
     expect(seen()).toEqual([{ type: 'input_text', text: '("a \\"b\\".txt" has no text.)' }]);
@@ -137,7 +137,7 @@ describe('files in the input', () => {
     await Promise.all(readings);
   });
 
-  it('count', async () => {
+  it('files in the input count as tokens', async () => {
     const file_id = await store('word '.repeat(100), 'long.txt');
     service.provider.takesFiles = false;
     const count = async (content: object[]): Promise<number> => {

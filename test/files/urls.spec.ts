@@ -103,7 +103,7 @@ describe('a file by its URL', () => {
     await expect(ask([fileAt(path)])).rejects.toMatchObject({ ...REFUSED, message: expect.stringContaining(fault) });
   });
 
-  it('counts as others do', async () => {
+  it('a file by its URL counts as others do', async () => {
     site.pages['/half'] = send(200, { 'content-type': 'text/plain' }, 'x'.repeat(LIMIT / 2 + 1));
     await ask([fileAt('/half')]);
     const refused = { ...REFUSED, param: 'input[0].content[1]' };
@@ -127,17 +127,20 @@ describe('a file by its URL', () => {
       (_: unknown, answer: ServerResponse) => void answer.destroy(),
       'It cannot be reached: UND_ERR_SOCKET',
     ],
-  ])('of an earlier turn is a note that says what has happened, where its server %s', async (_, answer, fault) => {
-    site.pages['/passing'] = send(200, { 'content-type': 'text/plain' }, 'For now.');
-    const { id } = await ask([fileAt('/passing'), fileAt('/passing')]);
-    site.pages['/passing'] = answer;
-    site.requests.length = 0;
-    await ask([{ type: 'input_text', text: 'And?' }], open, { previous_response_id: id });
-    expect(seen().slice(0, 2)).toEqual([note('/passing', fault), note('/passing', fault)]);
-    expect(site.requests).toEqual(['/passing']);
-  });
+  ])(
+    'a file by its URL of an earlier turn is a note that says what has happened, where its server %s',
+    async (_, answer, fault) => {
+      site.pages['/passing'] = send(200, { 'content-type': 'text/plain' }, 'For now.');
+      const { id } = await ask([fileAt('/passing'), fileAt('/passing')]);
+      site.pages['/passing'] = answer;
+      site.requests.length = 0;
+      await ask([{ type: 'input_text', text: 'And?' }], open, { previous_response_id: id });
+      expect(seen().slice(0, 2)).toEqual([note('/passing', fault), note('/passing', fault)]);
+      expect(site.requests).toEqual(['/passing']);
+    },
+  );
 
-  it('of an earlier turn is a note that says how long it was waited for', async () => {
+  it('a file by its URL of an earlier turn is a note that says how long it was waited for', async () => {
     const clock = new FakeClock();
     await using service = await startService({
       providers,

@@ -61,7 +61,7 @@ describe.each(STATES)('limits of background turns in $state', ({ open }) => {
       },
     );
 
-    it('count once: not again when it runs', async () => {
+    it('the limits of a background turn count once: not again when it runs', async () => {
       service.provider.reply(...USED);
       const { id } = await createInBackground(service);
       await whenEnded(service, id);
@@ -112,7 +112,7 @@ describe.each(STATES)('limits of background turns in $state', ({ open }) => {
       held = new HeldTurns(service.provider).hold(2);
     });
 
-    it('let it wait in its queue', async () => {
+    it('the limit of turns at once lets a background turn wait in its queue', async () => {
       const first = await createInBackground(service, { input: 'first' });
       await held.whenBegun(1);
       const second = await createInBackground(service, { input: 'second' });

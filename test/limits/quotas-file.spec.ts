@@ -61,7 +61,7 @@ describe('LIMITS_FILE', () => {
     expect(await ask('gamma', 'gpt-5')).toEqual(['9', '8']);
   });
 
-  it('limits the sockets of a tenant', async () => {
+  it('LIMITS_FILE limits the sockets of a tenant', async () => {
     const { port } = await start(RULES);
     const open = (tenant: string): Promise<SocketClient> =>
       SocketClient.open({ port }, { headers: { authorization: `Bearer sk-${tenant}` } });
@@ -91,7 +91,7 @@ describe('LIMITS_FILE', () => {
     expect(await ask('beta', 'm')).toEqual(['5', '3']);
   });
 
-  it('stays as it was when it is not valid any more', async () => {
+  it('LIMITS_FILE stays as it was when it is not valid any more', async () => {
     await start(RULES);
     using log = CollectedLog.begin();
     await writeFile(path, 'limits: [{ tenant: beta, requests_per_minute: -5 }]');
@@ -107,7 +107,7 @@ describe('LIMITS_FILE', () => {
     ['limits: [{ model: m, sockets: 1 }]', /limits\[0\]\.sockets must stand in a rule without model/],
     ['rules: []', /limits/],
     ['limits: [', /LIMITS_FILE: .*limits\.yaml/],
-  ])('stops the start when it is not valid: %s', async (rules, message) => {
+  ])('LIMITS_FILE stops the start when it is not valid: %s', async (rules, message) => {
     await expect(start(rules)).rejects.toThrow(message);
   });
 });

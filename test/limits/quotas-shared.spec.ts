@@ -22,7 +22,7 @@ describe.each(SHARED_STATES)('limits of replicas with $state', ({ open }) => {
   const create = (replica: Service, input = 'hi'): Promise<Response> =>
     replica.client().responses.create({ model: 'scripted', input }).asResponse();
 
-  it('count their requests together', async () => {
+  it('replicas count their requests together', async () => {
     await start({ LIMIT_REQUESTS_PER_MINUTE: 3 });
     const { one, two } = replicas;
     const left = [];
@@ -34,7 +34,7 @@ describe.each(SHARED_STATES)('limits of replicas with $state', ({ open }) => {
     await expect(create(one)).rejects.toMatchObject({ status: 429 });
   });
 
-  it('settle their tokens for each other', async () => {
+  it('replicas settle their tokens for each other', async () => {
     await start({ LIMIT_TOKENS_PER_MINUTE: 1000, LIMIT_OUTPUT_RESERVE: 0 });
     const { one, two } = replicas;
     one.app
@@ -56,7 +56,7 @@ describe.each(SHARED_STATES)('limits of replicas with $state', ({ open }) => {
     }
   });
 
-  it('settle the last tokens when they stop', async () => {
+  it('replicas settle the last tokens when they stop', async () => {
     await start({ LIMIT_TOKENS_PER_MINUTE: 1000, LIMIT_OUTPUT_RESERVE: 0 });
     const { one, two } = replicas;
     one.app
@@ -71,7 +71,7 @@ describe.each(SHARED_STATES)('limits of replicas with $state', ({ open }) => {
     await expect(create(two, 'x'.repeat(80))).rejects.toMatchObject({ status: 429 });
   });
 
-  it('run no more turns at once than the limit, wherever they are asked for', async () => {
+  it('replicas run no more turns at once than the limit, wherever they are asked for', async () => {
     await start({ LIMIT_CONCURRENT_TURNS: 3 });
     const { one, two } = replicas;
     const held = [one, two].map(({ app }) => new HeldTurns(app.get(ScriptedProvider)).hold(12));
@@ -106,7 +106,7 @@ describe.each(SHARED_STATES)('limits of replicas with $state', ({ open }) => {
     expect((await create(two)).status).toBe(200);
   });
 
-  it('run no more background turns at once than the limit: the others wait', async () => {
+  it('replicas run no more background turns at once than the limit: the others wait', async () => {
     await start({ LIMIT_CONCURRENT_TURNS: 2 });
     const { one, two } = replicas;
     let [running, peak] = [0, 0];
@@ -128,7 +128,7 @@ describe.each(SHARED_STATES)('limits of replicas with $state', ({ open }) => {
     expect(peak).toBe(2);
   });
 
-  it('open no more sockets than the limit, and have the place of one that is closed', async () => {
+  it('replicas open no more sockets than the limit, and have the place of one that is closed', async () => {
     await start({ WS_MAX_CONNECTIONS_PER_TENANT: 2 });
     const { one, two } = replicas;
     const clients = await Promise.all([one, two, one, two].map((replica) => SocketClient.open(replica)));

@@ -95,7 +95,7 @@ describe('requests a minute', () => {
     });
   });
 
-  it('tell a socket in response.metadata', async () => {
+  it('requests a minute are told to a socket in response.metadata', async () => {
     await using client = await SocketClient.open(service, { headers: { authorization: 'Bearer sk-alpha' } });
     client.create({ model: 'scripted', input: 'one' });
     const frames = [];
@@ -166,7 +166,7 @@ describe('tokens a minute', () => {
     expect(await create()).toBeGreaterThan(150);
   });
 
-  it('of a request that no window has room for are refused for good', async () => {
+  it('tokens of a request that no window has room for are refused for good', async () => {
     const request = service.client({ maxRetries: 3 }).responses.create({ model: 'scripted', input: 'x'.repeat(8000) });
     const error: unknown = await request.catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ status: 429, message: expect.stringContaining('Request too large for scripted') });
@@ -175,7 +175,7 @@ describe('tokens a minute', () => {
     expect(headers.get('retry-after')).toBeNull();
   });
 
-  it('of a turn that was refused before its model are given back', async () => {
+  it('tokens of a turn that was refused before its model are given back', async () => {
     const input = 'x'.repeat(2000);
     const continued = service
       .client()

@@ -41,7 +41,7 @@ const ENVIRONMENT = { LIMIT_TOKENS_PER_MINUTE: LIMIT, LIMIT_OUTPUT_RESERVE: 500 
 describe('a turn reserves', () => {
   const service = useFreshService({ providers: [ScriptedProvider], environment: ENVIRONMENT });
 
-  it('its output: LIMIT_OUTPUT_RESERVE, or what its request bounds', async () => {
+  it('a turn reserves its output: LIMIT_OUTPUT_RESERVE, or what its request bounds', async () => {
     service.provider.reply(...answerOf(1, 0)).reply(...answerOf(1, 0));
     const reserve = await left(create(service));
     expect(reserve).toBeLessThanOrEqual(LIMIT - 500);
@@ -153,14 +153,17 @@ describe('twenty continuations of a long parent at once', () => {
     return 2200 * (1 + answered.length);
   };
 
-  it('use no more than the limit on one replica', async () => {
+  it('twenty continuations of a long parent at once use no more than the limit on one replica', async () => {
     await using service = await startService({ providers: [ScriptedProvider], environment: ENVIRONMENT });
     expect(await use([service])).toBeLessThanOrEqual(LIMIT);
   });
 
-  it.each(SHARED_STATES)('use no more than the limit on two replicas with $state', async ({ open }) => {
-    const options = { providers: [ScriptedProvider], environment: ENVIRONMENT };
-    await using replicas = await startReplicas(options, options, open);
-    expect(await use([replicas.one, replicas.two])).toBeLessThanOrEqual(LIMIT);
-  });
+  it.each(SHARED_STATES)(
+    'twenty continuations of a long parent at once use no more than the limit on two replicas with $state',
+    async ({ open }) => {
+      const options = { providers: [ScriptedProvider], environment: ENVIRONMENT };
+      await using replicas = await startReplicas(options, options, open);
+      expect(await use([replicas.one, replicas.two])).toBeLessThanOrEqual(LIMIT);
+    },
+  );
 });

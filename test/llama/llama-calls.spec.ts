@@ -33,7 +33,7 @@ describeWithLlamaServer('calls and structured output of llama.cpp', (program) =>
 
   afterAll(() => running.close());
 
-  it.each(SEEDS)('calls a tool where it has to, and fits its schema: seed %d', async (seed) => {
+  it.each(SEEDS)('llama.cpp calls a tool where it has to, and fits its schema: seed %d', async (seed) => {
     const response = await running.ask({ input: 'Go on.', tools, tool_choice: 'required', seed });
     const calls = callsOf(response);
     expect(response.status).toBe('completed');
@@ -41,7 +41,7 @@ describeWithLlamaServer('calls and structured output of llama.cpp', (program) =>
     expectToFit(calls);
   });
 
-  it.each(['get_weather', 'get_time'])('calls the tool that is named: %s', async (name) => {
+  it.each(['get_weather', 'get_time'])('llama.cpp calls the tool that is named: %s', async (name) => {
     const answers = await Promise.all(
       SEEDS.map((seed) => running.ask({ input: 'Go on.', tools, tool_choice: { type: 'function', name }, seed })),
     );
@@ -50,7 +50,7 @@ describeWithLlamaServer('calls and structured output of llama.cpp', (program) =>
     expectToFit(calls.flat());
   });
 
-  it('goes on from the outputs of its calls', async () => {
+  it('llama.cpp goes on from the outputs of its calls', async () => {
     const first = await running.ask({ input: 'Go on.', tools, tool_choice: 'required', seed: 1 });
     const calls = callsOf(first);
     const input = calls.map(({ call_id }) => ({ type: 'function_call_output' as const, call_id, output: 'Sunny.' }));
@@ -73,7 +73,7 @@ describeWithLlamaServer('calls and structured output of llama.cpp', (program) =>
     });
   });
 
-  it.each(SEEDS)('writes what fits a schema: seed %d', async (seed) => {
+  it.each(SEEDS)('llama.cpp writes what fits a schema: seed %d', async (seed) => {
     const schema = closed({ ...properties(forecast), mood: { enum: ['fröhlich', '🙂', null] } }) as Record<
       string,
       unknown

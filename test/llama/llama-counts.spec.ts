@@ -45,7 +45,7 @@ describeWithLlamaServer('counts of llama.cpp behind the service', (program) => {
     expect(counted).toEqual({ object: 'response.input_tokens', input_tokens: usage?.input_tokens });
   });
 
-  it('follow a chain', async () => {
+  it('counts of llama.cpp follow a chain', async () => {
     const first = await running.ask({ input: 'Tell me more.', seed: 1, max_output_tokens: 16 });
     const next = {
       model: MODEL,
@@ -58,7 +58,7 @@ describeWithLlamaServer('counts of llama.cpp behind the service', (program) => {
     expect(counted.input_tokens).toBe(usage?.input_tokens);
   });
 
-  it('go beyond the window', async () => {
+  it('counts of llama.cpp go beyond the window', async () => {
     const counted = await running.client.responses.inputTokens.count({ model: MODEL, input: 'word '.repeat(20_000) });
     expect(counted.input_tokens).toBeGreaterThan(20_000);
   });

@@ -13,7 +13,7 @@ describeWithLlamaServer('what goes wrong with llama.cpp', (program) => {
 
   afterAll(() => running.close());
 
-  it.each([true, false])('gives its slot back when the client leaves (stream: %s)', async (isStream) => {
+  it.each([true, false])('llama.cpp gives its slot back when the client leaves (stream: %s)', async (isStream) => {
     const { client, llama } = running;
     /** How much is written for a client that leaves as soon as something is. */
     const leave = async (): Promise<number> => {
@@ -37,7 +37,7 @@ describeWithLlamaServer('what goes wrong with llama.cpp', (program) => {
   // A byte is a token here, so the service's own estimate is far below what llama.cpp counts.
   const tooLong = 'hello '.repeat(WINDOW / 4);
 
-  it.each([true, false])('says that a conversation is too long (stream: %s)', async (isStream) => {
+  it.each([true, false])('llama.cpp says that a conversation is too long (stream: %s)', async (isStream) => {
     const asked = { model: MODEL, input: tooLong, stream: isStream };
     await expect(running.client.responses.create(asked)).rejects.toMatchObject({
       status: 400,
@@ -55,7 +55,7 @@ describeWithLlamaServer('what goes wrong with llama.cpp', (program) => {
     expect(response.usage?.input_tokens).toBe(own.inputTokens);
   });
 
-  it('ends incomplete where the window is full', async () => {
+  it('llama.cpp ends incomplete where the window is full', async () => {
     const input = 'x'.repeat(WINDOW - 100);
     const events = await running.stream({ input, ignore_eos: true });
     expect(events.at(-1)).toMatchObject({
@@ -64,7 +64,7 @@ describeWithLlamaServer('what goes wrong with llama.cpp', (program) => {
     });
   });
 
-  it('refuses an image for a model that reads text only, as its list of models says', async () => {
+  it('llama.cpp refuses an image for a model that reads text only, as its list of models says', async () => {
     const image = { type: 'input_image', image_url: 'data:image/png;base64,iVBORw0KGgo=', detail: 'auto' } as const;
     await expect(running.ask({ input: [{ role: 'user', content: [image] }] })).rejects.toMatchObject({
       status: 400,
@@ -74,7 +74,7 @@ describeWithLlamaServer('what goes wrong with llama.cpp', (program) => {
   });
 
   // Its grammar has the model write a quote in the middle of a string, and its parser then refuses what was written.
-  it('fails a response that it breaks off in the middle', async () => {
+  it('llama.cpp fails a response that it breaks off in the middle', async () => {
     const schema = closed({ quote: { type: 'string', pattern: '^"$' } }) as Record<string, unknown>;
     const format = { type: 'json_schema' as const, name: 'quote', schema, strict: true };
     const events = await running.stream({ input: 'Quote.', text: { format } });
@@ -85,7 +85,7 @@ describeWithLlamaServer('what goes wrong with llama.cpp', (program) => {
     });
   });
 
-  it('refuses what the server has no way to read, and serves the next turn', async () => {
+  it('the service refuses what llama.cpp has no way to read, and serves the next turn', async () => {
     const tools = [{ type: 'function' as const, name: 'run', parameters: {}, strict: false }];
     await expect(running.ask({ input: 'Hi', include: ['message.output_text.logprobs'], tools })).rejects.toMatchObject({
       status: 400,

@@ -38,7 +38,7 @@ describeWithLlamaServer('llama.cpp behind the service', (program) => {
     });
   });
 
-  it.each(SEEDS)('answers in one piece as in many: seed %d', async (seed) => {
+  it.each(SEEDS)('llama.cpp answers in one piece as in many: seed %d', async (seed) => {
     const response = await running.ask({ instructions: 'Be brief.', input: 'Tell me more.', seed });
     const messages = [{ role: 'system', content: 'Be brief.' }, user('Tell me more.')];
     const own = await running.llama.chat({ messages, seed, reasoning_effort: 'none' });
@@ -53,7 +53,7 @@ describeWithLlamaServer('llama.cpp behind the service', (program) => {
     });
   });
 
-  it('thinks first where it is not told otherwise', async () => {
+  it('llama.cpp thinks first where it is not told otherwise', async () => {
     const own = await running.llama.chat({ messages: [user('Tell me more.')], seed: 2 });
     const response = await running.ask({ reasoning: null, input: 'Tell me more.', seed: 2 });
     expect([own.reasoning, own.text].map((text) => text !== '')).toEqual([true, true]);
@@ -64,7 +64,7 @@ describeWithLlamaServer('llama.cpp behind the service', (program) => {
     expect(response.usage).toMatchObject({ input_tokens: own.inputTokens, output_tokens: own.outputTokens });
   });
 
-  it('reads the whole conversation in every turn', async () => {
+  it('llama.cpp reads the whole conversation in every turn', async () => {
     const first = await running.ask({ input: 'My name is Ada.', seed: 1 });
     const second = await running.ask({ previous_response_id: first.id, input: 'What is my name?', seed: 2 });
     const third = await running.ask({ previous_response_id: second.id, input: 'And yours?', seed: 3 });
@@ -90,7 +90,7 @@ describeWithLlamaServer('llama.cpp behind the service', (program) => {
     expect(second.usage).toMatchObject({ input_tokens: whole.inputTokens, output_tokens: whole.outputTokens });
   });
 
-  it('counts what it has read before as cached', async () => {
+  it('llama.cpp counts what it has read before as cached', async () => {
     const first = await running.ask({ input: 'Remember this.', cache_prompt: false });
     const second = await running.ask({ previous_response_id: first.id, input: 'Go on.', cache_prompt: true });
     const cached = [first, second].map(({ usage }) => usage?.input_tokens_details.cached_tokens ?? 0);
@@ -98,7 +98,7 @@ describeWithLlamaServer('llama.cpp behind the service', (program) => {
     expect(cached[1]).toBeGreaterThanOrEqual('Remember this.'.length);
   });
 
-  it('stops where it may write no more', async () => {
+  it('llama.cpp stops where it may write no more', async () => {
     const response = await running.ask({ input: 'Tell me more.', seed: 1, max_output_tokens: 20, ignore_eos: true });
     expect(response).toMatchObject({
       status: 'incomplete',
@@ -108,7 +108,7 @@ describeWithLlamaServer('llama.cpp behind the service', (program) => {
     expect(response.output_text).not.toBe('');
   });
 
-  it('keeps turns apart that run side by side', async () => {
+  it('llama.cpp keeps turns apart that run side by side', async () => {
     const names = Array.from({ length: 12 }, (_, index) => `answer ${index}`);
     const texts = await Promise.all(
       names.map(async (name) => {

@@ -20,7 +20,7 @@ describe('the tiny model', () => {
     expect(models[0]?.length).toBeLessThan(256 * 1024);
   });
 
-  it('spells no two tokens alike', () => {
+  it('the tiny model spells no two tokens alike', () => {
     expect(new Set(VOCABULARY.map(({ spelling }) => spelling)).size).toBe(VOCABULARY.length);
   });
 });

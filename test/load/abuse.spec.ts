@@ -63,7 +63,7 @@ describe('a service under attack', () => {
     await endProcesses();
   });
 
-  it(`holds ${SOCKETS} sockets, refuses the next one, and lets go of all`, async () => {
+  it(`a service under attack holds ${SOCKETS} sockets, refuses the next one, and lets go of all`, async () => {
     expect(SOCKETS).toBeGreaterThanOrEqual(1000);
     const sockets = await openAll(SOCKETS);
     await using oneMore = await SocketClient.open(service, { headers: AUTHORIZED });
@@ -76,17 +76,17 @@ describe('a service under attack', () => {
     await expectRecovery();
   });
 
-  it('gives up requests that never end, and answers others meanwhile', async () => {
+  it('a service under attack gives up requests that never end, and answers others meanwhile', async () => {
     await starve(600);
     await expectRecovery();
   });
 
-  it('refuses what would explode, and keeps nothing of it', async () => {
+  it('a service under attack refuses what would explode, and keeps nothing of it', async () => {
     for (let round = 0; round < 4; round += 1) await explode();
     await expectRecovery();
   });
 
-  it('holds off an address that guesses keys, and keeps no guess', async () => {
+  it('a service under attack holds off an address that guesses keys, and keeps no guess', async () => {
     const begun = performance.now();
     const { 401: refused = 0, ...others } = await guess(1000, () => '203.0.113.2');
     const minutes = Math.ceil((performance.now() - begun) / 60_000);
@@ -97,7 +97,7 @@ describe('a service under attack', () => {
     await expectRecovery();
   });
 
-  it('keeps no more than it must of guesses from many addresses', async () => {
+  it('a service under attack keeps no more than it must of guesses from many addresses', async () => {
     expect(await guess(1000, (index) => `10.1.${index >> 8}.${index % 256}`)).toEqual({ 401: 2000 });
     await expectRecovery();
   });

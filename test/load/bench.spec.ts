@@ -55,7 +55,7 @@ describe('the benchmark', () => {
       return report.cases.find((one) => one.name === name)?.comparisons ?? [];
     }
 
-    it('runs every case', async () => {
+    it('the benchmark runs every case', async () => {
       const names = report.cases.map(({ name }) => name);
       const { stderr } = await runBench('main.ts', '--case', 'nothing');
       expect(stderr).toMatch(new RegExp(`expected one of ${names.join(', ')}\n$`));
@@ -64,7 +64,7 @@ describe('the benchmark', () => {
       expect(report.machine.node).toBe(process.version);
     });
 
-    it('measures numbers only, and shows them', () => {
+    it('the benchmark measures numbers only, and shows them', () => {
       for (const { name, figures } of report.cases.flatMap(({ comparisons }) => comparisons)) {
         expect(stdout).toContain(name);
         expect(figures).not.toEqual([]);
@@ -81,7 +81,7 @@ describe('the benchmark', () => {
     it.each([
       ['sse', ['sse, single', 'sse, burst']],
       ['ws', ['ws, single', 'ws, burst', 'ws, short turn']],
-    ])('sends in %s what its floors send', (name, comparisons) => {
+    ])('the benchmark sends in %s what its floors send', (name, comparisons) => {
       expect(comparisonsOf(name).map((comparison) => comparison.name)).toEqual(comparisons);
       for (const { figures } of comparisonsOf(name)) {
         const bytes = figures.find((figure) => figure.name === 'bytes per event');
@@ -89,7 +89,7 @@ describe('the benchmark', () => {
       }
     });
 
-    it('answers in one piece what its floors answer', () => {
+    it('the benchmark answers in one piece what its floors answer', () => {
       expect(comparisonsOf('json')).toHaveLength(2);
       for (const { figures } of comparisonsOf('json')) {
         const bytes = figures.find((figure) => figure.name === 'bytes per answer');
@@ -100,7 +100,7 @@ describe('the benchmark', () => {
       expect(bytes?.honest).toMatchObject(bytes?.service ?? {});
     });
 
-    it('counts what turns make, where floors make no promises', () => {
+    it('the benchmark counts what turns make, where floors make no promises', () => {
       const names = comparisonsOf('turn-cost').map(({ name }) => name);
       expect(names).toEqual(['turn-cost, json', 'turn-cost, sse', 'turn-cost, ws']);
       for (const { figures } of comparisonsOf('turn-cost')) {
@@ -117,7 +117,7 @@ describe('the benchmark', () => {
       expect(stderr).toBe(`docs/benchmark.md does not show ${file}: npm run bench:docs\n`);
     });
 
-    it('says whether goals are met, and fails for none', () => {
+    it('the benchmark says whether goals are met, and fails for none', () => {
       expect(stdout).toMatch(/server CPU per event, µs .* ≤ 1\.30, (met|missed) .* ≤ 1\.30, (met|missed) /);
       expect(stdout).toMatch(/server CPU per request, µs .* ≤ 1\.80, (met|missed) /);
       expect(stdout).toMatch(/, service − direct .* ≤ 1\.00, (met|missed) /);
@@ -125,7 +125,7 @@ describe('the benchmark', () => {
       expect(stdout).toMatch(/, service − floor .* ≤ 70\.0, (met|missed) /);
     });
 
-    it('tells what is added to asking the upstream itself', () => {
+    it('the benchmark tells what is added to asking the upstream itself', () => {
       const names = ['paced', 'flat out'].flatMap((pace) => [1, 32].map((count) => `relay, ${pace}, ${count} at once`));
       expect(comparisonsOf('relay').map(({ name }) => name)).toEqual(names);
       for (const { name, figures } of comparisonsOf('relay')) {
@@ -153,13 +153,13 @@ describe('the benchmark', () => {
       }
     });
 
-    it('compares background turns with those in the foreground, with every backend', () => {
+    it('the benchmark compares background turns with those in the foreground, with every backend', () => {
       const names = ['first event', 'turns', 'streams, flat out', 'streams, paced', 'replay ÷ live', '50 readers ÷ 1'];
       const expected = EVERY_STATE.flatMap(({ state }) => names.map((name) => `background, ${state}, ${name}`));
       expect(comparisonsOf('background').map(({ name }) => name)).toEqual(expected);
     });
 
-    it('compares stored turns by backend', () => {
+    it('the benchmark compares stored turns by backend', () => {
       const ways = ['http', 'warm socket', 'http, 32 at once'];
       const others = EVERY_STATE.map(({ state }) => state).filter((state) => state !== 'memory');
       const pairs = others.map((state) => [state, 'memory']);
@@ -169,7 +169,7 @@ describe('the benchmark', () => {
       );
     });
 
-    it('counts what turns ask the database: over HTTP for their conversation, and to save', () => {
+    it('the benchmark counts what turns ask the database: over HTTP for their conversation, and to save', () => {
       const counts = comparisonsOf('chains').map(({ name, figures }) => {
         const roundTrips = figures.find((figure) => figure.name === 'database round trips per turn');
         // What the service asks beside its turns, for new connections and by timers, can only add to their count.
@@ -195,13 +195,13 @@ describe('the benchmark', () => {
     [['--compare', 'nothing.json'], /^nothing\.json: ENOENT.*\n$/],
     [['--report', 'package.json'], /^package\.json: not a report written with --json\n$/],
     [['--fast'], /^Unknown option '--fast'.*\n$/],
-  ])('refuses %j in a line', async (args, line) => {
+  ])('the benchmark refuses %j in a line', async (args, line) => {
     const { code, stdout, stderr } = await runBench('main.ts', ...args);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(line);
   });
 
-  it('says before it begins that sockets need more files than may be open', async () => {
+  it('the benchmark says before it begins that sockets need more files than may be open', async () => {
     const line = "--idle-sockets: these need 1250 open files in a process, but 'ulimit -n' allows 500\n";
     const run = await runBenchWithin(500, '--case', 'sse', '--case', 'idle-sockets', '--idle-sockets', '1000');
     expect(run).toEqual({ code: 1, stdout: '', stderr: line });

@@ -97,7 +97,7 @@ describe('a client that leaves answers unread without end', () => {
 });
 
 describe('a client that pings and does not read', () => {
-  it('gets an answer to the last ping, and not to all of them', async () => {
+  it('a client that pings and does not read gets an answer to the last ping, and not to all of them', async () => {
     await start();
     using client = await RawSocketClient.open(service);
     client.socket.pause();
@@ -117,7 +117,7 @@ describe('a client that pings and does not read', () => {
 });
 
 describe('a client that reads', () => {
-  it('gets an answer of any size to what it says', async () => {
+  it('a client that reads gets an answer of any size to what it says', async () => {
     await start({ WS_MAX_BUFFERED_BYTES: BUFFER, WS_MAX_MESSAGE_BYTES: MEGABYTE });
     await using client = await SocketClient.open(service);
     const input = 'x'.repeat(2 * BUFFER);
@@ -128,18 +128,21 @@ describe('a client that reads', () => {
     expect((await client.turn({ input: 'Hi' })).response.status).toBe('completed');
   });
 
-  it.each([false, true])('gets the longest answer there may be: compressed %s', async (perMessageDeflate) => {
-    await start();
-    const delta = '字'.repeat(9 * MEGABYTE);
-    provider.reply({ type: 'text', delta }, { type: 'usage', input: 1, output: 1 });
-    await using client = await SocketClient.open(service, { perMessageDeflate, maxPayload: 0 });
-    const { response } = await client.turn({ input: 'All of it.' });
-    expect(response.status).toBe('completed');
-    const [item] = response['output'] as readonly [{ readonly content: readonly [{ readonly text: string }] }];
-    expect(item.content[0].text === delta).toBe(true);
-  });
+  it.each([false, true])(
+    'a client that reads gets the longest answer there may be: compressed %s',
+    async (perMessageDeflate) => {
+      await start();
+      const delta = '字'.repeat(9 * MEGABYTE);
+      provider.reply({ type: 'text', delta }, { type: 'usage', input: 1, output: 1 });
+      await using client = await SocketClient.open(service, { perMessageDeflate, maxPayload: 0 });
+      const { response } = await client.turn({ input: 'All of it.' });
+      expect(response.status).toBe('completed');
+      const [item] = response['output'] as readonly [{ readonly content: readonly [{ readonly text: string }] }];
+      expect(item.content[0].text === delta).toBe(true);
+    },
+  );
 
-  it('gets what belongs together in one piece', async () => {
+  it('a client that reads gets what belongs together in one piece', async () => {
     await start();
     using client = await RawSocketClient.open(service);
     const deltas = Array.from({ length: 300 }, (_, index) => ({ type: 'text' as const, delta: `${index} ` }));
@@ -151,7 +154,7 @@ describe('a client that reads', () => {
     expect(client.chunks).toBeLessThan(20);
   });
 
-  it('gets the answers to what it sent at once with one write', async () => {
+  it('a client that reads gets the answers to what it sent at once with one write', async () => {
     await start();
     using client = await RawSocketClient.open(service);
     // The kernel may well put together what was written in pieces.

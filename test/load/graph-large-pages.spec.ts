@@ -36,7 +36,7 @@ describe.each(ONE_STATE)('large responses in $state', ({ open }) => {
     ['responses/<root>/children', 'desc', ['d', 'c', 'b']],
     ['responses/<root>/leaves', 'asc', ['b', 'c', 'd']],
     ['sessions/<root>/responses?limit=2', 'desc', ['d', 'c', 'ba']],
-  ])('end pages early, and none is lost: %s', async (path, order, expected) => {
+  ])('large responses end pages early, and none is lost: %s', async (path, order, expected) => {
     const pages: string[] = [];
     const query = `${path.replace('<root>', ids[0] ?? '')}${path.includes('?') ? '&' : '?'}order=${order}`;
     let after = '';
@@ -50,13 +50,13 @@ describe.each(ONE_STATE)('large responses in $state', ({ open }) => {
     expect(pages.slice(0, 2)).toEqual(expected.slice(0, 2));
   });
 
-  it('fill the page in front of a cursor from its end', async () => {
+  it('large responses fill the page in front of a cursor from its end', async () => {
     const { body } = await service.api.get(`responses?order=asc&before=${ids[3] ?? ''}`);
     expect(lettersOf(body['data'])).toBe('c');
     expect(body['has_more']).toBe(true);
   });
 
-  it('cut a tree short', async () => {
+  it('large responses cut a tree short', async () => {
     const { body } = await service.api.get(`responses/${ids[3] ?? ''}/tree`);
     const { children } = body['root'] as { readonly children: { readonly data: Entries } };
     expect('bcd'.startsWith(lettersOf(children.data))).toBe(true);

@@ -70,11 +70,11 @@ describe(`a service that gets thousands of bodies nobody should send (seed ${SEE
     client = new RawClient(service.port);
   });
 
-  it('answers what is wrong in one place, every place and every wrong value', async () => {
+  it('the service answers what is wrong in one place, every place and every wrong value', async () => {
     expect(await collectFaults(everyEdit(NASTY_VALUES))).toEqual([]);
   });
 
-  it('answers what is nested 10 000 levels deep, in every place', async () => {
+  it('the service answers what is nested 10 000 levels deep, in every place', async () => {
     expect(await collectFaults(everyEdit(DEEP_VALUES))).toEqual([]);
     const deep = DEEP_VALUES[0] ?? '';
     const answer = await client.post(`{"model":"gpt-4.1","input":"Hi","metadata":${deep}}`);
@@ -82,18 +82,18 @@ describe(`a service that gets thousands of bodies nobody should send (seed ${SEE
     expect(JSON.parse(answer.text)).toMatchObject({ error: { code: 'invalid_value', param: 'metadata' } });
   });
 
-  it('answers what is wrong in one place, at random', () => expectSane(editedBody, 300));
+  it('the service answers what is wrong in one place, at random', () => expectSane(editedBody, 300));
 
-  it('answers what is cut or has wrong bytes', () => expectSane(damagedBody, 300));
+  it('the service answers what is cut or has wrong bytes', () => expectSane(damagedBody, 300));
 
-  it('answers any JSON and what is none', () => expectSane(anyBody, 300));
+  it('the service answers any JSON and what is none', () => expectSane(anyBody, 300));
 
-  it('takes nothing of one request over into another', () => {
+  it('the service takes nothing of one request over into another', () => {
     expect(Object.keys(Object.prototype)).toEqual([]);
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
   });
 
-  it('answers good requests as ever', async () => {
+  it('the service answers good requests as ever', async () => {
     const first = await client.post('{"model":"gpt-5","input":"Hello"}');
     expect(first.status).toBe(200);
     const { id, status } = JSON.parse(first.text) as { id: string; status: string };
@@ -102,7 +102,7 @@ describe(`a service that gets thousands of bodies nobody should send (seed ${SEE
     expect(await next.whole).toMatch(/\nevent: response\.completed\n.*\n\ndata: \[DONE\]\n\n$/);
   });
 
-  it('holds on to nothing of all that', async () => {
+  it('the service holds on to nothing of thousands of bodies', async () => {
     expect(client.answers).toBeGreaterThan(10_000);
     const after = await stockWithoutClients();
     expect(service.app.get(RunningTurns).size).toBe(0);

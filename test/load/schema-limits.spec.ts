@@ -47,7 +47,7 @@ describe('tool arguments', () => {
     }
   });
 
-  it('make optional properties at times', async () => {
+  it('tool arguments make optional properties at times', async () => {
     const names = new Set<string>();
     for (let seed = 1; seed <= 20; seed++)
       names.add(Object.keys((await callTool(closed({ a: word, b: word }, []), seed)) as object).join());

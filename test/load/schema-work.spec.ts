@@ -78,19 +78,22 @@ afterEach(() => {
 });
 
 describe('work for a schema', () => {
-  it.each(TOO_MUCH)('ends after so many steps, whatever clocks say: %s', (_name, schema) => {
+  it.each(TOO_MUCH)('work for a schema ends after so many steps, whatever clocks say: %s', (_name, schema) => {
     const usual = makeSchemaData(schema, 7);
     expect(usual).toEqual({ found: false, reason: expect.stringMatching(/too (large|many)/), tooMuch: true });
     expect(withWildClocks(() => makeSchemaData(schema, 7))).toEqual(usual);
   });
 
-  it.each(FOUND)('finds the same, whatever clocks say and however slow the machine is: %s', (_name, schema) => {
-    const usual = makeSchemaData(schema, 7);
-    expect(usual.found).toBe(true);
-    expect(withWildClocks(() => makeSchemaData(schema, 7))).toEqual(usual);
-    jest.restoreAllMocks();
-    expect(makeSchemaData(slow(schema), 7)).toEqual(usual);
-  });
+  it.each(FOUND)(
+    'work for a schema finds the same, whatever clocks say and however slow the machine is: %s',
+    (_name, schema) => {
+      const usual = makeSchemaData(schema, 7);
+      expect(usual.found).toBe(true);
+      expect(withWildClocks(() => makeSchemaData(schema, 7))).toEqual(usual);
+      jest.restoreAllMocks();
+      expect(makeSchemaData(slow(schema), 7)).toEqual(usual);
+    },
+  );
 });
 
 /** Hours pass between any two looks at a clock. */

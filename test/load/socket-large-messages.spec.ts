@@ -42,7 +42,7 @@ describeService('large messages', { providers: [ScriptedProvider] }, (service) =
     return { heads: headsOf(Buffer.concat(pieces)), events };
   };
 
-  it('leave in frames of at most 8 MiB', async () => {
+  it('large messages leave in frames of at most 8 MiB', async () => {
     const large = 'x'.repeat(9 * MEGABYTE);
     service.provider.reply({ type: 'text', delta: 'Small.' });
     const { heads: small } = await readFrames();
@@ -65,20 +65,23 @@ describeService('large messages', { providers: [ScriptedProvider] }, (service) =
   it.each([
     ['in one piece', 1],
     ['in many', 64],
-  ])('reach a client that reads, although one end repeats the whole text several times: %s', async (_, pieces) => {
-    const text = 'x'.repeat((9 * MEGABYTE) / pieces);
-    service.provider.play(async function* () {
-      for (let piece = 0; piece < pieces; piece += 1) yield [{ type: 'text', delta: text }];
-      yield [{ type: 'finish', reason: 'stop' }];
-    });
-    await using client = await SocketClient.open(service, { perMessageDeflate: false });
-    const { response } = await client.turn({ input: 'Hi', store: false });
-    expect(response).toMatchObject({ status: 'completed' });
-    const [{ content }] = response['output'] as [{ readonly content: readonly { readonly text: string }[] }];
-    expect(content[0]?.text === text.repeat(pieces)).toBe(true);
-  });
+  ])(
+    'large messages reach a client that reads, although one end repeats the whole text several times: %s',
+    async (_, pieces) => {
+      const text = 'x'.repeat((9 * MEGABYTE) / pieces);
+      service.provider.play(async function* () {
+        for (let piece = 0; piece < pieces; piece += 1) yield [{ type: 'text', delta: text }];
+        yield [{ type: 'finish', reason: 'stop' }];
+      });
+      await using client = await SocketClient.open(service, { perMessageDeflate: false });
+      const { response } = await client.turn({ input: 'Hi', store: false });
+      expect(response).toMatchObject({ status: 'completed' });
+      const [{ content }] = response['output'] as [{ readonly content: readonly { readonly text: string }[] }];
+      expect(content[0]?.text === text.repeat(pieces)).toBe(true);
+    },
+  );
 
-  it('come from clients up to 16 MiB, and beyond that the socket is closed with 1009', async () => {
+  it('large messages come from clients up to 16 MiB, and beyond that the socket is closed with 1009', async () => {
     await using client = await SocketClient.open(service, { perMessageDeflate: false });
     const content = 'x'.repeat(7.5 * MEGABYTE);
     const input = ['user', 'user'].map((role) => ({ role, content }));

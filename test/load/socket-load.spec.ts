@@ -104,7 +104,7 @@ describe('a service with many sockets', () => {
     return said;
   }
 
-  it(`keeps the conversations of ${SOCKETS} sockets apart over ${TURNS} turns each`, async () => {
+  it(`a service with many sockets keeps the conversations of ${SOCKETS} sockets apart over ${TURNS} turns each`, async () => {
     const clients = await Promise.all(Array.from({ length: SOCKETS }, () => SocketClient.open(service)));
     expect(registry.size).toBe(SOCKETS);
     const conversations = await Promise.all(clients.map((client, index) => converse(client, `socket ${index}`)));
@@ -165,7 +165,7 @@ describe('a service with many sockets', () => {
     return takeStock();
   }
 
-  it(`holds on to nothing of ${SOCKETS * WAVES} sockets that came and went`, async () => {
+  it(`a service with many sockets holds on to nothing of ${SOCKETS * WAVES} sockets that came and went`, async () => {
     for (let count = 0; count < 3; count += 1) await wave();
     const before = await stock();
     for (let count = 0; count < WAVES; count += 1) await wave();
@@ -177,7 +177,7 @@ describe('a service with many sockets', () => {
     }
   });
 
-  it('holds nothing of a fork that no lane remembers any more', async () => {
+  it('a service with many sockets holds nothing of a fork that no lane remembers any more', async () => {
     const client = await SocketClient.open(service);
     const fork = async (round: number): Promise<void> => {
       const { response } = await client.warmUp({ stream_id: `root-${round}`, input: 'root', store: false });

@@ -171,7 +171,7 @@ describe(`a socket that gets thousands of frames nobody should send (seed ${SEED
     }
   }
 
-  it('answers every message once, and runs turns between them and beside them', async () => {
+  it('a socket answers every message once, and runs turns between them and beside them', async () => {
     const property = fc.asyncProperty(fc.array(message, { minLength: 50, maxLength: 50 }), async (messages) => {
       below(client).write(Buffer.concat(messages.map(encode)));
       spoken.push(`batch ${spoken.length} `);
@@ -189,7 +189,7 @@ describe(`a socket that gets thousands of frames nobody should send (seed ${SEED
     expect(plain.at(-1)).toMatchObject({ response: { output: [{ content: [{ text: spoken.join('') }] }] } });
   });
 
-  it('closes for broken frames with the code that says why, and for no other connection', async () => {
+  it('a socket closes for broken frames with the code that says why, and for no other connection', async () => {
     const property = fc.asyncProperty(message, broken, async (before, [code, bytes]) => {
       await using other = await SocketClient.open(service, COMPRESSED);
       below(other).write(Buffer.concat([encode(before), bytes]));
@@ -199,7 +199,7 @@ describe(`a socket that gets thousands of frames nobody should send (seed ${SEED
     await client.turn({ stream_id: 'probe', input: 'Hi', store: false });
   });
 
-  it('survives bytes that are no frames', async () => {
+  it('a socket survives bytes that are no frames', async () => {
     const property = fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 300 }), async (bytes) => {
       await using other = await SocketClient.open(service, COMPRESSED);
       below(other).end(Buffer.from(bytes));
@@ -209,7 +209,7 @@ describe(`a socket that gets thousands of frames nobody should send (seed ${SEED
     await client.turn({ stream_id: 'probe', input: 'Hi', store: false });
   });
 
-  it('holds on to nothing of all that', async () => {
+  it('the service holds on to nothing of thousands of frames', async () => {
     await Promise.all([client.close(), service.app.get(ConnectionRegistry).close()]);
     expect(service.app.get(RunningTurns).size).toBe(0);
   });

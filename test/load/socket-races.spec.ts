@@ -75,7 +75,7 @@ describe('what happens at the same time on a socket', () => {
     for (let turn = 0; turn < 60; turn += 1) await expect(clients[0]?.finish('a')).resolves.toMatchObject(isCompleted);
   });
 
-  it('lets sixteen forks grow from one response at once, without a trace of each other', async () => {
+  it('a socket lets sixteen forks grow from one response at once, without a trace of each other', async () => {
     const client = await start();
     const { response } = await client.turn({ stream_id: 'root', input: 'root', store: false });
     const lanes = Array.from({ length: 16 }, (_, index) => `fork-${index}`);
@@ -98,7 +98,7 @@ describe('what happens at the same time on a socket', () => {
     }
   });
 
-  it('stops a turn whose client leaves while its parent is read from the store', async () => {
+  it('a socket stops a turn whose client leaves while its parent is read from the store', async () => {
     const first = await start();
     const { response } = await first.turn({ input: 'Hi' });
     const client = await SocketClient.open(service);
@@ -112,7 +112,7 @@ describe('what happens at the same time on a socket', () => {
     expect(provider.turns).toHaveLength(1);
   });
 
-  it('counts nothing for a connection that was closed while its turn was saved', async () => {
+  it('a socket counts nothing for a connection that was closed while its turn was saved', async () => {
     const first = await start({ WS_CACHE_TOTAL_BYTES: 300_000 });
     for (let count = 0; count < 4; count += 1) {
       const client = await SocketClient.open(service);
@@ -130,7 +130,7 @@ describe('what happens at the same time on a socket', () => {
     await expect(continued).resolves.toMatchObject(isCompleted);
   });
 
-  it('answers everything that waits exactly once when several reasons end a connection together', async () => {
+  it('a socket answers everything that waits exactly once when several reasons end a connection together', async () => {
     const client = await start({ WS_EXPIRY_GRACE_MS: 60_000 });
     held.hold();
     for (const input of ['runs', 'one', 'two', 'three']) client.create({ stream_id: 'a', input });
@@ -148,7 +148,7 @@ describe('what happens at the same time on a socket', () => {
     expect(held.begun).toEqual(['runs']);
   });
 
-  it('leaves no timer and no listener when the client goes first while it is seen out', async () => {
+  it('a socket leaves no timer and no listener when the client goes first while it is seen out', async () => {
     const clock = new FakeClock();
     // The usage of a turn that is not stored waits for others a while.
     const client = await start({ USAGE_RETENTION_DAYS: 0 }, clock);
@@ -169,7 +169,7 @@ describe('what happens at the same time on a socket', () => {
     expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
-  it('appends to what was appended before, in whatever form it came', async () => {
+  it('response.append appends to what was appended before, in whatever form it came', async () => {
     const client = await start();
     await client.turn({ input: 'whole', store: false });
     client.send({ type: 'response.append', response: { input: [{ role: 'user', content: 'nested' }] } });
@@ -179,7 +179,7 @@ describe('what happens at the same time on a socket', () => {
     expect(transcript(provider.turns.at(-1)?.context ?? [])).toEqual(['user: whole', 'user: nested', 'user: flat']);
   });
 
-  it('lets a turn go on as soon as its client reads, though the last it left unread were pongs', async () => {
+  it('a socket lets a turn go on as soon as its client reads, though the last it left unread were pongs', async () => {
     await start();
     const client = await SocketClient.open(service, { perMessageDeflate: false });
     const stream = (client.socket as unknown as { readonly _socket: Socket })._socket;
@@ -205,7 +205,7 @@ describe('what happens at the same time on a socket', () => {
   });
 
   describe('a client that reads as fast as it can', () => {
-    it.each(['x', '語'])('gets a long answer of %s', async (character) => {
+    it.each(['x', '語'])('a client that reads as fast as it can gets a long answer of %s', async (character) => {
       const client = await start();
       const delta = character.repeat((9 * MEGABYTE) / Buffer.byteLength(character) / 3);
       provider.reply(...[1, 2, 3].map(() => ({ type: 'text', delta }) as const), COUNTED);
@@ -213,7 +213,7 @@ describe('what happens at the same time on a socket', () => {
       expect(response).toMatchObject({ output: [{ content: [{ text: delta.repeat(3) }] }] });
     });
 
-    it('gets what two lanes with large requests say at once', async () => {
+    it('a client that reads as fast as it can gets what two lanes with large requests say at once', async () => {
       const client = await start();
       const instructions = 'x'.repeat(9 * MEGABYTE);
       const lanes = ['a', 'b'];

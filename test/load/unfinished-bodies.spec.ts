@@ -65,7 +65,7 @@ describe.each(CODINGS)('unfinished bodies in %s', (coding, compress) => {
   const headers = { 'content-encoding': coding };
   const bomb = compress(bodyOf(LIMIT));
 
-  it('share a budget: beyond it the largest are refused with 503, and small ones still pass', async () => {
+  it('unfinished bodies share a budget: beyond it the largest are refused with 503, and small ones still pass', async () => {
     const before = memory();
     let most = 0;
     const bodies = Array.from({ length: COUNT }, () => send(bomb, headers));
@@ -92,14 +92,14 @@ describe.each(CODINGS)('unfinished bodies in %s', (coding, compress) => {
     expect(await small.json()).toMatchObject({ status: 'completed' });
   });
 
-  it('hold nothing once their clients have left', async () => {
+  it('unfinished bodies hold nothing once their clients have left', async () => {
     const bodies = [send(bomb, headers), send(bomb, headers)];
     await until(() => held() >= LIMIT);
     for (const body of bodies) body.vanish();
     await untilHeld(0);
   });
 
-  it('hold nothing once they are read', async () => {
+  it('unfinished bodies hold nothing once they are read', async () => {
     const body = send(compress(bodyOf(LIMIT)), headers);
     body.finish();
     expect(await body.answer).toMatchObject({ status: 200 });
@@ -108,25 +108,25 @@ describe.each(CODINGS)('unfinished bodies in %s', (coding, compress) => {
 });
 
 describe('a body that is refused holds nothing', () => {
-  it('when it grows beyond BODY_LIMIT_BYTES, while the client still sends', async () => {
+  it('a refused body holds nothing when it grows beyond BODY_LIMIT_BYTES, while the client still sends', async () => {
     const body = send(zstdCompressSync(bodyOf(LIMIT + MEGABYTE)), { 'content-encoding': 'zstd' });
     expect(await body.answer).toMatchObject({ status: 413 });
     await untilHeld(0);
   });
 
-  it('when it is not what it says', async () => {
+  it('a refused body holds nothing when it is not what it says', async () => {
     const body = send(Buffer.from('{"model":"gpt-4.1","input":"Hi"}'), { 'content-encoding': 'gzip' });
     expect(await body.answer).toMatchObject({ status: 400 });
     await untilHeld(0);
   });
 
-  it('when it is not JSON by its type', async () => {
+  it('a refused body holds nothing when it is not JSON by its type', async () => {
     const body = send(gzipSync(bodyOf(LIMIT)), { 'content-encoding': 'gzip', 'content-type': 'text/plain' });
     expect(await body.answer).toMatchObject({ status: 415 });
     await untilHeld(0);
   });
 
-  it('when it asks for more memory than its content needs', async () => {
+  it('a refused body holds nothing when it asks for more memory than its content needs', async () => {
     const window = { params: { [constants.ZSTD_c_windowLog]: 27 } };
     const packed = await buffer(Readable.from([bodyOf(1000)]).pipe(createZstdCompress(window)));
     const body = send(packed, { 'content-encoding': 'zstd' });

@@ -40,7 +40,7 @@ describe.each([
 ])('unfinished messages %s', (_name, compress) => {
   const begin = ({ socket }: SocketClient): void => socket.send(BEGINNING, { fin: false, binary: false, compress });
 
-  it('share the budget of all bodies: beyond it the largest connections end with an error frame and 1013', async () => {
+  it('unfinished messages share the budget of all bodies: beyond it the largest connections end with an error frame and 1013', async () => {
     const idle = await connect();
     const senders = await Promise.all(Array.from({ length: COUNT }, connect));
     let ended = 0;
@@ -75,7 +75,7 @@ describe.each([
     expect(held()).toBe(0);
   });
 
-  it('hold nothing once their clients have left', async () => {
+  it('unfinished messages hold nothing once their clients have left', async () => {
     const client = await connect();
     begin(client);
     await until(() => held() >= BEGINNING.length);
@@ -110,7 +110,7 @@ describe('long messages', () => {
 describe('a message that is being read', () => {
   const long = `{"type":"nonsense","x":"${'x'.repeat(LIMIT - MEGABYTE)}"}`;
 
-  it('holds nothing once the service has ended its connection, nor does what came behind it', async () => {
+  it('a message that is being read holds nothing once the service has ended its connection, nor does what came behind it', async () => {
     const client = await connect();
     client.send(long);
     client.socket.send(BEGINNING, { fin: false, binary: false, compress: true });

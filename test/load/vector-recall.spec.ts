@@ -24,7 +24,7 @@ function near(topic: readonly number[], random: SeededRandom): Float32Array {
 }
 
 describe.each(BACKENDS.filter(({ without = [] }) => !without.includes('vectors')))('vectors in $name', ({ open }) => {
-  it(`finds at least 95 % of the ${BEST} nearest of ${CHUNKS} chunks`, async () => {
+  it(`a search finds at least 95 % of the ${BEST} nearest of ${CHUNKS} chunks`, async () => {
     await using opened = await open();
     const { vectors } = opened.backend;
     if (vectors === undefined) throw new Error('the backend has no VectorIndex');

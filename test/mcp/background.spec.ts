@@ -95,7 +95,7 @@ describe.each(EVERY_STATE)('a call that takes long, with STATE=$state', ({ open 
     await expectNoCredentials();
   });
 
-  it('leaves no credentials in the session of a socket', async () => {
+  it('a call that takes long leaves no credentials in the session of a socket', async () => {
     await using client = await SocketClient.open(service);
     const turn = client.turn(BODY);
     await server.received('tools/call');
@@ -104,7 +104,7 @@ describe.each(EVERY_STATE)('a call that takes long, with STATE=$state', ({ open 
     await expectNoCredentials();
   });
 
-  it('tells the server when it is cancelled, and later models that nobody knows what came of it', async () => {
+  it('a call that takes long tells its server when it is cancelled, and later models that nobody knows what came of it', async () => {
     const id = await create();
     await server.received('tools/call');
     await service.client().responses.cancel(id);

@@ -65,7 +65,7 @@ describe('a request with many MCP tools', () => {
     expect(dice.requests).toEqual([]);
   });
 
-  it('asks no more servers at once for their tools than MCP_MAX_PARALLEL_CALLS', async () => {
+  it('the service asks no more servers at once for their tools than MCP_MAX_PARALLEL_CALLS', async () => {
     const held: (() => void)[] = [];
     let isHeld = true;
     dice.behaviour = ({ message }, answer) => {
@@ -89,7 +89,7 @@ describe('a request with many MCP tools', () => {
     expect(itemsOf(await asked, 'mcp_list_tools')).toHaveLength(SERVERS);
   });
 
-  it('counts the tokens of a request before a server is asked, also where it chooses a tool of it', async () => {
+  it('the service counts the tokens of a request before an MCP server is asked, also where it chooses a tool of it', async () => {
     const choice = { type: 'mcp', server_label: 'dice0' } as const;
     const body = { model: 'm', input: 'Go.', tools: [toTool('dice0')], tool_choice: choice };
     const { input_tokens: counted } = await service.client().responses.inputTokens.count(body as never);
@@ -97,7 +97,7 @@ describe('a request with many MCP tools', () => {
     expect(dice.requests).toEqual([]);
   });
 
-  it('runs no more calls than max_tool_calls, of servers and searches together', async () => {
+  it('the service runs no more calls than max_tool_calls, of servers and searches together', async () => {
     model()
       .reply(...call('dice0__roll', {}), ...search('tide'))
       .reply(...say('x'));

@@ -8,7 +8,7 @@ describe('lists and calls', () => {
     { transport: 'streamable-http', answers: 'events' },
     { transport: 'streamable-http', answers: 'json' },
     { transport: 'sse' },
-  ] as const)('lists all pages and calls over $transport $answers', async (options) => {
+  ] as const)('the MCP client lists all pages and calls over $transport $answers', async (options) => {
     const tools = [
       { name: 'echo', description: 'Repeats.', annotations: { readOnlyHint: true } },
       { name: 'two' },
@@ -89,7 +89,7 @@ describe('lists and calls', () => {
 });
 
 describe('time', () => {
-  it('ends a call that takes too long, and renews its time with each progress', async () => {
+  it('the MCP client ends a call that takes too long, and renews its time with each progress', async () => {
     const begun = Promise.withResolvers<FakeMcpCall>();
     const handler = (call: FakeMcpCall): Promise<string> => {
       begun.resolve(call);
@@ -125,7 +125,7 @@ describe('time', () => {
     expect(call.signal.aborted).toBe(true);
   });
 
-  it('tells the server at once when a call is aborted', async () => {
+  it('the MCP client tells the server at once when a call is aborted', async () => {
     const begun = Promise.withResolvers<FakeMcpCall>();
     const handler = (call: FakeMcpCall): Promise<string> => {
       begun.resolve(call);
@@ -144,7 +144,7 @@ describe('time', () => {
     expect(both.mcp.records.at(-1)).toMatchObject({ outcome: 'aborted' });
   });
 
-  it('gives up a server that never accepts a connection, or a list', async () => {
+  it('the MCP client gives up a server that never accepts a connection, or a list', async () => {
     const hang = (): boolean => true;
     await using both = await startBoth([{ name: 'echo' }], { behaviour: hang }, { timeouts: { connect_ms: 500 } });
     const listed = both.server.list(calm).catch((error: unknown) => error);
@@ -162,7 +162,7 @@ describe('time', () => {
     expect(await again).toMatchObject({ message: expect.stringContaining('did not answer within 30000 ms') });
   });
 
-  it('lets a slow server hold only calls of its own', async () => {
+  it('the MCP client lets a slow server hold only calls of its own', async () => {
     await using slow = await FakeMcpServer.start([{ name: 'echo', handler: () => new Promise(() => undefined) }]);
     await using quick = await FakeMcpServer.start([{ name: 'echo' }]);
     await using mcp = await startMcp({

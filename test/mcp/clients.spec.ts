@@ -60,7 +60,7 @@ const LOOKED = [
 ];
 
 describe('the openai SDK', () => {
-  it('streams the items of a turn with a call', async () => {
+  it('the openai SDK streams the items of a turn with a call', async () => {
     answerWithLook();
     const stream = service.client().responses.stream({ model: 'm', input: 'How many?', tools: [SHOP] });
     const deltas: string[] = [];
@@ -73,7 +73,7 @@ describe('the openai SDK', () => {
     expect(deltas.join('')).toBe('{"sku":1}');
   });
 
-  it('parses the output of a turn with a call', async () => {
+  it('the openai SDK parses the output of a turn with a call', async () => {
     answerWithLook();
     const format = zodTextFormat(z.object({ left: z.int() }), 'stock');
     const body = { model: 'm', input: 'How many?', tools: [SHOP], text: { format } };
@@ -82,7 +82,7 @@ describe('the openai SDK', () => {
     expect(parsed).toEqual({ left: 3 });
   });
 
-  it('brings an approval, with a context that it keeps itself', async () => {
+  it('the openai SDK brings an approval, with a context that it keeps itself', async () => {
     answerWithPurchase();
     const input = [{ role: 'user' as const, content: 'Buy it.' }];
     const body = { model: 'm', tools: [{ ...SHOP, require_approval: 'always' as const }], store: false };
@@ -160,7 +160,7 @@ describe.each([{ stream: false }, { stream: true }] as const)('the Agents SDK, w
     },
   );
 
-  it('asks its own function whether to approve', async () => {
+  it('the Agents SDK asks its own function whether to approve', async () => {
     answerWithPurchase();
     const onApproval = async (): Promise<{ approve: boolean }> => ({ approve: true });
     await run(
@@ -189,7 +189,7 @@ print(json.dumps([types.count("response.mcp_list_tools.completed"), request.type
 `;
 
 describe('openai-python', () => {
-  itInPython('streams a request for an approval, and brings the approval', async (run) => {
+  itInPython('openai-python streams a request for an approval, and brings the approval', async (run) => {
     answerWithPurchase();
     expect(await run(PYTHON, service.baseURL)).toEqual([1, 'mcp_approval_request', 'Bought.', 'Done.']);
   });

@@ -7,7 +7,7 @@ import { type FakeMcpCall, FakeMcpServer } from '../../src/testing/index.js';
 import { calm, findServer, startBoth, startMcp } from './mcp-service.js';
 
 describe('connections', () => {
-  it('begins a new session when the server has forgotten the old one, and calls once', async () => {
+  it('the MCP client begins a new session when the server has forgotten the old one, and calls once', async () => {
     await using both = await startBoth();
     await both.server.list(calm);
     both.fake.forgetSessions();
@@ -16,7 +16,7 @@ describe('connections', () => {
     expect(both.mcp.records.at(-1)).toMatchObject({ outcome: 'ok' });
   });
 
-  it('resumes a stream that has broken', async () => {
+  it('the MCP client resumes a stream that has broken', async () => {
     const heard = Promise.withResolvers<unknown>();
     const handler = async (call: FakeMcpCall) => {
       call.progress(1);
@@ -34,7 +34,7 @@ describe('connections', () => {
     expect(both.fake.count('tools/call')).toBe(1);
   });
 
-  it('asks less and less often for a stream that a server ends at once and wants to be asked for again', async () => {
+  it('the MCP client asks less and less often for a stream that a server ends at once and wants to be asked for again', async () => {
     await using both = await startBoth();
     let listened = 0;
     both.fake.listening = (answer) => {
@@ -57,7 +57,7 @@ describe('connections', () => {
     }
   });
 
-  it('ends a call whose stream ends without an answer', async () => {
+  it('the MCP client ends a call whose stream ends without an answer', async () => {
     await using both = await startBoth();
     await both.server.list(calm);
     both.fake.behaviour = ({ message }, answer) => {
@@ -70,7 +70,7 @@ describe('connections', () => {
     });
   });
 
-  it('closes the stream of a call that is over, also where the server does not', async () => {
+  it('the MCP client closes the stream of a call that is over, also where the server does not', async () => {
     await using both = await startBoth();
     await both.server.list(calm);
     const closed = Promise.withResolvers<unknown>();
@@ -86,7 +86,7 @@ describe('connections', () => {
     await closed.promise;
   });
 
-  it('closes a connection that nothing uses, and all at the end', async () => {
+  it('the MCP client closes a connection that nothing uses, and all at the end', async () => {
     const both = await startBoth();
     await both.server.list(calm);
     expect(both.mcp.servers.conditions()).toEqual([{ name: 'docs', error: null, connections: 1 }]);
@@ -111,7 +111,7 @@ describe('connections', () => {
     expect(both.mcp.servers.conditions()).toEqual([{ name: 'docs', error: null, connections: 2 }]);
   });
 
-  it('hears that a list has changed', async () => {
+  it('the MCP client hears that a list has changed', async () => {
     await using both = await startBoth();
     await both.server.list(calm);
     const listedAt = both.mcp.clock.now();
@@ -127,7 +127,7 @@ describe('connections', () => {
     expect(both.server.isStale(both.mcp.clock.now() - 60 * 60_000 - 1)).toBe(true);
   });
 
-  it('keeps the connections of servers whose entries stay when the file changes', async () => {
+  it('the MCP client keeps the connections of servers whose entries stay when the file changes', async () => {
     await using fake = await FakeMcpServer.start([{ name: 'echo' }]);
     await using mcp = await startMcp({ servers: { docs: { url: fake.url }, other: { url: fake.url } } });
     await findServer(mcp, 'docs').list(calm);

@@ -20,7 +20,7 @@ interface Sent {
   readonly own: string | undefined;
 }
 
-it(`lets no credential reach another's call (${CALLS} calls, seed ${SEED})`, async () => {
+it(`the service lets no credential reach another's call (${CALLS} calls, seed ${SEED})`, async () => {
   const arrived: { readonly server: string; readonly headers: Record<string, unknown>; readonly n: number }[] = [];
   const start = (server: string): Promise<FakeMcpServer> =>
     FakeMcpServer.start(

@@ -56,7 +56,7 @@ describe('servers that misbehave', () => {
   it.each([
     ['result', 20_000, (deep: string) => `{"content":[],"structuredContent":${deep}}`],
     ['error', 2500, (deep: string) => `{"content":[{"type":"text","text":"no","_meta":${deep}}],"isError":true}`],
-  ])('fails a call whose %s is nested too deeply to be written', async (_name, levels, toResult) => {
+  ])('the MCP client fails a call whose %s is nested too deeply to be written', async (_name, levels, toResult) => {
     await using both = await startBoth();
     await both.server.list(calm);
     const deep = `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
@@ -76,7 +76,7 @@ describe('servers that misbehave', () => {
     ['claims to be packed and is not', 200, 'gzip', 'no gzip'],
     ['is cut off while it is packed', 200, 'gzip', gzipSync('data: 1\n\n').subarray(0, 12)],
     ['has no body, and claims to be packed', 204, 'gzip', ''],
-  ])('calls tools while the stream of notifications %s', async (_name, status, coding, body) => {
+  ])('the MCP client calls tools while the stream of notifications %s', async (_name, status, coding, body) => {
     await using both = await startBoth();
     const answered = Promise.withResolvers<undefined>();
     both.fake.listening = (answer) => {
@@ -89,7 +89,7 @@ describe('servers that misbehave', () => {
       expect(await both.server.call('echo', { sku }, { signal: calm })).toEqual({ output: `{"sku":${sku}}` });
   });
 
-  it('ends a notification that is answered by an empty body which claims to be packed', async () => {
+  it('the MCP client ends a notification that is answered by an empty body which claims to be packed', async () => {
     await using both = await startBoth();
     both.fake.behaviour = ({ message }, answer) => {
       if (message.method !== 'notifications/initialized') return false;
@@ -100,7 +100,7 @@ describe('servers that misbehave', () => {
     expect(await both.server.call('echo', {}, { signal: calm })).toEqual({ output: '{}' });
   });
 
-  it('fails a list whose pages are too long together', async () => {
+  it('the MCP client fails a list whose pages are too long together', async () => {
     await using both = await startBoth([{ name: 'a' }, { name: 'b' }], { pageSize: 1 }, { max_response_bytes: 4096 });
     let page = 0;
     both.fake.behaviour = ({ message }, answer) => {
@@ -117,7 +117,7 @@ describe('servers that misbehave', () => {
     expect(page).toBeLessThan(8);
   });
 
-  it('reads streams of any length in events that are not too long', async () => {
+  it('the MCP client reads streams of any length in events that are not too long', async () => {
     const handler = (running: FakeMcpCall): string => {
       for (let step = 1; step <= 100; step++) running.progress(step, 100, 'x'.repeat(500));
       return 'done';
@@ -142,7 +142,7 @@ describe('servers that misbehave', () => {
     expect(elsewhere.requests).toEqual([]);
   });
 
-  it('sends nothing to another origin that the stream of an older server names', async () => {
+  it('the MCP client sends nothing to another origin that the stream of an older server names', async () => {
     await using elsewhere = await FakeMcpServer.start([{ name: 'echo' }], { transport: 'sse' });
     await using old = createServer((request, answer) => {
       if (request.method !== 'GET') answer.writeHead(405).end();
@@ -156,7 +156,7 @@ describe('servers that misbehave', () => {
     old.closeAllConnections();
   });
 
-  it('ends pages that never end', async () => {
+  it('the MCP client ends pages that never end', async () => {
     await using both = await startBoth([{ name: 'a' }, { name: 'b' }], { pageSize: 1 });
     let page = 0;
     both.fake.behaviour = ({ message }, answer) => {
@@ -169,7 +169,7 @@ describe('servers that misbehave', () => {
     expect(page).toBeLessThan(100);
   });
 
-  it.each([401, 403, 429, 500, 503])('answers with HTTP %i', async (status) => {
+  it.each([401, 403, 429, 500, 503])('a server that misbehaves answers with HTTP %i', async (status) => {
     await using both = await startBoth(undefined, {
       behaviour: (_request, answer) => {
         answer.writeHead(status).end('token docs-token-1 of https://inner.example/ is bad');

@@ -67,7 +67,7 @@ const find = (label: string, callerToken?: string): McpServer =>
 
 const tokens = (): readonly unknown[] => [...new Set(fake.requests.map(({ headers }) => headers.authorization))];
 
-it('asks once for a token of the service, until it expires or is refused', async () => {
+it('the service asks once for a token of the service, until it expires or is refused', async () => {
   await find('service').list(calm);
   await Promise.all([find('service').list(calm), find('service').call('who', {}, { signal: calm })]);
   expect(asked.map(String)).toEqual(['grant_type=client_credentials&scope=tools']);
@@ -85,7 +85,7 @@ it('asks once for a token of the service, until it expires or is refused', async
   expect(fake.requests.at(-1)?.headers.authorization).toBe('Bearer token-service-3');
 });
 
-it('tries a refused token again only once', async () => {
+it('the service tries a refused token again only once', async () => {
   fake.behaviour = (_request, answer) => {
     answer.writeHead(401).end();
     return true;
@@ -96,7 +96,7 @@ it('tries a refused token again only once', async () => {
   expect(asked.length).toBeLessThanOrEqual(1);
 });
 
-it("exchanges the caller's token, one for each caller", async () => {
+it("the service exchanges the caller's token, one for each caller", async () => {
   await find('caller', 'alice-token').list(calm);
   await find('caller', 'bob-token').list(calm);
   await find('caller', 'alice-token').list(calm);
@@ -111,14 +111,14 @@ it("exchanges the caller's token, one for each caller", async () => {
   expect(fake.requests.at(-1)?.headers.authorization).toBe('Bearer my-own-token');
 });
 
-it('exchanges the authorization of a tool, which its server does not see', async () => {
+it('the service exchanges the authorization of a tool, which its server does not see', async () => {
   const tool = { type: 'mcp', server_label: 'exchanging', authorization: 'carol-token' } as const;
   await service.servers.find(tool, 'acme', 'tools[0]').list(calm);
   expect(asked.at(-1)?.get('subject_token')).toBe('carol-token');
   expect(tokens().at(-1)).toMatch(/^Bearer token-carol-token-/);
 });
 
-it('says without secrets that there is no token', async () => {
+it('the service says without secrets that there is no token', async () => {
   refuses = true;
   const error: unknown = await find('caller', 'carol-token')
     .list(calm)

@@ -72,7 +72,7 @@ afterAll(async () => {
 
 const find = (): McpServer => findServer(service, 'official');
 
-it('speaks the newest version of the protocol with a server that has it', async () => {
+it('the MCP client speaks the newest version of the protocol with a server that has it', async () => {
   const listed = await find().list(calm);
   expect(listed.map(({ name, description, annotations }) => ({ name, description, annotations }))).toEqual([
     { name: 'add', description: 'Adds.', annotations: { readOnlyHint: true } },
@@ -87,7 +87,7 @@ it('a call of the official server has what that says of arguments that do not fi
   expect(await find().call('add', { a: 'x' }, { signal: calm })).toHaveProperty('error');
 });
 
-it('cancels a call by ending its stream', async () => {
+it('the MCP client cancels a call by ending its stream', async () => {
   aborted = Promise.withResolvers();
   const stop = new AbortController();
   const count = methods.length;
@@ -100,7 +100,7 @@ it('cancels a call by ending its stream', async () => {
   await aborted.promise;
 });
 
-it('hears that the list has changed', async () => {
+it('the MCP client hears that the list has changed', async () => {
   const listedAt = service.clock.now();
   service.clock.advance(1);
   expect(find().isStale(listedAt)).toBe(false);

@@ -64,7 +64,7 @@ describe('MCP servers of two replicas over PostgreSQL', () => {
     expect(server.count('tools/call')).toBe(TURNS);
   });
 
-  it('leave an approval open when another one in its request was answered on the other replica', async () => {
+  it('two replicas leave an approval open when another one in its request was answered on the other replica', async () => {
     reply(replicas.one, ...call('send', 'a').slice(0, 1), ...call('send', 'b'));
     const { id, output } = await ask(replicas.one, {});
     const [first, second] = (output as readonly { readonly id: string }[]).slice(-2).map((request) => ({
@@ -80,7 +80,7 @@ describe('MCP servers of two replicas over PostgreSQL', () => {
     expect(server.count('tools/call')).toBe(2);
   });
 
-  it('run a call once whose approval is given on both at once', async () => {
+  it('two replicas run an MCP call once whose approval is given on both at once', async () => {
     reply(replicas.one, ...call('send'));
     const { id, output } = await ask(replicas.one, {});
     const request = (output as readonly { readonly id: string; readonly type: string }[]).at(-1);

@@ -151,7 +151,7 @@ describe('in a service', () => {
       if (events !== undefined) checkEventOrder(events, { transport: transport.name === 'ws' ? 'ws' : 'sse' });
     });
 
-    it('waits for the approval that it demands, though the request demands none, and runs once', async () => {
+    it('a tool of the program waits for the approval that it demands, though the request demands none, and runs once', async () => {
       service.provider.reply(...call('tools__order', { sku: ID }));
       const { response } = await transport.run(service, { model: 'm', input: 'Buy.', tools: [OWN] });
       const [request] = itemsOf(response, 'mcp_approval_request');
@@ -203,7 +203,7 @@ describe('in a service', () => {
     expect(service.provider.turns[0]?.settings.tools).toMatchObject([{ name: 'studio__draw' }]);
   });
 
-  it('learn that their turn was stopped', async () => {
+  it('tools of the program learn that their turn was stopped', async () => {
     service.provider.reply(...call('studio__wait'));
     const stop = new AbortController();
     const asked = service.client().responses.create({ model: 'artist-1', input: 'Wait.' }, { signal: stop.signal });
@@ -215,11 +215,14 @@ describe('in a service', () => {
     await refused;
   });
 
-  it.each([{ headers: { 'x-key': '1' } }, { authorization: 'token' }])('take no credentials: %j', async (own) => {
-    const body = { model: 'm', input: 'Go.', tools: [{ ...OWN, ...own }] };
-    const refused = service.client().responses.create(body as never);
-    await expect(refused).rejects.toMatchObject({ status: 400, param: `tools[0].${Object.keys(own)[0]}` });
-  });
+  it.each([{ headers: { 'x-key': '1' } }, { authorization: 'token' }])(
+    'tools of the program take no credentials: %j',
+    async (own) => {
+      const body = { model: 'm', input: 'Go.', tools: [{ ...OWN, ...own }] };
+      const refused = service.client().responses.create(body as never);
+      await expect(refused).rejects.toMatchObject({ status: 400, param: `tools[0].${Object.keys(own)[0]}` });
+    },
+  );
 });
 
 describe('tools of the program alone', () => {
@@ -258,7 +261,7 @@ describe('tools of the program alone', () => {
     expect(mcp.log.notes[0]).not.toContain('not-a-number');
   });
 
-  it('end in their time, which begins anew with every progress', async () => {
+  it('tools of the program end in their time, which begins anew with every progress', async () => {
     await using mcp = await start([Studio]);
     const { pending } = mcp.clock;
     const told: unknown[] = [];
@@ -302,16 +305,16 @@ describe('tools of the program alone', () => {
     ['an odd name', [marked({ type: 'object' }, 'a b')], 'its name must match'],
     ['an input that is no object', [marked(z.string())], "must have the type 'object'"],
     ['a schema that is none', [marked({ type: 'object', properties: 7 })], 'Marked.run: '],
-  ])('stop the start for %s', async (_name, providers, message) => {
+  ])('tools of the program stop the start for %s', async (_name, providers, message) => {
     await expect(start(providers)).rejects.toThrow(message);
   });
 
-  it('stop the start for a server that both the program and MCP_SERVERS have', async () => {
+  it('tools of the program stop the start for a server that both the program and MCP_SERVERS have', async () => {
     const servers = { studio: { url: 'http://127.0.0.1:9/mcp' } };
     await expect(start([Studio], servers)).rejects.toThrow("the program has tools of its own as 'studio'");
   });
 
-  it('stop the start for injected ones that do not exist', async () => {
+  it('tools of the program stop the start for injected ones that do not exist', async () => {
     const starting = startService({ providers: [ScriptedProvider], injectedTools: [{ server: 'none' }] });
     await expect(starting).rejects.toThrow("no @ServerTool has the server 'none'");
   });

@@ -59,7 +59,7 @@ describe('servers of the operator', () => {
     expect(find(members).label).toBe(members.server_label);
   });
 
-  it('say what they are, and can be described otherwise', () => {
+  it('servers of the operator say what they are, and can be described otherwise', () => {
     expect(find({}).description).toBe('Our documents.');
     expect(find({ server_description: 'Mine.' }).description).toBe('Mine.');
     expect(find({ server_label: 'strict' }).description).toBeNull();
@@ -80,7 +80,7 @@ describe('servers of the operator', () => {
     expect(service.servers.runs(byUrl, 'globex')).toBe(false);
   });
 
-  it('leave other URLs, connectors and tunnels to the upstream', () => {
+  it('servers of the operator leave other URLs, connectors and tunnels to the upstream', () => {
     const runs = (members: Partial<McpToolParam>): boolean => service.servers.runs(tool(members), 'acme');
     expect(runs({ server_url: 'https://elsewhere.example.com/mcp' })).toBe(false);
     expect(runs({ connector_id: 'connector_dropbox' })).toBe(false);
@@ -88,7 +88,7 @@ describe('servers of the operator', () => {
     expect(runs({ server_label: 'unknown' })).toBe(true);
   });
 
-  it('offer the tools of their list, and rule over approvals', () => {
+  it('servers of the operator offer the tools of their list, and rule over approvals', () => {
     const billing = find({ server_label: 'billing' });
     expect(['read', 'write', 'drop'].filter((name) => billing.offers(name))).toEqual(['read', 'write']);
     const info = (name: string, readOnlyHint: boolean): Parameters<McpServer['approvalOf']>[0] => ({
@@ -114,7 +114,7 @@ describe('servers of the operator', () => {
     expect(identity).toMatch(/^[\w-]{43}$/);
   });
 
-  it('take the credentials of requests only where the operator has none, or says so', () => {
+  it('servers of the operator take the credentials of requests only where the operator has none, or says so', () => {
     expect(find({ authorization: 'mine', headers: { 'X-Mine': '1' } }).label).toBe('docs');
     expect(find({ server_label: 'mail', authorization: 'mine' }).label).toBe('mail');
     expect(refusal(service, { server_label: 'mail', headers: { 'X-App': 'other' } })).toEqual({
@@ -134,7 +134,7 @@ describe('servers of the operator', () => {
     [{ headers: { Host: 'other' } }, 'headers', "must not have 'host'"],
     [{ headers: { 'Mcp-Session-Id': '1' } }, 'headers', "must not have 'mcp-session-id'"],
     [{ authorization: 'two\nlines' }, 'authorization', 'must be a token'],
-  ] as const)('refuse %j', (members, place, words) => {
+  ] as const)('the entries of servers refuse %j', (members, place, words) => {
     const { status, param, message } = refusal(service, members);
     expect({ status, param }).toEqual({ status: 400, param: `tools[2].${place}` });
     expect(message).toContain(words);

@@ -117,7 +117,7 @@ describe('a call that takes long', () => {
     expect(transcript(service.provider.turns[1]?.context ?? [])).toEqual(['user: Wait.', 'user: Again']);
   });
 
-  it('goes on when the client steers the turn, whose successor has its result', async () => {
+  it('a call that takes long goes on when the client steers the turn, whose successor has its result', async () => {
     await using client = await SocketClient.open(service);
     const lane = new SteeredLane(client);
     lane.create(BODY);

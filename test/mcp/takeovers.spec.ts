@@ -70,7 +70,7 @@ describe.each([
     });
   });
 
-  it('goes on from wherever its log ends, and sends again only what it may', async () => {
+  it('a background turn whose process dies goes on from wherever its log ends, and sends again only what it may', async () => {
     const request = { tools: TOOLS as never };
     const whole = await BackgroundLog.queue(service, request).run();
     expect(whole.response).toMatchObject({ status: 'completed' });
@@ -95,7 +95,7 @@ describe.each([
     }
   });
 
-  it('runs a call that was approved', async () => {
+  it('a background turn whose process dies runs a call that was approved', async () => {
     const tenant = asTenant('acme');
     const { identity } = service.app.get(McpServers).find(TOOLS[0] as never, tenant, 'tools[0]');
     const call = { tenant, server: identity, name: 'send', arguments: '{"n":1}' };

@@ -107,7 +107,7 @@ describe.each([...TRANSPORTS, BACKGROUND_TRANSPORT])('a tool of an MCP server, o
     expect(service.provider.turns[1]?.settings.tools).toHaveLength(3);
   });
 
-  it('waits for the approval of its call, which the next turn gives once', async () => {
+  it('a tool of an MCP server waits for the approval of its call, which the next turn gives once', async () => {
     service.provider.reply(...call('send', '{"to":"Ann"}'), ...call('roll'), USAGE);
     const { response } = await transport.run(service, { model: 'm', input: 'Go.', tools: [CAREFUL] });
     expect(typesOf(response)).toEqual(['mcp_list_tools', 'mcp_call', 'mcp_approval_request']);
@@ -148,7 +148,7 @@ describe.each([...TRANSPORTS, BACKGROUND_TRANSPORT])('a tool of an MCP server, o
     });
   });
 
-  it('fails as an item with an error, and the model goes on', async () => {
+  it('a tool of an MCP server fails as an item with an error, and the model goes on', async () => {
     service.provider
       .reply(...call('fail'), ...call('roll', 'nonsense'), USAGE)
       .reply({ type: 'text', delta: 'Sorry.' }, USAGE);
@@ -159,7 +159,7 @@ describe.each([...TRANSPORTS, BACKGROUND_TRANSPORT])('a tool of an MCP server, o
     expect(JSON.stringify(calls)).toContain('The arguments are not a JSON object.');
   });
 
-  it('ends the turn where the client has a call to answer, too, with the results of the server', async () => {
+  it('a tool of an MCP server ends the turn where the client has a call to answer, too, with the results of the server', async () => {
     const ask: ModelEvent = { type: 'function_call', name: 'ask', callId: 'call_1', key: 'ask' };
     service.provider.reply(...call('roll'), ask, { type: 'end', key: 'ask' }, USAGE);
     const tools = [DICE, { type: 'function', name: 'ask', parameters: {} }];
@@ -184,7 +184,7 @@ describe.each([...TRANSPORTS, BACKGROUND_TRANSPORT])('a tool of an MCP server, o
     expect(service.provider.turns[1]?.settings.tools).toEqual([]);
   });
 
-  it('leaves the response incomplete when the model goes on to call it', async () => {
+  it('a tool of an MCP server leaves the response incomplete when the model goes on to call it', async () => {
     const reasoning: ModelEvent = { type: 'reasoning', delta: 'Once more.' };
     service.provider.reply(...call('roll', '{}', 'a'), USAGE).reply(reasoning, ...call('roll', '{}', 'b'), USAGE);
     const { response } = await transport.run(service, { model: 'm', input: 'Go.', tools: [DICE], max_tool_calls: 1 });
@@ -195,7 +195,7 @@ describe.each([...TRANSPORTS, BACKGROUND_TRANSPORT])('a tool of an MCP server, o
     expect((await transport.run(service, next)).response).toMatchObject({ status: 'completed' });
   });
 
-  it('fails the turn when its server cannot be asked for its tools', async () => {
+  it('a tool of an MCP server fails the turn when its server cannot be asked for its tools', async () => {
     const tools = [{ type: 'mcp', server_label: 'gone', require_approval: 'never' }];
     const { response } = await transport.run(service, { model: 'm', input: 'Go.', tools });
     const message = expect.stringMatching(
@@ -252,7 +252,7 @@ describe('an approval', () => {
     expect(server.count('tools/call')).toBe(0);
   });
 
-  it('whose list was brought back unchanged is decided without another list', async () => {
+  it('an approval whose list was brought back unchanged is decided without another list', async () => {
     service.provider
       .reply({ type: 'text', delta: 'Hello.' })
       .reply(...call('roll'), USAGE)
@@ -265,7 +265,7 @@ describe('an approval', () => {
     expect(server.count('tools/list')).toBe(1);
   });
 
-  it('that was denied is answered: it cannot be approved afterwards', async () => {
+  it('an approval that was denied is answered: it cannot be approved afterwards', async () => {
     service.provider.reply(...call('send'), USAGE).reply({ type: 'text', delta: 'Fine.' });
     const first = await ask({ input: 'Go.' });
     const [request] = itemsOf(first, 'mcp_approval_request');
@@ -276,7 +276,7 @@ describe('an approval', () => {
     expect(server.count('tools/call')).toBe(0);
   });
 
-  it('beyond max_tool_calls is left open', async () => {
+  it('an approval beyond max_tool_calls is left open', async () => {
     service.provider.reply(...call('send', '{"n":1}', 'a'), ...call('send', '{"n":2}', 'b'), USAGE);
     const first = await ask({ input: 'Go.' });
     const input = itemsOf(first, 'mcp_approval_request').map(({ id }) => ({
@@ -318,14 +318,14 @@ describe('the tools of a server', () => {
     expect(names).toContain('dice__roll');
   });
 
-  it('leave the choice of a function of the client as it is, also when none may be called', async () => {
+  it('the tools of a server leave the choice of a function of the client as it is, also when none may be called', async () => {
     service.provider.reply({ type: 'text', delta: 'Hello.' });
     const choice = { type: 'function', name: 'ask' };
     await ask({ tools: [DICE, { ...choice, parameters: {} }], tool_choice: choice, max_tool_calls: 0 });
     expect(service.provider.turns[0]?.settings.tool_choice).toEqual(choice);
   });
 
-  it('belong to one server for each label', async () => {
+  it('the tools of a server belong to one server for each label', async () => {
     await expect(ask({ tools: [DICE, DICE] })).rejects.toMatchObject({ status: 400, param: 'tools' });
   });
 });

@@ -86,7 +86,7 @@ describe('tools of the service, with an upstream that speaks Chat Completions', 
     },
   );
 
-  it('give data of the schema that the client asks for', async () => {
+  it('tools of the service give data of the schema that the client asks for', async () => {
     callBoth();
     service.upstream.answer({ text: '{"eyes":4}' });
     const schema = {
@@ -106,7 +106,7 @@ describe('tools of the service, with an upstream that speaks Chat Completions', 
     expect(first?.['response_format']).toEqual(second?.['response_format']);
   });
 
-  it('stand in a conversation: the next turn neither lists nor searches again, and still cites', async () => {
+  it('tools of the service stand in a conversation: the next turn neither lists nor searches again, and still cites', async () => {
     const { conversations, responses } = service.client();
     const { id } = await conversations.create();
     const body = { model: 'tested', conversation: id, tools: [DICE, SEARCH] };

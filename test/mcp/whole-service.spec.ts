@@ -32,7 +32,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-it('shows the servers and their requests, those of clients as one', async () => {
+it('the service shows MCP servers and their requests, those of clients as one', async () => {
   const servers = service.app.get(McpServers, { strict: false });
   const docs = servers.find({ type: 'mcp', server_label: 'docs' }, 'acme', 'tools[0]');
   await docs.list(calm);

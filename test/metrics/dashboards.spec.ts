@@ -47,7 +47,7 @@ describe.each([
   ['the dashboard', () => dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))],
   ['the alert rules', () => expressionsOfAlerts(alerts)],
 ])('%s', (_name, expressions) => {
-  it('asks only for metrics and labels that exist', () => {
+  it('a dashboard asks only for metrics and labels that exist', () => {
     expect(expressions().length).toBeGreaterThan(5);
     for (const expression of expressions()) {
       expect({ expression, unknown: metricsIn(expression).filter((name) => find(name) === undefined) }).toEqual({
@@ -62,7 +62,7 @@ describe.each([
     }
   });
 
-  it('takes quantiles of buckets, and rates of counters', () => {
+  it('a dashboard takes quantiles of buckets, and rates of counters', () => {
     for (const expression of expressions()) {
       const isQuantile = expression.includes('histogram_quantile');
       for (const series of metricsIn(expression)) {

@@ -24,7 +24,7 @@ describe('metrics', () => {
   const service = useFreshService({ environment: ON, providers: [ScriptedProvider] });
   const say = { model: 'scripted', input: 'Hi' };
 
-  it('count every turn once, by transport and status, with its tokens', async () => {
+  it('metrics count every turn once, by transport and status, with its tokens', async () => {
     service.provider.otherwise(async function* () {
       yield { type: 'text', delta: 'ok' };
       yield { type: 'usage', input: 10, cached: 4, output: 7, reasoning: 2 };
@@ -61,7 +61,7 @@ describe('metrics', () => {
     expect(sumOf(samples, 'antiphon_turns_running')).toBe(0);
   });
 
-  it('count refusals and failures by code, over HTTP and on sockets', async () => {
+  it('metrics count refusals and failures by code, over HTTP and on sockets', async () => {
     service.provider.play(async function* () {
       throw new ModelError('made_up_code', 'No.', { status: 500 });
     });
@@ -82,7 +82,7 @@ describe('metrics', () => {
     expect(sumOf(samples, 'antiphon_http_request_seconds_count', http)).toBe(2);
   });
 
-  it('keep the number of series bounded, whatever clients send', async () => {
+  it('metrics keep the number of series bounded, whatever clients send', async () => {
     for (let number = 0; number < 250; number++) {
       await service.api.post('responses', { model: `model-${number}`, input: 'Hi', generate: number });
       await fetch(`${service.origin}/v1/made-up/${number}`);
@@ -97,13 +97,13 @@ describe('metrics', () => {
     expect([...samples.keys()].filter((name) => name.includes('made-up'))).toEqual([]);
   });
 
-  it('measure the state', async () => {
+  it('metrics measure the state', async () => {
     await service.client().responses.create(say);
     const saved = { operation: 'responses.save', outcome: 'ok' };
     expect(sumOf(await scrape(service), 'antiphon_state_call_seconds_count', saved)).toBe(1);
   });
 
-  it('count the calls about background responses as operations of `responses`', async () => {
+  it('metrics count the calls about background responses as operations of `responses`', async () => {
     const { id } = await service.client().responses.create({ ...say, background: true });
     while ((await service.client().responses.retrieve(id)).status !== 'completed') await new Promise(setImmediate);
     const samples = await scrape(service);
@@ -113,7 +113,7 @@ describe('metrics', () => {
     }
   });
 
-  it('count parents that connections remember', async () => {
+  it('metrics count parents that connections remember', async () => {
     await using socket = await SocketClient.open(service);
     socket.create({ input: 'Hi' });
     const { response } = await socket.finish();
@@ -139,7 +139,7 @@ describe('the metrics route', () => {
     expect((await fetch(`${service.origin}/metrics`)).status).toBe(404);
   });
 
-  it('needs the scope admin', async () => {
+  it('the metrics route needs the scope admin', async () => {
     service = await startService({ environment: { ...ON, API_KEYS: 'red:key' } });
     expect((await fetch(`${service.origin}/metrics`)).status).toBe(401);
     const refused = await fetch(`${service.origin}/metrics`, { headers: { authorization: 'Bearer key' } });
@@ -177,7 +177,7 @@ describe('the metrics route', () => {
     expect(samples.has('antiphon_background_queued')).toBe(false);
   });
 
-  it('names tenants only where the operator wants it', async () => {
+  it('the metrics route names tenants only where the operator wants it', async () => {
     service = await startService({ environment: { ...ON, METRICS_TENANTS: true } });
     await service.client().responses.create({ model: 'gpt-5', input: 'Hi' });
     expect(sumOf(await scrape(service), 'antiphon_tenant_turns_total', { tenant: 'anybody' })).toBe(1);

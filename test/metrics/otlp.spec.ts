@@ -60,7 +60,7 @@ describe('metrics for a collector', () => {
     expect((await service.client().responses.create(SAY)).status).toBe('completed');
   });
 
-  it('need the address of one', async () => {
+  it('metrics for a collector need the address of one', async () => {
     await expect(startService({ environment: { OTEL_METRICS_EXPORTER: 'otlp' } })).rejects.toThrow(
       'OTEL_METRICS_EXPORTER: otlp needs OTEL_EXPORTER_OTLP_ENDPOINT',
     );

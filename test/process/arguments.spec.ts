@@ -79,11 +79,11 @@ describe('an argument', () => {
     [['--host', '0.0.0.0'], /^--host: '0\.0\.0\.0' is public, but there are no API_KEYS\./],
     [['--max-websocket-connections=many'], /^--max-websocket-connections: expected a whole number/],
     [['--providers', '/nowhere.yaml'], /^--providers: \/nowhere\.yaml: ENOENT/],
-  ])('with a value that is not valid is named as a variable would be: %j', async (args, line) => {
+  ])('an argument with a value that is not valid is named as a variable would be: %j', async (args, line) => {
     expectLine(await run(...args), { code: 1, line });
   });
 
-  it('overrides its variable', async () => {
+  it('an argument overrides its variable', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'antiphon-arguments-'));
     const providers = join(folder, 'providers.json');
     await writeFile(providers, '{"models":[{"name":"mine","provider":"simulator"}]}');
@@ -104,7 +104,7 @@ describe('an argument', () => {
 });
 
 describe('simulate', () => {
-  it('prints the URL of a service for tests, which answers with its scripts and is controlled over HTTP', async () => {
+  it('simulate prints the URL of a service for tests, which answers with its scripts and is controlled over HTTP', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'antiphon-simulate-'));
     const script = join(folder, 'clerk.json');
     await writeFile(script, '{"turns":[{"text":"Next, please."}],"match":"last_user_message"}');
@@ -120,7 +120,7 @@ describe('simulate', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('ends with the place in a script that is not valid', async () => {
+  it('simulate ends with the place in a script that is not valid', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'antiphon-simulate-'));
     const script = join(folder, 'clerk.json');
     await writeFile(script, '{"turns":[{"text":7}]}');
@@ -147,14 +147,17 @@ describe('Node', () => {
     return exit;
   }
 
-  it.each(['main.js', 'migrate.js'] as const)('that is too old for %s is told so in one sentence', async (program) => {
-    for (const node of ['18.20.8', '20.20.2', `${major}.${minor - 1}.9`]) {
-      const line = new RegExp(
-        `^Antiphon needs Node ${major}\\.${minor} or newer, but this is Node ${node}: install it `,
-      );
-      expectLine(await runOn(node, program, '--version'), { code: 1, line });
-    }
-  });
+  it.each(['main.js', 'migrate.js'] as const)(
+    'a Node that is too old for %s is told so in one sentence',
+    async (program) => {
+      for (const node of ['18.20.8', '20.20.2', `${major}.${minor - 1}.9`]) {
+        const line = new RegExp(
+          `^Antiphon needs Node ${major}\\.${minor} or newer, but this is Node ${node}: install it `,
+        );
+        expectLine(await runOn(node, program, '--version'), { code: 1, line });
+      }
+    },
+  );
 
   it.each([oldest, `${major}.${minor + 1}.0`, `${major + 1}.0.0`])('%s is not', async (node) => {
     expect(await runOn(node, 'main.js', '--version')).toMatchObject({ code: 0, stdout: `${version}\n` });

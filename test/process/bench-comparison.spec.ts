@@ -56,7 +56,7 @@ describe('a comparison of two runs', () => {
     return lines.slice(lines.findIndex((line) => line.startsWith('Compared with')) + 1).filter((line) => line !== '');
   }
 
-  it('names the ratios that moved by more than the noise, and no others', async () => {
+  it('a comparison of two runs names the ratios that moved by more than the noise, and no others', async () => {
     const before = { quiet: [2, 2.01, 1.99, 2.02, 1.98], noisy: [2, 1, 3, 1.2, 2.8], exact: [1, 1, 1] };
     const after = { quiet: [1.8, 1.81, 1.79, 1.82, 1.78], noisy: [1.8, 1, 3, 1.2, 2.8], exact: [1.02, 1.02, 1.02] };
     expect(await compare(toReport(before), toReport(after))).toEqual([
@@ -66,7 +66,7 @@ describe('a comparison of two runs', () => {
     ]);
   });
 
-  it('finds nothing in the same run, nor in what is of no interest', async () => {
+  it('a comparison of two runs finds nothing in the same run, nor in what is of no interest', async () => {
     const same = { quiet: [2, 2.01, 1.99, 2.02, 1.98] };
     expect(await compare(toReport(same), toReport(same))).toEqual([expect.stringMatching(/^0 of 1 ratios moved\. /)]);
     const [before, after] = [toReport({ exact: [1, 1, 1] }), toReport({ exact: [1.009, 1.009, 1.009] })];
@@ -81,7 +81,7 @@ describe('a comparison of two runs', () => {
     ]);
   });
 
-  it('names what moved beside an honest floor, and counts that have no ratio', async () => {
+  it('a comparison of two runs names what moved beside an honest floor, and counts that have no ratio', async () => {
     const [before, after] = [toCase(142, 2), toCase(34, 1.5)];
     expect(await compare(toReport({}, MACHINE, SIZES, [before]), toReport({}, MACHINE, SIZES, [after]))).toEqual([
       'turn-cost, sse: promises, service: 142 ± 0.00 → 34.0 ± 0.00 (−76 %)',
@@ -90,7 +90,7 @@ describe('a comparison of two runs', () => {
     ]);
   });
 
-  it('takes an earlier run that knows no honest floor, and not every size', async () => {
+  it('a comparison of two runs takes an earlier run that knows no honest floor, and not every size', async () => {
     const before = toReport({}, MACHINE, { deltas: 200 }, [toCase(34, null)]);
     expect(await compare(before, toReport({}, MACHINE, SIZES, [toCase(34, 1.5)]))).toEqual([
       expect.stringMatching(/^0 of 2 ratios moved\. /),
@@ -99,7 +99,7 @@ describe('a comparison of two runs', () => {
     ]);
   });
 
-  it('says what is new, what is gone, and what else could be the reason', async () => {
+  it('a comparison of two runs says what is new, what is gone, and what else could be the reason', async () => {
     const before = toReport({ old: [1, 1, 1] }, MACHINE, SIZES, [{ name: 'chains', comparisons: [] }]);
     const after = toReport({ young: [1, 1, 1] }, { ...MACHINE, cores: 8 }, { ...SIZES, deltas: 8 });
     expect(await compare(before, after)).toEqual([

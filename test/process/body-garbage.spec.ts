@@ -29,7 +29,7 @@ const PROGRAM = `
   console.log(JSON.stringify({ ofLittle, ofBusy, waiting, left: left.deref() ?? null, gc: typeof gc }));
 `;
 
-it('collects what large bodies have left once none has come for ten seconds', async () => {
+it('the process collects what large bodies have left once none has come for ten seconds', async () => {
   const args = ['--input-type=module', '--eval', PROGRAM];
   const { stdout } = await promisify(execFile)(process.execPath, args);
   expect(JSON.parse(stdout)).toEqual({ ofLittle: 0, ofBusy: 0, waiting: 1, left: null, gc: 'undefined' });

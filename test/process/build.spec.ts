@@ -133,7 +133,7 @@ describe('a build', () => {
     }
   });
 
-  it.each(['export', 'import'])('comes before npm run %s, and is not in its output', async (command) => {
+  it.each(['export', 'import'])('a build comes before npm run %s, and is not in its output', async (command) => {
     await write(
       'main.ts',
       'declare const process: any;\nprocess.stdout.write(`${process.argv.slice(2)}\\n`);\nprocess.stdin.pipe(process.stdout);\n',
@@ -146,7 +146,7 @@ describe('a build', () => {
     expect(await text(child.stdout)).toBe(`${command},--tenant,a\nall of the input`);
   });
 
-  it('leaves the old one when it fails, and is tried again', async () => {
+  it('a build leaves the old one when it fails, and is tried again', async () => {
     await write('main.ts', 'export const value: number = "two";\n');
     expect(await build('--if-changed')).toBe(1);
     expect(await built()).toContain('export const value = 1;');
@@ -155,7 +155,7 @@ describe('a build', () => {
     expect(await built()).toContain('export const value = 3;');
   });
 
-  it('leaves the old one when it is interrupted', async () => {
+  it('a build leaves the old one when it is interrupted', async () => {
     await write('main.ts', 'export const value: number = 2;\n');
     const elsewhere = Promise.withResolvers<string>();
     const watcher = watch(folder, (_event, name) => {

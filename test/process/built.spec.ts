@@ -24,7 +24,7 @@ describe('the program as it is built', () => {
   const program = String(readdirSync(DIST).find((name) => /^program-\w+\.js$/.test(name)));
   const read = (file: string): Promise<string> => readFile(join(DIST, file), 'utf8');
 
-  it('needs no other file to start', async () => {
+  it('the built program needs no other file to start', async () => {
     expect(importsOf(await read('thread.js'))).toEqual([]);
     expect(importsOf(await read('schema-thread.js'))).toEqual([]);
     expect(importsOf(await read('start.js'))).toEqual(['./tune-engine.js']);
@@ -81,7 +81,7 @@ describe('the program as it is built', () => {
     expect(ranks.map((rank) => [rank])).toEqual(words.map((word) => encode(word)));
   });
 
-  it('compiles itself for later starts on a Node for which the build did not', async () => {
+  it('the built program compiles itself for later starts on a Node for which the build did not', async () => {
     const folder = await copyProgram();
     const cache = join(folder, 'cache');
     await mkdir(cache);
@@ -161,7 +161,7 @@ describe('the package', () => {
     expect(texts.filter((module) => /PhoneNumber|node_modules\/@nestjs/.test(module))).toEqual([]);
   });
 
-  it('answers a turn, with estimated tokens and one sentence about it', async () => {
+  it('the package answers a turn, with estimated tokens and one sentence about it', async () => {
     const answer = `import { createApp, SimulatorModule } from 'antiphon';
       import 'antiphon/testing';
       const app = await createApp({ imports: [SimulatorModule], environment: { STATE: 'memory' } });
@@ -187,7 +187,7 @@ describe('the package', () => {
       { STATE: 'memory', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' },
       '@opentelemetry/sdk-trace, @opentelemetry/exporter-trace-otlp-proto, @opentelemetry/resources',
     ],
-  ])('says in one line what %s needs and how to install it', async (feature, env, names) => {
+  ])('the package says in one line what %s needs and how to install it', async (feature, env, names) => {
     const command = names.split(', ').map((name) => `${name}@${manifest.peerDependencies[name]}`);
     const missing = command.length === 1 ? `the package ${names}, which is` : `the packages ${names}, which are`;
     expect(await run([program], env)).toBe(

@@ -39,7 +39,7 @@ async function check(variables: ProcessVariables, ...files: readonly string[]): 
 }
 
 describe('antiphon check', () => {
-  it('asks upstreams once, reads all files, and starts nothing', async () => {
+  it('antiphon check asks upstreams once, reads all files, and starts nothing', async () => {
     const upstream = (await ChatUpstream.start()).list([{ id: 'm' }]);
     const closed = await freePorts();
     const providers = `
@@ -75,7 +75,7 @@ providers:
     await upstream.close();
   });
 
-  it('asks MCP servers once for their tools', async () => {
+  it('antiphon check asks MCP servers once for their tools', async () => {
     await using fake = await FakeMcpServer.start([{ name: 'a' }, { name: 'b' }]);
     const servers = `
 servers:
@@ -99,7 +99,7 @@ servers:
     expect(fake.openSessions).toBe(0);
   });
 
-  it('names all variables that are not valid', async () => {
+  it('antiphon check names all variables that are not valid', async () => {
     expect(await check({ PORT: 'eighty', LOG_LEVEL: 'loud' })).toEqual({
       code: 1,
       lines: [
@@ -110,7 +110,7 @@ servers:
     });
   });
 
-  it('says that the place of the state is a file', async () => {
+  it('antiphon check says that the place of the state is a file', async () => {
     await writeFile(join(folder, 'data'), '');
     expect(await check({ STATE: 'sqlite', STATE_DIR: join(folder, 'data') })).toEqual({
       code: 1,
@@ -118,7 +118,7 @@ servers:
     });
   });
 
-  it('says that a database is not there', async () => {
+  it('antiphon check says that a database is not there', async () => {
     const closed = await freePorts();
     expect(await check({ STATE: 'postgres', DATABASE_URL: `postgres://a:secret@127.0.0.1:${closed}/a` })).toEqual({
       code: 1,
@@ -126,7 +126,7 @@ servers:
     });
   });
 
-  it('counts migrations without applying any', async () => {
+  it('antiphon check counts migrations without applying any', async () => {
     await using database = await createEmptyDatabase();
     const variables = { STATE: 'postgres', DATABASE_URL: database.url };
     const found = expect.stringMatching(
@@ -143,7 +143,7 @@ servers:
 });
 
 describe('antiphon check of scripts', () => {
-  it('names every fault with its line', async () => {
+  it('antiphon check names every fault with its line', async () => {
     const script = `model: weather
 turns:
   - when: rain

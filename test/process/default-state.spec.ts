@@ -31,20 +31,23 @@ describe('a start that is not told where state is', () => {
 
   afterEach(() => rm(folder, { recursive: true }));
 
-  it.each(['SIGTERM', 'SIGKILL'] as const)('continues a conversation after %s and a restart', async (signal) => {
-    const before = await start();
-    const first = await clientOf(before).responses.create({ model: 'gpt-5', input: 'My name is Ada.' });
-    const conversation = await clientOf(before).conversations.create({ metadata: { topic: 'names' } });
-    before.kill(signal);
-    await before.exited;
-    const client = clientOf(await start());
-    expect(await client.responses.retrieve(first.id)).toMatchObject({ output_text: first.output_text });
-    const next = await client.responses.create({ model: 'gpt-5', previous_response_id: first.id, input: 'And now?' });
-    expect(next).toMatchObject({ status: 'completed', previous_response_id: first.id });
-    expect(await client.conversations.retrieve(conversation.id)).toMatchObject({ metadata: { topic: 'names' } });
-  });
+  it.each(['SIGTERM', 'SIGKILL'] as const)(
+    'the service continues a conversation after %s and a restart',
+    async (signal) => {
+      const before = await start();
+      const first = await clientOf(before).responses.create({ model: 'gpt-5', input: 'My name is Ada.' });
+      const conversation = await clientOf(before).conversations.create({ metadata: { topic: 'names' } });
+      before.kill(signal);
+      await before.exited;
+      const client = clientOf(await start());
+      expect(await client.responses.retrieve(first.id)).toMatchObject({ output_text: first.output_text });
+      const next = await client.responses.create({ model: 'gpt-5', previous_response_id: first.id, input: 'And now?' });
+      expect(next).toMatchObject({ status: 'completed', previous_response_id: first.id });
+      expect(await client.conversations.retrieve(conversation.id)).toMatchObject({ metadata: { topic: 'names' } });
+    },
+  );
 
-  it('stores below ./data, and says so', async () => {
+  it('the service stores below ./data, and says so', async () => {
     const { exited, kill } = await start();
     kill('SIGTERM');
     const { stdout } = await exited;
@@ -53,7 +56,7 @@ describe('a start that is not told where state is', () => {
     expect(await readdir(join(folder, 'data'))).toContain('antiphon.sqlite');
   });
 
-  it('stores in the directory of --state-dir', async () => {
+  it('the service stores in the directory of --state-dir', async () => {
     const { exited, kill } = await start(['--state-dir', 'kept here']);
     kill('SIGTERM');
     expect((await exited).code).toBe(0);
@@ -67,7 +70,7 @@ describe('a start that is not told where state is', () => {
     expect(output()).toContain('State: memory (lost when this process ends)');
   });
 
-  it('refuses several workers in one sentence', async () => {
+  it('a start that is not told where state is refuses several workers in one sentence', async () => {
     // An empty text counts as not set.
     const exit = await runToEnd({ STATE: '', PORT: '0', WORKERS: '2' });
     expect(exit).toMatchObject({ code: 1, stdout: '' });

@@ -104,7 +104,7 @@ describe('a program with the packed package', () => {
   afterEach(endProcesses);
   afterAll(() => rm(directory, { recursive: true }));
 
-  it('runs the example of a platform', async () => {
+  it('the packed package runs the example of a platform', async () => {
     const { origin } = await startProgram(join(directory, 'program/platform/main.js'), /listens on (http:\/\/\S+)/);
     const client = new OpenAI({ apiKey: 'key-of-red', baseURL: `${origin}/v1`, maxRetries: 0 });
     const { data, response } = await client.responses.create({ model: 'gpt-5', input: 'Hello' }).withResponse();
@@ -114,7 +114,7 @@ describe('a program with the packed package', () => {
     await expect(stranger.models.list()).rejects.toThrow(OpenAI.AuthenticationError);
   });
 
-  it('starts the service with npx', async () => {
+  it('the packed package starts the service with npx', async () => {
     const npx = spawn('npx', ['--no-install', 'antiphon', '--port', '0'], {
       cwd: directory,
       env: { PATH, HOME: directory },

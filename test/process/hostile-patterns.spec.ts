@@ -22,7 +22,7 @@ describe('a pattern that takes for ever to match', () => {
     ['beside another pattern', { allOf: [{ type: 'string', pattern: '^a{60}b$' }, { pattern: PATTERN }] }],
     ['of property names', { properties: { [TEXT]: {} }, required: [TEXT], propertyNames: { pattern: PATTERN } }],
     ['of properties', { properties: { [TEXT]: {} }, required: [TEXT], patternProperties: { [PATTERN]: {} } }],
-  ])('holds nobody up: %s', async (_name, property) => {
+  ])('a pattern that takes for ever to match holds nobody up: %s', async (_name, property) => {
     const { client } = service;
     const schema = { type: 'object', properties: { text: property }, required: ['text'] };
     const format = { type: 'json_schema', name: 'hostile', schema };

@@ -43,7 +43,7 @@ function keys(...args: readonly string[]): Promise<Exit> {
 }
 
 describe('antiphon keys', () => {
-  it('makes a key that a running service takes, and revokes it there, too', async () => {
+  it('antiphon keys makes a key that a running service takes, and revokes it there, too', async () => {
     await writeFile(file, OF_THE_OPERATOR, { mode: 0o640 });
     const clock = new FakeClock();
     const environment = { KEYS_FILE: file };
@@ -90,7 +90,7 @@ describe('antiphon keys', () => {
     }
   });
 
-  it('makes the file, for its owner alone', async () => {
+  it('antiphon keys makes the file, for its owner alone', async () => {
     const json = join(folder, 'keys.json');
     const { stdout } = await keys(
       'create',
@@ -125,14 +125,14 @@ describe('antiphon keys', () => {
     ['no tenant', ['create', 'ci'], 2, /^keys create: expected --tenant/],
     ['an option of another', ['revoke', 'operator', '--tenant', 'red'], 2, /^Unknown arguments?: "--tenant"/],
     ['nothing', [], 2, /^keys: expected create, list or revoke/],
-  ])('refuses %s, and changes nothing', async (_, args, code, message) => {
+  ])('antiphon keys refuses %s, and changes nothing', async (_, args, code, message) => {
     await writeFile(file, OF_THE_OPERATOR);
     expect(await keys(...args)).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(message) });
     expect(await readFile(file, 'utf8')).toBe(OF_THE_OPERATOR);
     expect(await readdir(folder)).toEqual(['keys.yaml']);
   });
 
-  it('waits for no other command, and overwrites none', async () => {
+  it('antiphon keys waits for no other command, and overwrites none', async () => {
     await writeFile(`${file}.new`, 'of another command');
     expect(await keys('create', 'ci', '--tenant', 'red')).toMatchObject({
       ...{ code: 1, stdout: '' },

@@ -85,7 +85,7 @@ describe('the log', () => {
     expect(stdout + stderr).not.toMatch(/[\r\u001b\u2028\u202e]/);
   });
 
-  it('counts a flood of refusals instead of writing it', async () => {
+  it('the log counts a flood of refusals instead of writing it', async () => {
     const { client, written, output } = await startProcess();
     const answers = await Promise.all(Array.from({ length: 400 }, () => client.send({ path: '/v1/nothing' })));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([404]));
@@ -117,7 +117,7 @@ describe('the log', () => {
     },
   );
 
-  it('tells a reader that takes over a pipe how many lines the one before it has missed', async () => {
+  it('the log tells a reader that takes over a pipe how many lines the one before it has missed', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'antiphon-log-'));
     const pipe = join(directory, 'log');
     execFileSync('mkfifo', [pipe]);
@@ -141,7 +141,7 @@ describe('the log', () => {
     await rm(directory, { recursive: true });
   });
 
-  it('says once that the database is away, however many requests fail', async () => {
+  it('the log says once that the database is away, however many requests fail', async () => {
     const port = await closedPort();
     const environment = { STATE: 'postgres', DATABASE_URL: `postgres://nobody:secret@127.0.0.1:${port}/none` };
     const { client, exited, kill } = await startProcess(environment);
@@ -193,7 +193,7 @@ describe('the log', () => {
   it.each<readonly [what: string, variables: ProcessVariables, message: RegExp]>([
     ['a wrong variable', { PORT: 'any' }, /^PORT: expected a whole number/],
     ['what stops all workers', { ...AWAY, WORKERS: '2', KEYS_FILE: '/nowhere/keys.yaml' }, /^KEYS_FILE: .*ENOENT/],
-  ])('says in JSON, and once, that it cannot start: %s', async (_, variables, message) => {
+  ])('the log says in JSON, and once, that it cannot start: %s', async (_, variables, message) => {
     const { code, stdout, stderr } = await runToEnd({ PORT: '0', ...variables, LOG_FORMAT: 'json', LOG_TIME: 'epoch' });
     const failures = parseLines(stdout + stderr).filter(({ level }) => level === 'error');
     expect({ code, failures }).toEqual({

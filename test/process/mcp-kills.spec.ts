@@ -70,7 +70,7 @@ describe('a background turn with a call of an MCP server, whose process is kille
 
   const DONE = [{ type: 'mcp_list_tools' }, { type: 'mcp_call', output: 'done' }, { type: 'message' }];
 
-  it('before the call is sent, makes it once', async () => {
+  it('a turn that is killed before its MCP call is sent makes it once', async () => {
     // The list is never answered.
     server.behaviour = ({ message }) => message.method === 'tools/list';
     const id = await create('send');
@@ -84,7 +84,7 @@ describe('a background turn with a call of an MCP server, whose process is kille
   it.each([
     ['does not send it again, and tells the model', 'send', 1],
     ['sends a call again that does no harm twice', 'read', 2],
-  ])('while the server works, %s', async (_, model, calls) => {
+  ])('a turn that is killed while the MCP server works, %s', async (_, model, calls) => {
     work = () => new Promise(() => undefined);
     const id = await create(model);
     await server.received('tools/call');
@@ -98,7 +98,7 @@ describe('a background turn with a call of an MCP server, whose process is kille
     else expect(JSON.stringify(ended?.['error'])).toContain('Whether the server has carried it out is unknown');
   });
 
-  it('after the answer, while the model is asked again, does not make it again', async () => {
+  it('a turn that is killed after the answer of the MCP server, while the model is asked again, does not make the call again', async () => {
     const id = await create('send');
     const answer = await follow(service, id);
     await answer.until('event: response.mcp_call.completed');
@@ -107,7 +107,7 @@ describe('a background turn with a call of an MCP server, whose process is kille
     expect(server.count('tools/call')).toBe(1);
   });
 
-  it('while an approval waits, makes it once when it is approved', async () => {
+  it('a turn that is killed while an approval waits makes the call once when it is approved', async () => {
     const always = [{ ...tools[0], require_approval: 'always' }];
     const first = await create('send', { tools: always });
     const request = (await endOf(first)).output.at(-1);

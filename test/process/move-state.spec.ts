@@ -71,7 +71,7 @@ afterEach(async () => {
 });
 
 describe('export and import', () => {
-  it('move what a service stores to another database', async () => {
+  it('export and import move what a service stores to another database', async () => {
     const from = await newState();
     const service = await startProcess(from);
     const first = await service.client.post('{"model":"gpt-5","input":"Hello"}');
@@ -96,7 +96,7 @@ describe('export and import', () => {
   it.each<readonly [name: string, kinds: readonly ('sqlite' | 'postgres' | 'redis')[]]>([
     ['a file to PostgreSQL', ['sqlite', 'postgres']],
     ...(HAS_REDIS ? ([['a file to Redis and back', ['sqlite', 'redis', 'sqlite']]] as const) : []),
-  ])('move what a service stores from %s', async (_, kinds) => {
+  ])('export and import move what a service stores from %s', async (_, kinds) => {
     const [from, ...others] = await Promise.all(kinds.map(stateOf));
     const service = await startProcess(from ?? {});
     const first = await service.client.post('{"model":"gpt-5","input":"Hello"}');

@@ -55,7 +55,7 @@ const toA = [{ name: 'm', provider: 'a' }];
 const toB = [{ name: 'm', provider: 'b' }];
 
 describe('SIGHUP', () => {
-  it('reads the file again: for new turns, while a running one ends where it began', async () => {
+  it('SIGHUP has the file read again: for new turns, while a running one ends where it began', async () => {
     await write(toA);
     const service = await start();
     a.hold().answer({ text: ['One', ' two'] });
@@ -94,7 +94,7 @@ describe('SIGHUP', () => {
     for (let name: unknown = 'b'; name !== 'a'; name = await by(service)) expect(name).toBe('b');
   });
 
-  it('with a file that cannot be used changes nothing, and says so without its texts', async () => {
+  it('SIGHUP with a file that cannot be used changes nothing, and says so without its texts', async () => {
     await write(toA);
     const service = await start();
     const faults = [
@@ -123,7 +123,7 @@ describe('SIGHUP', () => {
     expect(stdout + stderr).not.toMatch(/\n\s+at /);
   });
 
-  it('ends a process that has no file, as it always does', async () => {
+  it('SIGHUP ends a process that has no file, as it always does', async () => {
     const { exited, kill } = await startProcess();
     kill('SIGHUP');
     expect(await exited).toMatchObject({ code: null, signal: 'SIGHUP' });
@@ -155,7 +155,7 @@ describe('a file that cannot be used', () => {
     ],
     ['shows a secret', 'models:\n  - { name: m, provider: "${UPSTREAM_KEY}" }\n', /models\[0\]/],
     ['has a provider of the program', `providers:\n  simulator: { base_url: "http://${KEY}/v1" }\n`, /simulator/],
-  ])('stops the start with one line: it %s', async (_, text, place) => {
+  ])('a file that cannot be used stops the start with one line: it %s', async (_, text, place) => {
     await writeFile(file, text);
     const { code, stdout, stderr } = await runToEnd({ PORT: '0', PROVIDERS_FILE: file, UPSTREAM_KEY: KEY });
     expect(code).toBe(1);
@@ -165,7 +165,7 @@ describe('a file that cannot be used', () => {
     expect(stdout).not.toContain('listens on');
   });
 
-  it('stops the start with one line: it is not there', async () => {
+  it('a file that cannot be used stops the start with one line: it is not there', async () => {
     const { code, stderr } = await runToEnd({ PORT: '0', PROVIDERS_FILE: file, LOG_LEVEL: 'fatal' });
     expect(code).toBe(1);
     expect(stderr).toMatch(/^PROVIDERS_FILE: [^\n]+\n$/);
@@ -173,29 +173,32 @@ describe('a file that cannot be used', () => {
 });
 
 describe('what a run with a file writes', () => {
-  it.each(['text', 'json'])('holds neither keys nor addresses at LOG_LEVEL=verbose, as %s', async (LOG_FORMAT) => {
-    await write([
-      { name: 'm', upstreams: [{ provider: 'a' }, { provider: 'b' }] },
-      { name: 'a', provider: 'a' },
-    ]);
-    const service = await start({ LOG_FORMAT });
-    await by(service);
-    for (const status of [400, 401, 429]) {
-      a.refuse(status);
+  it.each(['text', 'json'])(
+    'the output of a run holds neither keys nor addresses at LOG_LEVEL=verbose, as %s',
+    async (LOG_FORMAT) => {
+      await write([
+        { name: 'm', upstreams: [{ provider: 'a' }, { provider: 'b' }] },
+        { name: 'a', provider: 'a' },
+      ]);
+      const service = await start({ LOG_FORMAT });
+      await by(service);
+      for (const status of [400, 401, 429]) {
+        a.refuse(status);
+        await by(service, 'a');
+      }
+      a.answer({ text: ['x', 'y'] }, { breaks: { after: 2, by: 'cut' } });
       await by(service, 'a');
-    }
-    a.answer({ text: ['x', 'y'] }, { breaks: { after: 2, by: 'cut' } });
-    await by(service, 'a');
-    const { port } = a;
-    await a.close();
-    await by(service, 'a');
-    service.kill('SIGHUP');
-    await service.written(AGAIN);
-    service.kill('SIGTERM');
-    const { stdout, stderr } = await service.exited;
-    expect(stdout + stderr).toContain('ECONNREFUSED');
-    for (const secret of [KEY, `127.0.0.1:${port}`, `:${b.port}`]) expect(stdout + stderr).not.toContain(secret);
-  });
+      const { port } = a;
+      await a.close();
+      await by(service, 'a');
+      service.kill('SIGHUP');
+      await service.written(AGAIN);
+      service.kill('SIGTERM');
+      const { stdout, stderr } = await service.exited;
+      expect(stdout + stderr).toContain('ECONNREFUSED');
+      for (const secret of [KEY, `127.0.0.1:${port}`, `:${b.port}`]) expect(stdout + stderr).not.toContain(secret);
+    },
+  );
 });
 
 describe('a name that keeps a pattern busy', () => {

@@ -44,12 +44,12 @@ describe('the simulator in two processes', () => {
 
   afterAll(endProcesses);
 
-  it('sends the same bytes for the same seed, padding included', async () => {
+  it('two processes send the same bytes for the same seed, padding included', async () => {
     expect(first.join('')).toContain('"obfuscation":"');
     await expect(runAll('5')).resolves.toEqual(first);
   });
 
-  it('sends others for another seed', async () => {
+  it('two processes send other bytes for another seed', async () => {
     const other = await runAll('6');
     for (const [index, text] of first.entries()) expect(other[index]).not.toBe(text);
   });

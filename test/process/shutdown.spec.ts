@@ -38,13 +38,13 @@ afterEach(async () => {
 });
 
 describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
-  it('ends an idle service with exit code 0', async () => {
+  it('a signal ends an idle service with exit code 0', async () => {
     const { exited, kill } = await startProcess();
     kill(signal);
     expectOrderlyEnd(await exited);
   });
 
-  it('says goodbye once', async () => {
+  it('the service says goodbye once', async () => {
     const { exited, kill } = await startProcess();
     kill(signal);
     kill(signal);
@@ -53,7 +53,7 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
     expect(stdout).toMatch(/\nAntiphon has stopped\. Goodbye\.\n$/);
   });
 
-  it('ends it once when it comes twice', async () => {
+  it('a signal ends the service once when it comes twice', async () => {
     const { exited, kill } = await startProcess({ SHUTDOWN_DELAY_MS: '200' });
     kill(signal);
     kill(signal);
@@ -61,7 +61,7 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
     expectOrderlyEnd(await exited);
   });
 
-  it('lets a running stream finish', async () => {
+  it('a signal lets a running stream finish', async () => {
     const { client, exited, kill } = await startProcess({ ...SLOW, DRAIN_TIMEOUT_MS: FOR_EVER });
     const stream = await client.stream({});
     await stream.until('response.output_text.delta');
@@ -73,7 +73,7 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
 });
 
 describe('Ctrl+C', () => {
-  it('stops at once when it is pressed again, as its line says', async () => {
+  it('Ctrl+C stops at once when it is pressed again, as its line says', async () => {
     const { client, exited, kill, written } = await startProcess({ ...STUCK, DRAIN_TIMEOUT_MS: FOR_EVER });
     const stream = await client.stream({});
     await stream.until('response.created');
@@ -90,7 +90,7 @@ describe('Ctrl+C', () => {
 });
 
 describe('a shutdown while a stream is running', () => {
-  it('fails the stream when it outlives DRAIN_TIMEOUT_MS', async () => {
+  it('a shutdown fails the stream when it outlives DRAIN_TIMEOUT_MS', async () => {
     const { client, exited, kill } = await startProcess({ ...STUCK, DRAIN_TIMEOUT_MS: '300' });
     const stream = await client.stream({});
     await stream.until('response.created');
@@ -124,7 +124,7 @@ describe('a shutdown while a stream is running', () => {
 
 describe('a program whose hook hangs', () => {
   it.each(['onModuleDestroy', 'beforeApplicationShutdown', 'onApplicationShutdown'])(
-    'ends when its time is up: %s',
+    'a program whose hook hangs ends when its time is up: %s',
     async (hook) => {
       const folder = await mkdtemp(join(tmpdir(), 'antiphon-hook-'));
       const path = join(folder, 'program.mjs');
@@ -180,7 +180,7 @@ describe('connections that nobody uses', () => {
 });
 
 describe('a client that dies', () => {
-  it('leaves the service serving', async () => {
+  it('a client that dies leaves the service serving', async () => {
     const { client, exited, kill } = await startProcess(SLOW);
     for (let count = 0; count < 5; count += 1) {
       const stream = await client.stream({});

@@ -43,7 +43,7 @@ async function expectOrderlyEnd({ exited }: ServiceProcess): Promise<Exit> {
 }
 
 describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
-  it('lets the turns of a socket finish, closes it, and ends', async () => {
+  it('a signal lets the turns of a socket finish, closes it, and ends', async () => {
     const service = await startProcess({ ...SLOW, DRAIN_TIMEOUT_MS: FOR_EVER });
     await using client = await SocketClient.open(service);
     await begin(client);
@@ -60,7 +60,7 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
     await expectOrderlyEnd(service);
   });
 
-  it('closes idle sockets at once, whatever still runs on others', async () => {
+  it('a signal closes idle sockets at once, whatever still runs on others', async () => {
     const service = await startProcess({ ...STUCK, DRAIN_TIMEOUT_MS: FOR_EVER });
     await using busy = await SocketClient.open(service);
     await begin(busy);
@@ -75,7 +75,7 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
 });
 
 describe('a shutdown while a turn runs on a socket', () => {
-  it('refuses new turns on it, those that wait, and new sockets', async () => {
+  it('a shutdown refuses new turns on a socket, those that wait, and new sockets', async () => {
     const service = await startProcess({ ...STUCK, DRAIN_TIMEOUT_MS: FOR_EVER });
     await using idle = await SocketClient.open(service);
     await using client = await SocketClient.open(service);
@@ -106,7 +106,7 @@ describe('a shutdown while a turn runs on a socket', () => {
     await expectOrderlyEnd(service);
   });
 
-  it('fails the turn when it outlives DRAIN_TIMEOUT_MS, closes, and ends', async () => {
+  it('a shutdown fails the turn when it outlives DRAIN_TIMEOUT_MS, closes, and ends', async () => {
     const service = await startProcess({ ...STUCK, DRAIN_TIMEOUT_MS: '300' });
     await using client = await SocketClient.open(service);
     await begin(client);
@@ -123,7 +123,7 @@ describe('a shutdown while a turn runs on a socket', () => {
     await expectOrderlyEnd(service);
   });
 
-  it('drains sockets and HTTP side by side', async () => {
+  it('a shutdown drains sockets and HTTP side by side', async () => {
     const service = await startProcess({ ...SLOW, DRAIN_TIMEOUT_MS: FOR_EVER });
     await using client = await SocketClient.open(service);
     await begin(client);

@@ -37,7 +37,7 @@ describe('a start without any configuration', () => {
   });
   afterAll(endProcesses);
 
-  it('listens on the loopback interface and answers the SDK', async () => {
+  it('the service listens on the loopback interface and answers the SDK', async () => {
     const { origin } = service;
     expect(new URL(origin).hostname).toBe('127.0.0.1');
     const client = new OpenAI({ apiKey: 'none', baseURL: `${origin}/v1`, maxRetries: 0 });
@@ -51,7 +51,7 @@ describe('a start without any configuration', () => {
     expect(final.output_text).toBe(response.output_text);
   });
 
-  it('says where it listens, what answers, where state is and what to try', async () => {
+  it('the service says where it listens, what answers, where state is and what to try', async () => {
     const { origin, output } = service;
     const lines = output().split('\n');
     expect(lines.slice(lines.indexOf(`Antiphon listens on ${origin}`)).slice(0, 5)).toEqual([
@@ -63,14 +63,14 @@ describe('a start without any configuration', () => {
     ]);
   });
 
-  it('names the latency of the simulator: instant', () => {
+  it('the service names the latency of the simulator: instant', () => {
     expectLatency(
       service.output(),
       'instant (no waiting: measures the service, not a model); background turns: 500/20',
     );
   });
 
-  it('warns that it is open', () => {
+  it('the service warns that it is open', () => {
     expect(service.output()).toContain('no API_KEYS: the service is open, and only this machine can use it');
   });
 });
@@ -95,14 +95,14 @@ describe('a start with the simulator', () => {
       'realistic; background turns: 500/20; speed: 2',
     ],
     ['a custom one', { SIMULATOR_LATENCY: '300/20/0' }, '300/20/0; background turns: 500/20'],
-  ])('names its latency: %s', async (_, environment, latency) => {
+  ])('a start with the simulator names its latency: %s', async (_, environment, latency) => {
     const { exited, kill } = await startProcess(environment);
     kill('SIGTERM');
     const { stdout } = await exited;
     expectLatency(stdout, latency);
   });
 
-  it('names scripted models, with a request that one of them answers', async () => {
+  it('a start with the simulator names scripted models, with a request that one of them answers', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'antiphon-start-'));
     const script = "model: weather\nmatch: last_user_message\nturns:\n  - { when: it's raining, text: Take a coat. }\n";
     const paths = [join(folder, 'weather.yaml'), join(folder, 'other.yaml')];
@@ -124,7 +124,7 @@ describe('a start with the simulator', () => {
 describe('a start that cannot be', () => {
   afterEach(endProcesses);
 
-  it('says in one clear line that the port is taken', async () => {
+  it('a start says in one clear line that the port is taken', async () => {
     const { port } = await startProcess();
     const exit = await runToEnd({ PORT: String(port) });
     expectRefusal(exit, [new RegExp(`in use.*${port}\\. Choose another port with --port \\(PORT\\)`)]);
@@ -133,21 +133,21 @@ describe('a start that cannot be', () => {
     expectRefusal(metrics, [new RegExp(`^METRICS_PORT: .*in use.*${port}\\.$`)]);
   });
 
-  it('says in one clear line that the address is not of this machine', async () => {
+  it('a start says in one clear line that the address is not of this machine', async () => {
     const exit = await runToEnd({ PORT: '0', HOST: '192.0.2.1', ALLOW_OPEN: 'true', LOG_LEVEL: 'fatal' });
     expectRefusal(exit, [/192\.0\.2\.1/]);
   });
 
-  it('names a bad variable in one line', async () => {
+  it('a start names a bad variable in one line', async () => {
     expectRefusal(await runToEnd({ PORT: 'eighty' }), [/^PORT: expected a whole number, but got 'eighty'\.$/]);
   });
 
-  it('names every bad variable in a line of its own', async () => {
+  it('a start names every bad variable in a line of its own', async () => {
     const exit = await runToEnd({ PORT: '-1', LOG_LEVEL: 'loud', ALLOW_OPEN: 'maybe', SIMULATOR_SEED: '1e6' });
     expectRefusal(exit, [/^PORT: /, /^ALLOW_OPEN: /, /^LOG_LEVEL: /, /^SIMULATOR_SEED: /]);
   });
 
-  it('listens nowhere when a variable is bad', async () => {
+  it('a start listens nowhere when a variable is bad', async () => {
     const port = await freePorts();
     const exit = await runToEnd({ PORT: String(port), LOG_FORMAT: 'xml' });
     expectRefusal(exit, [/^LOG_FORMAT: expected one of text, json, but got 'xml'\.$/]);
@@ -155,7 +155,7 @@ describe('a start that cannot be', () => {
     await expect(once(socket, 'connect')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
   });
 
-  it('refuses a public address without keys', async () => {
+  it('a start refuses a public address without keys', async () => {
     expectRefusal(await runToEnd({ PORT: '0', HOST: '0.0.0.0' }), [
       /^HOST: '0\.0\.0\.0' is public.*API_KEYS.*ALLOW_OPEN/,
     ]);

@@ -59,7 +59,7 @@ describe('the promises of a turn', () => {
     ['JSON', 32],
     ['SSE', 34],
     ['WebSocket', 44],
-  ])('over %s are at most %i, and as many in each', async (transport, most) => {
+  ])('the promises of a turn over %s are at most %i, and as many in each', async (transport, most) => {
     const makeTurn = turns[transport] as MakeTurn;
     for (let turn = 0; turn < WARM_UP; turn++) await makeTurn();
     const counts: number[] = [];

@@ -59,7 +59,7 @@ const mutated = fc
   .map((mutations) => mutations.reduce((events, mutate) => mutate(events), ANSWER));
 
 describe('an answer of an upstream', () => {
-  it('becomes a response in the order of the protocol, with the same output', () => {
+  it('an answer of an upstream becomes a response in the order of the protocol, with the same output', () => {
     const read = readUpstreamAnswer(ANSWER);
     const events = assemble(read);
     checkEventOrder(events, { transport: 'ws' });

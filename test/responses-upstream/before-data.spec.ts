@@ -30,7 +30,7 @@ const URL_OF = ({ baseURL }: { readonly baseURL: string }): string => `${baseURL
 describe('§3.1 what the headers of an SSE answer say', () => {
   const service = useFreshService(() => startResponsesService());
 
-  it('reaches the client in its own headers, before any event', async () => {
+  it('what the headers of an SSE answer say reaches the client in its own headers, before any event', async () => {
     const { upstream } = service;
     const held = Promise.withResolvers<undefined>();
     upstream.respond(({ responseId }) => {
@@ -44,7 +44,7 @@ describe('§3.1 what the headers of an SSE answer say', () => {
     if (answer.streams) for await (const event of answer.events) expect(event.type).toBeDefined();
   });
 
-  it('reaches JSON clients too', async () => {
+  it('what the headers of an SSE answer say reaches JSON clients too', async () => {
     service.upstream.answer([message('Hello')], { headers: METADATA });
     const { headers } = await service.api.post('responses', { model: MODEL, input: 'Hi' });
     expect(Object.fromEntries(headers)).toMatchObject(METADATA);
@@ -68,7 +68,7 @@ describe('§3.1 what the headers of an SSE answer say', () => {
 describe('§4.2 what the handshake of a socket says', () => {
   const service = useFreshService(() => startResponsesService({ entry: { supports_websockets: true } }));
 
-  it('reaches the client of every turn on the socket, before any event', async () => {
+  it('what the handshake of a socket says reaches the client of every turn on the socket, before any event', async () => {
     service.upstream.onEveryUpgrade({ 'x-reasoning-included': 'true' });
     for (let turn = 0; turn < 2; turn += 1) {
       const { headers } = await service.api.post('responses', { model: MODEL, input: 'Hi', prompt_cache_key: 'one' });
@@ -117,7 +117,7 @@ describe('§3.1 the state of a turn over SSE', () => {
 
   const stateOf = (position: number): unknown => service.upstream.calls[position]?.headers['x-codex-turn-state'];
 
-  it('goes back to the upstream within the turn, and no further', async () => {
+  it('the state of a turn goes back to the upstream within the turn, and no further', async () => {
     const state = { 'x-codex-turn-state': 'state-of-one' };
     service.upstream.answer([functionCall('weather')], { headers: state });
     const first = await ask(service, { tools: [TOOL] });
@@ -139,7 +139,7 @@ describe('§3.1 the state of a turn over SSE', () => {
     expect([0, 1].map(stateOf)).toEqual([undefined, 'first']);
   });
 
-  it('reaches the client, who sends it back in its own requests of the turn', async () => {
+  it('the state of a turn reaches the client, who sends it back in its own requests of the turn', async () => {
     service.upstream.answer([message('Hello')], { headers: { 'x-codex-turn-state': 'given' } });
     const { headers } = await service.api.post('responses', { model: MODEL, input: 'Hi' });
     expect(headers.get('x-codex-turn-state')).toBe('given');
@@ -155,7 +155,7 @@ describe('§4.1 the state of a turn on a socket', () => {
       headers: { 'x-codex-turn-state': state },
     });
 
-  it('comes in events, and goes back in client_metadata (codex-2026-11)', async () => {
+  it('the state of a turn comes in events, and goes back in client_metadata (codex-2026-11)', async () => {
     await using service = await startWithTool({ entry: { supports_websockets: true } });
     service.upstream.onEveryUpgrade({ 'x-codex-turn-state': 'of the handshake' }).respond(saying('of an event'));
     const first = await ask(service, { tools: [TOOL] });
@@ -181,7 +181,7 @@ describe('§4.1 the state of a turn on a socket', () => {
     const states = (): readonly unknown[] =>
       service.upstream.sockets.map(({ headers }) => headers['x-codex-turn-state']);
 
-    it('comes in the handshake, and goes back in the next one of the turn', async () => {
+    it('the state of a turn comes in the handshake, and goes back in the next one of the turn', async () => {
       service.upstream.onEveryUpgrade({ 'x-codex-turn-state': 'of the handshake' });
       service.upstream.respond(cutting([], 1, 'eof'), saying('of an event'));
       await ask(service, ONE);

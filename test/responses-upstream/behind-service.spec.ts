@@ -43,17 +43,20 @@ describe.each([
     else inner.provider.reply(...model, USAGE);
   };
 
-  it.each(ANSWERS)('gives the same Response and the same events: %s', async (__, model, types) => {
-    say(model);
-    const direct = await SSE_TRANSPORT.run(inner, TURN);
-    say(model);
-    const relayed = await SSE_TRANSPORT.run(outer, TURN);
-    expect(comparable(relayed.response)).toEqual(comparable(direct.response));
-    expect(eventsOf(relayed)).toEqual(eventsOf(direct));
-    expect((relayed.events ?? []).map(({ type }) => type)).toEqual(expect.arrayContaining([...types]));
-  });
+  it.each(ANSWERS)(
+    'a service behind a service gives the same Response and the same events: %s',
+    async (__, model, types) => {
+      say(model);
+      const direct = await SSE_TRANSPORT.run(inner, TURN);
+      say(model);
+      const relayed = await SSE_TRANSPORT.run(outer, TURN);
+      expect(comparable(relayed.response)).toEqual(comparable(direct.response));
+      expect(eventsOf(relayed)).toEqual(eventsOf(direct));
+      expect((relayed.events ?? []).map(({ type }) => type)).toEqual(expect.arrayContaining([...types]));
+    },
+  );
 
-  it.each(ANSWERS)('gives the same Response to a socket: %s', async (__, model) => {
+  it.each(ANSWERS)('a service behind a service gives the same Response to a socket: %s', async (__, model) => {
     const results: unknown[] = [];
     for (const service of [inner, outer]) {
       say(model);
@@ -63,7 +66,7 @@ describe.each([
     expect(results[1]).toEqual(results[0]);
   });
 
-  it('gives the same refusals', async () => {
+  it('a service behind a service gives the same refusals', async () => {
     for (const code of ['usage_not_included', 'context_length_exceeded', 'invalid_prompt']) {
       const answers: unknown[] = [];
       for (const service of [inner, outer]) {
@@ -83,7 +86,7 @@ describe.each([
     });
   });
 
-  it('goes on with a conversation, of which the inner model sees all', async () => {
+  it('a service behind a service goes on with a conversation, of which the inner model sees all', async () => {
     const turns = inner.provider.turns.length;
     let parent: string | undefined;
     for (const input of ['One', 'Two', 'Three']) {

@@ -149,7 +149,7 @@ describe.each([
     }),
   );
 
-  it('ends an answer during which nothing comes, and is said in its words', async () => {
+  it('the idle timeout ends an answer during which nothing comes, and is said in its words', async () => {
     using log = CollectedLog.begin();
     service.upstream.respond(({ responseId }) => streaming([created(responseId)], { end: 'silence' }));
     const turn = ask(service);
@@ -163,7 +163,7 @@ describe.each([
     expect(log.complaints.join('\n')).toContain(words);
   });
 
-  it('begins anew with every event, unparsable ones included, and not with comments or pings', async () => {
+  it('the idle timeout begins anew with every event, unparsable ones included, and not with comments or pings', async () => {
     using log = CollectedLog.begin();
     const gates = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()] as const;
     const [event, comment] = gates.map(({ promise }) => ({ until: promise })) as [Step, Step];

@@ -18,7 +18,7 @@ const INPUT = [
 describe('an upstream with compaction: upstream', () => {
   const service = useService(() => startResponsesService({ entry: { compaction: 'upstream' } }));
 
-  it('gets the trigger, and its compaction item passes through', async () => {
+  it('an upstream that compacts gets the trigger, and its compaction item passes through', async () => {
     const compaction = { id: upstreamId('cmp'), type: 'compaction', encrypted_content: 'theirs' };
     service.upstream.say(compaction).say(message('Done.'));
     const { body } = await service.api.post('responses', { model: MODEL, input: [...INPUT, TRIGGER], store: false });
@@ -32,7 +32,7 @@ describe('an upstream with compaction: upstream', () => {
     });
   });
 
-  it('gets no trigger of an earlier turn', async () => {
+  it('an upstream that compacts gets no trigger of an earlier turn', async () => {
     const compaction = { id: upstreamId('cmp'), type: 'compaction', encrypted_content: 'theirs' };
     service.upstream.say(compaction).say(message('Done.'));
     const first = await service.api.create({ model: MODEL, input: [...INPUT, TRIGGER] });
@@ -41,7 +41,7 @@ describe('an upstream with compaction: upstream', () => {
     expect(types).toEqual(['message', 'message', 'message', 'compaction', 'message']);
   });
 
-  it('gets the seals of another Antiphon as they are, but none of ours that does not open', async () => {
+  it('an upstream that compacts gets the seals of another Antiphon as they are, but none of ours that does not open', async () => {
     const seals = new AesKeyRing([randomBytes(32)]);
     const make = (ring: KeyRing, tenant: string, type: 'compaction' | 'reasoning'): object => {
       const encrypted_content = ring.seal(asTenant(tenant), type, '{"items":[]}');
@@ -63,7 +63,7 @@ describe('an upstream with compaction: upstream', () => {
     expect(service.upstream.calls).toHaveLength(asked);
   });
 
-  it('gets context_management', async () => {
+  it('an upstream that compacts gets context_management', async () => {
     service.upstream.say(message('Done.'));
     await service.api.post('responses', { model: MODEL, input: INPUT, context_management: EARLY });
     expect(service.upstream.lastCall.body).toMatchObject({ context_management: EARLY });

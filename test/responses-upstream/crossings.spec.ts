@@ -104,20 +104,23 @@ describe.each(CROSSINGS)('what Codex must hear, with %s from an upstream over %s
     expect(Object.fromEntries(headers)).toMatchObject({ ...STATE, ...ETAG, ...INCLUDED, ...LIMITS });
   });
 
-  it.each(['at once', 'late'] as const)('comes before any event of a turn on a socket, output %s', async (when) => {
-    await using client = await SocketClient.open(service);
-    const [before, letGo] = await begin(when, async () => {
-      client.create({ model: MODEL, input: 'Hi', prompt_cache_key: `ws ${when}` });
-      const frames: WireEvent[] = [];
-      do frames.push(await client.next());
-      while (frames.at(-1)?.type !== 'response.created');
-      return frames.slice(0, -1);
-    });
-    expect(before[0]).toMatchObject({ type: 'response.metadata', headers: { ...STATE, ...ETAG, ...INCLUDED } });
-    expect(before.slice(1)).toMatchObject([{ type: 'codex.response.metadata', headers: ETAG }, LIMITS_EVENT]);
-    letGo();
-    expect(await nextEnd(client)).toMatchObject({ type: 'response.completed' });
-  });
+  it.each(['at once', 'late'] as const)(
+    'what Codex must hear comes before any event of a turn on a socket, output %s',
+    async (when) => {
+      await using client = await SocketClient.open(service);
+      const [before, letGo] = await begin(when, async () => {
+        client.create({ model: MODEL, input: 'Hi', prompt_cache_key: `ws ${when}` });
+        const frames: WireEvent[] = [];
+        do frames.push(await client.next());
+        while (frames.at(-1)?.type !== 'response.created');
+        return frames.slice(0, -1);
+      });
+      expect(before[0]).toMatchObject({ type: 'response.metadata', headers: { ...STATE, ...ETAG, ...INCLUDED } });
+      expect(before.slice(1)).toMatchObject([{ type: 'codex.response.metadata', headers: ETAG }, LIMITS_EVENT]);
+      letGo();
+      expect(await nextEnd(client)).toMatchObject({ type: 'response.completed' });
+    },
+  );
 
   it('what Codex must hear is in the handshakes of sockets, as far as the next answer will say the same', async () => {
     play(Promise.resolve());

@@ -157,7 +157,7 @@ describe('§6 error frames of a socket', () => {
   });
 
   it.each(['websocket_connection_limit_reached', 'previous_response_not_found'])(
-    'with the code %s are retryable whatever their status is',
+    'error frames with the code %s are retryable whatever their status is',
     async (code) => {
       service.upstream.refuse(400, { code, message: 'Gone.' });
       expect(textOf((await ask(service)).response)).toBe('ok');
@@ -193,7 +193,7 @@ describe('§6 statuses of a refused upgrade', () => {
 describe('a failure of the upstream for a socket client', () => {
   const service = useFreshService(() => startTimedService({ entry: { ...WEBSOCKET, stream_max_retries: 0 } }));
 
-  it('before the first output is an error frame with its delay', async () => {
+  it('a failure before the first output is an error frame with its delay', async () => {
     await using client = await SocketClient.open(service);
     service.upstream.refuse(429, { code: 'insufficient_quota', message: 'Pay.', type: 'insufficient_quota' });
     const frame = await client.refusal(TURN);

@@ -39,7 +39,7 @@ describe('§4.4 incremental requests of codex-2026-11', () => {
 
   const frame = (): Member => service.upstream.lastCall.body;
 
-  it('name the last response and carry only new items, for clients that name it too', async () => {
+  it('incremental requests name the last response and carry only new items, for clients that name it too', async () => {
     const first = await ask(service, { input: 'One', instructions: 'Be kind.', tools: [TOOL] });
     const parent = service.upstream.lastCall.responseId;
     expect(frame()['previous_response_id']).toBeUndefined();
@@ -56,7 +56,7 @@ describe('§4.4 incremental requests of codex-2026-11', () => {
     expect(textsOf(service.upstream.lastCall.context)).toEqual(['One', 'ok', 'Two']);
   });
 
-  it('name the last response and carry only new items, for clients that replay everything', async () => {
+  it('incremental requests name the last response and carry only new items, for clients that replay everything', async () => {
     const call = functionCall('get_weather', { city: 'Paris' });
     const thought = reasoning(['Hm.'], { encrypted_content: 'sealed' });
     service.upstream.say(thought, message('Wait.'), call);
@@ -70,7 +70,7 @@ describe('§4.4 incremental requests of codex-2026-11', () => {
     expect(service.upstream.lastCall.context).toHaveLength(5);
   });
 
-  it('follow a replay as Codex sends it: without ids and with members that it adds', async () => {
+  it('incremental requests follow a replay as Codex sends it: without ids and with members that it adds', async () => {
     const call = customCall('apply_patch', '*** Begin Patch');
     service.upstream.say(reasoning(['Hm.'], { encrypted_content: 'sealed' }), message('Wait.'), call);
     const input = [user('Patch!')];
@@ -88,7 +88,7 @@ describe('§4.4 incremental requests of codex-2026-11', () => {
     expect(frame()).toMatchObject({ previous_response_id: parent, input: [{ output: 'done' }] });
   });
 
-  it('go on over many turns of an agent', async () => {
+  it('incremental requests go on over many turns of an agent', async () => {
     const client = await SocketClient.open(service);
     let input: readonly unknown[] = [user('Go.')];
     for (let turn = 0; turn < 20; turn += 1) {
@@ -172,7 +172,7 @@ describe('§4.4 incremental requests of codex-2026-11', () => {
     expect(others).toEqual([]);
   });
 
-  it('send less than a tenth of the whole at turn 20', async () => {
+  it('incremental requests send less than a tenth of the whole at turn 20', async () => {
     const first = await ask(service, { ...KEY, input: 'x'.repeat(2000) });
     let last = first.response.id;
     for (let turn = 1; turn < 20; turn += 1) {
@@ -190,7 +190,7 @@ describe('§4.4 incremental requests of codex-2026-02', () => {
 
   const frame = (): Member => service.upstream.lastCall.body;
 
-  it('append what is new behind the input of the last request', async () => {
+  it('incremental requests of codex-2026-02 append what is new behind the input of the last request', async () => {
     const input = [user('One')];
     await ask(service, { ...KEY, store: false, input });
     await ask(service, { ...KEY, store: false, input: [...input, user('Two')] });

@@ -45,7 +45,7 @@ describe('§5.3 what clients on sockets hear of repetitions', () => {
     expect(events.at(-1)?.type).toBe('response.completed');
   });
 
-  it('names the lane', async () => {
+  it('the notice of a repetition names the lane', async () => {
     service.upstream.respond(BROKEN);
     const events = await eventsOf(service, { stream_id: 'a' });
     expect(events[0]).toEqual({ ...reconnecting(1, 5, 200), stream_id: 'a' });
@@ -101,14 +101,14 @@ describe('§5.3 what clients on sockets hear of a fallback', () => {
     code: 'server_error',
   };
 
-  it('follows the last repetition', async () => {
+  it('the notice of a fallback follows the last repetition', async () => {
     service.upstream.respond(BROKEN, BROKEN);
     const events = await eventsOf(service);
     expect(events.slice(0, 2)).toEqual([reconnecting(1, 1, 200), fallback]);
     expect(events.at(-1)?.type).toBe('response.completed');
   });
 
-  it('comes at once after a 426', async () => {
+  it('the notice of a fallback comes at once after a 426', async () => {
     service.upstream.onUpgrade(refusing(426));
     const [first, second] = await eventsOf(service);
     expect(first).toMatchObject({ type: TYPE, notice: 'fallback' });

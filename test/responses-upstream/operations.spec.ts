@@ -164,7 +164,7 @@ describe('§7 a fixture', () => {
     return file;
   };
 
-  it('answers every turn without a network, through the same parser', async () => {
+  it('a fixture answers every turn without a network, through the same parser', async () => {
     const call = functionCall('f', { a: 1 });
     const file = await write(toEvents('resp_fixture', [message('From a file'), call]));
     await using service = await startResponsesService({ entry: { base_url: `fixture:${file}`, ...WEBSOCKET } });
@@ -184,14 +184,14 @@ describe('§7 a fixture', () => {
     expect(service.upstream.calls).toEqual([]);
   });
 
-  it('shows how failures are classified', async () => {
+  it('a fixture shows how failures are classified', async () => {
     const error = { code: 'context_length_exceeded', message: 'Too long.' };
     const file = await write(toEvents('resp_fixture', [], { terminal: 'response.failed', response: { error } }));
     await using service = await startResponsesService({ entry: { base_url: `fixture:${file}` } });
     expect(await service.api.post('responses', TURN)).toMatchObject({ status: 400, body: { error } });
   });
 
-  it('that is gone names no path to clients', async () => {
+  it('a fixture that is gone names no path to clients', async () => {
     using log = new WholeLog();
     const file = join(await write([]), '..', 'secret-name');
     await writeFile(file, '');
@@ -210,7 +210,7 @@ describe('§7 a fixture', () => {
 describe('passthrough: store', () => {
   const service = useFreshService(() => startResponsesService({ entry: { passthrough: 'store' } }));
 
-  it('lets the upstream keep the conversation, and names its response over HTTP', async () => {
+  it('passthrough: store lets the upstream keep the conversation, and names its response over HTTP', async () => {
     service.upstream.store();
     const first = await ask(service, { input: 'One' });
     const parent = service.upstream.lastCall.responseId;
@@ -222,7 +222,7 @@ describe('passthrough: store', () => {
     expect(transportsOf(service.upstream.calls)).toEqual(['sse', 'sse']);
   });
 
-  it('sends the whole context once when the upstream has forgotten it', async () => {
+  it('passthrough: store sends the whole context once when the upstream has forgotten it', async () => {
     service.upstream.store();
     const first = await ask(service, { input: 'One' });
     service.upstream.forget();

@@ -94,7 +94,7 @@ describe.each([
     ).toBe('Hello');
   });
 
-  it('end with response.completed: what comes behind it belongs to no one', async () => {
+  it('events end with response.completed: what comes behind it belongs to no one', async () => {
     const stray = itemEvents(message('stray'), 1);
     expect(await textAfter(saying((events) => [...events, ...stray]))).toBe('Hello');
     expect(textOf((await ask(service)).response)).toBe('ok');
@@ -108,13 +108,13 @@ describe.each([
   const done = (events: readonly UpstreamEvent[]): readonly Step[] =>
     events.map((event) => (event.type === 'response.completed' ? { ...event, type: 'response.done' } : event));
 
-  it('ends a response like response.completed (codex-2026-02)', async () => {
+  it('response.done ends a response like response.completed (codex-2026-02)', async () => {
     await using service = await startTimedService({ entry: { ...transport, ...FEBRUARY } });
     service.upstream.respond(saying(done));
     expect(textOf((await ask(service)).response)).toBe('Hello');
   });
 
-  it('ends it also without a response (codex-2026-02)', async () => {
+  it('response.done ends an answer also without a response (codex-2026-02)', async () => {
     await using service = await startTimedService({ entry: { ...transport, ...FEBRUARY } });
     service.upstream.respond(saying((events) => [...events.slice(0, -1), { type: 'response.done' }]));
     expect(textOf((await ask(service)).response)).toBe('Hello');

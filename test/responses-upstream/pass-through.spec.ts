@@ -109,7 +109,7 @@ describe.each([
     });
   });
 
-  it('passes them to clients that retrieve the response', async () => {
+  it('an upstream passes its items to clients that retrieve the response', async () => {
     const items = ITEMS.map(([, item]) => item);
     service.upstream.say(...items);
     const { response } = await ask(service);
@@ -117,7 +117,7 @@ describe.each([
     expect(body['output']).toEqual(items.map(withoutUndefined));
   });
 
-  it.each(ITEMS)('gets back what a client with store: false replays: %s', async (__, item) => {
+  it.each(ITEMS)('an upstream gets back what a client with store: false replays: %s', async (__, item) => {
     service.upstream.say(item);
     const input = [{ type: 'message', role: 'user', content: 'Hi' }];
     const { response } = await ask(service, { store: false, input });
@@ -133,7 +133,7 @@ describe.each([
     else expect(back).toEqual(withoutUndefined(item));
   });
 
-  it('keeps its own numbers: ids of the response, indexes and sequence numbers are of this service', async () => {
+  it('an upstream keeps its own numbers: ids of the response, indexes and sequence numbers are of this service', async () => {
     service.upstream.say(reasoning(['Hm.']), message('Hello'), functionCall('f'));
     const { response, events = [] } = await ask(service);
     expect(response.id).not.toBe(service.upstream.lastCall.responseId);
@@ -158,13 +158,13 @@ describe.each([
       },
     ],
     ['service_tier', { service_tier: 'priority' }, { service_tier: 'priority' }],
-  ])('says its %s', async (__, response, expected) => {
+  ])('an upstream says its %s', async (__, response, expected) => {
     service.upstream.answer([message('Hello')], { response });
     expect((await ask(service)).response).toMatchObject(expected);
   });
 
   it.each(['max_output_tokens', 'content_filter', 'max_messages', 'reason_of_tomorrow'])(
-    'says why an answer is incomplete: %s',
+    'an upstream says why an answer is incomplete: %s',
     async (reason) => {
       const response = { incomplete_details: { reason } };
       service.upstream.answer([message('Hello')], { terminal: 'response.incomplete', response });
@@ -214,15 +214,18 @@ const HOSTED_EVENTS: readonly (readonly [item: UpstreamItem, events: OwnEvents[s
 describe('events within items of hosted tools', () => {
   const service = useFreshService(() => startResponsesService());
 
-  it.each(HOSTED_EVENTS)('reach the client with its indexes: %j', async (item, own) => {
-    service.upstream.answer([message('First'), item], { events: { [item.type]: own } });
-    const { events = [] } = await ask(service);
-    const seen = events.filter(({ type }) => own.some((event) => event.type === type));
-    expect(seen).toMatchObject(own.map((event) => ({ ...event, output_index: 1, item_id: item.id })));
-  });
+  it.each(HOSTED_EVENTS)(
+    'events within items of hosted tools reach the client with its indexes: %j',
+    async (item, own) => {
+      service.upstream.answer([message('First'), item], { events: { [item.type]: own } });
+      const { events = [] } = await ask(service);
+      const seen = events.filter(({ type }) => own.some((event) => event.type === type));
+      expect(seen).toMatchObject(own.map((event) => ({ ...event, output_index: 1, item_id: item.id })));
+    },
+  );
 
   it.each(['web_search', 'file_search', 'code_interpreter', 'image_generation', 'mcp'])(
-    'come of tools that are not refused any more: %s',
+    'events within items of hosted tools come of tools that are not refused any more: %s',
     async (type) => {
       const tool = {
         type,
@@ -248,7 +251,7 @@ describe('events that are not of the protocol', () => {
     });
   };
 
-  it('reach sockets, where they are among the others', async () => {
+  it('events that are not of the protocol reach sockets, where they are among the others', async () => {
     answer();
     await using client = await SocketClient.open(service);
     client.create({ model: MODEL, input: 'Hi', stream_id: 'lane' });

@@ -138,7 +138,7 @@ describe.each([
     expect(body().input).toMatchObject(input);
   });
 
-  it("sends no ids of this service, and the upstream's own ones as they were", async () => {
+  it("a request sends no ids of this service, and the upstream's own ones as they were", async () => {
     const said = message('Hello', { id: 'msg_1' });
     service.upstream.say(said);
     const first = await ask(service, { input: 'One' });
@@ -150,7 +150,7 @@ describe.each([
     expect(input.map(({ id }) => id)).toEqual([undefined, 'msg_1', undefined]);
   });
 
-  it('sends members of tomorrow where the entry forwards them, and omits what the upstream refuses', async () => {
+  it('a request sends members of tomorrow where the entry forwards them, and omits what the upstream refuses', async () => {
     await using other = await startResponsesService({
       entry: { ...entry, forward: ['new_member'], omit: ['safety_identifier'] },
     });
@@ -159,7 +159,7 @@ describe.each([
     expect(other.upstream.lastCall.body).not.toHaveProperty('safety_identifier');
   });
 
-  it('sends the whole context of a continuation by reference of a JSON client', async () => {
+  it('a request sends the whole context of a continuation by reference of a JSON client', async () => {
     const first = await JSON_TRANSPORT.run(service, { model: MODEL, input: 'One' });
     await JSON_TRANSPORT.run(service, { model: MODEL, input: 'Two', previous_response_id: first.response.id });
     expect(textsOf(service.upstream.lastCall.context)).toEqual(['One', 'ok', 'Two']);
@@ -175,16 +175,19 @@ describe('§4.1 the handshake of a socket', () => {
       ['session_id'],
       'thread-id',
     ],
-  ] as const)('names the feature and the conversation: %j', async (entry, beta, names, absent) => {
-    await using service = await startResponsesService({ entry: { supports_websockets: true, ...entry } });
-    await ask(service, { prompt_cache_key: 'conversation-one' });
-    const { headers } = await service.upstream.socket();
-    expect(headers).toMatchObject({ 'openai-beta': beta });
-    for (const name of names) expect(headers[name]).toBe('conversation-one');
-    expect(headers[absent]).toBeUndefined();
-  });
+  ] as const)(
+    'the handshake of a socket names the feature and the conversation: %j',
+    async (entry, beta, names, absent) => {
+      await using service = await startResponsesService({ entry: { supports_websockets: true, ...entry } });
+      await ask(service, { prompt_cache_key: 'conversation-one' });
+      const { headers } = await service.upstream.socket();
+      expect(headers).toMatchObject({ 'openai-beta': beta });
+      for (const name of names) expect(headers[name]).toBe('conversation-one');
+      expect(headers[absent]).toBeUndefined();
+    },
+  );
 
-  it('names nothing of it over HTTP', async () => {
+  it('a request over HTTP names nothing of the feature of sockets', async () => {
     await using service = await startResponsesService();
     await ask(service);
     expect(service.upstream.lastCall.headers['openai-beta']).toBeUndefined();
@@ -196,7 +199,7 @@ describe('§2.4 compressed requests', () => {
     [{ features: { enable_request_compression: true } }, 'zstd'],
     [{ features: { enable_request_compression: false } }, undefined],
     [{}, undefined],
-  ])('over HTTP with %j have the encoding %s', async (entry, encoding) => {
+  ])('requests over HTTP with %j have the encoding %s', async (entry, encoding) => {
     await using service = await startResponsesService({ entry });
     const input = 'x'.repeat(10_000);
     await ask(service, { input });

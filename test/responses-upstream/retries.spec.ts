@@ -52,7 +52,7 @@ describe.each([
     expect(new Set(routed.upstream.calls.map(({ transport }) => transport)).size).toBe(1);
   });
 
-  it('repeat the same request', async () => {
+  it('retries repeat the same request', async () => {
     service.upstream.respond(BROKEN, BROKEN);
     await ask(service, { instructions: 'Be kind.' });
     const [first, ...others] = service.upstream.calls;
@@ -79,7 +79,7 @@ describe.each([
     expect(service.upstream.calls).toHaveLength(1);
   });
 
-  it('stop when the client hangs up', async () => {
+  it('retries stop when the client hangs up', async () => {
     const aborter = new AbortController();
     service.upstream.respond((call) => {
       aborter.abort();
@@ -104,7 +104,7 @@ describe.each([
     expect(headers.get('x-should-retry')).toBe('false');
   });
 
-  it('fit into retry_budget_ms together, over both transports', async () => {
+  it('retries fit into retry_budget_ms together, over both transports', async () => {
     await using short = await startTimedService({ entry: { ...entry, retry_budget_ms: 1000 } });
     short.upstream.always(BROKEN);
     const { status, headers } = await short.api.post('responses', TURN);
@@ -126,7 +126,7 @@ describe.each([
   it.each([
     ['nothing', { stream_max_retries: 0, request_max_retries: 0 }, 1],
     ['twice', { stream_max_retries: 2 }, 3],
-  ])('happen as often as the entry says: %s', async (__, settings, times) => {
+  ])('retries happen as often as the entry says: %s', async (__, settings, times) => {
     await using other = await startTimedService({ entry: { ...entry, ...settings } });
     other.upstream.always(BROKEN);
     await other.api.post('responses', TURN);
@@ -139,14 +139,14 @@ describe('§5.1 retries of an HTTP request', () => {
     startTimedService({ entry: { request_max_retries: 2, stream_max_retries: 1 } }),
   );
 
-  it('come before its answer, with pauses of their own, and again for every retry of the stream', async () => {
+  it('retries of an HTTP request come before its answer, with pauses of their own, and again for every retry of the stream', async () => {
     service.upstream.always(refusing(502));
     await service.api.post('responses', TURN);
     expect(service.upstream.calls).toHaveLength(6);
     expect(service.clock.take()).toEqual([200, 400, 200, 200, 400]);
   });
 
-  it('come for connections that are refused', async () => {
+  it('retries of an HTTP request come for connections that are refused', async () => {
     const port = await closedPort();
     await using other = await startTimedService({
       entry: { request_max_retries: 2, stream_max_retries: 0, base_url: `http://127.0.0.1:${port}/v1` },

@@ -35,7 +35,7 @@ describe('sockets to an upstream', () => {
     expect((await service.upstream.socket()).requests).toBe(5);
   });
 
-  it('belong to one conversation each', async () => {
+  it('sockets to an upstream belong to one conversation each', async () => {
     await ask(service, ONE);
     await ask(service, TWO);
     await ask(service, ONE);
@@ -58,7 +58,7 @@ describe('sockets to an upstream', () => {
     expect(upstream.lastCall.transport).toBe('websocket');
   });
 
-  it('make room: the longest idle one of another conversation is closed', async () => {
+  it('sockets to an upstream make room: the longest idle one of another conversation is closed', async () => {
     const { upstream } = service;
     await ask(service, ONE);
     await ask(service, TWO);
@@ -158,7 +158,7 @@ describe('sockets to an upstream, in time', () => {
 describe('two hundred turns over one socket', () => {
   const service = useFreshService(() => startResponsesService({ entry: ENTRY }));
 
-  it('leak neither sockets, timers nor listeners', async () => {
+  it('two hundred turns over one socket leak neither sockets, timers nor listeners', async () => {
     const { upstream } = service;
     upstream.always(answering(() => [message('ok')]));
     const resources = (): number => process.getActiveResourcesInfo().length;

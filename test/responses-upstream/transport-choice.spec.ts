@@ -26,7 +26,7 @@ describe('§1.1 the transport of a turn', () => {
     [{ supports_websockets: true, profile: 'codex-2026-02', features: { responses_websockets: false } }, 'sse'],
     [{ supports_websockets: true, profile: 'codex-2026-02', features: { responses_websockets: true } }, 'websocket'],
     [{ supports_websockets: false, profile: 'codex-2026-02', features: { responses_websockets: true } }, 'sse'],
-  ])('with %j is %s', async (entry, transport) => {
+  ])('the transport of a turn with %j is %s', async (entry, transport) => {
     await using service = await startTimedService({ entry: { ...entry } });
     expect(textOf((await ask(service)).response)).toBe('ok');
     expect(transportsOf(service.upstream.calls)).toEqual([transport]);
@@ -80,7 +80,7 @@ describe('§1.2 the fallback to HTTP', () => {
     expect(transportsOf(tenants.upstream.calls)).toEqual(['sse', 'websocket']);
   });
 
-  it('comes at once on 426, silently and without spending a retry', async () => {
+  it('the fallback to HTTP comes at once on 426, silently and without spending a retry', async () => {
     using log = CollectedLog.begin();
     const { upstream, clock } = service;
     upstream.onUpgrade(refusing(426));
@@ -91,7 +91,7 @@ describe('§1.2 the fallback to HTTP', () => {
     expect(log.complaints.filter((line) => line.includes('Falling back'))).toEqual([]);
   });
 
-  it('comes once, also when two turns of a conversation fail at the same moment', async () => {
+  it('the fallback to HTTP comes once, also when two turns of a conversation fail at the same moment', async () => {
     using log = CollectedLog.begin();
     const { upstream } = service;
     upstream.onEveryUpgrade(refusing(500));
@@ -109,7 +109,7 @@ describe('§1.2 the fallback to HTTP', () => {
     expect(upstream.upgrades).toHaveLength(3);
   });
 
-  it('forgets the socket and what it was continued from: the whole context goes over HTTP', async () => {
+  it('the fallback to HTTP forgets the socket and what it was continued from: the whole context goes over HTTP', async () => {
     const { upstream } = service;
     const first = await ask(service, { ...ONE, input: 'One' });
     const overload = failing({ code: 'server_error', message: 'Broken.' });
@@ -132,7 +132,7 @@ describe('§1.2 the fallback to HTTP', () => {
 describe('healing after a cool-down', () => {
   const service = use({ ...WEBSOCKETS, websocket_heal_after_ms: 60_000 });
 
-  it('tries a socket again after that time, and not before', async () => {
+  it('a turn after the cool-down tries a socket again, and none before', async () => {
     const { upstream, clock } = service;
     upstream.onUpgrade(refusing(426));
     await ask(service, ONE);

@@ -21,7 +21,7 @@ describe('every transport of clients before every transport of upstreams', () =>
     websocket: useService(() => startResponsesService({ entry: { supports_websockets: true } })),
   };
 
-  it('gives the same Response', async () => {
+  it('every transport of clients gives the same Response before every transport of upstreams', async () => {
     const responses: unknown[] = [];
     for (const [transport, service] of Object.entries(services)) {
       for (const client of TRANSPORTS) {

@@ -44,7 +44,7 @@ describe('a key', () => {
   });
 
   it.each([`bearer ${PLAIN}`, `BEARER ${PLAIN}`, `Bearer   ${PLAIN}`, `Bearer ${PLAIN}  `])(
-    'opens however it is written: "%s"',
+    'a key opens however it is written: "%s"',
     async (authorization) => {
       expect((await client.post(GOOD, { authorization })).status).toBe(200);
     },
@@ -80,7 +80,7 @@ describe('a key', () => {
     expectUnauthorized(await client.post(GOOD, headers), null);
   });
 
-  it('shows the responses of its tenant only', async () => {
+  it('a key shows the responses of its tenant only', async () => {
     const { id } = JSON.parse((await client.post(GOOD, bearer(PLAIN))).text) as { id: string };
     for (const path of [`/v1/responses/${id}`, `/v1/responses/${id}/input_items`]) {
       expect((await client.send({ path, headers: bearer(SECOND) })).status).toBe(200);
@@ -109,7 +109,7 @@ describe('a stranger', () => {
   const PATHS = ['/v1', '/openai/v1'].flatMap((prefix) => ROUTES.map((route) => prefix + route));
 
   it.each([...PATHS, '/v1/%72esponses', '/v1/models?x=1'])(
-    'learns nothing at %s, and may ask for its methods',
+    'a stranger learns nothing at %s, and may ask for its methods',
     async (path) => {
       for (const method of ['GET', 'POST', 'DELETE', 'PATCH']) {
         const body = method === 'GET' ? {} : { headers: { 'content-type': 'application/json' }, body: '{"model":' };
@@ -181,7 +181,7 @@ describe('web pages where there are keys', () => {
     },
   };
 
-  it('get no permission unless there are CORS_ORIGINS', async () => {
+  it('web pages get no permission unless there are CORS_ORIGINS', async () => {
     const { status, headers } = await client.send(PREFLIGHT);
     expect(status).toBe(204);
     expect(Object.keys(headers).filter((name) => name.startsWith('access-control-'))).toEqual([]);
@@ -213,7 +213,7 @@ describe('web pages where there are keys', () => {
     page.close();
   });
 
-  it('of other origins get no permission', async () => {
+  it('web pages of other origins get no permission', async () => {
     const environment = { API_KEYS, CORS_ORIGINS: 'https://app.example.com' };
     await using open = await startService({ environment });
     const page = new RawClient(open.port);

@@ -144,7 +144,7 @@ describe('what is not HTTP', () => {
 });
 
 describe('a client that goes away', () => {
-  it('in the middle of a head, of a body or of an answer harms nobody', async () => {
+  it('a client that goes away in the middle of a head, of a body or of an answer harms nobody', async () => {
     const body = '{"model":"gpt-5","input":"Hi","stream":true}';
     const beginnings = [
       '',

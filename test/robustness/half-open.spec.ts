@@ -25,7 +25,7 @@ describeService('a request that never becomes whole', { environment: { REQUEST_T
     expect(answers[0]?.text).toContain('"code":"request_timeout"');
   });
 
-  it('holds nobody up meanwhile', async () => {
+  it('a request that never becomes whole holds nobody up meanwhile', async () => {
     const sockets = await Promise.all(Array.from({ length: 200 }, () => openSocket(service.port)));
     for (const socket of sockets) socket.write(`${HEAD}content-length: 100\r\n\r\n{`);
     const client = new RawClient(service.port);

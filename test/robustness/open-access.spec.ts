@@ -27,7 +27,7 @@ describe('a service without keys', () => {
   afterAll(stop);
 
   it.each(['localhost', 'LOCALHOST', '127.0.0.1', '127.0.0.2', '[::1]', 'antiphon.localhost', 'localhost:1'])(
-    'answers under a name of this machine: %s',
+    'a service without keys answers under a name of this machine: %s',
     async (host) => {
       expect((await client.post(GOOD, { host })).status).toBe(200);
     },
@@ -46,7 +46,7 @@ describe('a service without keys', () => {
     '0.0.0.0',
     '[::]',
     '[::ffff:10.0.0.1]',
-  ])('refuses a name that a page may have rebound to it: "%s"', async (host) => {
+  ])('a service without keys refuses a name that a page may have rebound to it: "%s"', async (host) => {
     for (const request of [
       { method: 'POST', path: '/v1/responses', body: GOOD },
       { method: 'GET', path: '/v1/responses/resp_1' },
@@ -60,7 +60,7 @@ describe('a service without keys', () => {
   });
 
   it.each(['https://evil.example.com', 'http://localhost:1', 'http://127.0.0.1', 'null', 'file://', '', 'x'])(
-    'refuses a page of another origin: "%s"',
+    'a service without keys refuses a page of another origin: "%s"',
     async (origin) => {
       const { status, headers, text } = await client.post(GOOD, { origin });
       expect(status).toBe(403);
@@ -70,7 +70,7 @@ describe('a service without keys', () => {
     },
   );
 
-  it('answers a page of its own origin', async () => {
+  it('a service without keys answers a page of its own origin', async () => {
     const { port } = service;
     for (const host of [`127.0.0.1:${port}`, `localhost:${port}`, `LocalHost:${port}`]) {
       const answer = await client.post(GOOD, { host, origin: `http://${host.toLowerCase()}` });
@@ -78,7 +78,7 @@ describe('a service without keys', () => {
     }
   });
 
-  it('refuses a page before its body is there', async () => {
+  it('a service without keys refuses a page before its body is there', async () => {
     const socket = await openSocket(service.port);
     socket.write(
       'POST /v1/responses HTTP/1.1\r\nhost: localhost\r\norigin: https://evil.example.com\r\n' +
@@ -89,7 +89,7 @@ describe('a service without keys', () => {
     socket.destroy();
   });
 
-  it('gives no page permission to call it', async () => {
+  it('a service without keys gives no page permission to call it', async () => {
     const { status, headers } = await client.send({
       method: 'OPTIONS',
       path: '/v1/responses',
@@ -103,7 +103,7 @@ describe('a service without keys', () => {
 describe('a service without keys whose operator allows more', () => {
   afterEach(stop);
 
-  it('answers the pages of CORS_ORIGINS, and no others', async () => {
+  it('a service answers the pages of CORS_ORIGINS, and no others', async () => {
     await start({ CORS_ORIGINS: 'https://app.example.com' });
     const allowed = await client.post(GOOD, { origin: 'https://app.example.com' });
     expect(allowed.status).toBe(200);
@@ -114,7 +114,7 @@ describe('a service without keys whose operator allows more', () => {
     expect(rebound.status).toBe(403);
   });
 
-  it('answers under any name on a public address, but no page of another origin', async () => {
+  it('a service answers under any name on a public address, but no page of another origin', async () => {
     await start({ ALLOW_OPEN: 'true', HOST: '0.0.0.0' });
     const host = 'antiphon.example.com';
     expect((await client.post(GOOD, { host })).status).toBe(200);
@@ -122,7 +122,7 @@ describe('a service without keys whose operator allows more', () => {
     expect((await client.post(GOOD, { host, origin: 'https://evil.example.com' })).status).toBe(403);
   });
 
-  it('refuses rebound names as long as the address is one of this machine', async () => {
+  it('a service without keys refuses rebound names as long as the address is one of this machine', async () => {
     await start({ ALLOW_OPEN: 'true' });
     expect((await client.post(GOOD, { host: 'evil.example.com' })).status).toBe(403);
   });

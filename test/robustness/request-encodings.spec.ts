@@ -111,14 +111,14 @@ describe.each(CODINGS)('a body in %s', (coding, compress, createStream) => {
 
 describe('an encoding', () => {
   it.each(['compress', 'x', '__proto__', 'constructor', 'gzip, br', 'gzip;q=1', ','])(
-    'that we do not know is refused: %p',
+    'an encoding that we do not know is refused: %p',
     async (encoding) => {
       const answer = await client.post(GOOD, { 'content-encoding': encoding });
       expectRefusal(answer, 415, 'unsupported_content_encoding');
     },
   );
 
-  it('of the name identity is none', async () => {
+  it('the encoding identity is no encoding', async () => {
     const answer = await client.post(GOOD, { 'content-encoding': 'identity' });
     expect(answer.status).toBe(200);
   });
@@ -136,7 +136,7 @@ it('a byte order mark before JSON is left out, over HTTP and in frames', async (
 
 describe('a content type', () => {
   it.each(['application/json', 'APPLICATION/JSON', 'application/json; charset=utf-8', 'application/json;charset='])(
-    'of JSON is read: %s',
+    'a content type of JSON is read: %s',
     async (type) => {
       const answer = await client.post(GOOD, { 'content-type': type });
       expect(answer.status).toBe(200);
@@ -156,7 +156,7 @@ describe('a content type', () => {
     ';',
     '__proto__',
     '',
-  ])('of anything else is refused: %s', async (type) => {
+  ])('a content type of anything else is refused: %s', async (type) => {
     expectRefusal(await client.post(GOOD, { 'content-type': type }), 415, 'unsupported_media_type');
   });
 });

@@ -61,15 +61,18 @@ const WRONG: readonly (readonly [what: string, content: ScriptContent | string, 
 ];
 
 describe('a script that says what none can', () => {
-  it.each(WRONG)('stops the start with a line that names the place: %s', async (_what, content, place, more = /./) => {
-    for (const name of ['wrong.json', 'wrong.yaml']) {
-      const lines = await faultsOfFiles({ [name]: content });
-      expectLine(lines, name, place);
-      expectLine(lines, name, more);
-    }
-  });
+  it.each(WRONG)(
+    'a script that says what none can stops the start with a line that names the place: %s',
+    async (_what, content, place, more = /./) => {
+      for (const name of ['wrong.json', 'wrong.yaml']) {
+        const lines = await faultsOfFiles({ [name]: content });
+        expectLine(lines, name, place);
+        expectLine(lines, name, more);
+      }
+    },
+  );
 
-  it('gives a line for each file', async () => {
+  it('faults in scripts give a line for each file', async () => {
     const lines = await faultsOfFiles({
       'one.yaml': { turns: [] },
       'good.yaml': { turns: [{ text: 'x' }] },

@@ -32,13 +32,13 @@ const UNREADABLE: readonly (readonly [what: string, name: string, content: strin
 ];
 
 describe('a file of a script that cannot be read', () => {
-  it('stops the start when it is not there', async () => {
+  it('a file of a script stops the start when it is not there', async () => {
     const environment = { SIMULATOR_SCRIPTS: '/nowhere/missing.yaml' };
     const lines = await startFaultsOf(startService({ environment }));
     expectLine(lines, 'missing.yaml', /no such file/);
   });
 
-  it('stops the start when it is a directory', async () => {
+  it('a file of a script stops the start when it is a directory', async () => {
     const lines = await withScriptFiles({}, (_paths, directory) =>
       startFaultsOf(startService({ environment: { SIMULATOR_SCRIPTS: directory } })),
     );
@@ -46,14 +46,14 @@ describe('a file of a script that cannot be read', () => {
   });
 
   it.each(['empty.yaml', 'empty.json', 'empty.jsonl', 'empty'])(
-    'stops the start when it is empty: %s',
+    'a file of a script stops the start when it is empty: %s',
     async (name) => {
       expectLine(await faultsOfFiles({ [name]: '' }), name, /turns|must be object|end of JSON/);
     },
   );
 
   it.each(UNREADABLE)(
-    'stops the start with a line that names the place: %s in %s',
+    'a file of a script stops the start with a line that names the place: %s in %s',
     async (_what, name, text, place) => {
       expectLine(await faultsOfFiles({ [name]: text }), name, place);
     },
@@ -67,14 +67,17 @@ describe('scripts with the same model', () => {
     ['by their names', { 'twin.yaml': script(), 'twin.json': script() }, 'twin'],
     ['by one of their names', { 'twin.yaml': script(), 'other.json': script({ model: 'twin' }) }, 'twin'],
     ['for every name', { 'a.yaml': script({ model: '*' }), 'b.yaml': script({ model: '*' }) }, '*'],
-  ])('stop the start with a line that names the model and the files: %s', async (_name, files, model) => {
-    const lines = await faultsOfFiles(files);
-    expect(lines).toHaveLength(1);
-    expect(lines[0]).toContain(`'${model}'`);
-    for (const file of Object.keys(files)) expect(lines[0]).toContain(file);
-  });
+  ])(
+    'scripts with the same model stop the start with a line that names the model and the files: %s',
+    async (_name, files, model) => {
+      const lines = await faultsOfFiles(files);
+      expect(lines).toHaveLength(1);
+      expect(lines[0]).toContain(`'${model}'`);
+      for (const file of Object.keys(files)) expect(lines[0]).toContain(file);
+    },
+  );
 
-  it('give a line for each model', async () => {
+  it('scripts with the same model give a line for each model', async () => {
     const names = ['a', 'b', 'c'];
     const files = names.flatMap((model) => [1, 2].map((copy) => [`${model}${copy}.yaml`, script({ model })]));
     const lines = await faultsOfFiles(Object.fromEntries(files) as ScriptFiles);

@@ -46,7 +46,7 @@ describe('an upgrade', () => {
     '/v1/responses?api-version=2026-01-01&model=a%2Fb',
     '/v1/responses?x=/v2/other',
     '/openai/v1/responses?',
-  ])('opens a socket on which turns run: %s', expectTurn);
+  ])('an upgrade opens a socket on which turns run: %s', expectTurn);
 
   it('an upgrade is answered with the id of the request', async () => {
     using named = await RawSocketClient.open(service, { headers: { 'x-request-id': 'balancer-7' } });
@@ -116,7 +116,7 @@ describe('a request that is no upgrade to a WebSocket', () => {
     await tracker.whenNone();
   });
 
-  it('streams', async () => {
+  it('a request that is no upgrade to a WebSocket streams', async () => {
     const client = new RawClient(service.port);
     const stream = await client.stream({}, { connection: 'Upgrade', upgrade: 'h2c' });
     expect(await stream.whole).toContain('data: [DONE]');
@@ -133,7 +133,7 @@ describe('a client that vanishes during its handshake', () => {
     ['after a broken handshake', () => handshakeOf({ headers: { 'sec-websocket-key': 'x' } })],
     ['after asking for another path', () => handshakeOf({ path: '/elsewhere' })],
     ['in the middle of its first frame', () => whole + frameOf('text', BODY).subarray(0, 10).toString('latin1')],
-  ])('harms nobody: %s', async (_name, bytes) => {
+  ])('a client that vanishes during its handshake harms nobody: %s', async (_name, bytes) => {
     await using other = await SocketClient.open(service);
     for (let count = 0; count < 20; count += 1) {
       const socket = await openSocket(service.port);
@@ -151,7 +151,7 @@ describe('a client that vanishes during its handshake', () => {
 });
 
 describe('a gateway of the embedding program', () => {
-  it('works on a path of its own, beside ours', async () => {
+  it('a gateway of the embedding program works on a path of its own, beside ours', async () => {
     await using chat = await SocketClient.open(service, {}, '/chat');
     await using ours = await SocketClient.open(service);
     chat.send({ event: 'hello', data: 'Ada' });
@@ -166,7 +166,7 @@ describe('a gateway of the embedding program', () => {
     expect(service.app.get(ConnectionRegistry).size).toBe(1);
   });
 
-  it('leaves other paths refused', async () => {
+  it('a gateway of the embedding program leaves other paths refused', async () => {
     const [answer] = await exchange(service.port, handshakeOf({ path: '/chats' }));
     expect(answer).toMatchObject({ status: 404 });
   });

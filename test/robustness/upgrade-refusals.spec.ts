@@ -63,7 +63,7 @@ describe('an upgrade of a stranger', () => {
   it.each([
     ['without a key', PATHS[0]],
     ['on another path', '/elsewhere'],
-  ])('leaves no connection behind, whatever the client sends after it: %s', async (_, path) => {
+  ])('a refused upgrade leaves no connection behind, whatever the client sends after it: %s', async (_, path) => {
     const server = service.app.getHttpServer();
     const count = promisify(server.getConnections.bind(server));
     const before = await count();
@@ -171,13 +171,16 @@ describe('a service with WS_ENABLED=false', () => {
   beforeAll(() => start({ WS_ENABLED: 'false' }));
   afterAll(() => service.close());
 
-  it.each(PATHS)('answers 426, after which clients go on over HTTP: %s', async (path) => {
-    const headers = { upgrade: 'websocket' };
-    await expectRefused({ path }, { status: 426, code: 'websocket_not_supported', headers });
-    await tracker.whenNone();
-  });
+  it.each(PATHS)(
+    'a service with WS_ENABLED=false answers 426, after which clients go on over HTTP: %s',
+    async (path) => {
+      const headers = { upgrade: 'websocket' };
+      await expectRefused({ path }, { status: 426, code: 'websocket_not_supported', headers });
+      await tracker.whenNone();
+    },
+  );
 
-  it('answers turns over HTTP', async () => {
+  it('a service with WS_ENABLED=false answers turns over HTTP', async () => {
     const client = new RawClient(service.port);
     for (const path of PATHS) {
       const headers = { 'content-type': 'application/json' };

@@ -77,14 +77,14 @@ describe('all attempts of a turn', () => {
     ['there was only one', { a: { retries: 0 } }, 500, {}],
     ['the client is to wait', { a: {}, b: {} }, 429, { 'retry-after': '30' }],
     ['the request is at fault', { a: {}, b: {} }, 400, {}],
-  ])('leave it to the client what to do next if %s', async (_, upstreams, status, headers) => {
+  ])('the attempts of a turn leave it to the client what to do next if %s', async (_, upstreams, status, headers) => {
     await start(upstreams);
     for (const name of Object.keys(upstreams)) service.upstream(name).alwaysReply(refusal(status, 'openai', headers));
     const answer = await post();
     expect([answer.status, answer.headers.get('x-should-retry')]).toEqual([status, null]);
   });
 
-  it('that reached no upstream do not count: it may be back when the client retries', async () => {
+  it('attempts that reached no upstream do not count: it may be back when the client retries', async () => {
     await start({ a: { base_url: `http://127.0.0.1:${await closedPort()}/v1` }, b: { retries: 0 } });
     service.upstream('b').alwaysReply(refusal(500));
     const answer = await post();
@@ -92,7 +92,7 @@ describe('all attempts of a turn', () => {
     expect(service.asked()).toEqual(['b']);
   });
 
-  it.each(TRANSPORTS)('that failed are one refusal on $name', async (transport) => {
+  it.each(TRANSPORTS)('attempts that failed are one refusal on $name', async (transport) => {
     await start({ a: {} });
     service.upstream('a').alwaysReply(refusal(500));
     await expect(transport.run(service, TURN)).rejects.toMatchObject({

@@ -132,7 +132,7 @@ describe('before its first word, an upstream that', () => {
     expect(await observer.whenSettled(1)).toMatchObject([{ provider: 'b', status: 'completed', model: 'm' }]);
   });
 
-  it.each(TRANSPORTS)('fails leaves the turn to the next on $name', async (transport) => {
+  it.each(TRANSPORTS)('an upstream that fails leaves the turn to the next on $name', async (transport) => {
     service.upstream('a').refuse(500);
     const { response } = await transport.run(service, TURN);
     expect(saidIn(response)).toEqual([{ text: 'b' }]);
@@ -149,7 +149,7 @@ describe('before its first word, an upstream that', () => {
     },
   );
 
-  it('fails as the one before it did leaves the turn to the last', async () => {
+  it('an upstream that fails as the one before it did leaves the turn to the last', async () => {
     service.upstream('a').refuse(500);
     service.upstream('b').answer(WORDS, { breaks: { after: 1, by: 'cut' } });
     const { response } = await SSE_TRANSPORT.run(service, TURN);
@@ -158,7 +158,7 @@ describe('before its first word, an upstream that', () => {
     expect(clock.take()).toEqual([]);
   });
 
-  it.each(['ignore', 'answerHeadOnly'] as const)('says nothing is given up after its time: %s', async (how) => {
+  it.each(['ignore', 'answerHeadOnly'] as const)('a silent upstream is given up after its time: %s', async (how) => {
     service.upstream('a')[how]();
     const waiting = clock.whenScheduled(FIRST_BYTE_MS);
     const turn = SSE_TRANSPORT.run(service, TURN);
@@ -172,7 +172,7 @@ describe('before its first word, an upstream that', () => {
     expect(service.asked()).toEqual(['a', 'b']);
   });
 
-  it('falls silent once it said who speaks is given up', async () => {
+  it('an upstream that falls silent once it said who speaks is given up', async () => {
     service.upstream('a').answer(WORDS, { breaks: { after: 1, by: 'stall' } });
     const waiting = clock.whenScheduled(IDLE_MS);
     const turn = SSE_TRANSPORT.run(service, TURN);
@@ -191,14 +191,14 @@ describe('before its first word, an upstream that', () => {
     expect(chain?.origin).toMatchObject({ provider: 'b' });
   });
 
-  it.each([400, 413, 422, 409, 415, 451])('finds the request itself at fault with %i is the last', async (status) => {
+  it.each([400, 413, 422, 409, 415, 451])('an upstream that refuses with %i is the last', async (status) => {
     service.upstream('a').refuse(status);
     await expect(SSE_TRANSPORT.run(service, TURN)).rejects.toMatchObject({ status: status === 413 ? 413 : 400 });
     expect(service.asked()).toEqual(['a']);
     expect(await observer.whenSettled(1)).toMatchObject([{ provider: 'a', status: 'refused' }]);
   });
 
-  it('finds the conversation too long is the last, even if it says so with 500 or in its stream', async () => {
+  it('an upstream that finds the conversation too long is the last, even if it says so with 500 or in its stream', async () => {
     const message = "This model's maximum context length is 4096 tokens.";
     const body = JSON.stringify({ error: { message } });
     service.upstream('a').reply(textReply(body, 'application/json', { status: 500 }));
@@ -226,7 +226,7 @@ describe('before its first word, an upstream that', () => {
       { nonsense: 'text' },
     ] as const;
 
-    it.each(BREAKS)('breaks off fails the response, and nobody else is asked: %j', async (by) => {
+    it.each(BREAKS)('a break after its first word fails the response, and nobody else is asked: %j', async (by) => {
       service.upstream('a').answer(WORDS, { breaks: { after: 3, by } });
       const { response } = await SSE_TRANSPORT.run(service, TURN);
       expect(response).toMatchObject({ status: 'failed' });
@@ -249,7 +249,7 @@ describe('before its first word, an upstream that', () => {
     });
 
     it.each(TRANSPORTS.filter(({ name }) => name !== 'json'))(
-      'breaks off fails the response on $name',
+      'a break after its first word fails the response on $name',
       async (transport) => {
         service.upstream('a').answer(WORDS, { breaks: { after: 2, by: 'cut' } });
         expect((await transport.run(service, TURN)).response.status).toBe('failed');
@@ -257,7 +257,7 @@ describe('before its first word, an upstream that', () => {
       },
     );
 
-    it('breaks off is asked again for a client of JSON, who has seen nothing', async () => {
+    it('an upstream that breaks off is asked again for a client of JSON, who has seen nothing', async () => {
       service
         .upstream('a')
         .answer(WORDS, { breaks: { after: 2, by: 'cut' } })
@@ -266,7 +266,7 @@ describe('before its first word, an upstream that', () => {
       expect(service.asked()).toEqual(['a', 'a']);
     });
 
-    it('says nothing but that it has ended has answered', async () => {
+    it('an upstream that says nothing but that it has ended has answered', async () => {
       service.upstream('a').answer({ finish: 'stop' });
       const { response } = await SSE_TRANSPORT.run(service, TURN);
       expect(response).toMatchObject({ status: 'completed', output: [] });

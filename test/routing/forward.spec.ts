@@ -189,7 +189,7 @@ describe('members of the API that are listed', () => {
 });
 
 describe('members of every object that are listed', () => {
-  it('reach nobody unless they are sent', async () => {
+  it('listed members of every object reach nobody unless they are sent', async () => {
     const forward = ['constructor', 'toString', 'hasOwnProperty', 'top_k'];
     await using service = await startRoutedService({
       upstreams: { a: { forward } },

@@ -70,14 +70,14 @@ describe('max_output_tokens of an entry', () => {
     ['p/x', 5000, 100],
     ['several', 5000, 100],
     ['anything', 5000, 100],
-  ])('caps what %s is asked for: %p becomes %p', async (model, asked, expected) => {
+  ])('max_output_tokens of an entry caps what %s is asked for: %p becomes %p', async (model, asked, expected) => {
     const { body, response } = await run(model, { max_output_tokens: asked });
     expect(body['max_tokens']).toBe(expected);
     // What the client asked for is what it is told.
     expect(response['max_output_tokens']).toBe(asked ?? null);
   });
 
-  it('caps it for the next upstream as well', async () => {
+  it('max_output_tokens of an entry caps a request for the next upstream as well', async () => {
     service.upstream('b').refuse(500);
     const { body } = await run('several', { max_output_tokens: 5000 });
     expect([service.asked(), body['max_tokens']]).toEqual([['a', 'b'], 100]);
@@ -85,29 +85,32 @@ describe('max_output_tokens of an entry', () => {
 });
 
 describe('reasoning_efforts of an entry', () => {
-  it.each(['efforts', 'efforts-alias'])('let their efforts pass: %s', async (model) => {
+  it.each(['efforts', 'efforts-alias'])('reasoning_efforts of an entry let their efforts pass: %s', async (model) => {
     for (const effort of ['none', 'low', 'high']) {
       expect((await run(model, { reasoning: { effort } })).body['reasoning_effort']).toBe(effort);
     }
     expect((await run(model, {})).body).not.toHaveProperty('reasoning_effort');
   });
 
-  it.each(TRANSPORTS)('refuse every other on $name, and nobody is asked', async (transport) => {
-    service.forget();
-    for (const model of ['efforts', 'efforts-alias']) {
-      for (const effort of ['minimal', 'medium', 'xhigh']) {
-        const refused = transport.run(service, { model, input: 'Hi', reasoning: { effort } });
-        const message = `Unsupported value: '${effort}' is not supported with the '${model}' model. Supported values are: 'none', 'low', and 'high'.`;
-        await expect(refused).rejects.toMatchObject({
-          status: 400,
-          body: { error: { code: 'unsupported_value', param: 'reasoning.effort', message } },
-        });
+  it.each(TRANSPORTS)(
+    'reasoning_efforts of an entry refuse every other on $name, and nobody is asked',
+    async (transport) => {
+      service.forget();
+      for (const model of ['efforts', 'efforts-alias']) {
+        for (const effort of ['minimal', 'medium', 'xhigh']) {
+          const refused = transport.run(service, { model, input: 'Hi', reasoning: { effort } });
+          const message = `Unsupported value: '${effort}' is not supported with the '${model}' model. Supported values are: 'none', 'low', and 'high'.`;
+          await expect(refused).rejects.toMatchObject({
+            status: 400,
+            body: { error: { code: 'unsupported_value', param: 'reasoning.effort', message } },
+          });
+        }
       }
-    }
-    expect(service.asked()).toEqual([]);
-  });
+      expect(service.asked()).toEqual([]);
+    },
+  );
 
-  it.each(TRANSPORTS)('that are none refuse all of them on $name', async (transport) => {
+  it.each(TRANSPORTS)('empty reasoning_efforts refuse every effort on $name', async (transport) => {
     service.forget();
     for (const effort of ['none', 'low', 'high']) {
       const refused = transport.run(service, { model: 'plain-x', input: 'Hi', reasoning: { effort } });
@@ -121,18 +124,18 @@ describe('reasoning_efforts of an entry', () => {
     expect(service.asked()).toEqual(['a']);
   });
 
-  it('that are not there leave it to the upstream', async () => {
+  it('an entry without reasoning_efforts leaves them to the upstream', async () => {
     expect((await run('free', { reasoning: { effort: 'xhigh' } })).body['reasoning_effort']).toBe('xhigh');
   });
 
-  it('of the default hold for every name', async () => {
+  it('reasoning_efforts of the default hold for every name', async () => {
     await expect(run('anything', { reasoning: { effort: 'high' } })).rejects.toMatchObject({ status: 400 });
   });
 });
 
 describe('the window', () => {
   it.each(['narrow', 'narrow-upstream', 'narrow-for-one', 'listed-narrow', 'anything'])(
-    'of %s is kept before anybody is asked',
+    'the window of %s is kept before anybody is asked',
     async (model) => {
       service.forget();
       await expect(run(model, { input: LONG })).rejects.toMatchObject({
@@ -143,7 +146,7 @@ describe('the window', () => {
     },
   );
 
-  it.each(['free', 'wide-by-file', 'listed-wide'])('of %s is wide enough', async (model) => {
+  it.each(['free', 'wide-by-file', 'listed-wide'])('the window of %s is wide enough', async (model) => {
     expect((await run(model, { input: LONG })).response['status']).toBe('completed');
   });
 });

@@ -48,7 +48,7 @@ describe('the list of models', () => {
     expect(await list.json()).toMatchObject({ object: 'list', models: [] });
   });
 
-  it('says whose they are: as the file says, as the upstream says, or by the name of the provider', async () => {
+  it('the list of models says whose they are: as the file says, as the upstream says, or by the name of the provider', async () => {
     await start({
       upstreams: { one: {}, two: { discover: false } },
       models: [
@@ -85,7 +85,7 @@ describe('the list of models', () => {
     expect(await retrieveModel(service, 'of-the-upstream')).toMatchObject({ body: { created: 1_700_000_000 } });
   });
 
-  it('leaves out of a list what is no model', async () => {
+  it('the list of models leaves out of a list what is no model', async () => {
     const odd = [null, 7, 'text', {}, { id: '' }, { id: 7 }, { id: 'fine' }, [], { object: 'model' }];
     await start({
       upstreams: { one: {} },
@@ -95,7 +95,7 @@ describe('the list of models', () => {
     expect(await names()).toEqual(['fine']);
   });
 
-  it('takes a bare list', async () => {
+  it('the list of models takes a bare list', async () => {
     await start({
       upstreams: { one: {} },
       prepare: (upstream) => upstream('one').listReply(textReply('[{"id":"bare"}]', 'application/json')),
@@ -131,14 +131,14 @@ describe('the list of models', () => {
     expect(await whoAnswers(service, 'two/a')).toBe('model_unavailable');
   });
 
-  it('keeps what an upstream listed before it went away', async () => {
+  it('the list of models keeps what an upstream listed before it went away', async () => {
     await start({ upstreams: THREE, prepare: (upstream) => upstream('two').list([{ id: 'two/a' }, { id: 'two/b' }]) });
     service.upstream('two').listReply(textReply('', '', { status: 503 }));
     expect(await names()).toEqual(['two/a', 'two/b']);
     expect(await whoAnswers(service, 'two/b')).toBe('two');
   });
 
-  it('follows what an upstream lists', async () => {
+  it('the list of models follows what an upstream lists', async () => {
     await start({ upstreams: THREE, prepare: (upstream) => upstream('two').list([{ id: 'two/a' }, { id: 'two/b' }]) });
     service.upstream('two').list([{ id: 'two/b' }, { id: 'two/c' }]);
     expect(await names()).toEqual(['two/b', 'two/c']);

@@ -68,11 +68,11 @@ describe('a model name goes', () => {
     expect(await ask(service, name)).toEqual({ by, as, echoed: name });
   });
 
-  it.each(TRANSPORTS)('under its own name on $name', async (transport) => {
+  it.each(TRANSPORTS)('a model name goes under its own name on $name', async (transport) => {
     expect(await ask(service, 'alias', transport)).toEqual({ by: 'exact', as: 'Org/Real-Name', echoed: 'alias' });
   });
 
-  it('in every event of a stream under its own name', async () => {
+  it('a model name goes in every event of a stream under its own name', async () => {
     const answer = await fetch(`${service.baseURL}/responses`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -83,13 +83,13 @@ describe('a model name goes', () => {
     expect(text).not.toMatch(/Real-Name|"named"/);
   });
 
-  it('under its own name when it is read back', async () => {
+  it('a model name goes under its own name when it is read back', async () => {
     const created = await service.client().responses.create({ model: 'alias', input: 'Hi' });
     const read = await service.client().responses.retrieve(created.id);
     expect(read.model).toBe('alias');
   });
 
-  it('where it is looked up, without anybody being asked', async () => {
+  it('a model name is looked up without anybody being asked', async () => {
     service.forget();
     for (const name of ['alias', 'org/team/model', 'some/deep-chat', 'only-short', 'unheard-of']) {
       expect(await retrieveModel(service, name)).toMatchObject({ status: 200, body: { id: name, object: 'model' } });
@@ -130,7 +130,7 @@ describe('without a default', () => {
     expect(await whoAnswers(service, 'only/x')).toBe('only');
   });
 
-  it.each(TRANSPORTS)('other names are refused with 404 on $name', async (transport) => {
+  it.each(TRANSPORTS)('names that nobody has are refused without a default with 404 on $name', async (transport) => {
     await expect(transport.run(service, { model: 'unheard-of', input: 'Hi' })).rejects.toMatchObject({
       status: 404,
       body: { error: { type: 'invalid_request_error', code: 'model_not_found', param: 'model' } },

@@ -58,7 +58,7 @@ describe('providers of the program beside a file', () => {
     });
   };
 
-  it('serve what they list and what they find, unless the file says otherwise', async () => {
+  it('providers of the program serve what they list and what they find, unless the file says otherwise', async () => {
     await start([
       { name: 'found-by-name', provider: 'gpu' },
       { prefix: 'found-p/', provider: 'gpu' },
@@ -91,7 +91,7 @@ describe('providers of the program beside a file', () => {
     );
   });
 
-  it('stop the start when the file has a provider of the same name', async () => {
+  it('providers of the program stop the start when the file has a provider of the same name', async () => {
     await start([]);
     const key = 'tz-top-secret-0123456789';
     const content = { providers: { classy: { base_url: 'http://127.0.0.1:9/v1', api_key: key } } };
@@ -105,7 +105,7 @@ describe('a provider of the program among several upstreams', () => {
   it.each([
     ['before an upstream', ['classy', 'gpu'], [{ text: 'gpu' }]],
     ['behind an upstream', ['gpu', 'classy'], [{ text: 'classy as m' }]],
-  ])('fails over like any other: %s', async (_, order, said) => {
+  ])('a provider of the program fails over like any other: %s', async (_, order, said) => {
     const [first, second] = order;
     const clock = new PausingClock();
     const observer = new RecordingObserver();
@@ -135,7 +135,7 @@ describe('a provider of the program among several upstreams', () => {
 });
 
 describe('the simulator', () => {
-  it('serves nothing beside a file', async () => {
+  it('the simulator serves nothing beside a file', async () => {
     service = await startRoutedService({ upstreams: { gpu: {} }, models: [{ name: 'm', provider: 'gpu' }] });
     expect(await names()).toEqual(['m']);
     for (const model of ['gpt-5', 'gpt-4.1', 'simulator', 'any']) {
@@ -143,7 +143,7 @@ describe('the simulator', () => {
     }
   });
 
-  it('serves what names of the file go to it', async () => {
+  it('the simulator serves what names of the file go to it', async () => {
     service = await startRoutedService({
       upstreams: { gpu: {} },
       models: [
@@ -161,7 +161,7 @@ describe('the simulator', () => {
     expect(await whoAnswers(service, 'gpt-4.1')).toBe('model_not_found');
   });
 
-  it('serves names of its own beside a file where the program imports it', async () => {
+  it('the simulator serves names of its own beside a file where the program imports it', async () => {
     service = await startRoutedService({
       upstreams: { gpu: {} },
       providers: [],
@@ -175,7 +175,7 @@ describe('the simulator', () => {
     expect(await names()).toEqual(expect.arrayContaining(['gpt-4.1', 'gpt-5', 'o3']));
   });
 
-  it('answers everything without a file', async () => {
+  it('the simulator answers everything without a file', async () => {
     service = await startRoutedService({ upstreams: {} });
     await using alone = await startService({ environment: { PROVIDERS_FILE: '' } });
     for (const model of ['gpt-5', 'anything']) {

@@ -73,7 +73,7 @@ describe('a kind of providers', () => {
   it.each([
     ['check', /providers\.vault\.key must not be \[redacted\]\.$/],
     ['create', /providers\.vault: cannot log in with \[redacted\]\.$/],
-  ])('that fails to %s fails the start, without its secrets', async (fails, reason) => {
+  ])('a kind of providers that fails to %s fails the start, without its secrets', async (fails, reason) => {
     await expect(start({ key: 'hunter2-hunter2', fails })).rejects.toThrow(reason);
   });
 
@@ -90,11 +90,11 @@ describe('a kind of providers', () => {
       { kind: 'lock', key: 'x' },
       /providers\.vault\.kind must be equal to one of the allowed values \(chat-completions, responses, key\)/,
     ],
-  ])('refuses the entry %p', async (entry, reason) => {
+  ])('a kind of providers refuses the entry %p', async (entry, reason) => {
     await expect(start(entry)).rejects.toThrow(reason);
   });
 
-  it('makes providers that receive the headers they read', async () => {
+  it('a kind of providers makes providers that receive the headers they read', async () => {
     const app = await start({ key: 'hunter2-hunter2' });
     const response = await fetch(`${await app.getUrl()}/v1/responses`, {
       method: 'POST',

@@ -105,13 +105,13 @@ describe('a provider that cannot be', () => {
   });
 
   it.each(['content-length', 'transfer-encoding', 'connection', 'keep-alive', 'upgrade', 'expect'])(
-    'with the header %s, which belongs to HTTP itself',
+    'a provider is refused with the header %s, which belongs to HTTP itself',
     async (name) => {
       expect(await lineOf(provider({ headers: { [name]: '5' } }))).toContain('providers.gpu.headers');
     },
   );
 
-  it.each([...RESERVED_NAMES])('that forwards %s', async (name) => {
+  it.each([...RESERVED_NAMES])('a provider is refused that forwards %s', async (name) => {
     expect(await lineOf(provider({ forward: ['top_k', name] }))).toContain('providers.gpu.forward[1]');
   });
 
@@ -190,27 +190,27 @@ describe('an entry of the models that cannot be', () => {
     expect(await lineOf(models(first, entry as object, second))).toContain(place);
   });
 
-  it('that is an alias of an alias', async () => {
+  it('a model is refused that is an alias of an alias', async () => {
     const line = await lineOf(models({ name: 'a', ...x }, { name: SECRET, alias: 'a' }, { name: 'c', alias: SECRET }));
     expect(line).toContain('models[2].alias');
   });
 
-  it('under a secret name that is there', async () => {
+  it('a model is refused under a name that is there, which is not shown', async () => {
     expect(await lineOf(models({ name: SECRET, ...x }, { name: SECRET, ...x }))).toContain('models[1].name');
   });
 
-  it('as the second default', async () => {
+  it('a model is refused as the second default', async () => {
     const first = { default: true, ...x };
     expect(await lineOf(models(first, { name: SECRET, ...x }, { ...first, model: SECRET }))).toMatch(
       /models\b.*default/,
     );
   });
 
-  it('in no list', async () => {
+  it('models are refused that are no list', async () => {
     expect(await lineOf({ providers: { gpu }, models: { first: { name: SECRET, ...x } } })).toContain('models');
   });
 
-  it('with every fault in a line of its own', async () => {
+  it('models are refused with every fault in a line of its own', async () => {
     const entry = { name: 7, prefix: SECRET, [SECRET]: true };
     const { message } = await faultOfFile({
       content: { providers: { gpu: { kind: SECRET } }, models: [entry, entry] },
@@ -221,7 +221,7 @@ describe('an entry of the models that cannot be', () => {
     }
   });
 
-  it('with every reference to the environment that is not set', async () => {
+  it('models are refused with every reference to the environment that is not set', async () => {
     const members = { api_key: '${ROUTING_TEST_UNSET}', headers: { 'x-a': '${ROUTING_TEST_OTHER}' } };
     const { message } = await faultOfFile({ content: provider(members) });
     for (const name of ['UNSET', 'OTHER']) expect(message).toContain(`ROUTING_TEST_${name}, which is not set.`);
@@ -249,7 +249,7 @@ describe('a reference to the environment', () => {
     expect(line).toContain('ROUTING_TEST_UNSET');
   });
 
-  it('that is empty counts as not set', async () => {
+  it('a reference to the environment that is empty counts as not set', async () => {
     process.env['ROUTING_TEST_EMPTY'] = '';
     try {
       expect(await lineOf(provider({ api_key: '${ROUTING_TEST_EMPTY}' }))).toContain('ROUTING_TEST_EMPTY');
@@ -264,7 +264,7 @@ describe('a reference to the environment', () => {
     ['a name twice', models(...[1, 2].map(() => ({ name: '${ROUTING_TEST_KEY}', provider: 'gpu' }))), 'models[1].name'],
     ['an address', provider({ base_url: '${ROUTING_TEST_KEY}' }), 'providers.gpu.base_url'],
     ['a dialect', provider({ dialect: '${ROUTING_TEST_KEY}' }), 'providers.gpu.dialect'],
-  ])('in the wrong place does not show what it stands for: %s', async (_, content, place) => {
+  ])('a reference in the wrong place does not show what it stands for: %s', async (_, content, place) => {
     expect(await lineOf(content)).toContain(place);
   });
 });
@@ -296,7 +296,7 @@ describe('a file that cannot be read', () => {
     await lineOf(text);
   });
 
-  it('for what is wrong with its YAML, with line and column', async () => {
+  it('a file is refused for what is wrong with its YAML, with line and column', async () => {
     const line = await lineOf(`providers:\n  gpu:\n    api_key: "${SECRET}\n`);
     expect(line).toMatch(/at line \d+, column \d+: Missing closing "quote\.$/);
   });
@@ -306,11 +306,11 @@ describe('a file that cannot be read', () => {
     ['with a word too many', `{"providers":{"gpu":{"base_url":"${URL}","api_key":"${SECRET}"}} ${SECRET}}`],
     ['that is a text', `"${SECRET}"`],
     ['that is a list', `["${SECRET}"]`],
-  ])('in JSON, %s', async (_, text) => {
+  ])('a file in JSON is refused: %s', async (_, text) => {
     await lineOf(text, 'providers.json');
   });
 
-  it('with aliases that would fill the memory', async () => {
+  it('a file is refused with aliases that would fill the memory', async () => {
     const levels = 'b c d e f g h i j'.split(' ').map((name, index) => {
       const before = String.fromCharCode(name.charCodeAt(0) - 1);
       return `${name}: &${name} [${Array.from({ length: 10 }, () => `*${before}`).join(', ')}] # ${index}`;

@@ -104,7 +104,7 @@ models:
     });
   });
 
-  it('needs no providers where names go to those of the program', async () => {
+  it('a providers file needs no providers where names go to those of the program', async () => {
     await withFile({ content: MODELS_AND_NOTHING_ELSE }, async (path) => {
       await using service = await startService({ environment: { PROVIDERS_FILE: path } });
       const { response } = await JSON_TRANSPORT.run(service, { model: 'only', input: 'Hi' });
@@ -112,7 +112,7 @@ models:
     });
   });
 
-  it('refers to the environment in every text', async () => {
+  it('a providers file refers to the environment in every text', async () => {
     const request = await requestWith({
       providers: {
         gpu: {
@@ -159,11 +159,11 @@ models:
     ['$ROUTING_TEST_MODEL', '$ROUTING_TEST_MODEL'],
     // What a variable holds is not read again.
     ['${ROUTING_TEST_REFERENCE}', '${ROUTING_TEST_KEY}'],
-  ])('reads %s as %s', async (text, expected) => {
+  ])('a providers file reads %s as %s', async (text, expected) => {
     expect(await requestWith(file({}, { model: text }))).toMatchObject({ body: { model: expected } });
   });
 
-  it('takes variables in values only, not in names', async () => {
+  it('a providers file takes variables in values only, not in names', async () => {
     const content = file({ query: { '${ROUTING_TEST_MODEL}': 'x' } });
     const { url } = await requestWith(content);
     expect([...new URL(url, 'http://upstream').searchParams.keys()]).toEqual(['${ROUTING_TEST_MODEL}']);
@@ -184,7 +184,7 @@ models:
     expect(request.url).toBe('/chat/completions');
   });
 
-  it('keeps the query of the address beside that of the provider', async () => {
+  it('a providers file keeps the query of the address beside that of the provider', async () => {
     const content = file({ base_url: `${upstream.baseUrl}?a=1`, query: { b: '2 3', a: '4' } });
     const { searchParams } = new URL((await requestWith(content)).url, 'http://upstream');
     expect([...searchParams]).toEqual([
@@ -194,7 +194,7 @@ models:
     ]);
   });
 
-  it('sends headers whatever their case, and a key only where there is one', async () => {
+  it('a providers file sends headers whatever their case, and a key only where there is one', async () => {
     const { headers } = await requestWith(file({ headers: { 'X-Team': 'agents', Authorization: 'Basic abc' } }));
     expect(headers).toMatchObject({ 'x-team': 'agents', authorization: 'Basic abc' });
     expect((await requestWith(file({}))).headers).not.toHaveProperty('authorization');

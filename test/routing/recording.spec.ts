@@ -78,7 +78,7 @@ const TURNS: readonly (readonly [what: string, prepare: (upstream: ChatUpstream)
 ];
 
 describe('a recording of upstreams of a file', () => {
-  it.each(TURNS)('replays %s', async (_, prepare) => {
+  it.each(TURNS)('a recording of upstreams replays %s', async (_, prepare) => {
     const turn = { input: 'Go on.', tools: TOOLS };
     const recorded = await record(
       (upstream) => prepare(upstream('a')),
@@ -88,7 +88,7 @@ describe('a recording of upstreams of a file', () => {
     expect(await outcomeOf(SSE_TRANSPORT, replay, turn)).toEqual(recorded);
   });
 
-  it.each(TRANSPORTS)('replays a conversation on $name', async (transport) => {
+  it.each(TRANSPORTS)('a recording of upstreams replays a conversation on $name', async (transport) => {
     const converse = async (service: Parameters<Transport['run']>[0]): Promise<readonly unknown[]> => {
       const first = await transport.run(service, { model: 'session', input: 'Hi' });
       const next = { model: 'session', input: 'More', previous_response_id: first.response.id };
@@ -117,7 +117,7 @@ describe('a recording of upstreams of a file', () => {
       (upstream) => upstream('a').answer({ text: 'x' }, { breaks: { after: 1, by: 'cut' } }),
       'b',
     ],
-  ])('replays a turn as its client saw it: %s', async (_, prepare, said) => {
+  ])('a recording of upstreams replays a turn as its client saw it: %s', async (_, prepare, said) => {
     const turn = { input: 'Go on.' };
     const recorded = await record(
       (upstream) => void prepare(upstream),
@@ -128,7 +128,7 @@ describe('a recording of upstreams of a file', () => {
     expect(await outcomeOf(JSON_TRANSPORT, replay, turn)).toEqual(recorded);
   });
 
-  it('holds neither keys nor addresses, even if a model says them', async () => {
+  it('a recording of upstreams holds neither keys nor addresses, even if a model says them', async () => {
     await record(
       (upstream) => upstream('a').answer({ text: ['The key is ', KEY.slice(0, 9), KEY.slice(9), ', psst.'] }),
       (service) => outcomeOf(JSON_TRANSPORT, service, { input: 'Hi' }),

@@ -60,7 +60,7 @@ describe('a file that is read again', () => {
       expect((await listModels(service)).map(({ id }) => id)).toEqual(['m', 'new']);
     });
 
-    it('changes what upstreams are sent', async () => {
+    it('a file that is read again changes what upstreams are sent', async () => {
       await service.write({
         settings: { a: { headers: { 'x-key': SECRET }, forward: ['top_k'], omit: ['temperature'] } },
       });
@@ -73,14 +73,14 @@ describe('a file that is read again', () => {
       expect(log.text).not.toContain(SECRET);
     });
 
-    it('asks upstreams anew what they have', async () => {
+    it('a reload asks upstreams anew what they have', async () => {
       service.upstream('b').list([{ id: 'late' }]);
       hangUp();
       await log.written(AGAIN);
       expect(await whoAnswers(service, 'late')).toBe('b');
     });
 
-    it('lets a running stream end where it began', async () => {
+    it('a file that is read again lets a running stream end where it began', async () => {
       service
         .upstream('a')
         .hold()
@@ -99,7 +99,7 @@ describe('a file that is read again', () => {
       expect(saidIn(last?.['response'] as WireResponse)).toEqual([{ text: 'One two' }]);
     });
 
-    it('lets a turn end where it began that has no word yet', async () => {
+    it('a file that is read again lets a turn end where it began that has no word yet', async () => {
       const answered = Promise.withResolvers<undefined>();
       service.upstream('a').hold();
       const turn = JSON_TRANSPORT.run(service, { model: 'm', input: 'Hi' }).finally(() => answered.resolve(undefined));
@@ -120,7 +120,7 @@ describe('a file that is read again', () => {
       expect(saidIn((await client.turn({ model: 'm', input: 'Hi' })).response)).toEqual([{ text: 'b' }]);
     });
 
-    it('keeps conversations', async () => {
+    it('a file that is read again keeps conversations', async () => {
       const { response } = await JSON_TRANSPORT.run(service, { model: 'm', input: 'Hi' });
       const both = [
         { provider: 'b', weight: 1e6 },
@@ -146,7 +146,7 @@ describe('a file that is read again', () => {
       expect(await whoAnswers(service, 'm')).toBe('a');
     });
 
-    it('serves turns all the while', async () => {
+    it('a file that is read again serves turns all the while', async () => {
       const answers: string[] = [];
       for (let round = 0; round < 10; round += 1) {
         await service.write({ models: round % 2 === 0 ? TO_B : TO_A });
@@ -218,23 +218,26 @@ describe('a file that is read again', () => {
       ],
     ];
 
-    it.each(faults)('changes nothing and is logged, without its texts: it %s', async (_, text, place) => {
-      await start();
-      await writeFile(service.file, text);
-      hangUp();
-      const line = await log.written(NOT_USED);
-      expect(line).toMatch(/^error [^\n]*PROVIDERS_FILE: [^\n]*$/);
-      expect(line).toContain(place);
-      expect(log.text).not.toContain(SECRET);
-      expect(await whoAnswers(service, 'm')).toBe('a');
-      expect((await listModels(service)).map(({ id }) => id)).toEqual(['m']);
-      await service.write({ models: TO_B });
-      hangUp();
-      await log.written(AGAIN);
-      expect(await whoAnswers(service, 'm')).toBe('b');
-    });
+    it.each(faults)(
+      'a file that cannot be used changes nothing and is logged, without its texts: it %s',
+      async (_, text, place) => {
+        await start();
+        await writeFile(service.file, text);
+        hangUp();
+        const line = await log.written(NOT_USED);
+        expect(line).toMatch(/^error [^\n]*PROVIDERS_FILE: [^\n]*$/);
+        expect(line).toContain(place);
+        expect(log.text).not.toContain(SECRET);
+        expect(await whoAnswers(service, 'm')).toBe('a');
+        expect((await listModels(service)).map(({ id }) => id)).toEqual(['m']);
+        await service.write({ models: TO_B });
+        hangUp();
+        await log.written(AGAIN);
+        expect(await whoAnswers(service, 'm')).toBe('b');
+      },
+    );
 
-    it('changes nothing about listings either', async () => {
+    it('a file that cannot be used changes nothing about listings either', async () => {
       await start({ prepare: (upstream) => upstream('b').list([{ id: 'listed' }]) });
       service.upstream('b').listReply(textReply('', '', { status: 500 }));
       await writeFile(service.file, '{');
@@ -246,14 +249,14 @@ describe('a file that is read again', () => {
 });
 
 describe('without a file', () => {
-  it('nobody waits for SIGHUP', async () => {
+  it('nobody waits for SIGHUP without a file', async () => {
     const before = process.listenerCount('SIGHUP');
     await using service = await startRoutedService({ upstreams: {}, environment: { PROVIDERS_FILE: '' } });
     expect(service.port).toBeGreaterThan(0);
     expect(process.listenerCount('SIGHUP')).toBe(before);
   });
 
-  it('with one somebody does, until the service ends', async () => {
+  it('a service with a file waits for SIGHUP until it ends', async () => {
     const before = process.listenerCount('SIGHUP');
     const service = await startRoutedService({ upstreams: {} });
     expect(process.listenerCount('SIGHUP')).toBe(before + 1);

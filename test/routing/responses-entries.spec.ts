@@ -57,7 +57,7 @@ describe('an entry of the kind responses that cannot be', () => {
     ['headers: { content-length }', { headers: { 'content-length': '5' } }, 'headers'],
     ['an empty header', { headers: { 'x-a': '', 'content-length': '5' } }, 'headers'],
     ['omit: [model]', { omit: ['model'] }, 'omit[0]'],
-  ])('without a key, with %s', async (_, members, place) => {
+  ])('an entry of the kind responses is refused without a key, with %s', async (_, members, place) => {
     for (const kind of ['responses', 'chat-completions']) {
       const { message } = await faultOfFile({
         content: { providers: { up: { kind, base_url: entry.base_url, ...members } } },
@@ -66,17 +66,20 @@ describe('an entry of the kind responses that cannot be', () => {
     }
   });
 
-  it('with a fixture that is not there', async () => {
+  it('an entry of the kind responses is refused with a fixture that is not there', async () => {
     const line = await lineOf({ base_url: 'fixture:/nowhere/secret-name.sse' });
     expect(line).toContain('providers.up: the fixture of base_url cannot be read');
     expect(line).not.toContain('secret-name');
   });
 
-  it.each([...RESERVED_MEMBERS].filter((_, index) => index % 8 === 0))('that forwards %s', async (name) => {
-    expect(await lineOf({ forward: ['top_k', name] })).toContain(
-      `providers.up.forward[1] is a reserved name (${name})`,
-    );
-  });
+  it.each([...RESERVED_MEMBERS].filter((_, index) => index % 8 === 0))(
+    'an entry of the kind responses is refused that forwards %s',
+    async (name) => {
+      expect(await lineOf({ forward: ['top_k', name] })).toContain(
+        `providers.up.forward[1] is a reserved name (${name})`,
+      );
+    },
+  );
 });
 
 describe('an entry of the kind responses', () => {
@@ -106,13 +109,13 @@ describe('an entry of the kind responses', () => {
     }
   };
 
-  it('serves the models of its server, with its key and query', async () => {
+  it('an entry of the kind responses serves the models of its server, with its key and query', async () => {
     const { requests, models } = await listWith({});
     expect(models).toMatchObject({ data: [{ id: 'gpt-5-codex', owned_by: 'up' }] });
     expect(requests[0]).toEqual({ url: '/v1/models?client_version=1', authorization: `Bearer ${SECRET}` });
   });
 
-  it('asks no server when CODEX_RS_SSE_FIXTURE answers in its place', async () => {
+  it('an entry of the kind responses asks no server when CODEX_RS_SSE_FIXTURE answers in its place', async () => {
     const { requests, models } = await listWith({ CODEX_RS_SSE_FIXTURE: 'package.json' });
     expect(models).toMatchObject({ data: [] });
     expect(requests).toEqual([]);

@@ -255,7 +255,7 @@ describe('a turn that waits to ask again', () => {
     });
 
   it.each(['json', 'sse', 'ws'])(
-    'ends at once when its client leaves on %s, and nobody is asked any more',
+    'a turn that waits to ask again ends at once when its client leaves on %s, and nobody is asked any more',
     async (kind) => {
       const waiting = await startWaiting();
       const pause = watched.whenScheduled(PAUSE_MS);

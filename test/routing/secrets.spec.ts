@@ -216,7 +216,7 @@ describe('a secret of a file is found in every disguise', () => {
     for (const line of log.lines) expect(line).not.toContain(disguise(KEY).slice(0, 24));
   });
 
-  it('as the code of an error', async () => {
+  it('a secret of a file is found in every disguise as the code of an error', async () => {
     const error = { message: 'x', code: KEY_AS_CODE };
     expect(await say(textReply(JSON.stringify({ error }), 'application/json', { status: 400 }))).not.toContain(
       KEY_AS_CODE,
@@ -243,16 +243,16 @@ describe('nothing of a file is seen when an upstream', () => {
     expect(log.text).toMatch(/'unknown': .*(?:ENOTFOUND|EAI_AGAIN)/);
   });
 
-  it.each(['cut', 'reset', 'end'] as const)('breaks off: %s', async (by) => {
+  it.each(['cut', 'reset', 'end'] as const)('nothing of a file is seen when an upstream breaks off: %s', async (by) => {
     const upstream = service.upstream('a');
     expectHidden(await everythingOf('a', () => upstream.answer({ text: ['x', 'y'] }, { breaks: { after: 2, by } })));
   });
 
-  it('answers', async () => {
+  it('nothing of a file is seen when an upstream answers', async () => {
     expectHidden(await everythingOf('a'));
   });
 
-  it('lists its models, or does not', async () => {
+  it('nothing of a file is seen when an upstream lists its models, or does not', async () => {
     const list = (): Promise<string> => fetch(`${service.baseURL}/models`).then((answer) => answer.text());
     expectHidden(await list());
     const words = `Bad key ${KEY} ${HEADER} at ${service.upstream('a').baseUrl}`;
@@ -284,7 +284,7 @@ describe('nothing of a file is seen when an upstream', () => {
 
 describe('nothing of a file is seen', () => {
   it.each(['/health/live', '/health/ready', '/healthz', '/simulator/stats', '/v1/models', '/v1/providers', '/metrics'])(
-    'at %s',
+    'nothing of a file is seen at %s',
     async (path) => {
       const answer = await fetch(`${service.origin}${path}`);
       expectHidden(await answer.text());

@@ -80,7 +80,7 @@ describe('turns are shared out', () => {
     ['three', 0.7499, 'b'],
     ['three', 0.7501, 'c'],
     ['three', 0.9999999999999999, 'c'],
-  ])('by weight: %s at %d to %s', async (model, chance, expected) => {
+  ])('turns are shared out by weight: %s at %d to %s', async (model, chance, expected) => {
     random.stay(chance);
     expect(await by(model)).toBe(expected);
   });
@@ -117,7 +117,7 @@ describe('turns are shared out', () => {
       [0.5, 0.6, 0],
       ['b', 'c', 'a'],
     ],
-  ])('by weight among those that are left: %j', async (chances, expected) => {
+  ])('turns are shared out by weight among those that are left: %j', async (chances, expected) => {
     const order: string[] = [];
     for (const name of ['a', 'b', 'c']) {
       service.upstream(name).respond(() => {
@@ -132,7 +132,7 @@ describe('turns are shared out', () => {
 });
 
 describe('a conversation', () => {
-  it('goes on where it was answered, whatever chance says', async () => {
+  it('a conversation goes on where it was answered, whatever chance says', async () => {
     let response = await begin('two', 0.9);
     expect(byOf(response)).toBe('b');
     random.stay(0);
@@ -144,27 +144,27 @@ describe('a conversation', () => {
     expect(await by('two')).toBe('a');
   });
 
-  it('goes on there in each of its branches', async () => {
+  it('a conversation goes on where it was answered in each of its branches', async () => {
     const root = await begin('two', 0.9);
     random.stay(0);
     const branches = [1, 2, 3].map(() => by('two', { previous_response_id: root.id }));
     expect(await Promise.all(branches)).toEqual(['b', 'b', 'b']);
   });
 
-  it('goes on there under another name of the same upstreams', async () => {
+  it('a conversation goes on where it was answered under another name of the same upstreams', async () => {
     const root = await begin('two', 0.9);
     random.stay(0);
     expect(await by('same-two', { previous_response_id: root.id })).toBe('b');
     expect(await by('three', { previous_response_id: root.id })).toBe('b');
   });
 
-  it('goes by chance under a name that does not have its upstream', async () => {
+  it('a conversation goes by chance under a name that does not have its upstream', async () => {
     const root = await begin('two', 0.9);
     random.stay(0);
     expect(await by('others', { previous_response_id: root.id })).toBe('c');
   });
 
-  it('goes on where it was answered in the end', async () => {
+  it('a conversation goes on where it was answered in the end', async () => {
     service.upstream('a').refuse(500);
     const root = await begin('two', 0);
     expect(byOf(root)).toBe('b');
@@ -173,7 +173,7 @@ describe('a conversation', () => {
     expect(await by('two', { previous_response_id: root.id })).toBe('b');
   });
 
-  it('moves when its upstream fails, and stays there', async () => {
+  it('a conversation moves when its upstream fails, and stays there', async () => {
     const root = await begin('two', 0.9);
     random.stay(0.9);
     service.upstream('b').refuse(500);
@@ -194,7 +194,7 @@ describe('a conversation', () => {
     expect(service.asked()).toEqual(['a']);
   });
 
-  it.each([true, false])('goes on where it was answered on a socket, with store: %s', async (store) => {
+  it.each([true, false])('a conversation goes on where it was answered on a socket, with store: %s', async (store) => {
     await using client = await SocketClient.open(service);
     random.stay(0.9);
     const { response } = await client.turn({ model: 'two', input: 'Hi', store });
@@ -205,7 +205,7 @@ describe('a conversation', () => {
     expect(byOf((await client.turn({ model: 'two', input: 'Hi' })).response)).toBe('a');
   });
 
-  it('goes on where it was answered after a failure on a socket', async () => {
+  it('a conversation goes on where it was answered after a failure on a socket', async () => {
     await using client = await SocketClient.open(service);
     service.upstream('a').refuse(500);
     random.stay(0);
@@ -216,7 +216,7 @@ describe('a conversation', () => {
     expect(byOf((await client.turn(next)).response)).toBe('b');
   });
 
-  it('goes on there when it changes from a socket to HTTP and back', async () => {
+  it('a conversation goes on where it was answered when it changes from a socket to HTTP and back', async () => {
     await using client = await SocketClient.open(service);
     random.stay(0.9);
     const first = await client.turn({ model: 'two', input: 'Hi' });
@@ -228,7 +228,7 @@ describe('a conversation', () => {
     expect(byOf(third.response)).toBe('b');
   });
 
-  it('goes on with the same one of several models at its upstream', async () => {
+  it('a conversation goes on with the same one of several models at its upstream', async () => {
     const root = await begin('same-provider', 0.9);
     random.stay(0);
     await by('same-provider', { previous_response_id: root.id });
@@ -238,7 +238,7 @@ describe('a conversation', () => {
 });
 
 describe('an upstream that failed', () => {
-  it('comes last for five seconds', async () => {
+  it('an upstream that failed comes last for five seconds', async () => {
     service.upstream('a').refuse(500);
     expect(await by('two')).toBe('b');
     service.forget();
@@ -258,7 +258,7 @@ describe('an upstream that failed', () => {
     expect(service.asked()).toEqual(['a', 'b']);
   });
 
-  it('comes first again once it has answered', async () => {
+  it('an upstream that failed comes first again once it has answered', async () => {
     service.upstream('a').refuse(500);
     await by('two');
     service.upstream('b').refuse(500);
@@ -268,7 +268,7 @@ describe('an upstream that failed', () => {
     expect(service.asked()).toEqual(['a']);
   });
 
-  it('rests as others do: then chance decides again', async () => {
+  it('an upstream that failed rests as others do: then chance decides again', async () => {
     service.upstream('a').refuse(500);
     service.upstream('b').refuse(500);
     await expect(by('two')).rejects.toThrow();
@@ -280,7 +280,7 @@ describe('an upstream that failed', () => {
     ['as long as it asks for', '30', 30_000],
     ['no less than five seconds', '1', 5000],
     ['no longer than a minute', '3600', 60_000],
-  ])('rests %s', async (_, retryAfter, restMs) => {
+  ])('an upstream that failed rests %s', async (_, retryAfter, restMs) => {
     service.upstream('a').refuse(429, 'openai', { 'retry-after': retryAfter });
     expect(await by('two')).toBe('b');
     clock.advance(restMs - 1);
@@ -289,7 +289,7 @@ describe('an upstream that failed', () => {
     expect(await by('two')).toBe('a');
   });
 
-  it('because of the request itself does not rest', async () => {
+  it('an upstream that failed because of the request itself does not rest', async () => {
     service.upstream('a').refuse(400);
     await expect(by('two')).rejects.toMatchObject({ status: 400 });
     expect(await by('two')).toBe('a');

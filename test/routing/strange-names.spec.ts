@@ -76,7 +76,7 @@ describe('strange names', () => {
     // Letters that look the same are others.
     ['\u00e9', 'model_not_found'],
     ['caf\u0065\u0301 ☕ 模型 🦙', 'model_not_found'],
-  ])('in patterns are letters: %s goes to %s', async (name, by) => {
+  ])('strange names in patterns are letters: %s goes to %s', async (name, by) => {
     expect(await whoAnswers(service, name)).toBe(by);
   });
 
@@ -85,7 +85,7 @@ describe('strange names', () => {
   });
 
   it.each(['', ' \t', '\n', 'a\nb', 'a\u0000b', '\uD800'])(
-    'that are hardly any are refused or not there: %j',
+    'names that are hardly any are refused or not there: %j',
     async (name) => {
       expect(await whoAnswers(service, name)).toBe('model_not_found');
     },
@@ -110,7 +110,7 @@ describe('long names', () => {
     expect(await ask(service, LONG)).toEqual({ by: 'pattern', as: LONG, echoed: LONG });
   });
 
-  it('match no pattern beyond', async () => {
+  it('long names match no pattern beyond 256 characters', async () => {
     expect(await whoAnswers(service, LONGER)).toBe('model_not_found');
   });
 

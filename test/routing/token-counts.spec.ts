@@ -121,7 +121,7 @@ function count(api: ApiClient, over: object = {}): ReturnType<ApiClient['post']>
 }
 
 describe.each(COUNTERS)('an upstream of kind $name', ({ entry, path, body, answer, estimate }) => {
-  it('counts the request that it would get', async () => {
+  it('an upstream counts the request that it would get', async () => {
     upstream().replies = [{ body: answer }];
     const counted = await count(await start(entry));
     expect(counted).toMatchObject({ status: 200, body: { object: 'response.input_tokens', input_tokens: 1234 } });
@@ -158,7 +158,7 @@ describe.each(COUNTERS)('an upstream of kind $name', ({ entry, path, body, answe
     expect((await count(api)).body['input_tokens']).toBe(1234);
   });
 
-  it('says why it refused', async () => {
+  it('an upstream says why it refused to count', async () => {
     upstream().replies = [
       { status: 429, body: { error: { message: 'Slow down.', code: 'rate_limit_exceeded' } } },
       { status: 404, body: { error: { message: 'The model `theirs` does not exist.', code: 'model_not_found' } } },
@@ -219,25 +219,25 @@ it('the service does not ask an upstream of kind responses for the counts of tur
   expect(new Set(upstream().calls.map(({ path }) => path))).toEqual(new Set(['/v1/responses']));
 });
 
-it('asks while turns are recorded', async () => {
+it('the service asks for counts while turns are recorded', async () => {
   const api = await startIn({ RECORD_FILE: join(directory, 'record.yaml') }, { dialect: 'llama.cpp' });
   expect((await count(api)).body['input_tokens']).toBe(1234);
 });
 
-it('estimates for servers that do not count', async () => {
+it('the service estimates for servers that do not count', async () => {
   const counted = await count(await start({ dialect: 'sglang' }));
   expect(counted).toMatchObject({ status: 200, body: { input_tokens: 30 } });
   expect(upstream().calls).toEqual([]);
 });
 
-it('estimates images for vLLM, which would count the mark of their place', async () => {
+it('the service estimates images for vLLM, which would count the mark of their place', async () => {
   const content = [{ type: 'input_image', image_url: 'https://example.com/a.png' }];
   const counted = await count(await start({ dialect: 'vllm' }), { input: [{ role: 'user', content }] });
   expect(counted.body['input_tokens']).toBeGreaterThan(700);
   expect(upstream().calls).toEqual([]);
 });
 
-it('gives what reaches the template of vLLM', async () => {
+it('the service gives vLLM what reaches its template', async () => {
   upstream().replies = [{ body: { count: 5 } }];
   const api = await start({ dialect: 'vllm', forward: ['chat_template_kwargs'] });
   await count(api, { reasoning: { effort: 'low' }, chat_template_kwargs: { greets: true } });
@@ -251,7 +251,7 @@ it('the service can be told how a server counts', async () => {
   expect(upstream().calls[0]?.path).toBe('/gpu/tokenize');
 });
 
-it('names the parent to an upstream that stores, and sends the whole context where it is forgotten', async () => {
+it('the service names the parent to an upstream that stores, and sends the whole context where it is forgotten', async () => {
   const events = toEvents('resp_theirs', [message('Over there.')]).map((event) => `data: ${JSON.stringify(event)}\n\n`);
   const forgotten = { error: { code: 'previous_response_not_found', message: 'Not found.' } };
   upstream().replies = [

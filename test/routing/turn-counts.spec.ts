@@ -77,7 +77,7 @@ describe.each([
   const counted = (count: number): CountReply => ({ body: toAnswer(count) });
   const asked = (): CountCall | undefined => upstream.calls.findLast(isTurn);
 
-  it('loses what is oldest as its tokenizer counts, which is asked once', async () => {
+  it('a turn loses what is oldest as its tokenizer counts, which is asked once', async () => {
     upstream.replies = [counted(960), said('ok')];
     // By the estimate all of it would fit.
     expect(await create(await start({ dialect }, 800))).toMatchObject({ status: 200, body: { status: 'completed' } });
@@ -89,14 +89,14 @@ describe.each([
     expect(left).toEqual(['four', 'ok', 'end']);
   });
 
-  it('keeps all that its tokenizer takes for short enough', async () => {
+  it('a turn keeps all that its tokenizer takes for short enough', async () => {
     upstream.replies = [counted(180), said('ok')];
     await create(await start({ dialect }, 200));
     expect(namesIn(asked())).toEqual(ALL);
     expect(counts()).toHaveLength(1);
   });
 
-  it('asks about the latest part of a context that is much too long', async () => {
+  it('a turn asks about the latest part of a context that is much too long', async () => {
     const long = Array.from({ length: 40 }, (_, round) => ({ role: 'user', content: words(`r${round}`, 50) }));
     upstream.replies = [counted(400), said('ok')];
     await create(await start({ dialect }, 200), { input: long });
@@ -124,7 +124,7 @@ describe.each([
     expect(namesIn(asked())).toEqual(['four', 'ok', 'end']);
   });
 
-  it('asks for no count where its context certainly fits, or must not be truncated', async () => {
+  it('a turn asks for no count where its context certainly fits, or must not be truncated', async () => {
     upstream.replies = [said('ok')];
     const api = await start({ dialect }, 4000);
     await create(api);

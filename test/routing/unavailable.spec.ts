@@ -68,7 +68,7 @@ describe('a model whose upstream is down', () => {
     },
   );
 
-  it('tells clients when to ask again, and is served once its provider has listed it', async () => {
+  it('a model whose upstream is down tells clients when to ask again, and is served once its provider has listed it', async () => {
     service = await startRoutedService({
       upstreams: { a: {} },
       prepare: (upstream) => upstream('a').listReply(textReply('', '', { status: 502 })),
@@ -119,7 +119,7 @@ describe('a model whose upstream is down', () => {
 describe('/readyz?verbose', () => {
   const START = Date.UTC(2026, 0, 1);
 
-  it('names the providers of the file and of the program, and how they are', async () => {
+  it('/readyz?verbose names the providers of the file and of the program, and how they are', async () => {
     const clock = new PausingClock(START);
     await using service = await startRoutedService({
       upstreams: {
@@ -150,7 +150,7 @@ describe('/readyz?verbose', () => {
     clock.letGo();
   });
 
-  it('says since when a provider is down and up again, from requests that are a few seconds old at most', async () => {
+  it('/readyz?verbose says since when a provider is down and up again, from requests that are a few seconds old at most', async () => {
     const clock = new PausingClock(START);
     await using service = await startRoutedService({
       upstreams: { a: {} },

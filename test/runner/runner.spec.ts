@@ -85,7 +85,7 @@ function only({ testResults: [file] }: Report): FileReport {
 }
 
 describe('a spec that shares the modules of its worker', () => {
-  it('finds what an earlier file has imported, and what it keeps', async () => {
+  it('a spec finds what an earlier file has imported, and what it keeps', async () => {
     const spec = `
       import { expect, it } from '@jest/globals';
       import { count } from './counter.js';
@@ -104,7 +104,7 @@ describe('a spec that shares the modules of its worker', () => {
     expect(await titles(1)).toEqual(['gives 1', 'gives 1']);
   });
 
-  it('lets go of what earlier files held, and of what its own tests have closed', async () => {
+  it('a spec lets go of what earlier files held, and of what its own tests have closed', async () => {
     const held = 'export const held: WeakRef<object>[] = [];';
     const spec = `
       import { setImmediate as nextLoopTurn } from 'node:timers/promises';
@@ -173,7 +173,7 @@ describe('a spec that shares the modules of its worker', () => {
     });
   });
 
-  it('leaves no spy and no time limit to the next file', async () => {
+  it('a spec leaves no spy and no time limit to the next file', async () => {
     const one = `
       import { expect, it, jest } from '@jest/globals';
       import { subject } from './subject.js';
@@ -197,7 +197,7 @@ describe('a spec that shares the modules of its worker', () => {
     expect(report.numPassedTests).toBe(2);
   });
 
-  it('finds no logger of the file before it, and nothing that is still left out of the log', async () => {
+  it('a spec finds no logger of the file before it, and nothing that is still left out of the log', async () => {
     const spec = `
       import { expect, it } from '@jest/globals';
       import { Logger } from '@nestjs/common';
@@ -227,7 +227,7 @@ describe('a spec that shares the modules of its worker', () => {
     expect(file.message).toContain('afterEach is called while a module is imported that other files share');
   });
 
-  it('obeys -t', async () => {
+  it('a spec obeys -t', async () => {
     const spec = "import { it } from '@jest/globals'; it('this', () => undefined); it('that', () => undefined);";
     const { assertionResults } = only(await run({ 'one.spec.ts': spec }, ['-t', 'that']));
     expect(assertionResults.map(({ status }) => status)).toEqual(['pending', 'passed']);
@@ -235,7 +235,7 @@ describe('a spec that shares the modules of its worker', () => {
 });
 
 describe('a thread of a spec', () => {
-  it('reads TypeScript, which the next one finds without types', async () => {
+  it('a thread of a spec reads TypeScript, which the next one finds without types', async () => {
     const own = await mkdtemp(join(directory, 'threads-'));
     await writeFile(join(own, 'thread.ts'), "const text: string = 'read'; console.log(text);");
     const start = "new (await import('node:worker_threads')).Worker(new URL('thread.ts', import.meta.url));";
@@ -278,7 +278,7 @@ describe('what a test leaves open', () => {
     ([name, [imports, opening]]) => `${imports}\nit('opens ${name}', async () => {\n${opening}\n});`,
   );
 
-  it('fails the test that opened it, and no other', async () => {
+  it('what a test leaves open fails the test that opened it, and no other', async () => {
     const closes =
       "it('closes what it opened', async () => { const server = createServer().listen(0); await new Promise((resolve) => server.close(resolve)); });";
     const text = ["import { it } from '@jest/globals';", ...spec, closes].join('\n');
@@ -293,7 +293,7 @@ describe('what a test leaves open', () => {
     ]);
   });
 
-  it('fails the file when a hook opened it', async () => {
+  it('what a test leaves open fails the file when a hook opened it', async () => {
     const text =
       "import { beforeAll, it } from '@jest/globals'; beforeAll(() => void setTimeout(() => undefined, 1e6)); it('runs', () => undefined);";
     expect(only(await run({ 'one.spec.ts': text }, ['--forceExit'])).message).toContain('a timer is left open');

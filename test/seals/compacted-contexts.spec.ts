@@ -41,7 +41,7 @@ function create(body: object): Promise<ApiAnswer> {
   return service.api.post('responses', { model, ...body });
 }
 
-it('stands for everything before it', async () => {
+it('a compaction item stands for everything before it', async () => {
   const item = await compaction(['kept', 'summary']);
   await create({ input: [{ role: 'user', content: 'gone' }, item, { role: 'user', content: 'new' }] });
   expect(seen()).toEqual(['kept', 'summary', 'new']);
@@ -53,7 +53,7 @@ it('a compaction item is replaced by the next one', async () => {
   expect(seen()).toEqual(['new']);
 });
 
-it('goes on with the responses after it, and is stored as it was sent', async () => {
+it('a compaction item goes on with the responses after it, and is stored as it was sent', async () => {
   const item = await compaction(['kept']);
   const { body: first } = await create({ input: [item, { role: 'user', content: 'one' }] });
   const { body: second } = await create({ input: 'two', previous_response_id: first['id'] });
@@ -63,7 +63,7 @@ it('goes on with the responses after it, and is stored as it was sent', async ()
   expect(listed.body['data']).toMatchObject([item, {}]);
 });
 
-it('replaces the earlier context of a chain', async () => {
+it('a compaction item replaces the earlier context of a chain', async () => {
   const { body: first } = await create({ input: 'gone' });
   await create({
     input: [await compaction(['kept']), { role: 'user', content: 'new' }],
@@ -92,7 +92,7 @@ it.each([
       return { type, encrypted_content: `${sealed.slice(0, -2)}${sealed.endsWith('AA') ? 'BB' : 'AA'}` };
     },
   ],
-])('refuses one %s, and names it', async (_, make) => {
+])('the service refuses a compaction item %s, and names it', async (_, make) => {
   const { status, body } = await create({ input: [{ role: 'user', content: 'new' }, await make()] });
   expect(status).toBe(400);
   expect(body['error']).toMatchObject({
@@ -118,7 +118,7 @@ it('a compaction item is opened once on a warm socket, and remembered with its l
   expect(open).toHaveBeenCalledTimes(1);
 });
 
-it('that does not open in a conversation is named, so that it can be deleted', async () => {
+it('a compaction item that does not open in a conversation is named, so that it can be deleted', async () => {
   const { body: made } = await service.api.post('conversations', { items: [await compaction(['secret'], 'other')] });
   const conversation = String(made['id']);
   const { status, body } = await create({ input: 'Hi', conversation });
@@ -130,7 +130,7 @@ it('that does not open in a conversation is named, so that it can be deleted', a
   expect((await create({ input: 'Hi', conversation })).status).toBe(200);
 });
 
-it('of which the key is gone refuses the responses behind it, and names what leads to it', async () => {
+it('a compaction item of which the key is gone refuses the responses behind it, and names what leads to it', async () => {
   const { body: first } = await create({ input: [await compaction(['kept']), user('one')] });
   const ring = await service.app.get(Seals, { strict: false }).ring();
   jest.spyOn(ring, 'open').mockReturnValue('altered');

@@ -12,7 +12,7 @@ const ring = new AesKeyRing([key]);
 const tenant = asTenant('acme');
 
 describe(AesKeyRing.name, () => {
-  it('opens what it has sealed, whatever the text', () => {
+  it('a key ring opens what it has sealed, whatever the text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.string(), (text, name) => {
         const sealed = ring.seal(asTenant(name), 'compaction', text);
@@ -22,7 +22,7 @@ describe(AesKeyRing.name, () => {
     );
   });
 
-  it('opens a text of 20 MB', () => {
+  it('a key ring opens a text of 20 MB', () => {
     const text = 'ä'.repeat(10 * 1024 * 1024);
     const opened = ring.open(tenant, 'compaction', ring.seal(tenant, 'compaction', text));
     expect(typeof opened === 'object' && opened.text === text).toBe(true);
@@ -49,13 +49,13 @@ describe(AesKeyRing.name, () => {
     expect(ring.knows(sealed)).toBe(outcome === 'altered');
   });
 
-  it('tells tenants apart whose names contain each other', () => {
+  it('a key ring tells tenants apart whose names contain each other', () => {
     const sealed = ring.seal(asTenant('a","b'), 'reasoning', 'Hm.');
     for (const name of ['a', 'b', 'a"', '"a","b"'])
       expect(ring.open(asTenant(name), 'reasoning', sealed)).toBe('altered');
   });
 
-  it('opens nothing that was altered in any place, in any way', () => {
+  it('a key ring opens nothing that was altered in any place, in any way', () => {
     const sealed = ring.seal(tenant, 'compaction', 'What was said before, at some length.');
     const place = fc.nat({ max: sealed.length - 1 });
     const letter = fc.string({
@@ -74,7 +74,7 @@ describe(AesKeyRing.name, () => {
     );
   });
 
-  it('seals with the first key and opens with all', () => {
+  it('a key ring seals with the first key and opens with all', () => {
     const rotated = new AesKeyRing([other, key]);
     expect(rotated.open(tenant, 'reasoning', ring.seal(tenant, 'reasoning', 'old'))).toEqual({ text: 'old' });
     const sealed = rotated.seal(tenant, 'reasoning', 'new');
@@ -82,7 +82,7 @@ describe(AesKeyRing.name, () => {
     expect(new AesKeyRing([other]).open(tenant, 'reasoning', sealed)).toEqual({ text: 'new' });
   });
 
-  it('shows no key when it is logged', () => {
+  it('a key ring shows no key when it is logged', () => {
     const shown = inspect(ring, { depth: 10, showHidden: true });
     for (const encoding of ['hex', 'base64', 'base64url'] as const) expect(shown).not.toContain(key.toString(encoding));
     expect(shown).not.toContain(inspect(key).slice(8, 40));

@@ -38,7 +38,7 @@ async function givenBack(service: Service, item: object): Promise<unknown> {
 }
 
 describe('SEAL_KEYS', () => {
-  it('opens the seals of old keys behind a new one, until they are removed', async () => {
+  it('SEAL_KEYS opens the seals of old keys behind a new one, until they are removed', async () => {
     await using before = await start({ environment: { SEAL_KEYS: key } });
     const item = await think(before);
     await using rotated = await start({ environment: { SEAL_KEYS: `${other},${key}` } });
@@ -54,7 +54,7 @@ describe('SEAL_KEYS', () => {
     `${key},`.repeat(2) + 'short',
     randomBytes(16).toString('base64'),
     `${key} `.replace('=', ''),
-  ])('refuses to start with what is no key, and does not say it (%#)', (value) => {
+  ])('SEAL_KEYS refuses to start with what is no key, and does not say it (%#)', (value) => {
     let message = '';
     try {
       readEnvironment({ SEAL_KEYS: value });
@@ -69,7 +69,7 @@ describe('SEAL_KEYS', () => {
 });
 
 describe('without SEAL_KEYS', () => {
-  it('replicas share the key that one of them has made', async () => {
+  it('replicas without SEAL_KEYS share the key that one of them has made', async () => {
     const overrides = [[SecretStore, new MemorySecretStore()]] as const;
     await using one = await start({ overrides });
     await using two = await start({ overrides });

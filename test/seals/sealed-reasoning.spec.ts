@@ -53,7 +53,7 @@ describe('reasoning that cannot be opened', () => {
   const ring = (): AesKeyRing => translation.service.app.get(Seals, { strict: false }).ring() as AesKeyRing;
   const own = (): string => ring().seal(asTenant('anybody'), 'reasoning', 'secret');
 
-  it('could be opened if nothing were wrong', async () => {
+  it('reasoning could be opened if nothing were wrong', async () => {
     await translation.run(JSON_TRANSPORT, { model, store: false }, ANSWER);
     const input = [user('Hello'), sealed(own()), assistant('Hi.'), user('And?')];
     expect((await translation.messages({ model, input }))[1]).toMatchObject({ reasoning: 'secret' });

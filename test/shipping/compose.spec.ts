@@ -29,7 +29,7 @@ describe.each(Object.entries(services))('%s in compose.yaml', (_, service) => {
     expect(service.image).toMatch(/^[a-z/-]+:v?\d+\.\d+/);
   });
 
-  it('mounts what exists', () => {
+  it('a service of compose.yaml mounts what exists', () => {
     for (const volume of service.volumes ?? []) {
       const [source = ''] = volume.split(':');
       const exists = source.startsWith('.') ? existsSync(join(PROJECT, source)) : source in volumes;
@@ -37,7 +37,7 @@ describe.each(Object.entries(services))('%s in compose.yaml', (_, service) => {
     }
   });
 
-  it('waits for services that tell their health', () => {
+  it('a service of compose.yaml waits for services that tell their health', () => {
     expect(service.healthcheck?.test[0]).toBe('CMD');
     for (const [name, { condition }] of Object.entries(service.depends_on ?? {})) {
       expect(condition).toBe('service_healthy');
@@ -55,7 +55,7 @@ describe.each(Object.entries(services))('%s in compose.yaml', (_, service) => {
 });
 
 describe('the replicas in compose.yaml', () => {
-  it('know only variables of the service', () => {
+  it('the replicas in compose.yaml know only variables of the service', () => {
     for (const { environment = {} } of replicas) expect(unknownVariables(Object.keys(environment))).toEqual([]);
   });
 
@@ -81,12 +81,12 @@ describe('the replicas in compose.yaml', () => {
     );
   });
 
-  it('trust nginx to name the address of a client', () => {
+  it('the replicas in compose.yaml trust nginx to name the address of a client', () => {
     const { ipv4_address: nginx } = services['nginx']?.networks?.default ?? {};
     for (const { environment = {} } of replicas) expect(environment['TRUSTED_PROXIES']?.split(',')).toContain(nginx);
   });
 
-  it('get every secret from the file that the example shows', async () => {
+  it('the replicas in compose.yaml get every secret from the file that the example shows', async () => {
     const wanted = [...(await readShipped('compose.yaml')).matchAll(/\$\{([A-Z_]+)/g)].map(([, name]) => name);
     const shown = [...(await readShipped('deploy/compose.env.example')).matchAll(/^([A-Z_]+)=$/gm)];
     expect(new Set(wanted)).toEqual(new Set(shown.map(([, name]) => name)));

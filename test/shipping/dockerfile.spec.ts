@@ -30,7 +30,7 @@ describe('the Dockerfile', () => {
     expect(faults.map(({ message, range }) => ({ line: range.start.line + 1, message }))).toEqual([]);
   });
 
-  it('builds from fixed versions and from what reaches the build', async () => {
+  it('the Dockerfile builds from fixed versions and from what reaches the build', async () => {
     expect(valuesOf('FROM')).toEqual([
       expect.stringMatching(/^node:\d+\.\d+\.\d+-slim AS build$/),
       expect.stringMatching(/^node:\d+\.\d+\.\d+-slim$/),
@@ -43,13 +43,13 @@ describe('the Dockerfile', () => {
     for (const path of copied) expect(ignored).toContain(`!${path}`);
   });
 
-  it('keeps what is optional to install, with the command of the documentation', async () => {
+  it('the Dockerfile keeps what is optional to install, with the command of the documentation', async () => {
     const [, prune = ''] = /(npm pkg delete .* && npm prune)$/m.exec(dockerfile) ?? [];
     expect(prune).toContain(' peerDependenciesMeta ');
     expect(await readShipped('docs/deployment.md')).toContain(`\n${prune}\n`);
   });
 
-  it('runs as a user without rights, with the command and the variables of `npm start`', () => {
+  it('the Dockerfile runs as a user without rights, with the command and the variables of `npm start`', () => {
     expect(valuesOf('USER')).toEqual(['node']);
     expect(execForm(valuesOf('ENTRYPOINT')[0]).join(' ')).toBe(startCommand);
     expect((valuesOf('ENV')[0] ?? '').split(/\s+/)).toEqual(expect.arrayContaining(startVariables.trim().split(' ')));
@@ -58,13 +58,13 @@ describe('the Dockerfile', () => {
     expect(valuesOf('VOLUME')).toEqual(['/data']);
   });
 
-  it('sets variables that the service, Node or the C library reads', () => {
+  it('the Dockerfile sets variables that the service, Node or the C library reads', () => {
     const names = [...(valuesOf('ENV')[0] ?? '').matchAll(/([A-Z_]+)=/g)].map(([, name = '']) => name);
     expect(names).toContain('STATE_DIR');
     expect(unknownVariables(names)).toEqual([]);
   });
 
-  it('asks a route of the service for its health, with Node', () => {
+  it('the Dockerfile asks a route of the service for its health, with Node', () => {
     const [command, flag, script] = execForm(valuesOf('HEALTHCHECK')[0]);
     expect([command, flag]).toEqual(['node', '-e']);
     expect(script).toContain('/healthz');

@@ -54,13 +54,13 @@ describe('the chart', () => {
     }
   });
 
-  it('reads values that there are, and has none that nothing reads', () => {
+  it('the chart reads values that there are, and has none that nothing reads', () => {
     const read = new Set(texts.flatMap(pathsIn));
     expect([...read].filter((path) => valueAt(path) === undefined)).toEqual([]);
     expect(Object.keys(values).filter((name) => ![...read].some((path) => path.split('.')[0] === name))).toEqual([]);
   });
 
-  it('closes what its templates open', () => {
+  it('the chart closes what its templates open', () => {
     for (const [index, text] of texts.entries()) {
       const opened = text.match(/\{\{-? (?:if|with|range|define) /g)?.length ?? 0;
       const closed = text.match(/\{\{-? end \}\}/g)?.length ?? 0;
@@ -73,7 +73,7 @@ describe('the chart', () => {
     expect(await readYaml(`${CHART}/Chart.yaml`)).toMatchObject({ version, appVersion: version });
   });
 
-  it('gives pods variables of the service only, and more time to stop than a shutdown takes', () => {
+  it('the chart gives pods variables of the service only, and more time to stop than a shutdown takes', () => {
     expect(unknownVariables(Object.keys(values.variables))).toEqual([]);
     expect(values.terminationGracePeriodSeconds * 1000).toBeGreaterThan(longestShutdown(values.variables));
   });

@@ -118,7 +118,7 @@ describe('the pods', () => {
     }
   });
 
-  it('get variables of the service only', async () => {
+  it('the pods get variables of the service only', async () => {
     const { stringData } = await readYaml<{ readonly stringData: object }>(`${FOLDER}/base/secret.example.yaml`);
     const { data } = await readYaml<{ readonly data: object }>(`${FOLDER}/overlays/example/config-map.yaml`);
     const names = [variables, stringData, data].flatMap((one) => Object.keys(one));
@@ -130,7 +130,7 @@ describe('the pods', () => {
     expect(terminationGracePeriodSeconds * 1000).toBeGreaterThan(longestShutdown(variables));
   });
 
-  it('leave the endpoints of their Service before they refuse turns', () => {
+  it('the pods leave the endpoints of their Service before they refuse turns', () => {
     const { periodSeconds, failureThreshold } = deployment.spec.template.spec.containers[0]
       .readinessProbe as unknown as {
       readonly periodSeconds: number;
@@ -139,7 +139,7 @@ describe('the pods', () => {
     expect(Number(variables['SHUTDOWN_DELAY_MS'])).toBeGreaterThan(periodSeconds * failureThreshold * 1000);
   });
 
-  it('offer the ports that Service and PodMonitor name', async () => {
+  it('the pods offer the ports that Service and PodMonitor name', async () => {
     const { ports } = deployment.spec.template.spec.containers[0];
     expect(ports).toEqual([
       { name: 'http', containerPort: 8080 },

@@ -37,7 +37,7 @@ const lock = JSON.parse(await readShipped('package-lock.json')) as {
 const locked = Object.entries(lock.packages).filter(([path]) => path !== '');
 
 describe('the lock file', () => {
-  it('fixes the content of every package, from the public registry', () => {
+  it('the lock file fixes the content of every package, from the public registry', () => {
     const loose = locked.filter(
       ([, { integrity, resolved }]) =>
         // Without an address, npm takes it from the registry that it is configured with.
@@ -89,7 +89,7 @@ describe('the licences', () => {
     return path;
   }
 
-  it('of production are all allowed', async () => {
+  it('the licences of production are all allowed', async () => {
     const { code, stdout, stderr } = await run('licenses.ts');
     expect({ code, stderr: stderr.replaceAll(/^npm warn .*\n/gm, '') }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(/^MIT +\d+$/m);

@@ -16,7 +16,7 @@ function settings(name: string): readonly string[] {
   return [...unit.matchAll(new RegExp(`^${name}=(.*)$`, 'gm'))].map(([, value = '']) => value);
 }
 
-it('starts the service as `npm start` does, with variables that it reads', async () => {
+it('the unit starts the service as `npm start` does, with variables that it reads', async () => {
   const variables = settings('Environment').flatMap((line) => line.split(' '));
   const { scripts } = JSON.parse(await readShipped('package.json')) as {
     readonly scripts: { readonly start: string };
@@ -28,7 +28,7 @@ it('starts the service as `npm start` does, with variables that it reads', async
   expect(unknownVariables(names)).toEqual([]);
 });
 
-it('gives it more time to stop than a shutdown takes', () => {
+it('the unit gives the service more time to stop than a shutdown takes', () => {
   expect(Number(settings('TimeoutStopSec')[0]) * 1000).toBeGreaterThan(longestShutdown({}) + 1000);
 });
 

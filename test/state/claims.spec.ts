@@ -39,7 +39,7 @@ describe.each(BACKENDS)('claims in $name', ({ open }) => {
   });
   afterAll(() => opened.close());
 
-  it('belong to the first who comes, who may come again', async () => {
+  it('claims belong to the first who comes, who may come again', async () => {
     expect(await claims.claim(tenant, 'approval', 'first', expiresAt)).toBe('first');
     expect(await others.claim(tenant, 'approval', 'second', expiresAt)).toBe('first');
     expect(await others.claim(tenant, 'approval', 'first', expiresAt)).toBe('first');
@@ -70,7 +70,7 @@ describe.each(BACKENDS)('claims in $name', ({ open }) => {
     expect(await others.claim(tenant, 'approval', 'second', expiresAt)).toBe('second');
   });
 
-  it('belong to their tenant', async () => {
+  it('claims belong to their tenant', async () => {
     await claims.claim(tenant, 'approval', 'first', expiresAt);
     expect(await claims.claim(newTenant(), 'approval', 'second', expiresAt)).toBe('second');
   });
@@ -84,19 +84,19 @@ describe.each(BACKENDS)('claims in $name', ({ open }) => {
     expect(await claims.claim(tenant, 'approval', 'first', expiresAt + TTL_MS)).toBe('second');
   });
 
-  it('hold nothing when they have expired from the beginning', async () => {
+  it('claims hold nothing when they have expired from the beginning', async () => {
     expect(await claims.claim(tenant, 'approval', 'first', opened.clock.now())).toBe('first');
     expect(await claims.claim(tenant, 'approval', 'second', expiresAt)).toBe('second');
   });
 
-  it('outlive a sweep', async () => {
+  it('claims outlive a sweep', async () => {
     await claims.claim(tenant, 'approval', 'first', expiresAt);
     await opened.backend.responses.purge();
     expect(await claims.claim(tenant, 'approval', 'second', expiresAt)).toBe('first');
   });
 
   it.each(['a\0b', 'half \uD800 a pair', 'x'.repeat(3000), ' space', '{brace}', '1 "quote"\n[1]'])(
-    'take any text, such as %j',
+    'claims take any text, such as %j',
     async (text) => {
       const odd = `${tenant}${text}` as Tenant;
       expect(await claims.claim(odd, text, text, expiresAt)).toBe(text);
@@ -111,7 +111,7 @@ async function replicaOf({ backend, ...rest }: OpenedBackend): Promise<StateBack
 }
 
 describe('claims in the memory of a process', () => {
-  it('make room for new ones: first those that have expired, then the oldest', async () => {
+  it('claims make room for new ones: first those that have expired, then the oldest', async () => {
     const clock = new FakeClock();
     const { claims } = new MemoryBackend(Object.assign(new Environment(), { MEMORY_MAX_RESPONSES: 3 }), clock);
     const tenant = newTenant();
@@ -156,7 +156,7 @@ describe('claims in a file', () => {
 });
 
 describe('claims in PostgreSQL', () => {
-  it('go with the sweep once they have expired', async () => {
+  it('claims go with the sweep once they have expired', async () => {
     await using opened = await openPostgres();
     const { backend, clock, database } = opened;
     const tenant = newTenant();
@@ -180,7 +180,7 @@ describeRedis('claims in Redis', () => {
   });
   afterEach(() => client.quit());
 
-  it('expire by themselves, a while after nobody counts them any more', async () => {
+  it('claims expire by themselves, a while after nobody counts them any more', async () => {
     await using opened = await openRedis();
     const { backend, clock, prefix } = opened;
     await backend.claims.claim(newTenant(), 'approval', 'first', clock.now() + TTL_MS);

@@ -37,7 +37,7 @@ const FAULTS: readonly StateFault[] = [
   {
     what: 'has its items backwards',
     group: 'responses: what is saved',
-    notices: 'keeps many items in order',
+    notices: 'the storage keeps many items in order',
     subject: broken(({ responses }) => {
       const inputItems = responses.inputItems.bind(responses);
       return Object.assign(responses, {
@@ -51,13 +51,13 @@ const FAULTS: readonly StateFault[] = [
   {
     what: 'lists nothing',
     group: 'graph: the list of responses',
-    notices: 'shows everything',
+    notices: 'the list of responses shows everything',
     subject: broken(({ graph }) => Object.assign(graph, { list: async () => ({ data: [], hasMore: false }) })),
   },
   {
     what: 'has full sessions only',
     group: 'sessions: sessions',
-    notices: 'say whether they have at least so many responses',
+    notices: 'sessions say whether they have at least so many responses',
     subject: broken(({ sessions }) => Object.assign(sessions, { hasAtLeast: async () => true })),
   },
   {
@@ -84,19 +84,19 @@ const FAULTS: readonly StateFault[] = [
   {
     what: 'tells nobody of deletions',
     group: 'notices: notices of deletions',
-    notices: 'say what is deleted, and nothing else',
+    notices: 'notices of deletions say what is deleted, and nothing else',
     subject: broken(({ notices }) => Object.assign(notices, { announce: () => undefined })),
   },
   {
     what: 'logs nothing',
     group: 'log: the log of events',
-    notices: 'gives exactly the events after every number, as they were written',
+    notices: 'the log of events gives exactly the events after every number, as they were written',
     subject: broken(({ log }) => Object.assign(log, { append: async () => undefined })),
   },
   {
     what: 'delivers the data of another job',
     group: 'jobs: the job queue',
-    notices: 'delivers what was enqueued before',
+    notices: 'the job queue delivers what was enqueued before',
     subject: broken(({ jobs }) => {
       const work = jobs.work.bind(jobs);
       return Object.assign(jobs, {
@@ -108,13 +108,13 @@ const FAULTS: readonly StateFault[] = [
   {
     what: 'never ends what runs',
     group: 'runs: the life of a background response',
-    notices: 'ends completed',
+    notices: 'a background response ends completed',
     subject: broken(({ runs }) => Object.assign(runs, { finish: async () => undefined })),
   },
   {
     what: 'counts no limits',
     group: 'limits: limits',
-    notices: 'count requests and tokens together, for all replicas',
+    notices: 'limits count requests and tokens together, for all replicas',
     subject: broken((backend) => Object.assign(backend, { limits: generous }), {
       replica: async () => Object.assign((await openMemory()).backend, { limits: generous }),
       endWindows: async () => undefined,
@@ -123,7 +123,7 @@ const FAULTS: readonly StateFault[] = [
   {
     what: 'records no usage',
     group: 'usage: usage',
-    notices: 'adds up turns that agree, and tells others apart',
+    notices: 'usage adds up turns that agree, and tells others apart',
     subject: broken(({ usage }) => Object.assign(usage ?? {}, { record: async () => undefined })),
   },
   {
@@ -135,7 +135,7 @@ const FAULTS: readonly StateFault[] = [
   {
     what: 'finds no chunk by its vector',
     group: 'vectors: vectors',
-    notices: 'finds the nearest vectors, best first, with their cosines',
+    notices: 'a search finds the nearest vectors, best first, with their cosines',
     subject: broken(({ vectors }) => Object.assign(vectors ?? {}, { nearest: async () => [] })),
   },
   {
@@ -150,25 +150,26 @@ const FAULTS: readonly StateFault[] = [
   {
     what: 'takes what a lost claim has come to',
     group: 'vectorStores: the files that wait',
-    notices: 'count their tries anew when they are added again, and take nothing from a claim of before',
+    notices:
+      'the files to index count their tries anew when they are added again, and take nothing from a claim of before',
     subject: broken(({ vectorStores: stores }) => Object.assign(stores ?? {}, { settle: async () => true })),
   },
   {
     what: 'publishes a document of which chunks are missing',
     group: 'vectors: vectors',
-    notices: 'publishes nothing of a document that was forgotten while it was written',
+    notices: 'the index publishes nothing of a document that was forgotten while it was written',
     subject: broken(({ vectors }) => Object.assign(vectors ?? {}, { publish: async () => true })),
   },
   {
     what: 'leaves jobs behind when it is moved',
     group: 'transfer: moves',
-    notices: 'to another backend keeps everything that readers find',
+    notices: 'to another backend a move keeps everything that readers find',
     subject: broken(({ transfer }) => Object.assign(transfer ?? {}, { jobs: async function* () {} })),
   },
   {
     what: 'lacks limits and does not say so',
     group: 'limits: limits',
-    notices: 'begin again when the window is over',
+    notices: 'limits begin again when the window is over',
     says: /the backend has no limits: its subject must say so, with without: \['limits'\]/,
     subject: {},
   },
@@ -194,13 +195,16 @@ async function runCase(subject: StateSubject, group: string, name: string): Prom
 }
 
 describe('the contract of the state', () => {
-  it.each(FAULTS)('notices a backend that $what', async ({ group, notices, says, subject }) => {
-    const run = runCase({ open: openMemory, ...subject }, group, notices);
-    // What is wrong is an AssertionError with both values; what is missing says so.
-    await expect(run).rejects.toMatchObject(
-      says === undefined ? { code: 'ERR_ASSERTION' } : { message: expect.stringMatching(says) },
-    );
-  });
+  it.each(FAULTS)(
+    'the contract of the state notices a backend that $what',
+    async ({ group, notices, says, subject }) => {
+      const run = runCase({ open: openMemory, ...subject }, group, notices);
+      // What is wrong is an AssertionError with both values; what is missing says so.
+      await expect(run).rejects.toMatchObject(
+        says === undefined ? { code: 'ERR_ASSERTION' } : { message: expect.stringMatching(says) },
+      );
+    },
+  );
 
   it('every contract of the state has a fault', () => {
     const contracts = new Set(stateContract({ open: openMemory }).map(({ contract }) => contract));
@@ -208,7 +212,7 @@ describe('the contract of the state', () => {
     expect([...contracts].filter((contract) => !found.has(contract))).toEqual([]);
   });
 
-  it('tells cases apart by their names', () => {
+  it('the contract of the state tells cases apart by their names', () => {
     for (const { cases } of stateContract({ open: openMemory })) {
       const names = cases.map(({ name }) => name);
       expect(names).toEqual([...new Set(names)]);

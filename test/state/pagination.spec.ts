@@ -73,7 +73,7 @@ describe.each(BACKENDS)('pages in $name', ({ open }) => {
     ];
   };
 
-  it('give each entry exactly once, forward and backward', async () => {
+  it('pages give each entry exactly once, forward and backward', async () => {
     await fc.assert(
       fc.asyncProperty(forests, pages, async (forest, request) => {
         const tenant = newTenant();
@@ -90,7 +90,7 @@ describe.each(BACKENDS)('pages in $name', ({ open }) => {
     );
   });
 
-  it('neither repeat nor hide anything when older and newer entries come between them', async () => {
+  it('pages neither repeat nor hide anything when older and newer entries come between them', async () => {
     await fc.assert(
       fc.asyncProperty(forests, pages, fc.array(fc.nat({ max: 5 })), async (forest, request, seconds) => {
         const tenant = newTenant();
@@ -115,7 +115,7 @@ describe.each(BACKENDS)('pages in $name', ({ open }) => {
     );
   });
 
-  it('go on behind an entry when others are deleted between them', async () => {
+  it('pages go on behind an entry when others are deleted between them', async () => {
     const tenant = newTenant();
     const ids = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
     for (const id of ids) await append(opened.backend.responses, tenant, id);

@@ -57,20 +57,20 @@ describe('what one turn may bring back from PostgreSQL', () => {
     expect(failed).toMatchObject({ status: 'failed' });
   });
 
-  it('counts what only descendants still need', async () => {
+  it('the limit of what a turn reads from PostgreSQL counts what only descendants still need', async () => {
     await save('a', MAX_BYTES - 1000);
     await save('b', 1002, 'a');
     await store.delete(tenant, 'a', { cascade: false });
     await expect(store.chain(tenant, 'b')).rejects.toBeInstanceOf(ContextTooLargeError);
   });
 
-  it('counts what a child keeps of a parent that is gone', async () => {
+  it('the limit of what a turn reads from PostgreSQL counts what a child keeps of a parent that is gone', async () => {
     const inherited = [itemOf('before', MAX_BYTES)];
     await store.save(tenant, recordOf('child', { parentId: 'gone', inherited }));
     await expect(store.chain(tenant, 'child')).rejects.toBeInstanceOf(ContextTooLargeError);
   });
 
-  it('counts what a turn was given', async () => {
+  it('the limit of what a turn reads from PostgreSQL counts what a turn was given', async () => {
     const given = [{ after: 0, items: [itemOf('given', MAX_BYTES)] }];
     await store.save(tenant, recordOf('a', { given }));
     await expect(store.chain(tenant, 'a')).rejects.toBeInstanceOf(ContextTooLargeError);
@@ -126,7 +126,7 @@ describe('what one turn may bring back from PostgreSQL', () => {
     expect((await openConversation(backend, tenant, 'c', known)).items).toBeNull();
   });
 
-  it('counts what a conversation had before a response and what continues that', async () => {
+  it('the limit of what a turn reads from PostgreSQL counts what a conversation had before a response and what continues that', async () => {
     const backend = await opened.replica({ CONTEXT_MAX_BYTES: MAX_BYTES });
     await createConversation(backend, tenant, 'c');
     await backend.conversations.append(tenant, 'c', [itemOf('a', MAX_BYTES - 300)]);
@@ -139,7 +139,7 @@ describe('what one turn may bring back from PostgreSQL', () => {
     await expect(start).rejects.toBeInstanceOf(ContextTooLargeError);
   });
 
-  it('tells others nothing', async () => {
+  it('the limit of what a turn reads tells other tenants nothing', async () => {
     await save('a', MAX_BYTES + 2);
     expect(await store.chain(newTenant(), 'a')).toBeUndefined();
     expect(await store.chain(tenant, 'a', 'elsewhere')).toBeUndefined();

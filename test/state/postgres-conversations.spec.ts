@@ -95,7 +95,7 @@ describe('conversations of replicas over one PostgreSQL', () => {
     expect(row).toEqual({ is_exact: true });
   });
 
-  it('show a reader no half of a turn', async () => {
+  it('conversations show a reader no half of a turn', async () => {
     let ended = false;
     const read = async (): Promise<void> => {
       while (!ended) expect(((await seenIn(other, tenant, 'c'))?.length ?? 0) % 2).toBe(1);
@@ -164,7 +164,7 @@ describe('conversations of replicas over one PostgreSQL', () => {
     expect(locks).toEqual([]);
   });
 
-  it('take an addition that waited for another one, and refuse its duplicate', async () => {
+  it('a conversation takes an addition that waited for another one, and refuses its duplicate', async () => {
     const waitFor = (id: string): Promise<unknown> =>
       whileHolding(
         `WITH held AS (
@@ -182,7 +182,7 @@ describe('conversations of replicas over one PostgreSQL', () => {
     expect(await add(one, 'e')).toBeUndefined();
   });
 
-  it('refuse an addition that waited for a turn to begin', async () => {
+  it('a conversation refuses an addition that waited for a turn to begin', async () => {
     const answer = await whileHolding(
       `INSERT INTO antiphon.session_locks VALUES ($1, 'conversation c', 1, 'infinity')`,
       () => add(other, 'b'),
@@ -191,7 +191,7 @@ describe('conversations of replicas over one PostgreSQL', () => {
     expect(await seenIn(one, tenant, 'c')).toEqual(['a']);
   });
 
-  it('refuse a save that waited for a turn to begin', async () => {
+  it('a conversation refuses a save that waited for a turn to begin', async () => {
     const lease = await openConversation(one, tenant, 'c');
     const late = whileHolding(`UPDATE antiphon.session_locks SET fence = fence + 1 WHERE owner = $1`, async () =>
       one.responses.save(tenant, recordOf('late', partsIn('c', lease))),
@@ -252,7 +252,7 @@ describe('conversations of replicas over one PostgreSQL', () => {
     expect(rows).toEqual([]);
   });
 
-  it('agree on a secret that all want to make at once', async () => {
+  it('replicas agree on a secret that all want to make at once', async () => {
     const proposals = Array.from({ length: 20 }, (_, index) => `proposal ${index}`);
     const asked = proposals.map((proposal, index) =>
       (index % 2 === 0 ? one : other).secrets.getOrCreate('key', proposal),

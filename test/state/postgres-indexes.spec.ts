@@ -95,45 +95,51 @@ describe('the statements of PostgreSQL on 20,000 responses', () => {
     ['a session and a model', { sessionId: 's10', model: 'model-10' }],
   ];
 
-  it.each(filters)('find pages of %s by an index', async (_, filter) => {
+  it.each(filters)('the statements of PostgreSQL find pages of %s by an index', async (_, filter) => {
     const { graph } = opened.backend;
     await expectIndexes(() => graph.list(tenant, filter, PAGE));
     await expectIndexes(() => graph.list(tenant, filter, { ...PAGE, after: 'r10-7' }).catch(() => undefined));
     await expectIndexes(() => graph.list(tenant, filter, { ...PAGE, before: 'r10-7' }).catch(() => undefined));
   });
 
-  it.each([undefined, 's10'])('find one response and what hangs on it by an index, within %p', async (within) => {
-    const { responses: store, graph } = opened.backend;
-    const tree = { depth: 20, limit: 100 };
-    for (const use of [
-      () => store.get(tenant, 'r10-7', within),
-      () => store.chain(tenant, 'r10-38', within),
-      () => store.inputItems(tenant, 'r10-7', { ...PAGE, after: 'item-r10-71' }, within),
-      () => store.items(tenant, ['item-r10-71', 'item-r20-72', 'nothing'], within),
-      () => graph.children(tenant, 'r10-6', PAGE, within),
-      () => graph.siblings(tenant, 'r10-7', PAGE, within),
-      () => graph.leaves(tenant, 'r10-6', PAGE, within),
-      () => graph.tree(tenant, 'r10-38', tree, within),
-    ]) {
-      await expectIndexes(use);
-    }
-  });
+  it.each([undefined, 's10'])(
+    'the statements of PostgreSQL find one response and what hangs on it by an index, within %p',
+    async (within) => {
+      const { responses: store, graph } = opened.backend;
+      const tree = { depth: 20, limit: 100 };
+      for (const use of [
+        () => store.get(tenant, 'r10-7', within),
+        () => store.chain(tenant, 'r10-38', within),
+        () => store.inputItems(tenant, 'r10-7', { ...PAGE, after: 'item-r10-71' }, within),
+        () => store.items(tenant, ['item-r10-71', 'item-r20-72', 'nothing'], within),
+        () => graph.children(tenant, 'r10-6', PAGE, within),
+        () => graph.siblings(tenant, 'r10-7', PAGE, within),
+        () => graph.leaves(tenant, 'r10-6', PAGE, within),
+        () => graph.tree(tenant, 'r10-38', tree, within),
+      ]) {
+        await expectIndexes(use);
+      }
+    },
+  );
 
-  it.each([undefined, 's10'])('look at the ends of branches one by one, within %p', async (within) => {
-    const [statement] = await statementsOf(() => opened.backend.graph.leaves(tenant, 'r10-6', PAGE, within));
-    const plan = await planOf(`EXPLAIN ${statement?.text}`, statement?.values);
-    // A join would compare each of 10,000 with each.
-    expect(plan).not.toMatch(/(?:Anti|Semi) Join|Join Filter/);
-  });
+  it.each([undefined, 's10'])(
+    'the statements of PostgreSQL look at the ends of branches one by one, within %p',
+    async (within) => {
+      const [statement] = await statementsOf(() => opened.backend.graph.leaves(tenant, 'r10-6', PAGE, within));
+      const plan = await planOf(`EXPLAIN ${statement?.text}`, statement?.values);
+      // A join would compare each of 10,000 with each.
+      expect(plan).not.toMatch(/(?:Anti|Semi) Join|Join Filter/);
+    },
+  );
 
-  it('find sessions by an index', async () => {
+  it('the statements of PostgreSQL find sessions by an index', async () => {
     const { sessions } = opened.backend;
     await expectIndexes(() => sessions.hasAtLeast(tenant, 's10', 1000));
     await expectIndexes(() => sessions.fork(tenant, { sourceId: 's10', targetId: 'fork', upToResponseId: 'r10-7' }));
     await expectIndexes(() => sessions.delete(tenant, 's20'));
   });
 
-  it('save and delete by an index', async () => {
+  it('the statements of PostgreSQL save and delete by an index', async () => {
     const { responses: store } = opened.backend;
     const parts = { parentId: 'r10-38', sessionId: 's10', expiresAt: START + 100 * TTL_MS };
     await expectIndexes(() => store.save(tenant, recordOf('new', parts)));
@@ -141,7 +147,7 @@ describe('the statements of PostgreSQL on 20,000 responses', () => {
     await expectIndexes(() => store.delete(tenant, 'r40-30', { cascade: true }));
   });
 
-  it('find and change conversations by an index', async () => {
+  it('the statements of PostgreSQL find and change conversations by an index', async () => {
     const { conversations: store, responses } = opened.backend;
     const tables = 'responses|conversations|conversation_items';
     const ttlMs = 60_000;
@@ -165,19 +171,22 @@ describe('the statements of PostgreSQL on 20,000 responses', () => {
     }
   });
 
-  it.each(['asc', 'desc'] as const)('read only a page of 10,000 items, in order %s', async (order) => {
-    const { conversations: store } = opened.backend;
-    for (const cursor of [{}, { after: 'long-5000' }, { before: 'long-5000' }]) {
-      const [statement] = await statementsOf(() => store.items(tenant, 'long', { limit: 20, order, ...cursor }));
-      const plan = await planOf(`EXPLAIN (ANALYZE, BUFFERS) ${statement?.text}`, statement?.values);
-      // Twenty-one rows are in one or two pages of the table.
-      const buffers = [...plan.matchAll(/shared hit=(\d+)/g)].map(([, hit]) => Number(hit));
-      expect(Math.max(...buffers)).toBeLessThan(30);
-      expect(plan).toMatch(/Index Scan .*conversation_items.*actual [^)]*rows=21(?:\.00)? /);
-    }
-  });
+  it.each(['asc', 'desc'] as const)(
+    'the statements of PostgreSQL read only a page of 10,000 items, in order %s',
+    async (order) => {
+      const { conversations: store } = opened.backend;
+      for (const cursor of [{}, { after: 'long-5000' }, { before: 'long-5000' }]) {
+        const [statement] = await statementsOf(() => store.items(tenant, 'long', { limit: 20, order, ...cursor }));
+        const plan = await planOf(`EXPLAIN (ANALYZE, BUFFERS) ${statement?.text}`, statement?.values);
+        // Twenty-one rows are in one or two pages of the table.
+        const buffers = [...plan.matchAll(/shared hit=(\d+)/g)].map(([, hit]) => Number(hit));
+        expect(Math.max(...buffers)).toBeLessThan(30);
+        expect(plan).toMatch(/Index Scan .*conversation_items.*actual [^)]*rows=21(?:\.00)? /);
+      }
+    },
+  );
 
-  it('create and run background responses by an index', async () => {
+  it('the statements of PostgreSQL create and run background responses by an index', async () => {
     const { responses: store, runs, log } = opened.backend;
     const run = { tenant, responseId: 'r10-4', attempt: 1 };
     const jobs = [{ queue: 'webhooks', data: {} }] as const;
@@ -196,7 +205,7 @@ describe('the statements of PostgreSQL on 20,000 responses', () => {
     }
   });
 
-  it.each([undefined, 's10'])('read events by an index, within %p', async (within) => {
+  it.each([undefined, 's10'])('the statements of PostgreSQL read events by an index, within %p', async (within) => {
     for (const after of [-1, 10, 1000]) {
       await expectIndexes(() => opened.backend.log.read(tenant, 'r10-16', after, within));
     }
@@ -206,7 +215,7 @@ describe('the statements of PostgreSQL on 20,000 responses', () => {
     expect(plan).toMatch(/Index Scan .*event_log.*actual [^)]*rows=1?[0-9](?:\.00)? /);
   });
 
-  it('purge by an index', async () => {
+  it('the statements of PostgreSQL purge by an index', async () => {
     opened.clock.advance(1_000_009);
     // A batch may well be so much of the sessions that it is better to read all of them.
     await expectIndexes(() => opened.backend.responses.purge(), 'responses|items|event_log');

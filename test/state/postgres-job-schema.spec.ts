@@ -91,11 +91,14 @@ describe('the schema of jobs in PostgreSQL', () => {
     for (const DATABASE_MIGRATE of [true, false]) await runJob(await start({ DATABASE_MIGRATE }));
   });
 
-  it.each([true, false])('needs no right to change it when it is up to date (%p)', async (migrates) => {
-    await migrate(settingsFor(database.url));
-    await grantService(database, role);
-    await runJob(await start({ DATABASE_URL: asRole(), DATABASE_MIGRATE: migrates }));
-  });
+  it.each([true, false])(
+    'the schema of jobs needs no right to change it when it is up to date (%p)',
+    async (migrates) => {
+      await migrate(settingsFor(database.url));
+      await grantService(database, role);
+      await runJob(await start({ DATABASE_URL: asRole(), DATABASE_MIGRATE: migrates }));
+    },
+  );
 
   it('the schema of jobs is made in an empty schema that the role owns', async () => {
     for (const schema of ['antiphon', 'antiphon_jobs']) {

@@ -40,7 +40,7 @@ describe('jobs in PostgreSQL', () => {
     expect(worker.all).toHaveLength(1);
   });
 
-  it('leave nothing behind when they are done', async () => {
+  it('jobs leave nothing behind when they are done', async () => {
     const worker = await work(opened.backend);
     await opened.enqueue(job('a'));
     (await worker.at(0)).done();
@@ -57,7 +57,7 @@ describe('jobs in PostgreSQL', () => {
     expect(delivered.sort((a, b) => a - b)).toEqual(Array.from({ length: 60 }, (_, index) => index));
   });
 
-  it('go to another process when theirs died; one that was only slow cannot end them any more', async () => {
+  it('jobs go to another process when theirs died; one that was only slow cannot end them any more', async () => {
     const slow = await work(opened.backend);
     await opened.enqueue(job('a'));
     const first = await slow.at(0);
@@ -76,7 +76,7 @@ describe('jobs in PostgreSQL', () => {
     expect(await heir.at(1)).toMatchObject({ data: { data: 'a' }, attempt: 3 });
   });
 
-  it('end an earlier delivery when they come to the same process again', async () => {
+  it('jobs end an earlier delivery when they come to the same process again', async () => {
     const worker = await work(opened.backend);
     await opened.enqueue(job('a'));
     const first = await worker.at(0);
@@ -86,7 +86,7 @@ describe('jobs in PostgreSQL', () => {
     expect(first.signal.aborted).toBe(true);
   });
 
-  it('stay with a process that shows that it is alive', async () => {
+  it('jobs stay with a process that shows that it is alive', async () => {
     const worker = await work(opened.backend);
     await opened.enqueue(job('a'));
     const running = await worker.at(0);

@@ -21,7 +21,7 @@ describe('session locks of replicas over one PostgreSQL', () => {
   });
   afterAll(() => opened.close());
 
-  it('exclude each other', async () => {
+  it('session locks exclude each other', async () => {
     const lease = await one.tryAcquire(tenant, 'session', 60_000);
     expect(await other.tryAcquire(tenant, 'session', 60_000)).toBeUndefined();
     await lease?.release();
@@ -37,7 +37,7 @@ describe('session locks of replicas over one PostgreSQL', () => {
     }
   });
 
-  it('come free by themselves when a replica dies', async () => {
+  it('session locks come free by themselves when a replica dies', async () => {
     const lost = await one.tryAcquire(tenant, 'session', 100);
     let lease;
     do lease = await other.tryAcquire(tenant, 'session', 60_000);
@@ -48,7 +48,7 @@ describe('session locks of replicas over one PostgreSQL', () => {
     await expect(opened.backend.responses.save(tenant, late)).rejects.toBeInstanceOf(WriteLockLostError);
   });
 
-  it('refuse a save whose lease is lost after it was found that the parent is gone', async () => {
+  it('session locks refuse a save whose lease is lost after it was found that the parent is gone', async () => {
     const { database, backend } = opened;
     const lease = await one.tryAcquire(tenant, 'session', 60_000);
     // The first statement still holds the lease, and finds no parent; the second finds neither.

@@ -80,7 +80,7 @@ describe('migrations of PostgreSQL', () => {
     for (const backend of replicas) await useIt(backend);
   });
 
-  it('bring the previous schema up to date, and keep what is in it', async () => {
+  it('migrations bring the previous schema up to date, and keep what is in it', async () => {
     await runner({
       databaseUrl: database.url,
       dir: DIRECTORY,
@@ -131,7 +131,7 @@ describe('migrations of PostgreSQL', () => {
     await useIt(backend);
   });
 
-  it('leave a newer schema alone', async () => {
+  it('migrations leave a newer schema alone', async () => {
     await migrate(settingsFor(database.url));
     await database.query("INSERT INTO antiphon.migrations (name, run_on) VALUES ('9999_of-the-future', now())");
     await database.query('ALTER TABLE antiphon.responses ADD COLUMN of_the_future text');
@@ -143,21 +143,24 @@ describe('migrations of PostgreSQL', () => {
     expect(await applied()).toEqual([...names, '9999_of-the-future']);
   });
 
-  it.each([true, false])('need no right to change the schema when it is up to date (%p)', async (migrates) => {
-    await migrate(settingsFor(database.url));
-    const role = `role_${randomUUID().replaceAll('-', '')}`;
-    await database.query(`CREATE ROLE ${role} LOGIN PASSWORD 'secret'`);
-    await grantService(database, role);
-    const url = new URL(database.url);
-    [url.username, url.password] = [role, 'secret'];
-    const backend = backendFor({ DATABASE_URL: url.href, DATABASE_MIGRATE: migrates });
-    try {
-      await backend.start();
-      await useIt(backend);
-    } finally {
-      await backends.pop()?.stop();
-      await database.query(`DROP OWNED BY ${role}`);
-      await database.query(`DROP ROLE ${role}`);
-    }
-  });
+  it.each([true, false])(
+    'migrations need no right to change the schema when it is up to date (%p)',
+    async (migrates) => {
+      await migrate(settingsFor(database.url));
+      const role = `role_${randomUUID().replaceAll('-', '')}`;
+      await database.query(`CREATE ROLE ${role} LOGIN PASSWORD 'secret'`);
+      await grantService(database, role);
+      const url = new URL(database.url);
+      [url.username, url.password] = [role, 'secret'];
+      const backend = backendFor({ DATABASE_URL: url.href, DATABASE_MIGRATE: migrates });
+      try {
+        await backend.start();
+        await useIt(backend);
+      } finally {
+        await backends.pop()?.stop();
+        await database.query(`DROP OWNED BY ${role}`);
+        await database.query(`DROP ROLE ${role}`);
+      }
+    },
+  );
 });

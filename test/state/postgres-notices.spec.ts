@@ -66,11 +66,11 @@ describe('notices of deletion between replicas over one PostgreSQL', () => {
     await opened.close();
   });
 
-  it('begin interrupted, until the replica listens', () => {
+  it('notices of deletion begin interrupted, until the replica listens', () => {
     expect(hearing.states).toEqual(['interrupted', 'resumed']);
   });
 
-  it('tell of a deleted response', async () => {
+  it('notices of deletion tell of a deleted response', async () => {
     await append(opened.backend.responses, tenant, 'deleted');
     await append(opened.backend.responses, tenant, 'kept');
     await opened.backend.responses.delete(tenant, 'deleted', { cascade: false });
@@ -78,7 +78,7 @@ describe('notices of deletion between replicas over one PostgreSQL', () => {
     expect(hearing.heard).not.toContain('kept');
   });
 
-  it('tell of a response that stays as context', async () => {
+  it('notices of deletion tell of a response that stays as context', async () => {
     await append(opened.backend.responses, tenant, 'parent');
     await append(opened.backend.responses, tenant, 'child', { parentId: 'parent' });
     await opened.backend.responses.delete(tenant, 'parent', { cascade: false });
@@ -86,7 +86,7 @@ describe('notices of deletion between replicas over one PostgreSQL', () => {
     expect(hearing.heard).not.toContain('child');
   });
 
-  it('tell of every response of a large cascade, whose ids do not fit into one notice', async () => {
+  it('notices of deletion tell of every response of a large cascade, whose ids do not fit into one notice', async () => {
     const ids = Array.from({ length: 500 }, (_, index) => `resp_${String(index).padStart(32, '0')}`);
     await opened.saveMany(tenant, [
       recordOf('root'),
@@ -96,7 +96,7 @@ describe('notices of deletion between replicas over one PostgreSQL', () => {
     await hearing.untilHeard('root', ...ids);
   });
 
-  it('tell of the responses of a deleted session', async () => {
+  it('notices of deletion tell of the responses of a deleted session', async () => {
     for (const id of ['s1', 's2', 's3']) await append(opened.backend.responses, tenant, id, { sessionId: 'session' });
     await opened.backend.sessions.fork(tenant, { sourceId: 'session', targetId: 'fork', upToResponseId: 's1' });
     await opened.backend.sessions.delete(tenant, 'session');
@@ -104,7 +104,7 @@ describe('notices of deletion between replicas over one PostgreSQL', () => {
     await hearing.untilHeard('s1', 's2', 's3');
   });
 
-  it('tell of what is purged', async () => {
+  it('notices of deletion tell of what is purged', async () => {
     const ids = Array.from({ length: 50 }, (_, index) => `expired-${index}`);
     for (const id of ids) await append(opened.backend.responses, tenant, id, { expiresAt: START + 1000 });
     opened.clock.advance(1000);
@@ -112,7 +112,7 @@ describe('notices of deletion between replicas over one PostgreSQL', () => {
     await hearing.untilHeard(...ids);
   });
 
-  it('come only once the responses cannot be seen any more', async () => {
+  it('notices of deletion come only once the responses cannot be seen any more', async () => {
     await append(opened.backend.responses, tenant, 'seen', { expiresAt: Date.now() + TTL_MS });
     const deleted = opened.backend.responses.delete(tenant, 'seen', { cascade: false });
     await hearing.untilHeard('seen');

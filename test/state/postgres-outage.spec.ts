@@ -54,16 +54,19 @@ describe('a backend whose PostgreSQL goes away', () => {
     await opened.close();
   });
 
-  it.each(EVERYTHING)('says of $name that it is not available, and comes back', async ({ call }) => {
-    await proxy.cut();
-    await expect(call(backend, tenant)).rejects.toBeInstanceOf(StoreUnavailableError);
-    await expect(call(backend, tenant)).rejects.toBeInstanceOf(StoreUnavailableError);
-    await proxy.restore();
-    await ready(backend);
-    await outcomeOf(call(backend, newTenant()));
-  });
+  it.each(EVERYTHING)(
+    'a backend whose PostgreSQL goes away says of $name that it is not available, and comes back',
+    async ({ call }) => {
+      await proxy.cut();
+      await expect(call(backend, tenant)).rejects.toBeInstanceOf(StoreUnavailableError);
+      await expect(call(backend, tenant)).rejects.toBeInstanceOf(StoreUnavailableError);
+      await proxy.restore();
+      await ready(backend);
+      await outcomeOf(call(backend, newTenant()));
+    },
+  );
 
-  it('tells clients to try again', async () => {
+  it('a backend whose PostgreSQL goes away tells clients to try again', async () => {
     await proxy.cut();
     const failure: unknown = await backend.responses.get(tenant, 'a').catch((error: unknown) => error);
     await proxy.restore();
@@ -71,7 +74,7 @@ describe('a backend whose PostgreSQL goes away', () => {
     await ready(backend);
   });
 
-  it('knows from then on that nothing can be saved, until it comes back', async () => {
+  it('a backend whose PostgreSQL goes away knows from then on that nothing can be saved, until it comes back', async () => {
     await ready(backend);
     await backend.responses.expectSave();
     await proxy.cut();
@@ -84,7 +87,7 @@ describe('a backend whose PostgreSQL goes away', () => {
     await backend.responses.expectSave();
   });
 
-  it('gives up on a network that is silent, and comes back', async () => {
+  it('a backend whose PostgreSQL goes away gives up on a network that is silent, and comes back', async () => {
     const impatient = await openImpatient();
     // On an open connection, and on new ones.
     await ready(impatient);
@@ -102,7 +105,7 @@ describe('a backend whose PostgreSQL goes away', () => {
     expect(await whenServed(() => impatient.responses.get(tenant, 'a'))).toBeDefined();
   });
 
-  it('gives up on a statement that takes too long', async () => {
+  it('a backend whose PostgreSQL goes away gives up on a statement that takes too long', async () => {
     const impatient = await openImpatient();
     await ready(impatient);
     const client = new Client({ connectionString: opened.database.url });
@@ -119,7 +122,7 @@ describe('a backend whose PostgreSQL goes away', () => {
     }
   });
 
-  it('serves at once when only an idle connection was cut', async () => {
+  it('a backend whose PostgreSQL goes away serves at once when only an idle connection was cut', async () => {
     const single = await opened.replica({ DATABASE_POOL_SIZE: 1 });
     for (const id of ['a', 'b', 'c']) {
       await single.responses.check();

@@ -93,7 +93,7 @@ describe('PostgreSQL behind a pooler', () => {
     expect([...names].sort()).toEqual(['client_encoding', 'database', 'user']);
   });
 
-  it('would be told more without one', async () => {
+  it('PostgreSQL would be told more without a pooler', async () => {
     const sent = await useEverything(false);
     expect(sent.some(({ name }) => name === 'antiphon_get')).toBe(true);
   });

@@ -72,7 +72,7 @@ describe('purging PostgreSQL', () => {
     expect(await database.query('SELECT FROM antiphon.session_responses')).toEqual([]);
   });
 
-  it('frees what was busy when its last descendant went', async () => {
+  it('a purge frees what was busy when its last descendant went', async () => {
     const { backend, database } = opened;
     await purgeOnce();
     await append(backend.responses, tenant, 'parent');
@@ -93,7 +93,7 @@ describe('purging PostgreSQL', () => {
     await expectFreedInTime();
   });
 
-  it('frees the pieces of files that a replica was freeing when it died', async () => {
+  it('a purge frees the pieces of files that a replica was freeing when it died', async () => {
     const { database, clock } = opened;
     const { files } = opened.backend;
     const bytes = Buffer.from('a piece');
@@ -115,7 +115,7 @@ describe('purging PostgreSQL', () => {
     }
   });
 
-  it('frees what a replica that died did not come to', async () => {
+  it('a purge frees what a replica that died did not come to', async () => {
     const { backend, database } = opened;
     await purgeOnce();
     await append(backend.responses, tenant, 'a');
@@ -124,14 +124,14 @@ describe('purging PostgreSQL', () => {
     await expectFreedInTime();
   });
 
-  it('frees what was saved late, with an expiry that others are past', async () => {
+  it('a purge frees what was saved late, with an expiry that others are past', async () => {
     await purgeOnce();
     await opened.backend.responses.save(tenant, recordOf('late', { expiresAt: START - 1000 }));
     expect(await opened.backend.responses.get(tenant, 'late')).toBeUndefined();
     await expectFreedInTime();
   });
 
-  it('comes to its end though much that is deleted is still needed', async () => {
+  it('a purge comes to its end though much that is deleted is still needed', async () => {
     const { backend, database } = opened;
     await opened.saveMany(tenant, lineOf(2500));
     await database.query("UPDATE antiphon.responses SET expires_at = '-infinity' WHERE id <> 'r2499'");
@@ -141,7 +141,7 @@ describe('purging PostgreSQL', () => {
     expect(await opened.content()).toBe(2500);
   });
 
-  it('tells of responses once they have expired, not of those that were deleted before', async () => {
+  it('a purge tells of responses once they have expired, not of those that were deleted before', async () => {
     const { backend, clock } = opened;
     await append(backend.responses, tenant, 'deleted');
     await append(backend.responses, tenant, 'child', { parentId: 'deleted', expiresAt: START + 1000 });

@@ -48,7 +48,7 @@ describe('notices of background responses between replicas over one PostgreSQL',
   const notify = (channel: string, payload: string): Promise<unknown> =>
     opened.database.query('SELECT pg_notify($1, $2)', [channel, payload]);
 
-  it('tell of logged events, ended runs and enqueued jobs, each its listeners', async () => {
+  it('notices of background responses tell of logged events, ended runs and enqueued jobs, each its listeners', async () => {
     await notify(CHANNELS.logged, 'process resp_1 resp_2');
     await next({ logged: ['resp_1', 'resp_2'] });
     await notify(CHANNELS.ended, 'resp_3');

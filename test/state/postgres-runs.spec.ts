@@ -44,7 +44,7 @@ describe('attempts that meet in PostgreSQL', () => {
     expect((await readAll(opened.backend.log, run)).events).toHaveLength(3);
   });
 
-  it('lets one replica end what another one runs, and tells it', async () => {
+  it('PostgreSQL lets one replica end what another one runs, and tells it', async () => {
     const other = await opened.replica();
     const run = await launch(opened.backend, tenant, 'a');
     const { promise: told, resolve } = Promise.withResolvers<readonly string[]>();
@@ -54,7 +54,7 @@ describe('attempts that meet in PostgreSQL', () => {
     await expect(opened.backend.log.append(run, deltas(3, 1))).rejects.toBeInstanceOf(RunLostError);
   });
 
-  it('takes the same end a second time, for a connection that broke', async () => {
+  it('PostgreSQL takes the same end a second time, for a connection that broke', async () => {
     const run = await launch(opened.backend, tenant, 'a');
     const { responses, runs, log } = opened.backend;
     const ending = endingOf('a', { at: 3 });
@@ -66,7 +66,7 @@ describe('attempts that meet in PostgreSQL', () => {
     await expect(runs.finish(run, endingOf('a', { at: 3, status: 'failed' }))).rejects.toBeInstanceOf(RunLostError);
   });
 
-  it('leaves no job of a creation that fails in the middle of its transaction', async () => {
+  it('PostgreSQL keeps no job of a creation that fails in the middle of its transaction', async () => {
     const jobs = async (): Promise<number> => (await opened.database.query('SELECT FROM antiphon_jobs.job')).length;
     await enqueue(opened.backend.runs, tenant, 'a');
     const before = await jobs();

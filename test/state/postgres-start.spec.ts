@@ -41,7 +41,7 @@ describe('the start of a backend over PostgreSQL', () => {
     while ((await backend.responses.check().catch((error: unknown) => error)) !== undefined) await clock.sleep(10);
   };
 
-  it('makes an empty database ready', async () => {
+  it('the start over PostgreSQL makes an empty database ready', async () => {
     const backend = backendFor(database.url);
     await backend.start();
     await backend.responses.check();
@@ -71,20 +71,23 @@ describe('the start of a backend over PostgreSQL', () => {
     expect(await database.query("SELECT FROM pg_namespace WHERE nspname = 'antiphon'")).toEqual([]);
   });
 
-  it.each([true, false])('waits for a database that is away (DATABASE_MIGRATE=%p)', async (migrates) => {
-    if (!migrates) await backendFor(database.url).start();
-    await using proxy = await openProxy();
-    await proxy.cut();
-    const backend = backendFor(proxied(proxy), { DATABASE_MIGRATE: migrates });
-    await backend.start();
-    await expect(backend.responses.check()).rejects.toBeInstanceOf(StoreUnavailableError);
-    await expect(backend.responses.get(newTenant(), 'a')).rejects.toBeInstanceOf(StoreUnavailableError);
-    await proxy.restore();
-    await untilReady(backend);
-    expect((await append(backend.responses, newTenant(), 'a')).response.id).toBe('a');
-  });
+  it.each([true, false])(
+    'the start over PostgreSQL waits for a database that is away (DATABASE_MIGRATE=%p)',
+    async (migrates) => {
+      if (!migrates) await backendFor(database.url).start();
+      await using proxy = await openProxy();
+      await proxy.cut();
+      const backend = backendFor(proxied(proxy), { DATABASE_MIGRATE: migrates });
+      await backend.start();
+      await expect(backend.responses.check()).rejects.toBeInstanceOf(StoreUnavailableError);
+      await expect(backend.responses.get(newTenant(), 'a')).rejects.toBeInstanceOf(StoreUnavailableError);
+      await proxy.restore();
+      await untilReady(backend);
+      expect((await append(backend.responses, newTenant(), 'a')).response.id).toBe('a');
+    },
+  );
 
-  it('waits for a database that is silent', async () => {
+  it('the start over PostgreSQL waits for a database that is silent', async () => {
     await using proxy = await openProxy();
     proxy.stall();
     const backend = backendFor(proxied(proxy), { DATABASE_CONNECT_TIMEOUT_MS: 1000 });
@@ -94,7 +97,7 @@ describe('the start of a backend over PostgreSQL', () => {
     await untilReady(backend);
   });
 
-  it('lets go of a database that stays away when it is stopped', async () => {
+  it('the start over PostgreSQL lets go of a database that stays away when it is stopped', async () => {
     await using proxy = await openProxy();
     await proxy.cut();
     const backend = backendFor(proxied(proxy));
@@ -106,7 +109,7 @@ describe('the start of a backend over PostgreSQL', () => {
     await expect(backend.responses.check()).rejects.toBeInstanceOf(StoreUnavailableError);
   });
 
-  it('leaves no connection behind after the end', async () => {
+  it('the start over PostgreSQL leaves no connection behind after the end', async () => {
     const backend = backendFor(database.url);
     await backend.start();
     await Promise.all(Array.from({ length: 5 }, () => backend.responses.check()));

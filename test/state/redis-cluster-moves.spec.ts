@@ -89,7 +89,7 @@ describeRedis('a slot that moves to another node', () => {
     expect(await lease?.renew()).toBe(true);
   });
 
-  it('lets single keys be read and written on either node', async () => {
+  it('a slot that moves to another node lets single keys be read and written on either node', async () => {
     const redis = redisOf(opened.backend);
     await redis.write(['SET', 'x:{moving}:1', 1], ['SET', 'x:{moving}:2', 2]);
     const finish = await move('{moving}', (name) => name.endsWith('1'));
@@ -115,7 +115,7 @@ describeRedis('a slot that moves to another node', () => {
     expect(await whenServed(() => contextOf(backend.responses, tenant, 'slow'))).toEqual(contextFrom('slow'));
   });
 
-  it('takes the jobs of the queue with it', async () => {
+  it('a slot that moves to another node takes the jobs of the queue with it', async () => {
     const backend = await opened.replica({}, new SystemClock());
     const finish = await move(`${opened.prefix}:{jobs}:turns:meta`, () => true);
     const launched = launch(backend, tenant, 'queued');

@@ -40,7 +40,7 @@ describeRedis('keys of a cluster', () => {
     return new Map([...(await placed())].filter(([base]) => !before.has(base)));
   };
 
-  it('lie in one slot for a chain with its forks, its background responses and their logs', async () => {
+  it('keys lie in one slot for a chain with its forks, its background responses and their logs', async () => {
     const { backend } = opened;
     const found = await since(async () => {
       await append(backend.responses, tenant, 'a');
@@ -58,7 +58,7 @@ describeRedis('keys of a cluster', () => {
     expect(await contextOf(backend.responses, tenant, 'bg')).toEqual(contextFrom('a', 'fork', 'bg'));
   });
 
-  it('lie in one slot for a conversation with its turns, in the foreground and in the background', async () => {
+  it('keys lie in one slot for a conversation with its turns, in the foreground and in the background', async () => {
     const { backend } = opened;
     const found = await since(async () => {
       await createConversation(backend, tenant, 'c', 'first');
@@ -95,7 +95,7 @@ describeRedis('keys of a cluster', () => {
     for (const one of tenants) expect(await contextOf(responses, one, 'same')).toEqual(['same-in', one]);
   });
 
-  it('of a fork are saved under the lock of its session, whose slot is on another node', async () => {
+  it('keys of a fork are saved under the lock of its session, whose slot is on another node', async () => {
     const { backend } = opened;
     const sessions = Array.from({ length: 30 }, (_, index) => `fork-${index}`);
     await append(backend.responses, tenant, 'root');
@@ -120,7 +120,7 @@ describeRedis('keys of a cluster', () => {
     }
   });
 
-  it('of a background response cannot end in a conversation that it was not created for', async () => {
+  it('keys of a background response cannot end in a conversation that it was not created for', async () => {
     const { backend } = opened;
     await createConversation(backend, tenant, 'c');
     const run = await launch(backend, tenant, 'bg');
@@ -131,7 +131,7 @@ describeRedis('keys of a cluster', () => {
 });
 
 describeRedis('the replicas of a service with a cluster', () => {
-  it('hear of each other, whichever node each of them listens to', async () => {
+  it('replicas with a cluster hear of each other, whichever node each of them listens to', async () => {
     await using opened = await openRedis(CLUSTER_URL);
     const tenant = newTenant();
     const hosts = (CLUSTER_URL ?? '').replace(/.*\/\//, '').split(',');

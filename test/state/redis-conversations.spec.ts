@@ -101,7 +101,7 @@ describe('conversations of replicas over one Redis', () => {
     expect(await client.hget(placeOf('c')[0] ?? '', 'size')).toBe(String(bytes));
   });
 
-  it('show a reader no half of a turn', async () => {
+  it('conversations show a reader no half of a turn', async () => {
     let ended = false;
     const read = async (): Promise<void> => {
       while (!ended) expect(((await seenIn(other, tenant, 'c'))?.length ?? 0) % 2).toBe(1);
@@ -166,7 +166,7 @@ describe('conversations of replicas over one Redis', () => {
     expect(await client.exists(index('coming'))).toBe(1);
   });
 
-  it('leave nothing that does not expire of items that they refuse', async () => {
+  it('conversations leave nothing that does not expire of items that they refuse', async () => {
     const lasting = async (): Promise<readonly string[]> => {
       const names = await client.keys(`${opened.prefix}:*`);
       const lifetimes = await Promise.all(names.map((name) => client.pttl(name)));
@@ -199,7 +199,7 @@ describe('conversations of replicas over one Redis', () => {
     await locked.release();
   });
 
-  it('of 10,000 items cost a turn that knows the version as little as short ones', async () => {
+  it('conversations of 10,000 items cost a turn that knows the version as little as short ones', async () => {
     const ids = Array.from({ length: 10_000 }, (_, index) => `item-${index}`);
     await createConversation(one, tenant, 'long', ...ids);
     const cost = async (id: string): Promise<object> => {
@@ -227,7 +227,7 @@ describe('conversations of replicas over one Redis', () => {
     expect((await other.responses.chain(tenant, 'second-long'))?.items).toHaveLength(10_004);
   });
 
-  it('cost one round trip for everything about them, also for items with their index; what deletes items takes them out of the index in another', async () => {
+  it('conversations cost one round trip for everything about them, also for items with their index; what deletes items takes them out of the index in another', async () => {
     const { conversations: store, responses } = one;
     let lease = { version: 0, fence: 0 };
     const open = async (): Promise<void> => {

@@ -107,7 +107,7 @@ async function dieAfterEvery(attempt: (commands: number) => Promise<Death>): Pro
 }
 
 describeRedis('a replica that dies between any two commands', () => {
-  it('while it creates a response: it is run to its end, or was never there', async () => {
+  it('a replica dies between any two commands while it creates a response: it is run to its end, or was never there', async () => {
     const outcomes = new Set<string>();
     const steps = await dieAfterEvery(async (commands) => {
       await using opened = await openRedis();
@@ -128,7 +128,7 @@ describeRedis('a replica that dies between any two commands', () => {
     expect(outcomes.has('done, there')).toBe(true);
   });
 
-  it('while it ends a response: it ends once, and all that follows is done once', async () => {
+  it('a replica dies between any two commands while it ends a response: it ends once, and all that follows is done once', async () => {
     const steps = await dieAfterEvery(async (commands) => {
       await using opened = await openRedis();
       const [tenant, victim] = [newTenant(), await opened.replica()];

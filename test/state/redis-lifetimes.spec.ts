@@ -75,7 +75,7 @@ describe('keys in Redis', () => {
     await conversations.delete(tenant, 'c');
   };
 
-  it('live no longer than the responses that have ended, also when nobody purges', async () => {
+  it('keys live no longer than the responses that have ended, also when nobody purges', async () => {
     await fill();
     expect((await lifetimes()).length).toBeGreaterThan(30);
     expect(await tooLong()).toEqual([]);
@@ -94,7 +94,7 @@ describe('keys in Redis', () => {
     expect(left.filter(([, lifetime]) => lifetime < 0 || lifetime > BOOKMARK_MS + GRACE_MS)).toEqual([]);
   });
 
-  it('of items are gone when the responses are deleted', async () => {
+  it('keys of items are gone when the responses are deleted', async () => {
     const { responses } = opened.backend;
     await append(responses, tenant, 'a', { expiresAt, input: [message('shared')] });
     await append(responses, tenant, 'b', { expiresAt, input: [message('shared')] });
@@ -105,7 +105,7 @@ describe('keys in Redis', () => {
     expect(await client.exists(keys.holders(tenant, 'shared'))).toBe(0);
   });
 
-  it('of items and lists of a background response live as long as it when it has ended after days', async () => {
+  it('keys of items and lists of a background response live as long as it when it has ended after days', async () => {
     const { responses, runs, sessions, graph } = opened.backend;
     const run = await launch(opened.backend, tenant, 'bg', { sessionId: 'bg' });
     await sessions.fork(tenant, { sourceId: 'bg', targetId: 'fork' });
@@ -125,7 +125,7 @@ describe('keys in Redis', () => {
     expect(await responses.items(tenant, ['bg-in'])).toEqual(new Map([['bg-in', message('bg-in')]]));
   });
 
-  it('of lists of an unfinished response are renewed', async () => {
+  it('keys of lists of an unfinished response are renewed', async () => {
     await enqueue(opened.backend.runs, tenant, 'bg', { sessionId: 'bg' });
     const lists = [keys.responsesOf(tenant), keys.place(tenant, 'bg').members];
     await client.del(lists);

@@ -99,7 +99,7 @@ describeRedis('a backend whose Redis goes away', () => {
     ['tryAcquire', ({ locks }) => locks.tryAcquire(tenant, 'session', 1)],
     ['find', ({ secrets }) => secrets.find('key')],
     ['claim', ({ claims }) => claims.claim(tenant, 'approval', 'a', clock.now() + TTL_MS)],
-  ])('says of %s that it is not available, and comes back', async (_name, call) => {
+  ])('a backend whose Redis goes away says of %s that it is not available, and comes back', async (_name, call) => {
     await ready(backend);
     await proxy.cut();
     const failure: unknown = await call(backend).catch((error: unknown) => error);
@@ -110,7 +110,7 @@ describeRedis('a backend whose Redis goes away', () => {
     await call(backend);
   });
 
-  it('knows from then on that nothing can be saved, until it comes back', async () => {
+  it('a backend whose Redis goes away knows from then on that nothing can be saved, until it comes back', async () => {
     await ready(backend);
     await backend.responses.expectSave();
     await proxy.cut();
@@ -121,7 +121,7 @@ describeRedis('a backend whose Redis goes away', () => {
     await backend.responses.expectSave();
   });
 
-  it('serves at once when only its connections were cut', async () => {
+  it('a backend whose Redis goes away serves at once when only its connections were cut', async () => {
     await ready(backend);
     const client = new Client(server.url);
     for (const id of ['a', 'b', 'c']) {
@@ -133,7 +133,7 @@ describeRedis('a backend whose Redis goes away', () => {
     client.disconnect();
   });
 
-  it('serves at once what comes between the end of a connection and its close', async () => {
+  it('a backend whose Redis goes away serves at once what comes between the end of a connection and its close', async () => {
     await ready(backend);
     const { stream } = redisOf(backend).client as Client;
     const saved = once(stream, 'end').then(() => backend.responses.save(tenant, recordOf('between')));
@@ -143,7 +143,7 @@ describeRedis('a backend whose Redis goes away', () => {
     client.disconnect();
   });
 
-  it('gives up on a network that is silent, and comes back', async () => {
+  it('a backend whose Redis goes away gives up on a network that is silent, and comes back', async () => {
     const impatient = await opened.replica({ ...throughProxy, REDIS_COMMAND_TIMEOUT_MS: 500 }, clock);
     await ready(impatient);
     proxy.stall();
@@ -158,7 +158,7 @@ describeRedis('a backend whose Redis goes away', () => {
     await ready(impatient);
   });
 
-  it('drops what it holds of others while it hears nothing of their deletions', async () => {
+  it('a backend whose Redis goes away drops what it holds of others while it hears nothing of their deletions', async () => {
     const other = await opened.replica({}, clock);
     await ready(backend);
     const told: unknown[] = [];
@@ -188,7 +188,7 @@ describeRedis('a backend whose Redis goes away', () => {
 });
 
 describeRedis('a Redis that is full', () => {
-  it('refuses saves and goes on with reads, and takes saves again', async () => {
+  it('a Redis that is full refuses saves and goes on with reads, and takes saves again', async () => {
     await using server = await startRedis();
     await using opened = await openRedis(server.url);
     const { responses } = opened.backend;
@@ -266,7 +266,7 @@ describeRedis('a Redis that crashes', () => {
     await expectAll(backend, tenant, saved);
   });
 
-  it('refuses a save that too few replicas confirm', async () => {
+  it('a backend refuses a save that too few replicas confirm', async () => {
     await using primary = await startRedis('--repl-diskless-sync-delay', '0');
     await using replica = await startRedis('--replicaof', '127.0.0.1', String(primary.port));
     await using opened = await openRedis(primary.url);

@@ -57,7 +57,7 @@ describe('responses in Redis', () => {
   };
 
   describe('cost', () => {
-    it('one round trip to save, whatever they have', async () => {
+    it('a response costs one round trip to save, whatever it has', async () => {
       await append(store, tenant, 'a');
       const lease = await opened.backend.locks.tryAcquire(tenant, 'a', LEASE_MS);
       const given = [{ after: 1, items: [message('given')] }];
@@ -80,7 +80,7 @@ describe('responses in Redis', () => {
       expect(await contextOf(store, tenant, 'b')).toEqual(contextFrom('a', 'b'));
     });
 
-    it.each([1, 300])('one or two round trips to read a chain of %d', async (length) => {
+    it.each([1, 300])('a chain of %d costs one or two round trips to read', async (length) => {
       const ids = Array.from({ length }, (_, index) => `r${index}`);
       for (const [index, id] of ids.entries()) {
         await store.save(tenant, recordOf(id, { parentId: ids[index - 1] ?? null, sessionId: 'long' }));
@@ -141,7 +141,7 @@ describe('responses in Redis', () => {
       }
     });
 
-    it('of ancestors live as long as what continues them, also when nobody purges', async () => {
+    it('keys of ancestors live as long as what continues them, also when nobody purges', async () => {
       await append(store, tenant, 'a');
       await append(store, tenant, 'b', { parentId: 'a' });
       await append(store, tenant, 'c', { parentId: 'b', expiresAt: START + 10 * TTL_MS });
@@ -154,7 +154,7 @@ describe('responses in Redis', () => {
       expect(await contextOf(store, tenant, 'c')).toEqual(contextFrom('a', 'b', 'c'));
     });
 
-    it('of ancestors of a background response live as long as what continues that, years later', async () => {
+    it('keys of ancestors of a background response live as long as what continues that, years later', async () => {
       const days = (count: number): number => count * 24 * 60 * MINUTE_MS;
       await append(store, tenant, 'a', { sessionId: 's' });
       const run = await launch(opened.backend, tenant, 'bg', { parentId: 'a', sessionId: 's' });
@@ -177,7 +177,7 @@ describe('responses in Redis', () => {
       for (const [key, lifetime] of found) expect([key, lifetime >= days(300)]).toEqual([key, true]);
     });
 
-    it('of ancestors are seldom made to live longer', async () => {
+    it('keys of ancestors are seldom made to live longer', async () => {
       await append(store, tenant, 'a');
       const response = keys.place(tenant, 'a').response('a');
       const until = (): Promise<string | null> => client.hget(response, 'until');
@@ -194,7 +194,7 @@ describe('responses in Redis', () => {
     const left = async (): Promise<readonly string[]> =>
       [...(await lifetimes()).keys()].filter((key) => !/:gone:|:at:|:sweep$/.test(key));
 
-    it('go with the response, and its place is remembered by its bookmark alone', async () => {
+    it('keys go with the response, and its place is remembered by its bookmark alone', async () => {
       await append(store, tenant, 'a');
       await append(store, tenant, 'b', { parentId: 'a', sessionId: 'other' });
       await store.delete(tenant, 'a', { cascade: true });
@@ -204,7 +204,7 @@ describe('responses in Redis', () => {
       expect(await left()).toEqual([]);
     });
 
-    it('that are purged go from all indexes', async () => {
+    it('keys that are purged go from all indexes', async () => {
       await append(store, tenant, 'a');
       await append(store, tenant, 'b', { parentId: 'a', sessionId: 'other', expiresAt: START + 2 * TTL_MS });
       opened.clock.advance(TTL_MS);

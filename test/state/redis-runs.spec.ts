@@ -97,7 +97,7 @@ describeRedis('a background response that another replica ends', () => {
     expect(await outcomeOf(finished ?? Promise.resolve())).toBeInstanceOf(RunLostError);
   });
 
-  it('goes on when that replica dies before it has ended it', async () => {
+  it('a background response goes on when the replica dies that was to end it', async () => {
     const run = await launch(running, tenant, 'a');
     const dying = await opened.replica();
     const death = new Death(dying, 2);

@@ -90,7 +90,7 @@ describeRedis('the start of a backend over Redis', () => {
     await expectRefused(`${server.url}/99`, /^REDIS_URL: .*DB index/);
   });
 
-  it('keeps what it stores in the database that is named', async () => {
+  it('a backend over Redis keeps what it stores in the database that is named', async () => {
     await using server = await startRedis();
     await expectServed(`${server.url}/3`, { REDIS_PREFIX: 'p' });
     const client = new Client(server.port, { db: 3 });
@@ -133,7 +133,7 @@ describeRedis('the start of a backend over Redis', () => {
     );
   });
 
-  it('waits for Sentinels that are away, and says why, once', async () => {
+  it('the start over Redis waits for Sentinels that are away, and says why, once', async () => {
     const warnings = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
     await using proxy = await TcpProxy.open(1);
     await proxy.cut();
@@ -150,7 +150,7 @@ describeRedis('the start of a backend over Redis', () => {
     ]);
   });
 
-  it('warns once when Redis is told to evict while it serves', async () => {
+  it('a backend over Redis warns once when Redis is told to evict while it serves', async () => {
     const warnings = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
     await using server = await startRedis();
     const time = new FakeClock();
@@ -199,7 +199,7 @@ describeRedis('the start of a backend over Redis', () => {
     await rm(directory, { recursive: true });
   });
 
-  it('goes on while the file of its authority is replaced', async () => {
+  it('a backend over Redis goes on while the file of its authority is replaced', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'antiphon-tls-'));
     const { certificate, key } = await makeCertificate(directory);
     await using server = await startWithTls(certificate, key);
@@ -221,7 +221,7 @@ describeRedis('the start of a backend over Redis', () => {
     await rm(directory, { recursive: true });
   });
 
-  it('waits for a server that is away', async () => {
+  it('the start over Redis waits for a server that is away', async () => {
     await using server = await startRedis();
     await server.crash();
     const backend = backendFor(server.url);
@@ -231,7 +231,7 @@ describeRedis('the start of a backend over Redis', () => {
     await untilServed(backend);
   });
 
-  it('waits for a server that is silent', async () => {
+  it('the start over Redis waits for a server that is silent', async () => {
     await using server = await startRedis();
     await using proxy = await TcpProxy.open(server.port);
     proxy.stall();
@@ -242,7 +242,7 @@ describeRedis('the start of a backend over Redis', () => {
     await untilServed(backend);
   });
 
-  it('leaves no connection behind after the end', async () => {
+  it('the start over Redis leaves no connection behind after the end', async () => {
     await using server = await startRedis();
     const backend = backendFor(server.url);
     await backend.start();

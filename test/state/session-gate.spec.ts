@@ -18,7 +18,7 @@ describe('the gate of sessions', () => {
     return new SessionGate(new WriteGate(clock, environment), locks, sessions, environment);
   };
 
-  it('refuses a full session', async () => {
+  it('the gate of sessions refuses a full session', async () => {
     const refusal = open(1).refuseWhenFull(tenant, 'full', 'session_id');
     await expect(refusal).rejects.toMatchObject({ status: 400, code: 'session_limit_reached', param: 'session_id' });
     await expect(open(2).refuseWhenFull(tenant, 'full', 'session_id')).resolves.toBeUndefined();

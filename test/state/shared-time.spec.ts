@@ -58,7 +58,7 @@ describe.each(SHARED_STATES)('replicas with $state, of which one is five minutes
     ['behind', late, early],
   ];
 
-  it('find and continue what the other one has stored, until it has expired', async () => {
+  it('replicas with different clocks find and continue what the other one has stored, until it has expired', async () => {
     for (const [name, first, second] of inOrder()) {
       const { id } = await first.client().responses.create(TURN, { headers: SHORT_TTL });
       expect([name, (await second.client().responses.retrieve(id)).id]).toEqual([name, id]);
@@ -67,7 +67,7 @@ describe.each(SHARED_STATES)('replicas with $state, of which one is five minutes
     }
   });
 
-  it('give the chain of a conversation the time of the database', async () => {
+  it('replicas with different clocks give the chain of a conversation the time of the database', async () => {
     const begun = databaseTime();
     const conversation = await late.client().conversations.create();
     expectSince(begun, conversation.created_at);
@@ -81,7 +81,7 @@ describe.each(SHARED_STATES)('replicas with $state, of which one is five minutes
     }
   });
 
-  it('run in the background what the other one has created', async () => {
+  it('replicas with different clocks run in the background what the other one has created', async () => {
     const begun = databaseTime();
     const { id, created_at } = await createInBackground(late);
     const { completed_at } = await whenEnded(late, id);
@@ -90,7 +90,7 @@ describe.each(SHARED_STATES)('replicas with $state, of which one is five minutes
     expect(completed_at).toBeGreaterThanOrEqual(created_at);
   });
 
-  it('take the socket tokens of each other', async () => {
+  it('replicas with different clocks take the socket tokens of each other', async () => {
     for (const [, first, second] of inOrder()) {
       const begun = databaseTime();
       const { body } = await new ApiClient(first.baseURL, KEY).post('socket_tokens', { origin: ORIGIN });
@@ -101,7 +101,7 @@ describe.each(SHARED_STATES)('replicas with $state, of which one is five minutes
     }
   });
 
-  it('leave a session to the one that holds it', async () => {
+  it('replicas with different clocks leave a session to the one that holds it', async () => {
     const headers = { 'x-session-id': 'held' };
     for (const [name, first, second] of inOrder()) {
       const held = new HeldTurns(first.app.get(ScriptedProvider)).hold();
@@ -113,7 +113,7 @@ describe.each(SHARED_STATES)('replicas with $state, of which one is five minutes
     }
   });
 
-  it('count requests in one minute', async () => {
+  it('replicas with different clocks count requests in one minute', async () => {
     const left = [];
     for (const replica of [early, late, early, late]) {
       const { headers } = await replica.client({ apiKey: 'sk-limited' }).responses.create(TURN).asResponse();
@@ -123,7 +123,7 @@ describe.each(SHARED_STATES)('replicas with $state, of which one is five minutes
   });
 });
 
-it('keeps the order of what SQLite has when the clock is set back between two runs', async () => {
+it('SQLite keeps the order of what it has when the clock is set back between two runs', async () => {
   const sqlite = EVERY_STATE.find(({ state }) => state === 'sqlite') as StateKind;
   await using state = await sqlite.open();
   const start = (clock: Clock): Promise<Service> =>
@@ -148,7 +148,7 @@ it('keeps the order of what SQLite has when the clock is set back between two ru
   expect({ status, completed_at }).toEqual({ status: 'completed', completed_at: created_at });
 });
 
-it('leaves the clock of a program alone', async () => {
+it('the service leaves the clock of a program alone', async () => {
   const clock = new ShiftedClock();
   clock.skip(FIVE_MINUTES_S * 1000);
   const options = { providers: [ScriptedProvider], overrides: [[Clock, clock]] as const };

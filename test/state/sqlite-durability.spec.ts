@@ -85,7 +85,7 @@ describe('a state in SQLite', () => {
     await rm(left, { recursive: true });
   });
 
-  it('saves in one transaction what arrives together', async () => {
+  it('a state in SQLite saves in one transaction what arrives together', async () => {
     await use();
     await append(backend.responses, tenant, 'first');
     const before = await commits();
@@ -95,7 +95,7 @@ describe('a state in SQLite', () => {
     expect(await contextOf(backend.responses, tenant, 'r49')).toEqual(contextFrom('first', 'r49'));
   });
 
-  it('saves what it can when one of those that arrive together fails', async () => {
+  it('a state in SQLite saves what it can when one of those that arrive together fails', async () => {
     await use();
     const broken = recordOf('broken', { createdAt: 1.5 });
     const results = await Promise.allSettled(
@@ -106,7 +106,7 @@ describe('a state in SQLite', () => {
     expect(await backend.responses.get(tenant, 'broken')).toBeUndefined();
   });
 
-  it('executes what it was asked for before it stops', async () => {
+  it('a state in SQLite executes what it was asked for before it stops', async () => {
     await use();
     const saving = backend.responses.save(tenant, recordOf('last'));
     await backend.stop();
@@ -117,7 +117,7 @@ describe('a state in SQLite', () => {
     await restarted.stop();
   });
 
-  it('refuses saves on a full disk, keeps what it has, and goes on when there is room', async () => {
+  it('a state in SQLite refuses saves on a full disk, keeps what it has, and goes on when there is room', async () => {
     await use(120);
     const { responses } = backend;
     const large = [message('large', 'x'.repeat(20_000))];
@@ -139,7 +139,7 @@ describe('a state in SQLite', () => {
     expect(await contextOf(responses, tenant, 'later')).toEqual(['later-in', 'large']);
   });
 
-  it('opens its file again when its thread has ended', async () => {
+  it('a state in SQLite opens its file again when its thread has ended', async () => {
     await use();
     const { responses } = backend;
     await append(responses, tenant, 'a');

@@ -86,12 +86,12 @@ describe('the statements of SQLite', () => {
       return steps.map((step) => `${step}: ${statement}`);
     });
 
-  it('read no more than they need', () => {
+  it('the statements of SQLite read no more than they need', () => {
     expect(texts.size).toBeGreaterThan(80);
     expect(tooMuch()).toEqual([]);
   });
 
-  it('read no more with statistics, which a file has after a restart', () => {
+  it('the statements of SQLite read no more with statistics, which a file has after a restart', () => {
     database.exec('ANALYZE');
     expect(tooMuch()).toEqual([]);
   });

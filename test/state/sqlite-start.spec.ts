@@ -82,7 +82,7 @@ describe('the start of a state in SQLite', () => {
     await rm(left, { recursive: true });
   }
 
-  it('makes its directory and its files for its user alone, and has nothing to warn of', async () => {
+  it('the start with SQLite makes its directory and its files for its user alone, and has nothing to warn of', async () => {
     const place = join(directory, 'one', 'two');
     const backend = sqliteIn(place);
     using log = CollectedLog.begin();
@@ -99,7 +99,7 @@ describe('the start of a state in SQLite', () => {
   it.each([
     ['directory', () => chmod(directory, 0o755)],
     ['file', () => chmod(file, 0o640)],
-  ])('warns of a %s that others may read, and says how to change that', async (_what, share) => {
+  ])('the start with SQLite warns of a %s that others may read, and says how to change that', async (_what, share) => {
     await fill();
     await share();
     using log = CollectedLog.begin();
@@ -133,7 +133,7 @@ describe('the start of a state in SQLite', () => {
   });
 
   it.each(MIGRATIONS.map((_, version) => version).slice(1))(
-    'brings a file of version %i up to date',
+    'the start with SQLite brings a file of version %i up to date',
     async (version) => {
       change(`PRAGMA application_id = ${APPLICATION_ID}; ${MIGRATIONS.slice(0, version).join('')}`);
       change(`INSERT INTO tenants (key, name) VALUES ('old', '"old"'); PRAGMA user_version = ${version}`);
@@ -179,7 +179,7 @@ describe('the start of a state in SQLite', () => {
     },
   );
 
-  it('knows its file after a crash of its first start', async () => {
+  it('the start with SQLite knows its file after a crash of its first start', async () => {
     const backend = sqliteIn(directory);
     await backend.start();
     const left = await mkdtemp(join(tmpdir(), 'antiphon-sqlite-'));
@@ -255,9 +255,12 @@ describe('the start of a state in SQLite', () => {
     );
   });
 
-  it.each([{ errcode: 11 }, { errcode: 267 }, { errcode: 26 }])('explains damage that is met later: %j', (error) => {
-    expect(explainFailure(error, './data')).toContain('The state in STATE_DIR (./data) is damaged');
-  });
+  it.each([{ errcode: 11 }, { errcode: 267 }, { errcode: 26 }])(
+    'the state in SQLite explains damage that is met later: %j',
+    (error) => {
+      expect(explainFailure(error, './data')).toContain('The state in STATE_DIR (./data) is damaged');
+    },
+  );
 
   it('the start with SQLite is refused by what nobody expects with its reason', () => {
     expect(explainStart(new Error('disk I/O error'), './data')).toContain('cannot be opened (disk I/O error)');

@@ -18,7 +18,7 @@ describe('the thread of a database', () => {
   });
   afterEach(() => rm(directory, { recursive: true }));
 
-  it('keeps what it was given', async () => {
+  it('the thread of a database keeps what it was given', async () => {
     const open = (): DatabaseThread => new DatabaseThread({ directory }, new FakeClock());
     const first = open();
     await first.start();
@@ -31,7 +31,7 @@ describe('the thread of a database', () => {
     await second.stop();
   });
 
-  it('gives back items that are nested deeper than an object can cross threads', async () => {
+  it('the thread of a database gives back items that are nested deeper than an object can cross threads', async () => {
     const opened = await openSqlite();
     const { responses, conversations } = opened.backend;
     const depth = 2500;

@@ -56,7 +56,7 @@ describe('a large state', () => {
     expect(missing).toEqual([]);
   });
 
-  it('reports how far it is moved', async () => {
+  it('a move reports how far it is', async () => {
     await using source = await openMemory();
     for (let index = 0; index < 10_000; index += 1) {
       await append(source.backend.responses, ONE, `r${index}`, { input: [], output: [] });
@@ -85,7 +85,7 @@ describe('a large state', () => {
 });
 
 describe('an export of postgres', () => {
-  it('refuses a tenant that is only known by a digest, unless it is named', async () => {
+  it('an export of PostgreSQL refuses a tenant that is only known by a digest, unless it is named', async () => {
     await using opened = await openPostgres();
     await append(opened.backend.responses, asTenant('t'.repeat(300)), 'a');
     await expect(exported(opened.backend)).rejects.toThrow('a tenant whose name it stores only as a digest');

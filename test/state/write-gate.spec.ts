@@ -64,7 +64,7 @@ describe('a lock that is released with a save', () => {
   it.each<[string, () => void | Promise<void>]>([
     ['throws', () => fail()],
     ['rejects', () => Promise.resolve().then(fail)],
-  ])('stays held when the save %s', async (_, save) => {
+  ])('a lock that is released with a save stays held when the save %s', async (_, save) => {
     await expect((async () => held.releaseWith(save))()).rejects.toThrow('not saved');
     isOurs = false;
     await passRenewal();

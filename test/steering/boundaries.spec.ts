@@ -49,56 +49,59 @@ describe('a steered response', () => {
       true,
     ],
     ['before its first word', [], [], false],
-  ])('stops %s, and its successor goes on with the same settings', async (_, written, kept, store) => {
-    const { client, lane, pens } = await open('a');
-    await using _client = client;
-    lane.create({ store, instructions: 'Be brief', metadata: { of: 'both' } });
-    const first = await pens.next();
-    if (written.length > 0) first.write(...written);
-    const { id } = await lane.created();
-    await lane.until(written.length > 0 ? 'response.output_item.added' : 'response.in_progress');
-    lane.steer(id);
-    lane.create({ input: 'Queued', store: false });
-    expect(await lane.until('response.steer.accepted')).toMatchObject({
-      stream_id: 'a',
-      steer: { id: expect.stringMatching(/^steer_[0-9a-f]{32}$/), previous_response_id: id },
-    });
-    await first.stopped;
-    const response = await lane.end();
-    expect(response).toMatchObject({
-      id,
-      status: 'incomplete',
-      incomplete_details: { reason: 'steered' },
-      output: kept,
-      usage: { input_tokens: expect.any(Number) },
-    });
-    expect(response.output).toHaveLength(kept.length);
+  ])(
+    'a steered response stops %s, and its successor goes on with the same settings',
+    async (_, written, kept, store) => {
+      const { client, lane, pens } = await open('a');
+      await using _client = client;
+      lane.create({ store, instructions: 'Be brief', metadata: { of: 'both' } });
+      const first = await pens.next();
+      if (written.length > 0) first.write(...written);
+      const { id } = await lane.created();
+      await lane.until(written.length > 0 ? 'response.output_item.added' : 'response.in_progress');
+      lane.steer(id);
+      lane.create({ input: 'Queued', store: false });
+      expect(await lane.until('response.steer.accepted')).toMatchObject({
+        stream_id: 'a',
+        steer: { id: expect.stringMatching(/^steer_[0-9a-f]{32}$/), previous_response_id: id },
+      });
+      await first.stopped;
+      const response = await lane.end();
+      expect(response).toMatchObject({
+        id,
+        status: 'incomplete',
+        incomplete_details: { reason: 'steered' },
+        output: kept,
+        usage: { input_tokens: expect.any(Number) },
+      });
+      expect(response.output).toHaveLength(kept.length);
 
-    const second = await pens.next();
-    expect(transcript(second.turn.context).at(-1)).toBe('user: Left!');
-    expect(second.turn.settings).toMatchObject({ instructions: 'Be brief', store, metadata: { of: 'both' } });
-    second.end({ type: 'text', delta: 'Left it is' });
-    const successor = await lane.created();
-    expect(successor).toMatchObject({ previous_response_id: id });
-    expect(await lane.end()).toMatchObject({ id: successor.id, status: 'completed' });
+      const second = await pens.next();
+      expect(transcript(second.turn.context).at(-1)).toBe('user: Left!');
+      expect(second.turn.settings).toMatchObject({ instructions: 'Be brief', store, metadata: { of: 'both' } });
+      second.end({ type: 'text', delta: 'Left it is' });
+      const successor = await lane.created();
+      expect(successor).toMatchObject({ previous_response_id: id });
+      expect(await lane.end()).toMatchObject({ id: successor.id, status: 'completed' });
 
-    // What was queued comes behind both.
-    const third = await pens.next();
-    expect(transcript(third.turn.context)).toEqual(['user: Queued']);
-    third.end(WORD);
-    await lane.created();
-    await lane.end();
-    lane.create({
-      input: 'And now?',
-      previous_response_id: store ? successor.id : third.turn.responseId,
-      store: false,
-    });
-    (await pens.next()).end(WORD);
-    await lane.created();
-    await expect(lane.end()).resolves.toMatchObject({ status: 'completed' });
-  });
+      // What was queued comes behind both.
+      const third = await pens.next();
+      expect(transcript(third.turn.context)).toEqual(['user: Queued']);
+      third.end(WORD);
+      await lane.created();
+      await lane.end();
+      lane.create({
+        input: 'And now?',
+        previous_response_id: store ? successor.id : third.turn.responseId,
+        store: false,
+      });
+      (await pens.next()).end(WORD);
+      await lane.created();
+      await expect(lane.end()).resolves.toMatchObject({ status: 'completed' });
+    },
+  );
 
-  it('takes eight inputs, and no ninth', async () => {
+  it('a steered response takes eight inputs, and no ninth', async () => {
     const { client, lane, pens } = await open();
     await using _client = client;
     lane.create({});
@@ -230,7 +233,7 @@ describe('a steered response', () => {
     await lane.end();
   });
 
-  it('ends between two passes once the server has answered its calls', async () => {
+  it('a steered response ends between two passes once the server has answered its calls', async () => {
     const { client, lane, pens } = await open();
     await using _client = client;
     policy.follow = () => runTools('weather');
@@ -255,7 +258,7 @@ describe('a steered response', () => {
     await lane.end();
   });
 
-  it('keeps its lane busy until its successor has ended', async () => {
+  it('a steered response keeps its lane busy until its successor has ended', async () => {
     const { client, lane, pens } = await open();
     await using _client = client;
     lane.create({});

@@ -36,7 +36,7 @@ function read(frames: readonly WireEvent[]): Story {
 describe('whatever comes together', () => {
   const service = useService({ providers: [ScriptedProvider], environment: { MODEL_ACCEPT_TIMEOUT_MS: 1 } });
 
-  it('keeps the order of events, and applies every accepted steer once or fails it', async () => {
+  it('a socket keeps the order of events, and applies every accepted steer once or fails it', async () => {
     service.provider.isSteerable = true;
     const steps = fc.array(
       fc.constantFrom<Step>('text', 'text', 'reasoning', 'call', 'end', 'steer', 'steer', 'steer', 'interrupt'),

@@ -77,54 +77,57 @@ describe('an interrupted response', () => {
     return { client, lane: new SteeredLane(client, streamId), pens: new Pens(service.provider) };
   }
 
-  it.each([undefined, 'a'])('keeps what is finished and discards the rest, on lane %s', async (streamId) => {
-    const { client, lane, pens } = await open(streamId);
-    await using _client = client;
-    // As Codex sends it to Lite models.
-    lane.create({
-      store: false,
-      stream: true,
-      parallel_tool_calls: false,
-      reasoning: { effort: 'low', context: 'all_turns' },
-    });
-    const first = await pens.next();
-    first.write(
-      { type: 'reasoning', delta: 'Hm', key: 'r' },
-      { type: 'end', key: 'r' },
-      { ...WORD, key: 'a' },
-      { type: 'custom_tool_call', name: 'exec', callId: 'call_1', key: 'b' },
-      { type: 'custom_tool_call_input', delta: 'ls', key: 'b' },
-    );
-    const { id } = await lane.created();
-    await lane.until('response.custom_tool_call_input.delta');
-    lane.interrupt(id);
-    expect(await lane.until('response.interrupt.accepted')).toEqual({
-      type: 'response.interrupt.accepted',
-      response_id: id,
-      ...(streamId === undefined ? {} : { stream_id: streamId }),
-    });
-    expect(await lane.until('response.output_item.interrupted')).toMatchObject({
-      response_id: id,
-      item_id: expect.stringMatching(/^msg_/),
-      output_index: 1,
-    });
-    expect(await lane.until('response.output_item.interrupted')).toMatchObject({ output_index: 2 });
-    await first.stopped;
-    const { status, incomplete_details: details, output, usage } = await lane.end();
-    expect({ status, details }).toEqual({ status: 'incomplete', details: { reason: 'interrupted' } });
-    expect(output).toMatchObject([{ type: 'reasoning' }]);
-    expect((usage as { readonly output_tokens: number }).output_tokens).toBeGreaterThan(1);
+  it.each([undefined, 'a'])(
+    'an interrupted response keeps what is finished and discards the rest, on lane %s',
+    async (streamId) => {
+      const { client, lane, pens } = await open(streamId);
+      await using _client = client;
+      // As Codex sends it to Lite models.
+      lane.create({
+        store: false,
+        stream: true,
+        parallel_tool_calls: false,
+        reasoning: { effort: 'low', context: 'all_turns' },
+      });
+      const first = await pens.next();
+      first.write(
+        { type: 'reasoning', delta: 'Hm', key: 'r' },
+        { type: 'end', key: 'r' },
+        { ...WORD, key: 'a' },
+        { type: 'custom_tool_call', name: 'exec', callId: 'call_1', key: 'b' },
+        { type: 'custom_tool_call_input', delta: 'ls', key: 'b' },
+      );
+      const { id } = await lane.created();
+      await lane.until('response.custom_tool_call_input.delta');
+      lane.interrupt(id);
+      expect(await lane.until('response.interrupt.accepted')).toEqual({
+        type: 'response.interrupt.accepted',
+        response_id: id,
+        ...(streamId === undefined ? {} : { stream_id: streamId }),
+      });
+      expect(await lane.until('response.output_item.interrupted')).toMatchObject({
+        response_id: id,
+        item_id: expect.stringMatching(/^msg_/),
+        output_index: 1,
+      });
+      expect(await lane.until('response.output_item.interrupted')).toMatchObject({ output_index: 2 });
+      await first.stopped;
+      const { status, incomplete_details: details, output, usage } = await lane.end();
+      expect({ status, details }).toEqual({ status: 'incomplete', details: { reason: 'interrupted' } });
+      expect(output).toMatchObject([{ type: 'reasoning' }]);
+      expect((usage as { readonly output_tokens: number }).output_tokens).toBeGreaterThan(1);
 
-    // Codex goes on with nothing new at times.
-    lane.create({ store: false, previous_response_id: id, input: [] });
-    const second = await pens.next();
-    expect(transcript(second.turn.context)).toEqual(['user: Begin', 'reasoning']);
-    second.end(WORD);
-    await lane.created();
-    await expect(lane.end()).resolves.toMatchObject({ status: 'completed' });
-  });
+      // Codex goes on with nothing new at times.
+      lane.create({ store: false, previous_response_id: id, input: [] });
+      const second = await pens.next();
+      expect(transcript(second.turn.context)).toEqual(['user: Begin', 'reasoning']);
+      second.end(WORD);
+      await lane.created();
+      await expect(lane.end()).resolves.toMatchObject({ status: 'completed' });
+    },
+  );
 
-  it('waits for the tools of the server, whose calls have their outputs', async () => {
+  it('an interrupted response waits for the tools of the server, whose calls have their outputs', async () => {
     const { client, lane, pens } = await open();
     await using _client = client;
     const [asked, goOn] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
@@ -156,7 +159,7 @@ describe('an interrupted response', () => {
     await lane.end();
   });
 
-  it('fails its steers, and takes no more', async () => {
+  it('an interrupted response fails its steers, and takes no more', async () => {
     const { client, lane, pens } = await open();
     await using _client = client;
     service.provider.isSteerable = true;

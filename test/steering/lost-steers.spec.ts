@@ -21,7 +21,7 @@ describe('a response whose steers come to nothing', () => {
     return { client, lane: new SteeredLane(client, streamId), pens: new Pens(service.provider) };
   }
 
-  it('fails its steers when it fails itself', async () => {
+  it('a response fails its steers when it fails itself', async () => {
     const { client, lane, pens } = await open();
     await using _client = client;
     lane.create({});
@@ -42,7 +42,7 @@ describe('a response whose steers come to nothing', () => {
     expect(await lane.next()).toMatchObject({ error: { code: 'response_not_active' } });
   });
 
-  it('fails its steers when its successor is refused, and can still be continued', async () => {
+  it('a response fails its steers when its successor is refused, and can still be continued', async () => {
     const { client, lane, pens } = await open();
     await using _client = client;
     lane.create({ store: false });
@@ -88,7 +88,7 @@ describe('a response whose steers come to nothing', () => {
     steer: { id: expect.stringMatching(/^steer_/), previous_response_id: id, input: 'x'.repeat(1000) },
   });
 
-  it('fails its steers when it can no longer be continued, and frees their share of the queue', async () => {
+  it('a response fails its steers when it can no longer be continued, and frees their share of the queue', async () => {
     const { client, lane, pens } = await open('a');
     await using _client = client;
     const fork = new SteeredLane(client, 'b');
@@ -114,7 +114,7 @@ describe('a response whose steers come to nothing', () => {
     }
   });
 
-  it('loses its steers with the connection, and leaves nothing behind', async () => {
+  it('a response loses its steers with the connection, and leaves nothing behind', async () => {
     const { client, lane, pens } = await open();
     lane.create({});
     const first = await pens.next();

@@ -79,7 +79,7 @@ describe('a steer is refused', () => {
     await lane.end();
   });
 
-  it('from another connection, and when the response has ended', async () => {
+  it('a steer is refused from another connection, and when the response has ended', async () => {
     service.provider.isSteerable = true;
     const { client, lane, id, pen } = await begin();
     await using _client = client;
@@ -92,7 +92,7 @@ describe('a steer is refused', () => {
     expect(await client.next()).toMatchObject({ error: { code: 'response_already_completed' } });
   });
 
-  it('by what became of the response, however long ago and whatever its lane did since', async () => {
+  it('a steer is refused by what became of the response, however long ago and whatever its lane did since', async () => {
     service.provider.isSteerable = true;
     const { client, lane, id: steered, pen } = await begin();
     await using _client = client;
@@ -131,7 +131,7 @@ describe('a steer is refused', () => {
     expect(await client.next()).toMatchObject({ error: { code: 'response_not_found' } });
   });
 
-  it('as one that has ended while it waits for outputs, also after a later turn has failed', async () => {
+  it('a steer is refused as one that has ended while it waits for outputs, also after a later turn has failed', async () => {
     service.provider.isSteerable = true;
     const { client, lane, id, pen } = await begin({ store: true });
     await using _client = client;
@@ -163,7 +163,7 @@ describe('a steer is refused', () => {
       "Unknown parameter: 'stream_id'. The response decides the lane.",
       'invalid_input',
     ],
-  ])('with a message and a line of the log that name %s', async (_, members, message, line) => {
+  ])('a steer is refused with a message and a line of the log that name %s', async (_, members, message, line) => {
     service.provider.isSteerable = true;
     const { client, id, pen } = await begin();
     await using _client = client;
@@ -176,7 +176,7 @@ describe('a steer is refused', () => {
     pen.end();
   });
 
-  it('when its model cannot be steered', async () => {
+  it('a steer is refused when its model cannot be steered', async () => {
     service.provider.isSteerable = false;
     const { client, lane, id, pen } = await begin();
     await using _client = client;

@@ -62,7 +62,7 @@ async function namesOf(client: RawClient, count: number): Promise<readonly unkno
 }
 
 describe('Balancer', () => {
-  it('passes on a request and its answer as they are', async () => {
+  it('Balancer passes on a request and its answer as they are', async () => {
     const { client } = await balance([await named('a')]);
     const headers = { host: 'example.com', 'x-request-id': 'r1', 'content-type': 'application/json' };
     const answer = await client.send({ method: 'POST', path: '/v1/responses?x=1', headers, body: '{"input":"Hi"}' });
@@ -77,41 +77,41 @@ describe('Balancer', () => {
     });
   });
 
-  it('takes the backends in turn for every request, also on one connection', async () => {
+  it('Balancer takes the backends in turn for every request, also on one connection', async () => {
     const { client } = await balance([await named('a'), await named('b')]);
     expect(await namesOf(client, 4)).toEqual(['a', 'b', 'a', 'b']);
   });
 
-  it('lets the chooser decide', async () => {
+  it('Balancer lets the chooser decide', async () => {
     const { client } = await balance([await named('a'), await named('b')], (ports) => ports.at(-1) as number);
     expect(await namesOf(client, 3)).toEqual(['b', 'b', 'b']);
   });
 
-  it('sends nothing to a backend that was removed', async () => {
+  it('Balancer sends nothing to a backend that was removed', async () => {
     const removed = await named('a');
     const { balancer, client } = await balance([removed, await named('b')]);
     balancer.remove(removed);
     expect(await namesOf(client, 3)).toEqual(['b', 'b', 'b']);
   });
 
-  it('asks the next one where the connection is refused, with the whole request', async () => {
+  it('Balancer asks the next one where the connection is refused, with the whole request', async () => {
     const { client } = await balance([await closedPort(), await named('b')]);
     const answer = await client.post('{"input":"Hi"}');
     expect(JSON.parse(answer.text)).toMatchObject({ name: 'b', body: '{"input":"Hi"}' });
   });
 
-  it('answers 502 when nobody is there', async () => {
+  it('Balancer answers 502 when nobody is there', async () => {
     const { client } = await balance([await closedPort(), await closedPort()]);
     expect(await client.send({})).toMatchObject({ status: 502, text: '{}' });
   });
 
-  it('answers 502, and asks nobody else, when the backend dies before the head of its answer', async () => {
+  it('Balancer answers 502, and asks nobody else, when the backend dies before the head of its answer', async () => {
     const { port } = await listen((request) => request.socket.destroy());
     const { client } = await balance([port, await named('b')]);
     expect(await client.post('{}')).toMatchObject({ status: 502, text: '{}' });
   });
 
-  it('passes on each part of a stream as it comes, and breaks off when the backend does', async () => {
+  it('Balancer passes on each part of a stream as it comes, and breaks off when the backend does', async () => {
     const parts = Promise.withResolvers<{ write: (text: string) => unknown; die: () => unknown }>();
     const { port } = await listen((request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
@@ -129,24 +129,27 @@ describe('Balancer', () => {
     await broken;
   });
 
-  it.each(['before', 'after'])('tells the backend when the client goes %s the head of the answer', async (when) => {
-    const asked = Promise.withResolvers<undefined>();
-    const gone = Promise.withResolvers<boolean>();
-    const { port } = await listen((_request, response) => {
-      response.once('close', () => gone.resolve(response.writableFinished));
-      if (when === 'after') response.flushHeaders();
-      asked.resolve(undefined);
-    });
-    const { balancer } = await balance([port]);
-    const client = new AbortController();
-    const answer = fetch(balancer.origin, { signal: client.signal });
-    answer.catch(() => undefined);
-    await (when === 'after' ? answer : asked.promise);
-    client.abort();
-    expect(await gone.promise).toBe(false);
-  });
+  it.each(['before', 'after'])(
+    'Balancer tells the backend when the client goes %s the head of the answer',
+    async (when) => {
+      const asked = Promise.withResolvers<undefined>();
+      const gone = Promise.withResolvers<boolean>();
+      const { port } = await listen((_request, response) => {
+        response.once('close', () => gone.resolve(response.writableFinished));
+        if (when === 'after') response.flushHeaders();
+        asked.resolve(undefined);
+      });
+      const { balancer } = await balance([port]);
+      const client = new AbortController();
+      const answer = fetch(balancer.origin, { signal: client.signal });
+      answer.catch(() => undefined);
+      await (when === 'after' ? answer : asked.promise);
+      client.abort();
+      expect(await gone.promise).toBe(false);
+    },
+  );
 
-  it('connects WebSockets, and ends them with their backend', async () => {
+  it('Balancer connects WebSockets, and ends them with their backend', async () => {
     const { port, server } = await listen(() => undefined);
     const upgraded: Socket[] = [];
     server.on('upgrade', (_request, socket) => upgraded.push(socket as Socket));
@@ -165,7 +168,7 @@ describe('Balancer', () => {
     expect((await closed)[0]).toBe(1006);
   });
 
-  it('refuses an upgrade with 502 when nobody is there', async () => {
+  it('Balancer refuses an upgrade with 502 when nobody is there', async () => {
     const { balancer } = await balance([await closedPort()]);
     const socket = new WebSocket(`ws://127.0.0.1:${balancer.port}/`);
     await expect(once(socket, 'open')).rejects.toThrow('Unexpected server response: 502');

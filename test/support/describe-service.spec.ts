@@ -11,13 +11,13 @@ describe('describeService', () => {
   let origin = '';
 
   describeService('gives a block a service', { providers }, (service) => {
-    it('that its tests share', async () => {
+    it('describeService gives a block a service that its tests share', async () => {
       ({ origin } = service);
       service.provider.reply({ type: 'text', delta: 'Hello' });
       expect((await service.api.create({}))['output_text']).toBe('Hello');
     });
 
-    it('that its next test has as well', () => {
+    it('describeService gives a block a service that its next test has as well', () => {
       expect(service.origin).toBe(origin);
       expect(service.provider.turns).toHaveLength(1);
     });
@@ -36,7 +36,7 @@ describe('useFreshService', () => {
   const seen = new Set<string>();
   const service = useFreshService(() => startService({ providers }));
 
-  it.each(['one', 'two'])('gives test %s a service of its own', async () => {
+  it.each(['one', 'two'])('useFreshService gives test %s a service of its own', async () => {
     await service.api.create({});
     expect(service.provider.turns).toHaveLength(1);
     expect(seen).not.toContain(service.origin);
@@ -45,7 +45,7 @@ describe('useFreshService', () => {
 });
 
 describe('closeWhole', () => {
-  it('throws when a turn outlives its service', async () => {
+  it('closeWhole throws when a turn outlives its service', async () => {
     const service = await startService({ providers });
     const held = new HeldTurns(service.app.get(ScriptedProvider)).hold();
     const turn = fetch(`${service.baseURL}/responses`, {

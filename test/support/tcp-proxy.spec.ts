@@ -49,7 +49,7 @@ async function nextText(socket: Socket): Promise<string> {
 }
 
 describe('TcpProxy', () => {
-  it('forwards both ways, and passes on an orderly end', async () => {
+  it('TcpProxy forwards both ways, and passes on an orderly end', async () => {
     const socket = await openSocket(proxy.port);
     expect(await echo(socket, 'one')).toBe('one');
     expect(await echo(socket, 'two')).toBe('two');
@@ -58,7 +58,7 @@ describe('TcpProxy', () => {
     expect(connections.size).toBe(0);
   });
 
-  it('cuts what is open on both sides, refuses what is new, and comes back on the same port', async () => {
+  it('TcpProxy cuts what is open on both sides, refuses what is new, and comes back on the same port', async () => {
     const socket = await openSocket(proxy.port);
     await echo(socket, 'one');
     const [behind] = connections;
@@ -71,7 +71,7 @@ describe('TcpProxy', () => {
     expect(await echo(await openSocket(proxy.port), 'two')).toBe('two');
   });
 
-  it('holds what is open and what is new while it stalls, and forwards it afterwards', async () => {
+  it('TcpProxy holds what is open and what is new while it stalls, and forwards it afterwards', async () => {
     const open = await openSocket(proxy.port);
     await echo(open, 'one');
     proxy.stall();
@@ -89,7 +89,7 @@ describe('TcpProxy', () => {
     expect(await texts).toEqual(['two', 'three']);
   });
 
-  it('cuts what it holds', async () => {
+  it('TcpProxy cuts what it holds', async () => {
     proxy.stall();
     const socket = await openSocket(proxy.port);
     const gone = closed(socket);
@@ -98,7 +98,7 @@ describe('TcpProxy', () => {
     expect(connections.size).toBe(0);
   });
 
-  it('breaks the connection of a client when nobody listens behind it', async () => {
+  it('TcpProxy breaks the connection of a client when nobody listens behind it', async () => {
     const down = once(server, 'close');
     server.close();
     await down;

@@ -127,14 +127,14 @@ describe('the span of a turn', () => {
 });
 
 describe('a collector', () => {
-  it('gets the last spans at a shutdown', async () => {
+  it('a collector gets the last spans at a shutdown', async () => {
     const service = await startService({ environment: on(), providers: [ScriptedProvider] });
     await service.client().responses.create(SAY);
     await service.close();
     expect(Buffer.concat(collector.bodies).toString('latin1')).toContain('chat scripted');
   });
 
-  it('that fails is a warning, and no turn fails', async () => {
+  it('a collector that fails is a warning, and no turn fails', async () => {
     collector.status = 400;
     await using service = await startService({ environment: on(), providers: [ScriptedProvider] });
     using log = CollectedLog.begin();

@@ -148,7 +148,7 @@ describe('a coding agent with an upstream', () => {
     ]);
   }
 
-  it('replays everything over HTTP', async () => {
+  it('a coding agent replays everything over HTTP', async () => {
     const input: object[] = [...BEGINNING];
     let messages: readonly Members[] = [];
     for (const answer of ANSWERS) {
@@ -175,7 +175,7 @@ describe('a coding agent with an upstream', () => {
     expect(JSON.stringify(body)).not.toMatch(/client_metadata|prompt_cache_key|encrypted_content|web_search/);
   });
 
-  it('sends only what is new over a socket', async () => {
+  it('a coding agent sends only what is new over a socket', async () => {
     await using socket = await SocketClient.open(translation.service);
     const { response: warmUp } = await socket.warmUp({ model: 'vllm', ...SETTINGS, input: BEGINNING.slice(0, 3) });
     let parent = warmUp.id;

@@ -31,7 +31,7 @@ describe('calls and outputs for an upstream', () => {
   afterAll(() => translation.close());
 
   it.each(['generic', 'nine', 'nameless'])(
-    'stay together, in order and whole, however the client ordered them (%s)',
+    'calls and outputs stay together, in order and whole, however the client ordered them (%s)',
     async (model) => {
       const check = async ({
         items,
@@ -63,7 +63,7 @@ describe('calls and outputs for an upstream', () => {
     },
   );
 
-  it('keep the calls of one answer in one message, with what was said before them', async () => {
+  it('the calls of one answer stay in one message, with what was said before them', async () => {
     const input = [
       user('How is Bern, and what time is it?'),
       assistant('Let me see.'),
@@ -104,7 +104,7 @@ describe('calls and outputs for an upstream', () => {
     ]);
   });
 
-  it('that are asynchronous have an output at once, and their own where it came', async () => {
+  it('calls that are asynchronous have an output at once, and their own where it came', async () => {
     const running = { ...functionCall('call_1', 'build'), async: true };
     const input = [
       user('Build it.'),
@@ -137,7 +137,7 @@ describe('calls and outputs for an upstream', () => {
     ]);
   });
 
-  it('go on along a stored chain', async () => {
+  it('calls go on along a stored chain', async () => {
     const first = await translation.turn(
       { input: 'Look twice.' },
       {
@@ -176,7 +176,7 @@ describe('calls and outputs for an upstream', () => {
     ]);
   });
 
-  it('get other ids where a model repeats those of an earlier round', async () => {
+  it('calls get other ids where a model repeats those of an earlier round', async () => {
     const toolCalls = [{ name: 'look', id: 'call_0', arguments: '{}' }];
     const first = await translation.turn({ input: 'Look.' }, { toolCalls });
     const input = [functionOutput('call_0', 'one')];
@@ -190,7 +190,7 @@ describe('calls and outputs for an upstream', () => {
     expect(readCalls(messages).map(({ output }) => output)).toEqual(['one', 'two']);
   });
 
-  it('keep ids that fit where only nine letters do', async () => {
+  it('calls keep ids that fit where only nine letters do', async () => {
     const input = [functionCall('abcDEF123', 'look'), functionOutput('abcDEF123', 'one')];
     expect(readCalls(await translation.messages({ model: 'nine', input }))).toMatchObject([{ id: 'abcDEF123' }]);
   });
@@ -261,7 +261,7 @@ describe('calls and outputs for an upstream', () => {
     expect(functionsOf(body).map(({ name }) => name)).toEqual(['found_tool']);
   });
 
-  it('keep a second output of the same call', async () => {
+  it('calls keep a second output of the same call', async () => {
     const input = [
       functionCall('call_1', 'look'),
       functionOutput('call_1', 'first words'),

@@ -136,19 +136,22 @@ describe('tools of the client for an upstream', () => {
     );
   });
 
-  it.each(CLIENT_TOOLS)('come back as the call that the model made: %s', async (_, client) => {
-    const { tool, name, arguments: made } = client;
-    const toolCalls = [{ name, arguments: JSON.stringify(made) }];
-    const { response } = await translation.turn({ tools: [tool] }, { toolCalls });
-    const output = client.output(itemsOf(response)[0] ?? {});
-    const replayed = { tools: [tool], input: [user('Go on.'), ...itemsOf(response), output] };
-    const chained = { tools: [tool], previous_response_id: response.id, input: [output] };
-    for (const request of [replayed, chained]) {
-      const [call] = readCalls(await translation.messages(request));
-      expect(call).toMatchObject({ id: 'call_1', name, output: client.told });
-      expect(JSON.parse(call?.arguments ?? '')).toEqual(made);
-    }
-  });
+  it.each(CLIENT_TOOLS)(
+    "a call of a client's tool comes back as the call that the model made: %s",
+    async (_, client) => {
+      const { tool, name, arguments: made } = client;
+      const toolCalls = [{ name, arguments: JSON.stringify(made) }];
+      const { response } = await translation.turn({ tools: [tool] }, { toolCalls });
+      const output = client.output(itemsOf(response)[0] ?? {});
+      const replayed = { tools: [tool], input: [user('Go on.'), ...itemsOf(response), output] };
+      const chained = { tools: [tool], previous_response_id: response.id, input: [output] };
+      for (const request of [replayed, chained]) {
+        const [call] = readCalls(await translation.messages(request));
+        expect(call).toMatchObject({ id: 'call_1', name, output: client.told });
+        expect(JSON.parse(call?.arguments ?? '')).toEqual(made);
+      }
+    },
+  );
 
   it('tools of the client are called beside each other, and shown in the order of the calls', async () => {
     const tools = [shellTool.tool, patchTool.tool, { type: 'function', name: 'look', parameters: null, strict: false }];
@@ -222,7 +225,7 @@ describe('tools of the client for an upstream', () => {
     },
   );
 
-  it('take one command of a shell where a list is expected', async () => {
+  it('a shell tool takes one command where a list is expected', async () => {
     const toolCalls = [{ name: 'shell', arguments: '{"commands":"ls"}' }];
     const { response } = await translation.turn({ tools: [shellTool.tool] }, { toolCalls });
     expect(itemsOf(response)).toMatchObject([{ type: 'shell_call', action: { commands: ['ls'] } }]);

@@ -49,7 +49,7 @@ describe('custom tools for an upstream', () => {
     ]);
   });
 
-  it.each(['lark', 'regex'])('tell the model of their grammar (%s)', async (syntax) => {
+  it.each(['lark', 'regex'])('custom tools tell the model of their grammar (%s)', async (syntax) => {
     const tool = { ...EXEC, format: { type: 'grammar', syntax, definition: GRAMMAR } };
     const [offered] = await translation.functions({ tools: [tool] });
     expect(offered?.['description']).toMatch(/^Runs JavaScript\.\n/);
@@ -78,7 +78,7 @@ describe('custom tools for an upstream', () => {
     expect(itemsOf(response)).toEqual([item(INPUT)]);
   });
 
-  it('come back as the call that the model made', async () => {
+  it('calls of custom tools come back as the call that the model made', async () => {
     const json = JSON.stringify({ input: INPUT });
     const { response } = await translation.turn({ tools: [TEXT] }, { toolCalls: [{ name: 'exec', arguments: json }] });
     const output = { type: 'custom_tool_call_output', call_id: 'call_1', output: 'hi' };
@@ -100,7 +100,7 @@ describe('custom tools for an upstream', () => {
     ['nothing', '', ''],
     ['blanks around', ' {\n  "input" : "print(1)"\n}\n', 'print(1)'],
     ['words in other letters', '{"input":"\\u0070rint(\\u4f60\\ud83d\\udc4d)"}', 'print(你👍)'],
-  ])('take what the model writes in place of the text: %s', async (_, json, input) => {
+  ])('calls of custom tools take what the model writes in place of the text: %s', async (_, json, input) => {
     for (const length of [1, 1000]) {
       const toolCalls = [{ name: 'exec', arguments: pieces(json, length) }];
       const { response } = await translation.turn({ tools: [TEXT] }, { toolCalls });
@@ -119,7 +119,7 @@ describe('custom tools for an upstream', () => {
   it.each<[string, number]>([
     ['in pieces', 7],
     ['in one piece', 100_000],
-  ])('show how far the model came when it is cut off %s', async (_, length) => {
+  ])('calls of custom tools show how far the model came when it is cut off %s', async (_, length) => {
     const text = 'print("hello");\n'.repeat(200);
     const json = JSON.stringify({ input: text }).slice(0, -2);
     const toolCalls = [{ name: 'exec', arguments: pieces(json, length) }];

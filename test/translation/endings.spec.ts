@@ -59,7 +59,7 @@ describe('how answers of an upstream end', () => {
     ]);
   });
 
-  it('goes on from what is incomplete', async () => {
+  it('a conversation goes on from what is incomplete', async () => {
     const { response } = await translation.turn({ input: 'Tell.' }, { text: 'Once upon a', finish: 'length' });
     expect(await translation.messages({ previous_response_id: response.id, input: 'Go on.' })).toEqual([
       { role: 'user', content: 'Tell.' },
@@ -76,7 +76,7 @@ describe('how answers of an upstream end', () => {
     };
     const QUIRKS = { usage: 'absent' } as const;
 
-    it('counts them', async () => {
+    it('the service counts tokens that nobody counted', async () => {
       const input = 'Tell me a story of the sea.';
       const { response } = await translation.turn(
         { model: 'usageless', input, instructions: 'Be brief.' },
@@ -93,7 +93,7 @@ describe('how answers of an upstream end', () => {
       expect(usage.total_tokens).toBe(usage.input_tokens + usage.output_tokens);
     });
 
-    it('counts the whole chain and the tools', async () => {
+    it('the service counts the tokens of the whole chain and the tools', async () => {
       const first = await translation.turn({ model: 'usageless', input: 'Hello' }, { text: 'Hi.' }, QUIRKS);
       const chained = { model: 'usageless', previous_response_id: first.response.id, input: 'Hello' };
       const second = await translation.turn(chained, { text: 'Hi.' }, QUIRKS);
@@ -109,7 +109,7 @@ describe('how answers of an upstream end', () => {
       expect(three).toBeGreaterThan(two ?? Infinity);
     });
 
-    it('counts them for answers that are cut off', async () => {
+    it('the service counts tokens for answers that are cut off', async () => {
       const { response } = await translation.turn({}, { text: 'Once upon a', finish: 'length' }, QUIRKS);
       expect(response).toMatchObject({ status: 'incomplete', usage: { output_tokens: expect.any(Number) as unknown } });
     });

@@ -131,7 +131,7 @@ describe('function tools for an upstream', () => {
     ['image_generation', { type: 'image_generation' }],
     ['mcp', { type: 'mcp', server_label: 'docs', server_url: 'https://example.com/mcp' }],
     ['computer', { type: 'computer' }],
-  ])('stand alone where the others are hosted: %s', async (_, hosted) => {
+  ])('function tools stand alone where the others are hosted: %s', async (_, hosted) => {
     const { response, body } = await translation.turn({ tools: [hosted, functionTool('look')] });
     expect(functionsOf(body).map(({ name }) => name)).toEqual(['look']);
     expect((response['tools'] as readonly object[])[0]).toEqual(hosted);

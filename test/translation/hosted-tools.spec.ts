@@ -229,7 +229,7 @@ describe('hosted tools', () => {
     });
   });
 
-  it('go to the upstream that runs them, if there is one', async () => {
+  it('hosted tools go to the upstream that runs them, if there is one', async () => {
     await start();
     const response = await ask(service, { model: 'either', tools: [LOOK, SEARCH], tool_choice: SEARCH });
     expect(JSON.stringify(response)).toContain('This is searching.');

@@ -57,12 +57,12 @@ describe('messages for an upstream', () => {
     expect(await translation.messages({ input: [user(content)] })).toEqual([{ role: 'user', content: sent }]);
   });
 
-  it('keep words of any language and any length', async () => {
+  it('messages keep words of any language and any length', async () => {
     const text = '👩‍👩‍👧‍👦 "quoted" \\ back\u0000slash\u2028 <|im_start|> '.repeat(5000);
     expect(await translation.messages({ input: text })).toEqual([{ role: 'user', content: text }]);
   });
 
-  it('keep the order of a conversation', async () => {
+  it('messages keep the order of a conversation', async () => {
     const input = [
       user('Hello'),
       assistant('Hi. Who are you?'),
@@ -79,7 +79,7 @@ describe('messages for an upstream', () => {
     ]);
   });
 
-  it('tell the upstream what the model refused earlier', async () => {
+  it('messages tell the upstream what the model refused earlier', async () => {
     const content = [
       { type: 'output_text', text: 'One moment.', annotations: [] },
       { type: 'refusal', refusal: 'I will not.' },
@@ -93,7 +93,7 @@ describe('messages for an upstream', () => {
     ]);
   });
 
-  it('take replayed output items as they came', async () => {
+  it('messages take replayed output items as they came', async () => {
     const { response } = await translation.turn(
       { input: 'Hello' },
       { reasoning: 'Hm.', text: 'Hi.', refusal: 'No more.' },
@@ -106,7 +106,7 @@ describe('messages for an upstream', () => {
     ]);
   });
 
-  it('tell the upstream what other agents of the client say', async () => {
+  it('messages tell the upstream what other agents of the client say', async () => {
     const agent = (...content: readonly object[]): object => ({
       type: 'agent_message',
       author: '/root',
@@ -150,7 +150,7 @@ describe('messages for an upstream', () => {
       ]);
     });
 
-    it('keep their roles where the upstream knows both', async () => {
+    it('messages of system and developer keep their roles where the upstream knows both', async () => {
       expect(await translation.messages({ ...DIRECTED, model: 'developer' })).toEqual([
         { role: 'developer', content: 'Be brief.' },
         { role: 'developer', content: 'Use metres.' },
@@ -190,7 +190,7 @@ describe('messages for an upstream', () => {
       ]);
     });
 
-    it('stand before the pictures of the user where there are none', async () => {
+    it('messages of system and developer stand before the pictures of the user where there are no such roles', async () => {
       const input = [user([{ type: 'input_image', image_url: 'https://example.com/a.png' }])];
       expect(await translation.messages({ model: 'none', instructions: 'Be brief.', input })).toEqual([
         {
@@ -203,7 +203,7 @@ describe('messages for an upstream', () => {
       ]);
     });
 
-    it.each(['first', 'none', 'generic'])('lose no picture (%s)', async (model) => {
+    it.each(['first', 'none', 'generic'])('messages of system and developer lose no picture (%s)', async (model) => {
       const look = [
         { type: 'input_text', text: 'This is our logo.' },
         { type: 'input_image', image_url: 'https://example.com/a.png' },
@@ -221,7 +221,7 @@ describe('messages for an upstream', () => {
   });
 
   describe('and instructions', () => {
-    it('begin with them, and not with those of an earlier turn', async () => {
+    it('messages begin with the instructions, and not with those of an earlier turn', async () => {
       const { response: first } = await translation.turn(
         { instructions: 'Be brief.', input: 'Hello' },
         { text: 'Hi.' },
@@ -245,7 +245,7 @@ describe('messages for an upstream', () => {
       ]);
     });
 
-    it('inherit developer messages, which are items', async () => {
+    it('messages inherit developer messages, which are items', async () => {
       const { response } = await translation.turn(
         { input: [developer('Use metres.'), user('Hello')] },
         { text: 'Hi.' },

@@ -37,7 +37,7 @@ describe('outputs of tools for an upstream', () => {
     expect(messages).toEqual([calls('call_1'), tool('call_1', sent)]);
   });
 
-  it('keep pictures where tool messages may have them', async () => {
+  it('outputs of tools keep pictures where tool messages may have them', async () => {
     const input = [functionCall('call_1', 'look'), functionOutput('call_1', [text('Here:'), PICTURE])];
     expect(await translation.messages({ model: 'seeing', input })).toEqual([
       calls('call_1'),
@@ -45,7 +45,7 @@ describe('outputs of tools for an upstream', () => {
     ]);
   });
 
-  it('show pictures in a message of the user, behind all outputs of the answer, where they may not', async () => {
+  it('outputs of tools show pictures in a message of the user, behind all outputs of the answer, where they may not', async () => {
     const input = [
       functionCall('call_1', 'look'),
       functionCall('call_2', 'look'),
@@ -70,7 +70,7 @@ describe('outputs of tools for an upstream', () => {
     expect(messages[5]).toEqual({ role: 'user', content: 'Well?' });
   });
 
-  it('send files as they send pictures', async () => {
+  it('outputs of tools send files as they send pictures', async () => {
     const file = { type: 'input_file', file_data: 'data:application/pdf;base64,JVBERi0=', filename: 'a.pdf' };
     const input = [functionCall('call_1', 'look'), functionOutput('call_1', [file])];
     const messages = await translation.messages({ input });
@@ -83,7 +83,7 @@ describe('outputs of tools for an upstream', () => {
     });
   });
 
-  it('of custom tools may be parts as well', async () => {
+  it('outputs of custom tools may be parts as well', async () => {
     const input = [
       { type: 'custom_tool_call', call_id: 'call_1', name: 'exec', input: 'look()' },
       { type: 'custom_tool_call_output', call_id: 'call_1', output: [text('Here:'), PICTURE] },
@@ -97,7 +97,7 @@ describe('outputs of tools for an upstream', () => {
     });
   });
 
-  it('of calls that another provider ran are calls like any other', async () => {
+  it('outputs of calls that another provider ran are outputs like any other', async () => {
     const call = {
       type: 'mcp_call',
       id: 'mcp_1',
@@ -129,7 +129,7 @@ describe('outputs of tools for an upstream', () => {
       { operation: { type: 'delete_file', path: 'a.txt' }, status: 'completed' },
       { status: 'failed', output: 'no a.txt' },
     ],
-  ])('of %s say everything that the client says', async (type, call, output) => {
+  ])('outputs of %s say everything that the client says', async (type, call, output) => {
     const input = [
       { type, call_id: 'call_1', ...call },
       { type: `${type}_output`, call_id: 'call_1', ...output },

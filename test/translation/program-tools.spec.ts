@@ -71,7 +71,7 @@ describe('a tool that only programs may call', () => {
     },
   );
 
-  it('leaves programs and their outputs as they are', async () => {
+  it('a tool that only programs may call leaves programs and their outputs as they are', async () => {
     const input = [user('Count.'), PROGRAM, OUTPUT, user('Well?')];
     const { id } = await simulated.api.create({ model: 'simulator', input });
     const { body } = await simulated.api.get(`responses/${id}/input_items?order=asc`);

@@ -64,7 +64,7 @@ describe('reasoning for an upstream', () => {
   );
 
   describe.each(['reasoning', 'reasoning_content'])('that reads %s', (model) => {
-    it('goes back along a stored chain', async () => {
+    it('reasoning goes back along a stored chain', async () => {
       const { response } = await translation.turn({ model, input: 'Hello' }, ANSWER);
       expect(await translation.messages({ model, previous_response_id: response.id, input: 'And?' })).toEqual([
         { role: 'user', content: 'Hello' },
@@ -73,7 +73,7 @@ describe('reasoning for an upstream', () => {
       ]);
     });
 
-    it('goes back with the calls it led to', async () => {
+    it('reasoning goes back with the calls it led to', async () => {
       const first = await translation.turn({ model, input: 'Look.', tools: [functionTool('look')] }, CALLS);
       const input = [functionOutput('call_1', 'one'), functionOutput('call_2', 'two')];
       const second = await translation.turn(
@@ -98,7 +98,7 @@ describe('reasoning for an upstream', () => {
       ]);
     });
 
-    it('goes back when the client replays what it said in the open', async () => {
+    it('reasoning goes back when the client replays what it said in the open', async () => {
       const input = [user('Hello'), thought(THOUGHT), assistant('Hi.'), user('And?')];
       expect(await translation.messages({ model, input })).toContainEqual({
         role: 'assistant',
@@ -111,7 +111,7 @@ describe('reasoning for an upstream', () => {
       ['whole', (item) => item],
       ['as Codex does, without what was said in the open', asCodex],
       ['without ids', ({ id: _id, ...item }) => item],
-    ])('goes back when a stateless client replays its items %s', async (_, replay) => {
+    ])('reasoning goes back when a stateless client replays its items %s', async (_, replay) => {
       const { response } = await translation.turn({ model, input: 'Look.', ...STATELESS }, CALLS);
       const items = itemsOf(response);
       expect(items[0]).toMatchObject({ type: 'reasoning', encrypted_content: expect.any(String) as unknown });
@@ -132,7 +132,7 @@ describe('reasoning for an upstream', () => {
     });
 
     it.each([FOREIGN, FOREIGN.slice(0, 40), 'antiphon', '', '%%% '.repeat(20)])(
-      'leaves out what another service encrypted: %s',
+      'reasoning leaves out what another service encrypted: %s',
       async (content) => {
         const foreign = {
           type: 'reasoning',
@@ -149,7 +149,7 @@ describe('reasoning for an upstream', () => {
       },
     );
 
-    it('belongs to the answer that follows it', async () => {
+    it('reasoning belongs to the answer that follows it', async () => {
       const input = [
         thought('First.'),
         functionCall('call_1', 'look'),
@@ -174,7 +174,7 @@ describe('reasoning for an upstream', () => {
     });
   });
 
-  it('that reads none is left out', async () => {
+  it('reasoning for an upstream that reads none is left out', async () => {
     const { response } = await translation.turn({ input: 'Hello' }, ANSWER);
     expect(await translation.messages({ previous_response_id: response.id, input: 'And?' })).toEqual([
       { role: 'user', content: 'Hello' },

@@ -157,7 +157,7 @@ describe('what tunes the answer of an upstream', () => {
     expect(await translation.sent({ model: 'usageless' })).not.toHaveProperty('stream_options');
   });
 
-  it('leaves out what the upstream does not take', async () => {
+  it('a request leaves out what the upstream does not take', async () => {
     const request = { user: 'ada', metadata: { a: 'b' }, temperature: 1, top_p: 1, top_logprobs: 1 };
     const { messages, ...rest } = await translation.sent({ model: 'omitting', ...request });
     expect(messages).toEqual(PLAIN.messages);
@@ -182,7 +182,7 @@ describe('what tunes the answer of an upstream', () => {
   });
 
   describe('in the form of log probabilities', () => {
-    it('comes back with the words, and with all of them', async () => {
+    it('log probabilities come back with the words, and with all of them', async () => {
       const request = { include: ['message.output_text.logprobs'], top_logprobs: 1 };
       const { response, events = [] } = await translation.turn(request, { text: ['Hel', 'lo'], logprobs: LOGPROBS });
       const deltas = events.filter(({ type }) => type === 'response.output_text.delta');
@@ -196,7 +196,7 @@ describe('what tunes the answer of an upstream', () => {
       expect(response['output']).toMatchObject([{ content: [{ text: 'Hello', logprobs: READ_LOGPROBS }] }]);
     });
 
-    it('comes back in one body as well', async () => {
+    it('log probabilities come back in one body as well', async () => {
       const message = { role: 'assistant', content: 'Hello' };
       const choice = { index: 0, message, logprobs: { content: LOGPROBS.flat() }, finish_reason: 'stop' };
       const json = JSON.stringify({ id: 'chatcmpl-1', object: 'chat.completion', choices: [choice] });

@@ -60,17 +60,20 @@ describe('the choice of tools for an upstream', () => {
     },
   );
 
-  it.each(CHOICES)('names %s', async (_, choice, name) => {
+  it.each(CHOICES)('the choice of tools names %s', async (_, choice, name) => {
     const body = await translation.sent({ tools: TOOLS, tool_choice: choice });
     expect(body['tool_choice']).toEqual(named(name));
     expect(functionsOf(body).map((offered) => offered['name'])).toEqual(NAMES);
   });
 
-  it.each(CHOICES)('leaves nothing but %s where the upstream cannot be told a name', async (_, choice, name) => {
-    const body = await translation.sent({ model: 'unnamed', tools: TOOLS, tool_choice: choice });
-    expect(body['tool_choice']).toBe('required');
-    expect(functionsOf(body).map((offered) => offered['name'])).toEqual([name]);
-  });
+  it.each(CHOICES)(
+    'the choice of tools leaves nothing but %s where the upstream cannot be told a name',
+    async (_, choice, name) => {
+      const body = await translation.sent({ model: 'unnamed', tools: TOOLS, tool_choice: choice });
+      expect(body['tool_choice']).toBe('required');
+      expect(functionsOf(body).map((offered) => offered['name'])).toEqual([name]);
+    },
+  );
 
   it('the choice of tools is the same for a tool that came along with the conversation', async () => {
     const input = [{ type: 'additional_tools', role: 'developer', tools: [functionTool('late')] }, user('Hello')];
@@ -82,7 +85,7 @@ describe('the choice of tools for an upstream', () => {
     const SOME = [LOOK, EXEC, { type: 'shell' }, { type: 'function', name: 'find' }];
     const SOME_NAMES = ['look', 'exec', 'shell', 'crm__find'];
 
-    it.each(['auto', 'required'])('leaves only those (%s)', async (mode) => {
+    it.each(['auto', 'required'])('a choice among allowed tools leaves only those (%s)', async (mode) => {
       const body = await translation.sent({ tools: TOOLS, tool_choice: allowed(mode, ...SOME) });
       expect(body['tool_choice']).toBe(mode);
       expect(
@@ -104,7 +107,7 @@ describe('the choice of tools for an upstream', () => {
       },
     );
 
-    it('leaves out those that are hosted', async () => {
+    it('a choice among allowed tools leaves out those that are hosted', async () => {
       const body = await translation.sent({
         tools: TOOLS,
         tool_choice: allowed('required', { type: 'web_search' }, LOOK),
@@ -121,7 +124,7 @@ describe('the choice of tools for an upstream', () => {
       },
     );
 
-    it('still shows calls of others, and those of earlier turns', async () => {
+    it('a choice among allowed tools still shows calls of others, and those of earlier turns', async () => {
       const first = await translation.turn({ tools: TOOLS }, { toolCalls: [{ name: 'listen', arguments: '{}' }] });
       const { body } = await translation.turn({
         tools: TOOLS,
@@ -180,7 +183,7 @@ describe('the choice of tools for an upstream', () => {
     [false, { parallel_tool_calls: false }],
     [null, {}],
     [undefined, {}],
-  ])('says whether calls may be parallel only if the client does: %s', async (isParallel, sent) => {
+  ])('the choice of tools says whether calls may be parallel only if the client does: %s', async (isParallel, sent) => {
     const {
       tools: _tools,
       messages: _messages,

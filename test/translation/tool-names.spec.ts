@@ -116,7 +116,7 @@ describe('names of tools for an upstream', () => {
     expect(await namesOf(tools)).toEqual(['get_weather', 'exec-js', 'crm__find']);
   });
 
-  it.each(TOOLS)('lead back to the tool that is meant: %s', async (_, tools, called) => {
+  it.each(TOOLS)('names of tools lead back to the tool that is meant: %s', async (_, tools, called) => {
     const names = await namesOf(tools);
     const toolCalls = called.map((_tool, index) => ({ name: names[index] ?? '', arguments: '{"input":"x"}' }));
     const { response } = await translation.turn({ tools }, { toolCalls });
@@ -183,7 +183,7 @@ describe('names of tools for an upstream', () => {
     }
   });
 
-  it('stay the same for earlier calls of a tool that is not offered any more', async () => {
+  it('names of tools stay the same for earlier calls of a tool that is not offered any more', async () => {
     const tools = [namespace('crm', functionTool('find')), functionTool(LONG)];
     const toolCalls = (await namesOf(tools)).map((name) => ({ name, arguments: '{}' }));
     const { response } = await translation.turn({ tools }, { toolCalls });
@@ -192,7 +192,7 @@ describe('names of tools for an upstream', () => {
     expect(readCalls(messages).map(({ name }) => name)).toEqual(toolCalls.map(({ name }) => name));
   });
 
-  it('stay the same when other tools come and go', async () => {
+  it('names of tools stay the same when other tools come and go', async () => {
     const tools = [namespace('crm', functionTool('find')), custom('führe aus')];
     const before = await namesOf(tools);
     const after = await namesOf([functionTool('another'), ...tools.toReversed()]);

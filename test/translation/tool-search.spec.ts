@@ -60,7 +60,7 @@ describe('searches for tools with an upstream', () => {
     });
   });
 
-  it('tell the model what there is to be found', async () => {
+  it('searches for tools tell the model what there is to be found', async () => {
     const listen = functionTool('listen', { defer_loading: true, description: 'Listens to the sea.' });
     const [offered] = await translation.functions({ tools: [SEARCH, listen, CRM] });
     expect(offered?.['name']).toBe('tool_search');
@@ -97,7 +97,7 @@ describe('searches for tools with an upstream', () => {
     });
   });
 
-  it('bring the tools that were found, for the rest of the conversation', async () => {
+  it('searches for tools bring the tools that were found, for the rest of the conversation', async () => {
     const first = await translation.turn({ tools: TOOLS, input: 'Find Ada.' }, searched);
     const input = [found('call_1', { ...CRM, tools: [deferred('find')] }, deferred('listen'))];
     const second = await translation.turn(

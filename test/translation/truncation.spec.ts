@@ -25,7 +25,7 @@ describe("conversations that are longer than the model's window", () => {
   afterAll(() => translation.close());
 
   describe('and may be truncated', () => {
-    it('lose what is oldest, and no more than leaves room for an answer', async () => {
+    it('truncated conversations lose what is oldest, and no more than leaves room for an answer', async () => {
       const texts = beginningsOf(
         await translation.messages(auto([...rounds(15), user('the end')], { max_output_tokens: 400 })),
       );
@@ -38,13 +38,13 @@ describe("conversations that are longer than the model's window", () => {
       expect(left.length).toBeLessThanOrEqual(16);
     });
 
-    it('leave half of the window where the client wants all of it', async () => {
+    it('truncated conversations leave half of the window where the client wants all of it', async () => {
       const half = await translation.messages(auto([...rounds(15), user('the end')], { max_output_tokens: 100_000 }));
       expect(half.length).toBeGreaterThanOrEqual(8);
       expect(half.length).toBeLessThanOrEqual(11);
     });
 
-    it('keep instructions, and the messages of developers and the system at the beginning', async () => {
+    it('truncated conversations keep instructions, and the messages of developers and the system at the beginning', async () => {
       const input = [
         { role: 'developer', content: `developer rules ${words(100)}` },
         { role: 'system', content: `system rules ${words(100)}` },
@@ -59,7 +59,7 @@ describe("conversations that are longer than the model's window", () => {
       expect(texts.at(-1)).toBe('the end');
     });
 
-    it("keep tools that came with the developer's messages", async () => {
+    it("truncated conversations keep tools that came with the developer's messages", async () => {
       const input = [
         { type: 'additional_tools', role: 'developer', tools: [functionTool('late')] },
         { role: 'developer', content: 'developer rules' },
@@ -71,7 +71,7 @@ describe("conversations that are longer than the model's window", () => {
       expect(beginningsOf(body.messages ?? [])[0]).toBe('developer rules');
     });
 
-    it('make room for long instructions and tools', async () => {
+    it('truncated conversations make room for long instructions and tools', async () => {
       const tools = [functionTool('look', { description: words(500) })];
       const plain = await translation.messages(auto([...rounds(15), user('the end')]));
       const laden = await translation.messages(
@@ -104,7 +104,7 @@ describe("conversations that are longer than the model's window", () => {
       },
     );
 
-    it('keep the latest calls of an agent whose user says little', async () => {
+    it('truncated conversations keep the latest calls of an agent whose user says little', async () => {
       const calls = Array.from({ length: 20 }, (_, index) => [
         functionCall(`call_${index}`, 'look', JSON.stringify({ at: words(50) })),
         functionOutput(`call_${index}`, `output ${index} ${words(50)}`),

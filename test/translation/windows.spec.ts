@@ -90,7 +90,7 @@ describeService("the simulator's windows", { providers: [], imports: [SimulatorM
   /** More than the 200,000 tokens of the model. */
   const LONG = Array.from({ length: 30 }, (_, index) => user(`question ${index} ${words(10_000)}`));
 
-  it('refuse what is too long, over every transport', async () => {
+  it("the simulator's windows refuse what is too long, over every transport", async () => {
     for (const transport of TRANSPORTS) {
       await expect(transport.run(service, { model: 'o3', input: LONG })).rejects.toMatchObject({
         status: 400,

@@ -59,7 +59,7 @@ describe('what a model has written, and was asked, is counted', () => {
     expect(record).toMatchObject({ status, usage: whole });
   }
 
-  it('when its client interrupts the response', async () => {
+  it('what a model has written, and was asked, is counted when its client interrupts the response', async () => {
     await using socket = await SocketClient.open(service);
     const lane = new SteeredLane(socket);
     lane.interrupt(await beginOn(lane));
@@ -67,7 +67,7 @@ describe('what a model has written, and was asked, is counted', () => {
     await expectCounted('incomplete');
   });
 
-  it('when its client steers the response', async () => {
+  it('what a model has written, and was asked, is counted when its client steers the response', async () => {
     await using socket = await SocketClient.open(service);
     const lane = new SteeredLane(socket);
     lane.steer(await beginOn(lane));
@@ -75,7 +75,7 @@ describe('what a model has written, and was asked, is counted', () => {
     await expectCounted('incomplete');
   });
 
-  it('when its client leaves the stream', async () => {
+  it('what a model has written, and was asked, is counted when its client leaves the stream', async () => {
     const { written } = playWords(service.provider);
     const client = new RawClient(service.port);
     const answer = await client.stream(TURN);
@@ -85,7 +85,7 @@ describe('what a model has written, and was asked, is counted', () => {
     client.close();
   });
 
-  it('when its client leaves at the last word, while the tokens are counted', async () => {
+  it('what a model has written, and was asked, is counted when its client leaves at the last word, while the tokens are counted', async () => {
     const counting = Promise.withResolvers<undefined>();
     service.provider.countOutputTokens = async (_output, options) => {
       counting.resolve(undefined);
@@ -100,7 +100,7 @@ describe('what a model has written, and was asked, is counted', () => {
     await expectCounted('disconnected');
   });
 
-  it('when its client closes the socket', async () => {
+  it('what a model has written, and was asked, is counted when its client closes the socket', async () => {
     const { written } = playWords(service.provider);
     const socket = await SocketClient.open(service);
     socket.create(TURN);
@@ -109,7 +109,7 @@ describe('what a model has written, and was asked, is counted', () => {
     await expectCounted('disconnected');
   });
 
-  it('when the model fails', async () => {
+  it('what a model has written, and was asked, is counted when the model fails', async () => {
     playWords(service.provider, () => {
       throw new ModelError('server_error', 'The model broke.');
     });
@@ -117,7 +117,7 @@ describe('what a model has written, and was asked, is counted', () => {
     await expectCounted('failed');
   });
 
-  it('when the service shuts down', async () => {
+  it('what a model has written, and was asked, is counted when the service shuts down', async () => {
     const { written } = playWords(service.provider);
     await using socket = await SocketClient.open(service);
     socket.create(TURN);
@@ -126,7 +126,7 @@ describe('what a model has written, and was asked, is counted', () => {
     await expectCounted('failed');
   });
 
-  it('when the process of a background turn dies, and the next one asks again', async () => {
+  it('what a model has written, and was asked, is counted when the process of a background turn dies, and the next one asks again', async () => {
     service.provider.reply(...WORDS);
     const request = { model: 'scripted', input: TURN.input };
     const log = (await BackgroundLog.queue(service, request).run()).upTo('response.output_text.delta', WORDS.length);
@@ -157,24 +157,27 @@ describe.each(EVERY_STATE)(
   ({ open }) => {
     const service = useFreshService(() => startServiceIn(open, { providers: [ScriptedProvider] }));
 
-    it.each(['cancel', 'delete'] as const)('on %s', async (end) => {
-      service.provider.reply(...WORDS);
-      const { usage } = await service.client().responses.create(TURN);
-      const { written } = playWords(service.provider);
-      const stream = await service.client().responses.create({ ...TURN, background: true, stream: true });
-      let id = '';
-      let deltas = 0;
-      for await (const event of stream) {
-        if (event.type === 'response.created') ({ id } = event.response);
-        if (event.type === 'response.output_text.delta') deltas += 1;
-        // All of them are in the log.
-        if (deltas === WORDS.length) break;
-      }
-      await written;
-      await service.client().responses[end](id);
-      expect(await resultsOf(service, 2)).toMatchObject([
-        { input_tokens: 2 * Number(usage?.input_tokens), output_tokens: 2 * Number(usage?.output_tokens) },
-      ]);
-    });
+    it.each(['cancel', 'delete'] as const)(
+      'what the model of a background turn has written is counted on %s',
+      async (end) => {
+        service.provider.reply(...WORDS);
+        const { usage } = await service.client().responses.create(TURN);
+        const { written } = playWords(service.provider);
+        const stream = await service.client().responses.create({ ...TURN, background: true, stream: true });
+        let id = '';
+        let deltas = 0;
+        for await (const event of stream) {
+          if (event.type === 'response.created') ({ id } = event.response);
+          if (event.type === 'response.output_text.delta') deltas += 1;
+          // All of them are in the log.
+          if (deltas === WORDS.length) break;
+        }
+        await written;
+        await service.client().responses[end](id);
+        expect(await resultsOf(service, 2)).toMatchObject([
+          { input_tokens: 2 * Number(usage?.input_tokens), output_tokens: 2 * Number(usage?.output_tokens) },
+        ]);
+      },
+    );
   },
 );

@@ -33,18 +33,18 @@ describe('the query of GET /usage', () => {
     ['tenant=', 'tenant', /tenant/],
     ['group_bye=model', 'group_bye', /group_by/],
     ['start_tme=1', 'start_tme', /start_time/],
-  ])('refuses %s, and says what is right', async (query, param, message) => {
+  ])('GET /usage refuses %s, and says what is right', async (query, param, message) => {
     const answer = await askForUsage(service, `?${query}`);
     const { error } = (await answer.json()) as ErrorAnswer;
     expect({ status: answer.status, param: error.param }).toEqual({ status: 400, param });
     expect(error.message).toMatch(message);
   });
 
-  it('ignores other parameters', async () => {
+  it('GET /usage ignores other parameters', async () => {
     expect((await askForUsage(service, '?api-version=2026-01-01')).status).toBe(200);
   });
 
-  it('reports the last seven days, with a bucket for each', async () => {
+  it('GET /usage reports the last seven days, with a bucket for each', async () => {
     const { object, data, has_more, next_page } = await usageOf(service);
     expect({ object, has_more, next_page, buckets: data.length }).toEqual({
       ...{ object: 'page', has_more: false, next_page: null },
@@ -57,7 +57,7 @@ describe('the query of GET /usage', () => {
     expect((await fetch(`${service.origin}/openai/v1/usage`)).status).toBe(200);
   });
 
-  it('pages through buckets, each once', async () => {
+  it('GET /usage pages through buckets, each once', async () => {
     const range = `start_time=0&end_time=${5 * DAY}&limit=2`;
     const starts: number[] = [];
     let page: string | null = '0';
@@ -90,7 +90,7 @@ describe('who may read usage', () => {
       .flatMap(({ results }) => results)
       .map(({ tenant, key_id, turns }) => [tenant, key_id, turns]);
 
-  it('shows tenants their own, and the operator all', async () => {
+  it('GET /usage shows tenants their own, and the operator all', async () => {
     for (const key of ['acme/ci', 'acme/web', 'acme/web', 'umbrella/lab']) await ask(key);
     expect(await turnsOf('', 'acme/ci')).toEqual([[undefined, undefined, 3]]);
     expect(await turnsOf('?tenant=acme&group_by[]=key_id', 'acme/ci')).toEqual([
@@ -107,7 +107,7 @@ describe('who may read usage', () => {
   });
 
   it.each(['?tenant=umbrella', '?tenant=nobody', '?tenant=*', '?group_by=tenant'])(
-    'refuses %s to a tenant',
+    'GET /usage refuses %s to a tenant',
     async (query) => {
       const answer = await askForUsage(service, query, 'acme/ci');
       expect(answer.status).toBe(403);
@@ -115,7 +115,7 @@ describe('who may read usage', () => {
     },
   );
 
-  it('refuses keys that may not read', async () => {
+  it('GET /usage refuses keys that may not read', async () => {
     expect((await askForUsage(service, '', 'acme/ci/responses:write')).status).toBe(403);
   });
 });
@@ -126,7 +126,7 @@ describe('the lifetime of usage', () => {
     startService({ providers, environment: { USAGE_RETENTION_DAYS: 2 }, overrides: [[Clock, clock]] }),
   );
 
-  it('ends after USAGE_RETENTION_DAYS', async () => {
+  it('usage ends after USAGE_RETENTION_DAYS', async () => {
     await service.client().responses.create(TURN);
     clock.skip(DAY_MS);
     expect(await resultsOf(service, 1)).toHaveLength(1);
@@ -136,7 +136,7 @@ describe('the lifetime of usage', () => {
 });
 
 describe('a service without usage', () => {
-  it('says that USAGE_RETENTION_DAYS is 0', async () => {
+  it('a service without usage says that USAGE_RETENTION_DAYS is 0', async () => {
     await using service = await startService({ providers, environment: { USAGE_RETENTION_DAYS: 0 } });
     await service.client().responses.create(TURN);
     const answer = await askForUsage(service);

@@ -30,19 +30,19 @@ const ONE = {
 describe.each(STATES)('usage of turns with STATE=$state', ({ open }) => {
   const service = useFreshService(() => startServiceIn(open, { providers: [ScriptedProvider] }));
 
-  it('counts a JSON turn once', async () => {
+  it('usage counts a JSON turn once', async () => {
     service.provider.reply(...ANSWER);
     await service.client().responses.create(TURN);
     expect(await resultsOf(service, 1)).toEqual([{ object: 'usage.result', ...ONE }]);
   });
 
-  it('counts a streamed turn', async () => {
+  it('usage counts a streamed turn', async () => {
     service.provider.reply(...ANSWER);
     for await (const _ of await service.client().responses.create({ ...TURN, stream: true }));
     expect(await resultsOf(service, 1)).toMatchObject([ONE]);
   });
 
-  it('counts turns of a socket', async () => {
+  it('usage counts turns of a socket', async () => {
     service.provider.reply(...ANSWER).reply(...ANSWER);
     await using socket = await SocketClient.open(service);
     await socket.turn(TURN);
@@ -50,26 +50,26 @@ describe.each(STATES)('usage of turns with STATE=$state', ({ open }) => {
     expect(await resultsOf(service, 2)).toMatchObject([{ turns: 2, input_tokens: 20, output_tokens: 40 }]);
   });
 
-  it('counts a background turn', async () => {
+  it('usage counts a background turn', async () => {
     service.provider.reply(...ANSWER);
     await whenEnded(service, (await createInBackground(service)).id);
     expect(await resultsOf(service, 1)).toMatchObject([ONE]);
   });
 
-  it('counts a turn that is not stored', async () => {
+  it('usage counts a turn that is not stored', async () => {
     service.provider.reply(...ANSWER);
     await service.client().responses.create({ ...TURN, store: false });
     expect(await resultsOf(service, 1)).toMatchObject([ONE]);
   });
 
-  it('counts a turn of a conversation', async () => {
+  it('usage counts a turn of a conversation', async () => {
     service.provider.reply(...ANSWER);
     const conversation = await service.client().conversations.create({});
     await service.client().responses.create({ ...TURN, conversation: conversation.id });
     expect(await resultsOf(service, 1)).toMatchObject([ONE]);
   });
 
-  it('counts a compaction', async () => {
+  it('usage counts a compaction', async () => {
     service.provider.reply(...ANSWER);
     const { usage } = await service.client().responses.compact(TURN);
     expect(await resultsOf(service, 1)).toMatchObject([
@@ -77,7 +77,7 @@ describe.each(STATES)('usage of turns with STATE=$state', ({ open }) => {
     ]);
   });
 
-  it('counts a background turn that is cancelled, with what it has used', async () => {
+  it('usage counts a background turn that is cancelled, with what it has used', async () => {
     service.provider.play(async function* (_, { signal }) {
       yield ANSWER;
       await once(signal, 'abort');
@@ -88,7 +88,7 @@ describe.each(STATES)('usage of turns with STATE=$state', ({ open }) => {
     expect(await resultsOf(service, 1)).toMatchObject([{ turns: 1 }]);
   });
 
-  it('counts a turn that is steered and the one that follows it', async () => {
+  it('usage counts a turn that is steered and the one that follows it', async () => {
     const begun = Promise.withResolvers<undefined>();
     service.provider.isSteerable = true;
     service.provider
@@ -108,14 +108,14 @@ describe.each(STATES)('usage of turns with STATE=$state', ({ open }) => {
     expect(await resultsOf(service, 2)).toMatchObject([{ turns: 2 }]);
   });
 
-  it('keeps the usage of a response that is deleted', async () => {
+  it('the usage of a response that is deleted is kept', async () => {
     service.provider.reply(...ANSWER);
     const { id } = await service.client().responses.create(TURN);
     await service.client().responses.delete(id);
     expect(await resultsOf(service, 1)).toMatchObject([ONE]);
   });
 
-  it('counts a turn that fails, but none that is refused', async () => {
+  it('usage counts a turn that fails, but none that is refused', async () => {
     service.provider.play(async function* () {
       throw new ModelError('rate_limit_exceeded', 'Busy.', { status: 429 });
       yield [];
@@ -133,7 +133,7 @@ describe.each(STATES)('usage of turns with STATE=$state', ({ open }) => {
     expect(await resultsOf(service, 1)).toMatchObject([{ turns: 1 }]);
   });
 
-  it('groups by model and provider', async () => {
+  it('usage groups by model and provider', async () => {
     service.provider.reply(...ANSWER).reply(...ANSWER);
     await service.client().responses.create(TURN);
     await service.client().responses.create({ ...TURN, model: 'other' });

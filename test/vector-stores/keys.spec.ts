@@ -36,7 +36,7 @@ beforeAll(async () => {
 afterAll(() => keys[Symbol.asyncDispose]());
 
 describe('a key that may not use the embedding model', () => {
-  it('adds nothing to vector stores and searches none', async () => {
+  it('a key that may not use the embedding model adds nothing to vector stores and searches none', async () => {
     const { vectorStores } = service.client({ apiKey: 'limited' });
     const { store, file } = ids;
     const attempts: readonly (() => Promise<unknown>)[] = [

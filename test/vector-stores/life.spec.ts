@@ -36,7 +36,7 @@ const upload = async (text: string): Promise<string> =>
   (await service.client().files.create({ file: await toFile(Buffer.from(text), 'a.txt'), purpose: 'assistants' })).id;
 
 describe('the files of a vector store', () => {
-  it('that are indexed while their batch is cancelled are cancelled, and not found', async () => {
+  it('files of a vector store that are indexed while their batch is cancelled are cancelled, and not found', async () => {
     const { vectorStores } = service.client();
     const { id } = await vectorStores.create({});
     const held = hold();
@@ -53,7 +53,7 @@ describe('the files of a vector store', () => {
     expect(await vectorStores.retrieve(id)).toMatchObject({ file_counts: { cancelled: 1, completed: 1 } });
   });
 
-  it('that are added again are cut again, and found as before until that is done', async () => {
+  it('files of a vector store that are added again are cut again, and found as before until that is done', async () => {
     const { vectorStores } = service.client();
     const { id } = await vectorStores.create({});
     const file_id = await upload(`${'Bees dance in the hive to show where the flowers are. '.repeat(30)}\n`);
@@ -74,7 +74,7 @@ describe('the files of a vector store', () => {
     expect(await chunks()).toBeGreaterThan(2);
   });
 
-  it('that are added again and cancelled are not found as they were before either, and take no room', async () => {
+  it('files of a vector store that are added again and cancelled are not found as they were before either, and take no room', async () => {
     const { vectorStores } = service.client();
     const { id } = await vectorStores.create({});
     const file_id = await upload('Bees dance.');
@@ -110,7 +110,7 @@ describe('the files of a vector store', () => {
     expect((await vectorStores.search(id, { query: 'bees', filters })).data).toHaveLength(1);
   });
 
-  it('wait for an embedding model that is busy, and fail for one that refuses them', async () => {
+  it('files of a vector store wait for an embedding model that is busy, and fail for one that refuses them', async () => {
     const { vectorStores } = service.client();
     const { id } = await vectorStores.create({});
     const refusals = [429, 503, 400];

@@ -67,7 +67,7 @@ describe('a file of a vector store', () => {
     await until(isDone, 10_000);
   });
 
-  it('fails when its model is away for a day', async () => {
+  it('a file of a vector store fails when its model is away for a day', async () => {
     const [storeId, fileId] = await add('test', 'Bees dance.');
     const { vectorStores } = service.client();
     const isOver = async (): Promise<boolean> =>
@@ -78,7 +78,7 @@ describe('a file of a vector store', () => {
     });
   });
 
-  it('waits for its model, whatever failed days ago and was never indexed here', async () => {
+  it('a file of a vector store waits for its model, whatever failed days ago and was never indexed here', async () => {
     const first = await add('test', 'Bees dance.');
     const { vectorStores } = service.client();
     await until(() => refused > 0, 0);

@@ -55,7 +55,7 @@ describe('a search of a vector store', () => {
     expect((await service.client().vectorStores.search(storeId, threshold)).data).toHaveLength(1);
   });
 
-  it('asks QUERY_MODEL for its query when the request says so, in a turn that is not stored', async () => {
+  it('a search of a vector store asks QUERY_MODEL for its query when the request says so, in a turn that is not stored', async () => {
     service.provider.reply({ type: 'text', delta: ' flowers hive \n' });
     const answer = await service
       .client()

@@ -45,7 +45,7 @@ const lastOutput = (): Wire => {
 };
 
 describe.each([...TRANSPORTS, BACKGROUND_TRANSPORT])('file_search, over $name', (transport) => {
-  it('searches vector stores, and cites the files that the model has marked', async () => {
+  it('file_search searches vector stores, and cites the files that the model has marked', async () => {
     service.provider.reply(...find('leave', 'days'), USAGE);
     service.provider.reply(...say('Well. Thirty da', 'ys 【', 'f1】. No more【f7】'));
     const { response, events } = await transport.run(service, body({ include: ['file_search_call.results'] }));
@@ -71,7 +71,7 @@ describe.each([...TRANSPORTS, BACKGROUND_TRANSPORT])('file_search, over $name', 
 });
 
 describe('file_search', () => {
-  it('gives the model what was found as data, without marks of its own, and shows it to no client that has not asked', async () => {
+  it('file_search gives the model what was found as data, without marks of its own, and shows it to no client that has not asked', async () => {
     service.provider.reply(...find('trains')).reply(...say('x'));
     const { response } = await JSON_TRANSPORT.run(service, body({}, { max_num_results: 1 }));
     expect(lastOutput()).toMatchObject({
@@ -101,7 +101,7 @@ describe('file_search', () => {
     ]);
   });
 
-  it('searches as the filters and the ranking of the tool say', async () => {
+  it('file_search searches as the filters and the ranking of the tool say', async () => {
     const { vectorStores } = service.client();
     await vectorStores.files.update(ids.travel, { vector_store_id: ids.store, attributes: { topic: 'travel' } });
     service.provider.reply(...find('leave')).reply(...say('x'));
@@ -113,14 +113,14 @@ describe('file_search', () => {
     expect(lastOutput()).toEqual({ results: [], note: 'Nothing was found.' });
   });
 
-  it('tells the model why a call has failed, and marks its item', async () => {
+  it('file_search tells the model why a call has failed, and marks its item', async () => {
     service.provider.reply(...call('file_search', {})).reply(...say('x'));
     const { response } = await JSON_TRANSPORT.run(service, body());
     expect(lastOutput()).toEqual({ error: "Give 'queries': a list of texts to search for." });
     expect(itemsOf(response, 'file_search_call')).toMatchObject([{ status: 'failed', queries: [] }]);
   });
 
-  it('tells the model of a failure that is nobody’s fault, and goes on with the response', async () => {
+  it('file_search tells the model of a failure that is nobody’s fault, and goes on with the response', async () => {
     const { provider } = service;
     const embed = provider.embed?.bind(provider);
     provider.embed = async () => {
@@ -136,7 +136,7 @@ describe('file_search', () => {
     }
   });
 
-  it('gives the model attributes without marks, and no more of them than there is room for', async () => {
+  it('file_search gives the model attributes without marks, and no more of them than there is room for', async () => {
     const { vectorStores, files } = service.client();
     const { id } = await vectorStores.create({});
     const text = 'Bees dance in the hive to show where the flowers are. '.repeat(600);
@@ -175,7 +175,7 @@ describe('file_search', () => {
     ['an unknown filter', { filters: { type: 'like' } }, 'tools[0].filters.type', /like/],
     ['a store of an upstream beside one of its own', { more: ['vs_abc'] }, 'tools[0].vector_store_ids', /of others/],
   ])(
-    'refuses %s',
+    'file_search refuses %s',
     async (
       _,
       { more = [], ...tool }: { readonly more?: readonly string[]; readonly [member: string]: unknown },
@@ -189,7 +189,7 @@ describe('file_search', () => {
     },
   );
 
-  it('refuses a store that was deleted, and tells the model of one that is deleted while the turn runs', async () => {
+  it('file_search refuses a store that was deleted, and tells the model of one that is deleted while the turn runs', async () => {
     const { vectorStores, responses } = service.client();
     const { id } = await vectorStores.create({});
     service.provider.play(async function* () {
@@ -208,13 +208,13 @@ describe('file_search', () => {
     });
   });
 
-  it('leaves stores of an upstream to it', async () => {
+  it('file_search leaves stores of an upstream to it', async () => {
     service.provider.reply(...say('x'));
     await JSON_TRANSPORT.run(service, body({}, { vector_store_ids: ['vs_68343a0ba71c819187d1ac95a0d2b9e1'] }));
     expect(service.provider.turns[0]?.settings.tools).toMatchObject([{ type: 'file_search' }]);
   });
 
-  it('runs for the Agents SDK', async () => {
+  it('file_search runs for the Agents SDK', async () => {
     service.provider.reply(...find('leave')).reply(...say('Thirty days【f1】.'));
     const modelProvider = new OpenAIProvider({ openAIClient: service.client(), useResponses: true });
     const agent = new Agent({

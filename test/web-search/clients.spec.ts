@@ -28,7 +28,7 @@ beforeEach(() => {
 });
 
 describe('the openai SDK', () => {
-  it('streams a search and its citations', async () => {
+  it('the openai SDK streams a search and its citations', async () => {
     const stream = service.client().responses.stream({
       model: 'm',
       input: 'High tide?',
@@ -59,7 +59,7 @@ describe('the openai SDK', () => {
 });
 
 describe.each([{ stream: false }, { stream: true }] as const)('the Agents SDK, with %j', ({ stream }) => {
-  it('runs an agent that searches', async () => {
+  it('the Agents SDK runs an agent that searches', async () => {
     const modelProvider = new OpenAIProvider({ openAIClient: service.client(), useResponses: true });
     const runner = new Runner({ modelProvider, tracingDisabled: true });
     const agent = new Agent({ name: 'Sailor', model: 'm', tools: [webSearchTool({ searchContextSize: 'low' })] });

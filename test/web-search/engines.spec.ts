@@ -188,7 +188,7 @@ describe('an engine of WEB_SEARCH', () => {
     [{ WEB_SEARCH: 'searxng', WEB_SEARCH_URL: 'ftp://x' }, 'WEB_SEARCH_URL must be http or https'],
     [{ WEB_SEARCH: 'mcp:find' }, 'mcp:<server> needs MCP_SERVERS'],
     [{ WEB_SEARCH: 'simulator' }, 'simulator needs the simulator among the providers'],
-  ])('stops the start with %j', async (environment, fault) => {
+  ])('an engine of WEB_SEARCH stops the start with %j', async (environment, fault) => {
     await expect(start(environment)).rejects.toEqual(new EnvironmentError([`WEB_SEARCH: ${fault}.`]));
   });
 });
@@ -221,7 +221,7 @@ describe('several engines', () => {
     ]);
   });
 
-  it('go on without one that does not answer', async () => {
+  it('several engines go on without one that does not answer', async () => {
     searxng.answer = () => new Promise<never>(() => undefined);
     const service = await start({ WEB_SEARCH: 'searxng', WEB_SEARCH_URL: searxng.url, WEB_SEARCH_TIMEOUT_MS: 20 });
     expect(await find(service)).toMatchObject({
@@ -249,7 +249,7 @@ class OwnEngine extends WebSearchEngine {
 }
 
 describe('an engine of the program', () => {
-  it('searches for each tenant, and opens the pages that it has', async () => {
+  it('an engine of the program searches for each tenant, and opens the pages that it has', async () => {
     const own = new OwnEngine();
     const service = await start({ WEB_SEARCH_PAGES: 'none' }, { webSearchEngines: [{ useValue: own }] });
     expect((await find(service, {}, 'b')).results).toMatchObject([{ title: 'bees' }]);

@@ -36,7 +36,7 @@ const lastOutput = (): Wire => {
 };
 
 describe('the members of web_search', () => {
-  it('filters by domains, whatever the engine does with them', async () => {
+  it('web_search filters by domains, whatever the engine does with them', async () => {
     const filters = { allowed_domains: ['EXAMPLE.com', 'wasps.example'], blocked_domains: ['x.example.com'] };
     engine.answer = () => [
       { title: 'a', url: 'https://a.example.com/' },
@@ -59,7 +59,7 @@ describe('the members of web_search', () => {
     ['that was read before behind a redirect', { allowed_domains: ['127.0.0.1'] }, '/away'],
     ['with a dot behind its name', { blocked_domains: ['localhost'] }, 'http://localhost./'],
     ['in its other form', { blocked_domains: ['b\u00fccher.example'] }, 'https://xn--bcher-kva.example/'],
-  ])('opens no page of a domain that is not allowed: %s', async (_, filters, target) => {
+  ])('web_search opens no page of a domain that is not allowed: %s', async (_, filters, target) => {
     site.pages['/away'] = (_request, answer) =>
       void answer.writeHead(302, { location: site.url.replace('127.0.0.1', 'localhost') + '/bees' }).end();
     const url = new URL(target, site.url).href;
@@ -68,7 +68,7 @@ describe('the members of web_search', () => {
     expect(lastOutput()).toMatchObject({ error: expect.stringContaining('not among those that are allowed') });
   });
 
-  it('reads no page that is not at hand without external web access', async () => {
+  it('web_search reads no page that is not at hand without external web access', async () => {
     service.provider.reply(...call('web_open_page', { url: `${site.url}/new` })).reply(...say('x'));
     await JSON_TRANSPORT.run(service, { ...BODY, tools: [{ type: 'web_search', external_web_access: false }] });
     expect(lastOutput()).toMatchObject({ error: expect.stringContaining('does not let the service fetch pages') });

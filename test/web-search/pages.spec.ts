@@ -106,7 +106,7 @@ describe('a page that a model opens', () => {
     expect(turns).toBeGreaterThan(0);
   });
 
-  it('stops with the turn', async () => {
+  it('a page that a model opens stops with the turn', async () => {
     const stop = new AbortController();
     const web = open.app.get(WebSearch, { strict: false });
     const reading = web.open(`${site.url}/page?other`, { tenant: 'a', signal: stop.signal, isLive: true });

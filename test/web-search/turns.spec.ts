@@ -50,7 +50,7 @@ const lastOutput = (): Wire => {
 };
 
 describe.each([...TRANSPORTS, BACKGROUND_TRANSPORT])('web_search, over $name', (transport) => {
-  it('searches with the engine of the operator, and cites what the model has marked', async () => {
+  it('web_search searches with the engine of the operator, and cites what the model has marked', async () => {
     service.provider.reply(...search('bee dance', 'waggle'), USAGE);
     service.provider.reply(...say('Hm. They da', 'nce 【', '1】【2', '】. All do【1, 7】! Not so【9】'));
     const body = { ...BODY, include: ['web_search_call.action.sources', 'web_search_call.results'] };
@@ -92,7 +92,7 @@ describe.each([...TRANSPORTS, BACKGROUND_TRANSPORT])('web_search, over $name', (
 });
 
 describe('web_search', () => {
-  it('gives the model what was found as data, without marks of its own', async () => {
+  it('web_search gives the model what was found as data, without marks of its own', async () => {
     service.provider.reply(...search('bees')).reply(...say('x'));
     await JSON_TRANSPORT.run(service, BODY);
     expect(lastOutput()).toMatchObject({
@@ -110,7 +110,7 @@ describe('web_search', () => {
     ]);
   });
 
-  it('hides from the client what was found, unless it asks for it', async () => {
+  it('web_search hides from the client what was found, unless it asks for it', async () => {
     service.provider.reply(...search('bees')).reply(...say('x'));
     const { response } = await JSON_TRANSPORT.run(service, BODY);
     expect(itemsOf(response, 'web_search_call')[0]).not.toHaveProperty('results');
@@ -122,7 +122,7 @@ describe('web_search', () => {
     expect(items.data.map(({ type }) => type)).toEqual(['message']);
   });
 
-  it('knows in the next response what was found in this one, under the same marks', async () => {
+  it('web_search knows in the next response what was found in this one, under the same marks', async () => {
     service.provider.reply(...search('bees')).reply(...say('They dance.'));
     const { response: first } = await JSON_TRANSPORT.run(service, BODY);
     engine.answer = () => [FOUND[1], { title: 'Ants', url: 'https://ants.example/', content: 'Ants.' }] as never;
@@ -140,7 +140,7 @@ describe('web_search', () => {
     expect(annotations).toMatchObject([{ url: 'https://ants.example/' }, { url: `${site.url}/bees` }]);
   });
 
-  it('keeps what was found in a conversation, whose items do not show it', async () => {
+  it('web_search keeps what was found in a conversation, whose items do not show it', async () => {
     const { id } = await service.client().conversations.create({});
     service.provider.reply(...search('bees')).reply(...say('They dance【1】.'));
     await JSON_TRANSPORT.run(service, { ...BODY, conversation: id });
@@ -151,7 +151,7 @@ describe('web_search', () => {
     expect(items.map(({ type }) => type)).toEqual(['message', 'web_search_call', 'message', 'message', 'message']);
   });
 
-  it('opens pages and finds texts in them', async () => {
+  it('web_search opens pages and finds texts in them', async () => {
     service.provider.reply(...call('web_open_page', { url: `${site.url}/bees` }));
     service.provider.reply(...call('web_find_in_page', { url: `${site.url}/bees`, pattern: 'WHERE' }));
     service.provider.reply(...say('To show flowers【1】.'));
@@ -172,7 +172,7 @@ describe('web_search', () => {
     expect(site.requests.filter((path) => path === '/bees')).toHaveLength(1);
   });
 
-  it('says that a search has failed, and goes on', async () => {
+  it('web_search says that a search has failed, and goes on', async () => {
     engine.answer = () => 500;
     service.provider.reply(...search('bees')).reply(...say('I do not know.'));
     const { response } = await SSE_TRANSPORT.run(service, BODY);
@@ -194,7 +194,7 @@ describe('web_search', () => {
     expect(signal.aborted).toBe(true);
   });
 
-  it('makes citations of what was found before also in a response without the tool', async () => {
+  it('web_search makes citations of what was found before also in a response without the tool', async () => {
     service.provider.reply(...search('bees')).reply(...say('They dance.'));
     const { response: first } = await JSON_TRANSPORT.run(service, BODY);
     service.provider.reply(...say('As I sa', 'id【1', '】.'));
@@ -203,7 +203,7 @@ describe('web_search', () => {
     expect(textOf(response)).toMatchObject({ text: 'As I said.', annotations: [{ start_index: 0, end_index: 9 }] });
   });
 
-  it('bounds what pages call themselves', async () => {
+  it('web_search bounds what pages call themselves', async () => {
     engine.answer = () => [
       { title: `【7】${'t'.repeat(1000)}`, url: 'https://a.example/' },
       { title: 'long', url: `https://a.example/${'x'.repeat(3000)}` },
@@ -213,7 +213,7 @@ describe('web_search', () => {
     expect(lastOutput()).toMatchObject({ results: [{ title: `[7]${'t'.repeat(297)}` }] });
   });
 
-  it('finds images for a client that asks for them', async () => {
+  it('web_search finds images for a client that asks for them', async () => {
     engine.answer = ({ categories }) =>
       categories === 'images'
         ? [{ title: 'A bee', url: 'https://bees.example/', img_src: 'https://bees.example/1.png' }]
@@ -226,7 +226,7 @@ describe('web_search', () => {
     ]);
   });
 
-  it('tells the model where the user is', async () => {
+  it('web_search tells the model where the user is', async () => {
     const user_location = { type: 'approximate', city: 'Graz', country: 'AT', timezone: 'Europe/Vienna' };
     service.provider.reply(...say('x'));
     await JSON_TRANSPORT.run(service, { ...BODY, tools: [{ type: 'web_search_preview', user_location }] });
@@ -236,7 +236,7 @@ describe('web_search', () => {
     });
   });
 
-  it('runs no more calls than max_tool_calls', async () => {
+  it('web_search runs no more calls than max_tool_calls', async () => {
     service.provider.reply(...search('a'), ...call('web_search', { queries: ['b'] }, 'k2')).reply(...say('x'));
     const { response } = await JSON_TRANSPORT.run(service, { ...BODY, max_tool_calls: 1 });
     expect(engine.searches.map(({ query }) => query)).toEqual(['a']);
@@ -244,7 +244,7 @@ describe('web_search', () => {
     expect(service.provider.turns.at(-1)?.settings.tools).toEqual([]);
   });
 
-  it('demands a search in the first pass alone, for a client that chooses it', async () => {
+  it('web_search demands a search in the first pass alone, for a client that chooses it', async () => {
     service.provider.reply(...search('a')).reply(...say('x'));
     await JSON_TRANSPORT.run(service, { ...BODY, tool_choice: { type: 'web_search' } });
     expect(service.provider.turns.map(({ settings }) => settings.tool_choice)).toEqual([
@@ -253,7 +253,7 @@ describe('web_search', () => {
     ]);
   });
 
-  it('leaves a function of the client its name', async () => {
+  it('web_search leaves a function of the client its name', async () => {
     const own = { type: 'function', name: 'web_search', parameters: null, strict: null };
     service.provider.reply(...call('web_search', {}));
     const { response } = await JSON_TRANSPORT.run(service, { ...BODY, tools: [own, { type: 'web_search' }] });
@@ -261,7 +261,7 @@ describe('web_search', () => {
     expect(engine.searches).toEqual([]);
   });
 
-  it('passes on a text of nothing but space, and cites behind much of it', async () => {
+  it('web_search passes on a text of nothing but space, and cites behind much of it', async () => {
     service.provider.reply(...search('a'));
     service.provider.reply(...say('So. ', ...Array<string>(200).fill('\n'), 'Yes  ', '【1】'));
     const { response } = await SSE_TRANSPORT.run(service, BODY);
@@ -270,13 +270,13 @@ describe('web_search', () => {
     expect(annotations).toMatchObject([{ start_index: 204, end_index: 207 }]);
   });
 
-  it('keeps brackets that are no marks', async () => {
+  it('web_search keeps brackets that are no marks', async () => {
     service.provider.reply(...search('a')).reply(...say('【注', '意】 a 【', 'x'.repeat(100), ' end ', '【'));
     const { response } = await SSE_TRANSPORT.run(service, BODY);
     expect(textOf(response)).toMatchObject({ text: `【注意】 a 【${'x'.repeat(100)} end 【`, annotations: [] });
   });
 
-  it('takes marks out of messages that an upstream sends whole', async () => {
+  it('web_search takes marks out of messages that an upstream sends whole', async () => {
     const content = [{ type: 'output_text', text: '- They dance【1】.', annotations: [], logprobs: [] }];
     const item = { type: 'message', role: 'assistant', status: 'completed', content };
     service.provider.reply(...search('a'));

@@ -25,7 +25,7 @@ describe(RecordingFile, () => {
       .slice(1)
       .map((line): unknown => JSON.parse(line));
 
-  it('leaves out turns that would make it too long, and says so', async () => {
+  it('a file of recordings leaves out turns that would make it too long, and says so', async () => {
     const file = await open(300);
     file.write({ text: 'é'.repeat(50) });
     file.write({ text: 'é'.repeat(100) });
@@ -35,7 +35,7 @@ describe(RecordingFile, () => {
     expect(await turnsIn()).toEqual([{ text: 'é'.repeat(50) }, { text: 'short' }]);
   });
 
-  it('takes nothing after it was closed', async () => {
+  it('a file of recordings takes nothing after it was closed', async () => {
     const file = await open(Infinity);
     file.write({ text: 'in time' });
     const closed = file.close();

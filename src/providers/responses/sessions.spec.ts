@@ -20,7 +20,7 @@ describe('a session', () => {
     expect([sessions.of('one').hasFallenBack(NOW), sessions.of('two').hasFallenBack(NOW)]).toEqual([true, false]);
   });
 
-  it('heals after a cool-down where that is configured', () => {
+  it('a session heals after a cool-down where that is configured', () => {
     const session = open(1000).of('one');
     session.fallBack(NOW);
     expect([session.hasFallenBack(NOW + 999), session.hasFallenBack(NOW + 1000)]).toEqual([true, false]);

@@ -60,7 +60,7 @@ function route(...answers: readonly [Upstream, ...Upstream[]]): RoutedProvider {
 const TURN = simulatedTurn({ prompt_cache_key: null }, []);
 
 describe(RoutedProvider.name, () => {
-  it('buffers events without output up to the first output, then passes on every batch unchanged', async () => {
+  it('a routed provider buffers events without output up to the first output, then passes on every batch unchanged', async () => {
     const sink = new TestSink();
     const last = say('two');
     const provider = route(
@@ -101,7 +101,7 @@ describe(RoutedProvider.name, () => {
     expect(seen).toEqual([isAsked ? asked : undefined]);
   });
 
-  it('gives encrypted reasoning to the target that was chosen, and not to others, also to count it', async () => {
+  it('a routed provider gives encrypted reasoning to the target that was chosen, and not to others, also to count it', async () => {
     const seen: (readonly Item[])[] = [];
     class Counter extends Upstream {
       override async countTokens(turn: Turn): Promise<number> {
@@ -117,7 +117,7 @@ describe(RoutedProvider.name, () => {
     expect(seen).toEqual([[sealed], []]);
   });
 
-  it('ignores later writes of a failed attempt', async () => {
+  it('a routed provider ignores later writes of a failed attempt', async () => {
     const sink = new TestSink();
     let failed: ModelSink | undefined;
     const failOnce = async (opening: ModelSink): Promise<void> => {

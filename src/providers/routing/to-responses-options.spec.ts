@@ -67,7 +67,7 @@ describe('the options of an entry', () => {
     });
   });
 
-  it('say where programs err', () => {
+  it('the options of an entry say where programs err', () => {
     expect(() => optionsOf({ base_url: 'nowhere' })).toThrow('base_url must be an http or https URL');
     expect(() => optionsOf({ forward: ['tools'] })).toThrow('forward[0] is a reserved name (tools)');
   });
@@ -89,7 +89,7 @@ describe('upstreams §1.1: WebSockets are used', () => {
     expect(optionsOf(entry).websockets !== null).toBe(isUsed);
   });
 
-  it('with the defaults of Codex, and without healing', () => {
+  it('WebSockets are used with the defaults of Codex, and without healing', () => {
     expect(optionsOf({ supports_websockets: true }).websockets).toEqual({
       connectTimeoutMs: 15_000,
       connections: 64,
@@ -103,10 +103,13 @@ describe('upstreams §1.1: WebSockets are used', () => {
   it.each([
     [0, null],
     [60_000, 60_000],
-  ])('with websocket_heal_after_ms: %p healing after %p', (websocket_heal_after_ms, healAfterMs) => {
-    const { websockets } = optionsOf({ supports_websockets: true, websocket_heal_after_ms });
-    expect(websockets?.healAfterMs).toBe(healAfterMs);
-  });
+  ])(
+    'WebSockets are used with websocket_heal_after_ms: %p healing after %p',
+    (websocket_heal_after_ms, healAfterMs) => {
+      const { websockets } = optionsOf({ supports_websockets: true, websocket_heal_after_ms });
+      expect(websockets?.healAfterMs).toBe(healAfterMs);
+    },
+  );
 });
 
 describe('upstreams §2.4: compression', () => {

@@ -22,14 +22,14 @@ describe(viewOf, () => {
   it.each<[string, string, Origin | null, string]>([
     ['who has answered before', 'one', { provider: 'one' }, 'two'],
     ['who is asked first, of items that a client sends', 'one', null, 'one'],
-  ])('gives encrypted reasoning to %s', (_, asked, origin, chosen) => {
+  ])('the view of a target gives encrypted reasoning to %s', (_, asked, origin, chosen) => {
     expect(viewOf(target(asked), turn(origin), route(chosen))(items)).toBe(items);
   });
 
   it.each<[string, string, Origin | null, string]>([
     ['another upstream than the one that has answered', 'two', { provider: 'one' }, 'two'],
     ['who is asked after another one has failed', 'two', null, 'one'],
-  ])('gives only its text to %s', (_, asked, origin, chosen) => {
+  ])('the view of a target gives only its text to %s', (_, asked, origin, chosen) => {
     const { encrypted_content: _seal, ...text } = said;
     expect(viewOf(target(asked), turn(origin), route(chosen))(items)).toEqual([user, text, user]);
   });

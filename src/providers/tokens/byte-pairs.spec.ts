@@ -52,12 +52,12 @@ describe('byte pairs', () => {
     );
   });
 
-  it.each(['\ufeffusing System;', 'a \ufeff b', '<|endoftext|>', '👩‍👩‍👧‍👦 é'])('give %j back', (text) => {
+  it.each(['\ufeffusing System;', 'a \ufeff b', '<|endoftext|>', '👩‍👩‍👧‍👦 é'])('byte pairs give %j back', (text) => {
     const tokens = tokenizer().encode(text);
     expect([...tokenizer().decodeGenerator(tokens)].join('')).toBe(text);
   });
 
-  it('take words of any length', () => {
+  it('byte pairs take words of any length', () => {
     const word = '漢字仮名'.repeat(300);
     expect([...tokenizer().decodeGenerator(tokenizer().encode(word))].join('')).toBe(word);
   });
@@ -72,7 +72,7 @@ describe('byte pairs', () => {
 describe('estimated tokens', () => {
   const estimated = new EstimatedTokens();
 
-  it('join to the text that was cut, in texts of all scripts', () => {
+  it('estimated tokens join to the text that was cut, in texts of all scripts', () => {
     fc.assert(
       fc.property(texts, (text) => {
         const tokens = estimated.encode(text);

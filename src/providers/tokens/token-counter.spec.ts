@@ -37,14 +37,14 @@ const settings = (over: object): ResponseSettings =>
 const uncut = (text: string): number => countUncut(text, { disallowedSpecial: new Set() });
 
 describe(countTokens.name, () => {
-  it.each(TEXTS)('counts %s as the tokenizer does, whatever the length', (_name, text) => {
+  it.each(TEXTS)('countTokens counts %s as the tokenizer does, whatever the length', (_name, text) => {
     for (const times of [1, 7, 150, 401]) {
       const long = text.repeat(times);
       expect(countTokens(long)).toBe(uncut(long));
     }
   });
 
-  it('counts the same for mixed texts cut at any place', () => {
+  it('countTokens counts the same for mixed texts cut at any place', () => {
     const mixed = TEXTS.map(([, text]) => text).join('');
     for (let from = 0; from < 300; from += 7) {
       const text = mixed.slice(from).repeat(5);
@@ -52,7 +52,7 @@ describe(countTokens.name, () => {
     }
   });
 
-  it('counts special tokens as plain text', () => {
+  it('countTokens counts special tokens as plain text', () => {
     expect(countTokens('<|endoftext|>')).toBeGreaterThan(1);
   });
 
@@ -60,11 +60,14 @@ describe(countTokens.name, () => {
     ['\ufeff', 1],
     ['\ufeffusing', 1],
     ['\ufeffusing System;\r\n', 3],
-  ])('counts the byte order mark of %j, which the library skips, as the vocabulary has it', (text, tokens) => {
-    expect(countTokens(text)).toBe(tokens);
-  });
+  ])(
+    'countTokens counts the byte order mark of %j, which the library skips, as the vocabulary has it',
+    (text, tokens) => {
+      expect(countTokens(text)).toBe(tokens);
+    },
+  );
 
-  it('counts zero for an empty text', () => {
+  it('countTokens counts zero for an empty text', () => {
     expect(countTokens('')).toBe(0);
   });
 
@@ -79,7 +82,7 @@ describe(countTokens.name, () => {
     ['Chinese without a stop', '漢字仮名'.repeat(20_000)],
     ['newlines behind a sign', `-${'\n'.repeat(50_000)}`],
     ['marks', `e${'\u0301'.repeat(50_000)}`],
-  ])('cuts long runs of %s where no character is torn', (_name, text) => {
+  ])('countTokens cuts long runs of %s where no character is torn', (_name, text) => {
     const pieces = [...cutText(text)];
     expect(pieces.join('')).toBe(text);
     for (const piece of pieces) expect(piece.isWellFormed()).toBe(true);
@@ -149,24 +152,27 @@ describe(countItemTokens.name, () => {
     ],
     ['bare reasoning', { type: 'reasoning', summary: [], content: null, encrypted_content: null }, 0],
     ['a message without content', { type: 'message', role: 'user', content: null }, 0],
-  ])('counts %s', async (_name, item, tokens) => {
+  ])('countItemTokens counts %s', async (_name, item, tokens) => {
     await expect(countItemTokens([{ ...item, id: 'item_1' }])).resolves.toBe(FRAMING + tokens);
   });
 
-  it('counts an item of an unknown type as its JSON text without the id', async () => {
+  it('countItemTokens counts an item of an unknown type as its JSON text without the id', async () => {
     const text = JSON.stringify({ type: 'hologram', depth: 12 });
     const item = { type: 'hologram', id: 'item_1', depth: 12 };
     await expect(countItemTokens([item])).resolves.toBe(FRAMING + uncut(text));
   });
 
-  it.each(['constructor', 'toString', '__proto__'])('counts an item of type %s like any unknown one', async (type) => {
-    const item: Item = { type, id: 'item_1', content: [{ type: 'constructor', text: 'hello' }] };
-    await expect(countItemTokens([item])).resolves.toBe(
-      countTokens(JSON.stringify({ type, content: item.content })) + 3,
-    );
-  });
+  it.each(['constructor', 'toString', '__proto__'])(
+    'countItemTokens counts an item of type %s like any unknown one',
+    async (type) => {
+      const item: Item = { type, id: 'item_1', content: [{ type: 'constructor', text: 'hello' }] };
+      await expect(countItemTokens([item])).resolves.toBe(
+        countTokens(JSON.stringify({ type, content: item.content })) + 3,
+      );
+    },
+  );
 
-  it('caches the count of an item', async () => {
+  it('countItemTokens caches the count of an item', async () => {
     const read = jest.fn(() => PROSE);
     const item: Item = {
       type: 'message',
@@ -180,7 +186,7 @@ describe(countItemTokens.name, () => {
     expect(read).toHaveBeenCalledTimes(1);
   });
 
-  it('yields to the event loop for long texts only', async () => {
+  it('countItemTokens yields to the event loop for long texts only', async () => {
     let turns = 0;
     let counting = true;
     const turn = (): void => {
@@ -199,14 +205,14 @@ describe(countItemTokens.name, () => {
 describe('a count with limits', () => {
   const words = (): Item => message(PROSE.repeat(10));
 
-  it.each([0, 1, 100, 1000])('stops soon after it exceeds %d', async (limit) => {
+  it.each([0, 1, 100, 1000])('a count with limits stops soon after it exceeds %d', async (limit) => {
     const whole = await countItemTokens(Array.from({ length: 100 }, words));
     const counted = await countItemTokens(Array.from({ length: 100 }, words), { limit });
     expect(counted).toBeGreaterThan(limit);
     expect(counted).toBeLessThan(limit + whole / 50);
   });
 
-  it('stops within an item, and counts all of it the next time', async () => {
+  it('a count with limits stops within an item, and counts all of it the next time', async () => {
     const item = message(PROSE.repeat(2000));
     const whole = await countItemTokens([message(PROSE.repeat(2000))]);
     expect(await countItemTokens([item], { limit: 100 })).toBeLessThan(5000);
@@ -218,7 +224,7 @@ describe('a count with limits', () => {
     expect(await countItemTokens([words()], { limit: whole })).toBe(whole);
   });
 
-  it('stops when it is aborted', async () => {
+  it('a count with limits stops when it is aborted', async () => {
     const aborter = new AbortController();
     const reason = new Error('nobody waits any more');
     const counted = countItemTokens([message(PROSE.repeat(6000))], { signal: aborter.signal });
@@ -226,7 +232,7 @@ describe('a count with limits', () => {
     await expect(counted).rejects.toBe(reason);
   });
 
-  it('takes turns with others: a short one does not wait for the end of a long one', async () => {
+  it('a count with limits takes turns with others: a short one does not wait for the end of a long one', async () => {
     let isLongDone = false;
     const long = countItemTokens([message(PROSE.repeat(6000))]).then(() => (isLongDone = true));
     for (let round = 0; round < 5; round++) await countItemTokens([message(`${round} ${PROSE}`)]);
@@ -239,18 +245,18 @@ describe(countSettingsTokens.name, () => {
   const tool = { type: 'function', name: 'get_weather', parameters: { type: 'object' }, strict: true };
   const schema = { type: 'object', properties: { city: { type: 'string' } } };
 
-  it('counts instructions, tools and the schema of the answer', async () => {
+  it('countSettingsTokens counts instructions, tools and the schema of the answer', async () => {
     const count = await countSettingsTokens(
       settings({ instructions: PROSE, tools: [tool], text: { format: { type: 'json_schema', name: 'x', schema } } }),
     );
     expect(count).toBe(3 + uncut(PROSE) + uncut(JSON.stringify(tool)) + uncut(JSON.stringify(schema)));
   });
 
-  it('counts zero without settings', async () => {
+  it('countSettingsTokens counts zero without settings', async () => {
     await expect(countSettingsTokens(settings({}))).resolves.toBe(0);
   });
 
-  it('caches the count of a list of tools', async () => {
+  it('countSettingsTokens caches the count of a list of tools', async () => {
     const toJSON = jest.fn(() => tool);
     const tools = [{ toJSON }];
     const once = await countSettingsTokens(settings({ tools }));

@@ -25,7 +25,7 @@ describe('a vocabulary', () => {
     }
   });
 
-  it('comes to an end where a file is none', () => {
+  it('reading a vocabulary comes to an end where a file is none', () => {
     const text = bytes('no base64, no rank\nand no end');
     expect(Vocabulary.reader(text.length).add(text)).toBeLessThanOrEqual(text.length);
   });

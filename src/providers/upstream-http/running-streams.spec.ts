@@ -53,7 +53,7 @@ async function running(name: string, read: string[], onPiece?: () => void): Prom
 describe('the order in which the pieces of several answers are read', () => {
   afterEach(() => void jest.restoreAllMocks());
 
-  it('reads the first pieces of an answer before those of answers under way that arrived earlier', async () => {
+  it('the service reads the first pieces of an answer before those of answers under way that arrived earlier', async () => {
     const read: string[] = [];
     const old = await running('old ', read);
     old.arrive(4);
@@ -65,7 +65,7 @@ describe('the order in which the pieces of several answers are read', () => {
     expect(read).toEqual(['new 1', 'new 2', 'old 4']);
   });
 
-  it('reads answers under way in the order in which their pieces arrived, and what came together as one', async () => {
+  it('the service reads answers under way in the order in which their pieces arrived, and what came together as one', async () => {
     const read: string[] = [];
     const [one, two] = [await running('one ', read), await running('two ', read)];
     two.arrive(4);
@@ -75,7 +75,7 @@ describe('the order in which the pieces of several answers are read', () => {
     expect(read).toEqual(['two 45', 'one 4']);
   });
 
-  it('lets an answer begin between two slices of the answers under way', async () => {
+  it('the service lets an answer begin between two slices of the answers under way', async () => {
     const read: string[] = [];
     let nowMs = 0;
     jest.spyOn(performance, 'now').mockImplementation(() => nowMs);

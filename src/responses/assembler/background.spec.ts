@@ -94,7 +94,7 @@ describe('a cancelled response', () => {
     ['while it is queued', [queue, cancel], []],
     ['while it runs', [queue, write, cancel], ['half ', 'whole']],
     ['after another process took over', [queue, write, drop, cancel], ['whole']],
-  ])('ends with an event that the SDK accepts, %s', async (_, processes, texts) => {
+  ])('a cancelled response ends with an event that the SDK accepts, %s', async (_, processes, texts) => {
     const { events, notes } = logOf(...processes);
     checkEventOrder(events.map(toWire), { transport: 'ws' });
     const { type, response } = events.at(-1) ?? {};
@@ -120,24 +120,24 @@ describe(finishedItems, () => {
     assembler.push({ type: 'function_call', name: 'open' });
   });
 
-  it('lists what is finished, without what was left out', () => {
+  it('an end lists what is finished, without what was left out', () => {
     expect(textsOf(finishedItems(log))).toEqual(['whole', 'more']);
   });
 
-  it('needs only the events and notes of ends', () => {
+  it('an end needs only the events and notes of ends', () => {
     const events = log.events.filter(({ type }) => type === 'response.output_item.done');
     const notes = log.notes.filter(({ type }) => type === 'dropped');
     expect(finishedItems({ events, notes })).toEqual(finishedItems(log));
   });
 
-  it('keeps the order in which items began', () => {
+  it('an end keeps the order in which items began', () => {
     const both = logOf(queue, write, (assembler) => assembler.push({ type: 'end', key: 'a' }));
     expect(textsOf(finishedItems(both))).toEqual(['half ', 'whole']);
   });
 });
 
 describe(foldEvents, () => {
-  it('knows from the notes of an earlier version how the model ended', () => {
+  it('an end knows from the notes of an earlier version how the model ended', () => {
     const notes = [
       { before: 0, type: 'pass' },
       { before: 0, type: 'finish', reason: 'length' },

@@ -10,7 +10,7 @@ describe('an attempt in a conversation', () => {
   const pass = { before: 0, type: 'pass' };
   const finish = { before: 0, type: 'finish', reason: 'stop' };
 
-  it('notes the version that it reads', () => {
+  it('an attempt in a conversation notes the version that it reads', () => {
     const assembler = after();
     expect(assembler.readsConversation(1)).toBe(true);
     expect(assembler.takeNotes()).toEqual([read]);
@@ -20,7 +20,7 @@ describe('an attempt in a conversation', () => {
     ['of the same version', [read, pass, finish], 1, true],
     ['of another version', [read, pass, finish], 2, false],
     ['of another version that came to nothing', [read, pass], 2, true],
-  ])('goes on from a pass %s', (_, notes, version, goesOn) => {
+  ])('an attempt in a conversation goes on from a pass %s', (_, notes, version, goesOn) => {
     expect(after(...(notes as never[])).readsConversation(version)).toBe(goesOn);
   });
 });

@@ -279,7 +279,7 @@ function isInOrder(log: readonly Entry[]): boolean {
 }
 
 describe('an assembler that goes on from a log', () => {
-  it('knows what the one before it knew, wherever that was cut', () => {
+  it('an assembler that goes on from a log knows what the one before it knew, wherever that was cut', () => {
     fc.assert(
       fc.property(steps, (all) => {
         const { log, states } = runUncut(all);
@@ -289,7 +289,7 @@ describe('an assembler that goes on from a log', () => {
     );
   });
 
-  it('writes the same as one that was never cut, wherever it was', () => {
+  it('an assembler that goes on from a log writes the same as one that was never cut, wherever it was', () => {
     fc.assert(
       fc.property(steps, (all) => {
         const { log, states } = runUncut(all);

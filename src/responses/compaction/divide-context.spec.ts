@@ -53,7 +53,7 @@ describe('a context that is compacted', () => {
     );
   });
 
-  it('keeps calls that still run with the reasoning and the calls of their answer', () => {
+  it('a context that is compacted keeps calls that still run with the reasoning and the calls of their answer', () => {
     const thought = (id: string): Item => ({ id, type: 'reasoning', summary: [] });
     const call = (id: string, over: object = {}): Item => ({ id, type: 'function_call', call_id: id, ...over });
     const output = (id: string): Item => ({ id: `of_${id}`, type: 'function_call_output', call_id: id, output: '' });

@@ -222,11 +222,11 @@ describe('the fields of a request', () => {
       'input',
       "Invalid 'input': string too long. Expected a string with maximum length 10485760, but got a string with length 10485761 instead.",
     ],
-  ])('case %#', (members, code, param, message) => {
+  ])('a wrong field of a request is refused: case %#', (members, code, param, message) => {
     expect(violationOf({ ...body, ...members })).toEqual([400, code, param, message]);
   });
 
-  it('include names all that it supports', () => {
+  it('the error of include names all that it supports', () => {
     const include = ['reasoning.encrypted_content', 'everything'];
     const [status, code, param, message] = violationOf({ ...body, include }) as unknown[];
     expect([status, code, param]).toEqual([400, 'invalid_value', 'include[1]']);
@@ -247,7 +247,7 @@ describe('the fields of a request', () => {
     { previous_response_id: 'resp_x', input: [] },
     { previous_response_id: 'resp_x', input: '' },
     { access_programs: { cyber: 'standard' }, image: { context_compression: 'auto' }, prompt_cache_retention: '24h' },
-  ])('accepts case %#', (members) => {
+  ])('the fields of a request accept case %#', (members) => {
     expect(violationOf({ ...body, ...members }, 'reject')).toBeNull();
   });
 

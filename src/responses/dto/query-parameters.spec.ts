@@ -31,7 +31,7 @@ describe(validateItemsQuery, () => {
       { limit: 20, order: 'desc' },
     ],
     [{ include: '' }, { limit: 20, order: 'desc' }],
-  ])('reads %j', (query, parameters) => {
+  ])('validateItemsQuery reads %j', (query, parameters) => {
     expect(validateItemsQuery(query)).toEqual(parameters);
   });
 
@@ -91,11 +91,11 @@ describe(validateItemsQuery, () => {
       'before',
       "Mutually exclusive parameters: 'after' and 'before'. A page begins or ends at a cursor, not both.",
     ],
-  ])('refuses %j', (query, code, param, message) => {
+  ])('validateItemsQuery refuses %j', (query, code, param, message) => {
     expect(violationOf(() => validateItemsQuery(query))).toEqual([400, code, param, message]);
   });
 
-  it('names the element of include that it does not know', () => {
+  it('validateItemsQuery names the element of include that it does not know', () => {
     expect(violationOf(() => validateItemsQuery({ include: [IMAGE, 'x'] }))).toContain('include[1]');
   });
 });
@@ -107,7 +107,7 @@ describe(validateRetrieveQuery, () => {
       { stream: 'true', starting_after: '0', include_obfuscation: 'false', 'include[]': IMAGE },
       { stream: true, starting_after: 0, include_obfuscation: false, include: [IMAGE] },
     ],
-  ])('reads %j', (query, parameters) => {
+  ])('validateRetrieveQuery reads %j', (query, parameters) => {
     expect(validateRetrieveQuery(query)).toEqual(parameters);
   });
 
@@ -136,7 +136,7 @@ describe(validateRetrieveQuery, () => {
       'include_obfuscation',
       "Invalid type for 'include_obfuscation': expected a boolean, but got a string instead.",
     ],
-  ])('refuses %j', (query, code, param, message) => {
+  ])('validateRetrieveQuery refuses %j', (query, code, param, message) => {
     expect(violationOf(() => validateRetrieveQuery(query))).toEqual([400, code, param, message]);
   });
 });
@@ -146,11 +146,11 @@ describe(validateDeleteQuery, () => {
     [{}, { cascade: false }],
     [{ cascade: 'false' }, { cascade: false }],
     [{ cascade: 'true', other: 'x' }, { cascade: true }],
-  ])('reads %j', (query, parameters) => {
+  ])('validateDeleteQuery reads %j', (query, parameters) => {
     expect(validateDeleteQuery(query)).toEqual(parameters);
   });
 
-  it.each(['', '1', 'yes', 'TRUE', ['true', 'true']])('refuses %j', (cascade) => {
+  it.each(['', '1', 'yes', 'TRUE', ['true', 'true']])('validateDeleteQuery refuses %j', (cascade) => {
     const kind = Array.isArray(cascade) ? 'an array' : 'a string';
     const message = `Invalid type for 'cascade': expected a boolean, but got ${kind} instead.`;
     expect(violationOf(() => validateDeleteQuery({ cascade }))).toEqual([400, 'invalid_type', 'cascade', message]);

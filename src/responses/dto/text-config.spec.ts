@@ -66,7 +66,7 @@ describe('text', () => {
       'text.format.schema',
       "Invalid schema for 'text.format.schema': In /$schema: must be string.",
     ],
-  ])('refuses %j', (members, code, param, message) => {
+  ])('the member text refuses %j', (members, code, param, message) => {
     expect(violationOf({ ...body, ...members })).toEqual([400, code, param, message]);
   });
 
@@ -88,7 +88,7 @@ describe('text', () => {
       },
     },
     { text: { format: { ...schemaFormat, schema: { type: 'string', pattern: '^[\\w\\-\\.]+\\_$' } } } },
-  ])('accepts %j', (members) => {
+  ])('the member text accepts %j', (members) => {
     expect(violationOf({ ...body, ...members }, 'reject')).toBeNull();
   });
 

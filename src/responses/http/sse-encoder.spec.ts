@@ -15,7 +15,7 @@ function toEvents(lengths: readonly number[]): readonly StreamEvent[] {
 const events = fc.array(fc.nat(40), { minLength: 1, maxLength: 60 }).map(toEvents);
 
 describe(SseEncoder, () => {
-  it('gives a reader that resumes anywhere the bytes that the first one got', () => {
+  it('the encoder of SSE gives a reader that resumes anywhere the bytes that the first one got', () => {
     fc.assert(
       fc.property(events, (all) => {
         const whole = new SseEncoder(true).encode(all);
@@ -27,7 +27,7 @@ describe(SseEncoder, () => {
     );
   });
 
-  it('pads every delta to a multiple of 16 characters, also late in a long stream', () => {
+  it('the encoder of SSE pads every delta to a multiple of 16 characters, also late in a long stream', () => {
     const late = [0, 1, 15, 16, 17].flatMap((deltaLength) =>
       [0, 4000, 2 ** 40].map((sequenceNumber) => ({ ...toEvents([deltaLength])[0], sequenceNumber }) as StreamEvent),
     );
@@ -37,7 +37,7 @@ describe(SseEncoder, () => {
     }
   });
 
-  it('pads deltas of one length differently', () => {
+  it('the encoder of SSE pads deltas of one length differently', () => {
     const padding = new SseEncoder(true)
       .encode(toEvents(Array<number>(100).fill(3)))
       .matchAll(/"obfuscation":"(\w+)"/g);

@@ -40,7 +40,7 @@ function begin(sink: ConstructorParameters<typeof Delivery>[2]): {
 }
 
 describe('the delivery of events', () => {
-  it('gives a client that is behind nothing more, and then all that was written meanwhile, in order', async () => {
+  it('the delivery of events gives a client that is behind nothing more, and then all that was written meanwhile, in order', async () => {
     const sink = new SlowSink();
     const { assembler, delivery } = begin(sink);
     assembler.start();
@@ -60,7 +60,7 @@ describe('the delivery of events', () => {
     expect(delivery.deliver()).toBeUndefined();
   });
 
-  it('stops the turn of a transport that breaks, and asks it no more', () => {
+  it('the delivery of events stops the turn of a transport that breaks, and asks it no more', () => {
     let asked = 0;
     const { assembler, delivery, turn } = begin({
       write: () => {

@@ -180,13 +180,13 @@ describe('the choice of tools', () => {
     }
   });
 
-  it('chooses among several tools, each seed its own', async () => {
+  it('the choice of tools chooses among several tools, each seed its own', async () => {
     const tools = [weather, search, shell];
     const chosen = await Promise.all(Array.from({ length: 30 }, (_, seed) => run({ tools }, QUESTION, seed)));
     expect(new Set(chosen.map(({ first }) => first.name))).toEqual(new Set(['get_weather', 'search', 'shell']));
   });
 
-  it('writes a custom input that follows a regular expression', async () => {
+  it('the choice of tools writes a custom input that follows a regular expression', async () => {
     const format = { type: 'grammar', syntax: 'regex', definition: 'ORDER-\\d{3}(,\\d{3})?' };
     const { input } = await run({ tools: [{ ...shell, format }] }, QUESTION, 1);
     expect(input).toMatch(/^ORDER-\d{3}(,\d{3})?$/);
@@ -195,7 +195,7 @@ describe('the choice of tools', () => {
   it.each([
     { type: 'function', name: 'shell' },
     { type: 'custom', name: 'missing' },
-  ])('refuses a choice that is not among the tools: %j', async (choice) => {
+  ])('the choice of tools refuses a choice that is not among the tools: %j', async (choice) => {
     await expect(run({ tools: [shell], tool_choice: choice }, QUESTION, 1)).rejects.toMatchObject({
       name: 'ModelError',
       code: 'invalid_value',

@@ -11,7 +11,7 @@ describe(LongText.name, () => {
     }
   }
 
-  it('writes no more than was read', () => {
+  it('a long text writes no more than was read', () => {
     const pieces = new LongText(1_000_000_000, write)[Symbol.iterator]();
     written = 0;
     for (let read = 0; read < 100; read++) expect(pieces.next().done).toBe(false);

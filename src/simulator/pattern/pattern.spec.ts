@@ -95,7 +95,7 @@ function matches(expression: RegExp, text: string): boolean {
 }
 
 describe('test', () => {
-  it.each(['u', '', 'iu', 'i', 'su', 'ms'])('finds what RegExp finds, with the flags "%s"', (flags) => {
+  it.each(['u', '', 'iu', 'i', 'su', 'ms'])('a pattern finds what RegExp finds, with the flags "%s"', (flags) => {
     const source = sourceOf(flags.includes('u') ? OF_UNICODE : OF_OLD);
     let compared = 0;
     fc.assert(
@@ -116,18 +116,18 @@ describe('test', () => {
     ['(?i:x(?-i:a))', 'Xa', 'XA'],
     ['a(?s:.)b', 'a\nb', 'a\n'],
     ['(?m:^b)', 'a\nb', 'ab'],
-  ])('knows flags within a pattern: %s', (source, good, bad) => {
+  ])('a pattern knows flags within a pattern: %s', (source, good, bad) => {
     // Older versions of Node do not.
     if (!isValid(source, 'u')) return;
     const pattern = new Pattern(source, 'u');
     expect([pattern.test(good), pattern.test(bad)]).toEqual([true, false]);
   });
 
-  it.each(['([', 'a{2,1}', '\\k<n>(?<m>a)', '(?<n>a)(?<n>b)'])('refuses %s as RegExp does', (source) => {
+  it.each(['([', 'a{2,1}', '\\k<n>(?<m>a)', '(?<n>a)(?<n>b)'])('a pattern refuses %s as RegExp does', (source) => {
     expect(() => new Pattern(source, 'u')).toThrow(SyntaxError);
   });
 
-  it('refuses groups within very many groups', () => {
+  it('a pattern refuses groups within very many groups', () => {
     expect(() => new Pattern(`${'('.repeat(300)}a${')'.repeat(300)}`, 'u')).toThrow(RangeError);
   });
 
@@ -139,11 +139,11 @@ describe('test', () => {
     ['(?=(a|a)+b)c|(.*)*\\1d', 'a'.repeat(60)],
     ['(?<=b(a|a)+)$', 'a'.repeat(60)],
     ['^(?:){2000000000}', ''],
-  ])('counts the steps of %s, and throws when there are too many', (source, start) => {
+  ])('a pattern counts the steps of %s, and throws when there are too many', (source, start) => {
     expect(() => boundWork(1_000_000, () => new Pattern(source, 'u').test(`${start} `))).toThrow(TooMuchWork);
   });
 
-  it('takes steps in proportion to a text that is simple to match', () => {
+  it('a pattern takes steps in proportion to a text that is simple to match', () => {
     const text = 'ab'.repeat(30_000);
     expect(boundWork(1_000_000, () => new Pattern('^(?:a|b)*$', 'u').test(text))).toBe(true);
     expect(boundWork(1_000_000, () => new Pattern('^.*b$', 'u').test(text))).toBe(true);
@@ -162,7 +162,7 @@ describe('draw', () => {
     '^(?<year>\\d{4})-(?:0[1-9]|1[0-2])$',
     '^\\/[^\\/]+\\/$',
     '^😀{2}$',
-  ])('draws what matches %s', (source) => {
+  ])('draw draws what matches %s', (source) => {
     const pattern = new Pattern(source, 'u');
     const drawn = Array.from({ length: 30 }, (_, seed) => pattern.draw(new SeededRandom(seed), 0, 100));
     for (const text of drawn) expect(text).toMatch(new RegExp(source, 'u'));
@@ -174,7 +174,7 @@ describe('draw', () => {
     ['^[a-z]*$', 0, 1],
     ['^(?:ab?)*$', 19, 25],
     ['^(?:[a-z]+ )+$', 200, 260],
-  ])('draws %s of %i to %i characters', (source, least, most) => {
+  ])('draw draws %s of %i to %i characters', (source, least, most) => {
     for (let seed = 0; seed < 20; seed++) {
       const text = new Pattern(source, 'u').draw(new SeededRandom(seed), least, most);
       expect(text).toMatch(new RegExp(source, 'u'));
@@ -183,13 +183,13 @@ describe('draw', () => {
     }
   });
 
-  it('draws letters and digits where it may: other characters mean something to programs', () => {
+  it('draw draws letters and digits where it may: other characters mean something to programs', () => {
     for (let seed = 0; seed < 50; seed++) {
       expect(new Pattern('^.[^a]\\S[$;a-c]$', 'u').draw(new SeededRandom(seed), 0, 9)).toMatch(/^[a-zA-Z0-9]{4}$/);
     }
   });
 
-  it.each(['^(?:a{60000}){60000}$', '^(?:){2000000000}$'])('counts the steps of %s', (source) => {
+  it.each(['^(?:a{60000}){60000}$', '^(?:){2000000000}$'])('draw counts the steps of %s', (source) => {
     const pattern = new Pattern(source, 'u');
     expect(() => boundWork(1_000_000, () => pattern.draw(new SeededRandom(1), 0, 100))).toThrow(TooMuchWork);
   });
@@ -200,7 +200,7 @@ describe('draw', () => {
     ['(?:ab+){3}(?=c)', 6],
     ['(?:a{9999}){9999}', 99_980_001],
     [`(?:){${'9'.repeat(400)}}`, 0],
-  ])('knows the shortest text of %s', (source, shortest) => {
+  ])('draw knows the shortest text of %s', (source, shortest) => {
     expect(new Pattern(source, 'u').shortest).toBe(shortest);
   });
 });

@@ -57,13 +57,13 @@ describe(fillSchema.name, () => {
     expect(await filled).toEqual(makeSchemaData(schema, 7));
   });
 
-  it('starts no thread for an ordinary tool', async () => {
+  it('fillSchema starts no thread for an ordinary tool', async () => {
     const filled = fillSchema(properties(30), 7);
     expect(await countRounds(filled)).toBe(0);
     expect(await filled).toEqual(makeSchemaData(properties(30), 7));
   });
 
-  it('gives the same, or fails, however much of the stack is left', () => {
+  it('fillSchema gives the same, or fails, however much of the stack is left', () => {
     const schema = many(30, () => word).reduce<Schema>((inner) => closed({ word, inner }), word);
     const expected = makeSchemaData(schema, 7);
     const outcomes = new Set<unknown>();
@@ -81,7 +81,7 @@ describe(fillSchema.name, () => {
     expect(outcomes).toEqual(new Set(['RangeError', 'the same']));
   });
 
-  it('fills in its thread what finds too little of the stack', async () => {
+  it('fillSchema fills in its thread what finds too little of the stack', async () => {
     const schema = many(30, () => word).reduce<Schema>((inner) => closed({ word, inner }), word);
     const expected = makeSchemaData(schema, 7);
     const most = deepest();
@@ -106,12 +106,12 @@ describe(fillSchema.name, () => {
     expect(new Set(outcomes.map((data) => isDeepStrictEqual(data, expected)))).toEqual(new Set([true]));
   });
 
-  it('fills one after another, each with its own', async () => {
+  it('fillSchema fills one after another, each with its own', async () => {
     const filled = await Promise.all([2001, 2002, 2003].map((minItems) => fillSchema({ type: 'array', minItems }, 7)));
     expect(filled.map((data) => data.found && (data.value as unknown[]).length)).toEqual([2001, 2002, 2003]);
   });
 
-  it('refuses at once what is too large to be read', async () => {
+  it('fillSchema refuses at once what is too large to be read', async () => {
     for (const schema of [properties(30_000), { description: 'x'.repeat(300_000) }]) {
       const filled = fillSchema(schema, 7);
       expect(await countRounds(filled)).toBe(0);
@@ -120,7 +120,7 @@ describe(fillSchema.name, () => {
   });
 
   it.each(['allOf', 'anyOf', 'oneOf'])(
-    'refuses more than 1,000 schemas in %s, before Ajv compiles them',
+    'fillSchema refuses more than 1,000 schemas in %s, before Ajv compiles them',
     async (list) => {
       const schema = { [list]: many(1001, (index) => ({ required: [`p${index}`] })) };
       expect(await fillSchema(schema, 7)).toMatchObject({

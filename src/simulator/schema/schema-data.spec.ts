@@ -203,7 +203,7 @@ const SCHEMAS: readonly (readonly [name: string, schema: Schema])[] = [
 ].map(([name, schema]) => [name as string, addDefinitions(schema as Schema)] as const);
 
 describe('tool arguments', () => {
-  it.each(SCHEMAS)('fit a schema of %s', async (_name, schema) => {
+  it.each(SCHEMAS)('tool arguments fit a schema of %s', async (_name, schema) => {
     const validate = compile(schema);
     const values = await Promise.all(Array.from({ length: 12 }, (_, index) => callTool(schema, index + 1)));
     for (const value of values) {
@@ -219,7 +219,7 @@ describe('tool arguments', () => {
     }
   });
 
-  it('leave the schema as it was', async () => {
+  it('tool arguments leave the schema as it was', async () => {
     const schemas = JSON.stringify(SCHEMAS);
     await callTool(Object.freeze(SCHEMAS[0]?.[1]), 3);
     expect(JSON.stringify(SCHEMAS)).toBe(schemas);
@@ -227,7 +227,7 @@ describe('tool arguments', () => {
 });
 
 describe('structured output', () => {
-  it.each(SCHEMAS)('fits a schema of %s', async (_name, schema) => {
+  it.each(SCHEMAS)('structured output fits a schema of %s', async (_name, schema) => {
     const validate = compile(schema);
     expect([validate(await answer(schema, 5)), validate.errors]).toEqual([true, null]);
   });

@@ -17,11 +17,11 @@ describe(findByMessage.name, () => {
     ['a'.repeat(50_000), [EVIL, PLAIN]],
     [`${'weather, '.repeat(5000)}Lisbon`, [WORDS]],
     ['Hello', []],
-  ])('finds the turns whose conditions match', (message, turns) => {
+  ])('findByMessage finds the turns whose conditions match', (message, turns) => {
     expect(findByMessage(compileConditions([EVIL, PLAIN, WORDS]), message)).toEqual(turns);
   });
 
-  it('ignores all regular expressions after too many steps, however long they take', () => {
+  it('findByMessage ignores all regular expressions after too many steps, however long they take', () => {
     const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined);
     jest.spyOn(Date, 'now').mockReturnValue(0);
     const conditions = compileConditions([WORDS, EVIL, PLAIN]);

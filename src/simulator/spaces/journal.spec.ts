@@ -12,7 +12,7 @@ function ask(journal: Journal, input: string): JournalEntry {
 const inputs = (journal: Journal): unknown => journal.entries.map(({ input }) => input);
 
 describe('the journals of a process', () => {
-  it('forget the oldest entries of all of them, and keep the newest', () => {
+  it('the journals of a process forget the oldest entries of all of them, and keep the newest', () => {
     const budget = new JournalBudget(7_000);
     const [one, two] = [new Journal(budget), new Journal(budget)];
     ask(one, 'a');
@@ -36,7 +36,7 @@ describe('the journals of a process', () => {
     expect([inputs(one), inputs(two)]).toEqual([[], ['d', 'e', 'f']]);
   });
 
-  it('count answers too, also of what they have forgotten meanwhile', () => {
+  it('the journals of a process count answers too, also of what they have forgotten meanwhile', () => {
     const budget = new JournalBudget(7_000);
     const [one, two] = [new Journal(budget), new Journal(budget)];
     const first = ask(one, 'a');

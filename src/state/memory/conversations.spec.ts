@@ -35,7 +35,7 @@ describe(MemoryConversationStore.name, () => {
   const add = (id: string, itemId: string, text?: string): Promise<unknown> =>
     backend.conversations.append(tenant, id, [message(itemId, text)]);
 
-  it('drops what was written longest ago beyond the number, responses and conversations alike', async () => {
+  it('the memory drops what was written longest ago beyond the number, responses and conversations alike', async () => {
     await createConversation(backend, tenant, 'a');
     await createConversation(backend, tenant, 'b');
     await append(backend.responses, tenant, '1');
@@ -50,7 +50,7 @@ describe(MemoryConversationStore.name, () => {
     expect(await backend.responses.get(tenant, '1')).toBeUndefined();
   });
 
-  it('loses an item of very many', async () => {
+  it('the memory loses an item of very many', async () => {
     const large = new MemoryBackend({ MEMORY_MAX_BYTES: 1024 * MEGABYTE, MEMORY_MAX_RESPONSES: 5 }, new FakeClock());
     await createConversation(large, tenant, 'a');
     const items = Array.from({ length: 200_000 }, (_, index) => message(`item-${index}`));
@@ -60,7 +60,7 @@ describe(MemoryConversationStore.name, () => {
     expect((await large.conversations.read(tenant, 'a'))?.items).toHaveLength(199_999);
   });
 
-  it('drops what was written longest ago beyond the bytes', async () => {
+  it('the memory drops what was written longest ago beyond the bytes', async () => {
     for (const id of ['a', 'b', 'c']) {
       await createConversation(backend, tenant, id);
       await add(id, `${id}-1`, QUARTER);
@@ -72,7 +72,7 @@ describe(MemoryConversationStore.name, () => {
     expect(await found('a', 'c')).toEqual(['a']);
   });
 
-  it('refuses what would not fit alone, and keeps what there is', async () => {
+  it('the memory refuses what would not fit alone, and keeps what there is', async () => {
     await createConversation(backend, tenant, 'a', 'first');
     await append(backend.responses, tenant, '1');
     const large = QUARTER.repeat(5);
@@ -94,7 +94,7 @@ describe(MemoryConversationStore.name, () => {
     expect(await seenIn(backend, tenant, 'a')).toEqual(['first', ...contextFrom('r')]);
   });
 
-  it('keeps what responses need of a conversation that was dropped', async () => {
+  it('the memory keeps what responses need of a conversation that was dropped', async () => {
     await createConversation(backend, tenant, 'a', 'first');
     await turnIn(backend, tenant, 'a', 'r');
     for (const id of ['1', '2', '3']) await append(backend.responses, tenant, id, { parentId: 'r' });
@@ -106,7 +106,7 @@ describe(MemoryConversationStore.name, () => {
     expect(stateOf().bytes).toBe(0);
   });
 
-  it('appends at the cost of the new items, and lists at the cost of a page', async () => {
+  it('the memory appends at the cost of the new items, and lists at the cost of a page', async () => {
     const ids = Array.from({ length: 10_000 }, (_, index) => `item-${index}`);
     const large = new MemoryBackend({ MEMORY_MAX_BYTES: 256 * MEGABYTE, MEMORY_MAX_RESPONSES: 10 }, new FakeClock());
     await createConversation(large, tenant, 'long', ...ids);

@@ -23,7 +23,7 @@ describe(MemoryResponseStore.name, () => {
     input: [message(`${id}-in`, QUARTER)],
   });
 
-  it('gives the very items that were saved: transcripts share what they have in common', async () => {
+  it('the memory gives the very items that were saved: transcripts share what they have in common', async () => {
     const store = open();
     const { input, response } = await append(store, tenant, 'a');
     await append(store, tenant, 'b', { parentId: 'a' });
@@ -44,13 +44,13 @@ describe(MemoryResponseStore.name, () => {
     expect(await found(store, 'b')).toEqual([]);
   });
 
-  it('drops the oldest beyond the number it may hold', async () => {
+  it('the memory drops the oldest beyond the number it may hold', async () => {
     const store = open();
     for (const id of ['1', '2', '3', '4', '5', '6', '7']) await append(store, tenant, id);
     expect(await found(store, '1', '2', '3', '4', '5', '6', '7')).toEqual(['3', '4', '5', '6', '7']);
   });
 
-  it('drops the oldest of all tenants', async () => {
+  it('the memory drops the oldest of all tenants', async () => {
     const store = open(2);
     const other = newTenant();
     await append(store, tenant, '1');
@@ -60,13 +60,13 @@ describe(MemoryResponseStore.name, () => {
     expect(await store.get(other, '2')).toBeDefined();
   });
 
-  it('drops the oldest beyond the bytes it may hold', async () => {
+  it('the memory drops the oldest beyond the bytes it may hold', async () => {
     const store = open(100);
     for (const id of ['1', '2', '3', '4', '5']) await append(store, tenant, id, large(id));
     expect(await found(store, '1', '2', '3', '4', '5')).toEqual(['3', '4', '5']);
   });
 
-  it('takes the word of those who know how large the settings are', async () => {
+  it('the memory takes the word of those who know how large the settings are', async () => {
     const settings = { members: { instructions: QUARTER } };
     const measured = open(100);
     for (const id of ['1', '2', '3', '4', '5']) await append(measured, tenant, id, settings);
@@ -80,7 +80,7 @@ describe(MemoryResponseStore.name, () => {
     expect(await found(told, '2', '3', '4')).toEqual(['3', '4']);
   });
 
-  it('counts what turns were given', async () => {
+  it('the memory counts what turns were given', async () => {
     const store = open(100);
     for (const id of ['1', '2', '3', '4', '5']) {
       await append(store, tenant, id, { given: [{ after: 1, items: [message(`${id}-given`, QUARTER)] }] });
@@ -88,14 +88,14 @@ describe(MemoryResponseStore.name, () => {
     expect(await found(store, '1', '2', '3', '4', '5')).toEqual(['3', '4', '5']);
   });
 
-  it('makes room in proportion to what comes', async () => {
+  it('the memory makes room in proportion to what comes', async () => {
     const store = open(100);
     for (const id of ['1', '2', '3']) await append(store, tenant, id, large(id));
     await append(store, tenant, 'double', { input: [message('double-in', QUARTER + QUARTER)] });
     expect(await found(store, '1', '2', '3', 'double')).toEqual(['3', 'double']);
   });
 
-  it('keeps what a living transcript needs of the responses it drops', async () => {
+  it('the memory keeps what a living transcript needs of the responses it drops', async () => {
     const store = open(2);
     await append(store, tenant, 'a');
     await append(store, tenant, 'b', { parentId: 'a' });
@@ -105,7 +105,7 @@ describe(MemoryResponseStore.name, () => {
     expect(await contextOf(store, tenant, 'c')).toEqual(contextFrom('a', 'b', 'c'));
   });
 
-  it('counts what descendants still need, and frees it with the last of them', async () => {
+  it('the memory counts what descendants still need, and frees it with the last of them', async () => {
     const store = open(100);
     await append(store, tenant, 'a', large('a'));
     await append(store, tenant, 'b', { parentId: 'a', ...large('b') });
@@ -118,7 +118,7 @@ describe(MemoryResponseStore.name, () => {
     expect(await found(store, 'c', 'd', 'e')).toEqual(['c', 'd', 'e']);
   });
 
-  it('refuses what can never fit, and drops nothing for it', async () => {
+  it('the memory refuses what can never fit, and drops nothing for it', async () => {
     const store = open();
     await append(store, tenant, 'small');
     const big = recordOf('big', { input: [message('big-in', 'x'.repeat(MEGABYTE / 2))] });
@@ -128,7 +128,7 @@ describe(MemoryResponseStore.name, () => {
     expect(await found(store, 'small', 'big')).toEqual(['small']);
   });
 
-  it('forgets where the oldest ones stood when what it remembers of those that are gone takes too much', async () => {
+  it('the memory forgets where the oldest ones stood when what it remembers of those that are gone takes too much', async () => {
     const { responses, graph } = new MemoryBackend(
       { MEMORY_MAX_BYTES: MEGABYTE, MEMORY_MAX_RESPONSES: 10_000 },
       new FakeClock(),
@@ -148,14 +148,14 @@ describe(MemoryResponseStore.name, () => {
     expect(await found(responses, 'kept')).toEqual(['kept']);
   });
 
-  it('forgets where others stood rather than drop what was written last', async () => {
+  it('the memory forgets where others stood rather than drop what was written last', async () => {
     const store = open(100);
     for (const id of ['1', '2']) await append(store, tenant, id, large(id));
     await append(store, tenant, 'whole', { settingsBytes: MEGABYTE - 400, input: [], output: [] });
     expect(await found(store, '1', '2', 'whole')).toEqual(['whole']);
   });
 
-  it('counts the further sessions of a response', async () => {
+  it('the memory counts the further sessions of a response', async () => {
     const limits = { MEMORY_MAX_BYTES: MEGABYTE, MEMORY_MAX_RESPONSES: 10_000 };
     const { responses, sessions } = new MemoryBackend(limits, new FakeClock());
     await append(responses, tenant, 'oldest');

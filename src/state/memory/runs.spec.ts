@@ -31,7 +31,7 @@ describe(MemoryRuns.name, () => {
     return all.flatMap((response) => (response === undefined ? [] : [response.id]));
   };
 
-  it('drops nothing that has not ended, however many there are', async () => {
+  it('the memory drops nothing that has not ended, however many there are', async () => {
     const backend = open(2);
     await launch(backend, tenant, 'running');
     await enqueue(backend.runs, tenant, 'waiting');
@@ -41,7 +41,7 @@ describe(MemoryRuns.name, () => {
     expect(await found(backend, '1', '2', '3', '4')).toEqual(['3', '4']);
   });
 
-  it('refuses what would leave no room for responses that have ended, and drops nothing that has not', async () => {
+  it('the memory refuses what would leave no room for responses that have ended, and drops nothing that has not', async () => {
     const backend = open(100);
     const add = (id: string): Promise<unknown> =>
       enqueue(backend.runs, tenant, id, { input: [message(`${id}-in`, QUARTER)] });
@@ -54,22 +54,25 @@ describe(MemoryRuns.name, () => {
     await add('4');
   });
 
-  it.each(['finished', 'cancelled'])('drops what has ended in the order of the ends, when it is %s', async (how) => {
-    const backend = open(2);
-    const { runs } = backend;
-    const end = async (id: string): Promise<unknown> => {
-      if (how === 'cancelled') return runs.conclude(tenant, id, () => cancelledOf(id, { at: 3 }), {});
-      return runs.finish({ tenant, responseId: id, attempt: 1 }, endingOf(id, { at: 3 }));
-    };
-    for (const id of ['1', '2', '3']) await launch(backend, tenant, id);
-    await end('3');
-    await end('1');
-    expect(await found(backend, '1', '2', '3')).toEqual(['1', '2', '3']);
-    await end('2');
-    expect(await found(backend, '1', '2', '3')).toEqual(['1', '2']);
-  });
+  it.each(['finished', 'cancelled'])(
+    'the memory drops what has ended in the order of the ends, when it is %s',
+    async (how) => {
+      const backend = open(2);
+      const { runs } = backend;
+      const end = async (id: string): Promise<unknown> => {
+        if (how === 'cancelled') return runs.conclude(tenant, id, () => cancelledOf(id, { at: 3 }), {});
+        return runs.finish({ tenant, responseId: id, attempt: 1 }, endingOf(id, { at: 3 }));
+      };
+      for (const id of ['1', '2', '3']) await launch(backend, tenant, id);
+      await end('3');
+      await end('1');
+      expect(await found(backend, '1', '2', '3')).toEqual(['1', '2', '3']);
+      await end('2');
+      expect(await found(backend, '1', '2', '3')).toEqual(['1', '2']);
+    },
+  );
 
-  it('counts the events of what has ended', async () => {
+  it('the memory counts the events of what has ended', async () => {
     const backend = open(100);
     const log = deltas(3, 4000);
     for (const id of ['1', '2', '3']) {
@@ -80,7 +83,7 @@ describe(MemoryRuns.name, () => {
     expect(await found(backend, '1', '2', '3')).toEqual(['3']);
   });
 
-  it('keeps nothing of what can never fit, neither its place nor its job', async () => {
+  it('the memory keeps nothing of what can never fit, neither its place nor its job', async () => {
     const backend = open(5);
     const big = queuedOf('big', { input: [message('big-in', 'x'.repeat(MEGABYTE / 2))] });
     await expect(backend.runs.create(tenant, big, NO_BOUNDS)).rejects.toBeInstanceOf(StoreUnavailableError);

@@ -139,11 +139,11 @@ const append =
   (events: Json[]): Json[] => [...events, event];
 
 describe(checkEventOrder.name, () => {
-  it('passes a stream that keeps every rule', () => {
+  it('checkEventOrder passes a stream that keeps every rule', () => {
     expect(() => checkEventOrder(numbered(goodStream()), { transport: 'sse' })).not.toThrow();
   });
 
-  it('passes it without padding on a socket, and with keepalives everywhere', () => {
+  it('checkEventOrder passes a stream without padding on a socket, and with keepalives everywhere', () => {
     const bare = numbered(goodStream()).map(({ obfuscation: _, ...event }) => event);
     const kept = bare.toSpliced(5, 0, { type: 'keepalive' });
     expect(() => checkEventOrder(bare, { transport: 'ws' })).not.toThrow();
@@ -151,14 +151,14 @@ describe(checkEventOrder.name, () => {
     expect(() => checkEventOrder(kept, { transport: 'ws' })).not.toThrow();
   });
 
-  it('allows a frame with headers on sockets only', () => {
+  it('checkEventOrder allows a frame with headers on sockets only', () => {
     const bare = numbered(goodStream()).map(({ obfuscation: _, ...event }) => event);
     const told = bare.toSpliced(5, 0, { type: 'response.metadata', headers: { 'x-turn': '1' } });
     expect(() => checkEventOrder(told, { transport: 'ws' })).not.toThrow();
     expect(() => checkEventOrder(told, { transport: 'sse', obfuscated: false })).toThrow('only allowed on sockets');
   });
 
-  it('expects no more of a warm-up than its begin and its end', () => {
+  it('checkEventOrder expects no more of a warm-up than its begin and its end', () => {
     const [created, inProgress, ...rest] = goodStream();
     const ended = { ...rest.at(-1), response: { ...(rest.at(-1)?.['response'] as Json), output: [] } };
     const warmUp = { transport: 'ws', warmUp: true } as const;
@@ -237,11 +237,11 @@ describe(checkEventOrder.name, () => {
       changeIn('completed', 'response', { error: { code: 'c', message: 'm' } }),
       'failed only',
     ],
-  ])('fails when %s', (_, mutate, message) => {
+  ])('checkEventOrder fails when %s', (_, mutate, message) => {
     expect(() => checkEventOrder(numbered(mutate(goodStream())), { transport: 'sse' })).toThrow(message);
   });
 
-  it('passes a background response that goes on after its process died, and one that is cancelled', () => {
+  it('checkEventOrder passes a background response that goes on after its process died, and one that is cancelled', () => {
     expect(() => checkEventOrder(numbered(backgroundStream()))).not.toThrow();
     expect(() => checkEventOrder(numbered(cancelledStream()))).not.toThrow();
   });
@@ -270,7 +270,7 @@ describe(checkEventOrder.name, () => {
       changeIn('completed', 'response', { output: [reasoning, message, call] })(backgroundStream()),
       'the output of the terminal event',
     ],
-  ])('fails when %s', (_, events, message) => {
+  ])('checkEventOrder fails when %s', (_, events, message) => {
     expect(() => checkEventOrder(numbered(events), { transport: 'sse' })).toThrow(message);
   });
 
@@ -278,14 +278,14 @@ describe(checkEventOrder.name, () => {
     ['a number is skipped', 7, 8],
     ['a number repeats', 7, 6],
     ['a number is a string', 7, '7'],
-  ])('fails when %s', (_, position, number) => {
+  ])('checkEventOrder fails when %s', (_, position, number) => {
     const events = numbered(goodStream()).map((event, index) =>
       index === position ? { ...event, sequence_number: number } : event,
     );
     expect(() => checkEventOrder(events, { transport: 'sse' })).toThrow('sequence_number');
   });
 
-  it.each([[[]], [[null]], [['response.created']], [[{}]]])('fails for %j', (events) => {
+  it.each([[[]], [[null]], [['response.created']], [[{}]]])('checkEventOrder fails for %j', (events) => {
     expect(() => checkEventOrder(events, { transport: 'sse' })).toThrow(/must (be an object|end)/);
   });
 });

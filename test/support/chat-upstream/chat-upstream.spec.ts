@@ -34,7 +34,7 @@ async function callsOf(quirks: Quirks): Promise<unknown[]> {
 }
 
 describe('ChatUpstream', () => {
-  it('streams what it is told, as OpenAI does', async () => {
+  it('ChatUpstream streams what it is told, as OpenAI does', async () => {
     await using upstream = await ChatUpstream.start();
     upstream.answer({ reasoning: 'Hm.', text: ['Hel', 'lo'] });
     const answer = await ask(upstream, { model: 'm', stream: true, stream_options: { include_usage: true } });
@@ -55,11 +55,11 @@ describe('ChatUpstream', () => {
     expect(upstream.requests).toMatchObject([{ method: 'POST', body: { model: 'm' }, connection: 1, isClosed: false }]);
   });
 
-  it('keeps usage to itself unless asked', async () => {
+  it('ChatUpstream keeps usage to itself unless asked', async () => {
     expect(JSON.stringify(await chunksOf({}))).not.toContain('usage');
   });
 
-  it('words calls as quirks say', async () => {
+  it('ChatUpstream words calls as quirks say', async () => {
     expect(await callsOf({})).toEqual([
       { index: 0, id: 'call_1', type: 'function', function: { name: 'weather', arguments: '' } },
       { index: 0, function: { arguments: '{"city":' } },
@@ -93,7 +93,7 @@ describe('ChatUpstream', () => {
     });
   });
 
-  it('grows usage by and by', async () => {
+  it('ChatUpstream grows usage by and by', async () => {
     const chunks = await chunksOf({ usage: 'cumulative' }, { text: ['a', 'b'] });
     expect(chunks.map(({ usage }) => usage)).toMatchObject([
       { completion_tokens: 1 },
@@ -103,7 +103,7 @@ describe('ChatUpstream', () => {
     ]);
   });
 
-  it('gives one body instead of a stream', async () => {
+  it('ChatUpstream gives one body instead of a stream', async () => {
     await using upstream = await ChatUpstream.start();
     upstream.answer({ text: ['Hel', 'lo'], toolCalls: CALLS.toolCalls }, { json: true, gzip: true });
     expect(await (await ask(upstream)).json()).toMatchObject({
@@ -112,7 +112,7 @@ describe('ChatUpstream', () => {
     });
   });
 
-  it('holds packets until they are released, and knows who hung up', async () => {
+  it('ChatUpstream holds packets until they are released, and knows who hung up', async () => {
     await using upstream = await ChatUpstream.start();
     upstream.hold().answer({ text: ['Hello', 'there'] });
     const answer = await ask(upstream);
@@ -128,7 +128,7 @@ describe('ChatUpstream', () => {
     expect(request).toMatchObject({ written: 1, isClosed: true });
   });
 
-  it('breaks off', async () => {
+  it('ChatUpstream breaks off', async () => {
     await using upstream = await ChatUpstream.start();
     upstream.answer({ text: 'Hello' }, { breaks: { after: 1, by: 'reset' } });
     const answer = await ask(upstream);
@@ -145,7 +145,7 @@ describe('ChatUpstream', () => {
     });
   });
 
-  it('lists models, refuses, and is found nowhere else', async () => {
+  it('ChatUpstream lists models, refuses, and is found nowhere else', async () => {
     await using upstream = await ChatUpstream.start();
     upstream.list([{ id: 'm', max_model_len: 4096 }]).refuse(429, 'flat', { 'retry-after': '3' });
     const list = await fetch(`${upstream.baseUrl}/models`);
@@ -156,7 +156,7 @@ describe('ChatUpstream', () => {
     expect([upstream.requests.length, upstream.listings.length, upstream.strays.length]).toEqual([1, 1, 1]);
   });
 
-  it('speaks HTTP/2 over TLS with a certificate that can be trusted', async () => {
+  it('ChatUpstream speaks HTTP/2 over TLS with a certificate that can be trusted', async () => {
     await using upstream = await ChatUpstream.start('https');
     trustTestCertificate();
     const plain = await ask(upstream);

@@ -13,7 +13,7 @@ describe('the PostgreSQL server of the test run', () => {
     expect(row).toEqual({ server_version_num: expect.stringMatching(/^18\d{4}$/) });
   });
 
-  it('gives each test a database that no other sees', async () => {
+  it('the PostgreSQL server of the test run gives each test a database that no other sees', async () => {
     await using one = await createTestDatabase();
     await using other = await createTestDatabase();
     await one.query('CREATE TABLE notes (note text)');
@@ -22,7 +22,7 @@ describe('the PostgreSQL server of the test run', () => {
     await expect(other.query('SELECT note FROM notes')).rejects.toThrow('relation "notes" does not exist');
   });
 
-  it('removes a database though somebody is connected', async () => {
+  it('the PostgreSQL server of the test run removes a database though somebody is connected', async () => {
     const database = await createEmptyDatabase();
     const client = new Client({ connectionString: database.url });
     await client.connect();
@@ -33,7 +33,7 @@ describe('the PostgreSQL server of the test run', () => {
     await expect(late.connect()).rejects.toThrow(/database ".*" does not exist/);
   });
 
-  it('asks for the password', async () => {
+  it('the PostgreSQL server of the test run asks for the password', async () => {
     await using database = await createTestDatabase();
     const url = new URL(database.url);
     url.password = 'wrong';
@@ -43,7 +43,7 @@ describe('the PostgreSQL server of the test run', () => {
 });
 
 describe('a PostgreSQL server of its own', () => {
-  it('keeps what was committed when it crashes, and comes back under the same URL', async () => {
+  it('a PostgreSQL server of a test keeps what was committed when it crashes, and comes back under the same URL', async () => {
     await using cluster = await startCluster();
     const database = await createEmptyDatabase(cluster.url());
     await database.query('CREATE TABLE notes (note text)');

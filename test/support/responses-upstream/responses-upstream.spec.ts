@@ -46,7 +46,7 @@ const ask = (socket: WebSocket, body: object = {}): void =>
   );
 
 describe('ResponsesUpstream', () => {
-  it('gives streams that are correct', () => {
+  it('ResponsesUpstream gives streams that are correct', () => {
     const cited = [{ type: 'output_text', text: 'Hello', annotations: [{ type: 'url_citation' }], logprobs: [] }];
     const items = [
       reasoning(['Hm, well.', 'So.']),
@@ -59,7 +59,7 @@ describe('ResponsesUpstream', () => {
     expect(events.at(-1)).toMatchObject({ type: 'response.completed', response: { id: 'resp_1', output: items } });
   });
 
-  it('says what it is told over SSE, and then ok', async () => {
+  it('ResponsesUpstream says what it is told over SSE, and then ok', async () => {
     upstream.say(message('Hello'));
     const texts = [await (await post()).text(), await (await post()).text()];
     expect(texts.map((text) => /"type":"response.output_text.done","text":"(\w+)"/.exec(text)?.[1])).toEqual([
@@ -69,14 +69,14 @@ describe('ResponsesUpstream', () => {
     expect(upstream.calls).toMatchObject([{ transport: 'sse', body: { model: 'm' }, connection: 1 }, {}]);
   });
 
-  it('reads compressed bodies and counts the bytes that came', async () => {
+  it('ResponsesUpstream reads compressed bodies and counts the bytes that came', async () => {
     const body = zstdCompressSync(JSON.stringify({ model: 'm', input: [] }));
     const headers = { 'content-encoding': 'zstd' };
     await (await fetch(`${upstream.baseUrl}/responses`, { method: 'POST', headers, body })).text();
     expect(upstream.lastCall).toMatchObject({ body: { model: 'm' }, bytes: body.length });
   });
 
-  it('remembers on a socket what it answered there, and nothing over HTTP', async () => {
+  it('ResponsesUpstream remembers on a socket what it answered there, and nothing over HTTP', async () => {
     const socket = await open();
     ask(socket);
     await framesUntil(socket, 'response.completed');
@@ -93,7 +93,7 @@ describe('ResponsesUpstream', () => {
     socket.terminate();
   });
 
-  it('appends to the last response of the socket', async () => {
+  it('ResponsesUpstream appends to the last response of the socket', async () => {
     const socket = await open();
     ask(socket);
     await framesUntil(socket, 'response.completed');
@@ -103,7 +103,7 @@ describe('ResponsesUpstream', () => {
     socket.terminate();
   });
 
-  it('refuses over both transports', async () => {
+  it('ResponsesUpstream refuses over both transports', async () => {
     upstream.refuse(429, { code: 'rate_limit_exceeded' }, { 'retry-after': '3' });
     const answer = await post();
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '3']);
@@ -116,7 +116,7 @@ describe('ResponsesUpstream', () => {
     socket.terminate();
   });
 
-  it('refuses upgrades, and gives those it takes headers', async () => {
+  it('ResponsesUpstream refuses upgrades, and gives those it takes headers', async () => {
     upstream.onUpgrade(refusing(426), { 'x-codex-turn-state': 'a' });
     await expect(open()).rejects.toThrow('426');
     const socket = new WebSocket(`${upstream.baseUrl.replace('http', 'ws')}/responses`);
@@ -129,7 +129,7 @@ describe('ResponsesUpstream', () => {
     ['eof', 1006],
     ['reset', 1006],
     [{ close: 1011 }, 1011],
-  ] as const)('breaks a socket off: %j', async (end, code) => {
+  ] as const)('ResponsesUpstream breaks a socket off: %j', async (end, code) => {
     upstream.respond(cutting([message('Hello')], 3, end));
     const socket = await open();
     socket.on('error', () => undefined);
@@ -141,7 +141,7 @@ describe('ResponsesUpstream', () => {
     ).closed;
   });
 
-  it('breaks a body off, and sends it in bytes', async () => {
+  it('ResponsesUpstream breaks a body off, and sends it in bytes', async () => {
     upstream.respond(cutting([message('Hello')], 3, 'reset'), ({ responseId }) =>
       streaming([{ comment: 'hm' }, ...toEvents(responseId, []), { raw: '{"type":' }], { packing: 'bytes' }),
     );
@@ -151,7 +151,7 @@ describe('ResponsesUpstream', () => {
     expect(text).toMatch(/data: \{"type":\n\n$/);
   });
 
-  it('says when a client hangs up', async () => {
+  it('ResponsesUpstream says when a client hangs up', async () => {
     upstream.respond('hang', 'hang');
     const aborter = new AbortController();
     const answer = fetch(`${upstream.baseUrl}/responses`, { method: 'POST', body: '{}', signal: aborter.signal });

@@ -72,7 +72,7 @@ function read(pieces: readonly string[]): readonly string[] {
 const places = fc.array(fc.nat({ max: 10_000 }), { maxLength: 40 });
 
 describe(StringMemberReader.name, () => {
-  it('decodes any text, with any valid escapes and in any pieces', () => {
+  it('a reader of a string member decodes any text, with any valid escapes and in any pieces', () => {
     fc.assert(
       fc.property(written, places, ({ text: said, json }, cuts) => {
         expect(JSON.parse(json)).toEqual({ input: said });
@@ -82,7 +82,7 @@ describe(StringMemberReader.name, () => {
     );
   });
 
-  it('returns every character as soon as it arrives', () => {
+  it('a reader of a string member returns every character as soon as it arrives', () => {
     fc.assert(
       fc.property(written, ({ text: said, json }) => {
         const reader = new StringMemberReader('input');
@@ -105,7 +105,7 @@ describe(StringMemberReader.name, () => {
     );
   });
 
-  it('returns the beginning of a text that is cut off', () => {
+  it('a reader of a string member returns the beginning of a text that is cut off', () => {
     fc.assert(
       fc.property(written, places, fc.nat({ max: 10_000 }), ({ text: said, json }, cuts, end) => {
         const head = json.indexOf('"', json.indexOf(':')) + 1;
@@ -118,7 +118,7 @@ describe(StringMemberReader.name, () => {
     );
   });
 
-  it('returns raw text that has another form unchanged', () => {
+  it('a reader of a string member returns raw text that has another form unchanged', () => {
     const other = fc
       .oneof(
         fc.string(),
@@ -141,7 +141,7 @@ describe(StringMemberReader.name, () => {
     );
   });
 
-  it('finds a text that is the only member, whatever its name', () => {
+  it('a reader of a string member finds a text that is the only member, whatever its name', () => {
     fc.assert(
       fc.property(written, places, ({ text: said, json }, cuts) => {
         const other = json.replace('"input"', '"patch"');
@@ -150,7 +150,7 @@ describe(StringMemberReader.name, () => {
     );
   });
 
-  it('finds the text behind other members', () => {
+  it('a reader of a string member finds the text behind other members', () => {
     fc.assert(
       fc.property(text, fc.jsonValue(), places, (said, value, cuts) => {
         const json = JSON.stringify({ why: value, input: said });
@@ -159,10 +159,13 @@ describe(StringMemberReader.name, () => {
     );
   });
 
-  it.each([10, 100_000])('returns the received part of a long text in pieces of %d that is cut off', (length) => {
-    const said = 'print("hello")\n'.repeat(1000);
-    const json = JSON.stringify({ input: said }).slice(0, -2);
-    const pieces = json.match(new RegExp(`[^]{1,${length}}`, 'g')) ?? [];
-    expect(read(pieces).join('')).toBe(said);
-  });
+  it.each([10, 100_000])(
+    'a reader of a string member returns the received part of a long text in pieces of %d that is cut off',
+    (length) => {
+      const said = 'print("hello")\n'.repeat(1000);
+      const json = JSON.stringify({ input: said }).slice(0, -2);
+      const pieces = json.match(new RegExp(`[^]{1,${length}}`, 'g')) ?? [];
+      expect(read(pieces).join('')).toBe(said);
+    },
+  );
 });

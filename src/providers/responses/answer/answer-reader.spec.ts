@@ -169,17 +169,20 @@ describe('§3.2 each event type', () => {
     expect(readWithin(event)).toEqual({ events: [], counts: { events_unplaced: 1 } });
   });
 
-  it.each(['', 'no JSON', '7', 'null', '[]', '{}', '{"type":7}'])('counts what is no event: %j', (text) => {
-    expect(readWithin(text)).toEqual({ events: [], counts: { events_unparsable: 1 } });
-  });
+  it.each(['', 'no JSON', '7', 'null', '[]', '{}', '{"type":7}'])(
+    'the reader of an answer counts what is no event: %j',
+    (text) => {
+      expect(readWithin(text)).toEqual({ events: [], counts: { events_unparsable: 1 } });
+    },
+  );
 
-  it('takes [DONE] for the end mark that it is', () => {
+  it('the reader of an answer takes [DONE] for the end mark that it is', () => {
     expect(readWithin('[DONE]')).toEqual({ events: [], counts: {} });
   });
 });
 
 describe('§3.2 an output item', () => {
-  it('opens, grows and closes with all its members', () => {
+  it('an output item opens, grows and closes with all its members', () => {
     const head = { ...message(''), content: [], status: 'in_progress', phase: 'final_answer' };
     const final = { ...message('hi'), phase: 'final_answer' };
     const logprobs = [{ token: 'hi', logprob: -1, bytes: [], top_logprobs: [] }];
@@ -230,7 +233,7 @@ describe('§3.2 an output item', () => {
         { ...done(call()), output_index: null },
       ],
     ],
-  ])('of a minimal server comes in one piece, %s', (_, texts) => {
+  ])('an output item of a minimal server comes in one piece, %s', (_, texts) => {
     const { events, reader, counts } = readUpstreamAnswer([...texts, completed({ output: [message('hi'), call()] })]);
     expect(events.slice(0, 4)).toEqual([
       { type: 'item.open', key: '0', item: message('hi') },
@@ -242,13 +245,13 @@ describe('§3.2 an output item', () => {
     expect([events.length, counts]).toEqual([6, {}]);
   });
 
-  it('without an id or index is not doubled by the finished output', () => {
+  it('an output item without an id or index is not doubled by the finished output', () => {
     const { id: _, ...item } = message('hi');
     const { events } = readUpstreamAnswer([{ type: 'response.output_item.done', item }, completed({ output: [item] })]);
     expect(events.map(({ type }) => type)).toEqual(['item.open', 'item.close', 'metadata', 'finish']);
   });
 
-  it('that only the finished output has is taken from there', () => {
+  it('an output item that only the finished output has is taken from there', () => {
     const { events, reader } = readUpstreamAnswer([completed({ output: [message('hi'), call()] })]);
     expect(events.map(({ type }) => type)).toEqual([
       ...['item.open', 'item.close', 'item.open', 'item.close'],
@@ -257,18 +260,18 @@ describe('§3.2 an output item', () => {
     expect(reader.output).toEqual([message('hi'), call()]);
   });
 
-  it('that is still open at the end closes with its form in the finished output', () => {
+  it('an output item that is still open at the end closes with its form in the finished output', () => {
     const { events } = readUpstreamAnswer([added(message('')), delta(), completed({ output: [message('hi!')] })]);
     expect(events[2]).toEqual({ type: 'item.close', key: '0', item: message('hi!') });
   });
 
-  it('that is still open at the end and nowhere else just ends', () => {
+  it('an output item that is still open at the end and nowhere else just ends', () => {
     const { events, reader } = readUpstreamAnswer([added(message('')), delta(), completed({ output: [] })]);
     expect(events[2]).toEqual({ type: 'end', key: '0' });
     expect(reader.output).toEqual([]);
   });
 
-  it('of a server that renames items in every event is one item', () => {
+  it('an output item of a server that renames items in every event is one item', () => {
     const { events, counts } = readUpstreamAnswer([
       added({ ...message(''), id: 'a' }),
       delta({ item_id: 'b' }),
@@ -279,7 +282,7 @@ describe('§3.2 an output item', () => {
     expect(counts).toEqual({});
   });
 
-  it('of a tool search opens when it is final, because its call_id may change', () => {
+  it('an output item of a tool search opens when it is final, because its call_id may change', () => {
     const search = (callId: string) => ({ type: 'tool_search_call', id: 'tsc_1', call_id: callId });
     const { events } = readUpstreamAnswer([added(search('call_a')), done(search('call_b'))]);
     expect(events).toEqual([

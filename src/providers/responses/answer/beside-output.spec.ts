@@ -5,14 +5,14 @@ import { added, message, readUpstreamAnswer } from '../../../../test/support/rea
 describe('what lies beside the output', () => {
   const state = { type: 'response.metadata', headers: { 'X-Codex-Turn-State': ['ts-1'] }, sequence_number: 4 };
 
-  it('takes the turn state of a socket from events, once', () => {
+  it('the reader of an answer takes the turn state of a socket from events, once', () => {
     const second = { ...state, headers: { 'x-codex-turn-state': 'ts-2' } };
     const { reader } = readUpstreamAnswer([state, second], { transport: 'websocket' });
     expect(reader.turnState).toBe('ts-1');
   });
 
   it.each([{ transport: 'sse' }, { transport: 'websocket', profile: 'codex-2026-02' }] as const)(
-    'takes no turn state from events: %j',
+    'the reader of an answer takes no turn state from events: %j',
     (over) => {
       expect(readUpstreamAnswer([state], over).reader.turnState).toBeNull();
     },
@@ -25,14 +25,14 @@ describe('what lies beside the output', () => {
     ['é', null],
     ['', null],
     [7, null],
-  ])('takes only a turn state that can be sent back in a header: %.60j', (value, kept) => {
+  ])('the reader of an answer takes only a turn state that can be sent back in a header: %.60j', (value, kept) => {
     const event = { type: 'response.metadata', headers: { 'x-codex-turn-state': value } };
     const { reader, events } = readUpstreamAnswer([event, state], { transport: 'websocket' });
     expect(reader.turnState).toBe(kept ?? 'ts-1');
     expect(events).toEqual([{ type: 'metadata', headers: { 'x-codex-turn-state': kept ?? 'ts-1' } }]);
   });
 
-  it('gives the turn state to the client too, if it keeps it', () => {
+  it('the reader of an answer gives the turn state to the client too, if it keeps it', () => {
     const given = (over: Parameters<typeof readUpstreamAnswer>[1]) => readUpstreamAnswer([state, state], over).events;
     expect(given({ transport: 'websocket' })).toEqual([
       { type: 'metadata', headers: { 'x-codex-turn-state': 'ts-1' } },
@@ -40,7 +40,7 @@ describe('what lies beside the output', () => {
     expect(given({ transport: 'sse' })).toEqual([]);
   });
 
-  it('gives headers in events once, as metadata: the service makes an event for sockets of them', () => {
+  it('the reader of an answer gives headers in events once, as metadata: the service makes an event for sockets of them', () => {
     const etag = { type: 'codex.response.metadata', headers: { 'X-Models-Etag': ['v1'] }, sequence_number: 3 };
     const { events } = readUpstreamAnswer([etag, added(message('')), etag]);
     expect(events).toEqual([
@@ -50,7 +50,7 @@ describe('what lies beside the output', () => {
     ]);
   });
 
-  it('passes on what such an event says beside its headers', () => {
+  it('the reader of an answer passes on what such an event says beside its headers', () => {
     const verified = { type: 'response.metadata', metadata: { openai_verification_recommendation: ['trusted'] } };
     const { events } = readUpstreamAnswer([{ ...verified, headers: { 'x-ratelimit-limit-tokens': '9' } }]);
     expect(events).toEqual([
@@ -60,7 +60,7 @@ describe('what lies beside the output', () => {
   });
 
   it.each(['response.metadata', 'codex.response.metadata', 'news_of_2027'])(
-    'gives no other headers of %s: not the name of the model, nor those about our own request or account',
+    'the reader of an answer gives no other headers of %s: not the name of the model, nor those about our own request or account',
     (type) => {
       const others = ['OpenAI-Model', 'x-openai-model', 'x-request-id', 'x-should-retry', 'x-api-key', 'x-azure-key'];
       const headers = Object.fromEntries(['authorization', ...others].map((name) => [name, 'secret']));
@@ -69,7 +69,7 @@ describe('what lies beside the output', () => {
     },
   );
 
-  it('passes on rate limits of Codex', () => {
+  it('the reader of an answer passes on rate limits of Codex', () => {
     const limits = { type: 'codex.rate_limits', plan_type: 'plus', rate_limits: { primary: { used_percent: 42 } } };
     expect(readUpstreamAnswer([limits])).toMatchObject({ events: [{ type: 'event', event: limits }], counts: {} });
   });

@@ -27,7 +27,7 @@ describe('an answer can be continued', () => {
     expect(isContinuable(...texts, ended('completed'))).toBe(true);
   });
 
-  it('with items that only its end has', () => {
+  it('an answer can be continued with items that only its end has', () => {
     expect(isContinuable(added(message('')), ended('completed', { output: [message('hi'), call()] }))).toBe(true);
   });
 });
@@ -40,16 +40,16 @@ describe('an answer cannot be continued', () => {
     ['an item that ended as another one', [added(call()), done(call({ name: 'g' }))]],
     ['two ends of an item', [done(message('hi')), done(message('ho'))]],
     ['a text that is no event', [done(message('hi')), '{"type":']],
-  ])('with %s', (_, texts) => {
+  ])('an answer cannot be continued with %s', (_, texts) => {
     expect(isContinuable(...texts, ended('completed'))).toBe(false);
   });
 
-  it('with an item that was dropped from its end', () => {
+  it('an answer cannot be continued with an item that was dropped from its end', () => {
     const output = [message('hi'), call({ call_id: '' })];
     expect(isContinuable(ended('completed', { output }))).toBe(false);
   });
 
-  it('if the model was stopped', () => {
+  it('an answer cannot be continued if the model was stopped', () => {
     expect(isContinuable(done(message('hi')), ended('incomplete'))).toBe(false);
     expect(isContinuable(done(message('hi')), ended('failed'))).toBe(false);
   });

@@ -20,7 +20,7 @@ const USAGE = {
 const COUNTED = { type: 'usage', input: 10, cached: 4, cacheWrite: 2, output: 5, reasoning: 3, searches: 0 };
 
 describe('§3.2 response.completed', () => {
-  it('ends the answer, with its usage, its tier and its id', () => {
+  it('response.completed ends the answer, with its usage, its tier and its id', () => {
     const response = { id: 'resp_v', usage: USAGE, service_tier: 'priority' };
     const { events, isOver, reader } = readUpstreamAnswer([created, ending('completed', response)]);
     expect(events).toEqual([
@@ -43,7 +43,7 @@ describe('§3.2 response.completed', () => {
     ['no details', { ...USAGE, input_tokens_details: undefined, output_tokens_details: undefined }, [0, 0, 0]],
     ['null for details', { ...USAGE, input_tokens_details: null, output_tokens_details: null }, [0, 0, 0]],
     ['no cache writes', { ...USAGE, input_tokens_details: { cached_tokens: 4 } }, [4, 0, 3]],
-  ])('takes the usage as it is: %s', (_, usage, counts) => {
+  ])('response.completed takes the usage as it is: %s', (_, usage, counts) => {
     const [, counted] = readUpstreamAnswer([created, ending('completed', { id: 'resp_u', usage })]).events;
     const [cached, cacheWrite, reasoning] = counts ?? [];
     expect(counted).toEqual(
@@ -70,7 +70,7 @@ describe('§3.2 response.completed', () => {
     }
   });
 
-  it('ignores whatever follows', () => {
+  it('response.completed ignores whatever follows', () => {
     const over = [ending('completed', { id: 'resp_u' }), opened, failedWith({}), 'x'];
     const { events, counts, isOver, reader } = readUpstreamAnswer(over);
     expect([events.length, counts, isOver]).toEqual([2, {}, [true, true, true, true]]);
@@ -85,7 +85,7 @@ describe('§3.2 response.done', () => {
     ['without a response', undefined, ''],
     ['without an id', { usage: USAGE }, ''],
     ['with an id', { id: 'resp_u' }, 'resp_u'],
-  ])('ends a response of February 2026, %s', (_, response, id) => {
+  ])('response.done ends a response of February 2026, %s', (_, response, id) => {
     const { reader, events } = readUpstreamAnswer([ending('done', response)], february);
     expect([reader.isFinished, reader.responseId]).toEqual([true, id]);
     expect(events.some(({ type }) => type === 'metadata')).toBe(id !== '');
@@ -105,19 +105,19 @@ describe('response.incomplete', () => {
     ['interrupted', { reason: 'length', incompleteReason: 'interrupted' }],
     [undefined, { reason: 'length' }],
     [7, { reason: 'length' }],
-  ])('ends the answer as the upstream says: %s', (reason, finish) => {
+  ])('response.incomplete ends the answer as the upstream says: %s', (reason, finish) => {
     const response = { id: 'resp_u', usage: USAGE, service_tier: 'flex', incomplete_details: { reason } };
     const { events, isOver } = readUpstreamAnswer([created, ending('incomplete', response)]);
     expect(events.slice(1)).toEqual([COUNTED, { type: 'finish', serviceTier: 'flex', ...finish }]);
     expect(isOver).toEqual([false, true]);
   });
 
-  it('leaves its open items incomplete, and survives usage that is none', () => {
+  it('response.incomplete leaves its open items incomplete, and survives usage that is none', () => {
     const { events } = readUpstreamAnswer([opened, ending('incomplete', { id: 'resp_u', usage: 7 })]);
     expect(events.map(({ type }) => type)).toEqual(['item.open', 'metadata', 'finish']);
   });
 
-  it('takes the final form of items from its output', () => {
+  it('response.incomplete takes the final form of items from its output', () => {
     const { events } = readUpstreamAnswer([opened, ending('incomplete', { id: 'resp_u', output: [item] })]);
     expect(events[1]).toEqual({ type: 'item.close', key: '0', item });
   });
@@ -152,7 +152,7 @@ describe('§3.3 response.failed over SSE', () => {
     expect([sum('input'), sum('output'), sum('cached')]).toEqual([COUNTED.input, COUNTED.output, COUNTED.cached]);
   });
 
-  it.each([undefined, null, 7, {}])('survives a response that is none: %j', (response) => {
+  it.each([undefined, null, 7, {}])('response.failed survives a response that is none: %j', (response) => {
     const { failure } = readUpstreamAnswer([ending('failed', response)]).reader;
     expect(causeOf(failure)).toEqual(['response.failed event received', 'retry']);
   });
@@ -194,7 +194,7 @@ describe('an error event over SSE', () => {
     expect([reader.failure?.message, isOver]).toEqual([message, [false]]);
   });
 
-  it('says less than the response.failed that follows, or that came before', () => {
+  it('an error event over SSE says less than the response.failed that follows, or that came before', () => {
     const error = { type: 'error', code: null, message: 'Something.' };
     const failed = failedWith({ code: 'invalid_prompt', message: 'No.' });
     for (const texts of [

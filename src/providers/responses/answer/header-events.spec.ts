@@ -20,7 +20,7 @@ const HEADERS = {
 };
 
 describe('§3.1 the headers of an answer', () => {
-  it('say, in this order: the rate limits of each family, the etag of the models, that reasoning is included', () => {
+  it('the headers of an answer say, in this order: the rate limits of each family, the etag of the models, that reasoning is included', () => {
     expect(readHeaderEvents(HEADERS)).toEqual([
       {
         type: 'rate_limits',
@@ -40,11 +40,11 @@ describe('§3.1 the headers of an answer', () => {
     ]);
   });
 
-  it('say nothing if there are none of these', () => {
+  it('the headers of an answer say nothing if there are none of these', () => {
     expect(readHeaderEvents({ 'x-request-id': 'req_1', 'retry-after': '3' })).toEqual([]);
   });
 
-  it('reach our client under their names and in this order, without the name of the model', () => {
+  it('the headers of an answer reach our client under their names and in this order, without the name of the model', () => {
     const { type, headers = {} } = toMetadata(readHeaderEvents(HEADERS), []);
     expect([type, Object.entries(headers)]).toEqual([
       'metadata',
@@ -64,7 +64,7 @@ describe('§3.1 the headers of an answer', () => {
 });
 
 describe('§4.2 the headers of a handshake', () => {
-  it('say that reasoning is included', () => {
+  it('the headers of a handshake say that reasoning is included', () => {
     expect(readHeaderEvents({ 'x-reasoning-included': 'true' })).toEqual([
       { type: 'server_reasoning_included', headers: { 'x-reasoning-included': 'true' } },
     ]);

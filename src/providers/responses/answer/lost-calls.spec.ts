@@ -32,7 +32,7 @@ describe('a call that no client can answer (upstreams §3.2)', () => {
     }
   });
 
-  it('ends the answer at once, over SSE too', () => {
+  it('a call that no client can answer ends the answer at once, over SSE too', () => {
     expect(readUpstreamAnswer([done(call({ name: '' })), completed()]).isOver).toEqual([false, true]);
   });
 });

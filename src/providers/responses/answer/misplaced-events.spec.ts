@@ -78,7 +78,7 @@ describe('what does not fit together is dropped and counted', () => {
     expect([events, counts]).toEqual([readUpstreamAnswer(ended).events, { events_unplaced: 2 }]);
   });
 
-  it('empty deltas, uncounted', () => {
+  it('empty deltas are dropped uncounted', () => {
     const { events, counts } = readUpstreamAnswer([...open, delta({ delta: '' }), summary(0, '')]);
     expect([events, counts]).toEqual([readUpstreamAnswer(open).events, {}]);
   });

@@ -42,7 +42,7 @@ describe('response.failed', () => {
     expect([remedy, message]).toEqual(['retry', typeof error === 'string' ? 'no code: text' : expect.any(String)]);
   });
 
-  it('names an event without an error', () => {
+  it('response.failed names an event without an error', () => {
     expect(classifyFailed(undefined, NOVEMBER).message).toBe('response.failed event received');
   });
 
@@ -51,7 +51,7 @@ describe('response.failed', () => {
     for (const context of [NOVEMBER, FEBRUARY]) expect(classifyFailed(error, context).options.retryAt).toBe(NOW + 1200);
   });
 
-  it('takes the delay of slow_down from its text since November 2026', () => {
+  it('response.failed takes the delay of slow_down from its text since November 2026', () => {
     const error = failed('slow_down', 'Try again in 300ms');
     expect(classifyFailed(error, NOVEMBER).options.retryAt).toBe(NOW + 300);
     expect(classifyFailed(error, FEBRUARY).options.retryAt).toBeUndefined();
@@ -62,24 +62,24 @@ describe('response.failed', () => {
     for (const context of [NOVEMBER, FEBRUARY]) expect(classifyFailed(error, context).options.retryAt).toBeUndefined();
   });
 
-  it('prefers the header in the error to its text, since November 2026', () => {
+  it('response.failed prefers the header in the error to its text, since November 2026', () => {
     const error = failed('rate_limit_exceeded', 'try again in 9s', { 'Retry-After': '2' });
     expect(classifyFailed(error, NOVEMBER).options.retryAt).toBe(NOW + 2000);
     expect(classifyFailed(error, FEBRUARY).options.retryAt).toBe(NOW + 9000);
   });
 
-  it('of an overloaded server is retried only when it states a delay', () => {
+  it('response.failed of an overloaded server is retried only when it states a delay', () => {
     expect(classifyFailed(failed('server_is_overloaded'), NOVEMBER).remedy).toBe('none');
     const stated = failed('server_is_overloaded', '', { 'retry-after': 1 });
     expect(classifyFailed(stated, NOVEMBER).remedy).toBe('retry');
     expect(classifyFailed(failed('server_is_overloaded'), FEBRUARY).remedy).toBe('retry');
   });
 
-  it('of a quota stays fatal whatever delay it states', () => {
+  it('response.failed of a quota stays fatal whatever delay it states', () => {
     expect(classifyFailed(failed('insufficient_quota', '', { 'retry-after': '1' }), NOVEMBER).remedy).toBe('none');
   });
 
-  it('of a forgotten parent asks for the whole context', () => {
+  it('response.failed of a forgotten parent asks for the whole context', () => {
     expect(classifyFailed(failed('previous_response_not_found'), NOVEMBER).remedy).toBe('whole_context');
   });
 });
@@ -129,7 +129,7 @@ describe('an HTTP status', () => {
     expect(refuse(status).remedy).toBe(remedy);
   });
 
-  it('of 5xx repeats the request itself, over HTTP only', () => {
+  it('an HTTP status of 5xx repeats the request itself, over HTTP only', () => {
     expect(refuse(500).options.isRequestLevel).toBe(true);
     expect(refuseHandshake(500).options.isRequestLevel).toBeUndefined();
     expect(refuse(429, {}, { 'retry-after': '1' }).options.isRequestLevel).toBe(false);
@@ -173,11 +173,11 @@ describe('an HTTP status', () => {
     expect(refuseHandshake(status).remedy).toBe(remedy);
   });
 
-  it('of a forgotten parent asks for the whole context', () => {
+  it('an HTTP status of a forgotten parent asks for the whole context', () => {
     expect(refuse(400, { code: 'previous_response_not_found' }).remedy).toBe('whole_context');
   });
 
-  it('keeps the request id for the log', () => {
+  it('an HTTP status keeps the request id for the log', () => {
     expect(refuse(500, {}, { 'x-request-id': 'req_7' }).options.requestId).toBe('req_7');
   });
 });
@@ -203,11 +203,17 @@ describe('an error frame', () => {
     expect(limited).toMatchObject({ remedy: 'retry', options: { retryAt: NOW + 4000, requestId: 'req_1' } });
   });
 
-  it.each([400, 500, undefined])('of a socket that is too old is retried, whatever its status (%s)', (status) => {
-    expect(frame({ status }, { code: 'websocket_connection_limit_reached' })?.remedy).toBe('retry');
-  });
+  it.each([400, 500, undefined])(
+    'an error frame of a socket that is too old is retried, whatever its status (%s)',
+    (status) => {
+      expect(frame({ status }, { code: 'websocket_connection_limit_reached' })?.remedy).toBe('retry');
+    },
+  );
 
-  it.each([400, 404, undefined])('of a forgotten parent asks for the whole context (status %s)', (status) => {
-    expect(frame({ status }, { code: 'previous_response_not_found' })?.remedy).toBe('whole_context');
-  });
+  it.each([400, 404, undefined])(
+    'an error frame of a forgotten parent asks for the whole context (status %s)',
+    (status) => {
+      expect(frame({ status }, { code: 'previous_response_not_found' })?.remedy).toBe('whole_context');
+    },
+  );
 });

@@ -45,7 +45,7 @@ describe('the repetitions of a stream', () => {
     expect(sut.next(broken())).toMatchObject({ number: 1, pauseMs: 200 });
   });
 
-  it('stay within the budget of time from the first failure, over a fallback too', () => {
+  it('the repetitions of a stream stay within the budget of time from the first failure, over a fallback too', () => {
     const { sut, clock } = retries({ budgetMs: 1000 });
     clock.advance(300_000);
     expect(sut.next(broken({ retryAt: clock.now() + 1001 }))).toBeNull();
@@ -56,7 +56,7 @@ describe('the repetitions of a stream', () => {
 });
 
 describe('the repetitions of an HTTP request', () => {
-  it('come before those of the stream, and begin anew with each of them', () => {
+  it('the repetitions of an HTTP request come before those of the stream, and begin anew with each of them', () => {
     const { sut } = retries({ requestMaxRetries: 2, streamMaxRetries: 1 });
     const error = broken({ isRequestLevel: true });
     const numbers = Array.from({ length: 6 }, () => sut.next(error)).map((next) => next && [next.number, next.pauseMs]);

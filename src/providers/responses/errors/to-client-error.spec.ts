@@ -37,7 +37,7 @@ describe('the error for the client', () => {
     ['param', 'hunter2hunter2'],
     ['param', 'x'.repeat(200)],
     ['message', `Use ${SECRET} at http://10.0.0.7:8000/v1`],
-  ])('shows neither credentials nor addresses in its %s', (member, text) => {
+  ])('the error for the client shows neither credentials nor addresses in its %s', (member, text) => {
     const error = refused(400, { code: 'invalid_value', message: 'No.', [member]: text });
     expect(JSON.stringify([error.code, error.message, error.options.type, error.options.param])).not.toContain(text);
   });
@@ -47,14 +47,17 @@ describe('the error for the client', () => {
     [429, { code: 'insufficient_quota', message: 'Organization org-AbCdEf is out of money.' }, 'insufficient_quota'],
     [401, { code: 'invalid_api_key', message: 'Wrong key of org-AbCdEf.' }, 'server_error'],
     [403, { message: 'Project of org-AbCdEf.' }, 'server_error'],
-  ])('says of this service’s own account only what a client needs (%i)', (status, error, code) => {
-    expect(refused(status, error).code).toBe(code);
-    expect(refused(status, error).message).not.toContain('org-AbCdEf');
-    const inStream = toClientError(classifyFailed(error, READING), CONTEXT);
-    if (status === 429) expect(inStream.message).not.toContain('org-AbCdEf');
-  });
+  ])(
+    'the error for the client says of this service’s own account only what a client needs (%i)',
+    (status, error, code) => {
+      expect(refused(status, error).code).toBe(code);
+      expect(refused(status, error).message).not.toContain('org-AbCdEf');
+      const inStream = toClientError(classifyFailed(error, READING), CONTEXT);
+      if (status === 429) expect(inStream.message).not.toContain('org-AbCdEf');
+    },
+  );
 
-  it('states the delay of the upstream, also where the profile does not read it', () => {
+  it('the error for the client states the delay of the upstream, also where the profile does not read it', () => {
     const error = new AnswerRefusedError(503, { 'retry-after': '7' }, '{}');
     for (const profile of Object.values(PROFILES)) {
       const { options } = toClientError(classifyHttp(error, { profile, now: NOW }), CONTEXT);
@@ -62,7 +65,7 @@ describe('the error for the client', () => {
     }
   });
 
-  it('keeps the SDKs from repeating what was repeated', () => {
+  it('the error for the client keeps the SDKs from repeating what was repeated', () => {
     const error = new UpstreamError('broken', { remedy: 'retry' });
     expect(toClientError(error, { ...CONTEXT, wasRepeated: true }).options.shouldRetry).toBe(false);
     expect(toClientError(error, CONTEXT).options.shouldRetry).toBeUndefined();

@@ -29,7 +29,7 @@ describe('upstreams §4.4: a continuation of the response that a socket answered
     expect(typesOf(frame(wanted, baseline, TODAY).input)).toEqual(['function_call_output', 'message']);
   });
 
-  it('compares what the upstream returned, and nothing before it', () => {
+  it('a continuation compares what the upstream returned, and nothing before it', () => {
     const untouched = new Proxy(FIRST, {
       ownKeys: () => {
         throw new Error('the item was read');
@@ -44,20 +44,20 @@ describe('upstreams §4.4: a continuation of the response that a socket answered
     ['has another text', [FIRST, CALL, { ...ANSWER, content: [{ type: 'output_text', text: 'The sky.' }] }, OUTPUT]],
     ['has another order', [FIRST, ANSWER, CALL, OUTPUT]],
     ['has one more', [FIRST, say('By a policy.'), CALL, ANSWER, OUTPUT]],
-  ])('sends everything if the transcript %s', (_, context) => {
+  ])('a continuation sends everything if the transcript %s', (_, context) => {
     const next = frame(request(context, { parent }), baseline, TODAY);
     expect(next).not.toHaveProperty('previous_response_id');
     expect(next.input).toHaveLength(context.length);
   });
 
-  it('sends everything on a new socket, or with another member', () => {
+  it('a continuation sends everything on a new socket, or with another member', () => {
     const context = [FIRST, CALL, ANSWER, OUTPUT];
     expect(frame(request(context, { parent }), null, TODAY).isIncremental).toBe(false);
     const changed = { parent, parameters: { instructions: 'Be brief.' } };
     expect(frame(request(context, changed), baseline, TODAY).isIncremental).toBe(false);
   });
 
-  it('looks at the whole context when it may be cut', () => {
+  it('a continuation looks at the whole context when it may be cut', () => {
     const auto = { parameters: { truncation: 'auto' } };
     const cut = request([say('Listen.'), CALL, OUTPUT], { ...auto, parent });
     expect(frame(cut, answered(TODAY, [CALL], auto), TODAY).isIncremental).toBe(false);
@@ -74,7 +74,7 @@ describe('upstreams §4.4: a continuation of the response that a socket answered
     });
   });
 
-  it('that was sent whole is a baseline too', () => {
+  it('a continuation that was sent whole is a baseline too', () => {
     const retried = request([FIRST, CALL, ANSWER, OUTPUT], { parent });
     frame(retried, baseline, TODAY);
     frame(retried, null, TODAY);

@@ -75,7 +75,7 @@ describe('headers of Codex', () => {
     [{ 'x-codex-turn-state': 'x'.repeat(4096) }, 'x'.repeat(4096)],
     [{ 'x-codex-turn-state': 'x'.repeat(4097) }, null],
     [{}, null],
-  ])('upstreams §4.1: carry the turn state of the client: %.60j', (headers, state) => {
+  ])('headers of Codex carry the turn state of the client: %.60j', (headers, state) => {
     expect(turnStateOf(upstreamTurn({ headers }))).toBe(state);
   });
 });

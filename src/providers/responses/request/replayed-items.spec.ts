@@ -27,13 +27,13 @@ describe('upstreams §4.4: items that a client replays', () => {
       { ...ANSWER, namespace: null, content: [{ type: 'output_text', text: 'The sea.', annotations: null }] },
     ],
     ['with metadata of Codex', { ...ANSWER, internal_chat_message_metadata_passthrough: { turn_id: 't' } }],
-  ])('knows its own items when a client replays them %s', (_, replayed) => {
+  ])('the service knows its own items when a client replays them %s', (_, replayed) => {
     const next = frame(request([FIRST, replayed, say('And?')]), answered(TODAY, [ANSWER]), TODAY);
     expect(next.isIncremental).toBe(true);
     expect(next.input).toHaveLength(1);
   });
 
-  it('knows reasoning with content: null, as Codex replays it', () => {
+  it('the service knows reasoning with content: null, as Codex replays it', () => {
     const reasoning = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAAA' };
     const next = frame(
       request([FIRST, { ...reasoning, content: null }, CALL, OUTPUT]),
@@ -43,7 +43,7 @@ describe('upstreams §4.4: items that a client replays', () => {
     expect(typesOf(next.input)).toEqual(['function_call_output']);
   });
 
-  it('leaves out of the baseline what no request can send: reasoning without its content', () => {
+  it('the baseline leaves out what no request can send: reasoning without its content', () => {
     const reasoning = { type: 'reasoning', id: 'rs_1', summary: [] };
     const next = frame(request([FIRST, reasoning, CALL, OUTPUT]), answered(TODAY, [reasoning, CALL]), TODAY);
     expect(typesOf(next.input)).toEqual(['function_call_output']);

@@ -27,7 +27,7 @@ describe('upstreams §4.4: the profile of February 2026', () => {
   const next = (context: readonly Item[]): ReadFrame =>
     frame(request(context, { parameters: { instructions: 'Be brief.' } }), baseline, FEBRUARY);
 
-  it('appends the items after the input of the last request, and nothing else', () => {
+  it('a frame of February 2026 appends the items after the input of the last request, and nothing else', () => {
     const appended = next([FIRST, CALL, OUTPUT]);
     expect(appended.isIncremental).toBe(true);
     expect(Object.keys(appended).toSorted()).toEqual(['input', 'isIncremental', 'type']);
@@ -39,18 +39,18 @@ describe('upstreams §4.4: the profile of February 2026', () => {
     ['is equal, but not longer', [FIRST]],
     ['is shorter', []],
     ['begins otherwise', [say('Listen.'), CALL, OUTPUT]],
-  ])('creates a response with the whole input if it %s', (_, context) => {
+  ])('a frame of February 2026 creates a response with the whole input if it %s', (_, context) => {
     const created = next(context);
     expect(created).toMatchObject({ type: 'response.create', instructions: 'Be brief.', isIncremental: false });
     expect(created.input).toHaveLength(context.length);
     expect(created).not.toHaveProperty('previous_response_id');
   });
 
-  it('creates a response if another member changed', () => {
+  it('a frame of February 2026 creates a response if another member changed', () => {
     expect(frame(request([FIRST, CALL, OUTPUT]), baseline, FEBRUARY).isIncremental).toBe(false);
   });
 
-  it('extends an append in turn', () => {
+  it('a frame extends an append in turn', () => {
     const second = request([FIRST, CALL, OUTPUT], { parameters: { instructions: 'Be brief.' } });
     toFrame(second, baseline, { profile: FEBRUARY, turnState: null });
     const after = baselineAfter(second, 'resp_u2', [ANSWER], FEBRUARY);
@@ -62,7 +62,7 @@ describe('upstreams §4.4: the profile of February 2026', () => {
 describe('upstreams §4.4: the profile of today', () => {
   const baseline = answered(TODAY, [CALL]);
 
-  it('names the last response and repeats the members beside the input', () => {
+  it('a frame names the last response and repeats the members beside the input', () => {
     const next = frame(request([FIRST, CALL, OUTPUT]), baseline, TODAY);
     expect(next).toMatchObject({
       type: 'response.create',
@@ -84,7 +84,7 @@ describe('upstreams §4.4: the profile of today', () => {
     ['is shorter', [FIRST]],
     ['has another call', [FIRST, { ...CALL, arguments: '{"at":"sky"}' }, OUTPUT]],
     ['has another phase', [FIRST, { ...CALL, phase: 'commentary' }, OUTPUT]],
-  ])('sends everything if the input %s', (_, context) => {
+  ])('a frame sends everything if the input %s', (_, context) => {
     const next = frame(request(context), baseline, TODAY);
     expect(next.isIncremental).toBe(false);
     expect(next.input).toHaveLength(context.length);
@@ -105,7 +105,7 @@ describe('upstreams §4.4: the profile of today', () => {
     ['client_metadata', { turn_id: '2' }, true],
     ['stream_options', { include_obfuscation: false }, true],
     ['access_programs', { cyber: true }, true],
-  ])('compares the member %s', (name, value, isIncremental) => {
+  ])('a frame compares the member %s', (name, value, isIncremental) => {
     const parameters = { [name]: value };
     expect(frame(request([FIRST, CALL, OUTPUT], { parameters }), baseline, TODAY)).toMatchObject({ isIncremental });
   });

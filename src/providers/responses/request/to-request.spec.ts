@@ -86,7 +86,7 @@ describe('upstreams §2: the request', () => {
     ['none', { store: true }, false],
     ['store', {}, true],
     ['store', { store: false }, false],
-  ] as const)('with passthrough %s and %j says store: %p', (passthrough, parameters, store) => {
+  ] as const)('the request with passthrough %s and %j says store: %p', (passthrough, parameters, store) => {
     expect(bodyWith(parameters, { passthrough })['store']).toBe(store);
   });
 });
@@ -113,7 +113,7 @@ describe('upstreams §2.2: text controls', () => {
 });
 
 describe('upstreams §2.3: reasoning and include', () => {
-  it('sends no include where the entry omits it', () => {
+  it('the request sends no include where the entry omits it', () => {
     expect(bodyWith({ include: [ENCRYPTED] }, { omit: ['include'] })).not.toHaveProperty('include');
   });
 
@@ -122,11 +122,11 @@ describe('upstreams §2.3: reasoning and include', () => {
     ['the model has an effort', { effort: 'medium' }, [ENCRYPTED]],
     ['the client includes it', { parameters: { include: [ENCRYPTED] }, effort: 'low' }, [ENCRYPTED]],
     ['nothing is known to reason', {}, undefined],
-  ])('includes encrypted reasoning if the model reasons: %s', (_, traits, include) => {
+  ])('the request includes encrypted reasoning if the model reasons: %s', (_, traits, include) => {
     expect(bodyOf(traits)['include']).toEqual(include);
   });
 
-  it('keeps what the client includes', () => {
+  it('the request keeps what the client includes', () => {
     const parameters = { include: ['web_search_call.action.sources'], reasoning: { effort: 'low' } };
     expect(bodyWith(parameters)['include']).toEqual(['web_search_call.action.sources', ENCRYPTED]);
   });
@@ -137,7 +137,7 @@ describe('upstreams §2.3: reasoning and include', () => {
 });
 
 describe('passthrough: store', () => {
-  it('sends the new items with the name of the parent', () => {
+  it('passthrough: store sends the new items with the name of the parent', () => {
     const context = ['one', 'two'].map((text) => ({ type: 'message', id: `msg_${HEX}`, role: 'user', content: text }));
     const body = bodyOf({ context }, { passthrough: 'store' }, 'resp_upstream');
     expect(body).toMatchObject({ previous_response_id: 'resp_upstream', store: true });
@@ -148,7 +148,7 @@ describe('passthrough: store', () => {
     [{ upstreamId: 'resp_u' }, 'resp_u'],
     [{ upstreamId: 'resp_u', provider: 'another' }, null],
     [undefined, null],
-  ])('knows the parent that it answered itself: %j', (parent, id) => {
+  ])('passthrough: store knows the parent that it answered itself: %j', (parent, id) => {
     const turn = upstreamTurn(parent === undefined ? {} : { parent });
     expect(toRequest(turn, conversationOf(turn), upstreamOptions()).parentId).toBe(id);
   });

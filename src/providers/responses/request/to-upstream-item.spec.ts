@@ -39,7 +39,7 @@ describe('items of a request', () => {
     });
   });
 
-  it.each(['user', 'assistant'])('of messages by %s lose the status that this service adds', (role) => {
+  it.each(['user', 'assistant'])('items of messages by %s lose the status that this service adds', (role) => {
     const message = { type: 'message', role, content: [] };
     expect(sent({ ...message, id: `msg_${HEX}`, status: 'completed' })).toEqual(message);
     const replayed = { ...message, id: 'msg_0199aaaa-0000-7000', status: 'completed' };
@@ -48,7 +48,7 @@ describe('items of a request', () => {
     expect(sent(incomplete)).toEqual({ ...message, status: 'incomplete' });
   });
 
-  it('of unknown types are unchanged', () => {
+  it('items of unknown types are unchanged', () => {
     const item = {
       type: 'hologram_call',
       id: 'holo_0123456789abcdef',
@@ -64,7 +64,7 @@ describe('items of a request', () => {
     ['null for both', { content: null, encrypted_content: null }, false],
     ['a summary only', {}, false],
     ['empty ones', { content: [], encrypted_content: '' }, false],
-  ])('of reasoning with %s', (_, members, isSent) => {
+  ])('items of reasoning with %s', (_, members, isSent) => {
     const item = { type: 'reasoning', id: 'rs_0123456789abcdef', summary: [], ...members };
     expect(sent(item)).toEqual(isSent ? item : undefined);
     expect(sent(item, { passthrough: 'store' })).toEqual(item);
@@ -75,7 +75,7 @@ describe('items of a request', () => {
     [`mcpr_${HEX}_mcpr_1`, 'mcpr_1'],
     [`mcpr_${HEX}`, `mcpr_${HEX}`],
     ['approval', 'approval'],
-  ])('name the request that they approve, and are named, by its id at the upstream: %s', (id, theirs) => {
+  ])('items name the request that they approve, and are named, by its id at the upstream: %s', (id, theirs) => {
     const asked = { type: 'mcp_approval_request', name: 'f', arguments: '{}', server_label: 's' };
     expect(sent({ ...asked, id })).toEqual({ ...asked, id: theirs });
     for (const type of ['mcp_approval_response', 'mcp_call']) {
@@ -92,12 +92,12 @@ describe('items of a request', () => {
     });
   });
 
-  it.each(['call_1', 'abc', `call_${HEX}`])('keep the id of the call that an output has as its own: %s', (id) => {
+  it.each(['call_1', 'abc', `call_${HEX}`])('items keep the id of the call that an output has as its own: %s', (id) => {
     const output = { type: 'local_shell_call_output', id, output: '{}' };
     expect(sent(output)).toEqual(output);
   });
 
-  it('keep the id of reasoning of another server', () => {
+  it('items keep the id of reasoning of another server', () => {
     const reasoning = { type: 'reasoning', id: `rs_${FOREIGN_HEX}`, summary: [], encrypted_content: 'gAAAA' };
     expect(sent(reasoning)).toEqual(reasoning);
     const { id: _, ...unnamed } = reasoning;

@@ -16,7 +16,7 @@ describe('a handshake', () => {
   it.each([
     [426, 'Upgrade Required', ''],
     [503, 'Busy', '{"error":{"message":"busy"}}'],
-  ])('that is refused with %d is reported with headers and text (§4.1)', async (status, words, text) => {
+  ])('a handshake that is refused with %d is reported with headers and text (§4.1)', async (status, words, text) => {
     const { tryTake, pool, clock } = await withPool({
       onUpgrade: (_request, transport) => {
         transport.end(`HTTP/1.1 ${status} ${words}\r\nretry-after: 3\r\ncontent-length: ${text.length}\r\n\r\n${text}`);
@@ -29,7 +29,7 @@ describe('a handshake', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('that is refused at length is read up to 64 KB', async () => {
+  it('a handshake that is refused at length is read up to 64 KB', async () => {
     const { tryTake } = await withPool({
       onUpgrade: (_request, transport) => {
         transport.write(`HTTP/1.1 500 No\r\ncontent-length: 1000000\r\n\r\n${'x'.repeat(100_000)}`);
@@ -45,7 +45,7 @@ describe('a handshake', () => {
       (_request, transport) => transport.write('HTTP/1.1 500 No\r\ncontent-length: 9\r\n\r\n'),
       'the WebSocket handshake took more than 15000 ms',
     ],
-  ])('that %s ends in time', async (_what, onUpgrade, message) => {
+  ])('a handshake that %s ends in time', async (_what, onUpgrade, message) => {
     const asked = Promise.withResolvers<undefined>();
     const { tryTake, clock, pool } = await withPool({
       onUpgrade: (request, transport) => {
@@ -62,7 +62,7 @@ describe('a handshake', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('that breaks, or is no WebSocket handshake, is reported', async () => {
+  it('a handshake that breaks, or is no WebSocket handshake, is reported', async () => {
     for (const answer of ['', 'HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n']) {
       const { tryTake, clock } = await withPool({ onUpgrade: (_request, transport) => transport.end(answer) });
       await expect(tryTake('c')).rejects.toMatchObject({ name: 'UpstreamError', remedy: 'retry' });
@@ -70,14 +70,14 @@ describe('a handshake', () => {
     }
   });
 
-  it('to a port without a server says that it cannot be reached', async () => {
+  it('a handshake to a port without a server says that it cannot be reached', async () => {
     const { tryTake, clock } = await withPool(ANSWERING, await closedPort());
     const error = (await tryTake('c').catch((reason: unknown) => reason)) as UpstreamError;
     expect(error.options).toMatchObject({ remedy: 'retry', isUnreachable: true });
     expect(clock.pending).toBe(0);
   });
 
-  it.each(['signal', 'destroy'])('ends at once by its %s', async (way) => {
+  it.each(['signal', 'destroy'])('a handshake ends at once by its %s', async (way) => {
     const asked = Promise.withResolvers<{ readonly whenEnded: Promise<unknown> }>();
     const { tryTake, pool, controller, clock } = await withPool({
       onUpgrade: (_request, transport) => asked.resolve({ whenEnded: once(transport.resume(), 'end') }),

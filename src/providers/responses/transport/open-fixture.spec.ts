@@ -34,7 +34,7 @@ describe('a fixture (§7)', () => {
     expect(taker.events).toEqual(['{"type":"response.completed"}']);
   });
 
-  it('fails at its end if the answer is not over', async () => {
+  it('a fixture fails at its end if the answer is not over', async () => {
     const taker = new TestTaker();
     const reading = readFixture('data: {"type":"a"}\n\n', taker);
     await expect(reading).rejects.toMatchObject({
@@ -44,7 +44,7 @@ describe('a fixture (§7)', () => {
     expect(taker.events).toEqual(['{"type":"a"}']);
   });
 
-  it('says in the log which file is missing', async () => {
+  it('a fixture says in the log which file is missing', async () => {
     await expect(openFixture('/nowhere/answer.sse')).rejects.toMatchObject({
       name: 'UpstreamError',
       message: 'the fixture /nowhere/answer.sse cannot be read: ENOENT',

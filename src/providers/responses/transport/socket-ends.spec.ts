@@ -52,7 +52,7 @@ describe('the end of an answer over a WebSocket', () => {
       (_socket, tcp) => tcp.write(packet([3, 'x'])),
       'Invalid WebSocket frame: invalid opcode 3',
     ],
-  ])('fails with %s, after what has arrived', async (_rule, breakOff, message) => {
+  ])('an answer over a WebSocket fails with %s, after what has arrived', async (_rule, breakOff, message) => {
     const { ask, socket, pool, server, clock } = await openSocket((peer, transport) => {
       peer.send(DELTA);
       peer.once('pong', () => breakOff(peer, transport));
@@ -67,7 +67,7 @@ describe('the end of an answer over a WebSocket', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('fails when no text message arrives in time; pings do not count (§4.3)', async () => {
+  it('an answer over a WebSocket fails when no text message arrives in time; pings do not count (§4.3)', async () => {
     const { ask, server, clock, pool, socket } = await openSocket(sendAll(DELTA));
     const taker = new TestTaker();
     const failed = expect((await ask()).read(taker)).rejects.toThrow('idle timeout waiting for websocket');
@@ -86,7 +86,7 @@ describe('the end of an answer over a WebSocket', () => {
     expect(pool.size).toBe(0);
   });
 
-  it('fails when its server floods it with pings and does not read the answers (§4.3)', async () => {
+  it('an answer over a WebSocket fails when its server floods it with pings and does not read the answers (§4.3)', async () => {
     const { ask, server, pool, socket } = await openSocket((peer, transport) => {
       transport.pause();
       const flood = (): void => {
@@ -102,7 +102,7 @@ describe('the end of an answer over a WebSocket', () => {
     for (const peer of server.sockets) peer.terminate();
   });
 
-  it('fails when it cannot be sent in time', async () => {
+  it('an answer over a WebSocket fails when it cannot be sent in time', async () => {
     const { ask, server, clock } = await openSocket(sendAll(COMPLETED));
     for (const peer of server.sockets) peer.pause();
     const sending = ask('x'.repeat(32 * 1024 * 1024));
@@ -113,7 +113,7 @@ describe('the end of an answer over a WebSocket', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('fails at once on a socket that is lost already', async () => {
+  it('an answer over a WebSocket fails at once on a socket that is lost already', async () => {
     const { server, ask, controller } = await openSocket(sendAll(COMPLETED));
     for (const peer of server.sockets) peer.close();
     await whenStill(() => server.sockets.size);
@@ -122,27 +122,30 @@ describe('the end of an answer over a WebSocket', () => {
     await expect(ask()).rejects.toThrow('stopped');
   });
 
-  it.each(['signal', 'abort', 'drop'])('ends at once by its %s, without a closing handshake', async (way) => {
-    const { ask, server, controller, socket, clock, pool } = await openSocket(sendAll(DELTA));
-    const exchange = await ask();
-    const taker = new TestTaker();
-    const failed = expect(exchange.read(taker)).rejects.toThrow(
-      way === 'signal' ? 'stopped' : 'the answer was given up',
-    );
-    await taker.taken(1);
-    const [peer] = server.sockets;
-    const closed = once(peer as WebSocket, 'close');
-    if (way === 'signal') controller.abort(new Error('stopped'));
-    else if (way === 'abort') exchange.abort();
-    else socket.drop();
-    await failed;
-    expect((await closed)[0]).toBe(1006);
-    socket.release();
-    expect(pool.size).toBe(0);
-    expect(clock.pending).toBe(0);
-  });
+  it.each(['signal', 'abort', 'drop'])(
+    'an answer over a WebSocket ends at once by its %s, without a closing handshake',
+    async (way) => {
+      const { ask, server, controller, socket, clock, pool } = await openSocket(sendAll(DELTA));
+      const exchange = await ask();
+      const taker = new TestTaker();
+      const failed = expect(exchange.read(taker)).rejects.toThrow(
+        way === 'signal' ? 'stopped' : 'the answer was given up',
+      );
+      await taker.taken(1);
+      const [peer] = server.sockets;
+      const closed = once(peer as WebSocket, 'close');
+      if (way === 'signal') controller.abort(new Error('stopped'));
+      else if (way === 'abort') exchange.abort();
+      else socket.drop();
+      await failed;
+      expect((await closed)[0]).toBe(1006);
+      socket.release();
+      expect(pool.size).toBe(0);
+      expect(clock.pending).toBe(0);
+    },
+  );
 
-  it('keeps what arrives before it is read, and then reports the end', async () => {
+  it('an answer over a WebSocket keeps what arrives before it is read, and then reports the end', async () => {
     const { ask } = await openSocket((peer, transport) => {
       transport.write(packet([TEXT, 'a'], [TEXT, 'b']));
       peer.close();
@@ -154,7 +157,7 @@ describe('the end of an answer over a WebSocket', () => {
     expect(taker.events).toEqual(['a', 'b']);
   });
 
-  it('reports a close only behind what waits for room', async () => {
+  it('an answer over a WebSocket reports a close only behind what waits for room', async () => {
     const { ask } = await openSocket((peer, transport) => {
       transport.write(packet([TEXT, 'a']));
       peer.once('pong', () => {
@@ -188,16 +191,19 @@ describe('the end of an answer over a WebSocket', () => {
         [BINARY, 'late'],
       ],
     ],
-  ])('leaves no socket to others when more follows its answer, %s', async (_when, frames) => {
-    const { ask, socket, pool } = await openSocket((_peer, transport) => transport.write(packet(...frames)));
-    const taker = new TestTaker();
-    await (await ask()).read(taker);
-    expect(taker.events).toEqual([COMPLETED]);
-    socket.release();
-    expect(pool.size).toBe(0);
-  });
+  ])(
+    'an answer over a WebSocket leaves no socket to others when more follows its answer, %s',
+    async (_when, frames) => {
+      const { ask, socket, pool } = await openSocket((_peer, transport) => transport.write(packet(...frames)));
+      const taker = new TestTaker();
+      await (await ask()).read(taker);
+      expect(taker.events).toEqual([COMPLETED]);
+      socket.release();
+      expect(pool.size).toBe(0);
+    },
+  );
 
-  it('leaves no socket to others when more follows after a wait for room', async () => {
+  it('an answer over a WebSocket leaves no socket to others when more follows after a wait for room', async () => {
     const { ask, socket, pool } = await openSocket((_peer, transport) =>
       transport.write(packet([TEXT, 'a'], [TEXT, COMPLETED], [TEXT, 'late'])),
     );
@@ -214,7 +220,7 @@ describe('the end of an answer over a WebSocket', () => {
     expect(pool.size).toBe(0);
   });
 
-  it('drops a socket on which a message arrives while it is idle', async () => {
+  it('an answer over a WebSocket drops a socket on which a message arrives while it is idle', async () => {
     const { ask, socket, pool, server } = await openSocket(sendAll(COMPLETED));
     await (await ask()).read(new TestTaker());
     socket.release();
@@ -226,7 +232,7 @@ describe('the end of an answer over a WebSocket', () => {
     expect(pool.size).toBe(0);
   });
 
-  it('drops a socket whose answer was not read to its end', async () => {
+  it('an answer over a WebSocket drops a socket whose answer was not read to its end', async () => {
     const { ask, socket, pool, clock } = await openSocket(sendAll(DELTA));
     await ask();
     socket.release();

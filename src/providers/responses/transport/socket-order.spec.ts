@@ -60,7 +60,7 @@ function running(name: string, read: string[]): Answer {
 }
 
 describe('the order in which the messages of several answers are read', () => {
-  it('reads the first messages of an answer before those of answers under way that arrived earlier', async () => {
+  it('the service reads the first messages of an answer before those of answers under way that arrived earlier', async () => {
     const read: string[] = [];
     const old = running('old', read).arrive('9', 'end');
     new Answer('new', read).arrive('1', '2');
@@ -68,7 +68,7 @@ describe('the order in which the messages of several answers are read', () => {
     expect(read).toEqual(['new 1', 'new 2', 'old 9', 'old end']);
   });
 
-  it('reads answers under way in the order in which their messages arrived', async () => {
+  it('the service reads answers under way in the order in which their messages arrived', async () => {
     const read: string[] = [];
     const [one, two] = [running('one', read), running('two', read)];
     two.arrive('9');
@@ -78,7 +78,7 @@ describe('the order in which the messages of several answers are read', () => {
     expect(read).toEqual(['two 9', 'two 10', 'one 9']);
   });
 
-  it('pauses a socket that brings more than can wait, until its messages were read', async () => {
+  it('the service pauses a socket that brings more than can wait, until its messages were read', async () => {
     const read: string[] = [];
     const answer = running('a', read).arrive('x'.repeat(60_000));
     expect(answer.socket.isPaused).toBe(false);
@@ -89,7 +89,7 @@ describe('the order in which the messages of several answers are read', () => {
     expect(answer.socket.isPaused).toBe(false);
   });
 
-  it('reads what has arrived before it reports that the socket is lost', async () => {
+  it('the service reads what has arrived before it reports that the socket is lost', async () => {
     const read: string[] = [];
     const answer = running('a', read).arrive('9');
     answer.fail(new Error('lost'));

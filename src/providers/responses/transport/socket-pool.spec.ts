@@ -19,7 +19,7 @@ function baselineOf(responseId: string): Baseline {
 afterEach(closePools);
 
 describe('the sockets to an upstream', () => {
-  it('belong to their conversation', async () => {
+  it('the sockets to an upstream belong to their conversation', async () => {
     const { take, server, pool } = await withPool();
     const one = await take('one');
     expect(one.isNew).toBe(true);
@@ -60,7 +60,7 @@ describe('the sockets to an upstream', () => {
     expect(await take('c')).toBe(second);
   });
 
-  it('make room for others first if they have served one turn only', async () => {
+  it('the sockets to an upstream make room for others first if they have served one turn only', async () => {
     const { take } = await withPool();
     const warm = await take('warm');
     warm.release();
@@ -69,7 +69,7 @@ describe('the sockets to an upstream', () => {
     expect(await take('warm')).toBe(warm);
   });
 
-  it('make room after several turns too, if there are no others', async () => {
+  it('the sockets to an upstream make room after several turns too, if there are no others', async () => {
     const { take, pool } = await withPool();
     const warm = await Promise.all([take('one'), take('two')]);
     for (const socket of warm) socket.release();
@@ -92,7 +92,7 @@ describe('the sockets to an upstream', () => {
     expect(await tryTake('two')).toBeNull();
   });
 
-  it('count while they are opened', async () => {
+  it('the sockets to an upstream count while they are opened', async () => {
     const { take, tryTake } = await withPool();
     const opening = [take('one'), take('two')];
     expect(await tryTake('three')).toBeNull();
@@ -158,7 +158,7 @@ describe('the sockets to an upstream', () => {
     expect(server.handshakes.map(({ headers }) => headers['session-id'])).toEqual(['a', 'b', 'b']);
   });
 
-  it('of a dropped conversation are closed, those in use after their turn', async () => {
+  it('the sockets to an upstream of a dropped conversation are closed, those in use after their turn', async () => {
     const { take, server, pool } = await withPool();
     const [idle, busy] = await Promise.all([take('c'), take('c')]);
     idle.release();
@@ -206,7 +206,7 @@ describe('the sockets to an upstream', () => {
     await closed;
   });
 
-  it('say no more of themselves than is allowed twice', async () => {
+  it('the sockets to an upstream say no more of themselves than is allowed twice', async () => {
     const { take, pool } = await withPool();
     const socket = await take('c');
     socket.release();

@@ -43,7 +43,7 @@ describe('a request over a WebSocket', () => {
     },
   );
 
-  it('passes on messages of one packet with one flush', async () => {
+  it('a request over a WebSocket passes on messages of one packet with one flush', async () => {
     const { ask } = await openSocket((_socket, transport) =>
       transport.write(packet([TEXT, 'a'], [TEXT, 'b'], [TEXT, COMPLETED])),
     );
@@ -52,7 +52,7 @@ describe('a request over a WebSocket', () => {
     expect(taker.batches).toEqual([['a', 'b', COMPLETED]]);
   });
 
-  it('answers pings, also while idle (§4.3)', async () => {
+  it('a request over a WebSocket answers pings, also while idle (§4.3)', async () => {
     const { server, socket, ask } = await openSocket(sendAll(COMPLETED));
     await (await ask()).read(new TestTaker());
     socket.release();
@@ -76,7 +76,7 @@ describe('a request over a WebSocket', () => {
     socket.drop();
   });
 
-  it('waits while the reader has no room; nothing is lost and no timeout runs', async () => {
+  it('a request over a WebSocket waits while the reader has no room; nothing is lost and no timeout runs', async () => {
     let peer: WebSocket | undefined;
     const { ask, clock, socket } = await openSocket((opened, transport) => {
       peer = opened;
@@ -99,7 +99,7 @@ describe('a request over a WebSocket', () => {
     expect(socket.isOpen).toBe(true);
   });
 
-  it('leaves no listeners and timers behind in two hundred turns', async () => {
+  it('a request over a WebSocket leaves no listeners and timers behind in two hundred turns', async () => {
     const { socket: first, take, controller, clock, server, requests } = await openSocket(sendAll(DELTA, COMPLETED));
     first.release();
     const { socket } = first as unknown as { readonly socket: WebSocket };

@@ -105,7 +105,7 @@ describe('an answer over SSE', () => {
     });
   });
 
-  it('leaves its connection to the next request (§3.4: completed ends the reading)', async () => {
+  it('an answer over SSE leaves its connection to the next request (§3.4: completed ends the reading)', async () => {
     await withServer(stream(data(COMPLETED)), async ({ open, server }) => {
       const turn = async (): Promise<void> => {
         await (await open()).read(new TestTaker());
@@ -119,7 +119,7 @@ describe('an answer over SSE', () => {
     ['its end (§3.4)', stream(data(CREATED)), 'stream closed before response.completed'],
     ['an end within an event (§3.4)', stream(`${data(CREATED)}event: x`), 'stream closed before response.completed'],
     ['a broken connection', stream(data(CREATED), (response) => response.destroy()), 'other side closed'],
-  ])('fails with %s, after what has arrived', async (_name, answer, message) => {
+  ])('an answer over SSE fails with %s, after what has arrived', async (_name, answer, message) => {
     await withServer(answer, async ({ open, clock }) => {
       const taker = new TestTaker();
       await expect((await open()).read(taker)).rejects.toMatchObject({
@@ -140,7 +140,7 @@ describe('an answer over SSE', () => {
     });
   });
 
-  it('fails when no event with data arrives in time; comments do not count (§3.4)', async () => {
+  it('an answer over SSE fails when no event with data arrives in time; comments do not count (§3.4)', async () => {
     let response: ServerResponse | undefined;
     const keep = (opened: ServerResponse): void => void (response = opened);
     await withServer(stream(data(CREATED), keep), async ({ open, clock }) => {
@@ -161,7 +161,7 @@ describe('an answer over SSE', () => {
     });
   });
 
-  it('waits while the reader has no room, and no timeout runs meanwhile', async () => {
+  it('an answer over SSE waits while the reader has no room, and no timeout runs meanwhile', async () => {
     let response: ServerResponse | undefined;
     await withServer(
       stream(data(CREATED), (opened) => (response = opened)),
@@ -181,7 +181,7 @@ describe('an answer over SSE', () => {
     );
   });
 
-  it.each(['signal', 'abort'])('ends at once by its %s', async (way) => {
+  it.each(['signal', 'abort'])('an answer over SSE ends at once by its %s', async (way) => {
     let closed: Promise<unknown> = Promise.resolve();
     await withServer(
       stream(data(CREATED), (response) => void (closed = once(response, 'close'))),
@@ -201,7 +201,7 @@ describe('an answer over SSE', () => {
     );
   });
 
-  it('reports a refusal with its status, headers and text', async () => {
+  it('an answer over SSE reports a refusal with its status, headers and text', async () => {
     const refuse = (_request: IncomingMessage, response: ServerResponse): void => {
       response.writeHead(429, { 'retry-after': '3' }).end('{"error":{}}');
     };
@@ -213,7 +213,7 @@ describe('an answer over SSE', () => {
     });
   });
 
-  it('reports a server that hangs up or stays silent before the answer', async () => {
+  it('an answer over SSE reports a server that hangs up or stays silent before the answer', async () => {
     await withServer(
       (request) => request.socket.destroy(),
       async ({ open }) => {
@@ -239,7 +239,7 @@ describe('an answer over SSE', () => {
     );
   });
 
-  it('reports a server that cannot be reached', async () => {
+  it('an answer over SSE reports a server that cannot be reached', async () => {
     const clock = new FakeClock();
     const client = new UpstreamClient(addressOf(await closedPort()), clock);
     const { signal } = new AbortController();
@@ -249,7 +249,7 @@ describe('an answer over SSE', () => {
     await client.destroy();
   });
 
-  it('refuses a compressed answer', async () => {
+  it('an answer over SSE refuses a compressed answer', async () => {
     const compressed = (_request: IncomingMessage, response: ServerResponse): void => {
       response.writeHead(200, { 'content-encoding': 'gzip' });
       response.write('x', stay);

@@ -25,7 +25,7 @@ export const CHAINS = part(
     });
     afterAll(() => opened.close());
 
-    it('consist of one response at first', async () => {
+    it('chains consist of one response at first', async () => {
       const origin = { provider: 'upstream', upstreamId: 'theirs' };
       const { input, response } = await append(store, tenant, 'a', { origin });
       requireAlike(await store.chain(tenant, 'a'), {
@@ -54,7 +54,7 @@ export const CHAINS = part(
       requireAlike(await contextOf(store, tenant, 'b'), ['same', 'same', 'same', 'same']);
     });
 
-    it('branch', async () => {
+    it('chains branch', async () => {
       await append(store, tenant, 'root');
       for (const branch of ['left', 'right']) await append(store, tenant, branch, { parentId: 'root' });
       await append(store, tenant, 'further', { parentId: 'left' });
@@ -74,7 +74,7 @@ export const CHAINS = part(
     });
 
     for (const status of ['completed', 'incomplete'] as const) {
-      it(`go on from a response that is ${status}`, async () => {
+      it(`chains go on from a response that is ${status}`, async () => {
         await append(store, tenant, 'a', { status });
         requireAlike(await contextOf(store, tenant, 'a'), contextFrom('a'));
       });
@@ -89,7 +89,7 @@ export const CHAINS = part(
     }
 
     describe('whose parent is kept', () => {
-      it('link to it, and do not keep what came before once more', async () => {
+      it('a child links to a parent that is kept, and does not keep what came before once more', async () => {
         await append(store, tenant, 'parent');
         const inherited = [message('told by the caller')];
         await store.save(tenant, recordOf('child', { parentId: 'parent', sessionId: 'parent', inherited }));
@@ -111,7 +111,7 @@ export const CHAINS = part(
           await store.save(tenant, recordOf('child', { parentId: 'parent', sessionId: 'lost', inherited }));
         });
 
-        it('keep what came before', async () => {
+        it('a child keeps what came before', async () => {
           requireAlike((await store.chain(tenant, 'child'))?.items, [
             ...inherited,
             ...recordOf('child').input,
@@ -119,7 +119,7 @@ export const CHAINS = part(
           ]);
         });
 
-        it('pass it on', async () => {
+        it('a child passes on what came before', async () => {
           await append(store, tenant, 'grandchild', { parentId: 'child' });
           requireAlike(await contextOf(store, tenant, 'grandchild'), contextFrom('parent', 'child', 'grandchild'));
         });

@@ -63,7 +63,7 @@ export const CONVERSATION_FENCING = part(
       requireAlike(await backend.conversations.read(tenant, 'c'), before);
     };
 
-    it('exclude each other, under a lock that is named after the conversation', async () => {
+    it('turns in a conversation exclude each other, under a lock that is named after the conversation', async () => {
       requireAlike(await tryOpen(), { refused: 'locked' });
       assert.equal(await backend.locks.tryAcquire(tenant, conversationLock('c'), LEASE_MS), undefined);
       await lease.release();
@@ -73,7 +73,7 @@ export const CONVERSATION_FENCING = part(
       assert.equal(await lease.renew(), false);
     });
 
-    it('exclude changes by clients until they have ended', async () => {
+    it('turns in a conversation exclude changes by clients until they have ended', async () => {
       requireAlike(await add('b'), { refused: 'locked' });
       requireAlike(await backend.conversations.deleteItem(tenant, 'c', 'a'), { refused: 'locked' });
       await save('r');
@@ -82,7 +82,7 @@ export const CONVERSATION_FENCING = part(
       requireAlike(await seenIn(backend, tenant, 'c'), ['a', ...contextFrom('r'), 'b']);
     });
 
-    it('release the lock with their save, but not with one that is refused', async () => {
+    it('turns in a conversation release the lock with their save, but not with one that is refused', async () => {
       await assert.rejects(save('late', { ...lease, version: lease.version + 1 }), ConversationChangedError);
       requireAlike(await tryOpen(), { refused: 'locked' });
       await save('r');
@@ -93,7 +93,7 @@ export const CONVERSATION_FENCING = part(
       assert.equal(await next.renew(), true);
     });
 
-    it('leave the lock free after a change by a client', async () => {
+    it('turns leave the lock of a conversation free after a change by a client', async () => {
       await lease.release();
       await add('b');
       await backend.conversations.deleteItem(tenant, 'c', 'a');

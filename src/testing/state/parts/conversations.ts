@@ -102,7 +102,7 @@ export const CONVERSATIONS = part(
       requireAlike(await listedIn(store, tenant, 'c'), ['a', 'b', 'c']);
     });
 
-    it('take no item twice', async () => {
+    it('conversations take no item twice', async () => {
       await create('a', 'b');
       requireAlike(await add('c', 'b', 'a'), { refused: 'duplicate_item', itemId: 'b' });
       requireAlike(await seenIn(backend, tenant, 'c'), ['a', 'b']);
@@ -111,7 +111,7 @@ export const CONVERSATIONS = part(
       requireAlike(await listedIn(store, tenant, 'c'), ['a', 'b']);
     });
 
-    it('lose an item, and keep the order of the others', async () => {
+    it('a conversation loses an item, and keeps the order of the others', async () => {
       await create('a', 'b', 'c');
       requireAlike(await store.deleteItem(tenant, 'c', 'b'), RECORD);
       requireAlike(await store.deleteItem(tenant, 'c', 'b'), { refused: 'item_not_found' });
@@ -192,7 +192,7 @@ export const CONVERSATIONS = part(
       requireAlike(await listedIn(store, tenant, 'c'), ['a', 'q1', 'q2', 'bg-out', ...contextFrom('next')]);
     });
 
-    it('keep an item that a model used twice', async () => {
+    it('a conversation keeps an item that a model used twice', async () => {
       await create('a');
       await turnIn(backend, tenant, 'c', 'r1', { output: [message('same', 'one')] });
       await turnIn(backend, tenant, 'c', 'r2', { output: [message('same', 'two')] });
@@ -234,7 +234,7 @@ export const CONVERSATIONS = part(
       });
       const chain = (id: string): Promise<unknown> => contextOf(backend.responses, tenant, id);
 
-      it('as they were before the turn', async () => {
+      it('conversations are the context of their responses as they were before the turn', async () => {
         requireAlike(await chain('r1'), ['a', 'b', ...contextFrom('r1')]);
         requireAlike(await chain('r2'), ['a', 'b', ...contextFrom('r1'), 'later', ...contextFrom('r2')]);
       });
@@ -252,7 +252,7 @@ export const CONVERSATIONS = part(
         requireAlike(await chain('branch'), ['a', 'b', ...contextFrom('r1', 'branch')]);
       });
 
-      it('without what was deleted since', async () => {
+      it('the context of a response is without what was deleted from its conversation since', async () => {
         await store.deleteItem(tenant, 'c', 'a');
         await store.deleteItem(tenant, 'c', 'r1-out');
         requireAlike(await chain('r2'), ['b', 'r1-in', 'later', ...contextFrom('r2')]);

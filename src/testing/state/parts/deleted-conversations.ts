@@ -20,7 +20,7 @@ export const DELETED_CONVERSATIONS = part(
     });
     afterEach(() => opened.close());
 
-    it('leave nothing behind', async () => {
+    it('deleted conversations leave nothing behind', async () => {
       const { backend } = opened;
       await createConversation(backend, tenant, 'c', 'a', 'b');
       await backend.conversations.append(tenant, 'c', [message('d')]);
@@ -37,7 +37,7 @@ export const DELETED_CONVERSATIONS = part(
       assert.equal(await opened.content(), 0);
     });
 
-    it('leave nothing behind when their responses go first', async () => {
+    it('deleted conversations leave nothing behind when their responses go first', async () => {
       const { backend } = opened;
       await createConversation(backend, tenant, 'c', 'a');
       await turnIn(backend, tenant, 'c', 'r1');

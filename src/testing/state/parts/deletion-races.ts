@@ -34,7 +34,7 @@ export const DELETION_RACES = part(
     const saveChild = async (id: string, parentId: string): Promise<void> =>
       store.save(tenant, recordOf(id, { parentId, inherited: contextFrom(parentId).map((item) => message(item)) }));
 
-    it('leaves a child that is saved meanwhile with its whole conversation', async () => {
+    it('a deletion leaves a child that is saved meanwhile with its whole conversation', async () => {
       await Promise.all(
         ROUNDS.map(async (round) => {
           const [parent, child] = [`parent-${round}`, `child-${round}`];
@@ -48,7 +48,7 @@ export const DELETION_RACES = part(
       await expectNothingKept();
     });
 
-    it('leaves a child that is saved during a cascade whole, or takes it along', async () => {
+    it('a deletion leaves a child that is saved during a cascade whole, or takes it along', async () => {
       await Promise.all(
         ROUNDS.map(async (round) => {
           const [root, parent, child] = [`root-${round}`, `parent-${round}`, `child-${round}`];
@@ -64,7 +64,7 @@ export const DELETION_RACES = part(
       await expectNothingKept();
     });
 
-    it('frees a parent and its child that go at once', async () => {
+    it('a deletion frees a parent and its child that go at once', async () => {
       await Promise.all(
         ROUNDS.map(async (round) => {
           const [parent, child] = [`parent-${round}`, `child-${round}`];
@@ -76,7 +76,7 @@ export const DELETION_RACES = part(
       await expectNothingKept();
     });
 
-    it('frees a deleted response whose last descendants go at once', async () => {
+    it('a deletion frees a deleted response whose last descendants go at once', async () => {
       await Promise.all(
         ROUNDS.map(async (round) => {
           const root = `root-${round}`;
@@ -90,7 +90,7 @@ export const DELETION_RACES = part(
       await expectNothingKept();
     });
 
-    it('deletes once, however many want it', async () => {
+    it('a deletion deletes once, however many want it', async () => {
       await Promise.all(
         ROUNDS.slice(0, 20).map(async (round) => {
           await append(store, tenant, round);

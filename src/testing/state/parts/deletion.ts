@@ -30,7 +30,7 @@ export const DELETION = part('responses', 'deletion', ({ open, it, beforeEach, a
   const listed = async (): Promise<readonly string[]> =>
     (await opened.backend.graph.list(tenant, {}, PAGE)).data.map(({ id }) => id);
 
-  it('takes a response out of every lookup, and frees it', async () => {
+  it('a deletion takes a response out of every lookup, and frees it', async () => {
     await appendAll('a');
     assert.equal(await remove('a'), 1);
     const { graph, sessions } = opened.backend;
@@ -50,7 +50,7 @@ export const DELETION = part('responses', 'deletion', ({ open, it, beforeEach, a
     assert.equal(await opened.content(), 0);
   });
 
-  it('takes a response that is continued out of every lookup, but leaves its items to its descendants', async () => {
+  it('a deletion takes a response that is continued out of every lookup, but leaves its items to its descendants', async () => {
     await appendAll('a', 'b', 'c');
     assert.equal(await remove('a'), 1);
     assert.equal(await remove('b'), 1);
@@ -68,7 +68,7 @@ export const DELETION = part('responses', 'deletion', ({ open, it, beforeEach, a
     requireAlike(await contextOf(store, tenant, 'd'), contextFrom('a', 'b', 'c', 'd'));
   });
 
-  it('frees what only descendants needed with the last of them', async () => {
+  it('a deletion frees what only descendants needed with the last of them', async () => {
     await appendAll('root', 'left');
     await append(store, tenant, 'right', { parentId: 'root' });
     const all = await opened.content();
@@ -81,7 +81,7 @@ export const DELETION = part('responses', 'deletion', ({ open, it, beforeEach, a
     assert.equal(await opened.content(), 0);
   });
 
-  it('frees a long line of deleted ancestors with the last descendant', async () => {
+  it('a deletion frees a long line of deleted ancestors with the last descendant', async () => {
     const ids = Array.from({ length: 60 }, (_, index) => `r${index}`);
     await appendAll(...ids);
     for (const id of ids.slice(0, -1)) await remove(id);
@@ -90,7 +90,7 @@ export const DELETION = part('responses', 'deletion', ({ open, it, beforeEach, a
     assert.equal(await opened.content(), 0);
   });
 
-  it('keeps a living ancestor of what it frees', async () => {
+  it('a deletion keeps a living ancestor of what it frees', async () => {
     await appendAll('a', 'b', 'c');
     await remove('b');
     await remove('c');
@@ -99,7 +99,7 @@ export const DELETION = part('responses', 'deletion', ({ open, it, beforeEach, a
     assert.equal(await opened.content(), 0);
   });
 
-  it('cascades to all descendants, and only to those', async () => {
+  it('a deletion cascades to all descendants, and only to those', async () => {
     await appendAll('root', 'left', 'left-leaf');
     await append(store, tenant, 'left-other', { parentId: 'left' });
     await append(store, tenant, 'right', { parentId: 'root' });
@@ -110,7 +110,7 @@ export const DELETION = part('responses', 'deletion', ({ open, it, beforeEach, a
     assert.equal(await opened.content(), 0);
   });
 
-  it('cascades through what is deleted already, and does not count it again', async () => {
+  it('a deletion cascades through what is deleted already, and does not count it again', async () => {
     await appendAll('a', 'b', 'c', 'd');
     await remove('b');
     await remove('c');
@@ -119,7 +119,7 @@ export const DELETION = part('responses', 'deletion', ({ open, it, beforeEach, a
     assert.equal(await opened.content(), 0);
   });
 
-  it('cascades through what has expired, and does not count it either', async () => {
+  it('a deletion cascades through what has expired, and does not count it either', async () => {
     await append(store, tenant, 'a');
     await store.save(tenant, recordOf('b', { parentId: 'a', expiresAt: opened.clock.now() + 1000 }));
     await append(store, tenant, 'c', { parentId: 'b' });
@@ -130,7 +130,7 @@ export const DELETION = part('responses', 'deletion', ({ open, it, beforeEach, a
     assert.equal(await opened.content(), 0);
   });
 
-  it('cascades over thousands', async () => {
+  it('a deletion cascades over thousands', async () => {
     await append(store, tenant, 'root');
     const children = Array.from({ length: 2500 }, (_, index) => recordOf(`r${index}`, { parentId: 'root' }));
     await opened.saveMany(tenant, children);
@@ -140,7 +140,7 @@ export const DELETION = part('responses', 'deletion', ({ open, it, beforeEach, a
     while ((await opened.content()) > 0) await setImmediate();
   });
 
-  it('takes responses out of all their sessions', async () => {
+  it('a deletion takes responses out of all their sessions', async () => {
     await append(store, tenant, 'a', { sessionId: 'one' });
     await append(store, tenant, 'b', { parentId: 'a' });
     await opened.backend.sessions.fork(tenant, { sourceId: 'one', targetId: 'two' });

@@ -67,7 +67,7 @@ export const EVENT_LOG = part('log', 'the log of events', ({ open, it, beforeAll
     for (const one of batches) await log.append(run, one);
   };
 
-  it('gives exactly the events after every number, as they were written', async () => {
+  it('the log of events gives exactly the events after every number, as they were written', async () => {
     const run = await launch(backend, tenant, 'a');
     const noted = { ...deltas(6, 3), notes: [dropped(7, 0)] };
     const last = { ...batch(13, event(13, 'response.output_text.done')), firstNote: 1 };
@@ -86,7 +86,7 @@ export const EVENT_LOG = part('log', 'the log of events', ({ open, it, beforeAll
     }
   });
 
-  it('gives what there is while the response waits and runs, and says that more may come', async () => {
+  it('the log of events gives what there is while the response waits and runs, and says that more may come', async () => {
     await enqueue(runs, tenant, 'a');
     requireAlike(await log.read(tenant, 'a', -1), { events: OPENING.events, isLast: false });
     const run = { tenant, responseId: 'a', attempt: 1 };
@@ -99,7 +99,7 @@ export const EVENT_LOG = part('log', 'the log of events', ({ open, it, beforeAll
   });
 
   for (const past of [5, 1000, 2 ** 31 - 2, 2 ** 31 - 1, Number.MAX_SAFE_INTEGER, 1e300]) {
-    it(`gives nothing, and no error, after number ${JSON.stringify(past)}, which is past the end`, async () => {
+    it(`the log of events gives nothing, and no error, after number ${JSON.stringify(past)}, which is past the end`, async () => {
       const run = await launch(backend, tenant, 'a');
       await log.append(run, deltas(3, 2));
       requireAlike(await log.read(tenant, 'a', past), { events: [], isLast: false });
@@ -108,7 +108,7 @@ export const EVENT_LOG = part('log', 'the log of events', ({ open, it, beforeAll
     });
   }
 
-  it('says what has no stream, and what is not there', async () => {
+  it('the log of events says what has no stream, and what is not there', async () => {
     await append(backend.responses, tenant, 'saved');
     await enqueue(runs, tenant, 'json', { isStream: false });
     await enqueue(runs, tenant, 'a', { sessionId: 's' });
@@ -122,13 +122,13 @@ export const EVENT_LOG = part('log', 'the log of events', ({ open, it, beforeAll
     requireMatch(await log.read(tenant, 'a', -1, 's'), { events: { length: 2 } });
   });
 
-  it('logs also what nobody may read: further attempts need it', async () => {
+  it('the log of events logs also what nobody may read: further attempts need it', async () => {
     const run = await launch(backend, tenant, 'a', { isStream: false });
     await log.append(run, deltas(3, 1));
     assert.equal((await startRun(runs, { ...run, attempt: 2 })).log.events.length, 4);
   });
 
-  it('takes a batch that is repeated once', async () => {
+  it('the log of events takes a batch that is repeated once', async () => {
     const run = await launch(backend, tenant, 'a');
     const notes = { ...batch(5), notes: [dropped(5, 0), dropped(5, 1)] };
     const noted = { ...deltas(5, 1), firstNote: 2, notes: [dropped(5, 2)] };
@@ -143,7 +143,7 @@ export const EVENT_LOG = part('log', 'the log of events', ({ open, it, beforeAll
     requireAlike(numbersOf((await readAll(log, run)).events), numbers(0, 5));
   });
 
-  it('keeps notes to itself, also where a batch has nothing else', async () => {
+  it('the log of events keeps notes to itself, also where a batch has nothing else', async () => {
     const run = await launch(backend, tenant, 'a');
     await appendAll(run, { ...batch(3), notes: [dropped(3, 0)] }, { ...deltas(3, 1), firstNote: 1 });
     await appendAll(
@@ -162,7 +162,7 @@ export const EVENT_LOG = part('log', 'the log of events', ({ open, it, beforeAll
     ]);
   });
 
-  it('gives a long log in pages without a gap, from wherever one begins', async () => {
+  it('the log of events gives a long log in pages without a gap, from wherever one begins', async () => {
     const run = await launch(backend, tenant, 'a');
     for (let first = 3; first < 3 + 300 * 10; first += 10) await log.append(run, deltas(first, 10));
     await runs.finish(run, endingOf('a', { at: 3003 }));
@@ -183,7 +183,7 @@ export const EVENT_LOG = part('log', 'the log of events', ({ open, it, beforeAll
     requireAlike(numbersOf(eventsOf(await log.read(tenant, 'a', -1)).events), [0, 1, 2, 3]);
   });
 
-  it('gives batches of any size', async () => {
+  it('the log of events gives batches of any size', async () => {
     const run = await launch(backend, tenant, 'a');
     const text = `,"delta":"${'x'.repeat(700_000)}"`;
     for (let number = 3; number < 9; number += 1) await log.append(run, batch(number, event(number, undefined, text)));
@@ -197,7 +197,7 @@ export const EVENT_LOG = part('log', 'the log of events', ({ open, it, beforeAll
   });
 
   for (const text of TEXTS) {
-    it(`keeps the text ${JSON.stringify(text)}`, async () => {
+    it(`the log of events keeps the text ${JSON.stringify(text)}`, async () => {
       const run = await launch(backend, tenant, 'a');
       const written = event(3, undefined, `,"delta":${JSON.stringify(text)}`);
       await log.append(run, batch(3, written, event(4)));
@@ -206,7 +206,7 @@ export const EVENT_LOG = part('log', 'the log of events', ({ open, it, beforeAll
     });
   }
 
-  it('wakes the readers of this process whenever it has grown', async () => {
+  it('the log of events wakes the readers of this process whenever it has grown', async () => {
     const woken: string[] = [];
     const unsubscribe = backend.runNotices.subscribe({ logged: (ids) => void woken.push(...ids) });
     const run = await launch(backend, tenant, 'woken-1');

@@ -41,7 +41,7 @@ export const EXPIRY = part('responses', 'expiry', ({ open, it, beforeEach, after
     append(store, tenant, id, { parentId, sessionId: 'session', expiresAt: START + ttlMs });
   const listed = async (): Promise<readonly string[]> => (await graph.list(tenant, {}, PAGE)).data.map(({ id }) => id);
 
-  it('comes for each response at its own time, to the millisecond', async () => {
+  it('the expiry comes for each response at its own time, to the millisecond', async () => {
     await appendFor('early', 1000);
     await appendFor('late', 2000);
     clock.advance(999);
@@ -52,7 +52,7 @@ export const EXPIRY = part('responses', 'expiry', ({ open, it, beforeEach, after
     requireAlike(await listed(), []);
   });
 
-  it('takes a response out of every lookup, before anything is purged', async () => {
+  it('the expiry takes a response out of every lookup, before anything is purged', async () => {
     await appendFor('a', 1000);
     clock.advance(1000);
     assert.equal(await store.get(tenant, 'a'), undefined);
@@ -70,7 +70,7 @@ export const EXPIRY = part('responses', 'expiry', ({ open, it, beforeEach, after
     });
   });
 
-  it('leaves the items to living descendants, purged or not', async () => {
+  it('the expiry leaves the items to living descendants, purged or not', async () => {
     await appendFor('a', 1000);
     await appendFor('b', 2000, 'a');
     await appendFor('c', 50_000, 'b');
@@ -82,7 +82,7 @@ export const EXPIRY = part('responses', 'expiry', ({ open, it, beforeEach, after
     requireMatch(await graph.tree(tenant, 'c', { depth: 1, limit: 5 }), { response: { id: 'c' } });
   });
 
-  it('leaves the items to a child that is saved when it has come already', async () => {
+  it('the expiry leaves the items to a child that is saved when it has come already', async () => {
     await appendFor('parent', 1000);
     const inherited = contextFrom('parent').map((id) => message(id));
     clock.advance(1000);
@@ -91,7 +91,7 @@ export const EXPIRY = part('responses', 'expiry', ({ open, it, beforeEach, after
     requireAlike(await contextOf(store, tenant, 'child'), contextFrom('parent', 'child'));
   });
 
-  it('frees what nothing living continues', async () => {
+  it('the expiry frees what nothing living continues', async () => {
     await appendFor('a', 1000);
     await appendFor('b', 1000, 'a');
     await append(store, newTenant(), 'of somebody else', { expiresAt: START + 1000 });
@@ -102,7 +102,7 @@ export const EXPIRY = part('responses', 'expiry', ({ open, it, beforeEach, after
     assert.equal(await opened.content(), 0);
   });
 
-  it('frees what was needed once its last descendant has expired', async () => {
+  it('the expiry frees what was needed once its last descendant has expired', async () => {
     await appendFor('root', 1000);
     await appendFor('left', 2000, 'root');
     await appendFor('right', 3000, 'root');
@@ -116,7 +116,7 @@ export const EXPIRY = part('responses', 'expiry', ({ open, it, beforeEach, after
     assert.equal(await opened.content(), 0);
   });
 
-  it('frees what was needed once its last descendant is deleted', async () => {
+  it('the expiry frees what was needed once its last descendant is deleted', async () => {
     await appendFor('root', 1000);
     await appendFor('child', 5000, 'root');
     clock.advance(1000);
@@ -125,7 +125,7 @@ export const EXPIRY = part('responses', 'expiry', ({ open, it, beforeEach, after
     assert.equal(await opened.content(), 0);
   });
 
-  it('frees a chain of 3,000 in batches', async () => {
+  it('the expiry frees a chain of 3,000 in batches', async () => {
     await opened.saveMany(tenant, lineOf(3000));
     clock.advance(TTL_MS);
     assert.equal(await store.purge(), true);
@@ -133,7 +133,7 @@ export const EXPIRY = part('responses', 'expiry', ({ open, it, beforeEach, after
     assert.equal(await opened.content(), 0);
   });
 
-  it('makes room in a session', async () => {
+  it('the expiry makes room in a session', async () => {
     await appendFor('a', 1000);
     await appendFor('b', 50_000);
     assert.equal(await sessions.hasAtLeast(tenant, 'session', 2), true);
@@ -142,7 +142,7 @@ export const EXPIRY = part('responses', 'expiry', ({ open, it, beforeEach, after
     requireAlike(await sessions.fork(tenant, { sourceId: 'session', targetId: 'fork' }), { responses: 1 });
   });
 
-  it('lets a session be forked to a name whose responses are all gone', async () => {
+  it('the expiry lets a session be forked to a name whose responses are all gone', async () => {
     await append(store, tenant, 'old', { sessionId: 'target', expiresAt: START + 1000 });
     await appendFor('a', 50_000);
     const request = { sourceId: 'session', targetId: 'target' };

@@ -86,7 +86,7 @@ export const FENCING = part('locks', 'saving under a lease', ({ open, it, before
     assert.equal(await store.get(tenant, 'late'), undefined);
   });
 
-  it('keeps what came before when the parent is gone', async () => {
+  it('saving keeps what came before when the parent is gone', async () => {
     const inherited = contextFrom('gone').map((id) => message(id));
     const parts = { sessionId: 'session', fence: lease.fence, parentId: 'gone', inherited };
     await store.save(tenant, recordOf('child', parts));
@@ -99,7 +99,7 @@ export const FENCING = part('locks', 'saving under a lease', ({ open, it, before
     assert.notEqual(await store.get(tenant, 'b', 'session'), undefined);
   });
 
-  it('tells the client to try again when it is refused', async () => {
+  it('a refused save tells the client to try again', async () => {
     const fault = await save('a', lease.fence + 1).catch((error: unknown) => error);
     assert.ok(fault instanceof StoreUnavailableError);
     requireMatch(fault.toApiError(), { status: 503 });

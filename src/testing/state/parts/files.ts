@@ -140,7 +140,7 @@ export const FILES = part('files', 'files', ({ open, it, describe, beforeAll, be
     requireAlike(await append('h', fitting === 0 ? '1234' : '1'), true);
   });
 
-  it('share pieces, which go with the last that has them', async () => {
+  it('files share pieces, which go with the last that has them', async () => {
     await create('a', ['same', 'a']);
     await create('b', ['same', 'b']);
     requireAlike(await files.delete(tenant, 'a'), true);
@@ -171,7 +171,7 @@ export const FILES = part('files', 'files', ({ open, it, describe, beforeAll, be
     for (const id of ids.slice(0, 4)) requireAlike(await read(id), ['same', 'other', id]);
   });
 
-  it('expire, as drafts do', async () => {
+  it('files expire, as drafts do', async () => {
     await create('a', ['a'], { expiresAt: now() + 1000 });
     await write('draft', 'b');
     opened.clock.advance(1000);
@@ -183,7 +183,7 @@ export const FILES = part('files', 'files', ({ open, it, describe, beforeAll, be
     await assert.rejects(files.commit(tenant, recordOf('draft', 1), PLENTY));
   });
 
-  it('stay known after their end until they are released, behind others if they are postponed, and are a cursor then', async () => {
+  it('files stay known after their end until they are released, behind others if they are postponed, and are a cursor then', async () => {
     // A name that some databases store as a digest.
     tenant = `${newTenant()}${'n'.repeat(300)}` as Tenant;
     await create('first', ['a'], { expiresAt: now() + 1000 });
@@ -294,7 +294,7 @@ export const FILES = part('files', 'files', ({ open, it, describe, beforeAll, be
       requireAlike(await files.used(tenant), { bytes: 6, files: 1 });
     });
 
-    it('count as files until they have ended', async () => {
+    it('files that are uploaded in parts count as files until they have ended', async () => {
       const create = (id: string, quota: object): Promise<void> =>
         files.createUpload(tenant, upload(id, { filename: '"status":"pending"' }), { ...PLENTY, ...quota });
       const isFull = { name: 'FileQuotaError' };
@@ -315,7 +315,7 @@ export const FILES = part('files', 'files', ({ open, it, describe, beforeAll, be
       requireAlike(await files.used(tenant), { bytes: 6, files: 1 });
     });
 
-    it('take no more parts once they were cancelled, or have expired', async () => {
+    it('files that are uploaded in parts take no more parts once they were cancelled, or have expired', async () => {
       await files.createUpload(tenant, upload('u'), PLENTY);
       await addPart('u', 'part', 'abc');
       requireAlike(await files.cancel(tenant, 'u'), true);

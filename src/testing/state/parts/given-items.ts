@@ -51,7 +51,7 @@ export const GIVEN_ITEMS = part('responses', 'items that a turn was given', ({ o
     [2, ['b-in', 'out-1', 'out-2', 'given']],
     [9, ['b-in', 'out-1', 'out-2', 'given']],
   ] as const) {
-    it(`come after as many outputs as they say: ${after}`, async () => {
+    it(`items that a turn was given come after as many outputs as they say: ${after}`, async () => {
       const output = ['out-1', 'out-2'].map((id) => message(id));
       await append(store, tenant, 'b', { output, given: [{ after, items: [message('given')] }] });
       requireAlike(await contextOf(store, tenant, 'b'), expected);

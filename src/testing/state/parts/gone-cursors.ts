@@ -178,7 +178,7 @@ export const GONE_CURSORS = part('graph', 'lists', ({ open, it, describe, before
           const gone = Array.from(ids).filter((id) => GONE.includes(id));
 
           for (const id of gone) {
-            it(`go on where ${id} was`, async () => {
+            it(`lists go on where ${id} was`, async () => {
               const give = of(opened.backend, tenant);
               const living = (part: string): string =>
                 Array.from(part)
@@ -213,7 +213,7 @@ export const GONE_CURSORS = part('graph', 'lists', ({ open, it, describe, before
     });
   }
 
-  it('go on for an hour behind what is gone, and no longer', async () => {
+  it('lists go on for an hour behind what is gone, and no longer', async () => {
     await using opened = await open();
     const { backend, clock } = opened;
     const tenant = newTenant();
@@ -240,7 +240,7 @@ export const GONE_CURSORS = part('graph', 'lists', ({ open, it, describe, before
     ['desc', 1],
     ['desc', 3],
   ] as const) {
-    it(`give everything once to who deletes what it reads (${order}, ${limit} at once)`, async () => {
+    it(`lists give everything once to who deletes what it reads (${order}, ${limit} at once)`, async () => {
       await using opened = await open();
       const { backend } = opened;
       for (const { name, of, ids } of LISTS) {
@@ -257,7 +257,7 @@ export const GONE_CURSORS = part('graph', 'lists', ({ open, it, describe, before
     });
   }
 
-  it('go on in a session that was deleted since, and in none that was not there', async () => {
+  it('lists go on in a session that was deleted since, and in none that was not there', async () => {
     await using opened = await open();
     const { backend } = opened;
     const tenant = newTenant();
@@ -271,7 +271,7 @@ export const GONE_CURSORS = part('graph', 'lists', ({ open, it, describe, before
     await expectUnknown((page) => backend.graph.list(tenant, { sessionId: 'fork' }, page), 'd');
   });
 
-  it('of a conversation go on where an item was', async () => {
+  it('lists of a conversation go on where an item was', async () => {
     await using opened = await open();
     const { backend } = opened;
     const [tenant, other] = [newTenant(), newTenant()];
@@ -300,7 +300,7 @@ export const GONE_CURSORS = part('graph', 'lists', ({ open, it, describe, before
   });
 
   for (const order of ['asc', 'desc'] as const) {
-    it(`of a conversation give everything once to who deletes it (${order})`, async () => {
+    it(`lists of a conversation give everything once to who deletes it (${order})`, async () => {
       await using opened = await open();
       const { backend } = opened;
       const tenant = newTenant();

@@ -48,7 +48,7 @@ export const INPUT_ITEMS = part('responses', 'the input items of a response', ({
     ['what is in front of a cursor, newest first', { order: 'desc', before: '3' }, [['4', '1'], true]],
     ['what is in front of that, newest first', { order: 'desc', before: '4' }, [['2'], false]],
   ] as const) {
-    it(`give ${title}`, async () => {
+    it(`input items give ${title}`, async () => {
       requireAlike(await pageOf(page), shown);
     });
   }
@@ -58,14 +58,14 @@ export const INPUT_ITEMS = part('responses', 'the input items of a response', ({
   });
 
   for (const cursor of ['nowhere', 'made', 'of the parent', 'child-in', 'r', '']) {
-    it(`know no cursor ${JSON.stringify(cursor)}`, async () => {
+    it(`input items know no cursor ${JSON.stringify(cursor)}`, async () => {
       for (const side of ['after', 'before']) {
         await assert.rejects(pageOf({ [side]: cursor }), UnknownCursorError);
       }
     });
   }
 
-  it('name the cursor that is not there in the fault', async () => {
+  it('input items name the cursor that is not there in the fault', async () => {
     const fault = await pageOf({ before: 'nowhere' }).catch((error: unknown) => error);
     assert.ok(fault instanceof UnknownCursorError);
     requireMatch(fault.toApiError(), {

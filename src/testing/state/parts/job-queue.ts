@@ -30,27 +30,27 @@ export const JOB_QUEUE = part('jobs', 'the job queue', ({ open, it, beforeEach, 
     return worker;
   };
 
-  it('delivers a job once it is enqueued', async () => {
+  it('the job queue delivers a job once it is enqueued', async () => {
     const worker = await work();
     await opened.enqueue(job('a'));
     requireMatch(await worker.at(0), { data: { data: 'a' }, attempt: 1, signal: { aborted: false } });
   });
 
-  it('delivers what was enqueued before', async () => {
+  it('the job queue delivers what was enqueued before', async () => {
     await opened.enqueue(job('a'));
     const worker = await work();
     requireMatch(await worker.at(0), { data: { data: 'a' } });
   });
 
   for (const text of ['\0', '\ud800', '\udc00\ud800', '\\u0000', '"', '😀', '']) {
-    it(`keeps the data ${JSON.stringify(text)}`, async () => {
+    it(`the job queue keeps the data ${JSON.stringify(text)}`, async () => {
       const worker = await work();
       await opened.enqueue(job(text));
       requireAlike((await worker.at(0)).data, { data: text });
     });
   }
 
-  it('delivers jobs one at a time, oldest first', async () => {
+  it('the job queue delivers jobs one at a time, oldest first', async () => {
     for (let index = 0; index < 5; index += 1) await opened.enqueue(job(index));
     const worker = await work({ concurrency: 1 });
     for (let index = 0; index < 5; index += 1) {
@@ -61,7 +61,7 @@ export const JOB_QUEUE = part('jobs', 'the job queue', ({ open, it, beforeEach, 
     }
   });
 
-  it('delivers as many at once as it may', async () => {
+  it('the job queue delivers as many at once as it may', async () => {
     const worker = await work({ concurrency: 3 });
     await opened.enqueue(...[0, 1, 2, 3, 4].map((index) => job(index)));
     (await worker.at(2)).done();
@@ -69,7 +69,7 @@ export const JOB_QUEUE = part('jobs', 'the job queue', ({ open, it, beforeEach, 
     assert.equal(worker.all.length, 4);
   });
 
-  it('delivers a burst, each job once, never more than it may', async () => {
+  it('the job queue delivers a burst, each job once, never more than it may', async () => {
     let running = 0;
     let most = 0;
     const seen: unknown[] = [];
@@ -91,7 +91,7 @@ export const JOB_QUEUE = part('jobs', 'the job queue', ({ open, it, beforeEach, 
     assert.ok(most <= OPTIONS.concurrency);
   });
 
-  it('leaves jobs to others where it may run none', async () => {
+  it('the job queue leaves jobs to others where it may run none', async () => {
     const idle = await work({ concurrency: 0 });
     await opened.enqueue(job('a'));
     const worker = await work();
@@ -99,7 +99,7 @@ export const JOB_QUEUE = part('jobs', 'the job queue', ({ open, it, beforeEach, 
     requireAlike(idle.all, []);
   });
 
-  it('keeps queues apart', async () => {
+  it('the job queue keeps queues apart', async () => {
     const turns = await work();
     const webhooks = await work({}, 'webhooks');
     await opened.enqueue(job('a', 'webhooks'), job('b'), job('c', 'webhooks'));
@@ -109,7 +109,7 @@ export const JOB_QUEUE = part('jobs', 'the job queue', ({ open, it, beforeEach, 
     for (const data of ['a', 'c']) requireEntry(webhooks.data, { data });
   });
 
-  it('delivers a failed job again after a pause, before younger ones', async () => {
+  it('the job queue delivers a failed job again after a pause, before younger ones', async () => {
     const worker = await work({ concurrency: 1 });
     await opened.enqueue(job('a'));
     await opened.enqueue(job('b'));
@@ -122,7 +122,7 @@ export const JOB_QUEUE = part('jobs', 'the job queue', ({ open, it, beforeEach, 
     requireMatch(await worker.at(2), { data: { data: 'a' }, attempt: 2 });
   });
 
-  it('makes longer pauses if it may', async () => {
+  it('the job queue makes longer pauses if it may', async () => {
     const worker = await work({ retryDelaySeconds: 10, longestRetryDelaySeconds: 40 });
     await opened.enqueue(job('failing'));
     for (const [retry, tooShort] of [9, 19, 39].entries()) {
@@ -140,7 +140,7 @@ export const JOB_QUEUE = part('jobs', 'the job queue', ({ open, it, beforeEach, 
     }
   });
 
-  it('drops a job after its last attempt', async () => {
+  it('the job queue drops a job after its last attempt', async () => {
     const worker = await work({ maxAttempts: 2 });
     await opened.enqueue(job('failing'));
     (await worker.at(0)).fail();
@@ -154,7 +154,7 @@ export const JOB_QUEUE = part('jobs', 'the job queue', ({ open, it, beforeEach, 
   });
 
   for (const end of ['done', 'fail'] as const) {
-    it(`takes a job away that runs too long: what it comes to counts not (${end})`, async () => {
+    it(`the job queue takes a job away that runs too long: what it comes to counts not (${end})`, async () => {
       const worker = await work();
       await opened.enqueue(job('slow'));
       const first = await worker.at(0);
@@ -173,7 +173,7 @@ export const JOB_QUEUE = part('jobs', 'the job queue', ({ open, it, beforeEach, 
     });
   }
 
-  it('takes no more jobs when it pauses, and leaves them to others', async () => {
+  it('the job queue takes no more jobs when it pauses, and leaves them to others', async () => {
     const pausing = await work({ concurrency: 1 });
     await opened.enqueue(job('a'), job('b'));
     const running = await pausing.at(0);
@@ -185,7 +185,7 @@ export const JOB_QUEUE = part('jobs', 'the job queue', ({ open, it, beforeEach, 
     assert.equal(pausing.all.length, 1);
   });
 
-  it('stops when its handlers have ended', async () => {
+  it('the job queue stops when its handlers have ended', async () => {
     const worker = await work();
     await opened.enqueue(job('a'));
     const running = await worker.at(0);

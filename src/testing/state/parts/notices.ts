@@ -18,7 +18,7 @@ export const NOTICES = part('notices', 'notices of deletions', ({ open, it, befo
   });
   afterEach(() => opened.close());
 
-  it('say what is deleted, and nothing else', async () => {
+  it('notices of deletions say what is deleted, and nothing else', async () => {
     const tenant = newTenant();
     const heard = heardBy(opened.backend);
     await append(store, tenant, 'a');
@@ -34,7 +34,7 @@ export const NOTICES = part('notices', 'notices of deletions', ({ open, it, befo
     requireAlike(heard, new Set(['a', 'b', 'c']));
   });
 
-  it('say what is purged', async () => {
+  it('notices of deletions say what is purged', async () => {
     const tenant = newTenant();
     const heard = heardBy(opened.backend);
     await append(store, tenant, 'a', { expiresAt: START + MINUTE_MS });
@@ -47,7 +47,7 @@ export const NOTICES = part('notices', 'notices of deletions', ({ open, it, befo
     requireAlike(heard, new Set(['a', 'b']));
   });
 
-  it('say what goes with a session, and what belongs to another one from now on', async () => {
+  it('notices of deletions say what goes with a session, and what belongs to another one from now on', async () => {
     const tenant = newTenant();
     const { sessions } = opened.backend;
     const heard = heardBy(opened.backend);

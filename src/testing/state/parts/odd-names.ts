@@ -41,7 +41,7 @@ export const ODD_NAMES = part('responses', 'odd names', ({ open, it, describe, b
 
   for (const [title, [name, other]] of Object.entries(NAMES)) {
     describe(title, () => {
-      it('keep responses apart', async () => {
+      it('responses of odd names are kept apart', async () => {
         const { responses: store } = opened.backend;
         const tenant = newTenant();
         await store.save(tenant, recordOf(name));
@@ -53,7 +53,7 @@ export const ODD_NAMES = part('responses', 'odd names', ({ open, it, describe, b
         assert.equal(await store.delete(tenant, name, { cascade: true }), 2);
       });
 
-      it('keep items apart', async () => {
+      it('items of odd names are kept apart', async () => {
         const { responses: store } = opened.backend;
         const tenant = newTenant();
         const items = [message(name, 'one'), message('between'), message(other, 'other')];
@@ -69,7 +69,7 @@ export const ODD_NAMES = part('responses', 'odd names', ({ open, it, describe, b
         requireAlike((await store.inputItems(tenant, 'a', { ...LIST, before: other }))?.data, items.slice(0, 2));
       });
 
-      it('keep sessions apart', async () => {
+      it('sessions of odd names are kept apart', async () => {
         const { responses: store, sessions, graph, locks } = opened.backend;
         const tenant = newTenant();
         await store.save(tenant, recordOf('a', { sessionId: name }));
@@ -88,7 +88,7 @@ export const ODD_NAMES = part('responses', 'odd names', ({ open, it, describe, b
         assert.equal(await sessions.hasAtLeast(tenant, other, 1), true);
       });
 
-      it('keep tenants apart', async () => {
+      it('tenants of odd names are kept apart', async () => {
         const { responses: store, graph } = opened.backend;
         await store.save(asTenant(name), recordOf('a', { metadata: { of: 'one' } }));
         assert.equal(await store.get(asTenant(other), 'a'), undefined);
@@ -99,7 +99,7 @@ export const ODD_NAMES = part('responses', 'odd names', ({ open, it, describe, b
         assert.equal(await store.delete(asTenant(other), 'a', { cascade: false }), 1);
       });
 
-      it('keep background responses apart', async () => {
+      it('background responses of odd names are kept apart', async () => {
         const { responses: store, runs, log } = opened.backend;
         const tenant = newTenant();
         const run = await launch(opened.backend, tenant, name, { sessionId: name });
@@ -117,7 +117,7 @@ export const ODD_NAMES = part('responses', 'odd names', ({ open, it, describe, b
         assert.equal((await readAll(log, run)).events.length, 8);
       });
 
-      it('keep the background responses of tenants apart', async () => {
+      it('the background responses of tenants with odd names are kept apart', async () => {
         const { responses: store, runs, log } = opened.backend;
         const [tenant, stranger] = [asTenant(name), asTenant(other)];
         await enqueue(runs, tenant, 'background');
@@ -133,7 +133,7 @@ export const ODD_NAMES = part('responses', 'odd names', ({ open, it, describe, b
         assert.equal(await store.delete(stranger, 'background', { cascade: false }), 1);
       });
 
-      it('keep metadata apart', async () => {
+      it('metadata of odd names is kept apart', async () => {
         const { responses: store, graph } = opened.backend;
         const tenant = newTenant();
         await store.save(tenant, recordOf('a', { metadata: { [name]: 'v', kind: name }, model: name }));
@@ -149,7 +149,7 @@ export const ODD_NAMES = part('responses', 'odd names', ({ open, it, describe, b
   }
 
   for (const name of ['#', `#${'x'.repeat(255)}`, `"'{},\\$1;--`, '~'.repeat(256), '!', 'NULL']) {
-    it(`give back the name of session ${name}`, async () => {
+    it(`the name of session ${name} is given back`, async () => {
       const { responses: store } = opened.backend;
       const tenant = newTenant();
       await store.save(tenant, recordOf('a', { sessionId: name }));

@@ -88,7 +88,7 @@ export const PAGE_CURSORS = part('graph', 'cursors', ({ open, it, describe, befo
       };
 
       for (const [id, index] of ids.map((id, index) => [id, index] as const)) {
-        it(`begin a page behind ${id}`, async () => {
+        it(`cursors begin a page behind ${id}`, async () => {
           const newer = ids.slice(index + 1);
           const older = ids.slice(0, index).reverse();
           requireAlike(await shown({ after: id }), [newer.slice(0, 2), newer.length > 2]);
@@ -97,7 +97,7 @@ export const PAGE_CURSORS = part('graph', 'cursors', ({ open, it, describe, befo
       }
 
       for (const [id, index] of ids.map((id, index) => [id, index] as const)) {
-        it(`end a page in front of ${id}`, async () => {
+        it(`cursors end a page in front of ${id}`, async () => {
           const older = ids.slice(0, index);
           const newer = ids.slice(index + 1).reverse();
           requireAlike(await shown({ before: id }), [older.slice(-2), older.length > 2]);

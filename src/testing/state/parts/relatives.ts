@@ -53,7 +53,7 @@ export const RELATIVES = part('graph', 'relatives', ({ open, it, describe, befor
       });
     }
 
-    it('say nothing of more where there are only deleted children', async () => {
+    it('the bounds of trees say nothing of more where there are only deleted children', async () => {
       const other = newTenant();
       const store = opened.backend.responses;
       await append(store, other, 'r');
@@ -66,7 +66,7 @@ export const RELATIVES = part('graph', 'relatives', ({ open, it, describe, befor
       assert.equal(cut && write(cut), 'raa');
     });
 
-    it('cut a wide tree in the order of its children', async () => {
+    it('the bounds of trees cut a wide tree in the order of its children', async () => {
       const other = newTenant();
       const store = opened.backend.responses;
       await append(store, other, 'r');

@@ -77,19 +77,19 @@ export const RESPONSE_LIST = part('graph', 'the list of responses', ({ open, it,
       '',
     ],
   ] as const) {
-    it(`shows ${title}`, async () => {
+    it(`the list of responses shows ${title}`, async () => {
       const expected = Object.keys(RESPONSES).filter((id) => ids.includes(id));
       requireAlike(await idsOf(filter, 'asc'), expected);
       requireAlike(await idsOf(filter, 'desc'), expected.toReversed());
     });
   }
 
-  it('shows whole responses', async () => {
+  it('the list of responses shows whole responses', async () => {
     const { data } = await graph.list(tenant, {}, { limit: 10, order: 'asc' });
     for (const response of data) requireAlike(response, await opened.backend.responses.get(tenant, response.id));
   });
 
-  it('orders by id what was created in the same second', async () => {
+  it('the list of responses orders by id what was created in the same second', async () => {
     const other = newTenant();
     for (const id of ['m', 'k', 'n', 'l']) await append(opened.backend.responses, other, id);
     const { data } = await graph.list(other, {}, { limit: 10, order: 'desc' });

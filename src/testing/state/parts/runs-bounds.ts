@@ -42,7 +42,7 @@ export const RUNS_BOUNDS = part('runs', 'the bounds of the queue', ({ open, it, 
     assert.deepEqual([status, message.slice(0, text.length)], [429, text]);
   };
 
-  it('refuse what is beyond those of a tenant, and only to it', async () => {
+  it('the bounds of the queue refuse what is beyond those of a tenant, and only to it', async () => {
     const bounds = { perTenant: 2 };
     await createAll(bounds, 'a', 'b');
     await requireRefusal(create('c', bounds), 'You have');
@@ -50,7 +50,7 @@ export const RUNS_BOUNDS = part('runs', 'the bounds of the queue', ({ open, it, 
     await create('c', bounds, other);
   });
 
-  it('refuse what is beyond those of all, to everybody', async () => {
+  it('the bounds of the queue refuse what is beyond those of all, to everybody', async () => {
     const bounds = { total: 2 };
     await createAll(bounds, 'a', 'b');
     await requireRefusal(create('c', bounds), 'The server has');
@@ -73,7 +73,7 @@ export const RUNS_BOUNDS = part('runs', 'the bounds of the queue', ({ open, it, 
   };
 
   for (const [title, leave] of Object.entries(WAYS_OUT)) {
-    it(`make room when one ${title}`, async () => {
+    it(`the bounds of the queue make room when one ${title}`, async () => {
       const bounds = { total: 2, perTenant: 2 };
       await createAll(bounds, 'a', 'b');
       await requireRefusal(create('c', bounds));
@@ -83,13 +83,13 @@ export const RUNS_BOUNDS = part('runs', 'the bounds of the queue', ({ open, it, 
     });
   }
 
-  it('count one that was started, but has not begun', async () => {
+  it('the bounds of the queue count one that was started, but has not begun', async () => {
     await create('a', { perTenant: 1 });
     await startRun(runs, { tenant, responseId: 'a', attempt: 1 });
     await requireRefusal(create('b', { perTenant: 1 }));
   });
 
-  it('hold for 30 that are created at once', async () => {
+  it('the bounds of the queue hold for 30 that are created at once', async () => {
     const ids = Array.from({ length: 30 }, (_, index) => `r${index}`);
     const outcomes = await Promise.allSettled(ids.map((id) => create(id, { perTenant: 7 })));
     assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 7);
@@ -99,7 +99,7 @@ export const RUNS_BOUNDS = part('runs', 'the bounds of the queue', ({ open, it, 
     assert.equal((await runs.queuedBefore(START + 1, 100)).length, 7);
   });
 
-  it('leave no job of what they refuse, and one of what they admit', async () => {
+  it('the bounds of the queue leave no job of what they refuse, and one of what they admit', async () => {
     await create('a', { perTenant: 1 });
     await requireRefusal(create('b', { perTenant: 1 }));
     await create('c', {});

@@ -78,7 +78,7 @@ export const RUNS_CONCLUDE = part(
         options,
       );
 
-    it('ends one that waits', async () => {
+    it('a conclusion ends a response that waits', async () => {
       const { response, turn } = await enqueue(runs, tenant, one);
       const ending = cancelledOf(one, { at: 2 });
       requireAlike(await cancel(one, {}, () => ending), ending.response);
@@ -91,7 +91,7 @@ export const RUNS_CONCLUDE = part(
       assert.ok(ended.includes(one));
     });
 
-    it('ends one that runs with all that it has logged', async () => {
+    it('a conclusion ends a response that runs with all that it has logged', async () => {
       const run = await launch(backend, tenant, one);
       await backend.log.append(run, { ...deltas(3, 2), notes: [dropped(3, 0)] });
       await backend.log.append(run, { ...batch(5, itemDone(5, 0, answer('x'))), firstNote: 1 });
@@ -109,7 +109,7 @@ export const RUNS_CONCLUDE = part(
     });
 
     for (const status of ['completed', 'incomplete', 'failed', 'cancelled'] as const) {
-      it(`leaves one that has ended ${status}`, async () => {
+      it(`a conclusion leaves a response that has ended ${status}`, async () => {
         const run = await launch(backend, tenant, one);
         const { response } = endingOf(one, { at: 3, status });
         await (status === 'cancelled' ? cancel(one) : runs.finish(run, endingOf(one, { at: 3, status })));
@@ -124,7 +124,7 @@ export const RUNS_CONCLUDE = part(
       });
     }
 
-    it('finds nothing that is unknown, deleted, of somebody else, or outside of the session', async () => {
+    it('a conclusion finds nothing that is unknown, deleted, of somebody else, or outside of the session', async () => {
       await launch(backend, tenant, one, { sessionId: 's' });
       await enqueue(runs, tenant, 'deleted');
       await store.delete(tenant, 'deleted', { cascade: false });
@@ -137,14 +137,14 @@ export const RUNS_CONCLUDE = part(
       requireMatch(await cancel(one, { within: 's' }), { status: 'cancelled' });
     });
 
-    it('finds nothing that never was in the background', async () => {
+    it('a conclusion finds nothing that never was in the background', async () => {
       const { response } = await append(store, tenant, one);
       assert.equal(await cancel(one), undefined);
       requireAlike(composed, []);
       requireAlike(await store.get(tenant, one), response);
     });
 
-    it('leaves a response to a later attempt than the one that is meant', async () => {
+    it('a conclusion leaves a response to a later attempt than the one that is meant', async () => {
       const run = await launch(backend, tenant, one);
       await backend.log.append(run, batch(3, itemDone(3, 0, answer('x'))));
       await startRun(runs, after(run));
@@ -157,7 +157,7 @@ export const RUNS_CONCLUDE = part(
       requireMatch(await cancel(one, { attempt: 2 }, () => cancelledOf(one, { at: 4 })), { status: 'cancelled' });
     });
 
-    it('happens once, however many want it, and gives all of them the same', async () => {
+    it('a conclusion happens once, however many want it, and gives all of them the same', async () => {
       await launch(backend, tenant, one);
       const answers = await Promise.all(
         Array.from({ length: 5 }, (_, index) =>
@@ -169,7 +169,7 @@ export const RUNS_CONCLUDE = part(
       assert.equal((await readAll(backend.log, { tenant, responseId: one })).events.length, 4);
     });
 
-    it('changes nothing when no end can be composed', async () => {
+    it('a conclusion changes nothing when no end can be composed', async () => {
       const run = await launch(backend, tenant, one);
       const failed = cancel(one, {}, () => {
         throw new TypeError('the test says so');
@@ -180,7 +180,7 @@ export const RUNS_CONCLUDE = part(
       requireMatch(await store.get(tenant, one), { status: 'in_progress' });
     });
 
-    it('lets nothing be logged between what was composed and its end', async () => {
+    it('a conclusion lets nothing be logged between what was composed and its end', async () => {
       await Promise.all(
         Array.from({ length: 20 }, async (_, round) => {
           const id = `r${round}`;
@@ -204,7 +204,7 @@ export const RUNS_CONCLUDE = part(
       );
     });
 
-    it('leaves one alone that it does not end, and its run logs on elsewhere', async () => {
+    it('a conclusion leaves a response alone that it does not end, and its run logs on elsewhere', async () => {
       const elsewhere = (await opened.replica?.()) ?? backend;
       const run = await launch(elsewhere, tenant, one);
       requireMatch(await runs.conclude(tenant, one, () => undefined, {}), { status: 'in_progress' });
@@ -214,7 +214,7 @@ export const RUNS_CONCLUDE = part(
     });
 
     for (const how of ['cancelled', 'finished']) {
-      it(`enqueues the jobs of what is ${how}, once`, async () => {
+      it(`a conclusion enqueues the jobs of what is ${how}, once`, async () => {
         await using other = await open();
         const { runs: own, jobs } = other.backend;
         const run = await launch(other.backend, tenant, one);

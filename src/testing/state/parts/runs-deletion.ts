@@ -46,7 +46,7 @@ export const RUNS_DELETION = part(
       describe(`when ${title}`, () => {
         beforeEach(() => append(store, tenant, 'root', { sessionId: 's' }));
 
-        it('ends the run: nothing can be written any more', async () => {
+        it('a deletion ends the run: nothing can be written any more', async () => {
           const heard = heardBy(backend);
           const run = await launch(backend, tenant, 'a', { parentId: 'root', sessionId: 's' });
           // Needs its parent, which is therefore not freed.
@@ -62,7 +62,7 @@ export const RUNS_DELETION = part(
           assert.equal(await backend.log.read(tenant, 'a', -1), undefined);
         });
 
-        it('takes back one that waits, and one that was started', async () => {
+        it('a deletion takes back a response that waits, and one that was started', async () => {
           await enqueue(runs, tenant, 'a', { parentId: 'root', sessionId: 's' });
           const run = { tenant, responseId: 'a', attempt: 1 };
           await startRun(runs, run);
@@ -72,7 +72,7 @@ export const RUNS_DELETION = part(
           assert.equal(await runs.start(after(run)), undefined);
         });
 
-        it('leaves nothing behind', async () => {
+        it('a deletion leaves nothing behind', async () => {
           const run = await launch(backend, tenant, 'a', { parentId: 'root', sessionId: 's' });
           await backend.log.append(run, deltas(3, 10));
           await leave();
@@ -82,7 +82,7 @@ export const RUNS_DELETION = part(
       });
     }
 
-    it('leaves a response to those that continue it, without its events', async () => {
+    it('a deletion leaves a response to those that continue it, without its events', async () => {
       const run = await launch(backend, tenant, 'a');
       await runs.finish(run, endingOf('a', { at: 3 }));
       await append(store, tenant, 'b', { parentId: 'a' });
@@ -117,7 +117,7 @@ export const RUNS_DELETION = part(
     };
 
     for (const [name, write] of Object.entries(MEANWHILE)) {
-      it(`wins over ${name} at the same time`, async () => {
+      it(`a deletion wins over ${name} at the same time`, async () => {
         await Promise.all(
           ROUNDS.map(async (id) => {
             await launch(backend, tenant, id);

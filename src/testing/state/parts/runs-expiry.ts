@@ -57,7 +57,7 @@ export const RUNS_EXPIRY = part(
     });
 
     for (const how of ['finished', 'cancelled']) {
-      it(`comes at the time that the end says, when it is ${how}`, async () => {
+      it(`the expiry of a background response comes at the time that the end says, when it is ${how}`, async () => {
         const run = await launch(backend, tenant, 'a');
         clock.advance(AGE_MS);
         const times = { expiresAt: clock.now() + 1000, logExpiresAt: clock.now() + 5000 };
@@ -76,7 +76,7 @@ export const RUNS_EXPIRY = part(
       });
     }
 
-    it('frees the events when their own time comes, and leaves the response', async () => {
+    it('the expiry of a background response frees the events when their own time comes, and leaves the response', async () => {
       const run = await launch(backend, tenant, 'a');
       await backend.log.append(run, deltas(3, 100));
       await launch(backend, tenant, 'running');
@@ -100,7 +100,7 @@ export const RUNS_EXPIRY = part(
       assert.equal((await readAll(backend.log, { tenant, responseId: 'running' })).events.length, 3);
     });
 
-    it('frees the events of many in batches', async () => {
+    it('the expiry of a background response frees the events of many in batches', async () => {
       for (let index = 0; index < 250; index += 1) {
         await enqueue(runs, tenant, `r${index}`);
         await runs.conclude(tenant, `r${index}`, () => cancelledOf(`r${index}`), {});
@@ -142,7 +142,7 @@ export const RUNS_EXPIRY = part(
         requireAlike(await store.items(tenant, ['a-in', 'a-out']), new Map());
       });
 
-      it('continues others as any', async () => {
+      it('a background response that is not to be stored continues others as any', async () => {
         await append(store, tenant, 'root');
         await enqueue(runs, tenant, 'a', { ...parts, parentId: 'root' });
         const started = await startRun(runs, { tenant, responseId: 'a', attempt: 1 });

@@ -131,7 +131,7 @@ export const RUNS_FENCING = part(
 
     describe('a start', () => {
       for (const attempt of [0, 1, 2]) {
-        it(`of attempt ${JSON.stringify(attempt)} is refused when attempt 2 has started`, async () => {
+        it(`a start of attempt ${JSON.stringify(attempt)} is refused when attempt 2 has started`, async () => {
           await enqueue(runs, tenant, 'a');
           const run = { tenant, responseId: 'a', attempt: 2 };
           await startRun(runs, run);
@@ -159,7 +159,7 @@ export const RUNS_FENCING = part(
         assert.equal(await runs.start({ tenant, responseId: 'saved', attempt: 1 }), undefined);
       });
 
-      it('of the same attempt succeeds once, however many start at once', async () => {
+      it('a start of the same attempt succeeds once, however many start at once', async () => {
         await enqueue(runs, tenant, 'a');
         const starts = Array.from({ length: 5 }, () => runs.start({ tenant, responseId: 'a', attempt: 1 }));
         assert.equal((await Promise.all(starts)).filter((started) => started !== undefined).length, 1);
@@ -174,7 +174,7 @@ export const RUNS_FENCING = part(
       assert.equal((await startRun(runs, { ...run, attempt: 3 })).attempts, 3);
     });
 
-    it('lets one of two finishers win, whoever they are', async () => {
+    it('the fence of runs lets one of two finishers win, whoever they are', async () => {
       const winners = new Set<unknown>();
       await Promise.all(
         ROUNDS.map(async (id) => {
@@ -200,7 +200,7 @@ export const RUNS_FENCING = part(
       assert.ok(winners.size > 0);
     });
 
-    it('lets a finisher or a canceller win, and both see the same end', async () => {
+    it('the fence of runs lets a finisher or a canceller win, and both see the same end', async () => {
       await Promise.all(
         ROUNDS.map(async (id) => {
           const run = await launch(backend, tenant, id);
@@ -216,7 +216,7 @@ export const RUNS_FENCING = part(
       );
     });
 
-    it('lets an earlier attempt log before a later one starts, or not at all', async () => {
+    it('the fence of runs lets an earlier attempt log before a later one starts, or not at all', async () => {
       await Promise.all(
         ROUNDS.map(async (id) => {
           const run = await launch(backend, tenant, id);
@@ -235,7 +235,7 @@ export const RUNS_FENCING = part(
     describe('under the lease of a session', () => {
       const sessionId = 'session';
 
-      it('ends while the lease is the latest', async () => {
+      it('a run under the lease of a session ends while the lease is the latest', async () => {
         const lease = await backend.locks.tryAcquire(tenant, sessionId, LEASE_MS);
         const run = await launch(backend, tenant, 'a', { sessionId });
         await runs.finish(run, endingOf('a', { at: 3, fence: lease?.fence ?? -1 }));

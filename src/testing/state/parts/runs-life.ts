@@ -55,7 +55,7 @@ export const RUNS_LIFE = part(
       idsOf((await graph.list(tenant, { status }, PAGE)).data);
     const outputOf = async (id: string): Promise<unknown> => idsOf((await store.get(tenant, id))?.output);
 
-    it('goes from queued over in_progress to its end', async () => {
+    it('a background response goes from queued over in_progress to its end', async () => {
       const { response } = await enqueue(runs, tenant, 'a');
       requireAlike(await store.get(tenant, 'a'), response);
       const run = { tenant, responseId: 'a', attempt: 1 };
@@ -69,7 +69,7 @@ export const RUNS_LIFE = part(
     });
 
     for (const status of ['completed', 'incomplete', 'failed'] as const) {
-      it(`ends ${status}`, async () => {
+      it(`a background response ends ${status}`, async () => {
         const run = await launch(backend, tenant, 'a');
         const ending = endingOf('a', { at: 3, status });
         await runs.finish(run, ending);
@@ -89,7 +89,7 @@ export const RUNS_LIFE = part(
       requireAlike([await listed('queued'), await listed('in_progress'), await listed('completed')], [[], [], ['a']]);
     });
 
-    it('shows the items that are finished so far, by their place, without what was dropped', async () => {
+    it('a background response shows the items that are finished so far, by their place, without what was dropped', async () => {
       const run = await launch(backend, tenant, 'a');
       requireAlike(await outputOf('a'), []);
       await backend.log.append(run, batch(3, event(3), itemDone(4, 1, answer('second'))));
@@ -165,7 +165,7 @@ export const RUNS_LIFE = part(
     }
 
     describe('a start', () => {
-      it('gives the turn, its input and its context', async () => {
+      it('a start gives the turn, its input and its context', async () => {
         await append(store, tenant, 'root', { sessionId: 's', origin: ORIGIN });
         const { turn } = await enqueue(runs, tenant, 'a', { parentId: 'root', sessionId: 's' });
         requireAlike(await startRun(runs, { tenant, responseId: 'a', attempt: 1 }), {
@@ -180,14 +180,14 @@ export const RUNS_LIFE = part(
         });
       });
 
-      it('gives what was inherited from a parent that is not stored', async () => {
+      it('a start gives what was inherited from a parent that is not stored', async () => {
         await enqueue(runs, tenant, 'a', { parentId: 'gone', inherited: [message('old')] });
         const run = { tenant, responseId: 'a', attempt: 1 };
         requireMatch(await startRun(runs, run), { parent: null, context: [message('old')] });
       });
 
       for (const how of ['deleted', 'expired', 'expired and purged']) {
-        it(`gives the context of a parent that is ${how}`, async () => {
+        it(`a start gives the context of a parent that is ${how}`, async () => {
           await using other = await open();
           const { responses, runs } = other.backend;
           await append(responses, tenant, 'root');
@@ -202,7 +202,7 @@ export const RUNS_LIFE = part(
         });
       }
 
-      it('gives all that earlier attempts have logged', async () => {
+      it('a start gives all that earlier attempts have logged', async () => {
         const run = await launch(backend, tenant, 'a');
         const notes = [{ before: 3, type: 'pass' }];
         await backend.log.append(run, { ...deltas(3, 2), notes });
@@ -217,7 +217,7 @@ export const RUNS_LIFE = part(
         requireAlike(log.notes, [...notes, dropped(5, 0)]);
       });
 
-      it('counts the attempts, but not those that are handed back', async () => {
+      it('a start counts the attempts, but not those that are handed back', async () => {
         let run = await launch(backend, tenant, 'a');
         run = after(run);
         requireMatch(await startRun(runs, run), { attempts: 2, isRestart: true });
@@ -267,7 +267,7 @@ export const RUNS_LIFE = part(
       requireAlike(await waitingBefore(3), []);
     });
 
-    it('keeps the turn as it was given', async () => {
+    it('a start keeps the turn as it was given', async () => {
       const record = { ...queuedOf('a'), turn: JSON.stringify({ text: '\0\ud800"\\\n', deep: [{}] }) };
       await runs.create(tenant, record, NO_BOUNDS);
       assert.equal((await startRun(runs, { tenant, responseId: 'a', attempt: 1 })).turn, record.turn);

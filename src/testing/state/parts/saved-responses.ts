@@ -61,7 +61,7 @@ export const SAVED_RESPONSES = part('responses', 'what is saved', ({ open, it, b
   };
 
   for (const name of Object.keys(VALUES)) {
-    it(`gives back ${name}`, async () => {
+    it(`the storage gives back ${name}`, async () => {
       const item = (id: string): Item => ({ type: 'unheard_of', id, content: VALUES[name] });
       await expectFaithful(
         recordOf('a', {
@@ -75,31 +75,31 @@ export const SAVED_RESPONSES = part('responses', 'what is saved', ({ open, it, b
   }
 
   for (const status of ['completed', 'incomplete', 'failed', 'cancelled'] as const) {
-    it(`keeps a response that is ${status}`, async () => {
+    it(`the storage keeps a response that is ${status}`, async () => {
       const { response } = recordOf('a', { status });
       await store.save(tenant, recordOf('a', { status }));
       requireAlike(await store.get(tenant, 'a'), response);
     });
   }
 
-  it('keeps the place of the output among the members of a response', async () => {
+  it('the storage keeps the place of the output among the members of a response', async () => {
     const { response } = recordOf('a', { members: { usage: { total_tokens: 3 } } });
     await store.save(tenant, recordOf('a', { members: { usage: { total_tokens: 3 } } }));
     requireAlike(Object.keys((await store.get(tenant, 'a')) ?? {}), Object.keys(response));
   });
 
-  it('keeps responses without input, without output and without metadata', async () => {
+  it('the storage keeps responses without input, without output and without metadata', async () => {
     await expectFaithful(recordOf('no-input', { input: [] }));
     await expectFaithful(recordOf('no-output', { output: [], metadata: null }));
     await expectFaithful(recordOf('nothing', { input: [], output: [], metadata: {} }));
   });
 
-  it('keeps many items in order', async () => {
+  it('the storage keeps many items in order', async () => {
     const items = (prefix: string): Item[] => Array.from({ length: 50 }, (_, index) => message(`${prefix}-${index}`));
     await expectFaithful(recordOf('a', { input: items('in').reverse(), output: items('out') }));
   });
 
-  it('keeps what a turn was given as it was', async () => {
+  it('the storage keeps what a turn was given as it was', async () => {
     const given = Object.entries(VALUES).map(([name, content], after) => ({
       after,
       items: [{ type: 'unheard_of', id: name, content } satisfies Item],
@@ -128,7 +128,7 @@ export const SAVED_RESPONSES = part('responses', 'what is saved', ({ open, it, b
     requireAlike(await opened.backend.graph.list(tenant, {}, page), { data: [], hasMore: false });
   });
 
-  it('knows nothing that nobody saved', async () => {
+  it('the storage knows nothing that nobody saved', async () => {
     assert.equal(await store.get(tenant, 'nothing'), undefined);
     assert.equal(await store.chain(tenant, 'nothing'), undefined);
     assert.equal(await store.inputItems(tenant, 'nothing', { limit: 1, order: 'asc' }), undefined);

@@ -27,7 +27,7 @@ export const SESSION_DELETION = part('sessions', 'deletion of sessions', ({ open
   const membersOf = async (sessionId: string): Promise<readonly string[]> =>
     (await opened.backend.graph.list(tenant, { sessionId }, { limit: 100, order: 'asc' })).data.map(({ id }) => id);
 
-  it('deletes their responses', async () => {
+  it('the deletion of a session deletes its responses', async () => {
     await append(store, tenant, 'apart', { sessionId: 'two' });
     assert.equal(await sessions.delete(tenant, 'one'), true);
     assert.equal(await store.get(tenant, 'a'), undefined);
@@ -38,13 +38,13 @@ export const SESSION_DELETION = part('sessions', 'deletion of sessions', ({ open
     assert.equal(await opened.content(), 0);
   });
 
-  it('finds nothing the second time, nor where there is nothing', async () => {
+  it('the deletion of a session finds nothing the second time, nor where there is nothing', async () => {
     await sessions.delete(tenant, 'one');
     assert.equal(await sessions.delete(tenant, 'one'), false);
     assert.equal(await sessions.delete(tenant, 'unheard-of'), false);
   });
 
-  it('keeps what a fork shares, and lets it go with the fork', async () => {
+  it('the deletion of a session keeps what a fork shares, and lets it go with the fork', async () => {
     await sessions.fork(tenant, { sourceId: 'one', targetId: 'fork', upToResponseId: 'a' });
     assert.equal(await sessions.delete(tenant, 'one'), true);
     requireAlike(await membersOf('fork'), ['a']);
@@ -54,7 +54,7 @@ export const SESSION_DELETION = part('sessions', 'deletion of sessions', ({ open
     assert.equal(await opened.content(), 0);
   });
 
-  it('keeps the items as context of what goes on elsewhere', async () => {
+  it('the deletion of a session keeps the items as context of what goes on elsewhere', async () => {
     await append(store, tenant, 'c', { parentId: 'b', sessionId: 'two' });
     await sessions.delete(tenant, 'one');
     requireAlike(await contextOf(store, tenant, 'c'), contextFrom('a', 'b', 'c'));
@@ -63,13 +63,13 @@ export const SESSION_DELETION = part('sessions', 'deletion of sessions', ({ open
     assert.equal(await opened.content(), 0);
   });
 
-  it('lets the name be used again', async () => {
+  it('the deletion of a session lets the name be used again', async () => {
     await sessions.delete(tenant, 'one');
     await append(store, tenant, 'new', { sessionId: 'one' });
     requireAlike(await membersOf('one'), ['new']);
   });
 
-  it('lets what a fork shares be continued in the fork', async () => {
+  it('the deletion of a session lets what a fork shares be continued in the fork', async () => {
     await sessions.fork(tenant, { sourceId: 'one', targetId: 'fork' });
     assert.equal((await store.chain(tenant, 'b'))?.sessionId, 'one');
     await sessions.delete(tenant, 'one');
@@ -78,7 +78,7 @@ export const SESSION_DELETION = part('sessions', 'deletion of sessions', ({ open
     requireAlike(await membersOf('fork'), ['a', 'b', 'c']);
   });
 
-  it('leaves nothing behind when two sessions that share responses go at once', async () => {
+  it('the deletion of two sessions that share responses leaves nothing behind when they go at once', async () => {
     await Promise.all(
       ROUNDS.map(async (round) => {
         const [source, fork, id] = [`source-${round}`, `fork-${round}`, `r-${round}`];

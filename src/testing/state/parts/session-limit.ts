@@ -65,7 +65,7 @@ export const SESSION_LIMIT = part(
       });
     }
 
-    it('counts a response once that is saved again', async () => {
+    it('the limit of a session counts a response once that is saved again', async () => {
       for (const id of ['a', 'b', 'c', 'd', 'e']) await save(id);
       await save('e');
       await assert.rejects(save('f'), SessionFullError);
@@ -85,7 +85,7 @@ export const SESSION_LIMIT = part(
       assert.equal((await members()).length, 5);
     });
 
-    it('leaves nothing of what it refuses', async () => {
+    it('the limit of a session leaves nothing of what it refuses', async () => {
       for (const id of ['a', 'b', 'c', 'd', 'e']) await save(id);
       await assert.rejects(create('refused'), SessionFullError);
       assert.equal(await replicaOf(0).responses.get(tenant, 'refused'), undefined);

@@ -62,7 +62,7 @@ export const SESSIONS = part('sessions', 'sessions', ({ open, it, beforeAll, bef
     requireAlike(await limited('four', 'three'), { responses: 3 });
   });
 
-  it('say whether they have at least so many responses', async () => {
+  it('sessions say whether they have at least so many responses', async () => {
     for (const [responses, has] of [
       [0, true],
       [1, true],
@@ -126,7 +126,7 @@ export const SESSIONS = part('sessions', 'sessions', ({ open, it, beforeAll, bef
     ['whose target is there', { sourceId: 'source', targetId: 'other' }, 'target_exists'],
     ['into itself', { sourceId: 'source', targetId: 'source' }, 'target_exists'],
   ] as const) {
-    it(`refuse a fork ${title}, and change nothing`, async () => {
+    it(`sessions refuse a fork ${title}, and change nothing`, async () => {
       await append(store, tenant, 'd', { sessionId: 'other' });
       requireAlike(await sessions.fork(tenant, request), { refused });
       requireAlike(await membersOf('source'), ['a', 'b', 'c']);

@@ -32,13 +32,13 @@ export const SHARED_LIMITS = part('limits', 'limits', ({ open, it, beforeAll, be
   const open1 = (replica: string, from = limits, placeLimit = 3, leaseMs = 60_000): Promise<Counted> =>
     from.take({ ...NOTHING, key, places: 1, placeLimit }, holder(replica, leaseMs));
 
-  it('count requests and tokens together, for all replicas', async () => {
+  it('limits count requests and tokens together, for all replicas', async () => {
     requireMatch(await count(30), { admitted: true, requests: 1, tokens: 30 });
     requireMatch(await count(40, other), { admitted: true, requests: 2, tokens: 70 });
     requireMatch(await count(1), { admitted: false, requests: 2, tokens: 70 });
   });
 
-  it('take nothing for what they refuse', async () => {
+  it('limits take nothing for what they refuse', async () => {
     await count(60);
     requireMatch(await count(41), { admitted: false, requests: 1, tokens: 60 });
     requireMatch(await count(40), { admitted: true, requests: 2, tokens: 100 });
@@ -47,7 +47,7 @@ export const SHARED_LIMITS = part('limits', 'limits', ({ open, it, beforeAll, be
     requireMatch(await open1('one'), { admitted: true, places: 1 });
   });
 
-  it('refuse exactly what is too much when replicas count at once', async () => {
+  it('limits refuse exactly what is too much when replicas count at once', async () => {
     const all = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
         (index % 2 === 0 ? limits : other).take(
@@ -59,7 +59,7 @@ export const SHARED_LIMITS = part('limits', 'limits', ({ open, it, beforeAll, be
     assert.equal(all.filter(({ admitted }) => admitted).length, 7);
   });
 
-  it('begin again when the window is over', async () => {
+  it('limits begin again when the window is over', async () => {
     const first = await count(90);
     assert.ok(first.resetMs > 30_000);
     assert.ok(first.resetMs <= 60_000);
@@ -109,7 +109,7 @@ export const SHARED_LIMITS = part('limits', 'limits', ({ open, it, beforeAll, be
     requireMatch(await limits.take(take, holder()), { requests: 1, tokens: 5 });
   });
 
-  it('settle what is used after a window in the next one, and give nothing back there', async () => {
+  it('limits settle what is used after a window in the next one, and give nothing back there', async () => {
     await count(50);
     await given(opened.endWindows)();
     await limits.settle(change({ tokens: -50 }), holder());
@@ -117,7 +117,7 @@ export const SHARED_LIMITS = part('limits', 'limits', ({ open, it, beforeAll, be
     requireMatch(await count(10), { admitted: true, requests: 1, tokens: 40 });
   });
 
-  it('carry what was beyond the limit into the windows that follow, until it is paid', async () => {
+  it('limits carry what was beyond the limit into the windows that follow, until it is paid', async () => {
     await count(50);
     await limits.settle(change({ tokens: 210 }), holder());
     requireMatch(await count(1), { admitted: false, tokens: 260 });
@@ -130,7 +130,7 @@ export const SHARED_LIMITS = part('limits', 'limits', ({ open, it, beforeAll, be
     requireMatch(await count(39), { admitted: true, requests: 1, tokens: 100 });
   });
 
-  it('give out exactly as many places as there are when replicas ask at once', async () => {
+  it('limits give out exactly as many places as there are when replicas ask at once', async () => {
     const all = await Promise.all(
       Array.from({ length: 12 }, (_, index) => open1(`replica-${index % 3}`, index % 2 === 0 ? limits : other)),
     );
@@ -141,7 +141,7 @@ export const SHARED_LIMITS = part('limits', 'limits', ({ open, it, beforeAll, be
     );
   });
 
-  it('take places back, for all replicas, and never more than one has', async () => {
+  it('limits take places back, for all replicas, and never more than one has', async () => {
     await open1('one');
     await open1('one');
     await open1('two', other);
@@ -151,7 +151,7 @@ export const SHARED_LIMITS = part('limits', 'limits', ({ open, it, beforeAll, be
     requireMatch(await open1('two'), { admitted: true, places: 2 });
   });
 
-  it('give places beside a window that is full, or is over, and leave it as it is', async () => {
+  it('limits give places beside a window that is full, or is over, and leave it as it is', async () => {
     await count(50);
     await count(50);
     requireMatch(await open1('one'), { admitted: true, requests: 2, tokens: 100, places: 1 });
@@ -160,7 +160,7 @@ export const SHARED_LIMITS = part('limits', 'limits', ({ open, it, beforeAll, be
     requireMatch(await count(1), { admitted: true, requests: 1, tokens: 1 });
   });
 
-  it('tell a replica how many places it has, and forget those of one whose lease has ended', async () => {
+  it('limits tell a replica how many places it has, and forget those of one whose lease has ended', async () => {
     await open1('one');
     await open1('one');
     await open1('dead', other, 3, 1);

@@ -103,7 +103,7 @@ export const STORE_FILE_CLAIMS = part(
       requireMatch(await only(), { fileId: 'f', tries: 1 });
     });
 
-    it('take an outcome from the last claim alone', async () => {
+    it('the files to index take an outcome from the last claim alone', async () => {
       await add(['f']);
       const first = await only();
       opened.clock.advance(LEASE_MS);
@@ -117,7 +117,7 @@ export const STORE_FILE_CLAIMS = part(
       requireAlike([await stores.settle(second, DONE), await claim()], [false, []]);
     });
 
-    it('count their tries anew when they are added again, and take nothing from a claim of before', async () => {
+    it('the files to index count their tries anew when they are added again, and take nothing from a claim of before', async () => {
       await add(['f']);
       const first = await only();
       await add(['f']);
@@ -136,7 +136,7 @@ export const STORE_FILE_CLAIMS = part(
       requireMatch(await stores.file(tenant, 's', 'f'), { status: 'failed', error });
     });
 
-    it('keep the bytes of what they were until they are settled or cancelled', async () => {
+    it('the files to index keep the bytes of what they were until they are settled or cancelled', async () => {
       await add(['f', 'g'], DONE);
       const batch: StoreBatch = { id: 'batch', storeId: 's', createdAt: SECONDS, isCancelled: false };
       await add(['f'], { bytes: 0 });
@@ -154,7 +154,7 @@ export const STORE_FILE_CLAIMS = part(
       requireAlike((await stores.used(tenant)).bytes, 0);
     });
 
-    it('take no outcome when they were taken out, replaced or cancelled, or their store is gone', async () => {
+    it('the files to index take no outcome when they were taken out, replaced or cancelled, or their store is gone', async () => {
       const batch: StoreBatch = { id: 'batch', storeId: 's', createdAt: SECONDS, isCancelled: false };
       await add(['out', 'again']);
       await stores.add(tenant, 's', [file('s', 'cancelled', { batchId: 'batch' })], batch);

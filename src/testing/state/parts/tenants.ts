@@ -80,14 +80,14 @@ export const TENANTS = part(
         afterEach(() => lease?.release());
 
         for (const within of WITHIN) {
-          it(`answers strangers as if nobody had anything, within ${JSON.stringify(within)}`, async () => {
+          it(`the state answers strangers as if nobody had anything, within ${JSON.stringify(within)}`, async () => {
             const answer = await outcomeOf(call(opened.backend, newTenant(), within));
             requireAlike(answer, await ofNobody.get(`${name} ${within}`));
           });
         }
 
         for (const within of WITHIN) {
-          it(`leaves to the tenant what a stranger asks for, within ${JSON.stringify(within)}`, async () => {
+          it(`a tenant keeps what a stranger asks for, within ${JSON.stringify(within)}`, async () => {
             const before = await snapshotOf(owner);
             await outcomeOf(call(opened.backend, newTenant(), within));
             requireAlike(await snapshotOf(owner), before);
@@ -97,7 +97,7 @@ export const TENANTS = part(
       });
 
       describe(name, () => {
-        it('answers the tenant otherwise', async () => {
+        it('the state answers the tenant otherwise', async () => {
           const tenant = newTenant();
           await fill(tenant);
           const lease = await hold(tenant);

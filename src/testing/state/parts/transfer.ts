@@ -37,7 +37,7 @@ export const TRANSFER = part('transfer', 'moves', ({ open, openPeer, it, describ
     ['from another backend', openPeer, open],
   ] as const) {
     describe(direction, () => {
-      it('keeps everything that readers find', async () => {
+      it('a move keeps everything that readers find', async () => {
         const source = await start(from);
         await fill(source);
         const before = await readEverything(source.backend);
@@ -48,7 +48,7 @@ export const TRANSFER = part('transfer', 'moves', ({ open, openPeer, it, describ
         requireAlike(await readEverything(target.backend), before);
       });
 
-      it('goes on with background responses', async () => {
+      it('a move goes on with background responses', async () => {
         const source = await start(from);
         await fill(source);
         const target = await start(to);
@@ -78,7 +78,7 @@ export const TRANSFER = part('transfer', 'moves', ({ open, openPeer, it, describ
         await webhooks.stop();
       });
 
-      it('frees what is only kept for others with the last of them', async () => {
+      it('a move frees what is only kept for others with the last of them', async () => {
         const source = await start(from);
         await fill(source);
         const target = await start(to);
@@ -122,7 +122,7 @@ export const TRANSFER = part('transfer', 'moves', ({ open, openPeer, it, describ
         await turns.stop();
       });
 
-      it('leaves what the other state has', async () => {
+      it('a move leaves what the other state has', async () => {
         const source = await start(from);
         await fill(source);
         const target = await start(to);
@@ -137,7 +137,7 @@ export const TRANSFER = part('transfer', 'moves', ({ open, openPeer, it, describ
         assert.equal(await store.get(TWO, 'root'), undefined);
       });
 
-      it('keeps odd names apart', async () => {
+      it('a move keeps odd names apart', async () => {
         const source = await start(from);
         const tenant = asTenant('t'.repeat(300));
         const names = ['a\0', '\ud800', '\ufffd', ' ', `${'n'.repeat(300)}1`, `${'n'.repeat(300)}2`, '\u2028\n'];
@@ -161,7 +161,7 @@ export const TRANSFER = part('transfer', 'moves', ({ open, openPeer, it, describ
     });
   }
 
-  it('refuses another secret before anything is stored', async () => {
+  it('a move refuses another secret before anything is stored', async () => {
     const source = await start(open);
     await fill(source);
     const target = await start(open);
@@ -176,7 +176,7 @@ export const TRANSFER = part('transfer', 'moves', ({ open, openPeer, it, describ
     assert.equal((await target.backend.responses.get(ONE, 'root'))?.id, 'root');
   });
 
-  it('refuses a response whose parent is missing, with all that is written together', async () => {
+  it('a move refuses a response whose parent is missing, with all that is written together', async () => {
     const source = await start(open);
     await append(source.backend.responses, ONE, 'a');
     await append(source.backend.responses, ONE, 'b', { parentId: 'a' });
@@ -188,7 +188,7 @@ export const TRANSFER = part('transfer', 'moves', ({ open, openPeer, it, describ
     );
   });
 
-  it('adds no entries to a conversation that was changed since', async () => {
+  it('a move adds no entries to a conversation that was changed since', async () => {
     const source = await start(open);
     await fill(source);
     const text = await exported(source.backend);

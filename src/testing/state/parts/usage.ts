@@ -45,7 +45,7 @@ export const USAGE = part('usage', 'usage', ({ subject, open, it, beforeAll, aft
   });
   afterAll(() => opened.close());
 
-  it('adds up turns that agree, and tells others apart', async () => {
+  it('usage adds up turns that agree, and tells others apart', async () => {
     const tenant = newTenant();
     await usage.record([
       recordOf(tenant),
@@ -69,7 +69,7 @@ export const USAGE = part('usage', 'usage', ({ subject, open, it, beforeAll, aft
     );
   });
 
-  it('counts a response once, however often and by how many it is recorded', async () => {
+  it('usage counts a response once, however often and by how many it is recorded', async () => {
     const tenant = newTenant();
     const records = [recordOf(tenant), recordOf(tenant)];
     await usage.record(records);
@@ -77,13 +77,13 @@ export const USAGE = part('usage', 'usage', ({ subject, open, it, beforeAll, aft
     requireMatch(await usage.report({ ...WEEK, tenant }), [{ turns: 3, tokens: { input: 30 } }]);
   });
 
-  it('counts turns that are recorded at the same time', async () => {
+  it('usage counts turns that are recorded at the same time', async () => {
     const tenant = newTenant();
     await Promise.all(Array.from({ length: 20 }, () => usage.record([recordOf(tenant), recordOf(tenant)])));
     requireMatch(await usage.report({ ...WEEK, tenant }), [{ turns: 40 }]);
   });
 
-  it('divides by days in UTC, and reports the days from the first up to the end', async () => {
+  it('usage divides by days in UTC, and reports the days from the first up to the end', async () => {
     const tenant = newTenant();
     const midnight = DAY * DAY_MS;
     const times = [midnight - 1, midnight, midnight + DAY_MS - 1, midnight + DAY_MS];
@@ -98,7 +98,7 @@ export const USAGE = part('usage', 'usage', ({ subject, open, it, beforeAll, aft
     ]);
   });
 
-  it('shows a tenant nothing of others, and all tenants to who asks for none', async () => {
+  it('usage shows a tenant nothing of others, and all tenants to who asks for none', async () => {
     const [tenant, other] = [newTenant(), newTenant()];
     await usage.record([recordOf(tenant), recordOf(other)]);
     requireMatch(await usage.report({ ...WEEK, tenant }), [{ tenant, turns: 1 }]);
@@ -108,14 +108,14 @@ export const USAGE = part('usage', 'usage', ({ subject, open, it, beforeAll, aft
   });
 
   for (const name of ['a\0b', 'half \uD800 a pair', 'x'.repeat(3000), ' space', '{brace}', '"quote"\n[1]']) {
-    it(`keeps any name, such as ${JSON.stringify(name)}`, async () => {
+    it(`usage keeps any name, such as ${JSON.stringify(name)}`, async () => {
       const tenant = `${newTenant()}${name}` as Tenant;
       await usage.record([recordOf(tenant, { model: name, keyId: name, provider: name })]);
       requireMatch(await usage.report({ ...WEEK, tenant }), [{ tenant, model: name, keyId: name, provider: name }]);
     });
   }
 
-  it('counts a response together with its save, once', async () => {
+  it('usage counts a response together with its save, once', async () => {
     const tenant = newTenant();
     const used = recordOf(tenant);
     const record = responseOf(used.responseId, { usage: used });
@@ -126,7 +126,7 @@ export const USAGE = part('usage', 'usage', ({ subject, open, it, beforeAll, aft
     requireMatch(await usage.report({ ...WEEK, tenant }), [{ turns: 1 }]);
   });
 
-  it('counts a turn of a conversation together with its save', async () => {
+  it('usage counts a turn of a conversation together with its save', async () => {
     const tenant = newTenant();
     await createConversation(opened.backend, tenant, 'c');
     const used = recordOf(tenant);
@@ -134,7 +134,7 @@ export const USAGE = part('usage', 'usage', ({ subject, open, it, beforeAll, aft
     requireMatch(await usage.report({ ...WEEK, tenant }), [{ turns: 1 }]);
   });
 
-  it('counts a background response together with its end, once', async () => {
+  it('usage counts a background response together with its end, once', async () => {
     const tenant = newTenant();
     const { runs } = opened.backend;
     for (const end of ['finish', 'conclude'] as const) {
@@ -149,7 +149,7 @@ export const USAGE = part('usage', 'usage', ({ subject, open, it, beforeAll, aft
     requireMatch(await usage.report({ ...WEEK, tenant }), [{ turns: 2, tokens: { input: 20 } }]);
   });
 
-  it('adds up more tokens than a number is exact for', async () => {
+  it('usage adds up more tokens than a number is exact for', async () => {
     const tenant = newTenant();
     const most = Number.MAX_SAFE_INTEGER;
     const tokens = { input: most, cached: most, output: most, reasoning: most };
@@ -159,13 +159,13 @@ export const USAGE = part('usage', 'usage', ({ subject, open, it, beforeAll, aft
     for (const count of Object.values(sum.tokens)) assert.ok(count > 1000 * most, `${count} tokens`);
   });
 
-  it('records nothing without complaint', async () => {
+  it('usage records nothing without complaint', async () => {
     await usage.record([]);
   });
 
   if (subject.forgetsUsage === true) return;
 
-  it('forgets what has expired, in batches, and nothing else', async () => {
+  it('usage forgets what has expired, in batches, and nothing else', async () => {
     const tenant = newTenant();
     const old = { endedAt: NOON - 2 * DAY_MS };
     await usage.record(Array.from({ length: 1500 }, () => recordOf(tenant, old)));

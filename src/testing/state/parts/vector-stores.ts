@@ -81,7 +81,7 @@ export const VECTOR_STORES = part(
     const filed = async (storeId: string, page: object = {}): Promise<readonly string[]> =>
       (await stores.files(tenant, storeId, { limit: 10, order: 'asc', ...page })).data.map(({ fileId }) => fileId);
 
-    it('keep what they are told, and change what they are asked to', async () => {
+    it('vector stores keep what they are told, and change what they are asked to', async () => {
       const odd = store('s\0é"', { name: '\uD800', metadata: { a: '漢' }, description: "'; DROP" });
       await stores.create(tenant, odd, Infinity);
       requireAlike(await stores.get(tenant, odd.id), odd);
@@ -141,7 +141,7 @@ export const VECTOR_STORES = part(
       requireAlike(await stores.describe(tenant, 's', 'unknown', {}), undefined);
     });
 
-    it('count what a tenant has', async () => {
+    it('vector stores count what a tenant has', async () => {
       requireAlike(await stores.used(tenant), { stores: 0, bytes: 0 });
       for (const id of ['s', 't', 'u']) await create(id);
       await stores.create(newTenant(), store('s'), Infinity);
@@ -154,7 +154,7 @@ export const VECTOR_STORES = part(
       requireAlike(await stores.used(tenant), { stores: 2, bytes: 14 });
     });
 
-    it('let go of files, which are cursors for a while', async () => {
+    it('vector stores let go of files, which are cursors for a while', async () => {
       for (const id of ['s', 't']) {
         await create(id);
         await stores.add(tenant, id, [file(id, 'f'), file(id, 'g'), file(id, 'h')], null);
@@ -173,7 +173,7 @@ export const VECTOR_STORES = part(
       requireAlike(await filed('s'), ['f', 'g', 'h']);
     });
 
-    it('show nothing to other tenants', async () => {
+    it('vector stores show nothing to other tenants', async () => {
       const other = newTenant();
       await create('s');
       const batch: StoreBatch = { id: 'batch', storeId: 's', createdAt: SECONDS, isCancelled: false };

@@ -58,7 +58,7 @@ export const VECTORS = part('vectors', 'vectors', ({ open, it, beforeAll, before
   const find = async (text: string, storeIds: readonly string[], limit = 10): Promise<readonly string[]> =>
     namesOf(await vectors.matching(tenant, text, { storeIds, limit }));
 
-  it('finds the nearest vectors, best first, with their cosines', async () => {
+  it('a search finds the nearest vectors, best first, with their cosines', async () => {
     await add('a', 'f', [chunk(0, 'east', 0), chunk(1, 'north', 90), chunk(2, 'between', 40)]);
     const hits = await vectors.nearest(tenant, at(10), { storeIds: ['a'], limit: 2 });
     requireAlike(namesOf(hits), ['a/f/0', 'a/f/2']);
@@ -69,7 +69,7 @@ export const VECTORS = part('vectors', 'vectors', ({ open, it, beforeAll, before
     ]);
   });
 
-  it('finds the words of a text, rare ones first, whatever else it holds', async () => {
+  it('a search finds the words of a text, rare ones first, whatever else it holds', async () => {
     await add('a', 'f', [chunk(0, 'the red fox'), chunk(1, 'the red hen'), chunk(2, 'nothing'), chunk(3, 'the red')]);
     requireAlike((await find('RED fox!', ['a']))[0], 'a/f/0');
     requireAlike((await find('red', ['a'])).toSorted(), ['a/f/0', 'a/f/1', 'a/f/3']);
@@ -78,7 +78,7 @@ export const VECTORS = part('vectors', 'vectors', ({ open, it, beforeAll, before
     }
   });
 
-  it('searches only the stores and documents that it is asked for', async () => {
+  it('a search searches only the stores and documents that it is asked for', async () => {
     for (const storeId of ['a', 'b', 'c']) await add(storeId, 'f', [chunk(0, 'word')]);
     await add('a', 'g', [chunk(0, 'word')]);
     requireAlike((await near(0, ['a', 'c'])).toSorted(), ['a/f/0', 'a/g/0', 'c/f/0']);
@@ -90,7 +90,7 @@ export const VECTORS = part('vectors', 'vectors', ({ open, it, beforeAll, before
     requireAlike([await near(0, []), await find('word', [])], [[], []]);
   });
 
-  it('finds nothing of other tenants', async () => {
+  it('a search finds nothing of other tenants', async () => {
     const other = newTenant();
     await add('a', 'f', [chunk(0, 'secret')], {}, other);
     await add('a', 'g', [chunk(0, 'open')]);
@@ -103,7 +103,7 @@ export const VECTORS = part('vectors', 'vectors', ({ open, it, beforeAll, before
     requireAlike(await vectors.texts(other, 'a', 'f'), ['secret']);
   });
 
-  it('finds a document once it is published, without what was written of it before', async () => {
+  it('a search finds a document once it is published, without what was written of it before', async () => {
     await vectors.append(tenant, 'a', 'f', [chunk(0, 'old zero'), chunk(1, 'old one'), chunk(2, 'old two')]);
     requireAlike([await near(0, ['a']), await find('old', ['a'])], [[], []]);
     requireAlike(await vectors.texts(tenant, 'a', 'f'), []);
@@ -116,7 +116,7 @@ export const VECTORS = part('vectors', 'vectors', ({ open, it, beforeAll, before
     requireAlike((await near(0, ['a'])).toSorted(), ['a/f/0', 'a/f/1']);
   });
 
-  it('finds a document as it was until all of it is written anew', async () => {
+  it('a search finds a document as it was until all of it is written anew', async () => {
     await add('a', 'f', [chunk(0, 'old zero'), chunk(1, 'old one')], { year: 1 });
     const [before] = await vectors.documents(tenant, ['a']);
     await vectors.append(tenant, 'a', 'f', [chunk(0, 'new zero')]);
@@ -135,7 +135,7 @@ export const VECTORS = part('vectors', 'vectors', ({ open, it, beforeAll, before
     requireAlike((after?.document ?? 0) > (before?.document ?? Infinity), true);
   });
 
-  it('publishes nothing of a document that was forgotten while it was written', async () => {
+  it('the index publishes nothing of a document that was forgotten while it was written', async () => {
     await vectors.append(tenant, 'a', 'f', [chunk(0, 'zero')]);
     await remove('a', 'f');
     await vectors.append(tenant, 'a', 'f', [chunk(1, 'one')]);
@@ -143,7 +143,7 @@ export const VECTORS = part('vectors', 'vectors', ({ open, it, beforeAll, before
     requireAlike(await near(0, ['a']), []);
   });
 
-  it('lists documents with their attributes, which can be replaced', async () => {
+  it('the index lists documents with their attributes, which can be replaced', async () => {
     await add('a', 'f', [chunk(0, 'x')], { year: 2026, draft: true });
     await add('a', 'g', [], { title: 'Empty' });
     requireAlike(await vectors.describe(tenant, 'a', 'f', { year: 2027 }), true);
@@ -155,7 +155,7 @@ export const VECTORS = part('vectors', 'vectors', ({ open, it, beforeAll, before
     ]);
   });
 
-  it('forgets documents and stores', async () => {
+  it('the index forgets documents and stores', async () => {
     for (const fileId of ['f', 'g', 'h']) await add('a', fileId, [chunk(0, 'word')]);
     await add('b', 'f', [chunk(0, 'word')]);
     await remove('a', 'g');
@@ -166,7 +166,7 @@ export const VECTORS = part('vectors', 'vectors', ({ open, it, beforeAll, before
     requireAlike(await vectors.documents(tenant, ['a']), []);
   });
 
-  it('frees the room of what it has forgotten a batch at a time, and nothing else', async () => {
+  it('the index frees the room of what it has forgotten a batch at a time, and nothing else', async () => {
     const chunks = Array.from({ length: 300 }, (_, position) => chunk(position, `word ${position}`));
     for (const fileId of ['f', 'g', 'h']) await add('a', fileId, chunks);
     await remove('a', 'f');
@@ -187,7 +187,7 @@ export const VECTORS = part('vectors', 'vectors', ({ open, it, beforeAll, before
     requireAlike(await near(0, ['a']), ['a/f/1']);
   });
 
-  it('gives back every text and name', async () => {
+  it('the index gives back every text and name', async () => {
     const odd = ['\0 a', '\uD800 b', "'; DROP TABLE --", '漢字 ñ'];
     await add(
       's\0é',

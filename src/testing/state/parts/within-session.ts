@@ -38,7 +38,7 @@ export const WITHIN_SESSION = part('graph', 'lookups within a session', ({ open,
   );
 
   for (const { session, id, isMember } of cases) {
-    it(`find ${id} in ${session}: ${isMember}`, async () => {
+    it(`lookups within a session find ${id} in ${session}: ${isMember}`, async () => {
       const found = async (lookup: Promise<unknown>): Promise<boolean> => (await lookup) !== undefined;
       assert.equal(await found(store.get(tenant, id, session)), isMember);
       assert.equal(await found(store.chain(tenant, id, session)), isMember);
@@ -56,14 +56,14 @@ export const WITHIN_SESSION = part('graph', 'lookups within a session', ({ open,
   }
 
   for (const { session, id } of cases.filter(({ isMember }) => !isMember)) {
-    it(`delete no ${id} in ${session}`, async () => {
+    it(`lookups within a session delete no ${id} in ${session}`, async () => {
       assert.equal(await store.delete(tenant, id, { cascade: false }, session), 0);
       assert.equal(await store.delete(tenant, id, { cascade: true }, session), 0);
       assert.notEqual(await store.get(tenant, id), undefined);
     });
   }
 
-  it('give the whole conversation, also what is of another session', async () => {
+  it('lookups within a session give the whole conversation, also what is of another session', async () => {
     const chain = await store.chain(tenant, 'c', 'two');
     requireAlike(
       chain?.items.map(({ id }) => id),
@@ -71,11 +71,11 @@ export const WITHIN_SESSION = part('graph', 'lookups within a session', ({ open,
     );
   });
 
-  it('say in which session a response was made, not through which it was found', async () => {
+  it('lookups within a session say in which session a response was made, not through which it was found', async () => {
     assert.equal((await store.chain(tenant, 'b', 'shared'))?.sessionId, 'one');
   });
 
-  it('see no relatives outside of it', async () => {
+  it('lookups within a session see no relatives outside of it', async () => {
     const idsOf = async (page: ReturnType<ResponseGraph['children']>): Promise<unknown> =>
       (await page)?.data.map(({ id }) => id);
     requireAlike(await idsOf(graph.children(tenant, 'b', PAGE)), ['c', 'd']);
@@ -89,7 +89,7 @@ export const WITHIN_SESSION = part('graph', 'lookups within a session', ({ open,
     requireAlike(await idsOf(graph.leaves(tenant, 'a', PAGE, 'one')), ['b']);
   });
 
-  it('take what is outside of it for the end of the tree', async () => {
+  it('lookups within a session take what is outside of it for the end of the tree', async () => {
     const tree = await graph.tree(tenant, 'c', { depth: 10, limit: 10 }, 'two');
     requireMatch(tree, { response: { id: 'c' }, children: [], hasMore: false });
     const shared = await graph.tree(tenant, 'd', { depth: 10, limit: 10 }, 'shared');
@@ -99,7 +99,7 @@ export const WITHIN_SESSION = part('graph', 'lookups within a session', ({ open,
     });
   });
 
-  it('delete for all sessions what is in the one that is named, and what continues it there', async () => {
+  it('lookups within a session delete for all sessions what is in the one that is named, and what continues it there', async () => {
     await append(store, tenant, 'x', { sessionId: 'source' });
     await append(store, tenant, 'y', { parentId: 'x' });
     await opened.backend.sessions.fork(tenant, { sourceId: 'source', targetId: 'fork' });
