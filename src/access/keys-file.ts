@@ -91,7 +91,7 @@ export function faultOfKeysFile(path: string, error: unknown): EnvironmentError 
 /** The entries of a file with this content. Throws an Error that names the place of the fault but never quotes what may be a key. */
 export async function parseKeys(path: string, content: string): Promise<readonly KeyEntry[]> {
   const value = await parseSecretFile(path, content);
-  const { keys } = await requireSchema<KeysFile>(value ?? {}, SCHEMA, { isSecret: true });
+  const { keys } = requireSchema<KeysFile>(value ?? {}, SCHEMA, { isSecret: true });
   return toEntries(keys);
 }
 

@@ -1,4 +1,10 @@
+import { createRequire } from 'node:module';
+
+import type * as Ajv from 'ajv/dist/2020.js';
 import type { Ajv2020, ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
+import type { FormatsPlugin } from 'ajv-formats';
+
+import { surelyMatches } from './matches-schema.js';
 
 /** Priority of several violations at one place; other keywords rank in between. */
 const TELLING = ['type', 'additionalProperties'];
@@ -13,7 +19,7 @@ const compiled = new WeakMap<object, ValidateFunction>();
 /** The last ones by the text of their schemas: one that is made for a file is made again when that is read again. */
 const recent = new Map<string, ValidateFunction>();
 const MOST_RECENT = 8;
-let loading: Promise<Ajv2020> | undefined;
+let loaded: Ajv2020 | undefined;
 
 /**
  * Parses a file as JSON, if its name ends in `.json`, or YAML. Throws an Error whose first line describes the problem.
@@ -67,17 +73,13 @@ export class SchemaError extends Error {
  * Returns the value if it matches a JSON Schema. Throws SchemaError. With `isSecret`, it quotes an unknown member only if it looks like a
  * name.
  */
-export async function requireSchema<T>(value: unknown, schema: object, { isSecret = false } = {}): Promise<T> {
-  (await loadSchema(schema, { isSecret }))(value);
+// Its callers name the type that the schema describes.
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters
+export function requireSchema<T>(value: unknown, schema: object, { isSecret = false } = {}): T {
+  if (surelyMatches(schema, value)) return value as T;
+  const validate = compiled.get(schema) ?? compile(schema);
+  if (!validate(value)) throw new SchemaError(describeViolations(validate.errors ?? [], isSecret));
   return value as T;
-}
-
-/** The same, for values that come later: a function that throws SchemaError for those that do not match. */
-export async function loadSchema(schema: object, { isSecret = false } = {}): Promise<(value: unknown) => void> {
-  const validate = compiled.get(schema) ?? (await compile(schema));
-  return (value) => {
-    if (!validate(value)) throw new SchemaError(describeViolations(validate.errors ?? [], isSecret));
-  };
 }
 
 /** All that an error says is wrong with a file, in a line each, without a trailing period or colon. */
@@ -85,8 +87,8 @@ export function faultsOf(error: unknown): readonly string[] {
   return error instanceof SchemaError ? error.violations.map(({ text }) => text) : [firstLineOf(error)];
 }
 
-async function compile(schema: object): Promise<ValidateFunction> {
-  const ajv = await (loading ??= load());
+function compile(schema: object): ValidateFunction {
+  const ajv = (loaded ??= load());
   const text = JSON.stringify(schema);
   const validate = recent.get(text) ?? ajv.compile(schema);
   compiled.set(schema, validate);
@@ -99,8 +101,11 @@ async function compile(schema: object): Promise<ValidateFunction> {
   return validate;
 }
 
-async function load(): Promise<Ajv2020> {
-  const [{ Ajv2020 }, { default: addFormats }] = await Promise.all([import('ajv/dist/2020.js'), import('ajv-formats')]);
+/** Loaded with the first value that is not plainly valid. */
+function load(): Ajv2020 {
+  const require = createRequire(import.meta.url);
+  const { Ajv2020 } = require('ajv/dist/2020.js') as typeof Ajv;
+  const addFormats = require('ajv-formats') as FormatsPlugin;
   const ajv = new Ajv2020({
     strict: false,
     strictNumbers: true,
@@ -111,7 +116,7 @@ async function load(): Promise<Ajv2020> {
     meta: false,
     code: { optimize: false },
   });
-  addFormats.default(ajv, ['regex']);
+  addFormats(ajv, ['regex']);
   return ajv;
 }
 

@@ -1,7 +1,6 @@
 export {
   faultsOf,
   firstLineOf,
-  loadSchema,
   parseDataFile,
   parseSecretFile,
   requireSchema,

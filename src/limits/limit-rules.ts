@@ -86,7 +86,7 @@ export class LimitRules implements OnModuleInit, OnApplicationShutdown {
 async function readLimitsFile(path: string): Promise<readonly LimitRule[]> {
   try {
     const value = await parseDataFile(path, await readFile(path, 'utf8'));
-    const { limits } = await requireSchema<{ readonly limits: readonly LimitRule[] }>(value ?? {}, LIMITS_SCHEMA);
+    const { limits } = requireSchema<{ readonly limits: readonly LimitRule[] }>(value ?? {}, LIMITS_SCHEMA);
     for (const name of ['sockets', 'searches_per_minute'] as const) {
       const wrong = limits.findIndex((rule) => rule.model !== undefined && rule[name] !== undefined);
       if (wrong >= 0) throw new Error(`limits[${wrong}].${name} must stand in a rule without model`);

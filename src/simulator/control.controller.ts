@@ -183,7 +183,7 @@ export class SimulatorControlController {
       after,
       for: forMs,
       retry_after: retryAfterSeconds,
-    } = await checkBody(() => requireSchema<FaultBody>(body, FAULT_SCHEMA));
+    } = await checkBody(async () => requireSchema<FaultBody>(body, FAULT_SCHEMA));
     this.spaceOf(caller, headers).addFault({
       kind,
       turns,

@@ -29,7 +29,7 @@ export async function readProvidersFile(path: string, kinds: ReadonlyMap<string,
     const { value, substitutes, unset } = resolveReferences(content, process.env);
     if (unset.length > 0) throw refuse(unset);
     const schema = providersSchema(value, kinds);
-    const file = await requireSchema<ProvidersFile>(value ?? {}, schema, { isSecret: true });
+    const file = requireSchema<ProvidersFile>(value ?? {}, schema, { isSecret: true });
     const entries = Object.entries(file.providers ?? {}).map(
       ([name, entry]) => [name, entry, kindOf(entry, kinds)] as const,
     );

@@ -95,7 +95,7 @@ export const VARIABLE = /\{\{\s*([\w.-]{1,64})\s*\}\}/g;
 export async function readPromptsFile(path: string): Promise<ReadonlyMap<string, Prompt>> {
   try {
     const value = await parseDataFile(path, await readFile(path, 'utf8'));
-    const { prompts } = await requireSchema<PromptsFile>(value ?? {}, SCHEMA);
+    const { prompts } = requireSchema<PromptsFile>(value ?? {}, SCHEMA);
     const found = new Map<string, Prompt>();
     for (const [index, entry] of prompts.entries()) {
       const place = `prompts[${index}]`;

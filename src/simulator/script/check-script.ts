@@ -58,7 +58,7 @@ function asLine(text: string): string {
 
 async function violationsOf(value: unknown): Promise<SchemaError['violations']> {
   try {
-    await requireSchema(value, SCRIPT_SCHEMA);
+    requireSchema(value, SCRIPT_SCHEMA);
     return [];
   } catch (error) {
     if (error instanceof SchemaError) return error.violations;

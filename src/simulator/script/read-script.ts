@@ -30,7 +30,7 @@ export async function readScripts(paths: readonly string[]): Promise<readonly Na
 
 /** A script that a program gives. Throws an Error that names the place of a violation: `turns[2] must be …`. */
 export async function requireNamedScript(value: unknown): Promise<NamedScript> {
-  const script = await requireSchema<ScriptFile>(value, SCRIPT_SCHEMA);
+  const script = requireSchema<ScriptFile>(value, SCRIPT_SCHEMA);
   if (script.model === undefined) throw new Error('model is missing: no file gives the script a name');
   return { ...script, model: script.model };
 }
@@ -38,7 +38,7 @@ export async function requireNamedScript(value: unknown): Promise<NamedScript> {
 async function readScript(path: string): Promise<NamedScript> {
   const content = await readFile(path, 'utf8');
   const value = path.endsWith('.jsonl') ? parseLines(content) : await parseDataFile(path, content);
-  const script = await requireSchema<ScriptFile>(value, SCRIPT_SCHEMA);
+  const script = requireSchema<ScriptFile>(value, SCRIPT_SCHEMA);
   return { ...script, model: script.model ?? basename(path, extname(path)) };
 }
 

@@ -2,15 +2,9 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 import { asTenant, Authenticator, type Tenant } from '../../access/index.js';
 import { createApp } from '../../bootstrap.js';
-import { Environment, loadSchema, type Variables } from '../../config/index.js';
+import { Environment, type Variables } from '../../config/index.js';
 import { FOR_TESTS, SimulatorModule, SimulatorVariables } from '../../simulator/index.js';
-import {
-  type NamedScript,
-  readScripts,
-  requireNamedScript,
-  type ScriptFile,
-  TURN_SCHEMA,
-} from '../../simulator/script/index.js';
+import { type NamedScript, readScripts, requireNamedScript, type ScriptFile } from '../../simulator/script/index.js';
 import { Spaces } from '../../simulator/spaces/index.js';
 import type { Answer } from './answers.js';
 import { placeOfCaller } from './place.js';
@@ -50,9 +44,9 @@ class SpaceAuthenticator extends Authenticator {
  */
 export async function simulate(options: SimulateOptions = {}): Promise<Simulation> {
   const origin = `simulate() at ${placeOfCaller()}`;
-  const [check, scripts] = await Promise.all([loadSchema(TURN_SCHEMA), readAll(options.scripts ?? [])]);
+  const scripts = await readAll(options.scripts ?? []);
   // Before anything is started that would have to be stopped.
-  const initial = listScripts({ scripts, check }, options.answers, origin);
+  const initial = listScripts(scripts, options.answers, origin);
   const authenticator = new SpaceAuthenticator();
   const app = await createApp(
     {
@@ -68,7 +62,7 @@ export async function simulate(options: SimulateOptions = {}): Promise<Simulatio
     const spaces = app.get(Spaces);
     const space = spaces.hold(ANYBODY, initial);
     const admit = (key: string): void => void authenticator.keys.add(key);
-    return new Simulation({ app, url: `${await app.getUrl()}/v1`, spaces, scripts, check, admit }, space);
+    return new Simulation({ app, url: `${await app.getUrl()}/v1`, spaces, scripts, admit }, space);
   } catch (error) {
     await app.close();
     throw error;

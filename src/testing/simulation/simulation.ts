@@ -1,14 +1,12 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 
+import { requireSchema } from '../../config/index.js';
 import type { FaultKind } from '../../simulator/index.js';
-import type { NamedScript, ScriptTurn } from '../../simulator/script/index.js';
+import { type NamedScript, type ScriptTurn, TURN_SCHEMA } from '../../simulator/script/index.js';
 import type { JournalEntry, Space, SpaceFault, SpaceScript, Spaces } from '../../simulator/spaces/index.js';
 import { type Answer, placeOf, toTurn } from './answers.js';
 import { type Matcher, showMatcher, toPredicate } from './matcher.js';
 import { placeOfCaller } from './place.js';
-
-/** Throws an Error for a turn that is none. */
-export type TurnCheck = (turn: ScriptTurn) => void;
 
 /** How a fault happens; what is not given is drawn or has its default (docs/simulator.md#faults). */
 export interface FaultOptions extends Pick<SpaceFault, 'after' | 'forMs' | 'retryAfterSeconds'> {
@@ -24,7 +22,6 @@ export class SimulatedSpace {
     /** The key that names the space. */
     readonly apiKey: string,
     private readonly own: Space,
-    private readonly check: TurnCheck,
   ) {}
 
   /** What the official SDKs read: for an agent that is a process of its own. */
@@ -62,7 +59,7 @@ export class SimulatedSpace {
 
   /** The answers to the next requests, in place of those that are left. Throws an Error for an invalid one. */
   answer(...answers: readonly Answer[]): this {
-    this.own.add(toScript(answers, `answer() at ${placeOfCaller()}`, this.check));
+    this.own.add(toScript(answers, `answer() at ${placeOfCaller()}`));
     return this;
   }
 
@@ -72,7 +69,7 @@ export class SimulatedSpace {
    */
   on(matcher: Matcher, ...answers: readonly [Answer, ...Answer[]]): this {
     const place = placeOfCaller();
-    const turns = toTurns(answers, `on() at ${place}`, this.check);
+    const turns = toTurns(answers, `on() at ${place}`);
     this.own.add({
       file: { model: '*', match: 'last_user_message', turns },
       accepts: toPredicate(matcher),
@@ -100,7 +97,6 @@ export interface SimulationParts {
   readonly spaces: Spaces;
   /** The scripts that every space has. */
   readonly scripts: readonly NamedScript[];
-  readonly check: TurnCheck;
   /** Lets clients in with a key, which is then a tenant of its own. */
   readonly admit: (key: string) => void;
 }
@@ -114,16 +110,16 @@ export class Simulation extends SimulatedSpace implements AsyncDisposable {
     private readonly parts: SimulationParts,
     space: Space,
   ) {
-    super(parts.url, 'test', space, parts.check);
+    super(parts.url, 'test', space);
   }
 
   /** A further space, with a key of its own: nothing of it is seen in another one, not even stored responses. */
   space({ answers }: { readonly answers?: readonly Answer[] } = {}): SimulatedSpace {
-    const { url, spaces, check, admit } = this.parts;
+    const { url, spaces, scripts, admit } = this.parts;
     const apiKey = `antiphon-space-${++this.count}`;
     admit(apiKey);
-    const scripts = listScripts(this.parts, answers, `space() at ${placeOfCaller()}`);
-    return new SimulatedSpace(url, apiKey, spaces.hold(apiKey, scripts), check);
+    const own = listScripts(scripts, answers, `space() at ${placeOfCaller()}`);
+    return new SimulatedSpace(url, apiKey, spaces.hold(apiKey, own));
   }
 
   /** Ends the service, with the turns that are under way. */
@@ -138,29 +134,28 @@ export class Simulation extends SimulatedSpace implements AsyncDisposable {
 
 /** The scripts of a space. Its answers come before scripts for every model; without any, what no script answers is refused. */
 export function listScripts(
-  { scripts, check }: Pick<SimulationParts, 'scripts' | 'check'>,
+  scripts: readonly NamedScript[],
   answers: readonly Answer[] | undefined,
   origin: string,
 ): readonly SpaceScript[] {
   const given = scripts.map((file) => ({ file, label: `the script '${file.model}'` }));
-  const own = toScript(answers ?? [], origin, check);
+  const own = toScript(answers ?? [], origin);
   return answers === undefined ? [...given, own] : [own, ...given];
 }
 
 /** A script of answers in order, for every model. */
-function toScript(answers: readonly Answer[], origin: string, check: TurnCheck): SpaceScript {
-  const turns = toTurns(answers, origin, check);
+function toScript(answers: readonly Answer[], origin: string): SpaceScript {
+  const turns = toTurns(answers, origin);
   const count = turns.length === 1 ? 'the answer' : `the ${turns.length} answers`;
   const label = turns.length === 0 ? `no answers, ${origin}` : `${count} of ${origin}`;
   return { file: { model: '*', on_exhausted: 'unmatched', turns }, label };
 }
 
-function toTurns(answers: readonly Answer[], origin: string, check: TurnCheck): readonly ScriptTurn[] {
+function toTurns(answers: readonly Answer[], origin: string): readonly ScriptTurn[] {
   return answers.map((answer, index) => {
     try {
       const turn = toTurn(answer);
-      check(turn);
-      return turn;
+      return requireSchema(turn, TURN_SCHEMA);
     } catch (error) {
       const place = placeOf(answer) ?? `in ${origin}`;
       throw new Error(`answer ${index + 1}, ${place}: ${(error as Error).message}`, { cause: error });
