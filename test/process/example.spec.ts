@@ -13,7 +13,7 @@ import OpenAI from 'openai';
 
 import { itUnless } from '../support/on-path.js';
 import { endProcesses, startProgram } from '../support/process-service.js';
-import { type Installed, installPytest, installVitest } from './test-frameworks.js';
+import { type Installed, installForPython, installVitest } from '../support/installed-packages.js';
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -87,7 +87,7 @@ const JAVASCRIPT = {
   Vitest: ["import { afterAll, beforeAll, beforeEach, it } from 'vitest';", ['node_modules/vitest/vitest.mjs', 'run']],
 } as const;
 
-const [vitest, pytest] = await Promise.all([installVitest(), installPytest()]);
+const [vitest, pytest] = await Promise.all([installVitest(), installForPython('pytest==9.2.0', 'openai==3.57.0')]);
 const reasonOf = (tool: Installed): string | undefined => ('reason' in tool ? tool.reason : undefined);
 
 /** The shell's Node is the one that runs the tests. */

@@ -10,9 +10,8 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const CACHE = resolve(ROOT, process.env['ANTIPHON_CACHE'] ?? '.cache', 'frameworks');
 
 const VITEST = 'vitest@4.1.12';
-const PYTEST = ['pytest==9.2.0', 'openai==3.57.0'];
 
-/** Where a framework is, or why it is not. */
+/** Where packages are, or why they are not. */
 export type Installed = { readonly folder: string } | { readonly reason: string };
 
 /** Vitest, in a folder with `node_modules`: 40 MB, and no dependency of the project. */
@@ -21,13 +20,15 @@ export function installVitest(): Promise<Installed> {
   return install(VITEST, (folder) => run('npm', ['install', ...options, '--prefix', folder, VITEST]));
 }
 
-/** pytest with the SDK, in a folder for PYTHONPATH: 60 MB. */
-export async function installPytest(): Promise<Installed> {
+/** Packages from PyPI, as `name==version`, in a folder for PYTHONPATH. */
+export async function installForPython(...packages: readonly string[]): Promise<Installed> {
   const version = await run('python3', ['-c', 'import sys; print(sys.implementation.cache_tag)']).catch(failed);
   if ('reason' in version) return version;
   const options = ['--quiet', '--disable-pip-version-check', '--retries=0', '--timeout=20'];
-  const name = `${PYTEST.join('-').replaceAll('==', '-')}-${version.stdout.trim()}`;
-  return install(name, (folder) => run('python3', ['-m', 'pip', 'install', ...options, '--target', folder, ...PYTEST]));
+  const name = `${packages.join('-').replaceAll('==', '-')}-${version.stdout.trim()}`;
+  return install(name, (folder) =>
+    run('python3', ['-m', 'pip', 'install', ...options, '--target', folder, ...packages]),
+  );
 }
 
 /** Installs into a folder of the cache, once. An installation that breaks off leaves nothing under its name. */
