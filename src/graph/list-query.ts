@@ -1,25 +1,17 @@
 import { IsIn, IsInt, IsOptional, IsString, Max, Min, MinLength } from 'class-validator';
 
-import { PageParameters, toPageParameters, toPageRequest } from '../http/index.js';
+import { metadataFilter, metadataIn, PageParameters, toPageParameters, toPageRequest } from '../http/index.js';
 import { ApiError } from '../protocol/index.js';
 import { sessionId } from '../sessions/index.js';
 import type { PageRequest, ResponseFilter, TreeBounds } from '../state/index.js';
-import { clip, compile, type Query, recordOfStrings, Satisfies, toNumber } from '../validation/index.js';
+import { clip, compile, type Query, Satisfies, toNumber } from '../validation/index.js';
 
 const STATUSES = ['completed', 'incomplete', 'failed', 'cancelled', 'in_progress', 'queued'];
 /** The last second that a Date can represent. */
 const LATEST = 8_640_000_000_000;
-const METADATA_KEY = /^metadata\[(.*)\]$/s;
 
 /** The time filters, `created_at[gte]=…` (Unix seconds), and the seconds added to turn each into `gte` or `lt`. */
 const TIMES = { 'created_at[gte]': 0, 'created_at[gt]': 1, 'created_at[lt]': 0, 'created_at[lte]': 1 } as const;
-
-const metadata = recordOfStrings({
-  expected: 'metadata as metadata[name]=value',
-  maxProperties: 16,
-  maxNameLength: 64,
-  maxValueLength: 512,
-});
 
 /** The query of `GET /responses`. */
 export class ListParameters extends PageParameters {
@@ -37,7 +29,7 @@ export class ListParameters extends PageParameters {
   readonly status?: string;
 
   @IsOptional()
-  @Satisfies(metadata)
+  @Satisfies(metadataFilter)
   readonly metadata?: Readonly<Record<string, string>>;
 
   @IsOptional()
@@ -88,17 +80,12 @@ export function readListQuery(query: Query): { readonly filter: ResponseFilter; 
   refuseUnknownTimes(query);
   const { session_id: session, model, status } = query;
   const times = Object.keys(TIMES).filter((name) => query[name] !== undefined);
-  const pairs = Object.entries(query).flatMap(([key, value]) => {
-    const name = METADATA_KEY.exec(key)?.[1];
-    return name === undefined ? [] : [[name, value]];
-  });
   const parameters = {
     ...toPageParameters(query),
     ...(session === undefined ? {} : { session_id: session }),
     ...(model === undefined ? {} : { model }),
     ...(status === undefined ? {} : { status }),
-    ...(pairs.length === 0 ? {} : { metadata: Object.fromEntries(pairs) as unknown }),
-    ...(query.metadata === undefined ? {} : { metadata: query.metadata }),
+    ...metadataIn(query),
     ...Object.fromEntries(times.map((name) => [name, toNumber(query[name])])),
   };
   checkList(parameters, OPTIONS);

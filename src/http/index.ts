@@ -7,6 +7,7 @@ export * from './check-head.js';
 export * from './html.js';
 export * from './http.module.js';
 export * from './log-refusal.js';
+export * from './metadata-query.js';
 export * from './openai-headers.js';
 export * from './page-query.js';
 export * from './pending-answers.js';

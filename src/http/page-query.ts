@@ -4,8 +4,8 @@ import { ApiError } from '../protocol/index.js';
 import type { PageRequest } from '../state/index.js';
 import { compile, type Query, toNumber } from '../validation/index.js';
 
-/** The query of a list (protocol §1.1). Violations are reported in this order. */
-export class PageParameters {
+/** The query of a list that is read in one direction. Violations are reported in this order. */
+export class ForwardParameters {
   @IsInt()
   @Min(1)
   @Max(100)
@@ -18,21 +18,25 @@ export class PageParameters {
   @IsString()
   @MinLength(1)
   readonly after?: string;
+}
 
+/** The query of a list (protocol §1.1). */
+export class PageParameters extends ForwardParameters {
   @IsOptional()
   @IsString()
   @MinLength(1)
   readonly before?: string;
 }
 
+/** A query as unvalidated ForwardParameters, in this order unless it names another. */
+export function toForwardParameters({ limit, order, after }: Query, usual: ForwardParameters['order']): object {
+  return { limit: toNumber(limit ?? 20), order: order ?? usual, ...(after === undefined ? {} : { after }) };
+}
+
 /** A query as unvalidated PageParameters. */
-export function toPageParameters({ limit, order, after, before }: Query): object {
-  return {
-    limit: toNumber(limit ?? 20),
-    order: order ?? 'desc',
-    ...(after === undefined ? {} : { after }),
-    ...(before === undefined ? {} : { before }),
-  };
+export function toPageParameters(query: Query): object {
+  const { before } = query;
+  return { ...toForwardParameters(query, 'desc'), ...(before === undefined ? {} : { before }) };
 }
 
 /** The page of validated parameters. Throws ApiError 400 when they contradict each other. */

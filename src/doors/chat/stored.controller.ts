@@ -1,15 +1,15 @@
 import { Controller, Delete, Get, Headers, Param, Query } from '@nestjs/common';
-import { IsInt, IsIn, IsOptional, IsString, Max, Min, MinLength } from 'class-validator';
+import { IsOptional, IsString, MinLength } from 'class-validator';
 import type { ChatCompletionDeleted } from 'openai/resources/chat/completions';
 
 import { type Caller, CurrentCaller, type Tenant } from '../../access/index.js';
 import { Describe } from '../../api-description/index.js';
-import { apiPaths } from '../../http/index.js';
+import { apiPaths, ForwardParameters, metadataFilter, metadataIn, toForwardParameters } from '../../http/index.js';
 import { ApiError, type ListObject, type ResponseObject, toListObject } from '../../protocol/index.js';
-import { metadata, StoredResponsesService } from '../../responses/index.js';
+import { StoredResponsesService } from '../../responses/index.js';
 import { readSessionId } from '../../sessions/index.js';
 import { type PageRequest, type ResponseFilter, ResponseGraph } from '../../state/index.js';
-import { compile, type Query as QueryMembers, Satisfies, toNumber } from '../../validation/index.js';
+import { compile, type Query as QueryMembers, Satisfies } from '../../validation/index.js';
 import { BehindDoor } from '../door.js';
 import { type Completion, hasAnswer, toCompletion, toResponseId } from './completion.js';
 import { type StoredMessage, toStoredMessages } from './stored-message.js';
@@ -20,24 +20,8 @@ type Parameters = Readonly<Record<string, unknown>>;
 const MOST_READS = 10;
 const LONGEST_PAGE = 100;
 
-/** The query of a list of messages. */
-class ChatPageParameters {
-  @IsInt()
-  @Min(1)
-  @Max(100)
-  readonly limit!: number;
-
-  @IsIn(['asc', 'desc'])
-  readonly order!: 'asc' | 'desc';
-
-  @IsOptional()
-  @IsString()
-  @MinLength(1)
-  readonly after?: string;
-}
-
 /** The query of the list of completions. */
-class ChatListParameters extends ChatPageParameters {
+class ChatListParameters extends ForwardParameters {
   @IsOptional()
   @IsString()
   @MinLength(1)
@@ -45,11 +29,11 @@ class ChatListParameters extends ChatPageParameters {
 
   /** As `metadata[name]=value`. */
   @IsOptional()
-  @Satisfies(metadata)
+  @Satisfies(metadataFilter)
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
-const checkPage = compile(ChatPageParameters);
+const checkPage = compile(ForwardParameters);
 const checkList = compile(ChatListParameters);
 // Unknown query parameters are ignored.
 const OPTIONS = { unknownParameters: 'ignore' } as const;
@@ -114,7 +98,7 @@ export class StoredChatController {
     id: 'listChatMessages',
     group: 'Chat Completions',
     summary: 'Lists the messages of the request of a stored completion.',
-    query: ChatPageParameters,
+    query: ForwardParameters,
     headers: ['x-session-id'],
     answer: 'ChatMessageList',
     missing: ['Completion'],
@@ -197,21 +181,13 @@ async function naming<T>(id: string, found: Promise<T>): Promise<T> {
 }
 
 /** OpenAI lists these from the oldest on. */
-function toPage({ limit, order, after }: QueryMembers): object {
-  return { limit: toNumber(limit ?? 20), order: order ?? 'asc', ...(after === undefined ? {} : { after }) };
+function toPage(query: QueryMembers): object {
+  return toForwardParameters(query, 'asc');
 }
 
 function readListQuery(query: QueryMembers): ChatListParameters {
-  const pairs = Object.entries(query).flatMap(([key, value]) => {
-    const name = /^metadata\[(.*)\]$/s.exec(key)?.[1];
-    return name === undefined ? [] : [[name, value]];
-  });
-  const parameters = {
-    ...toPage(query),
-    ...(query.model === undefined ? {} : { model: query.model }),
-    ...(query.metadata === undefined ? {} : { metadata: query.metadata }),
-    ...(pairs.length === 0 ? {} : { metadata: Object.fromEntries(pairs) as unknown }),
-  };
+  const { model } = query;
+  const parameters = { ...toPage(query), ...(model === undefined ? {} : { model }), ...metadataIn(query) };
   checkList(parameters, OPTIONS);
   return parameters as ChatListParameters;
 }
