@@ -1,10 +1,6 @@
-import type {
-  RawContentBlockDelta,
-  RawContentBlockStartEvent,
-  RawMessageStreamEvent,
-} from '@anthropic-ai/sdk/resources/messages';
+import type { RawContentBlockStartEvent, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
 
-import type { ApiError, Item, ResponseObject, StreamEvent } from '../../protocol/index.js';
+import { type ApiError, deltaOf, type Item, type ResponseObject, type StreamEvent } from '../../protocol/index.js';
 import type { StreamForm } from '../../responses/index.js';
 import { HiddenThinking, newMessage, PART_SEPARATOR, toEnd, toInput, toToolUse, toUsage } from './answer.js';
 import { toStreamError } from './errors.js';
@@ -34,10 +30,7 @@ export class MessageStream implements StreamForm {
   encode(batch: readonly StreamEvent[]): string {
     let frames = '';
     for (const event of batch) {
-      for (const sent of this.events.reduce(event)) {
-        frames += toFrame(sent);
-        if (sent.type === 'message_start') frames += this.keepalive;
-      }
+      frames += this.events.reduce(event);
       const failure = event.response?.error ?? null;
       if (failure === null) continue;
       const error = this.translation.explain(toApiError(failure)) as ApiError;
@@ -47,15 +40,17 @@ export class MessageStream implements StreamForm {
   }
 }
 
-function toFrame(event: { readonly type: string }): string {
+type SentEvent = RawMessageStreamEvent | { readonly type: 'ping' } | ReturnType<typeof toStreamError>;
+
+function toFrame(event: SentEvent): string {
   return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 }
 
 /** A block of the message. */
 interface Block {
   readonly index: number;
-  /** What it has to say when those before it are complete. */
-  readonly pending: RawMessageStreamEvent[];
+  /** The frames that it has to send when those before it are complete. */
+  pending: string;
   isClosed: boolean;
 }
 
@@ -75,21 +70,20 @@ interface CallBlock extends Block {
   begins: 'nothing' | 'object' | 'other';
 }
 
-/** Members of the events of a response that blocks are made of. */
+/** Members of an event about an item. */
 interface ItemEvent {
   readonly output_index: number;
-  readonly content_index: number;
-  readonly summary_index: number;
-  readonly delta: string;
   readonly item: Item;
 }
 
+const REASONING_TEXT = 'response.reasoning_text.delta';
+
 /**
- * Makes the events of a message from those of a response, one by one. Blocks follow one another: items that are written side by side
- * wait for those before them.
+ * Makes the frames of a message from the events of a response, one by one. Blocks follow one another: items that are written side by side
+ * wait for those before them. Deltas are not parsed, unless something is searched in them.
  */
 class MessageEvents {
-  private sent: RawMessageStreamEvent[] = [];
+  private sent = '';
   /** By the indexes of their parts. */
   private readonly texts = new Map<string, TextBlock>();
   /** By the indexes of their items. */
@@ -108,12 +102,12 @@ class MessageEvents {
     return this.stopSequence !== null;
   }
 
-  /** The events that another event of the response brings about. */
-  reduce(event: StreamEvent): readonly RawMessageStreamEvent[] {
-    this.sent = [];
+  /** The frames that another event of the response brings about. */
+  reduce(event: StreamEvent): string {
+    this.sent = '';
     if (event.type === 'response.created') {
       const { response } = JSON.parse(`${event.json}}`) as { readonly response: ResponseObject };
-      this.sent.push({ type: 'message_start', message: newMessage(response) });
+      this.sent = toFrame({ type: 'message_start', message: newMessage(response) }) + toFrame({ type: 'ping' });
     } else if (event.response !== null) this.finish(event.response);
     else if (this.stopSequence === null) this.reduceItem(event);
     return this.sent;
@@ -123,19 +117,18 @@ class MessageEvents {
     switch (event.type) {
       case 'response.output_text.delta':
       case 'response.refusal.delta':
-        this.writeText(read(event));
+        this.writeText(event);
         break;
       case 'response.content_part.done':
-        this.closeText(this.texts.get(placeOf(read(event))));
+        this.closeText(this.texts.get(placeOf(event)));
         break;
-      case 'response.reasoning_text.delta':
+      case REASONING_TEXT:
       case 'response.reasoning_summary_text.delta':
-        if (this.options.thinking !== 'hidden') this.writeThinking(event.type, read(event));
+        if (this.options.thinking !== 'hidden') this.writeThinking(event);
         break;
       case 'response.function_call_arguments.delta': {
-        const { output_index: index, delta } = read(event);
-        const block = this.calls.get(index);
-        if (block !== undefined) this.writeInput(block, delta);
+        const block = this.calls.get(outputIndexOf(event));
+        if (block !== undefined) this.writeInput(block, deltaOf(event));
         break;
       }
       case 'response.output_item.added': {
@@ -152,19 +145,24 @@ class MessageEvents {
     }
   }
 
-  private writeText(event: ItemEvent): void {
+  private writeText(event: StreamEvent): void {
     const place = placeOf(event);
+    const json = deltaOf(event);
     let block = this.texts.get(place);
     if (block === undefined) {
       // An empty block would be refused when it is sent back.
-      if (event.delta === '') return;
+      if (json === EMPTY) return;
       const scanner = new StopScanner(this.options.stopSequences);
       block = this.open({ scanner }, { type: 'text', text: '', citations: null });
       this.texts.set(place, block);
     }
+    if (this.options.stopSequences.length === 0) {
+      this.writeDelta(block, 'text', json);
+      return;
+    }
     const { scanner } = block;
-    const text = scanner.push(event.delta);
-    if (text !== '') this.writeDelta(block, { type: 'text_delta', text });
+    const text = scanner.push(JSON.parse(json) as string);
+    if (text !== '') this.writeDelta(block, 'text', JSON.stringify(text));
     if (scanner.found === null) return;
     this.stopSequence = scanner.found;
     this.close(block);
@@ -173,18 +171,20 @@ class MessageEvents {
   private closeText(block: TextBlock | undefined): void {
     if (block === undefined) return;
     const rest = block.scanner.flush();
-    if (rest !== '') this.writeDelta(block, { type: 'text_delta', text: rest });
+    if (rest !== '') this.writeDelta(block, 'text', JSON.stringify(rest));
     this.close(block);
   }
 
-  private writeThinking(source: string, event: ItemEvent): void {
-    const { output_index: index, delta } = event;
-    const part = source === 'response.reasoning_text.delta' ? event.content_index : event.summary_index;
+  private writeThinking(event: StreamEvent): void {
+    const { type: source } = event;
+    const index = outputIndexOf(event);
+    const part = partIndexOf(event);
     const block = this.thoughts.get(index) ?? this.openThinking(index, source, part);
     if (block.source !== source || this.options.thinking === 'omitted') return;
-    const thinking = part === block.part ? delta : PART_SEPARATOR + delta;
+    const json = deltaOf(event);
+    const thinking = part === block.part ? json : JSON.stringify(PART_SEPARATOR + (JSON.parse(json) as string));
     block.part = part;
-    this.writeDelta(block, { type: 'thinking_delta', thinking });
+    this.writeDelta(block, 'thinking', thinking);
   }
 
   private openThinking(index: number, source: string, part: number): ThinkingBlock {
@@ -201,7 +201,7 @@ class MessageEvents {
       let block = this.thoughts.get(index);
       if (signature !== '') {
         block ??= this.openThinking(index, '', 0);
-        this.writeDelta(block, { type: 'signature_delta', signature });
+        this.writeDelta(block, 'signature', JSON.stringify(signature));
       }
       if (block !== undefined) this.close(block);
     }
@@ -210,17 +210,19 @@ class MessageEvents {
   }
 
   /** Input that does not begin as an object is written at its end. */
-  private writeInput(block: CallBlock, delta: string): void {
-    const json = block.begins === 'nothing' ? delta.trimStart() : delta;
-    if (json === '') return;
-    if (block.begins === 'nothing') block.begins = json.startsWith('{') ? 'object' : 'other';
-    if (block.begins === 'object') this.writeDelta(block, { type: 'input_json_delta', partial_json: json });
+  private writeInput(block: CallBlock, json: string): void {
+    if (block.begins === 'nothing') {
+      const begun = (JSON.parse(json) as string).trimStart();
+      if (begun === '') return;
+      block.begins = begun.startsWith('{') ? 'object' : 'other';
+      if (block.begins === 'object') this.writeDelta(block, 'input_json', JSON.stringify(begun));
+    } else if (block.begins === 'object' && json !== EMPTY) this.writeDelta(block, 'input_json', json);
   }
 
   private closeCall(block: CallBlock, item: Item): void {
     if (block.begins === 'other') {
       const input = JSON.stringify(toInput(item['arguments']));
-      this.writeDelta(block, { type: 'input_json_delta', partial_json: input });
+      this.writeDelta(block, 'input_json', JSON.stringify(input));
     }
     this.close(block);
   }
@@ -229,49 +231,64 @@ class MessageEvents {
     if (response.error !== null) return;
     for (const block of this.texts.values()) this.closeText(block);
     for (const block of [...this.queue]) this.close(block);
-    this.sent.push(
-      {
-        type: 'message_delta',
-        delta: { ...toEnd(response, this.stopSequence), container: null },
-        usage: toUsage(response.usage),
-      },
-      { type: 'message_stop' },
-    );
+    const delta = { ...toEnd(response, this.stopSequence), container: null };
+    this.sent += toFrame({ type: 'message_delta', delta, usage: toUsage(response.usage) });
+    this.sent += toFrame({ type: 'message_stop' });
   }
 
   private open<More extends object>(more: More, content: RawContentBlockStartEvent['content_block']): Block & More {
-    const block = { index: this.opened, pending: [], isClosed: false, ...more };
+    const block = { index: this.opened, pending: '', isClosed: false, ...more };
     this.opened += 1;
     this.queue.push(block);
-    this.write(block, { type: 'content_block_start', index: block.index, content_block: content });
+    this.write(block, toFrame({ type: 'content_block_start', index: block.index, content_block: content }));
     return block;
   }
 
-  private writeDelta(block: Block, delta: RawContentBlockDelta): void {
-    this.write(block, { type: 'content_block_delta', index: block.index, delta });
+  /** `json`: the text of the delta, as JSON. */
+  private writeDelta(block: Block, kind: keyof typeof MEMBERS, json: string): void {
+    const delta = `{"type":"${kind}_delta","${MEMBERS[kind]}":${json}}`;
+    const event = `{"type":"content_block_delta","index":${block.index},"delta":${delta}}`;
+    this.write(block, `event: content_block_delta\ndata: ${event}\n\n`);
   }
 
-  private write(block: Block, event: RawMessageStreamEvent): void {
-    if (this.queue[0] === block) this.sent.push(event);
-    else block.pending.push(event);
+  private write(block: Block, frame: string): void {
+    if (this.queue[0] === block) this.sent += frame;
+    else block.pending += frame;
   }
 
   /** Ends a block, and lets those behind it speak. */
   private close(block: Block): void {
     if (block.isClosed) return;
-    this.write(block, { type: 'content_block_stop', index: block.index });
+    this.write(block, toFrame({ type: 'content_block_stop', index: block.index }));
     block.isClosed = true;
     let [first] = this.queue;
     while (first?.isClosed) {
       this.queue.shift();
       [first] = this.queue;
-      if (first !== undefined) this.sent.push(...first.pending.splice(0));
+      if (first === undefined) break;
+      this.sent += first.pending;
+      first.pending = '';
     }
   }
 }
 
-function placeOf({ output_index: item, content_index: part }: ItemEvent): string {
-  return `${item}.${part}`;
+/** An empty text as JSON. */
+const EMPTY = '""';
+
+/** The members that have the texts of deltas. */
+const MEMBERS = { text: 'text', thinking: 'thinking', signature: 'signature', input_json: 'partial_json' } as const;
+
+function placeOf(event: StreamEvent): string {
+  return `${outputIndexOf(event)}.${partIndexOf(event)}`;
+}
+
+function outputIndexOf({ json }: StreamEvent): number {
+  return Number(/"output_index":(\d+)/.exec(json)?.[1]);
+}
+
+/** The index of a part of a content, or of a summary. */
+function partIndexOf({ json }: StreamEvent): number {
+  return Number(/"(?:content|summary)_index":(\d+)/.exec(json)?.[1]);
 }
 
 function read({ json }: StreamEvent): ItemEvent {

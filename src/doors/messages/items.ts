@@ -13,7 +13,7 @@ import type { Place } from '../places.js';
 import { openSignature } from './signature.js';
 
 /** An item, and where it comes from. */
-type Placed = readonly [item: InputItem, place: Place];
+export type Placed = readonly [item: InputItem, place: Place];
 
 /** A part, and the block that it was made from. */
 type PlacedPart = readonly [part: ContentPart, path: string];
@@ -25,40 +25,45 @@ const SEAL_MEMBERS = { encrypted_content: 'signature' };
 const REDACTED_MEMBERS = { encrypted_content: 'data' };
 
 /**
- * The items of a message, in its order. What is no call, result or reasoning is one message as long as nothing comes between.
- *
- * @param path of the message in the request
+ * The items of messages, in their order. What is no call, result or reasoning is one message as long as nothing comes between in the message
+ * of the request.
  */
-export function* toItems({ role, content }: MessageParam, path: string, marks: CacheMarks): Generator<Placed> {
+export function toItems(messages: readonly MessageParam[], marks: CacheMarks): readonly Placed[] {
+  const items: Placed[] = [];
+  for (const [index, message] of messages.entries()) addItems(message, `messages[${index}]`, marks, items);
+  return items;
+}
+
+function addItems({ role, content }: MessageParam, path: string, marks: CacheMarks, items: Placed[]): void {
   if (typeof content === 'string') {
-    yield [{ type: 'message', role, content }, { path }];
+    items.push([{ type: 'message', role, content }, { path }]);
     return;
   }
   let parts: PlacedPart[] = [];
-  const flush = function* (): Generator<Placed> {
-    if (parts.length > 0)
-      yield [
-        { type: 'message', role, content: partsOf(parts) },
-        { path, parts: pathsOf(parts) },
-      ];
+  const flush = (): void => {
+    if (parts.length === 0) return;
+    items.push([
+      { type: 'message', role, content: partsOf(parts) },
+      { path, parts: pathsOf(parts) },
+    ]);
     parts = [];
   };
   for (const [index, block] of content.entries()) {
     const place = `${path}.content[${index}]`;
     switch (block.type) {
       case 'tool_result': {
-        yield* flush();
+        flush();
         const { output, parts: paths } = toOutput(block, place, marks);
         const item = { type: 'function_call_output', call_id: block.tool_use_id, output };
-        yield [item, { path: place, members: RESULT_MEMBERS, parts: paths }];
+        items.push([item, { path: place, members: RESULT_MEMBERS, parts: paths }]);
         break;
       }
       case 'tool_use': {
-        yield* flush();
+        flush();
         const { id, name, input } = block;
         marks.keep(block, [], place);
         const item = { type: 'function_call', call_id: id, name, arguments: JSON.stringify(input) };
-        yield [item, { path: place, members: USE_MEMBERS }];
+        items.push([item, { path: place, members: USE_MEMBERS }]);
         break;
       }
       case 'thinking':
@@ -67,11 +72,11 @@ export function* toItems({ role, content }: MessageParam, path: string, marks: C
           block.type === 'thinking' ? [block.signature, SEAL_MEMBERS] : [block.data, REDACTED_MEMBERS];
         const sealed = openSignature(signature);
         if (sealed === null) break;
-        yield* flush();
-        yield [
+        flush();
+        items.push([
           { type: 'reasoning', summary: [], encrypted_content: sealed },
           { path: place, members },
-        ];
+        ]);
         break;
       }
       case 'text':
@@ -88,7 +93,7 @@ export function* toItems({ role, content }: MessageParam, path: string, marks: C
       // Refused by the rules of the body.
     }
   }
-  yield* flush();
+  flush();
 }
 
 const partsOf = (parts: readonly PlacedPart[]): readonly ContentPart[] => parts.map(([part]) => part);

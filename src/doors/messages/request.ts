@@ -1,13 +1,13 @@
 import type { JSONOutputFormat, MessageCreateParamsBase } from '@anthropic-ai/sdk/resources/messages';
 
-import { ApiError, type InputItem } from '../../protocol/index.js';
+import { ApiError } from '../../protocol/index.js';
 import { CreateRequestBody, type TranslatedBody } from '../../responses/index.js';
 import { compile, membersOf, requireObject } from '../../validation/index.js';
 import { CACHE_MARK, CacheMarks } from '../cache-marks.js';
 import type { TranslationOptions } from '../door-turns.js';
-import { type Place, Places, type Renaming } from '../places.js';
-import { toItems } from './items.js';
-import type { McpServer } from './mcp-servers.js';
+import { Places, type Renaming } from '../places.js';
+import { type Placed, toItems } from './items.js';
+import type { McpServer, PlacedTool } from './mcp-servers.js';
 import { CountTokensBody, isSearchTool, MessagesBody } from './messages-body.js';
 import { searchIn, toChoice, toTools } from './tools.js';
 
@@ -101,14 +101,14 @@ export function translateCount(body: unknown, options: TranslationOptions): Tran
 function toAsked(request: AskedRequest, options: TranslationOptions): Translation {
   const { model, system, tools, tool_choice: choice, output_config: output, thinking, stop_sequences: stops } = request;
   const marks = new CacheMarks(model, options);
-  const said = request.messages.flatMap((message, index) => [...toItems(message, `messages[${index}]`, marks)]);
+  const said = toItems(request.messages, marks);
   if (said.length === 0) throw nothingSaid();
   const { instructions, items } = toSystem(system, marks);
   const placed = [...items, ...said];
   for (const [index, tool] of (tools ?? []).entries()) marks.keep(tool, [], `tools[${index}]`);
   const placedTools = toTools(request, options.ignore);
   const offered = options.withTools(placedTools.map(({ tool }) => tool));
-  const efforts = options.effortsOf(model);
+  const efforts = thinking == null ? undefined : options.effortsOf(model);
   const display = displayOf(thinking, efforts);
   const effort = output?.effort ?? effortOf(thinking, efforts);
   const reasoning = {
@@ -117,19 +117,6 @@ function toAsked(request: AskedRequest, options: TranslationOptions): Translatio
   };
   if (output != null && 'task_budget' in output) options.ignore('output_config.task_budget');
   const format = output?.format ?? request.output_format;
-  const places = new Places(
-    placed.map(([, place]) => place),
-    [
-      [/^max_tool_calls\b/, `tools[${tools?.findIndex(isSearchTool) ?? 0}].max_uses`],
-      ...placedTools.flatMap(({ path }, index): readonly Renaming[] => {
-        // Of a server, the client knows none of the members of its tool.
-        if (path.startsWith('mcp_servers')) return [[new RegExp(`^tools\\[${index}\\].*`), path]];
-        return path === `tools[${index}]` ? [] : [[new RegExp(`^tools\\[${index}\\]`), path]];
-      }),
-      ...NAMES,
-    ],
-    NAMES_IN_PARTS,
-  );
   return {
     body: {
       model,
@@ -146,15 +133,37 @@ function toAsked(request: AskedRequest, options: TranslationOptions): Translatio
         : { text: { format: { type: 'json_schema', name: 'output', schema: format.schema, strict: true } } }),
     },
     answer: { thinking: display, stopSequences: stops ?? [] },
-    explain: (error) => places.explain(error),
+    // Few requests are refused.
+    explain: (error) => placesOf(placed, placedTools, tools).explain(error),
   };
+}
+
+/** Where what is said, and what may be called, stands in the request. */
+function placesOf(
+  placed: readonly Placed[],
+  placedTools: readonly PlacedTool[],
+  tools: MessageCreateParamsBase['tools'],
+): Places {
+  return new Places(
+    placed.map(([, place]) => place),
+    [
+      [/^max_tool_calls\b/, `tools[${tools?.findIndex(isSearchTool) ?? 0}].max_uses`],
+      ...placedTools.flatMap(({ path }, index): readonly Renaming[] => {
+        // Of a server, the client knows none of the members of its tool.
+        if (path.startsWith('mcp_servers')) return [[new RegExp(`^tools\\[${index}\\].*`), path]];
+        return path === `tools[${index}]` ? [] : [[new RegExp(`^tools\\[${index}\\]`), path]];
+      }),
+      ...NAMES,
+    ],
+    NAMES_IN_PARTS,
+  );
 }
 
 /** What the system says: instructions or, where a prefix of it may be cached, a message, since only parts can be marked. */
 function toSystem(
   system: MessageCreateParamsBase['system'],
   marks: CacheMarks,
-): { readonly instructions: string; readonly items: readonly (readonly [InputItem, Place])[] } {
+): { readonly instructions: string; readonly items: readonly Placed[] } {
   if (system == null || typeof system === 'string') return { instructions: system ?? '', items: [] };
   const parts = system.flatMap((block, index) =>
     marks.keep(block, [{ type: 'input_text', text: block.text }], `system[${index}]`),
