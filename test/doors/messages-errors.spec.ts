@@ -104,7 +104,7 @@ describe('with UNKNOWN_PARAMETERS=reject', () => {
 
   it.each([
     ['messages', 'messages[0].content[0].colour', { ...HELLO, ...block({ colour: 1 }) }],
-    ['messages', 'tools[0].defer_loading', { ...HELLO, tools: [{ ...LOOK, defer_loading: true }] }],
+    ['messages', 'tools[0].deferred', { ...HELLO, tools: [{ ...LOOK, deferred: true }] }],
     ['messages', 'metadata.colour', { ...HELLO, metadata: { colour: 1 } }],
     ['messages', 'colour', { ...HELLO, colour: 1 }],
     ['messages/count_tokens', 'max_tokens', HELLO],

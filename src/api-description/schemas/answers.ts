@@ -51,7 +51,10 @@ export const ANSWER_SCHEMAS = {
   }),
   AnthropicError: object({
     type: oneOf('error'),
-    error: object({ type: { ...TEXT, description: 'With `overloaded_error`, the status is 529.' }, message: TEXT }),
+    error: object(
+      { type: { ...TEXT, description: 'With `overloaded_error`, the status is 529.' }, message: TEXT },
+      { details: object({ error_code: TEXT, unsupported: listOf(TEXT) }) },
+    ),
     request_id: TEXT,
   }),
   AnthropicMessage: object({

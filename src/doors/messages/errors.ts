@@ -9,7 +9,11 @@ const OVERLOADED = 529;
 /** The body of an error. The types of the SDK leave one type out. */
 interface ErrorBody {
   readonly type: 'error';
-  readonly error: { readonly type: ErrorType | 'request_too_large'; readonly message: string };
+  readonly error: {
+    readonly type: ErrorType | 'request_too_large';
+    readonly message: string;
+    readonly details?: object;
+  };
   readonly request_id: string;
 }
 
@@ -28,8 +32,16 @@ const TYPE_OF_STATUS: ReadonlyMap<number, ErrorBody['error']['type']> = new Map(
 /** An error as Anthropic words it. */
 export const anthropicForm: ErrorForm = (error, { id: requestId }) => {
   const status = statusOf(error.code, error.status);
-  return { status, body: toBody(status, messageOf(error), requestId), headers: { 'request-id': requestId } };
+  const body = toBody(status, messageOf(error), requestId, isAboutThread(error) ? NO_THREADS : undefined);
+  return { status, body, headers: { 'request-id': requestId } };
 };
+
+/** Helpers of the SDKs begin a thread unasked; when they read this, they go on without one. */
+const NO_THREADS = { error_code: 'thread_unsupported_request', unsupported: ['thread'] };
+
+function isAboutThread({ code, param }: ApiError): boolean {
+  return code === 'unsupported_parameter' && param === 'thread';
+}
 
 /** The message, which is all that tells the parameter at fault. */
 function messageOf({ param, message }: ApiError): string {
@@ -41,9 +53,10 @@ export function toStreamError({ code, status, message }: ApiError, requestId: st
   return toBody(statusOf(code, status), message, requestId);
 }
 
-function toBody(status: number, message: string, requestId: string): ErrorBody {
+function toBody(status: number, message: string, requestId: string, details?: object): ErrorBody {
   const type = TYPE_OF_STATUS.get(status) ?? (status < 500 ? 'invalid_request_error' : 'api_error');
-  return { type: 'error', error: { type, message }, request_id: requestId };
+  const error = { type, message, ...(details === undefined ? {} : { details }) };
+  return { type: 'error', error, request_id: requestId };
 }
 
 function statusOf(code: string | null, status: number): number {
