@@ -6,7 +6,7 @@ import { availableParallelism, cpus, platform, release } from 'node:os';
 import { inspect } from 'node:util';
 
 import { CASES } from './cases/index.ts';
-import { runCase } from './harness/bench.ts';
+import { Bench, runCase } from './harness/bench.ts';
 import { OptionError, type Options, readOptions } from './options.ts';
 import { toMovementText } from './report/movements.ts';
 import { readReport, type Report, ReportError, writeReport } from './report/report.ts';
@@ -16,7 +16,7 @@ import { toTable } from './report/table.ts';
 process.once('SIGINT', () => process.exit(130));
 process.once('SIGTERM', () => process.exit(143));
 
-async function run({ cases: names, sizes, json }: Options): Promise<Report> {
+async function run({ cases: names, sizes, isProof, json }: Options): Promise<Report> {
   const cases = names === undefined ? CASES : names.flatMap((name) => CASES.filter((one) => one.name === name));
   for (const one of cases) one.requireMachine?.(sizes);
   const machine = {
@@ -27,9 +27,11 @@ async function run({ cases: names, sizes, json }: Options): Promise<Report> {
     date: new Date().toISOString(),
   };
   let report: Report = { machine, sizes, cases: [] };
+  // What measures nothing need not start the same program for each case.
+  await using common = isProof ? new Bench(sizes) : undefined;
   for (const one of cases) {
     if (process.stderr.isTTY) process.stderr.write(`${one.name} …\n`);
-    const comparisons = await runCase(one, sizes);
+    const comparisons = await runCase(one, sizes, common);
     report = { ...report, cases: [...report.cases, { name: one.name, comparisons }] };
     // Writes results so far, even if a later case fails.
     if (json !== undefined) await writeReport(json, report);

@@ -7,6 +7,8 @@ export interface Options {
   /** Names; undefined for all cases. */
   readonly cases: readonly string[] | undefined;
   readonly sizes: Sizes;
+  /** Whether the run only proves that the cases work. */
+  readonly isProof: boolean;
   /** File for the report as JSON. */
   readonly json: string | undefined;
   /** JSON report of an earlier run, for comparison. */
@@ -31,7 +33,7 @@ export function readOptions(args: readonly string[], known: readonly string[]): 
   const base = toSizes(smallest ? 'smallest' : quick ? 'quick' : 'full');
   const texts: Readonly<Record<string, unknown>> = values;
   const sizes = SIZE_NAMES.map((size) => [size, readCount(toOption(size), texts[toOption(size)]) ?? base[size]]);
-  return { cases, sizes: Object.fromEntries(sizes) as Sizes, json, compare, report };
+  return { cases, sizes: Object.fromEntries(sizes) as Sizes, isProof: smallest, json, compare, report };
 }
 
 function parse(args: readonly string[]) {

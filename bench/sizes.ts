@@ -16,6 +16,8 @@ const SIZES = {
   restSeconds: [60, 5, 1],
   /** Turns in a chain. */
   chain: [500, 50, 50],
+  /** Items of a long conversation. */
+  conversationItems: [10_000, 10_000, 40],
   /** Concurrent agents. */
   agents: [8, 4, 1],
   /** Responses that are saved per round by many connections at once. */

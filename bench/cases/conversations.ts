@@ -76,8 +76,8 @@ const CHAINED = [
 /** Histories per round, each of which gets a few turns. */
 const HISTORIES = 16;
 
-/** Items of a short and of a long conversation. */
-const [FEW, MANY] = [10, 10_000];
+/** Items of a short conversation. */
+const FEW = 10;
 
 /** What a request names its history by. */
 type History = Readonly<Record<string, string>>;
@@ -153,7 +153,7 @@ const socketBehindResponse: Load = async (server, bench) => {
 
 const socketInShort = socketInConversation(FEW);
 
-const CONVERSATIONS = [
+const conversations = (many: number) => [
   {
     name: 'http, a conversation ÷ previous_response_id',
     load: { service: httpAfter(makeConversation), floor: httpAfter(makeResponse) },
@@ -163,8 +163,8 @@ const CONVERSATIONS = [
     load: { service: socketInShort, floor: socketBehindResponse },
   },
   {
-    name: `socket, ${MANY} items ÷ ${FEW} items`,
-    load: { service: socketInConversation(MANY), floor: socketInShort },
+    name: `socket, ${many} items ÷ ${FEW} items`,
+    load: { service: socketInConversation(many), floor: socketInShort },
   },
 ];
 
@@ -201,9 +201,9 @@ export const HISTORIED: readonly Case[] = [
     name: 'conversations',
     table: 'conversations',
     shows: [CPU_PER_TURN],
-    rows: () =>
+    rows: ({ conversationItems }) =>
       (['memory', 'postgres'] as const).flatMap((state) =>
-        CONVERSATIONS.map(({ name, load }) => ({
+        conversations(conversationItems).map(({ name, load }) => ({
           name: `conversations, ${state}, ${name}`,
           sides: { service: ON[state], floor: ON[state] },
           load,

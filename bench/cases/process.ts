@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 
 import type { Case, Load } from '../harness/case.ts';
 import type { Round, Sample } from '../harness/measure.ts';
-import { Server } from '../harness/processes.ts';
+import type { Server } from '../harness/processes.ts';
 import { OptionError } from '../options.ts';
 import type { Sizes } from '../sizes.ts';
 import { toBody } from '../traffic.ts';
@@ -230,8 +230,8 @@ export const PROCESS: readonly Case[] = [
     name: 'cold-start',
     table: 'process',
     sides: {
-      service: () => Server.start(DIST, {}, 'bare'),
-      floor: () => Server.start('servers/nest.js', {}, 'bare'),
+      service: (bench) => bench.start(DIST, {}, 'bare'),
+      floor: (bench) => bench.start('servers/nest.js', {}, 'bare'),
     },
     isAnew: true,
     // The first start may read files from disk.

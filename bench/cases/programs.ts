@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Bench, Start } from '../harness/bench.ts';
 import type { Goal, Rounds } from '../harness/case.ts';
 import type { Sample } from '../harness/measure.ts';
-import { Server, type Variables } from '../harness/processes.ts';
+import type { Variables } from '../harness/processes.ts';
 import type { FloorName } from '../servers/floors.ts';
 import type { RelayName } from '../servers/relays.ts';
 import type { Sizes } from '../sizes.ts';
@@ -27,28 +27,38 @@ export const DIST = '../dist/main.js';
 
 /** Starts the built service. */
 export function built(variables?: Variables): Start {
-  return () => Server.start(DIST, variables);
+  return (bench) => bench.start(DIST, variables);
 }
 
 /** Starts the service with models that cost nothing. */
 export function service(variables?: Variables): Start {
-  return () => Server.start('servers/service.ts', variables);
+  const start: Start = (bench) => bench.start('servers/service.ts', variables);
+  return variables === undefined ? common(start, 'service') : start;
+}
+
+const commons = new Map<string, Start>();
+
+/** Starts a program once for all cases of a run that measures nothing, and for those that start one of the same name. */
+function common(start: Start, name: string): Start {
+  const first = commons.get(name) ?? start;
+  commons.set(name, first);
+  return (bench) => (bench.common === bench ? start(bench) : bench.common.server(first));
 }
 
 /** Starts a bare floor. */
 export function floor(FLOOR: FloorName): Start {
-  return () => Server.start('servers/floors.ts', { FLOOR });
+  return common((bench) => bench.start('servers/floors.ts', { FLOOR }), `floor ${FLOOR}`);
 }
 
 /** Starts the honest floor, for HTTP and WebSocket. */
-export const honest: Start = () => Server.start('servers/honest.ts');
+export const honest = common((bench) => bench.start('servers/honest.ts'), 'honest');
 
 /** Starts the upstream. */
-export const upstream: Start = () => Server.start('servers/upstream.ts');
+export const upstream = common((bench) => bench.start('servers/upstream.ts'), 'upstream');
 
 /** Starts a bare relay before the upstream. */
 export function relay(RELAY: RelayName): Start {
-  return async (bench) => Server.start('servers/relays.ts', { RELAY, UPSTREAM: (await bench.server(upstream)).origin });
+  return async (bench) => bench.start('servers/relays.ts', { RELAY, UPSTREAM: (await bench.server(upstream)).origin });
 }
 
 /** Starts the built service before the upstream, with these settings of the provider. */
@@ -61,7 +71,7 @@ export function before(provider: object, variables?: (bench: Bench) => Promise<V
       PROVIDERS_FILE,
       JSON.stringify({ providers, models: [{ prefix: MODEL_PREFIX, provider: 'upstream' }] }),
     );
-    return await Server.start(DIST, { ...(await variables?.(bench)), PROVIDERS_FILE });
+    return await bench.start(DIST, { ...(await variables?.(bench)), PROVIDERS_FILE });
   };
 }
 
@@ -70,15 +80,15 @@ export const STATES = ['memory', 'sqlite', 'postgres', 'redis'] as const;
 
 /** Starts the service with an empty state of its own, one for each backend. */
 export const ON = {
-  memory: on('memory'),
-  sqlite: on('sqlite'),
-  postgres: on('postgres'),
-  redis: on('redis'),
+  memory: common(on('memory'), 'memory'),
+  sqlite: common(on('sqlite'), 'sqlite'),
+  postgres: common(on('postgres'), 'postgres'),
+  redis: common(on('redis'), 'redis'),
 };
 
 /** Starts another service with an empty state of its own. */
 export function on(state: (typeof STATES)[number], variables: Variables = {}): Start {
-  return async (bench) => Server.start('servers/service.ts', { ...(await bench.state(state)), ...variables });
+  return async (bench) => bench.start('servers/service.ts', { ...(await bench.state(state)), ...variables });
 }
 
 /** A goal that is met up to this value. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import type { Start } from '../harness/bench.ts';
 import type { Case, Load } from '../harness/case.ts';
-import { Server } from '../harness/processes.ts';
+import type { Server } from '../harness/processes.ts';
 import { CALLER_MODEL, NO_CALL, SEARCH, toBody } from '../traffic.ts';
 import { atMost, CPU_PER_TURN, service, toTurnSample } from './programs.ts';
 
@@ -24,7 +24,7 @@ const FUNCTION = {
   strict: false,
 };
 
-const server: Start = () => Server.start('servers/mcp.ts');
+const server: Start = (bench) => bench.start('servers/mcp.ts');
 
 /** The service with an MCP server, whose tool it runs unasked. */
 const withServer: Start = async (bench) => {

@@ -1,5 +1,5 @@
+import type { Start } from '../harness/bench.ts';
 import type { Case, Load } from '../harness/case.ts';
-import { Server } from '../harness/processes.ts';
 import { DELTA, FRAMING_EVENTS, toBody, type Traffic } from '../traffic.ts';
 import {
   atLeast,
@@ -89,9 +89,12 @@ function count(transport: 'json' | 'sse' | 'ws'): Load {
   };
 }
 
-const counted = () => Server.start('servers/service.ts', {}, 'counted');
-const countedHonest = () => Server.start('servers/honest.ts', {}, 'counted');
-const countedFloor = (FLOOR: string) => () => Server.start('servers/floors.ts', { FLOOR }, 'counted');
+const counted: Start = (bench) => bench.start('servers/service.ts', {}, 'counted');
+const countedHonest: Start = (bench) => bench.start('servers/honest.ts', {}, 'counted');
+const countedFloor =
+  (FLOOR: string): Start =>
+  (bench) =>
+    bench.start('servers/floors.ts', { FLOOR }, 'counted');
 
 const cpuPerEvent = (ratio: number, honestRatio: number) => [
   atMost(CPU_PER_EVENT, 'ratio', ratio),
@@ -152,7 +155,7 @@ export const TURNS: readonly Case[] = [
       },
       {
         name: 'json ÷ Nest with its ValidationPipe',
-        sides: { service: SERVICE, floor: () => Server.start('servers/nest.js', { FLOOR: 'json' }) },
+        sides: { service: SERVICE, floor: (bench) => bench.start('servers/nest.js', { FLOOR: 'json' }) },
         load: json(toBody('bench', SHORT)),
         goals: [atLeast(REQUESTS_PER_SECOND, 'ratio', 1)],
       },
@@ -162,7 +165,7 @@ export const TURNS: readonly Case[] = [
     name: 'turn-cost',
     table: 'turn-cost',
     shows: [KILOBYTES],
-    rounds: ({ longRounds }) => ({ rounds: longRounds, warmUps: 2 }),
+    rounds: ({ longRounds, warmUps }) => ({ rounds: longRounds, warmUps }),
     rows: () =>
       (
         [

@@ -3,7 +3,7 @@ import OpenAI, { toFile } from 'openai';
 import type { Bench, Start } from '../harness/bench.ts';
 import type { Case, Load } from '../harness/case.ts';
 import { toQuantile } from '../harness/measure.ts';
-import { Server } from '../harness/processes.ts';
+import type { Server } from '../harness/processes.ts';
 import { toChunk, VECTOR_MODEL } from '../traffic.ts';
 import { on } from './programs.ts';
 
@@ -19,7 +19,7 @@ const stores = new WeakMap<Server, string>();
 
 /** The bare engine: a loop over all vectors. */
 const engine: Start = (bench) =>
-  Server.start('servers/floors.ts', { FLOOR: 'vectors', CHUNKS: String(bench.sizes.chunks) });
+  bench.start('servers/floors.ts', { FLOOR: 'vectors', CHUNKS: String(bench.sizes.chunks) });
 
 async function fill(server: Server, bench: Bench): Promise<void> {
   const client = new OpenAI({ baseURL: `${server.origin}/v1`, apiKey: 'any' });

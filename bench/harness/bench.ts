@@ -7,7 +7,7 @@ import type { Comparison } from '../report/report.ts';
 import type { Sizes } from '../sizes.ts';
 import type { Case, Load, Row } from './case.ts';
 import { compare, type Figure, type Sample, type Side, SIDES, toFigures } from './measure.ts';
-import { LoadGenerator, type Server, type Variables } from './processes.ts';
+import { LoadGenerator, Server, type Variables, type Way } from './processes.ts';
 import { Databases, importRedis } from './test-servers.ts';
 
 /** Starts a program. */
@@ -21,28 +21,32 @@ export class Bench implements AsyncDisposable {
   readonly sizes: Sizes;
   private readonly resources = new AsyncDisposableStack();
   private readonly servers = new Map<Start, Promise<Server>>();
+  /** What other cases use as well, if the run measures nothing; otherwise this. */
+  readonly common: Bench;
   private generator: LoadGenerator | undefined;
   private databases: Databases | undefined;
 
-  constructor(sizes: Sizes) {
+  constructor(sizes: Sizes, common?: Bench) {
     this.sizes = sizes;
+    this.common = common ?? this;
   }
 
   /** The load generator. */
   get load(): LoadGenerator {
-    return (this.generator ??= this.resources.use(new LoadGenerator()));
+    const { common } = this;
+    return (common.generator ??= common.resources.use(new LoadGenerator()));
   }
 
-  /** Starts a program, and prepares it, at the first call. */
-  server(start: Start, prepare?: (server: Server) => Promise<unknown>): Promise<Server> {
-    const begin = async (): Promise<Server> => {
-      const server = this.resources.use(await start(this));
-      await prepare?.(server);
-      return server;
-    };
-    const server = this.servers.get(start) ?? begin();
+  /** Starts a program at the first call. */
+  server(start: Start): Promise<Server> {
+    const server = this.servers.get(start) ?? start(this);
     this.servers.set(start, server);
     return server;
+  }
+
+  /** Starts a module of `bench`. */
+  async start(module: string, variables?: Variables, way?: Way): Promise<Server> {
+    return this.resources.use(await Server.start(module, variables, way));
   }
 
   /**
@@ -56,8 +60,7 @@ export class Bench implements AsyncDisposable {
       case 'sqlite':
         return { STATE: state, STATE_DIR: await this.folder() };
       case 'postgres':
-        this.databases ??= this.resources.use(await Databases.start());
-        return { STATE: state, DATABASE_URL: await this.databases.create() };
+        return { STATE: state, DATABASE_URL: await (await this.common.startDatabases()).create() };
       case 'redis':
         return { STATE: state, REDIS_URL: await this.redis() };
     }
@@ -72,7 +75,7 @@ export class Bench implements AsyncDisposable {
 
   /** Gives the planner of PostgreSQL statistics of what was saved until now. */
   async analyze(): Promise<void> {
-    await this.databases?.analyze();
+    await this.common.databases?.analyze();
   }
 
   /** Runs a job against a server; resolves with its outcome, the CPU time that the server took for it, µs, and its database round trips. */
@@ -88,6 +91,10 @@ export class Bench implements AsyncDisposable {
     await this.resources.disposeAsync();
   }
 
+  private async startDatabases(): Promise<Databases> {
+    return (this.databases ??= this.resources.use(await Databases.start()));
+  }
+
   private async redis(): Promise<string> {
     try {
       return this.resources.use(await (await importRedis()).startRedis()).url;
@@ -99,13 +106,19 @@ export class Bench implements AsyncDisposable {
 }
 
 /** Runs a case: starts its programs, and compares them row by row. A row is left out, with a line on stderr, where the machine lacks a server. */
-export async function runCase(one: Case, sizes: Sizes): Promise<readonly Comparison[]> {
-  await using bench = new Bench(sizes);
+export async function runCase(one: Case, sizes: Sizes, common?: Bench): Promise<readonly Comparison[]> {
+  await using bench = new Bench(sizes, common);
   const comparisons: Comparison[] = [];
   const missing = new Set<string>();
+  const prepared = new Set<Server>();
+  const prepare = async (server: Server, side: Side): Promise<void> => {
+    if (prepared.has(server)) return;
+    prepared.add(server);
+    await one.prepare?.(server, bench, side);
+  };
   for (const row of one.rows(sizes)) {
     try {
-      comparisons.push({ name: row.name, figures: await runRow(one, row, bench), goals: row.goals ?? [] });
+      comparisons.push({ name: row.name, figures: await runRow(one, row, bench, prepare), goals: row.goals ?? [] });
     } catch (error) {
       // The error of a connection does not say whose it was.
       if (!(error instanceof Missing)) throw new Error(`${row.name} has failed`, { cause: error });
@@ -116,7 +129,12 @@ export async function runCase(one: Case, sizes: Sizes): Promise<readonly Compari
   return comparisons;
 }
 
-async function runRow(one: Case, row: Row, bench: Bench): Promise<readonly Figure[]> {
+async function runRow(
+  one: Case,
+  row: Row,
+  bench: Bench,
+  prepare: (server: Server, side: Side) => Promise<void>,
+): Promise<readonly Figure[]> {
   if (row.run !== undefined) return toFigures(await row.run(bench));
   const starts = row.sides ?? one.sides ?? {};
   const sides: Partial<Record<Side, () => Promise<Sample>>> = {};
@@ -126,7 +144,8 @@ async function runRow(one: Case, row: Row, bench: Bench): Promise<readonly Figur
     if (one.isAnew === true) {
       sides[side] = () => runAnew(start, load, bench.sizes);
     } else {
-      const server = await bench.server(start, (started) => one.prepare?.(started, bench, side) ?? Promise.resolve());
+      const server = await bench.server(start);
+      await prepare(server, side);
       sides[side] = () => load(server, bench);
     }
   }

@@ -33,6 +33,9 @@ const FLAGS = {
   },
 };
 
+/** A way to start a program. */
+export type Way = keyof typeof FLAGS;
+
 const running = new Set<ChildProcess>();
 
 // However the benchmark ends.
@@ -47,7 +50,7 @@ class Child implements AsyncDisposable {
   private readonly exited: Promise<unknown>;
 
   /** Starts a module of `bench` with only these environment variables. */
-  constructor(module: string, variables: Variables = {}, way: keyof typeof FLAGS = 'measured') {
+  constructor(module: string, variables: Variables = {}, way: Way = 'measured') {
     this.name = module;
     this.process = fork(new URL(`../${module}`, import.meta.url), {
       // Keeps the program from loading a developer's `.env`.
@@ -89,7 +92,7 @@ export class Server extends Child {
   private address = '';
 
   /** Starts a module of `bench` and waits until it writes `… listens on <URL>`. */
-  static async start(module: string, variables: Variables = {}, way?: keyof typeof FLAGS): Promise<Server> {
+  static async start(module: string, variables: Variables = {}, way?: Way): Promise<Server> {
     const own = { PORT: '0', HOST: '127.0.0.1', LOG_LEVEL: 'error', STATE: 'memory', ...variables };
     const server = new Server(module, own, way);
     server.address = await server.orEnd(server.listening());
