@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Clock } from '../../src/index.js';
 import { FakeClock, ScriptedProvider } from '../../src/testing/index.js';
 import type { ApiClient } from '../support/api-client.js';
-import { useFreshService } from '../support/describe-service.js';
+import { useService } from '../support/describe-service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { notFound } from '../support/socket-not-found.js';
 import { transcript } from '../support/socket-transcript.js';
@@ -13,16 +13,15 @@ import { openStream } from '../support/sse.js';
 const SECOND = 1000;
 
 describe.each(STATES)('how long a response lives in $state', ({ open }) => {
-  let clock: FakeClock;
+  const clock = new FakeClock();
 
-  const service = useFreshService(async () => {
-    clock = new FakeClock();
-    return startServiceIn(open, {
+  const service = useService(() =>
+    startServiceIn(open, {
       providers: [ScriptedProvider],
       overrides: [[Clock, clock]],
       environment: { RESPONSE_TTL: 100, RESPONSE_TTL_MAX: 1000, PURGE_INTERVAL_MS: 2 ** 31 - 1 },
-    });
-  });
+    }),
+  );
 
   const lasting = (seconds: number): ApiClient => service.api.with({ 'x-response-ttl': String(seconds) });
   const statusOf = async (id: string): Promise<number> => (await service.api.get(`responses/${id}`)).status;
@@ -97,6 +96,7 @@ describe.each(STATES)('how long a response lives in $state', ({ open }) => {
       status: 400,
       body: { error: { code, param: 'x-response-ttl', message: expect.stringContaining(expected) as unknown } },
     };
+    const before = service.provider.turns.length;
     for (const stream of [false, true]) {
       const body = { model: 'scripted', input: 'Hi', stream };
       expect(await service.api.with({ 'x-response-ttl': ttl }).post('responses', body)).toMatchObject(refusal);
@@ -107,7 +107,7 @@ describe.each(STATES)('how long a response lives in $state', ({ open }) => {
       status: 400,
       error: refusal.body.error,
     });
-    expect(service.provider.turns).toEqual([]);
+    expect(service.provider.turns).toHaveLength(before);
   });
 
   it('the end of a response does not end what a living descendant needs', async () => {
