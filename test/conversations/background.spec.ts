@@ -5,7 +5,7 @@ import { BackgroundWorker } from '../../src/responses/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { createInBackground, whenEnded, whenRunning } from '../support/background.js';
 import { TestConversation } from '../support/conversation-turns.js';
-import { useFreshService } from '../support/describe-service.js';
+import { useService } from '../support/describe-service.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
 import { transcript } from '../support/socket-transcript.js';
 import { collectStream } from '../support/sse.js';
@@ -22,7 +22,7 @@ const CALL: readonly ModelEvent[] = [
 
 describe.each(STATES)('background turns in conversations in $state', ({ open }) => {
   const policy = new TestPolicy();
-  const service = useFreshService(() =>
+  const service = useService(() =>
     startServiceIn(open, { providers: [ScriptedProvider], imports: [policy.asModule()] }),
   );
   let conversation: TestConversation;
@@ -101,7 +101,8 @@ describe.each(STATES)('background turns in conversations in $state', ({ open }) 
     ['an item that is there', { input: [{ role: 'user', content: 'x', id: 'msg_mine' }] }, 400],
     ['two histories', { previous_response_id: 'resp_1' }, 400],
   ])('a background turn in a conversation is refused when it is created for %s', async (_, more, status) => {
-    await service.api.post(`${conversation.path}/items`, { items: [{ role: 'user', content: 'x', id: 'msg_mine' }] });
+    const there = { items: [{ role: 'user', content: 'x', id: 'msg_mine' }] };
+    expect((await service.api.post(`${conversation.path}/items`, there)).status).toBe(200);
     const body = { model: 'scripted', input: 'Hi', background: true, conversation: conversation.id, ...more };
     expect((await service.api.post('responses', body)).status).toBe(status);
   });
@@ -180,11 +181,11 @@ describe.each(STATES)('background turns in conversations in $state', ({ open }) 
       error: { code: 'server_error', message: expect.stringMatching(/^The conversation was changed/) },
     });
     expect(await conversation.transcript()).toEqual(['user: Before']);
-    expect(service.provider.turns).toHaveLength(1);
+    expect(held.begun).toEqual(['slow']);
   });
 
   it('background turns fail when their conversation is deleted, while they wait or run', async () => {
-    held.hold(2);
+    held.hold();
     const running = await create('slow');
     await held.whenBegun(1);
     await whenRunning(service, running.id);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { useFreshService } from '../support/describe-service.js';
+import { useFreshService, useService } from '../support/describe-service.js';
 import { ask, textsOf } from '../support/responses-upstream/ask.js';
 import { functionCall, message, reasoning } from '../support/responses-upstream/items.js';
 import { MODEL, startResponsesService, UPSTREAM_KEY } from '../support/responses-upstream/start-responses-service.js';
@@ -19,7 +19,7 @@ describe.each([
   ['SSE', {}],
   ['WebSocket', { supports_websockets: true }],
 ] as const)('a request over %s', (_, entry) => {
-  const service = useFreshService(() => startResponsesService({ entry }));
+  const service = useService(() => startResponsesService({ entry }));
 
   const body = (): RequestBody => service.upstream.lastCall.body;
 
@@ -144,7 +144,7 @@ describe.each([
     const first = await ask(service, { input: 'One' });
     const [answer] = first.response['output'] as readonly { readonly id: string }[];
     expect(answer?.id).toMatch(/^msg_[0-9a-f]{32}_msg_1$/);
-    await service.upstream.sockets[0]?.terminate();
+    await service.upstream.sockets.at(-1)?.terminate();
     await ask(service, { input: 'Two', previous_response_id: first.response.id });
     const input = service.upstream.lastCall.context as readonly { readonly id?: string }[];
     expect(input.map(({ id }) => id)).toEqual([undefined, 'msg_1', undefined]);
