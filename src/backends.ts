@@ -125,9 +125,9 @@ async function recordsOf(state: LibraryBackend, environment: Environment, clock:
 /** The variables of the database that VECTOR_STORE_URL names. */
 export function libraryDatabase(environment: Environment): DatabaseSettings {
   const { VECTOR_STORE_URL: DATABASE_URL, DATABASE_POOL_SIZE, DATABASE_MIGRATE, CONTEXT_MAX_BYTES } = environment;
-  const { DATABASE_CONNECT_TIMEOUT_MS, DATABASE_STATEMENT_TIMEOUT_MS } = environment;
+  const { DATABASE_CONNECT_TIMEOUT_MS, DATABASE_STATEMENT_TIMEOUT_MS, POSTGRES_VECTORS } = environment;
   return {
     ...{ DATABASE_URL, DATABASE_DIRECT_URL: '', DATABASE_POOL_SIZE, DATABASE_MIGRATE, CONTEXT_MAX_BYTES },
-    ...{ DATABASE_CONNECT_TIMEOUT_MS, DATABASE_STATEMENT_TIMEOUT_MS },
+    ...{ DATABASE_CONNECT_TIMEOUT_MS, DATABASE_STATEMENT_TIMEOUT_MS, POSTGRES_VECTORS },
   };
 }

@@ -281,6 +281,13 @@ export class Environment {
   @Flag()
   readonly DATABASE_MIGRATE: boolean = true;
 
+  /**
+   * How PostgreSQL searches vectors: `bits` needs no extension; `pgvector` creates the extension pgvector and what it needs with the migrations,
+   * and refuses to start where it is not installed; `auto` uses pgvector where that was done once, and else bits.
+   */
+  @Choice('auto', 'pgvector', 'bits')
+  readonly POSTGRES_VECTORS: 'auto' | 'pgvector' | 'bits' = 'auto';
+
   /** Maximum number of responses and conversations stored in memory. Beyond it, those written longest ago are removed. */
   @WholeNumber(1)
   readonly MEMORY_MAX_RESPONSES: number = 100_000;

@@ -2,10 +2,11 @@
 
 import { describe, expect, it } from '@jest/globals';
 
-import { asTenant } from '../../src/access/index.js';
-import { productOf, type VectorChunk } from '../../src/state/index.js';
+import { asTenant, type Tenant } from '../../src/access/index.js';
+import { productOf, type VectorChunk, type VectorIndex } from '../../src/state/index.js';
 import { SeededRandom } from '../../src/simulator/seeded-random.js';
 import { BACKENDS } from '../state/backends.js';
+import { openPgvector } from '../state/pgvector-fixture.js';
 
 const TENANT = asTenant('tests');
 const CHUNKS = 10_000;
@@ -16,6 +17,8 @@ const BEST = 10;
 const DIMENSIONS = 256;
 const TOPICS = 50;
 
+const INDEX = 'antiphon.vector_chunks_near_64';
+
 /** A vector of length 1 in the neighbourhood of a topic, as texts about one are. */
 function near(topic: readonly number[], random: SeededRandom): Float32Array {
   const numbers = topic.map((value) => value + random.pickNormal());
@@ -23,34 +26,94 @@ function near(topic: readonly number[], random: SeededRandom): Float32Array {
   return Float32Array.from(numbers, (value) => value / length);
 }
 
-describe.each(BACKENDS.filter(({ without = [] }) => !without.includes('vectors')))('vectors in $name', ({ open }) => {
-  it(`a search finds at least 95 % of the ${BEST} nearest of ${CHUNKS} chunks`, async () => {
-    await using opened = await open();
-    const { vectors } = opened.backend;
-    if (vectors === undefined) throw new Error('the backend has no VectorIndex');
-    const random = new SeededRandom('recall');
-    const draw = (): readonly number[] => Array.from({ length: DIMENSIONS }, () => random.pickNormal());
-    const topics = Array.from({ length: TOPICS }, draw);
-    const all: Float32Array[] = [];
-    for (let document = 0; document < CHUNKS / PER_DOCUMENT; document++) {
-      const chunks = Array.from({ length: PER_DOCUMENT }, (_, position): VectorChunk => {
-        return { position, text: `chunk ${position}`, vector: near(random.pick(topics), random) };
-      });
-      all.push(...chunks.map(({ vector }) => vector));
-      await vectors.append(TENANT, 'store', `file-${document}`, chunks);
-      await vectors.publish(TENANT, 'store', `file-${document}`, { attributes: {}, count: chunks.length });
-    }
+const OTHERS = asTenant('others');
+
+/** Writes documents of a store, and returns their vectors. */
+async function write(
+  vectors: VectorIndex,
+  tenant: Tenant,
+  chunks: number,
+  draw: () => Float32Array,
+): Promise<readonly Float32Array[]> {
+  const all: Float32Array[] = [];
+  for (let document = 0; document < chunks / PER_DOCUMENT; document++) {
+    const some = Array.from({ length: PER_DOCUMENT }, (_, position): VectorChunk => {
+      return { position, text: `chunk ${position}`, vector: draw() };
+    });
+    all.push(...some.map(({ vector }) => vector));
+    await vectors.append(tenant, 'store', `file-${document}`, some);
+    await vectors.publish(tenant, 'store', `file-${document}`, { attributes: {}, count: some.length });
+  }
+  return all;
+}
+
+/** The part of the nearest that is found, of all documents, and of every other one. */
+async function recallOf(
+  vectors: VectorIndex,
+  all: readonly Float32Array[],
+  draw: () => Float32Array,
+): Promise<readonly number[]> {
+  const documents = (await vectors.documents(TENANT, ['store'])).map(({ document }) => document);
+  const recalls: number[] = [];
+  for (const every of [1, 2]) {
     let found = 0;
     for (let asked = 0; asked < QUERIES; asked++) {
-      const query = near(random.pick(topics), random);
-      const scored = all.map((vector, index) => [index, productOf(query, vector) ?? -1] as const);
+      const query = draw();
+      const scored = all.flatMap((vector, index) =>
+        Math.floor(index / PER_DOCUMENT) % every === 0 ? [[index, productOf(query, vector) ?? -1] as const] : [],
+      );
       const nearest = scored.sort(([, one], [, other]) => other - one).slice(0, BEST);
-      const hits = await vectors.nearest(TENANT, query, { storeIds: ['store'], limit: BEST });
+      const which = every === 1 ? {} : { documents: documents.filter((_, index) => index % every === 0) };
+      const hits = await vectors.nearest(TENANT, query, { storeIds: ['store'], limit: BEST, ...which });
       const places = new Set(hits.map(({ fileId, position }) => `${fileId} ${position}`));
       for (const [index] of nearest) {
         if (places.has(`file-${Math.floor(index / PER_DOCUMENT)} ${index % PER_DOCUMENT}`)) found += 1;
       }
     }
-    expect(found / (QUERIES * BEST)).toBeGreaterThanOrEqual(0.95);
+    recalls.push(found / (QUERIES * BEST));
+  }
+  return recalls;
+}
+
+/** Vectors about topics. */
+function drawer(dimensions: number): () => Float32Array {
+  const random = new SeededRandom('recall');
+  const topics = Array.from({ length: TOPICS }, () => Array.from({ length: dimensions }, () => random.pickNormal()));
+  return () => near(random.pick(topics), random);
+}
+
+describe.each(BACKENDS.filter(({ without = [] }) => !without.includes('vectors')))('vectors in $name', ({ open }) => {
+  it(`a search finds at least 95 % of the ${BEST} nearest of ${CHUNKS} chunks, also of half of the documents`, async () => {
+    await using opened = await open();
+    const { vectors } = opened.backend;
+    if (vectors === undefined) throw new Error('the backend has no VectorIndex');
+    const draw = drawer(DIMENSIONS);
+    const all = await write(vectors, TENANT, CHUNKS, draw);
+    for (const recall of await recallOf(vectors, all, draw)) expect(recall).toBeGreaterThanOrEqual(0.95);
+  });
+});
+
+describe('vectors in PostgreSQL with pgvector', () => {
+  it('a search finds as much by an index that also has the vectors of another tenant', async () => {
+    await using server = await openPgvector();
+    const { vectors: written } = await server.start('pgvector');
+    // PGlite takes its time.
+    const draw = drawer(64);
+    await write(written, OTHERS, 2000, draw);
+    // So many that half of them are compared one by one, and all of them are not.
+    const all = await write(written, TENANT, 12_000, draw);
+    const isBuilt = async (): Promise<boolean> =>
+      (await server.query('SELECT FROM pg_index WHERE indexrelid = $1::text::regclass AND indisvalid', [INDEX]))
+        .length > 0;
+    while (await written.purge());
+    while (!(await isBuilt().catch(() => false)));
+    // What starts now finds the index.
+    const { vectors } = await server.start('auto');
+    for (const recall of await recallOf(vectors, all, draw)) expect(recall).toBeGreaterThanOrEqual(0.95);
+    const [used] = await server.query(
+      'SELECT idx_scan > 0 AS is FROM pg_stat_user_indexes WHERE indexrelid = $1::text::regclass',
+      [INDEX],
+    );
+    expect(used).toEqual({ is: true });
   });
 });

@@ -17,6 +17,7 @@ import { PostgresClaims } from './claims.js';
 import { PostgresConversationStore } from './conversations.js';
 import { PostgresEventLog } from './log.js';
 import { PostgresFileStore } from './files.js';
+import { Pgvector } from './pgvector.js';
 import { PostgresVectorIndex } from './vectors.js';
 import { PostgresVectorStores } from './vector-stores.js';
 import { PostgresJobQueue } from './jobs.js';
@@ -56,6 +57,7 @@ export class PostgresBackend extends StateBackend {
   private readonly database: Database;
   private readonly time: SharedTime;
   private readonly listener: NoticeListener;
+  private readonly pgvector: Pgvector;
   private readonly stopping = new AbortController();
 
   constructor(
@@ -88,7 +90,8 @@ export class PostgresBackend extends StateBackend {
     this.usage = new PostgresUsageStore(this.database);
     this.vectorStores = new PostgresVectorStores(this.database, clock);
     this.files = new PostgresFileStore(this.database, clock);
-    this.vectors = new PostgresVectorIndex(this.database);
+    this.pgvector = new Pgvector(settings, this.database, this.logger, clock);
+    this.vectors = new PostgresVectorIndex(this.database, this.pgvector);
     this.transfer = new PostgresTransfer(this.database, this.jobs);
     this.limits = new PostgresLimits(this.database);
   }
@@ -104,6 +107,7 @@ export class PostgresBackend extends StateBackend {
     this.time.stop();
     await this.jobs.stop();
     await this.listener.stop();
+    await this.pgvector.stop();
     await this.database.close();
   }
 
@@ -112,6 +116,7 @@ export class PostgresBackend extends StateBackend {
     try {
       await this.requireSchema();
       await this.database.open(() => this.time.start());
+      await this.pgvector.start();
     } catch (error) {
       const isAway =
         error instanceof StoreUnavailableError || (error instanceof StateStartError && isPassing(error.cause));

@@ -9,6 +9,7 @@ import { describe } from '../driver-errors.js';
 import { StateStartError } from '../errors.js';
 import { type DatabaseSettings, directOptions, isPooled } from './connection-options.js';
 import { migrateJobs, pendingJobsMigration } from './migrate-jobs.js';
+import { migratePgvector, pendingPgvector } from './pgvector.js';
 
 /** One numbered statement per file; released files are never edited. */
 const MIGRATIONS = fileURLToPath(new URL('./migrations', import.meta.url));
@@ -26,7 +27,7 @@ const logger = new Logger('Migrations');
  * StateStartError.
  */
 export function pendingMigrations(settings: DatabaseSettings): Promise<readonly string[]> {
-  return withClient(settings, findAllPending);
+  return withClient(settings, (client) => findAllPending(client, settings));
 }
 
 /**
@@ -35,14 +36,16 @@ export function pendingMigrations(settings: DatabaseSettings): Promise<readonly 
  */
 export function migrate(settings: DatabaseSettings): Promise<readonly string[]> {
   return withClient(settings, async (client) => {
-    if ((await findAllPending(client)).length === 0) return [];
+    if ((await findAllPending(client, settings)).length === 0) return [];
     await client.query(LOCK);
-    return [...(await applyPending(client)), ...toList(await migrateJobs(client))];
+    const applied = [...(await applyPending(client)), ...toList(await migrateJobs(client))];
+    return [...applied, ...toList(await migratePgvector(client, settings))];
   });
 }
 
-async function findAllPending(client: pg.Client): Promise<readonly string[]> {
-  return [...(await findPending(client)), ...toList(await pendingJobsMigration(client))];
+async function findAllPending(client: pg.Client, settings: DatabaseSettings): Promise<readonly string[]> {
+  const pending = [...(await findPending(client)), ...toList(await pendingJobsMigration(client))];
+  return [...pending, ...toList(await pendingPgvector(client, settings))];
 }
 
 async function applyPending(client: pg.Client): Promise<readonly string[]> {
@@ -102,6 +105,7 @@ async function withClient<T>(settings: DatabaseSettings, work: (client: pg.Clien
     await client.connect();
     return await work(client);
   } catch (error) {
+    if (error instanceof StateStartError) throw error;
     const variable = isPooled(settings) ? 'DATABASE_DIRECT_URL' : 'DATABASE_URL';
     throw new StateStartError(`${variable}: ${describe(error)}`, { cause: error });
   } finally {

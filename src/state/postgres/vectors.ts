@@ -11,8 +11,10 @@ import {
   wordsOf,
 } from '../vector-index.js';
 import type { Database, RunStatement } from './database.js';
+import { type Pgvector, toVector } from './pgvector.js';
 import { prepared } from './statement.js';
 import { BATCH, discard } from './statements/vector-stores.js';
+import { type Candidate, OF_WANTED, type Wanted, WANTED } from './statements/vectors.js';
 import { signsOf } from './vector-signs.js';
 
 /**
@@ -26,34 +28,12 @@ const LEAST_CANDIDATES = 1000;
 const LONGEST_WORD = 500;
 
 type ByFile = readonly [owner: string, storeId: string, fileId: string];
-type Wanted = readonly [owner: string, storeIds: readonly string[], documents: readonly number[] | null];
-
-/** The documents that a query names. */
-const WANTED = `d.owner = $1 AND d.attributes IS NOT NULL AND d.store_id = ANY ($2::text[])
-  AND ($3::bigint[] IS NULL OR d.document = ANY ($3))`;
 
 /** Locked, so that a document is written by one at a time. */
 const FIND_OR_BEGIN = prepared<readonly [...ByFile, names: string], { readonly document: string }>(
   'begin_document',
   `INSERT INTO antiphon.vector_documents AS d (owner, store_id, file_id, names) VALUES ($1, $2, $3, $4)
   ON CONFLICT (owner, store_id, file_id, (attributes IS NULL)) DO UPDATE SET names = d.names RETURNING document`,
-);
-
-const APPEND = prepared<
-  readonly [
-    document: string,
-    position: number,
-    text: string,
-    vector: Uint8Array,
-    signs: string,
-    words: readonly string[],
-  ],
-  never
->(
-  'append_chunk',
-  `INSERT INTO antiphon.vector_chunks (document, position, text, vector, signs, words)
-  VALUES ($1, $2, $3, $4, $5::bit varying, array_to_tsvector($6::text[]))
-  ON CONFLICT (document, position) DO UPDATE SET text = excluded.text, vector = excluded.vector, signs = excluded.signs, words = excluded.words`,
 );
 
 const COUNT = prepared<readonly [document: string], { readonly count: number }>(
@@ -119,16 +99,19 @@ interface ChunkRow extends DocumentRow {
 }
 
 /** Bits of different lengths cannot be compared, so the length is checked first; vectors as long as each other have as many. */
-const CANDIDATES = prepared<
-  readonly [...Wanted, signs: string, vectorBytes: number, limit: number],
-  Pick<ChunkRow, 'document' | 'position'> & { readonly vector: Buffer }
->(
-  'near_chunks',
-  `SELECT c.document, c.position, c.vector
-  FROM antiphon.vector_documents d JOIN antiphon.vector_chunks c USING (document)
-  WHERE ${WANTED} AND length(c.vector) = $5
-  ORDER BY CASE WHEN length(c.vector) = $5 THEN bit_count(c.signs # $4::bit varying) END, c.document, c.position LIMIT $6`,
-);
+const CANDIDATES = nearBySigns('near_chunks');
+
+/** Those that pgvector does not know. */
+const LEFT_CANDIDATES = nearBySigns('near_chunks_without_half', 'AND c.half IS NULL');
+
+function nearBySigns(name: string, which = '') {
+  return prepared<readonly [...Wanted, signs: string, vectorBytes: number, limit: number], Candidate>(
+    name,
+    `SELECT c.document, c.position, c.vector FROM antiphon.vector_chunks c
+    WHERE ${OF_WANTED} AND length(c.vector) = $5 ${which}
+    ORDER BY CASE WHEN length(c.vector) = $5 THEN bit_count(c.signs # $4::bit varying) END, c.document, c.position LIMIT $6`,
+  );
+}
 
 const READ = prepared<readonly [documents: readonly string[], positions: readonly number[]], ChunkRow>(
   'read_chunks',
@@ -148,11 +131,14 @@ const MATCHING = prepared<readonly [...Wanted, query: string, limit: number], Ch
 );
 
 /**
- * Chunks in PostgreSQL, without an extension. The database chooses candidates by bits that tell their directions, and this process compares
- * their vectors.
+ * Chunks in PostgreSQL. The database chooses candidates, by pgvector where it is used, else by bits that tell their directions, and this process
+ * compares their vectors.
  */
 export class PostgresVectorIndex extends VectorIndex {
-  constructor(private readonly database: Database) {
+  constructor(
+    private readonly database: Database,
+    private readonly pgvector: Pgvector,
+  ) {
     super();
   }
 
@@ -168,7 +154,8 @@ export class PostgresVectorIndex extends VectorIndex {
       const document = await findOrBegin(run, file, [storeId, fileId]);
       for (const { position, text, vector } of chunks) {
         const bytes = new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength);
-        await run(APPEND, [document, position, JSON.stringify(text), bytes, signsOf(vector), keptWords(text)]);
+        const chunk = [document, position, JSON.stringify(text), bytes, signsOf(vector), keptWords(text)] as const;
+        await this.pgvector.append(run, chunk, vector);
       }
     });
   }
@@ -210,8 +197,14 @@ export class PostgresVectorIndex extends VectorIndex {
 
   override async nearest(tenant: Tenant, vector: Float32Array, query: ChunkQuery): Promise<readonly ChunkHit[]> {
     const limit = Math.max(LEAST_CANDIDATES, query.limit * CANDIDATES_PER_HIT);
-    const values = [...wanted(tenant, query), signsOf(vector), vector.byteLength, limit] as const;
-    const best = (await this.database.repeatable(CANDIDATES, values))
+    const where = wanted(tenant, query);
+    const bySigns = this.pgvector.isUsed ? LEFT_CANDIDATES : CANDIDATES;
+    const candidates = await Promise.all([
+      this.pgvector.candidates(where, vector, query),
+      this.database.repeatable(bySigns, [...where, signsOf(vector), vector.byteLength, limit]),
+    ]);
+    const best = candidates
+      .flat()
       .map(({ document, position, vector: bytes }) => ({
         ...{ document, position },
         score: productOf(vector, toVector(bytes)) ?? -1,
@@ -232,13 +225,14 @@ export class PostgresVectorIndex extends VectorIndex {
     return rows.map((row) => toHit(row, row.score));
   }
 
-  override purge(): Promise<boolean> {
-    return this.database.transaction(async (run) => {
+  override async purge(): Promise<boolean> {
+    const isMore = await this.database.transaction(async (run) => {
       const documents = (await run(GARBAGE, [])).map(({ document }) => document);
       const freed = await run(FREE, [documents]);
       await run(FORGET_GARBAGE, [documents]);
       return documents.length === BATCH || freed.length === BATCH;
     });
+    return isMore || this.pgvector.backfill();
   }
 }
 
@@ -255,12 +249,6 @@ function toFile(tenant: Tenant, storeId: string, fileId: string): ByFile {
 
 function wanted(tenant: Tenant, { storeIds, documents }: Omit<ChunkQuery, 'limit'>): Wanted {
   return [toKey(tenant), storeIds.map(toKey), documents ?? null];
-}
-
-/** A view, which must begin at a multiple of four bytes. */
-function toVector(bytes: Buffer): Float32Array {
-  const { buffer, byteOffset, byteLength } = bytes.byteOffset % 4 === 0 ? bytes : Uint8Array.from(bytes);
-  return new Float32Array(buffer, byteOffset, byteLength / 4);
 }
 
 function keptWords(text: string): readonly string[] {
