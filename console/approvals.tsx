@@ -1,8 +1,8 @@
-import { useCallback, useReducer, useState } from 'preact/hooks';
+import { useCallback, useEffect, useReducer, useState } from 'preact/hooks';
 
 import type { Api, Json } from './api.ts';
 import { Items } from './items.tsx';
-import { useLive } from './live.tsx';
+import { Unread, useLive } from './live.tsx';
 import type { LaneSocket } from './socket.ts';
 import { TEXTS } from './texts.ts';
 import { Turn } from './turn.ts';
@@ -21,33 +21,32 @@ interface ApprovalsProperties {
   readonly onInspect: (id: string) => void;
 }
 
-/** The calls of MCP servers that wait for somebody to approve them, among the latest stored responses. */
+/** The calls of MCP servers that wait for somebody to approve them. */
 export function Approvals({ api, socket, onInspect }: ApprovalsProperties) {
   const [pages, setPages] = useState(1);
-  const [opened, setOpened] = useState<readonly Json[]>([]);
+  const [opened, setOpened] = useState<readonly string[]>([]);
   const read = useCallback((signal: AbortSignal) => readWaiting(api, pages, signal), [api, pages]);
   const { value, fault } = useLive(read, PAUSE_MS);
+  if (value === undefined) return <Unread fault={fault} />;
   // What was answered here stays, with the turn that goes on.
-  const shown = [...opened, ...(value?.waiting ?? []).filter(({ id }) => opened.every((one) => one.id !== id))];
+  const shown = [...opened, ...value.ids.filter((id) => !opened.includes(id))];
   return (
     <section aria-label={TEXTS.views.approvals}>
       <p role="alert" class="fault">
-        {fault === undefined ? '' : (fault as Error).message}
+        {fault === undefined ? '' : TEXTS.stale((fault as Error).message)}
       </p>
-      {value === undefined && fault === undefined && <p class="hint">{TEXTS.loading}</p>}
-      {value !== undefined && shown.length === 0 && <p class="card hint empty">{TEXTS.nothingWaits}</p>}
-      {shown.map((response) => (
-        <Waiting
-          key={response.id}
+      {shown.length === 0 && <p class="card hint empty">{TEXTS.nothingWaits}</p>}
+      {shown.map((id) => (
+        <WaitingResponse
+          key={id}
           api={api}
           socket={socket}
-          response={response}
+          id={id}
           onInspect={onInspect}
-          onAnswer={() => setOpened((known) => (known.includes(response) ? known : [...known, response]))}
+          onAnswer={() => setOpened((known) => (known.includes(id) ? known : [...known, id]))}
         />
       ))}
-      {value !== undefined && <p class="hint">{TEXTS.lookedAt(value.count)}</p>}
-      {value?.hasMore === true && (
+      {value.hasMore && (
         <button type="button" onClick={() => setPages(pages + 1)}>
           {TEXTS.lookFurther}
         </button>
@@ -56,44 +55,52 @@ export function Approvals({ api, socket, onInspect }: ApprovalsProperties) {
   );
 }
 
-interface WaitingResponses {
-  readonly waiting: readonly Json[];
-  /** Responses that were looked at. */
-  readonly count: number;
-  readonly hasMore: boolean;
-}
-
-/**
- * Responses with a request for an approval that nothing continues. What continues a response is newer, so that it was read before.
- * An answer in a response that was not stored is not seen here; the service refuses a second one.
- */
-async function readWaiting(api: Api, pages: number, signal: AbortSignal): Promise<WaitingResponses> {
-  const responses: Json[] = [];
-  let hasMore = true;
-  for (let page = 0; page < pages && hasMore; page += 1) {
-    const after = responses.length === 0 ? '' : `&after=${responses.at(-1).id}`;
-    const { data, has_more: isCut } = await api.json('GET', `responses?limit=100${after}`, undefined, signal);
-    responses.push(...data);
-    hasMore = isCut;
+/** The ids of the responses that wait, of so many pages: what they say is read once, when they are shown. */
+async function readWaiting(
+  api: Api,
+  pages: number,
+  signal: AbortSignal,
+): Promise<{ readonly ids: readonly string[]; readonly hasMore: boolean }> {
+  const ids: string[] = [];
+  let after = '';
+  for (let page = 1; ; page += 1) {
+    const list = await api.json('GET', `approvals?limit=100${after}`, undefined, signal);
+    ids.push(...list.data.map(({ id }: Json) => id));
+    if (list.has_more !== true || page === pages) return { ids, hasMore: list.has_more };
+    after = `&after=${list.last_id}`;
   }
-  const continued = new Set<string>();
-  const waiting = responses.filter((response) => {
-    const { id, status, output, previous_response_id: parent, conversation } = response;
-    const place: string = conversation?.id ?? id;
-    const isFree = !continued.has(place);
-    if (status !== 'failed' && status !== 'cancelled') continued.add(conversation?.id ?? parent);
-    return isFree && output.some(({ type }: Json) => isRequest(type));
-  });
-  return { waiting, count: responses.length, hasMore };
 }
 
-function Waiting({
-  api,
-  socket,
-  response,
-  onInspect,
-  onAnswer,
-}: ApprovalsProperties & { readonly response: Json; readonly onAnswer: () => void }) {
+type WaitingProperties = ApprovalsProperties & { readonly onAnswer: () => void };
+
+/** A response that waits, once it was read. */
+function WaitingResponse({ id, ...properties }: WaitingProperties & { readonly id: string }) {
+  const { api } = properties;
+  const [{ response, fault }, setState] = useState<{ readonly response?: Json; readonly fault?: unknown }>({});
+  const [attempt, tryAgain] = useReducer((count: number) => count + 1, 0);
+  useEffect(() => {
+    const left = new AbortController();
+    setState({});
+    api.json('GET', `responses/${id}`, undefined, left.signal).then(
+      (found) => setState({ response: found }),
+      (error: unknown) => !left.signal.aborted && setState({ fault: error }),
+    );
+    return () => left.abort();
+  }, [api, id, attempt]);
+  if (response !== undefined) return <Waiting {...properties} response={response} />;
+  return (
+    <article class="card">
+      <Unread fault={fault} />
+      {fault !== undefined && (
+        <button type="button" onClick={() => tryAgain(undefined)}>
+          {TEXTS.retry}
+        </button>
+      )}
+    </article>
+  );
+}
+
+function Waiting({ api, socket, response, onInspect, onAnswer }: WaitingProperties & { readonly response: Json }) {
   const [turns, setTurns] = useState<readonly Turn[]>([]);
   const [, draw] = useReducer((count: number) => count + 1, 0);
   const { id, model, created_at: since, output, tools } = response;

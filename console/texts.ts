@@ -139,7 +139,6 @@ export const TEXTS = {
   continueHere: 'Continue from here',
   time: (ms: number) => new Date(ms).toLocaleString('en-GB'),
   nothingWaits: 'No call waits for an approval.',
-  lookedAt: (count: number) => (count === 1 ? 'Looked at 1 response.' : `Looked at the latest ${count} responses.`),
   lookFurther: 'Look further back',
   asksFor: (model: string) => `${model} waits for an approval`,
   authorization: (label: string) => `Credentials for ${label}, which are not stored (authorization)`,

@@ -20,6 +20,7 @@ const ROUTES: readonly (readonly [method: string, path: string, scope: string])[
   ['GET', 'responses/:id/leaves', 'responses:read'],
   ['GET', 'responses/:id/tree', 'responses:read'],
   ['GET', 'responses/:id/turn', 'responses:read'],
+  ['GET', 'approvals', 'responses:read'],
   ['POST', 'responses/compact', 'responses:write'],
   ['POST', 'responses/input_tokens', 'responses:write'],
   ['GET', 'sessions/:id/responses', 'responses:read'],

@@ -63,6 +63,7 @@ describeService('what the service answers', DESCRIBED, (service) => {
     }
     await call('getTree', `responses/${String(first.id)}/tree`);
     await call('listResponses', 'responses');
+    await call('listApprovals', 'approvals');
     await call('getResponse', `responses/${String(second.id)}`);
     await call('listInputItems', `responses/${String(second.id)}/input_items`);
     await call('countInputTokens', 'responses/input_tokens', OPEN);

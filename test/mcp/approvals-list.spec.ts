@@ -1,0 +1,138 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
+
+import type { ModelEvent } from '../../src/index.js';
+import { FakeMcpServer, ScriptedProvider } from '../../src/testing/index.js';
+import type { ApiClient } from '../support/api-client.js';
+import { useService } from '../support/describe-service.js';
+import { call, itemsOf, say } from '../support/scripted-calls.js';
+import { startServiceIn, STATES } from '../support/states.js';
+import type { WireResponse } from '../support/transport.js';
+
+const TOOLS = [{ type: 'mcp', server_label: 'mail' }];
+const TENANTS = ['red', 'blue', 'green', 'grey'] as const;
+
+/** A page of `GET /approvals`. */
+interface ApprovalPage {
+  readonly data: readonly { readonly id: string; readonly requests: readonly { readonly arguments: string }[] }[];
+  readonly last_id: string | null;
+  readonly has_more: boolean;
+}
+
+describe.each(STATES)('GET /approvals, with the state $state', ({ open }) => {
+  let folder: string;
+  let mail: FakeMcpServer;
+  const service = useService(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'antiphon-approvals-'));
+    mail = await FakeMcpServer.start([{ name: 'send', handler: () => 'sent' }]);
+    const path = join(folder, 'servers.json');
+    await writeFile(path, JSON.stringify({ servers: { mail: { url: mail.url, require_approval: 'always' } } }));
+    return await startServiceIn(open, {
+      providers: [ScriptedProvider],
+      environment: { MCP_SERVERS: path, API_KEYS: TENANTS.map((tenant) => `${tenant}:${tenant}-key`).join(',') },
+    });
+  });
+  afterAll(async () => {
+    await mail.close();
+    await rm(folder, { recursive: true });
+  });
+  beforeEach(() => {
+    service.provider.turns.length = 0;
+  });
+
+  const api = (tenant: (typeof TENANTS)[number]): ApiClient =>
+    service.api.with({ authorization: `Bearer ${tenant}-key` });
+
+  /** Has the model ask to write to somebody. Gives the response. */
+  async function ask(tenant: (typeof TENANTS)[number], to: string, more: object = {}) {
+    service.provider.reply(...call('mail__send', { to }));
+    return api(tenant).create({ tools: TOOLS, ...more });
+  }
+  async function list(tenant: (typeof TENANTS)[number], query = ''): Promise<ApprovalPage> {
+    const { status, body } = await api(tenant).get(`approvals${query}`);
+    expect([status, body]).toEqual([200, expect.anything()]);
+    return body as unknown as ApprovalPage;
+  }
+  const idsOf = ({ data }: ApprovalPage): readonly string[] => data.map(({ id }) => id);
+
+  it('lists what waits for the tenant, newest first, page by page', async () => {
+    const ada = await ask('red', 'Ada');
+    const bob = await ask('red', 'Bob');
+    await ask('blue', 'Eve');
+    const all = await list('red');
+    expect(all).toMatchObject({ object: 'list', has_more: false, first_id: bob.id, last_id: ada.id });
+    expect(all.data).toEqual(
+      [bob, ada].map(({ id }) => ({
+        ...{ id, object: 'approval', model: 'scripted', created_at: expect.any(Number), conversation: null },
+        requests: [expect.objectContaining({ type: 'mcp_approval_request', server_label: 'mail', name: 'send' })],
+      })),
+    );
+    expect(all.data[0]?.requests[0]?.arguments).toContain('Bob');
+    const first = await list('red', '?limit=1');
+    expect([idsOf(first), first.has_more]).toEqual([[bob.id], true]);
+    const second = await list('red', `?limit=1&after=${String(first.last_id)}`);
+    expect([idsOf(second), second.has_more]).toEqual([[ada.id], false]);
+  });
+
+  /** Answers the request of a response, in a model's turn with this script. */
+  async function answer(response: WireResponse, place: object, ...script: readonly ModelEvent[]): Promise<void> {
+    const [request] = itemsOf(response, 'mcp_approval_request');
+    const input = [{ type: 'mcp_approval_response', approval_request_id: request?.['id'], approve: false }];
+    service.provider.reply(...script);
+    await api('green').create({ input, tools: TOOLS, ...place });
+  }
+
+  /** Has a turn fail once its model has begun to write. */
+  async function fail(body: object): Promise<void> {
+    service.provider.play(async function* () {
+      yield { type: 'text', delta: 'I' };
+      throw new Error('down');
+    });
+    expect(await api('green').create(body)).toMatchObject({ status: 'failed' });
+  }
+
+  it('leaves out what was answered, also in a conversation and in a turn that has failed', async () => {
+    const { body: conversation } = await api('green').post('conversations', {});
+    const place = { conversation: conversation['id'] };
+    const chained = await ask('green', 'Ada');
+    const talked = await ask('green', 'Bob', place);
+    const lost = await ask('green', 'Eve');
+    const waits = async (...waiting: readonly WireResponse[]): Promise<void> =>
+      expect(idsOf(await list('green'))).toEqual(waiting.map(({ id }) => id));
+    await waits(lost, talked, chained);
+    // A turn that has failed without an answer.
+    await fail({ previous_response_id: chained.id });
+    await waits(lost, talked, chained);
+    await answer(talked, place, ...say('Not then.'));
+    await waits(lost, chained);
+    await answer(chained, { previous_response_id: chained.id }, ...say('Not then.'));
+    await waits(lost);
+    const [request] = itemsOf(lost, 'mcp_approval_request');
+    const input = [{ type: 'mcp_approval_response', approval_request_id: request?.['id'], approve: false }];
+    await fail({ input, tools: TOOLS, previous_response_id: lost.id });
+    await waits();
+  });
+
+  it('says where to go on when 200 responses have nothing that waits', async () => {
+    const { id } = await ask('grey', 'Ada');
+    for (let count = 0; count < 200; count += 1) {
+      service.provider.reply(...say('Hi'));
+      await api('grey').create({});
+    }
+    const first = await list('grey');
+    expect([idsOf(first), first.has_more]).toEqual([[], true]);
+    expect(idsOf(await list('grey', `?after=${String(first.last_id)}`))).toEqual([id]);
+  });
+
+  it.each([
+    ['limit=0', 'limit'],
+    ['limit=many', 'limit'],
+    ['after=', 'after'],
+    ['after=resp_unknown', 'after'],
+  ])('refuses %s', async (query, param) => {
+    expect(await api('red').get(`approvals?${query}`)).toMatchObject({ status: 400, body: { error: { param } } });
+  });
+});
