@@ -1,5 +1,7 @@
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 
+import { TEXTS } from './texts.ts';
+
 /** JSON, as the API answers it. */
 export type Json = any;
 
@@ -73,7 +75,7 @@ export class Api {
       });
     } catch (error) {
       if (signal?.aborted === true) throw error;
-      throw new ApiFailure(0, String(error));
+      throw new ApiFailure(0, TEXTS.offline);
     }
     if (answer.ok) return answer;
     const text = await answer.text();

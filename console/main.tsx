@@ -188,9 +188,8 @@ function Views({ api, socket, models, place: { view, id } }: ViewProperties) {
 }
 
 function describe(error: unknown, key: string): string {
-  const { status, message } = error instanceof ApiFailure ? error : { status: undefined, message: String(error) };
-  if (status === 0) return TEXTS.offline;
-  return status === 401 && key === '' ? TEXTS.needsKey : message;
+  if (!(error instanceof ApiFailure)) return String(error);
+  return error.status === 401 && key === '' ? TEXTS.needsKey : error.message;
 }
 
 const root = document.getElementById('console');

@@ -70,7 +70,7 @@ describeConsole('the view of what happens now', OPTIONS, (test) => {
     await test.page.clock.runFor(120_000);
     expect(asked).toEqual([]);
     await first?.();
-    await test.page.getByRole('alert').filter({ hasText: 'Failed to fetch' }).waitFor();
+    await test.page.getByRole('alert').filter({ hasText: 'The service does not answer.' }).waitFor();
     await test.page.clock.runFor(5000);
     expect(asked).toEqual([]);
     await test.page.clock.runFor(1000);

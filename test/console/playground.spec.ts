@@ -95,6 +95,34 @@ describeConsole('the console in a browser', { environment: { SIMULATOR_CONTROL: 
     expect(await test.page.evaluate('window.hit')).toBeUndefined();
   });
 
+  it.each([
+    ['a line of 500,000 characters', 'x'.repeat(500_000)],
+    ['a link without end', `https://example.com/${'a'.repeat(5000)}`],
+    ['a table of 300 columns', `|${' a |'.repeat(300)}\n|${' - |'.repeat(300)}\n|${' b |'.repeat(300)}`],
+    ['code without a line break', `\`\`\`\n${'y'.repeat(50_000)}\n\`\`\``],
+    ['text from right to left', `\u202e${'שלום '.repeat(200)} \u2066never closed`],
+    [
+      'a vector image',
+      '<svg onload="window.hit = 1"><a href="javascript:window.hit=1">x</a></svg> ![x](data:image/svg+xml,<svg>)',
+    ],
+    ['marks that stand on each other', 'a\u0301'.repeat(3000)],
+  ])('keeps its width on a phone with %s by a model', async (_name, written) => {
+    await script(written);
+    await test.page.setViewportSize({ width: 360, height: 800 });
+    await test.page.reload();
+    await test.enter();
+    await test.page.getByLabel('Model').selectOption('gpt-5');
+    await test.say('Hi');
+    await test.completed(1);
+    expect(await test.page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+    expect(await test.page.locator('.message.assistant').locator('svg, img, [onload]').count()).toBe(0);
+    expect(await test.page.evaluate('window.hit')).toBeUndefined();
+    // It is shown in the inspector as well, among others.
+    await test.page.getByRole('button', { name: 'Inspect', exact: true }).click();
+    await test.page.locator('.tree a').waitFor();
+    expect(await test.page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+  });
+
   it('the console numbers a list from where its writer begins', async () => {
     await script('3. three\n4. four\n\n| a |\n| -: |\n| 1 |');
     await test.page.reload();
@@ -119,7 +147,7 @@ describeConsole('the console in a browser', { environment: { SIMULATOR_CONTROL: 
     expect(await test.page.getByText('Message 101.', { exact: true }).count()).toBe(0);
     await test.page.route('**/input_items?*after=*', (route) => route.abort(), { times: 1 });
     await test.page.getByRole('button', { name: 'Show more' }).click();
-    await test.page.getByRole('alert').filter({ hasText: 'Failed to fetch' }).waitFor();
+    await test.page.getByRole('alert').filter({ hasText: 'The service does not answer.' }).waitFor();
     await test.page.getByRole('button', { name: 'Try again' }).click();
     await test.page.getByText('Message 150.', { exact: true }).waitFor();
     expect(await test.page.getByRole('button', { name: 'Show more' }).count()).toBe(0);
@@ -235,7 +263,23 @@ describeConsole('the console in a browser', { environment: { SIMULATOR_CONTROL: 
     await test.page.getByText(/^The next turn continues resp_/).waitFor();
   });
 
-  it('the console keeps only what is in sight of 10,000 events in the page', async () => {
+  it('says that the service does not answer, in every view, and goes on once it does', async () => {
+    await test.enter();
+    const offline = test.page.getByRole('alert').filter({ hasText: 'The service does not answer.' });
+    await test.page.context().setOffline(true);
+    await test.say('Hello');
+    await offline.waitFor();
+    for (const view of ['Inspector', 'Approvals', 'Now', 'Simulator']) {
+      await test.open(view);
+      await offline.filter({ visible: true }).waitFor();
+    }
+    await test.page.context().setOffline(false);
+    await test.open('Playground');
+    await test.say('Hello again');
+    await test.completed(1);
+  });
+
+  it('keeps only what is in sight of 10,000 events in the page, and nothing once the conversation is left', async () => {
     await script('word '.repeat(10_000));
     await test.page.reload();
     await test.enter();
@@ -246,6 +290,17 @@ describeConsole('the console in a browser', { environment: { SIMULATOR_CONTROL: 
     expect(await test.page.locator('.event').count()).toBeLessThan(100);
     await test.page.locator('.events').press('End');
     await test.page.locator('.event', { hasText: 'response.completed' }).waitFor();
+    const browser = await test.page.context().newCDPSession(test.page);
+    const used = async (): Promise<number> => {
+      await browser.send('HeapProfiler.collectGarbage');
+      return (await browser.send('Runtime.getHeapUsage')).usedSize;
+    };
+    const held = await used();
+    await test.page.getByRole('button', { name: 'New conversation' }).click();
+    await test.page.getByText('Write a message below to begin.').waitFor();
+    // 10,000 events of some 200 bytes at least.
+    const left = await used();
+    expect(held - left).toBeGreaterThan(1_500_000);
   });
 
   it.each([
