@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { SCOPES } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { ApiClient } from '../support/api-client.js';
+import { routesOf } from '../support/routes-of.js';
 import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { bearer, KeysFile, sha256 } from './keys.js';
@@ -113,19 +114,6 @@ function ask(method: string, path: string, key: string): Promise<Response> {
   return fetch(url, { method, headers: { ...bearer(key), 'content-type': 'application/json' }, ...body });
 }
 
-/** The routes under /v1 of a printed tree, as `METHOD path`. */
-function routesOf(printed: string): readonly string[] {
-  const parents: string[] = [];
-  return printed.split('\n').flatMap((line) => {
-    const [, indent = '', part = '', methods = ''] = /^([│├└─ ]*)(\S+) \(([^)]+)\)$/.exec(line) ?? [];
-    const depth = indent.length / 4;
-    parents.splice(depth - 1, Infinity, part);
-    const path = parents.join('');
-    if (!path.startsWith('/v1/')) return [];
-    return methods.split(', ').map((method) => `${method} ${path.slice('/v1/'.length)}`);
-  });
-}
-
 async function codeOf(answer: Response): Promise<unknown> {
   const { error } = (await answer.json()) as { readonly error?: { readonly code?: unknown; readonly type: unknown } };
   // Errors in the form of Anthropic have no code.
@@ -134,7 +122,7 @@ async function codeOf(answer: Response): Promise<unknown> {
 
 describe('the scope of a route', () => {
   it('the scope is decided for every route', () => {
-    const found = routesOf(service.app.getHttpAdapter().getInstance().printRoutes({ commonPrefix: false }));
+    const found = routesOf(service);
     const known = new Set([...ROUTES.map(([method, path]) => `${method} ${path}`), ...REFUSING]);
     const named = (route: string): string =>
       route

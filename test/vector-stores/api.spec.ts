@@ -138,42 +138,6 @@ describe.each(STATES)('vector stores in $state', ({ open }) => {
       expect(chunks[1]?.text?.startsWith('Employees')).toBe(true);
     });
 
-    it('nothing of another tenant is found', async () => {
-      const mine = service.client().vectorStores;
-      const theirs = service.client({ apiKey: 'other' }).vectorStores;
-      const file = await upload(LEAVE, 'leave.txt');
-      const { id } = await mine.create({ file_ids: [file] });
-      await mine.files.poll(id, file, POLL);
-      const own = await theirs.create({});
-      const attempts: readonly (() => Promise<unknown>)[] = [
-        () => theirs.retrieve(id),
-        () => theirs.update(id, { name: 'x' }),
-        () => theirs.delete(id),
-        () => theirs.search(id, { query: 'leave' }),
-        () => theirs.create({ file_ids: [file] }),
-        () => theirs.files.create(own.id, { file_id: file }),
-        () => theirs.files.create(id, { file_id: file }),
-        () => theirs.files.list(id),
-        () => theirs.files.retrieve(file, { vector_store_id: id }),
-        () => theirs.files.retrieve(file, { vector_store_id: own.id }),
-        () => theirs.files.update(file, { vector_store_id: id, attributes: {} }),
-        () => theirs.files.content(file, { vector_store_id: id }),
-        () => theirs.files.delete(file, { vector_store_id: id }),
-        () => theirs.fileBatches.create(id, { file_ids: [file] }),
-        () => theirs.fileBatches.create(own.id, { file_ids: [file] }),
-        () => theirs.fileBatches.retrieve('vsfb_1', { vector_store_id: id }),
-        () => theirs.fileBatches.cancel('vsfb_1', { vector_store_id: id }),
-        () => theirs.fileBatches.listFiles('vsfb_1', { vector_store_id: id }),
-        () =>
-          service.client({ apiKey: 'other' }).responses.create({
-            ...{ model: 'echo', input: 'leave', tools: [{ type: 'file_search', vector_store_ids: [id] }] },
-          }),
-      ];
-      for (const attempt of attempts) await expect(attempt()).rejects.toMatchObject({ status: 404 });
-      expect((await theirs.list()).data.map((each) => each.id)).toEqual([own.id]);
-      expect((await mine.search(id, { query: 'leave' })).data).toHaveLength(1);
-    });
-
     it('bad requests are refused with the parameter and what would be right', async () => {
       const { vectorStores } = service.client();
       const { id } = await vectorStores.create({});
