@@ -11,7 +11,7 @@ export interface Place {
 }
 
 /** A pattern of paths in the translated request, and what stands there in that of the client. */
-export type Renaming = readonly [pattern: RegExp, name: string];
+export type Renaming = readonly [pattern: RegExp, name: string | ((whole: string, ...groups: string[]) => string)];
 
 /** What a translated request was made from: errors about it become errors about the request of the client. */
 export class Places {
@@ -62,7 +62,9 @@ export class Places {
   }
 }
 
-function renameWith(names: readonly Renaming[], path: string): string {
-  const known = names.find(([pattern]) => pattern.test(path));
-  return known === undefined ? path : path.replace(known[0], known[1]);
+/** A path by another name; the first pattern that matches counts. */
+export function renameWith(names: readonly Renaming[], path: string): string {
+  const [pattern, name] = names.find(([each]) => each.test(path)) ?? [];
+  if (pattern === undefined || name === undefined) return path;
+  return typeof name === 'string' ? path.replace(pattern, name) : path.replace(pattern, name);
 }

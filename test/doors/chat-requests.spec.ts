@@ -232,6 +232,7 @@ describeService('requests of Chat Completions', { providers: [ScriptedProvider] 
     ['stream_options', /'stream' is true/, { stream_options: { include_usage: true } }],
     ['max_completion_tokens', />= 1/, { max_completion_tokens: 0 }],
     ['tools[0].function.name', /pattern/, { tools: [{ type: 'function', function: { name: 'a b' } }] }],
+    ['tools[1].custom.name', /too short/, { tools: [FUNCTION, { type: 'custom', custom: { name: '' } }] }],
     [
       'response_format.json_schema.schema',
       /Missing required/,

@@ -215,6 +215,11 @@ describe('the mcp_servers of a message', () => {
     const wrong = { ...LOOK, name: 'no name' };
     const tools = [{ type: 'mcp_toolset', mcp_server_name: 'dice' }, wrong];
     await expect(ask({ mcp_servers: [off], tools })).rejects.toThrow(/tools\[1\]\.name/);
+    const loose = [
+      { type: 'mcp_toolset', mcp_server_name: 'dice' },
+      { ...LOOK, strict: true },
+    ];
+    await expect(ask({ mcp_servers: [off], tools: loose })).rejects.toThrow(/tools\[1\]\.input_schema/);
   });
 
   it.each([

@@ -84,9 +84,19 @@ const RENAMED: readonly Renaming[] = [
   [/^reasoning(\.effort)?\b/, 'reasoning_effort'],
   [/^max_output_tokens\b/, 'max_completion_tokens'],
   [/^include\b/, 'logprobs'],
-  [/^tools\[(\d+)\]\.(name|description|parameters|strict)\b/, 'tools[$1].function.$2'],
   [/^input\b(?!\[)/, 'messages'],
 ];
+
+/** The same for members of tools: each kind has an object of its own. */
+function ofTools(tools: readonly ChatCompletionTool[]): Renaming {
+  return [
+    /^tools\[(\d+)\]\.(name|description|parameters|strict|format)\b/,
+    (path, index = '', member = '') => {
+      const kind = tools[Number(index)]?.type;
+      return kind === undefined ? path : `tools[${index}].${kind}.${member}`;
+    },
+  ];
+}
 
 /** The same for what stands below a part. */
 const RENAMED_IN_PARTS: readonly Renaming[] = [[/^\.(file_data|file_id|filename)\b/, '.file.$1']];
@@ -109,12 +119,7 @@ export class ChatRequest implements TranslatedBody {
     refuseUnsupported(asked, options);
     const marks = new CacheMarks(asked.model, options, options.check.unknownParameters === 'reject');
     const { input, places } = new InputWriter(asked.messages, marks);
-    const custom = (asked.tools ?? []).flatMap(({ type }, index): readonly Renaming[] =>
-      type === 'custom'
-        ? [[new RegExp(`^tools\\[${index}\\]\\.(name|description|format)\\b`), `tools[${index}].custom.$1`]]
-        : [],
-    );
-    this.places = new Places(places, [...custom, ...RENAMED], RENAMED_IN_PARTS);
+    this.places = new Places(places, [ofTools(asked.tools ?? []), ...RENAMED], RENAMED_IN_PARTS);
     this.answer = toAnswerOptions(asked);
     this.body = {
       ...pick(asked, SAME),

@@ -110,11 +110,13 @@ export interface McpTools {
 export function toMcpTools(servers: readonly McpServer[], tools: readonly object[]): McpTools {
   const chosen = new Map<object, PlacedTool>();
   const named = new Set<string>();
+  // Of several with one name, the first; a search for each toolset would make many of both expensive.
+  const places = new Map(servers.map(({ name }, index) => [name, index] as const).toReversed());
   for (const [index, tool] of tools.entries()) {
     if (!isToolset(tool)) continue;
     const set = tool as McpToolset;
     const path = `tools[${index}]`;
-    const at = servers.findIndex(({ name }) => name === set.mcp_server_name);
+    const at = places.get(set.mcp_server_name) ?? -1;
     const from = servers[at];
     if (from === undefined) throw unknownServer(set, `${path}.mcp_server_name`);
     named.add(from.name);

@@ -5,7 +5,7 @@ import { CreateRequestBody, type TranslatedBody } from '../../responses/index.js
 import { compile, membersOf, requireObject } from '../../validation/index.js';
 import { CACHE_MARK, CacheMarks } from '../cache-marks.js';
 import type { TranslationOptions } from '../door-turns.js';
-import { Places, type Renaming } from '../places.js';
+import { Places, renameWith, type Renaming } from '../places.js';
 import { type Placed, toItems } from './items.js';
 import type { McpServer, PlacedTool } from './mcp-servers.js';
 import { CountTokensBody, isSearchTool, MessagesBody } from './messages-body.js';
@@ -148,11 +148,7 @@ function placesOf(
     placed.map(([, place]) => place),
     [
       [/^max_tool_calls\b/, `tools[${tools?.findIndex(isSearchTool) ?? 0}].max_uses`],
-      ...placedTools.flatMap(({ path }, index): readonly Renaming[] => {
-        // Of a server, the client knows none of the members of its tool.
-        if (path.startsWith('mcp_servers')) return [[new RegExp(`^tools\\[${index}\\].*`), path]];
-        return path === `tools[${index}]` ? [] : [[new RegExp(`^tools\\[${index}\\]`), path]];
-      }),
+      [/^tools\[(\d+)\](.*)$/s, (_, index, rest = '') => toolPath(placedTools[Number(index)], rest)],
       ...NAMES,
     ],
     NAMES_IN_PARTS,
@@ -250,11 +246,21 @@ const NAMES: readonly Renaming[] = [
   [/^reasoning\.effort\b/, 'output_config.effort'],
   [/^(?:reasoning|include)\b.*/, 'thinking'],
   [/^text\.format\b/, 'output_config.format'],
-  [/^(tools\[\d+\])\.parameters\b/, '$1.input_schema'],
-  [/^(tools\[\d+\])\.filters\./, '$1.'],
   [/^parallel_tool_calls\b/, 'tool_choice.disable_parallel_tool_use'],
   [/^input\b/, 'messages'],
 ];
+
+/** The same for what stands below a tool. */
+const NAMES_IN_TOOLS: readonly Renaming[] = [
+  [/^\.parameters\b/, '.input_schema'],
+  [/^\.filters\./, '.'],
+];
+
+/** Of a server, the client knows none of the members of its tool. What DOOR_TOOLS has added stands nowhere. */
+function toolPath(placed: PlacedTool | undefined, rest: string): string {
+  if (placed === undefined) return 'tools';
+  return placed.path.startsWith('mcp_servers') ? placed.path : placed.path + renameWith(NAMES_IN_TOOLS, rest);
+}
 
 /** The same for what stands below a part. */
 const NAMES_IN_PARTS: readonly Renaming[] = [[/^\.(?:image_url|file_\w+|filename)\b.*/, '.source']];
