@@ -57,6 +57,7 @@ export interface CalledServerParts {
 export class CalledServer implements McpServer {
   readonly label: string;
   readonly description: string | null;
+  private hashed: string | null = null;
 
   constructor(private readonly parts: CalledServerParts) {
     const { label, description } = parts;
@@ -134,7 +135,7 @@ export class CalledServer implements McpServer {
     signal: AbortSignal,
     send: (connection: Connection, limited: AbortSignal, renew: () => void) => Promise<T>,
   ): Promise<T> {
-    const { clock, connections, key, settings } = this.parts;
+    const { clock, connections, settings } = this.parts;
     const startedAt = clock.now();
     // Not AbortSignal.any, which takes longer than all the rest of this method.
     const stop = new AbortController();
@@ -146,14 +147,17 @@ export class CalledServer implements McpServer {
       stop.abort(new McpFailure('timeout', `The server did not answer within ${limitMs} ms.`)),
     );
     const attempt = (): Promise<T> =>
-      connections.use(key(), settings, limited, (connection) => send(connection, limited, () => timer.refresh()));
+      connections.use(this.key, settings, limited, (connection) => send(connection, limited, () => timer.refresh()));
     const end = (outcome: string, failure?: McpFailure): void =>
       this.report({ kind, tool, outcome, durationMs: clock.now() - startedAt }, failure);
     try {
-      const result = await attempt().catch((error: unknown) => {
-        if (error instanceof SessionGoneError && !limited.aborted) return attempt();
-        throw error;
-      });
+      let result: T;
+      try {
+        result = await attempt();
+      } catch (error) {
+        if (!(error instanceof SessionGoneError) || limited.aborted) throw error;
+        result = await attempt();
+      }
       end('error' in result ? 'tool_error' : 'ok');
       return result;
     } catch (error) {
@@ -197,6 +201,11 @@ export class CalledServer implements McpServer {
     const text = typeof value === 'string' ? value : JSON.stringify(value);
     if (secrets.length === 0 || !quotesKnownSecret(text, secrets)) return value;
     return typeof value === 'string' ? redact(value, secrets) : redactDeeply(value, secrets);
+  }
+
+  /** Whose connection it is: computed with the first request. */
+  private get key(): string {
+    return (this.hashed ??= this.parts.key());
   }
 
   /** Shorter texts are parts of many others. */

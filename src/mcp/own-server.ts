@@ -130,11 +130,12 @@ export class OwnServer implements McpServer {
       onProgress?.(done);
     };
     try {
-      const free = await slots.take(limited);
+      const waiting = slots.take(limited);
+      if (waiting !== undefined) await waiting;
       const work = async (): Promise<ServerToolResult> =>
         handle(await input.read(args), { tenant, responseId: responseId ?? null, signal: limited, progress });
       // What does not heed the signal has nobody who waits for it.
-      return toOutcome(await untilAborted(work(), limited).finally(free));
+      return toOutcome(await untilAborted(work(), limited).finally(() => slots.free()));
     } catch (error) {
       // A handler that heeds the signal may say in its own words that it has stopped.
       throw late.signal.aborted ? late.signal.reason : error;

@@ -5,12 +5,12 @@ export class RequestSlots {
 
   constructor(private readonly most: number) {}
 
-  /** Waits for a slot, and resolves with what frees it. Rejects with the reason of the signal. */
-  async take(signal: AbortSignal): Promise<() => void> {
+  /** Takes a slot: at once, without a promise, or as soon as one is free. Throws or rejects with the reason of the signal. */
+  take(signal: AbortSignal): Promise<void> | undefined {
     signal.throwIfAborted();
-    if (this.taken < this.most) this.taken += 1;
-    else await this.turn(signal);
-    return () => this.free();
+    if (this.taken >= this.most) return this.turn(signal);
+    this.taken += 1;
+    return undefined;
   }
 
   /** Waits until another request passes its slot on. */
@@ -29,7 +29,8 @@ export class RequestSlots {
     });
   }
 
-  private free(): void {
+  /** Frees a slot that was taken. */
+  free(): void {
     const [next] = this.waiting;
     if (next === undefined) {
       this.taken -= 1;

@@ -14,6 +14,9 @@ import { OAuthTokens } from './oauth-tokens.js';
 import { ServerConnections } from './server-connections.js';
 import type { ServerEntry } from './servers-file.js';
 
+/** Servers that requests share: of so many tenants, labels and descriptions. */
+const MOST_SHARED = 1000;
+
 /** What a server is reached with. */
 export interface RunningServerParts {
   readonly http: HttpClient;
@@ -39,8 +42,8 @@ export class RunningServer {
   /** Headers that requests may set; undefined: all, as the operator has given no credentials that they could act with. */
   readonly forwardable: ReadonlySet<string> | undefined;
   private readonly oauth: OAuthTokens | null;
-  /** By the label that a request has: that of MCP_SERVERS, of a connector, or of a client. The latest is remembered. */
-  private identity: { readonly label: string | null; readonly hash: string } = { label: null, hash: '' };
+  /** For requests without credentials of their own, by tenant, label and description. */
+  private readonly shared = new Map<string, McpServer>();
 
   /** `label`: also the name in metrics. */
   constructor(
@@ -69,8 +72,19 @@ export class RunningServer {
     return this.oauth?.needsCaller === true;
   }
 
-  /** The server with the credentials of a request and of the operator. */
-  called({ tool, tenant, headers: own, callerToken }: ServerRequest): McpServer {
+  /** The server with the credentials of a request and of the operator. Requests that bring none share it. */
+  called(request: ServerRequest): McpServer {
+    const { tool, tenant, headers, callerToken } = request;
+    if (callerToken !== null || Object.keys(headers).length > 0) return this.make(request);
+    const { server_label: label, server_description: description = null } = tool;
+    const key = JSON.stringify([tenant, label, description]);
+    const known = this.shared.get(key) ?? this.make(request);
+    if (this.shared.size >= MOST_SHARED) this.shared.clear();
+    this.shared.set(key, known);
+    return known;
+  }
+
+  private make({ tool, tenant, headers: own, callerToken }: ServerRequest): McpServer {
     const { entry, url, connections } = this;
     const { timeouts = {} } = entry;
     const { http, ...parts } = this.parts;
@@ -86,7 +100,7 @@ export class RunningServer {
       ...parts,
       label: tool.server_label,
       description: tool.server_description ?? entry.description ?? null,
-      identity: this.identityAs(tool.server_label),
+      identity: hash('sha256', JSON.stringify([tool.server_label, url.href]), 'base64url'),
       metricLabel: this.label,
       entry,
       limits: {
@@ -107,13 +121,6 @@ export class RunningServer {
       secrets: () => (tokens?.last == null ? secrets : [...secrets, tokens.last]),
       hosts: [url.host, hostOf(url)],
     });
-  }
-
-  private identityAs(label: string): string {
-    if (this.identity.label !== label) {
-      this.identity = { label, hash: hash('sha256', JSON.stringify([label, this.url.href]), 'base64url') };
-    }
-    return this.identity.hash;
   }
 
   private tokensFor(callerToken: string | null): SentTokens | null {

@@ -64,7 +64,8 @@ export class ServerConnections {
     signal: AbortSignal,
     work: (connection: Connection) => Promise<T>,
   ): Promise<T> {
-    const free = await this.slots.take(signal);
+    const waiting = this.slots.take(signal);
+    if (waiting !== undefined) await waiting;
     try {
       const pooled = this.take(key, settings);
       try {
@@ -73,7 +74,7 @@ export class ServerConnections {
         this.release(key, pooled);
       }
     } finally {
-      free();
+      this.slots.free();
     }
   }
 

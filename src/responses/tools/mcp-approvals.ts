@@ -50,8 +50,8 @@ const LIST = 'mcpl';
 export class McpApprovals {
   /** A KeyObject: Node would make one of a buffer for each code, which takes much longer than the code. */
   private key: MaybePromise<KeyObject> | null = null;
-  /** Lists whose codes were right, by their tools, with all else that a code is made of: items of a context stay what they are. */
-  private readonly verified = new WeakMap<object, string>();
+  /** Lists whose codes were right, by their tools: items of a context stay what they are. */
+  private readonly verified = new WeakMap<object, VerifiedList>();
 
   constructor(
     private readonly secrets: SecretStore,
@@ -83,14 +83,16 @@ export class McpApprovals {
 
   /** When the service made a list, Unix ms; undefined for one that it has not made so, or while the key is not read. */
   listedAt(id: string, list: ListOfTools): number | undefined {
+    if (!(this.key instanceof KeyObject)) return undefined;
+    const { tools } = list;
+    const known = isObjectOrArray(tools) ? this.verified.get(tools) : undefined;
+    if (known?.id === id && isSameList(known.list, list)) return known.listedAt;
     const { time = '', nonce = '', code } = ID.exec(id)?.groups ?? {};
-    if (!(this.key instanceof KeyObject) || code === undefined) return undefined;
-    const { tools, ...others } = list;
-    const whole = JSON.stringify([id, ...toListParts({ ...others, tools: null })]);
-    if (isObjectOrArray(tools) && this.verified.get(tools) === whole) return Number.parseInt(time, 16);
-    if (!isEqual(code, codeOf(this.key, [LIST, ...toListParts(list)], time, nonce))) return undefined;
-    if (isObjectOrArray(tools)) this.verified.set(tools, whole);
-    return Number.parseInt(time, 16);
+    if (code === undefined || !isEqual(code, codeOf(this.key, [LIST, ...toListParts(list)], time, nonce)))
+      return undefined;
+    const listedAt = Number.parseInt(time, 16);
+    if (isObjectOrArray(tools)) this.verified.set(tools, { id, list, listedAt });
+    return listedAt;
   }
 
   /** A new id for a request. Rejects with StoreUnavailableError. */
@@ -177,6 +179,18 @@ function codeOf(key: KeyObject, parts: readonly unknown[], time: string, nonce: 
     .update(JSON.stringify([...parts, time, nonce]))
     .digest('hex')
     .slice(0, CODE);
+}
+
+interface VerifiedList {
+  readonly id: string;
+  readonly list: ListOfTools;
+  readonly listedAt: number;
+}
+
+/** Whether lists with the same tools are the same. */
+function isSameList(a: ListOfTools, b: ListOfTools): boolean {
+  if (a.tenant !== b.tenant || a.server !== b.server) return false;
+  return a.allowed == b.allowed || JSON.stringify(a.allowed ?? null) === JSON.stringify(b.allowed ?? null);
 }
 
 function isObjectOrArray(value: unknown): value is object {

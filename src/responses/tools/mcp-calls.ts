@@ -41,13 +41,14 @@ export const MAY_HAVE_BEEN_SENT: McpOutcome = toFailure(
   'The service stopped while this call ran. Whether the server has carried it out is unknown; it was not sent again.',
 );
 
-/** Runs calls side by side, and writes an `mcp_call` item for each (protocol §4). A failed call is an item with an error. */
+/** Runs calls side by side, and writes an `mcp_call` item for each (protocol §4), and `after` behind the last. A failed call is an item with an error. */
 export function runMcpCalls(
   calls: readonly PlannedCall[],
   options: McpRunOptions,
+  after: readonly ModelEvent[] = [],
 ): AsyncGenerator<readonly ModelEvent[]> {
   const kind = { open: openCall, make: (call: PlannedCall) => send(call, options), close: closeCall };
-  return runCalls(calls, kind, options);
+  return runCalls(calls, kind, options, after);
 }
 
 /**
@@ -116,11 +117,11 @@ export function readArguments(text: string): Readonly<Record<string, unknown>> |
   return isObject(value) ? value : undefined;
 }
 
-async function send(
+function send(
   { id: callId, server, label, name, arguments: given, outcome }: PlannedCall,
   { signal, responseId, clock, ran }: McpRunOptions,
 ): Promise<McpOutcome> {
-  if (outcome !== null) return outcome;
+  if (outcome !== null) return Promise.resolve(outcome);
   return reported(
     { callId, name, server: label },
     { clock, ran },

@@ -83,27 +83,29 @@ export class McpFunctions {
 
   /** Items as a model reads them that knows functions alone: calls with their outputs. */
   readable(items: readonly Item[]): readonly Item[] {
+    if (!items.some(({ type }) => MCP_ITEMS.has(type))) return items;
     const answers = new Map<string, Item>();
     const run = new Set<unknown>();
     const requested = new Set<string>();
-    let hasOwn = false;
     for (const item of items) {
-      if (!MCP_ITEMS.has(item.type)) continue;
-      hasOwn = true;
       if (isAnswer(item)) answers.set(String(item['approval_request_id']), item);
       else if (item.type === 'mcp_call') run.add(item['approval_request_id']);
       else if (this.isOfServer(item, 'mcp_approval_request')) requested.add(item.id);
     }
-    if (!hasOwn) return items;
-    return items.flatMap((item) => {
-      if (!MCP_ITEMS.has(item.type)) return [item];
-      if (this.isOfServer(item, 'mcp_list_tools')) return [];
-      if (isAnswer(item)) return requested.has(String(item['approval_request_id'])) ? [] : [item];
-      if (this.isOfServer(item, 'mcp_call')) return this.toPair(item, outputOf(item));
-      if (!this.isOfServer(item, 'mcp_approval_request')) return [item];
-      const answer = answers.get(item.id);
-      return run.has(item.id) ? [] : this.toPair(item, answer === undefined ? UNANSWERED : denialOf(answer));
-    });
+    const read: Item[] = [];
+    for (const item of items) {
+      if (isAnswer(item)) {
+        if (!requested.has(String(item['approval_request_id']))) read.push(item);
+      } else if (this.isOfServer(item, 'mcp_call')) {
+        read.push(...this.toPair(item, outputOf(item)));
+      } else if (this.isOfServer(item, 'mcp_approval_request')) {
+        const answer = answers.get(item.id);
+        if (!run.has(item.id)) read.push(...this.toPair(item, answer === undefined ? UNANSWERED : denialOf(answer)));
+      } else if (!this.isOfServer(item, 'mcp_list_tools')) {
+        read.push(item);
+      }
+    }
+    return read;
   }
 
   /** The name of the function that stands for a tool: the same in every turn with the same functions of the client. */
@@ -140,7 +142,7 @@ export class McpFunctions {
   }
 
   private isOfServer(item: Item, type: string): boolean {
-    return item.type === type && this.isOwn({ type: 'mcp', server_label: item['server_label'] });
+    return item.type === type && this.labels.has(String(item['server_label']));
   }
 
   private definitionsOf(tool: object): Tool[] {
@@ -165,18 +167,28 @@ export class McpFunctions {
   }
 }
 
+/** The definitions of tools, which stay what they are from turn to turn. */
+const definitions = new WeakMap<
+  McpToolInfo,
+  { readonly isDeferred: boolean; readonly definition: Tool & { readonly name: string } }
+>();
+
 function toDefinition(name: string, { tool, isDeferred }: McpFunction): Tool {
+  const known = definitions.get(tool);
+  if (known?.definition.name === name && known.isDeferred === isDeferred) return known.definition;
   const { description, input_schema: schema } = tool;
   // Upstreams demand the member, which a tool without arguments may lack.
   const parameters = { properties: {}, ...schema };
-  return {
-    type: 'function',
+  const definition = {
+    type: 'function' as const,
     name,
     description: description ?? null,
     parameters,
     strict: false,
     ...(isDeferred ? { defer_loading: true } : {}),
   };
+  definitions.set(tool, { isDeferred, definition });
+  return definition;
 }
 
 function isAnswer({ type }: Item): boolean {

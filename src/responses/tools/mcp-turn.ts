@@ -136,6 +136,21 @@ export class McpTurn implements TurnPolicy {
     const running = made.filter(({ fn }) => !this.needsApproval(fn)).map((each) => this.plan(toCall(each)));
     const { turn, tools, shared } = this;
     const options = this.optionsOf(pass);
+    async function* runAndAsk(): AsyncGenerator<readonly ModelEvent[]> {
+      yield* runMcpCalls(running, options);
+      for (const call of asking) {
+        const server = tools.get(call.label)?.server;
+        if (server === undefined) continue;
+        const asked = {
+          tenant: asTenant(turn.tenant),
+          server: server.identity,
+          name: call.name,
+          arguments: call.arguments,
+        };
+        yield askForApproval(await shared.approvals.issue(asked), call);
+      }
+      yield [NO_TOKENS, FINISH];
+    }
     return {
       isLast: asking.length > 0,
       standsFor: made.map(({ fn, given }): ForeignItem => ({
@@ -143,21 +158,8 @@ export class McpTurn implements TurnPolicy {
         name: fn.tool.name,
         arguments: given,
       })),
-      async *generate() {
-        yield* runMcpCalls(running, options);
-        for (const call of asking) {
-          const server = tools.get(call.label)?.server;
-          if (server === undefined) continue;
-          const asked = {
-            tenant: asTenant(turn.tenant),
-            server: server.identity,
-            name: call.name,
-            arguments: call.arguments,
-          };
-          yield askForApproval(await shared.approvals.issue(asked), call);
-        }
-        yield [NO_TOKENS, FINISH];
-      },
+      // A generator within a generator takes promises for each of its batches.
+      generate: () => (asking.length > 0 ? runAndAsk() : runMcpCalls(running, options, [NO_TOKENS, FINISH])),
     };
   }
 

@@ -33,39 +33,41 @@ export const ALIVE: readonly ModelEvent[] = [];
 
 /**
  * Runs calls side by side. The item of a call is written, and stored, before the call is made: who goes on after a crash knows what may have
- * been sent.
+ * been sent. `after`: what comes with the end of the last one.
  */
 export async function* runCalls<Call, Outcome>(
   calls: readonly Call[],
   kind: CallKind<Call, Outcome>,
   options: RunOptions,
+  after: readonly ModelEvent[] = [],
 ): AsyncGenerator<readonly ModelEvent[]> {
   const { parallel, stored } = options;
   const running = new Map<number, Promise<{ readonly index: number; readonly outcome: Outcome }>>();
   let begun = 0;
   while (begun < calls.length || running.size > 0) {
-    const first = begun;
-    const starting = calls.slice(first, first + parallel - running.size);
+    const from = begun;
+    const starting = calls.slice(from, from + parallel - running.size);
     begun += starting.length;
     if (starting.length > 0) {
-      yield starting.flatMap((call, offset) => kind.open(call, keyOf(first + offset)));
+      yield starting.flatMap((call, offset) => kind.open(call, keyOf(from + offset)));
       await stored();
       for (const [offset, call] of starting.entries()) {
-        const index = first + offset;
+        const index = from + offset;
         running.set(
           index,
           kind.make(call).then((outcome) => ({ index, outcome })),
         );
       }
     }
-    const ended = await untilAlive(Promise.race(running.values()), options);
+    const ended = await untilAlive(firstOf(running), options);
     if (ended === undefined) {
       yield ALIVE;
       continue;
     }
     running.delete(ended.index);
     const call = calls[ended.index];
-    if (call !== undefined) yield kind.close(call, keyOf(ended.index), ended.outcome);
+    const isLast = begun === calls.length && running.size === 0;
+    if (call !== undefined) yield [...kind.close(call, keyOf(ended.index), ended.outcome), ...(isLast ? after : [])];
   }
 }
 
@@ -88,18 +90,29 @@ export async function reported<Outcome>(
 }
 
 /** Waits for a promise; undefined when it is time for a sign of life. */
-export async function untilAlive<T>(
+export function untilAlive<T>(
   promise: Promise<T>,
   { clock, signOfLifeMs }: Pick<RunOptions, 'clock' | 'signOfLifeMs'>,
 ): Promise<T | undefined> {
   if (signOfLifeMs === 0) return promise;
-  const { promise: time, resolve } = Promise.withResolvers<undefined>();
-  const timer = clock.schedule(signOfLifeMs, () => resolve(undefined));
-  try {
-    return await Promise.race([promise, time]);
-  } finally {
-    timer.cancel();
-  }
+  return new Promise((resolve, reject) => {
+    const timer = clock.schedule(signOfLifeMs, () => resolve(undefined));
+    promise.then(
+      (value) => {
+        timer.cancel();
+        resolve(value);
+      },
+      (error: unknown) => {
+        timer.cancel();
+        reject(error);
+      },
+    );
+  });
+}
+
+function firstOf<T>(running: ReadonlyMap<number, Promise<T>>): Promise<T> {
+  const [only] = running.values();
+  return running.size === 1 && only !== undefined ? only : Promise.race(running.values());
 }
 
 /** An event of an item's own. `name` without `response.`. */
