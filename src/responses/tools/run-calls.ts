@@ -97,16 +97,7 @@ export function untilAlive<T>(
   if (signOfLifeMs === 0) return promise;
   return new Promise((resolve, reject) => {
     const timer = clock.schedule(signOfLifeMs, () => resolve(undefined));
-    promise.then(
-      (value) => {
-        timer.cancel();
-        resolve(value);
-      },
-      (error: unknown) => {
-        timer.cancel();
-        reject(error);
-      },
-    );
+    promise.then(resolve, reject).finally(() => timer.cancel());
   });
 }
 
