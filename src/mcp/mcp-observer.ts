@@ -10,7 +10,12 @@ export interface McpRequestRecord {
   readonly durationMs: number;
 }
 
-/** Is told of every request to an MCP server when it is over; for metrics. */
+/** What becomes of approvals: they are asked for, and a client answers them, or never does. */
+export type McpApprovalStep = 'asked' | 'approved' | 'refused';
+
+/** Is told of every request to an MCP server when it is over, and of approvals; for metrics. */
 export abstract class McpObserver {
   abstract ended(record: McpRequestRecord): void;
+
+  abstract approval(step: McpApprovalStep): void;
 }

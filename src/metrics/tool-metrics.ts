@@ -1,15 +1,16 @@
 import { EmbeddingObserver, type EmbeddingRecord } from '../embeddings/index.js';
-import { McpObserver, type McpRequestRecord } from '../mcp/index.js';
+import { type McpApprovalStep, McpObserver, type McpRequestRecord } from '../mcp/index.js';
 import { type IndexRecord, VectorObserver, type VectorSearchRecord } from '../vector-stores/index.js';
 import { type WebRequestRecord, WebSearchObserver } from '../web-search/index.js';
 import { BoundedLabel } from './bounded-label.js';
 import { LONG, type Metrics } from './metrics.js';
 
-/** Counts and measures requests to MCP servers. */
+/** Counts and measures requests to MCP servers, and counts approvals. */
 export class McpMetrics extends McpObserver {
   private readonly tools = new BoundedLabel();
   private readonly requests;
   private readonly duration;
+  private readonly approvals;
 
   constructor(metrics: Metrics) {
     super();
@@ -25,11 +26,19 @@ export class McpMetrics extends McpObserver {
       ['server', 'kind'] as const,
       LONG,
     );
+    this.approvals = metrics.counter(
+      'antiphon_mcp_approvals_total',
+      'Approvals of calls of MCP servers that were asked for, and that were answered.',
+      ['step'] as const,
+    );
   }
 
   override ended({ server, kind, tool, outcome, durationMs }: McpRequestRecord): void {
     this.requests.inc({ server, kind, tool: tool === null ? '' : this.tools.of(tool), outcome });
     this.duration.observe(durationMs / 1000, server, kind);
+  }
+  override approval(step: McpApprovalStep): void {
+    this.approvals.inc({ step });
   }
 }
 

@@ -39,7 +39,10 @@ export async function startMcp(
     global: true,
     providers: [
       { provide: Clock, useValue: clock },
-      { provide: McpObserver, useValue: { ended: (record: McpRequestRecord) => void records.push(record) } },
+      {
+        provide: McpObserver,
+        useValue: { ended: (record: McpRequestRecord) => void records.push(record), approval: () => undefined },
+      },
     ],
     exports: [Clock, McpObserver],
   };

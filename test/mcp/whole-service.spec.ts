@@ -56,3 +56,24 @@ it('the service shows MCP servers and their requests, those of clients as one', 
     ],
   });
 });
+
+it('counts approvals that are asked for, and how they are answered', async () => {
+  const model = service.app.get(ScriptedProvider, { strict: false });
+  const calls = [1, 2, 3].map((n) => ({ type: 'function_call', name: 'docs__echo', callId: `call_${n}` }) as const);
+  model.reply(...calls, { type: 'usage', input: 1, output: 1 });
+  const tools = [{ type: 'mcp', server_label: 'docs', require_approval: 'always' }];
+  const ask = (body: object) => service.client().responses.create({ model: 'm', tools, ...body } as never);
+  const { id, output } = await ask({ input: 'Go.' });
+  const [approved, refused] = output.filter(({ type }) => type === 'mcp_approval_request');
+  const input = [
+    { type: 'mcp_approval_response', approval_request_id: approved?.id, approve: true },
+    { type: 'mcp_approval_response', approval_request_id: refused?.id, approve: false },
+  ];
+  await ask({ previous_response_id: id, input });
+  const metrics = await (await fetch(`${service.origin}/metrics`)).text();
+  expect(metrics.split('\n').filter((line) => line.startsWith('antiphon_mcp_approvals_total'))).toEqual([
+    'antiphon_mcp_approvals_total{step="asked"} 3',
+    'antiphon_mcp_approvals_total{step="approved"} 1',
+    'antiphon_mcp_approvals_total{step="refused"} 1',
+  ]);
+});

@@ -1,9 +1,10 @@
 import { createHmac, createSecretKey, KeyObject, randomBytes, timingSafeEqual } from 'node:crypto';
 
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable, Optional } from '@nestjs/common';
 
 import type { Tenant } from '../../access/index.js';
 import { Environment } from '../../config/index.js';
+import { McpObserver } from '../../mcp/index.js';
 import { ApiError, type Item } from '../../protocol/index.js';
 import { Claims, SecretStore } from '../../state/index.js';
 import { Clock, type MaybePromise } from '../../time/index.js';
@@ -38,6 +39,12 @@ const NONCE = 8;
 const CODE = 32;
 const ID = new RegExp(`^mcp[lr]_(?<time>[0-9a-f]{${TIME}})(?<nonce>[0-9a-f]{${NONCE}})(?<code>[0-9a-f]{${CODE}})$`);
 
+/** The ids of requests that a client has answered. */
+export interface AnsweredRequests {
+  readonly approved: readonly string[];
+  readonly refused: readonly string[];
+}
+
 const REQUEST = 'mcpr';
 const LIST = 'mcpl';
 
@@ -58,6 +65,7 @@ export class McpApprovals {
     private readonly claims: Claims,
     private readonly clock: Clock,
     private readonly environment: Environment,
+    @Optional() @Inject(McpObserver) private readonly observer: McpObserver | null = null,
   ) {}
 
   /** Whether an id has the form of those of our requests. */
@@ -96,8 +104,10 @@ export class McpApprovals {
   }
 
   /** A new id for a request. Rejects with StoreUnavailableError. */
-  issue(call: AskedCall): Promise<string> {
-    return this.makeId(REQUEST, toParts(call));
+  async issue(call: AskedCall): Promise<string> {
+    const id = await this.makeId(REQUEST, toParts(call));
+    this.observer?.approval('asked');
+    return id;
   }
 
   /**
@@ -118,10 +128,11 @@ export class McpApprovals {
   }
 
   /**
-   * Uses approvals for a response, each once: all of them, or none. Throws ApiError 400 when another response has used one of them. Rejects
+   * Uses answers for a response, each once: all of them, or none. Throws ApiError 400 when another response has used one of them. Rejects
    * with StoreUnavailableError.
    */
-  async use(ids: readonly string[], tenant: Tenant, responseId: string): Promise<void> {
+  async use({ approved, refused }: AnsweredRequests, tenant: Tenant, responseId: string): Promise<void> {
+    const ids = [...refused, ...approved];
     const used: string[] = [];
     try {
       for (const id of ids) {
@@ -138,6 +149,8 @@ export class McpApprovals {
       for (const id of used) await this.claims.release(tenant, toClaim(id), responseId);
       throw error;
     }
+    for (const _ of approved) this.observer?.approval('approved');
+    for (const _ of refused) this.observer?.approval('refused');
   }
 
   private async makeId(prefix: string, parts: readonly unknown[]): Promise<string> {

@@ -104,7 +104,7 @@ export class McpTurn implements TurnPolicy {
       return { id: await shared.approvals.issueList(this.toList(run, tools)), tools };
     });
     // Behind the lists: what fails before its call is sent uses no approval.
-    const answered = [...refused, ...approved.map(({ approvalId }) => approvalId)];
+    const answered = { refused, approved: approved.map(({ approvalId }) => approvalId) };
     await shared.approvals.use(answered, tenant, turn.responseId);
     this.hasRefused = true;
     yield* runMcpCalls([...approved.map((call) => this.plan(call)), ...left], options);
