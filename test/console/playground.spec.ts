@@ -14,14 +14,6 @@ describeConsole('the console in a browser', { environment: { SIMULATOR_CONTROL: 
     expect([answer.status, await answer.text()]).toEqual([200, expect.anything()]);
   }
 
-  /** For docs/console.md and the README, and only when it is asked for. */
-  async function takePicture(name: string): Promise<void> {
-    if (process.env['SCREENSHOTS'] !== 'true') return;
-    await test.page.setViewportSize({ width: 1000, height: 760 });
-    await test.page.evaluate("document.querySelector('.turns').scrollTo(0, 1e6)");
-    await test.page.screenshot({ path: `docs/images/${name}.png` });
-  }
-
   it('the console asks for a key, refuses a wrong one, and keeps the right one nowhere', async () => {
     await test.page.getByText('This service needs an API key.').waitFor();
     await test.page.getByLabel('API key').fill('wrong');
@@ -41,7 +33,8 @@ describeConsole('the console in a browser', { environment: { SIMULATOR_CONTROL: 
       await test.say(`Hello over ${transport}`);
       await test.completed(index + 1);
     }
-    await takePicture('console');
+    await test.page.evaluate("document.querySelector('.turns').scrollTo(0, 1e6)");
+    await test.takePicture('console');
     for (const summary of await test.page.getByText('As code').all()) await summary.click();
     await test.page.getByText('JavaScript').nth(2).waitFor();
     const codes = await test.page.locator('article').last().locator('figure').allTextContents();
@@ -55,7 +48,7 @@ describeConsole('the console in a browser', { environment: { SIMULATOR_CONTROL: 
     await test.page.getByRole('button', { name: 'Inspect', exact: true }).last().click();
     await test.page.locator('.tree a').nth(2).waitFor();
     expect(await test.page.locator('.tree a').count()).toBe(3);
-    await takePicture('console-inspector');
+    await test.takePicture('console-inspector');
   });
 
   it('the console shows what a model writes as HTML and script as text', async () => {

@@ -2,7 +2,7 @@ import { readFile, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from '@jest/globals';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
 
 import { ConsoleFiles } from '../../src/console/index.js';
 import { HomeModule } from '../../src/home/index.js';
@@ -25,6 +25,8 @@ export interface ConsoleTest {
   completed(count: number): Promise<void>;
   /** Opens a view by the name of its button. */
   open(view: string): Promise<void>;
+  /** Writes a picture for docs/console.md and the README, only when it is asked for (SCREENSHOTS=true): of the page, or of a part of it. */
+  takePicture(name: string, part?: Locator): Promise<void>;
   /** The rules of accessibility that the page breaks seriously, with the elements that break them. */
   violations(): Promise<readonly unknown[]>;
 }
@@ -110,6 +112,11 @@ function useConsole(options: ServiceOptions | (() => Promise<ServiceOptions>)): 
         .nth(count - 1)
         .waitFor(),
     open: (view) => page.getByRole('button', { name: view, exact: true }).click(),
+    async takePicture(name, part) {
+      if (process.env['SCREENSHOTS'] !== 'true') return;
+      await page.setViewportSize({ width: 1000, height: 760 });
+      await (part ?? page).screenshot({ path: `docs/images/${name}.png` });
+    },
     async violations() {
       const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
       // Through the debugger, which the policy of the page does not bind.

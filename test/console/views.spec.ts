@@ -224,6 +224,7 @@ describeConsole(
       await run().getByText(String(requestId), { exact: true }).waitFor();
       expect(await run().innerText()).not.toContain('127.0.0.1');
       expect(await test.violations()).toEqual([]);
+      await test.takePicture('console-how-it-ran', run());
       await test.page.setViewportSize({ width: 360, height: 800 });
       expect(await test.page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
     });
