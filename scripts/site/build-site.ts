@@ -2,6 +2,8 @@ import { posix } from 'node:path';
 
 import { Marked, type Tokens } from 'marked';
 
+import { isDiagram, toSvg } from './diagram.ts';
+
 /** A page of the documentation. */
 export interface SourcePage {
   /** From the root of the repository, such as `docs/api.md`. */
@@ -96,6 +98,10 @@ function toHtml({ path, text }: SourcePage, { known, assets, broken }: Known): s
       },
       image({ href, text: label }: Tokens.Image) {
         return `<img src="${escape(resolve(href) ?? href)}" alt="${escape(label)}">`;
+      },
+      code({ text: code, lang = '' }: Tokens.Code) {
+        // Otherwise as it is.
+        return lang === '' && isDiagram(code) ? toSvg(code) : false;
       },
       table(token: Tokens.Table) {
         const row = (cells: readonly Tokens.TableCell[], name: string): string =>

@@ -42,6 +42,24 @@ describe('the site of the documentation', () => {
     expect(broken).toEqual([]);
     expect(filesBelow('docs', '.md').length).toBeGreaterThan(50);
   });
+
+  it.each(['README.md', 'docs/architecture.md'])('draws the diagram of %s, with all its words', async (page) => {
+    const html = await readFile(fileOf(page), 'utf8');
+    const drawings = html.match(/<svg class="diagram"[^]*?<\/svg>/g) ?? [];
+    const blocks = readFileSync(join(ROOT, page), 'utf8').matchAll(/^```(.*)\n([^]*?)^```$/gm);
+    const diagrams = [...blocks].flatMap(([, lang, code = '']) => (lang === '' && /[►▼]/.test(code) ? [code] : []));
+    expect([drawings.length, diagrams.length > 0]).toEqual([diagrams.length, true]);
+    for (const [index, diagram] of diagrams.entries()) {
+      const written = diagram
+        .replaceAll(/[─│┌┐└┘├┤┬┴┼►▼▲]/g, ' ')
+        .split(/\s+/)
+        .filter(Boolean);
+      const drawn = [...(drawings[index] ?? '').matchAll(/<text[^>]*>([^<]*)</g)].flatMap(([, words = '']) =>
+        words.split(' '),
+      );
+      expect(drawn.map((word) => word.replaceAll('&lt;', '<').replaceAll('&amp;', '&'))).toEqual(written);
+    }
+  });
 });
 
 (noBrowser === undefined ? describe : describe.skip)('the search of the site', () => {
