@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { useFreshService } from '../support/describe-service.js';
+import { useService } from '../support/describe-service.js';
 import { ask } from '../support/responses-upstream/ask.js';
 import { functionCall, message, type UpstreamItem, upstreamId } from '../support/responses-upstream/items.js';
 import { changing, type Reply, type Responder, type Step, streaming } from '../support/responses-upstream/reply.js';
@@ -8,8 +8,8 @@ import { startTimedService, type TimedService } from '../support/responses-upstr
 import { itemEvents, toEvents, type UpstreamEvent } from '../support/responses-upstream/to-events.js';
 import { textOf } from '../support/say.js';
 
-const use = (entry: Readonly<Record<string, unknown>>): ReturnType<typeof useFreshService<TimedService>> =>
-  useFreshService(() => startTimedService({ entry: { stream_max_retries: 0, request_max_retries: 0, ...entry } }));
+const use = (entry: Readonly<Record<string, unknown>>): ReturnType<typeof useService<TimedService>> =>
+  useService(() => startTimedService({ entry: { stream_max_retries: 0, request_max_retries: 0, ...entry } }));
 
 const SSE = {};
 const WEBSOCKET = { supports_websockets: true };
