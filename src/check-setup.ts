@@ -239,7 +239,7 @@ async function checkExporters(environment: Environment): Promise<readonly Findin
 async function checkState(environment: Environment): Promise<readonly Finding[]> {
   const { STATE, STATE_DIR } = environment;
   selectBackend(STATE);
-  if (STATE === 'sqlite') return [await checkDirectory(resolve(STATE_DIR))];
+  if (STATE === 'sqlite') return checkSqlite(resolve(STATE_DIR));
   if (STATE === 'postgres') return checkDatabase(environment);
   if (STATE === 'redis') {
     const { RedisBackend } = await import('./state/redis/index.js');
@@ -253,7 +253,7 @@ async function checkLibrary(environment: Environment): Promise<readonly Finding[
   const { STATE, VECTOR_STORE_URL: url } = environment;
   if (STATE !== 'redis') return [];
   if (url === '') return [warning('STATE: redis keeps no files: set VECTOR_STORE_URL for them')];
-  if (url.startsWith(SQLITE_SCHEME)) return [await checkDirectory(resolve(url.slice(SQLITE_SCHEME.length)))];
+  if (url.startsWith(SQLITE_SCHEME)) return checkSqlite(resolve(url.slice(SQLITE_SCHEME.length)));
   return checkDatabase(libraryDatabase(environment), 'VECTOR_STORE_URL');
 }
 
@@ -298,6 +298,11 @@ async function reach(state: string, backend: StateBackend): Promise<void> {
   } finally {
     await backend.stop();
   }
+}
+
+async function checkSqlite(directory: string): Promise<readonly Finding[]> {
+  const { findVectorExtension } = await import('./state/sqlite/index.js');
+  return [await checkDirectory(directory), ok((await findVectorExtension()).about)];
 }
 
 /** The file is created in a directory that is there, or in a new one below the nearest that is. */

@@ -33,12 +33,13 @@ export function threadOf(backend: SqliteBackend): DatabaseThread {
   return (backend as unknown as { readonly thread: DatabaseThread }).thread;
 }
 
-/** Starts a backend over an empty file, which goes when it is disposed. */
-export async function openSqlite(maxPages?: number): Promise<OpenedSqlite> {
+/** Starts a backend over an empty file, which goes when it is disposed; `usesExtension`: whether sqlite-vec is used. */
+export async function openSqlite(maxPages?: number, usesExtension?: boolean): Promise<OpenedSqlite> {
   Logger.overrideLogger(false);
   const directory = await mkdtemp(join(tmpdir(), 'antiphon-sqlite-'));
   const clock = new FakeClock();
   const backend = sqliteIn(directory, clock, maxPages);
+  if (usesExtension !== undefined) Object.assign(threadOf(backend), { options: { directory, usesExtension } });
   await backend.start();
   // Nobody but a test wants to know.
   const { thread } = backend as unknown as { readonly thread: DatabaseThread };

@@ -22,7 +22,7 @@ const FILTERS = [
 
 /** Reads a table from one end to the other, or all that a tenant has, or all that has not expired. */
 const READS_TOO_MUCH =
-  /^SCAN (?!r USING INDEX queued_responses|(?:f|vector_store_files) USING INDEX vector_store_files_(?:waiting|unfound)|g$|vector_store_claims$|CONSTANT|path|weight|subtree|walk|up|best$|json_each VIRTUAL|vector_words VIRTUAL TABLE INDEX 0:=|w VIRTUAL TABLE INDEX 0:M|\()|responses_by_time \(owner=\?\)|responses_by_expiry \(expires_at>\?\)|conversation_items USING PRIMARY KEY \(conversation=\?\)$/;
+  /^SCAN (?!r USING INDEX queued_responses|(?:f|vector_store_files) USING INDEX vector_store_files_(?:waiting|unfound)|g$|vector_store_claims$|CONSTANT|path|weight|subtree|walk|up|best$|(?:json_each|pragma_function_list) VIRTUAL|vector_words VIRTUAL TABLE INDEX 0:=|w VIRTUAL TABLE INDEX 0:M|\()|responses_by_time \(owner=\?\)|responses_by_expiry \(expires_at>\?\)|conversation_items USING PRIMARY KEY \(conversation=\?\)$/;
 
 /** What may: a list reads a page of an index in its order, others need all of something, or up to a limit. */
 const MAY = [

@@ -19,7 +19,10 @@ export interface ThreadOptions {
   readonly directory: string;
   /** The longest that the file may become, in pages of 4 KiB; by default as long as there is room. */
   readonly maxPages?: number;
+  /** Whether sqlite-vec is used where it is installed; by default it is. */
+  readonly usesExtension?: boolean;
 }
 
-/** The first message of the thread: whether it could open its file; the message is for the operator. */
-export type Opened = { readonly isOpen: true } | { readonly isOpen: false; readonly message: string };
+/** The first message of the thread: whether it could open its file. `vectors` says what compares them, and `message` why not, for operators. */
+export type Opened =
+  { readonly isOpen: true; readonly vectors: string } | { readonly isOpen: false; readonly message: string };

@@ -37,6 +37,7 @@ export class DatabaseThread {
   private worker: Worker | null = null;
   private isStopping = false;
   private hasFailed = false;
+  private wasOpen = false;
   private calls: Call[] = [];
 
   constructor(
@@ -64,6 +65,9 @@ export class DatabaseThread {
     const result = await opened.promise;
     if (!result.isOpen) throw new StateStartError(result.message);
     this.worker = worker;
+    // Once: what is started again is the same.
+    if (!this.wasOpen) this.logger.log(result.vectors);
+    this.wasOpen = true;
   }
 
   /** Executes what was asked for, and closes the file. */

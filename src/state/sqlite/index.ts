@@ -1,1 +1,2 @@
+export { findVectorExtension } from './vector-extension.js';
 export { SqliteBackend } from './backend.js';

@@ -23,9 +23,9 @@ const SETTINGS = `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
 /**
  * Opens the file for this process alone, and brings its schema up to date. Only SQLite decides whether the file is whole, and only after it
  * has replayed the log beside it: a process that was killed in a checkpoint leaves a file that is whole only with its log. `explainStart`
- * explains what it throws.
+ * explains what it throws. `extension`: the file of one to load.
  */
-export function openDatabase({ directory, maxPages }: ThreadOptions): DatabaseSync {
+export function openDatabase({ directory, maxPages }: ThreadOptions, extension: string | null = null): DatabaseSync {
   const file = join(directory, FILE_NAME);
   const log = sizeOf(`${file}-wal`);
   // SQLite would remove the log.
@@ -33,7 +33,7 @@ export function openDatabase({ directory, maxPages }: ThreadOptions): DatabaseSy
   refuseOthers(file);
   const isChecked = sizeOf(file) <= (log > 0 ? CHECKED_BYTES.afterCrash : CHECKED_BYTES.always);
   createPrivate(file);
-  const database = new DatabaseSync(file);
+  const database = new DatabaseSync(file, { allowExtension: extension !== null });
   try {
     // No other process can open the file from now on.
     database.exec('PRAGMA locking_mode = EXCLUSIVE');
@@ -44,6 +44,10 @@ export function openDatabase({ directory, maxPages }: ThreadOptions): DatabaseSy
     requireOurs(database, file);
     database.exec(SETTINGS);
     if (isChecked) requireWhole(database);
+    if (extension !== null) {
+      database.loadExtension(extension);
+      database.enableLoadExtension(false);
+    }
     migrate(database);
     if (maxPages !== undefined) database.exec(`PRAGMA max_page_count = ${maxPages}`);
     return database;

@@ -7,10 +7,13 @@ import { execute, OpenFiles, Reserve } from './execute.js';
 import { explainStart } from './explain-error.js';
 import { closeDatabase, FILE_NAME, openDatabase } from './open-database.js';
 import { operationsOf } from './operations.js';
+import { findVectorExtension } from './vector-extension.js';
+
+const WITHOUT = { path: null, about: 'vectors are compared by the process' };
 
 /** Executes what the port asks for; what arrived together is executed together. */
-function serve(port: MessagePort, options: ThreadOptions): void {
-  const database = openDatabase(options);
+function serve(port: MessagePort, options: ThreadOptions, extension: string | null): void {
+  const database = openDatabase(options, extension);
   const { directory } = options;
   const file = join(directory, FILE_NAME);
   const files = new OpenFiles([file, `${file}-wal`]);
@@ -36,10 +39,12 @@ function nextOf(port: MessagePort): readonly Call[] | 'close' | undefined {
 }
 
 /** Opens the file and serves it, or says why not. */
-function open(port: MessagePort, options: ThreadOptions): Opened {
+async function open(port: MessagePort, options: ThreadOptions): Promise<Opened> {
+  const isWanted = options.usesExtension !== false;
+  const { path, about } = isWanted ? await findVectorExtension() : WITHOUT;
   try {
-    serve(port, options);
-    return { isOpen: true };
+    serve(port, options, path);
+    return { isOpen: true, vectors: about };
   } catch (error) {
     return { isOpen: false, message: explainStart(error, options.directory) };
   }
@@ -47,4 +52,6 @@ function open(port: MessagePort, options: ThreadOptions): Opened {
 
 const port = parentPort;
 // The first message has the options: the thread may be loaded before they are known.
-port?.once('message', (options: ThreadOptions) => port.postMessage(open(port, options)));
+port?.once('message', (options: ThreadOptions) => {
+  void open(port, options).then((opened) => port.postMessage(opened));
+});
