@@ -5,7 +5,7 @@ import type { Read, ReadTask, RobotsTask } from './document-thread.js';
 /** A thread without work ends after this time, ms. */
 const IDLE_MS = 30_000;
 
-/** Documents that wait, of all owners. One of them may have as many as there are free places: half of all when it is alone, and others always find some. */
+/** Documents that wait, of all owners. One of them may have as many as there are free places: half of all when it is alone, then half of the rest, so that nine owners find some. */
 const MOST_WAITING = 256;
 
 /** How often the memory of a thread is looked at, ms: its limits do not count buffers, which a small file can fill. */

@@ -72,8 +72,8 @@ export class MemoryVectorIndex extends VectorIndex {
       draft.chunks.set(chunk.position, counted);
       this.bytes += bytesOf(counted);
     }
-    while (this.bytes > this.capacity && this.freeBatch());
-    if (this.bytes <= this.capacity) return;
+    while (this.size > this.capacity && this.freeBatch());
+    if (this.size <= this.capacity) return;
     for (const { position } of chunks) this.free(draft, position);
     throw new IndexFullError('the memory has no room for the chunks');
   }
@@ -150,6 +150,11 @@ export class MemoryVectorIndex extends VectorIndex {
       candidates.map(({ chunk }) => chunk.words),
     );
     return best(candidates, (_, index) => ranks[index] ?? null, query);
+  }
+
+  /** What chunks and the words that they have take, estimated. */
+  private get size(): number {
+    return this.bytes + this.vocabulary.bytes;
   }
 
   override async purge(): Promise<boolean> {

@@ -4,6 +4,9 @@ import { wordsIn, wordsOf } from '../vector-index.js';
 const SATURATION = 1.2;
 const LENGTH_WEIGHT = 0.75;
 
+/** Bytes that a word takes beside its letters: an entry of a map, an object and their pointers. */
+const WORD_BYTES = 128;
+
 /** The words of a text. */
 export interface CountedWords {
   /** Numbers of words, ascending. */
@@ -18,9 +21,15 @@ export interface CountedWords {
 export class Vocabulary {
   private readonly numbers = new Map<string, number>();
   /** By the number of a word: itself, and how many texts have it. */
-  private readonly entries: { word: string; uses: number }[] = [];
+  private entries: ({ readonly word: string; uses: number } | undefined)[] = [];
   /** Numbers that no word has. */
-  private readonly free: number[] = [];
+  private free: number[] = [];
+  private size = 0;
+
+  /** What the words themselves take, each of which is kept once, estimated. */
+  get bytes(): number {
+    return this.size;
+  }
 
   /** Counts the words of a text. */
   add(text: string): CountedWords {
@@ -64,6 +73,7 @@ export class Vocabulary {
     const number = this.free.pop() ?? this.entries.length;
     this.entries[number] = { word, uses: 0 };
     this.numbers.set(word, number);
+    this.size += bytesOf(word);
     return number;
   }
 
@@ -73,8 +83,17 @@ export class Vocabulary {
     entry.uses += by;
     if (entry.uses > 0) return;
     this.numbers.delete(entry.word);
+    this.size -= bytesOf(entry.word);
+    this.entries[number] = undefined;
     this.free.push(number);
+    if (this.numbers.size > 0) return;
+    this.entries = [];
+    this.free = [];
   }
+}
+
+function bytesOf(word: string): number {
+  return word.length * 2 + WORD_BYTES;
 }
 
 /** How often a text has a word: a binary search. */
