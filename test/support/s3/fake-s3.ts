@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
 
 import { Environment } from '../../../src/config/index.js';
 import type { BucketSettings } from '../../../src/state/s3/index.js';
@@ -10,6 +11,9 @@ import { faultOfSignature } from './signature.js';
 export const CREDENTIALS = { AWS_ACCESS_KEY_ID: 'test-access-key', AWS_SECRET_ACCESS_KEY: 'test-secret-key' };
 
 const BUCKET = 'files';
+
+/** Bytes of an object that leave together. */
+const PART_BYTES = 64 * 1024;
 
 /** What becomes of a request: an error of S3, no answer at all, or half of an object and then nothing. */
 export type Misbehaviour = { readonly status: number; readonly code: string } | 'silence' | 'half';
@@ -49,6 +53,11 @@ export class FakeS3 implements AsyncDisposable {
     return Object.assign(new Environment(), this.environment, { S3_PATH_STYLE: true });
   }
 
+  /** Is told of the bytes that leave, part by part. */
+  onSent(tell: (bytes: number) => void): void {
+    this.sent = tell;
+  }
+
   /** Resolves when a request whose answer was held is given up by its client. */
   async abandoned(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<undefined>();
@@ -67,6 +76,7 @@ export class FakeS3 implements AsyncDisposable {
   }
 
   private onAbandoned: () => void = () => undefined;
+  private sent: (bytes: number) => void = () => undefined;
 
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const parts: Buffer[] = [];
@@ -113,11 +123,21 @@ export class FakeS3 implements AsyncDisposable {
       response.writeHead(204).end();
     } else {
       const bytes = this.objects.get(name);
-      if (bytes === undefined) refuse(response, 404, 'NoSuchKey');
-      else
-        response
-          .writeHead(200, { 'content-length': bytes.length, 'last-modified': new Date(0).toUTCString() })
-          .end(bytes);
+      if (bytes === undefined) {
+        refuse(response, 404, 'NoSuchKey');
+        return;
+      }
+      response.writeHead(200, { 'content-length': bytes.length, 'last-modified': new Date(0).toUTCString() });
+      Readable.from(this.partsOf(bytes)).pipe(response);
+    }
+  }
+
+  /** No more leave than their receiver takes. */
+  private *partsOf(bytes: Buffer): Generator<Buffer> {
+    for (let place = 0; place < bytes.length; place += PART_BYTES) {
+      const part = bytes.subarray(place, place + PART_BYTES);
+      this.sent(part.length);
+      yield part;
     }
   }
 
