@@ -30,7 +30,7 @@ const PLACES = EVERY_STATE.flatMap(({ state, open }) => {
 });
 
 describe.each(PLACES)('large files with $name', ({ open, startBucket }) => {
-  it('are never on their way with more than a bounded number of bytes, to where they are kept and back', async () => {
+  it('large files are never on their way with more than a bounded number of bytes, to where they are kept and back', async () => {
     await using bucket = await startBucket();
     const environment = { REQUEST_TIMEOUT_MS: 3_600_000, ...bucket?.environment };
     await using service = await startServiceIn(open, { environment });
