@@ -1,13 +1,13 @@
-// Slow: starts services for most of its tests.
+// Slow: starts services for many of its tests.
 
 import { beforeEach, describe, expect, it } from '@jest/globals';
 
-import { useFreshService, useService } from '../support/describe-service.js';
+import { type DescribedService, useFreshService, useService } from '../support/describe-service.js';
 import { ask } from '../support/responses-upstream/ask.js';
 import { message } from '../support/responses-upstream/items.js';
 import { answering, changing, failing, preceded, refusing } from '../support/responses-upstream/reply.js';
 import { MODEL } from '../support/responses-upstream/start-responses-service.js';
-import { startTimedService } from '../support/responses-upstream/start-timed-service.js';
+import { startTimedService, type TimedService } from '../support/responses-upstream/start-timed-service.js';
 import { textOf } from '../support/say.js';
 import { SocketClient } from '../support/socket-client.js';
 
@@ -16,6 +16,15 @@ const WEBSOCKET = { supports_websockets: true };
 const FEBRUARY = { profile: 'codex-2026-02', features: { responses_websockets: true } };
 
 const TURN = { model: MODEL, input: 'Hi' };
+
+/** A service that the tests of a block share: each sees only its own calls of the upstream. */
+function shareService(entry: object): DescribedService<TimedService> {
+  const service = useService(() => startTimedService({ entry: { ...entry } }));
+  beforeEach(() => {
+    service.upstream.calls.length = 0;
+  });
+  return service;
+}
 
 const FATAL = ['context_length_exceeded', 'insufficient_quota', 'usage_not_included', 'invalid_prompt'];
 const FATAL_TODAY = [
@@ -45,10 +54,7 @@ describe.each<[profile: string, entry: object, fatal: readonly string[], retryab
   ['codex-2026-11', {}, FATAL_TODAY, RETRYABLE],
   ['codex-2026-02', FEBRUARY, FATAL, [...RETRYABLE, 'server_is_overloaded', 'cyber_policy']],
 ])('§6 the codes of response.failed in %s', (_, entry, fatal, retryable) => {
-  const service = useService(() => startTimedService({ entry: { ...entry } }));
-  beforeEach(() => {
-    service.upstream.calls.length = 0;
-  });
+  const service = shareService(entry);
 
   it.each(fatal)('%s is fatal, and the client gets it', async (code) => {
     service.upstream.respond(failing({ code, message: `About ${code}.` }));
@@ -94,7 +100,7 @@ describe.each([
   ['an HTTP status', SSE],
   ['an error frame', WEBSOCKET],
 ] as const)('§6 the class of %s', (_, entry) => {
-  const service = useFreshService(() => startTimedService({ entry: { ...entry } }));
+  const service = shareService(entry);
 
   it.each<[status: number, error: object]>([
     [400, { code: 'invalid_value', param: 'input[0]', message: 'Bad.', type: 'invalid_request_error' }],
