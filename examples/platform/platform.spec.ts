@@ -83,7 +83,7 @@ describe.each(forms)('the platform, made by %s', (_, start) => {
 
   afterEach(() => app.close());
 
-  it('authenticates with its own asynchronous authenticator on every transport', async () => {
+  it('the platform authenticates with its own asynchronous authenticator on every transport', async () => {
     const unknown = client({ apiKey: 'key-of-green' });
     await expect(unknown.models.list()).rejects.toThrow(OpenAI.AuthenticationError);
     const refused = open('key-of-green');
@@ -95,7 +95,7 @@ describe.each(forms)('the platform, made by %s', (_, start) => {
     await expect(client(BLUE).responses.retrieve(response.id)).rejects.toThrow(OpenAI.NotFoundError);
   });
 
-  it('authenticates again for every turn and event of a socket', async () => {
+  it('the platform authenticates again for every turn and event of a socket', async () => {
     const socket = open(RED.apiKey);
     await once(socket, 'open');
     app.get(TeamDirectory).remove(RED.apiKey);
@@ -106,7 +106,7 @@ describe.each(forms)('the platform, made by %s', (_, start) => {
     await closed(socket);
   });
 
-  it('enforces the budget of teams, and reports the remaining tokens', async () => {
+  it('the platform enforces the budget of teams, and reports the remaining tokens', async () => {
     const asked = client(RED).responses.create({ model: 'parrot-1', input: 'x'.repeat(400), max_output_tokens: 200 });
     const { data, response } = await asked.withResponse();
     const used = data.usage?.total_tokens ?? 0;
@@ -126,7 +126,7 @@ describe.each(forms)('the platform, made by %s', (_, start) => {
     await expect(client(BLUE).responses.create(whole)).resolves.toMatchObject({ status: 'completed' });
   });
 
-  it('notifies its observer of the beginning, the first event and the end of turns', async () => {
+  it('the platform notifies its observer of the beginning, the first event and the end of turns', async () => {
     const stream = client(RED).responses.stream({ model: 'parrot-1', input: 'Hi' });
     const { usage } = await stream.finalResponse();
     const meter = app.get(UsageMeter);
@@ -134,7 +134,7 @@ describe.each(forms)('the platform, made by %s', (_, start) => {
     expect(meter.tokensOf('red' as never)).toBe(usage?.total_tokens);
   });
 
-  it('handles an event of its own on a socket, and response.steer itself', async () => {
+  it('the platform handles an event of its own on a socket, and response.steer itself', async () => {
     const socket = open(BLUE.apiKey);
     await once(socket, 'open');
     socket.send(JSON.stringify({ type: 'platform.usage' }));
@@ -148,7 +148,7 @@ describe.each(forms)('the platform, made by %s', (_, start) => {
     await closed(socket);
   });
 
-  it('adds a provider kind, which receives the forwarded headers', async () => {
+  it('the platform adds a provider kind, which receives the forwarded headers', async () => {
     const asked = client(RED).responses.create(
       { model: 'parrot-1', input: [{ role: 'user', content: 'secret' }] },
       { headers: { 'x-team-trace': 'abc', 'x-other': 'def' } },
@@ -161,7 +161,7 @@ describe.each(forms)('the platform, made by %s', (_, start) => {
     expect(said).not.toContain('secret');
   });
 
-  it('makes ids, and saves responses in a backend of its own', async () => {
+  it('the platform makes ids, and saves responses in a backend of its own', async () => {
     expect(app.get(IdGenerator)).toBeInstanceOf(RegionIds);
     const response = await client(RED).responses.create({ model: 'parrot-1', input: 'Hi' });
     expect(response.id).toMatch(/^resp_e0/);
@@ -196,7 +196,7 @@ describe('the pass policies of the platform', () => {
     station.close();
   });
 
-  it('answer the calls of a model, which goes on in the same response', async () => {
+  it('the pass policies of the platform answer the calls of a model, which goes on in the same response', async () => {
     const provider = app.get(ScriptedProvider);
     provider
       .reply(
@@ -217,7 +217,7 @@ describe('the pass policies of the platform', () => {
     ]);
   });
 
-  it('answer a command in place of the model', async () => {
+  it('the pass policies of the platform answer a command in place of the model', async () => {
     const provider = app.get(ScriptedProvider);
     const { length: asked } = provider.turns;
     const client = new OpenAI({ apiKey: 'unused', baseURL: `${await app.getUrl()}/v1`, maxRetries: 0 });
@@ -227,7 +227,7 @@ describe('the pass policies of the platform', () => {
     expect(provider.turns).toHaveLength(asked);
   });
 
-  it('uses the given clock', async () => {
+  it('the platform uses the given clock', async () => {
     const client = new OpenAI({ apiKey: 'unused', baseURL: `${await app.getUrl()}/v1`, maxRetries: 0 });
     app.get(ScriptedProvider).reply({ type: 'text', delta: 'now' });
     const { created_at: createdAt } = await client.responses.create({ model: 'm', input: 'When?' });

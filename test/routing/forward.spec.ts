@@ -78,7 +78,7 @@ describe.each(['typos', 'ignore', 'reject'] as const)('with UNKNOWN_PARAMETERS=%
       }
     });
 
-    it('they go along to the next upstream only if it lists them as well', async () => {
+    it('members go along to the next upstream only if it lists them as well', async () => {
       // Nobody rests any more.
       clock.advance(60_000);
       service.upstream('lists').refuse(500);
