@@ -37,14 +37,14 @@ describe('the same turn on every transport', () => {
     return (await answer.json()) as Record<string, unknown>;
   };
 
-  it.each(PARITY_TURNS)('the same turn gives the same response on every transport: $name', async (turn) => {
+  it.each(PARITY_TURNS)('one turn gives the same response on every transport: $name', async (turn) => {
     const results = await runEverywhere(turn);
     const [first, ...others] = results.map(({ response }) => withoutIds(withoutOutputText(response)));
     expect(first).toMatchObject(turn.expected);
     for (const other of others) expect(other).toEqual(first);
   });
 
-  it.each(PARITY_TURNS)('the same turn gives the stored response again: $name', async (turn) => {
+  it.each(PARITY_TURNS)('one turn gives the stored response again: $name', async (turn) => {
     for (const { response } of await runEverywhere(turn)) {
       const stored = await retrieve(response.id);
       expect(withoutOutputText(stored)).toEqual(withoutOutputText(response));

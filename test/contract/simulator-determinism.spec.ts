@@ -117,7 +117,7 @@ describe('the same seed', () => {
     },
   );
 
-  it('the same seed gives the same bytes in another service, streamed and on a socket', async () => {
+  it('one seed gives the same bytes in another service, streamed and on a socket', async () => {
     const second = await withFixedService({}, (service) => recordTurns(service, TURNS));
     expect(second.sse).toEqual(first.sse);
     expect(second.ws).toEqual(first.ws);
