@@ -28,7 +28,7 @@ function start(): RecentTurns {
 }
 
 describe(RecentTurns.name, () => {
-  it('remembers the latest 2,000 turns', () => {
+  it('the memory of recent turns remembers the latest 2,000 turns', () => {
     const turns = start();
     for (let id = 0; id <= 2000; id += 1) turns.settled(turn(String(id)));
     expect(turns.find(RED, '0')).toBeUndefined();
@@ -36,7 +36,7 @@ describe(RecentTurns.name, () => {
     expect(turns.find(RED, '2000')?.response_id).toBe('2000');
   });
 
-  it('tells the latest 100 requests of a turn, with their numbers', () => {
+  it('the memory of recent turns tells the latest 100 requests of a turn, with their numbers', () => {
     const turns = start();
     const attempt = { provider: 'p', model: 'm', kind: 'retry', startedAt: 1500, durationMs: 1 } as const;
     const attempts = Array.from({ length: 130 }, () => ({
@@ -50,7 +50,7 @@ describe(RecentTurns.name, () => {
     expect(told[0]?.started_ms).toBe(500);
   });
 
-  it('tells the last run of a background turn that was repeated', () => {
+  it('the memory of recent turns tells the last run of a background turn that was repeated', () => {
     const turns = start();
     turns.settled(turn('a', { startedAt: 1000, provider: 'first' }));
     turns.settled(turn('a', { startedAt: 2000, provider: 'second' }));

@@ -113,7 +113,7 @@ describe.each(STATES)('files, uploads and vector stores of another tenant in $st
     return [answer.status, await answer.text()];
   }
 
-  it('are asked for by every route that takes an id', () => {
+  it('what another tenant has is asked for by every route that takes an id', () => {
     const known = new Set(ATTEMPTS.map(([method, path]) => `${method} ${path.replace(/:\w+/g, ':id')}`));
     const routes = routesOf(service)
       .map((route) => route.replace(/:\w+/g, ':id'))
@@ -123,7 +123,7 @@ describe.each(STATES)('files, uploads and vector stores of another tenant in $st
   });
 
   it.each(ATTEMPTS)(
-    'are answered as what there is not: %s %s, by the id of a %s',
+    'what another tenant has is answered as what there is not: %s %s, by the id of a %s',
     async (...[method, path, foreign, body, status = 404]: Attempt) => {
       const before = await look('ada-key', theirs);
       const unknown = `${theirs[foreign].slice(0, -6)}000000`;
@@ -141,7 +141,7 @@ describe.each(STATES)('files, uploads and vector stores of another tenant in $st
     },
   );
 
-  it('are in none of its lists', async () => {
+  it('what another tenant has is in none of the lists of a tenant', async () => {
     const { files, vectorStores } = service.client({ apiKey: 'eve-key' });
     expect((await files.list()).data.map(({ id }) => id)).toEqual([own.file]);
     expect((await vectorStores.list()).data.map(({ id }) => id)).toEqual([own.store]);

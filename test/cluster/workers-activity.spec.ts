@@ -29,7 +29,7 @@ describe('an instance of two workers', () => {
   /** A request on a connection of its own, which the primary process gives to one worker after the other. */
   const get = (path: string) => api.with({ connection: 'close' }).get(path);
 
-  it('tells of the turns, sockets and runs of both, whichever is asked', async () => {
+  it('an instance of two workers tells of the turns, sockets and runs of both, whichever is asked', async () => {
     const ids: string[] = [];
     for (const socket of sockets) {
       socket.create({ model: 'gpt-4.1', input: 'Hi' });
@@ -49,7 +49,7 @@ describe('an instance of two workers', () => {
     }
   });
 
-  it('retires sockets of both, whichever is asked', async () => {
+  it('an instance of two workers retires sockets of both, whichever is asked', async () => {
     const { data } = (await get('connections')).body as { data: readonly { readonly id: string }[] };
     for (const { id } of data) {
       const answer = await api.with({ connection: 'close' }).delete(`connections/${id}`);
@@ -58,7 +58,7 @@ describe('an instance of two workers', () => {
     expect(await api.delete('connections/ws-unknown')).toMatchObject({ status: 404 });
   });
 
-  it('says that a worker does not answer, and answers without it', async () => {
+  it('an instance of two workers says that a worker does not answer, and answers without it', async () => {
     const [hanging] = service.workers() as [number];
     process.kill(hanging, 'SIGSTOP');
     try {

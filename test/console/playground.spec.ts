@@ -99,7 +99,7 @@ describeConsole('the console in a browser', { environment: { SIMULATOR_CONTROL: 
       '<svg onload="window.hit = 1"><a href="javascript:window.hit=1">x</a></svg> ![x](data:image/svg+xml,<svg>)',
     ],
     ['marks that stand on each other', 'a\u0301'.repeat(3000)],
-  ])('keeps its width on a phone with %s by a model', async (_name, written) => {
+  ])('the console keeps its width on a phone with %s by a model', async (_name, written) => {
     await script(written);
     await test.page.setViewportSize({ width: 360, height: 800 });
     await test.page.reload();
@@ -127,7 +127,7 @@ describeConsole('the console in a browser', { environment: { SIMULATOR_CONTROL: 
     expect(await test.page.locator('.assistant td').getAttribute('align')).toBe('right');
   });
 
-  it('shows more than a page of input items, also after a page could not be read', async () => {
+  it('the console shows more than a page of input items, also after a page could not be read', async () => {
     const input = Array.from({ length: 150 }, (_, index) => ({ role: 'user', content: `Message ${index + 1}.` }));
     const { id } = await test.service
       .client({ apiKey: KEY })
@@ -256,7 +256,7 @@ describeConsole('the console in a browser', { environment: { SIMULATOR_CONTROL: 
     await test.page.getByText(/^The next turn continues resp_/).waitFor();
   });
 
-  it('says that the service does not answer, in every view, and goes on once it does', async () => {
+  it('the console says that the service does not answer, in every view, and goes on once it does', async () => {
     await test.enter();
     const offline = test.page.getByRole('alert').filter({ hasText: 'The service does not answer.' });
     await test.page.context().setOffline(true);
@@ -272,7 +272,7 @@ describeConsole('the console in a browser', { environment: { SIMULATOR_CONTROL: 
     await test.completed(1);
   });
 
-  it('keeps only what is in sight of 10,000 events in the page, and nothing once the conversation is left', async () => {
+  it('the console keeps only what is in sight of 10,000 events in the page, and nothing once the conversation is left', async () => {
     await script('word '.repeat(10_000));
     await test.page.reload();
     await test.enter();

@@ -146,7 +146,7 @@ describeConsole('the simulator in the console', { environment: { SIMULATOR_CONTR
     await test.page.getByText('Nothing was asked yet.').waitFor();
   });
 
-  it('shows the journal anew after somebody else has reset its space', async () => {
+  it('the console shows the journal of the simulator anew after somebody else has reset its space', async () => {
     const { responses } = test.service.client({ apiKey: KEY });
     const entries = test.page.locator('.journal summary');
     const reset = async (): Promise<void> => {
@@ -199,7 +199,7 @@ describeConsole(
       await test.page.getByLabel('API key').press('Enter');
     };
 
-    it('is shown with each attempt at an upstream, its cost and the id of its request', async () => {
+    it('the console shows how a response ran with each attempt at an upstream, its cost and the id of its request', async () => {
       const usage = { prompt_tokens: 1000, completion_tokens: 250, total_tokens: 1250 };
       // Whichever is asked first.
       const client = test.service.client({ apiKey: KEY, maxRetries: 0 });
@@ -229,7 +229,7 @@ describeConsole(
       expect(await test.page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
     });
 
-    it('is said not to be known where the instance does not remember it', async () => {
+    it('the console says that how a response ran is not known where the instance does not remember it', async () => {
       const { id } = await test.service.client({ apiKey: KEY }).responses.create({ model: 'routed', input: 'Hi' });
       const missing = { status: 404, json: { error: { message: 'Not found.' } } };
       await test.page.route('**/turn', (route) => route.fulfill(missing));

@@ -80,7 +80,7 @@ const value = fc.letrec((tie) => ({
 
 describe('a schema that is matched without Ajv', () => {
   it.each(SCHEMAS.map((schema) => [JSON.stringify(schema).slice(0, 80), schema] as const))(
-    'accepts what Ajv accepts, and nothing else: %s',
+    'a schema that is matched without Ajv accepts what Ajv accepts, and nothing else: %s',
     (_, schema) => {
       const validate = ajv.compile(schema);
       fc.assert(
@@ -97,7 +97,7 @@ describe('a schema that is matched without Ajv', () => {
     ['a call', { calls: [{ name: 'weather', arguments: { city: 'Oslo' } }] }],
     ['a condition', { when: { matches: '^H' }, text: ['H', 'i'] }],
     ['steps', { steps: [{ text: 'Hi' }, { delay: 1 }, { call: { name: 'f', input: '' } }, { error: 'server_error' }] }],
-  ])('accepts a turn of a script with %s', (_, turn) => {
+  ])('a schema that is matched without Ajv accepts a turn of a script with %s', (_, turn) => {
     expect(ajv.validate(TURN_SCHEMA, turn)).toBe(true);
     expect(surelyMatches(TURN_SCHEMA, turn)).toBe(true);
   });
@@ -107,7 +107,7 @@ describe('a schema that is matched without Ajv', () => {
     { format: 'date-time' },
     { contains: {} },
     { const: {} },
-  ])('is left to Ajv with %j', (schema) => {
+  ])('a schema is left to Ajv with %j', (schema) => {
     for (const given of [{}, '2026-11-27T12:00:00Z', []]) {
       if (surelyMatches(schema, given)) expect(ajv.validate(schema, given)).toBe(true);
     }

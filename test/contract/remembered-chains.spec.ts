@@ -38,7 +38,7 @@ describe.each(STATES)('a chain over HTTP in $state', ({ open }) => {
     return ids;
   };
 
-  it('is read from the store once', async () => {
+  it('a chain over HTTP is read from the store once', async () => {
     await say('One', 'Two', 'Three', 'Four');
     expect(reads).toHaveBeenCalledTimes(1);
     expect(context()).toEqual([
@@ -52,7 +52,7 @@ describe.each(STATES)('a chain over HTTP in $state', ({ open }) => {
     ]);
   });
 
-  it('is read once for all turns that go on from one response', async () => {
+  it('a chain over HTTP is read once for all turns that go on from one response', async () => {
     const [root = '', second = ''] = await say('One', 'Two');
     await Promise.all([root, second, second].map((id) => one().create({ input: 'Else', previous_response_id: id })));
     await one().create({ input: 'Last', previous_response_id: second });
@@ -62,7 +62,7 @@ describe.each(STATES)('a chain over HTTP in $state', ({ open }) => {
     expect(reads).toHaveBeenCalledTimes(1);
   });
 
-  it('cannot be continued where it was deleted', async () => {
+  it('a chain over HTTP cannot be continued where it was deleted', async () => {
     const [root = '', second = '', third = ''] = await say('One', 'Two', 'Three');
     await one().delete(`responses/${third}`);
     await expect(one().create({ previous_response_id: third })).rejects.toMatchObject(NOT_FOUND);
@@ -70,14 +70,14 @@ describe.each(STATES)('a chain over HTTP in $state', ({ open }) => {
     await expect(one().create({ previous_response_id: second })).rejects.toMatchObject(NOT_FOUND);
   });
 
-  it('keeps a deleted response in the context of those that continue it', async () => {
+  it('a chain over HTTP keeps a deleted response in the context of those that continue it', async () => {
     const [root = '', second = ''] = await say('One', 'Two');
     await one().delete(`responses/${root}`);
     await one().create({ input: 'Three', previous_response_id: second });
     expect(context()).toEqual(['user: One', 'assistant: ok', 'user: Two', 'assistant: ok', 'user: Three']);
   });
 
-  it('is not remembered where its end is deleted before its turn has ended', async () => {
+  it('a chain is not remembered where its end is deleted before its turn has ended', async () => {
     const before = service.app.get(ContinuationCaches).recent.bytes;
     const [root = '', second = ''] = await say('One', 'Two');
     service.provider.play(async function* () {
@@ -89,14 +89,14 @@ describe.each(STATES)('a chain over HTTP in $state', ({ open }) => {
     expect(service.app.get(ContinuationCaches).recent.bytes).toBe(before);
   });
 
-  it('is nothing that another tenant could continue', async () => {
+  it('a remembered chain is nothing that another tenant could continue', async () => {
     const [, , third = ''] = await say('One', 'Two', 'Three');
     await expect(
       service.api.with({ authorization: 'Bearer key-of-two' }).create({ previous_response_id: third }),
     ).rejects.toMatchObject(NOT_FOUND);
   });
 
-  it('goes on without the input of a turn that was refused or failed', async () => {
+  it('a chain over HTTP goes on without the input of a turn that was refused or failed', async () => {
     const [, second = ''] = await say('One', 'Two');
     service.provider.play(async function* () {
       yield { type: 'text', delta: 'Lo' };
@@ -110,13 +110,13 @@ describe.each(STATES)('a chain over HTTP in $state', ({ open }) => {
     expect(context()).toEqual(['user: One', 'assistant: ok', 'user: Two', 'assistant: ok', 'user: Three']);
   });
 
-  it('is not continued from a response with store: false', async () => {
+  it('a chain over HTTP is not continued from a response with store: false', async () => {
     const [, second = ''] = await say('One', 'Two');
     const { id } = await one().create({ previous_response_id: second, store: false });
     await expect(one().create({ previous_response_id: id })).rejects.toMatchObject(NOT_FOUND);
   });
 
-  it('is read each time while deletions elsewhere are not heard of', async () => {
+  it('a chain over HTTP is read each time while deletions elsewhere are not heard of', async () => {
     const [, second = ''] = await say('One', 'Two');
     const notices = service.app.get(DeletionNotices);
     reads.mockClear();
@@ -148,7 +148,7 @@ describe('what is remembered of chains over HTTP', () => {
     ['nothing with CONTEXT_CACHE_BYTES=0', 0, 3],
     ['the contexts that were used last', 60_000, 1],
     ['all of them where there is room', 1_000_000, 0],
-  ])('is %s', async (_, bytes, count) => {
+  ])('the memory of chains holds %s', async (_, bytes, count) => {
     await using service = await startService({
       providers: [ScriptedProvider],
       environment: { CONTEXT_CACHE_BYTES: bytes },
@@ -165,7 +165,7 @@ describe('what is remembered of chains over HTTP', () => {
     expect(service.app.get(ContinuationCaches).recent.bytes).toBeLessThanOrEqual(bytes);
   });
 
-  it('is nothing of a context that the store might refuse', async () => {
+  it('the memory of chains holds nothing of a context that the store might refuse', async () => {
     await using service = await startService({
       providers: [ScriptedProvider],
       environment: { CONTEXT_MAX_BYTES: 1_048_576 },

@@ -39,7 +39,7 @@ const service = useService(() =>
 const sent = () => service.upstream.requests.at(-1)?.body as Readonly<Record<string, unknown>>;
 
 describe('cache_control', () => {
-  it('of a message reaches an upstream that takes it, in the system, in what is said, and in results', async () => {
+  it('cache_control of a message reaches an upstream that takes it, in the system, in what is said, and in results', async () => {
     await anthropic(service).messages.create({ ...MARKED, ...MARK });
     expect(sent()).toMatchObject({
       messages: [
@@ -58,13 +58,13 @@ describe('cache_control', () => {
     });
   });
 
-  it('leaves what is not marked as short as it was', async () => {
+  it('cache_control leaves what is not marked as short as it was', async () => {
     const { system: _, ...rest } = MARKED;
     await anthropic(service).messages.create({ ...rest, system: [{ type: 'text', text: 'Be brief.' }] });
     expect(sent()).toMatchObject({ messages: [{ role: 'system', content: 'Be brief.' }, {}, {}, {}] });
   });
 
-  it('of a message has its tokens in the usage, written and read', async () => {
+  it('cache_control of a message has its tokens in the usage, written and read', async () => {
     const details = { cached_tokens: 20, cache_write_tokens: 30 };
     const usage = { prompt_tokens: 60, completion_tokens: 2, total_tokens: 62, prompt_tokens_details: details };
     service.upstream.answer({ text: 'Hi.', usage });
@@ -76,7 +76,7 @@ describe('cache_control', () => {
     });
   });
 
-  it('of a completion reaches an upstream that takes it', async () => {
+  it('cache_control of a completion reaches an upstream that takes it', async () => {
     const part = { type: 'text' as const, text: 'Hi', ...MARK };
     const answer = { role: 'assistant' as const, content: [{ ...part, text: 'Hello.' }] };
     const messages = [{ role: 'user' as const, content: [part] }, answer, { role: 'user' as const, content: [part] }];
@@ -84,7 +84,7 @@ describe('cache_control', () => {
     expect(sent()).toMatchObject({ messages });
   });
 
-  it('is said once in the log to have no effect on another upstream', async () => {
+  it('cache_control is said once in the log to have no effect on another upstream', async () => {
     using log = CollectedLog.begin();
     const { max_tokens: _, ...counted } = { ...MARKED, model: 'plain' };
     for (let times = 0; times < 2; times += 1) await anthropic(service).messages.countTokens(counted);
@@ -92,7 +92,7 @@ describe('cache_control', () => {
     expect(lines).toEqual([expect.stringContaining('`forward: [cache_control]` in PROVIDERS_FILE hands it on')]);
   });
 
-  it('that is no object is refused', async () => {
+  it('cache_control that is no object is refused', async () => {
     const content = [{ type: 'text', text: 'Hi', cache_control: 'ephemeral' }];
     const asked = anthropic(service).messages.create({ ...HELLO, messages: [{ role: 'user', content }] } as never);
     await expect(asked).rejects.toThrow("Invalid type for 'messages[0].content[0].cache_control'");
@@ -102,7 +102,7 @@ describe('cache_control', () => {
 describe('cache_control, where unknown parameters are refused', () => {
   const strict = useService(() => startService({ environment: { UNKNOWN_PARAMETERS: 'reject' } }));
 
-  it('is refused in a completion, and has no effect in a message, whose API has it', async () => {
+  it('cache_control is refused in a completion where unknown parameters are, and has no effect in a message, whose API has it', async () => {
     const content = [{ type: 'text' as const, text: 'Hi', ...MARK }];
     const messages = [{ role: 'user' as const, content }];
     const param = 'messages[0].content[0].cache_control';

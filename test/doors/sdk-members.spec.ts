@@ -168,7 +168,7 @@ describe.each([
   ['a message', 'messages', HELLO, { ...MESSAGES, ...OLDER }],
 ] as const)('each member of the request of %s', (_, path, least, table) => {
   it.each(rows(table))(
-    'has its effect, is refused, or is said to be ignored: %s',
+    'each member of a request has its effect, is refused, or is said to be ignored: %s',
     async (name, [fate, value, beside]) => {
       const plain = await ask(path, { ...least, ...beside });
       const asked = await ask(path, { ...least, ...beside, [name]: value });
@@ -179,19 +179,25 @@ describe.each([
 });
 
 describe('each member of a tool', () => {
-  it.each(rows(TOOL))('of a message has its effect, or is said to be ignored: %s', async (name, [fate, value]) => {
-    const least = { name: 'look', input_schema: SCHEMA };
-    const plain = await ask('messages', { ...HELLO, tools: [least] });
-    const asked = await ask('messages', { ...HELLO, tools: [{ ...least, [name]: value }] });
-    expectFate(fate, name, { asked, plain });
-  });
+  it.each(rows(TOOL))(
+    'each member of a tool of a message has its effect, or is said to be ignored: %s',
+    async (name, [fate, value]) => {
+      const least = { name: 'look', input_schema: SCHEMA };
+      const plain = await ask('messages', { ...HELLO, tools: [least] });
+      const asked = await ask('messages', { ...HELLO, tools: [{ ...least, [name]: value }] });
+      expectFate(fate, name, { asked, plain });
+    },
+  );
 
-  it.each(rows(CHAT_FUNCTION))('of a completion has its effect: %s', async (name, [fate, value]) => {
-    const body = (members: object) => ({
-      ...{ model: 'scripted', messages: [{ role: 'user', content: 'Hi' }] },
-      tools: [{ type: 'function', function: { name: 'look', ...members } }],
-    });
-    const plain = await ask('chat/completions', body({}));
-    expectFate(fate, name, { asked: await ask('chat/completions', body({ [name]: value })), plain });
-  });
+  it.each(rows(CHAT_FUNCTION))(
+    'each member of a tool of a completion has its effect: %s',
+    async (name, [fate, value]) => {
+      const body = (members: object) => ({
+        ...{ model: 'scripted', messages: [{ role: 'user', content: 'Hi' }] },
+        tools: [{ type: 'function', function: { name: 'look', ...members } }],
+      });
+      const plain = await ask('chat/completions', body({}));
+      expectFate(fate, name, { asked: await ask('chat/completions', body({ [name]: value })), plain });
+    },
+  );
 });

@@ -118,13 +118,16 @@ describe('tools whose calls the operator wants approved', () => {
       'a message that names their server',
       () => anthropic(service).messages.create({ ...HELLO, mcp_servers: [{ type: 'url', name: 'post' }] } as never),
     ],
-  ])('are not offered for %s, since its client cannot approve', async (_, ask) => {
-    service.provider.reply(...say('Well.'));
-    await ask();
-    expect(offered(service)).toEqual(['post__roll']);
-  });
+  ])(
+    'tools whose calls the operator wants approved are not offered for %s, since its client cannot approve',
+    async (_, ask) => {
+      service.provider.reply(...say('Well.'));
+      await ask();
+      expect(offered(service)).toEqual(['post__roll']);
+    },
+  );
 
-  it('are offered for a response, whose client can', async () => {
+  it('tools whose calls the operator wants approved are offered for a response, whose client can', async () => {
     service.provider.reply(...say('Well.'));
     await service.client().responses.create({
       ...{ model: 'scripted', input: 'Hi' },

@@ -48,7 +48,7 @@ describe.each(EVERY_STATE.filter(({ state }) => state === 'sqlite' || state === 
       ((await (await fetch(`${service.origin}/readyz?verbose`)).json()) as { readonly object_storage?: unknown })
         .object_storage;
 
-    it('keeps the bytes of files in objects of at most 4 MiB, and nothing of a deleted file', async () => {
+    it('a service with a bucket keeps the bytes of files in objects of at most 4 MiB, and nothing of a deleted file', async () => {
       const bytes = randomBytes(9 * MEGABYTE);
       const id = await upload(bytes);
       expect([...s3.objects.values()].map(({ length }) => length).sort()).toEqual([
@@ -62,7 +62,7 @@ describe.each(EVERY_STATE.filter(({ state }) => state === 'sqlite' || state === 
       expect(s3.objects.size).toBe(0);
     });
 
-    it('keeps the parts of an upload there, and joins them without a copy', async () => {
+    it('a service with a bucket keeps the parts of an upload there, and joins them without a copy', async () => {
       const { uploads } = service.client();
       const parts = [Buffer.from('Bees '), Buffer.from('dance.')];
       const about = { filename: 'a.txt', mime_type: 'text/plain', purpose: 'user_data' } as const;
@@ -77,7 +77,7 @@ describe.each(EVERY_STATE.filter(({ state }) => state === 'sqlite' || state === 
       expect(s3.objects.size).toBe(0);
     });
 
-    it('tries again what the bucket refuses for a moment', async () => {
+    it('a service with a bucket tries again what the bucket refuses for a moment', async () => {
       let refused = 0;
       s3.misbehave = (request) => {
         if (!request.startsWith('PUT') || refused === 2) return undefined;
@@ -93,29 +93,32 @@ describe.each(EVERY_STATE.filter(({ state }) => state === 'sqlite' || state === 
       ['the bucket does not exist', { status: 404, code: 'NoSuchBucket' } as const, 'NoSuchBucket (404)'],
       ['the bucket refuses the key', { status: 403, code: 'AccessDenied' } as const, 'AccessDenied (403)'],
       ['the bucket fails', { status: 500, code: 'InternalError' } as const, 'InternalError (500)'],
-    ])('answers 503 while %s, says why, and keeps nothing of the file', async (_case, misbehaviour, reason) => {
-      const warn = jest.spyOn(Logger.prototype, 'warn');
-      const kept = await upload(Buffer.from(`kept while ${reason}`));
-      s3.misbehave = () => misbehaviour;
-      await expect(upload(Buffer.from('lost'))).rejects.toMatchObject(isUnavailable);
-      await expect(download(kept)).rejects.toBeDefined();
-      const refused = await fetch(`${service.baseURL}/files`, { method: 'POST', body: form('lost') });
-      expect(refused.status).toBe(503);
-      expect(refused.headers.get('retry-after')).toBe('1');
-      const text = await refused.text();
-      expect(await condition()).toEqual({ bucket: 'files', error: reason });
-      expect(warn.mock.calls.flat()).toContain(`the bucket files is not available: ${reason}`);
-      const said = `${text} ${warn.mock.calls.flat().join(' ')}`;
-      for (const secret of Object.values(CREDENTIALS)) expect(said).not.toContain(secret);
-      warn.mockRestore();
-      s3.misbehave = () => undefined;
-      expect(String(await download(kept))).toBe(`kept while ${reason}`);
-      expect(await condition()).toEqual({ bucket: 'files', error: null });
-      await service.client().files.delete(kept);
-      expect((await service.client().files.list()).data).toEqual([]);
-    });
+    ])(
+      'a service with a bucket answers 503 while %s, says why, and keeps nothing of the file',
+      async (_case, misbehaviour, reason) => {
+        const warn = jest.spyOn(Logger.prototype, 'warn');
+        const kept = await upload(Buffer.from(`kept while ${reason}`));
+        s3.misbehave = () => misbehaviour;
+        await expect(upload(Buffer.from('lost'))).rejects.toMatchObject(isUnavailable);
+        await expect(download(kept)).rejects.toBeDefined();
+        const refused = await fetch(`${service.baseURL}/files`, { method: 'POST', body: form('lost') });
+        expect(refused.status).toBe(503);
+        expect(refused.headers.get('retry-after')).toBe('1');
+        const text = await refused.text();
+        expect(await condition()).toEqual({ bucket: 'files', error: reason });
+        expect(warn.mock.calls.flat()).toContain(`the bucket files is not available: ${reason}`);
+        const said = `${text} ${warn.mock.calls.flat().join(' ')}`;
+        for (const secret of Object.values(CREDENTIALS)) expect(said).not.toContain(secret);
+        warn.mockRestore();
+        s3.misbehave = () => undefined;
+        expect(String(await download(kept))).toBe(`kept while ${reason}`);
+        expect(await condition()).toEqual({ bucket: 'files', error: null });
+        await service.client().files.delete(kept);
+        expect((await service.client().files.list()).data).toEqual([]);
+      },
+    );
 
-    it('deletes a file while the bucket is away, and its object when it is back', async () => {
+    it('a service with a bucket deletes a file while the bucket is away, and its object when it is back', async () => {
       const id = await upload(Buffer.from('short-lived'));
       s3.misbehave = () => ({ status: 403, code: 'AccessDenied' });
       expect(await service.client().files.delete(id)).toMatchObject({ deleted: true });
@@ -125,7 +128,7 @@ describe.each(EVERY_STATE.filter(({ state }) => state === 'sqlite' || state === 
       expect(s3.objects.size).toBe(0);
     });
 
-    it('ends the transfer from the bucket when the client of a file leaves', async () => {
+    it('a service with a bucket ends the transfer from the bucket when the client of a file leaves', async () => {
       const id = await upload(randomBytes(2 * MEGABYTE));
       s3.misbehave = (request) => (request.startsWith('GET') ? 'half' : undefined);
       const abandoned = s3.abandoned();
@@ -138,7 +141,7 @@ describe.each(EVERY_STATE.filter(({ state }) => state === 'sqlite' || state === 
       await service.client().files.delete(id);
     });
 
-    it('stores equal bytes of a tenant once, and of each tenant apart', async () => {
+    it('a service with a bucket stores equal bytes of a tenant once, and of each tenant apart', async () => {
       const ids = [await upload(Buffer.from('equal')), await upload(Buffer.from('equal'))];
       expect(s3.objects.size).toBe(1);
       await service.client().files.delete(ids[0] ?? '');
@@ -147,7 +150,7 @@ describe.each(EVERY_STATE.filter(({ state }) => state === 'sqlite' || state === 
       expect(s3.objects.size).toBe(0);
     });
 
-    it('measures the calls of the bucket', async () => {
+    it('a service with a bucket measures the calls of the bucket', async () => {
       await service.client().files.delete(await upload(Buffer.from('measured')));
       const text = await (await fetch(`${service.origin}/metrics`)).text();
       for (const call of ['put', 'delete']) {

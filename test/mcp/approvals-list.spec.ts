@@ -58,7 +58,7 @@ describe.each(STATES)('GET /approvals, with the state $state', ({ open }) => {
   }
   const idsOf = ({ data }: ApprovalPage): readonly string[] => data.map(({ id }) => id);
 
-  it('lists what waits for the tenant, newest first, page by page', async () => {
+  it('GET /approvals lists what waits for the tenant, newest first, page by page', async () => {
     const ada = await ask('red', 'Ada');
     const bob = await ask('red', 'Bob');
     await ask('blue', 'Eve');
@@ -94,7 +94,7 @@ describe.each(STATES)('GET /approvals, with the state $state', ({ open }) => {
     expect(await api('green').create(body)).toMatchObject({ status: 'failed' });
   }
 
-  it('leaves out what was answered, also in a conversation and in a turn that has failed', async () => {
+  it('GET /approvals leaves out what was answered, also in a conversation and in a turn that has failed', async () => {
     const { body: conversation } = await api('green').post('conversations', {});
     const place = { conversation: conversation['id'] };
     const chained = await ask('green', 'Ada');
@@ -116,7 +116,7 @@ describe.each(STATES)('GET /approvals, with the state $state', ({ open }) => {
     await waits();
   });
 
-  it('says where to go on when 200 responses have nothing that waits', async () => {
+  it('GET /approvals says where to go on when 200 responses have nothing that waits', async () => {
     const { id } = await ask('grey', 'Ada');
     for (let count = 0; count < 200; count += 1) {
       service.provider.reply(...say('Hi'));
@@ -132,7 +132,7 @@ describe.each(STATES)('GET /approvals, with the state $state', ({ open }) => {
     ['limit=many', 'limit'],
     ['after=', 'after'],
     ['after=resp_unknown', 'after'],
-  ])('refuses %s', async (query, param) => {
+  ])('GET /approvals refuses %s', async (query, param) => {
     expect(await api('red').get(`approvals?${query}`)).toMatchObject({ status: 400, body: { error: { param } } });
   });
 });

@@ -64,7 +64,7 @@ async function startModern(
 }
 
 describe('the exchange of a call', () => {
-  it('sends all calls again, each once, that a server refuses since it has forgotten the session', async () => {
+  it('the MCP client sends all calls again, each once, that a server refuses since it has forgotten the session', async () => {
     await using both = await startBoth();
     await both.server.list(calm);
     both.fake.forgetSessions();
@@ -72,7 +72,7 @@ describe('the exchange of a call', () => {
     expect(await Promise.all(calls)).toEqual([1, 2, 3].map((n) => ({ output: `{"n":${n}}` })));
   });
 
-  it('follows a redirect within the origin of the server', async () => {
+  it('the MCP client follows a redirect within the origin of the server', async () => {
     await using both = await startBoth();
     await both.server.list(calm);
     let redirected = 0;
@@ -88,7 +88,7 @@ describe('the exchange of a call', () => {
   it.each([
     ['JSON', JSON_HEADERS, (id: unknown) => toAnswer(id)],
     ['events', EVENT_HEADERS, (id: unknown) => `data: ${toAnswer(id)}\n\n`],
-  ] as const)('reads an answer in compressed %s', async (_name, headers, body) => {
+  ] as const)('the MCP client reads an answer in compressed %s', async (_name, headers, body) => {
     await using both = await startBoth();
     await both.server.list(calm);
     both.fake.behaviour = ({ message }, answer) => {
@@ -99,7 +99,7 @@ describe('the exchange of a call', () => {
     expect(await both.server.call('echo', {}, { signal: calm })).toEqual({ output: 'done' });
   });
 
-  it('reads an answer among other messages, hears what they say, and answers a ping', async () => {
+  it('the MCP client reads an answer among other messages, hears what they say, and answers a ping', async () => {
     await using both = await startBoth();
     await both.server.list(calm);
     const listedAt = both.mcp.clock.now();
@@ -114,7 +114,7 @@ describe('the exchange of a call', () => {
     expect(both.fake.requests.find(({ message }) => message.id === 7)?.message).toMatchObject({ result: {} });
   });
 
-  it('fails a call whose answer is for another one, without a wait for its time limit', async () => {
+  it('the MCP client fails a call whose answer is for another one, without a wait for its time limit', async () => {
     await using both = await startBoth();
     await both.server.list(calm);
     answerCalls(both, () => toAnswer(12_345));
@@ -123,7 +123,7 @@ describe('the exchange of a call', () => {
     });
   });
 
-  it('reads a result without the structure that the schema of its tool promises', async () => {
+  it('the MCP client reads a result without the structure that the schema of its tool promises', async () => {
     for (const answers of ['json', 'events'] as const) {
       const outputSchema = { type: 'object', properties: { sum: { type: 'number' } }, required: ['sum'] };
       await using both = await startBoth([{ name: 'lies', outputSchema, handler: () => 'no structure' }], { answers });
@@ -138,7 +138,7 @@ describe('the exchange of a call', () => {
     expect(await old.server.call('lies', {}, { signal: calm })).toEqual({ output: 'no structure' });
   });
 
-  it('ends a call when its connection is closed', async () => {
+  it('the MCP client ends a call when its connection is closed', async () => {
     const both = await startBoth([{ name: 'hangs', handler: () => new Promise(() => undefined) }]);
     const outcome = both.server.call('hangs', {}, { signal: calm });
     await both.fake.received('tools/call');
@@ -151,7 +151,7 @@ describe('the exchange of a call', () => {
 describe('the exchange of a call by the protocol of 2026-07-28', () => {
   const complete = { resultType: 'complete', ...DONE };
 
-  it('names the call in headers, and says who calls', async () => {
+  it('the MCP client names the call in headers, and says who calls', async () => {
     await using both = await startModern(() => ({ result: complete }));
     expect(await both.server.call('echo', { n: 1 }, { signal: calm })).toEqual({ output: 'done' });
     const { message, headers } = await both.fake.received('tools/call');
@@ -170,7 +170,7 @@ describe('the exchange of a call by the protocol of 2026-07-28', () => {
     });
   });
 
-  it('sends arguments as headers, where the schema of a tool demands it, also for a server whose list it has not read', async () => {
+  it('the MCP client sends arguments as headers, where the schema of a tool demands it, also for a server whose list it has not read', async () => {
     const schema = { type: 'object', properties: { city: { type: 'string', 'x-mcp-header': 'City' } } };
     const onCall = (_message: FakeMcpMessage, headers: Readonly<Record<string, unknown>>): object =>
       headers['mcp-param-city'] === 'Rome'
@@ -187,14 +187,14 @@ describe('the exchange of a call by the protocol of 2026-07-28', () => {
   it.each([
     ['asks for input', { resultType: 'input_required', inputRequests: {} }],
     ['is of no type', DONE],
-  ])('fails a call whose result %s', async (_name, result) => {
+  ])('the MCP client fails a call whose result %s', async (_name, result) => {
     await using both = await startModern(() => ({ result }));
     expect(await both.server.call('echo', {}, { signal: calm })).toMatchObject({
       error: { type: 'mcp_protocol_error', message: 'The answer of the server is not valid.' },
     });
   });
 
-  it('has an error of the protocol that comes with HTTP 400', async () => {
+  it('a call has an error of the protocol that comes with HTTP 400', async () => {
     await using both = await startModern(() => ({ error: { code: -32_602, message: 'Unknown tool' } }));
     expect(await both.server.call('echo', {}, { signal: calm })).toEqual({
       error: { type: 'mcp_protocol_error', code: -32_602, message: 'Unknown tool' },

@@ -50,7 +50,7 @@ async function turnOf(body: object): Promise<Readonly<Record<string, unknown>>> 
 }
 
 describe('GET /responses/{id}/turn', () => {
-  it('tells the requests to upstreams in their order, without their addresses, and what they have cost', async () => {
+  it('GET /responses/{id}/turn tells the requests to upstreams in their order, without their addresses, and what they have cost', async () => {
     service.upstream('dear').refuse(503);
     service.upstream('cheap').answer({ text: 'Yes', usage: USAGE });
     const turn = await turnOf({ model: 'm', input: 'secret-of-the-input' });
@@ -78,18 +78,21 @@ describe('GET /responses/{id}/turn', () => {
     ['large', 0.02],
     ['medium', 0.0018],
     ['unpriced', null],
-  ])('has the cost of the first price whose pattern matches the model at the upstream: %s', async (model, cost) => {
-    for (const name of ['dear', 'free']) service.upstream(name).answer({ text: 'Yes', usage: USAGE });
-    expect(await turnOf({ model, input: 'Hi' })).toMatchObject({ cost });
-  });
+  ])(
+    'GET /responses/{id}/turn has the cost of the first price whose pattern matches the model at the upstream: %s',
+    async (model, cost) => {
+      for (const name of ['dear', 'free']) service.upstream(name).answer({ text: 'Yes', usage: USAGE });
+      expect(await turnOf({ model, input: 'Hi' })).toMatchObject({ cost });
+    },
+  );
 
-  it('counts cached input at its own price', async () => {
+  it('GET /responses/{id}/turn counts cached input at its own price', async () => {
     const usage = { ...USAGE, prompt_tokens_details: { cached_tokens: 500 } };
     service.upstream('dear').answer({ text: 'Yes', usage });
     expect(await turnOf({ model: 'medium', input: 'Hi' })).toMatchObject({ cost: 0.00135 });
   });
 
-  it('knows a turn whose response is not stored, and the trace of its client', async () => {
+  it('GET /responses/{id}/turn knows a turn whose response is not stored, and the trace of its client', async () => {
     const traced = api('red').with({ traceparent: `00-${TRACE}-00f067aa0ba902b7-01` });
     const { status, headers, body } = await traced.post('responses', { model: 'large', input: 'Hi', store: false });
     expect(status).toBe(200);
@@ -97,14 +100,14 @@ describe('GET /responses/{id}/turn', () => {
     expect(turn).toMatchObject({ trace_id: TRACE, request_id: headers.get('x-request-id') });
   });
 
-  it('is not found by other tenants', async () => {
+  it('the record of a turn is not found by other tenants', async () => {
     const { id } = await api('red').create({ model: 'large', input: 'Hi' });
     const missing = { status: 404, body: { error: { message: `Turn of the response with id '${id}' not found.` } } };
     expect(await api('blue').get(`responses/${id}/turn`)).toMatchObject(missing);
     expect(await api('red').get(`responses/${id}/turn`)).toMatchObject({ status: 200 });
   });
 
-  it('tells of a turn that runs what it has done so far', async () => {
+  it('GET /responses/{id}/turn tells of a turn that runs what it has done so far', async () => {
     service.upstream('dear').hold();
     const answer = api('red').create({ model: 'large', input: 'Hi' });
     await service.upstream('dear').received();

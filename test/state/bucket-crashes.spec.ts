@@ -112,21 +112,24 @@ describe.each(BUCKETS)('$name', ({ open }) => {
   const inBucket = (): readonly string[] => [...opened.s3.objects.values()].map(String).sort();
 
   describe.each(STEPS)('a process that dies at %s', (step) => {
-    it.each(['before', 'after'] as const)('leaves no object behind, and no file without one: %s it', async (when) => {
-      const { files } = opened;
-      await write(files, 'kept', 'shared', 'kept');
-      const { store, died } = mortal(step, when);
-      void (async () => {
-        await write(store, 'new', 'shared', 'new');
-        await remove(store, 'new');
-      })();
-      await died;
-      await sweep();
-      const isThere = (await files.get(tenant, 'new')) !== undefined;
-      expect(await read('kept')).toEqual(['shared', 'kept']);
-      expect(await read('new')).toEqual(isThere ? ['shared', 'new'] : []);
-      expect(inBucket()).toEqual(isThere ? ['kept', 'new', 'shared'] : ['kept', 'shared']);
-    });
+    it.each(['before', 'after'] as const)(
+      'a process that dies leaves no object behind, and no file without one: %s it',
+      async (when) => {
+        const { files } = opened;
+        await write(files, 'kept', 'shared', 'kept');
+        const { store, died } = mortal(step, when);
+        void (async () => {
+          await write(store, 'new', 'shared', 'new');
+          await remove(store, 'new');
+        })();
+        await died;
+        await sweep();
+        const isThere = (await files.get(tenant, 'new')) !== undefined;
+        expect(await read('kept')).toEqual(['shared', 'kept']);
+        expect(await read('new')).toEqual(isThere ? ['shared', 'new'] : []);
+        expect(inBucket()).toEqual(isThere ? ['kept', 'new', 'shared'] : ['kept', 'shared']);
+      },
+    );
   });
 
   it('equal files that are written and deleted at once share an object, or have one each, and none is left', async () => {

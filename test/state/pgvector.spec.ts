@@ -62,7 +62,7 @@ describe('pgvector', () => {
     return Number(row?.['count']);
   };
 
-  it('is used once it was asked for, and finds what was written before and while it was off', async () => {
+  it('pgvector is used once it was asked for, and finds what was written before and while it was off', async () => {
     const before = await server.start('auto');
     await add(before.vectors, 'before', chunk(0, 1, 0));
     // Nobody has asked for an extension yet.
@@ -86,7 +86,7 @@ describe('pgvector', () => {
     expect(await nearest(again.vectors)).toEqual(['before 1.0', 'asked 0.8', 'off 0.6', 'again 0.0']);
   });
 
-  it('leaves vectors that are too long for it to the bits', async () => {
+  it('pgvector leaves vectors that are too long for it to the bits', async () => {
     const { vectors } = await server.start('pgvector');
     const long = Float32Array.from({ length: 20_000 }, (_, index) => (index === 0 ? 1 : 0));
     await vectors.append(TENANT, 'long', 'f', [{ position: 0, text: 'long', vector: long }]);
@@ -99,7 +99,7 @@ describe('pgvector', () => {
 
 describe('a PostgreSQL without pgvector', () => {
   it.each([true, false])(
-    'is refused with a clear sentence where it is asked for (DATABASE_MIGRATE=%p)',
+    'a PostgreSQL without pgvector is refused with a clear sentence where that is asked for (DATABASE_MIGRATE=%p)',
     async (migrates) => {
       await using database = await createEmptyDatabase();
       const settings = settingsFor(database.url, { POSTGRES_VECTORS: 'pgvector', DATABASE_MIGRATE: migrates });
@@ -109,7 +109,7 @@ describe('a PostgreSQL without pgvector', () => {
     },
   );
 
-  it.each(['auto', 'bits'] as const)('serves with POSTGRES_VECTORS=%s', async (mode) => {
+  it.each(['auto', 'bits'] as const)('a PostgreSQL without pgvector serves with POSTGRES_VECTORS=%s', async (mode) => {
     await using database = await createTestDatabase();
     const backend = new PostgresBackend(settingsFor(database.url, { POSTGRES_VECTORS: mode }), new SystemClock());
     await backend.start();

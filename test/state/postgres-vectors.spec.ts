@@ -17,7 +17,7 @@ describe('the purge of vector stores in PostgreSQL', () => {
   });
   afterAll(() => opened.close());
 
-  it('reads of what was dropped only as much as it frees', async () => {
+  it('the purge of vector stores reads of what was dropped only as much as it frees', async () => {
     const { backend, database } = opened;
     await database.query(`INSERT INTO antiphon.vector_garbage SELECT generate_series(1, ${DROPPED})`);
     await database.query(
@@ -38,7 +38,7 @@ describe('the purge of vector stores in PostgreSQL', () => {
     }
   });
 
-  it('looks no more at files that have failed, and at stores that have expired, once nobody can write of them', async () => {
+  it('the purge of vector stores looks no more at files that have failed, and at stores that have expired, once nobody can write of them', async () => {
     const { vectorStores } = opened.backend;
     const { clock, database } = opened;
     await vectorStores.create(tenant, store('s'), Infinity);
