@@ -78,6 +78,26 @@ describe.each(['gpt-5', 'claude-sonnet-4-5'])('Claude Code, with a model called 
     expect(service.upstream.requests.length).toBeGreaterThan(2);
   });
 
+  it('carries a long context through tools side by side, and into a resumed session', async () => {
+    const names = ['north', 'east', 'south', 'west'];
+    const paths = names.map((name) => join(claude.work, `${name}.txt`));
+    // As much as it reads of a file at once.
+    const lines = (name: string): string => Array.from({ length: 1200 }, (_, at) => `${name} of line ${at}`).join('\n');
+    await Promise.all(names.map((name, index) => writeFile(paths[index] ?? '', lines(name))));
+    service.upstream
+      .answer({ toolCalls: paths.map((path) => ({ name: 'Read', arguments: JSON.stringify({ file_path: path }) })) })
+      .answer({ text: 'I have read them.' })
+      .answer({ text: 'Four.' });
+    const read = await claude.exec('Read the four files.', '--model', model);
+    expect(read).toMatchObject({ code: 0, result: { is_error: false, result: 'I have read them.' } });
+    const resume = ['--model', model, '--resume', String(read.result?.session_id)];
+    const resumed = await claude.exec('How many were they?', ...resume);
+    expect(resumed).toMatchObject({ code: 0, result: { is_error: false, result: 'Four.' } });
+    const outputs = told().filter((message) => 'role' in message && message.role === 'tool');
+    const last = new RegExp(`(${names.join('|')}) of line 1199`);
+    expect(outputs.map((output) => last.exec(JSON.stringify(output))?.[1])).toEqual(names);
+  });
+
   it('Claude Code resumes a session', async () => {
     service.upstream.answer({ text: 'Hello, Ada.' }).answer({ text: 'Ada.' });
     const first = await claude.exec('My name is Ada.', '--model', model);
