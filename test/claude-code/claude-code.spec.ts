@@ -78,7 +78,7 @@ describe.each(['gpt-5', 'claude-sonnet-4-5'])('Claude Code, with a model called 
     expect(service.upstream.requests.length).toBeGreaterThan(2);
   });
 
-  it('carries a long context through tools side by side, and into a resumed session', async () => {
+  it('Claude Code carries a long context through tools side by side, and into a resumed session', async () => {
     const names = ['north', 'east', 'south', 'west'];
     const paths = names.map((name) => join(claude.work, `${name}.txt`));
     // As much as it reads of a file at once.
