@@ -26,7 +26,8 @@ export class ContinuationCaches implements DeletionListener {
     notices: DeletionNotices,
   ) {
     this.recent = new RecentResponses({
-      maxBytes: environment.CONTEXT_CACHE_BYTES,
+      // Memory has the items as they are: to keep contexts of them costs more than to make them again.
+      maxBytes: environment.STATE === 'memory' ? 0 : environment.CONTEXT_CACHE_BYTES,
       maxContextBytes: environment.CONTEXT_MAX_BYTES / LARGEST_RATIO,
       onLookup: (isHit) => this.note(isHit),
     });

@@ -5,13 +5,15 @@ import { DeletionNotices, ResponseStore } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { ApiClient } from '../support/api-client.js';
 import { useService } from '../support/describe-service.js';
-import { startService } from '../support/service.js';
 import { transcript } from '../support/socket-transcript.js';
-import { startServiceIn, STATES } from '../support/states.js';
+import { EVERY_STATE, startServiceIn } from '../support/states.js';
+
+/** With STATE=memory nothing is remembered, because nothing is read. */
+const STORES = EVERY_STATE.filter(({ state }) => state !== 'memory');
 
 const NOT_FOUND = { status: 400, body: { error: { code: 'previous_response_not_found' } } };
 
-describe.each(STATES)('a chain over HTTP in $state', ({ open }) => {
+describe.each(STORES)('a chain over HTTP in $state', ({ open }) => {
   const service = useService(() =>
     startServiceIn(open, { providers: [ScriptedProvider], environment: { API_KEYS: 'one:key-of-one,two:key-of-two' } }),
   );
@@ -140,39 +142,42 @@ describe.each(STATES)('a chain over HTTP in $state', ({ open }) => {
   });
 });
 
-describe('what is remembered of chains over HTTP', () => {
-  /** One text of 16 kB in memory. */
-  const LARGE = 'x'.repeat(8000);
+describe.each(STORES.filter(({ state }) => state === 'sqlite'))(
+  'what is remembered of chains over HTTP in $state',
+  ({ open }) => {
+    /** One text of 16 kB in memory. */
+    const LARGE = 'x'.repeat(8000);
 
-  it.each([
-    ['nothing with CONTEXT_CACHE_BYTES=0', 0, 3],
-    ['the contexts that were used last', 60_000, 1],
-    ['all of them where there is room', 1_000_000, 0],
-  ])('the memory of chains holds %s', async (_, bytes, count) => {
-    await using service = await startService({
-      providers: [ScriptedProvider],
-      environment: { CONTEXT_CACHE_BYTES: bytes },
+    it.each([
+      ['nothing with CONTEXT_CACHE_BYTES=0', 0, 3],
+      ['the contexts that were used last', 60_000, 1],
+      ['all of them where there is room', 1_000_000, 0],
+    ])('is %s', async (_, bytes, count) => {
+      await using service = await startServiceIn(open, {
+        providers: [ScriptedProvider],
+        environment: { CONTEXT_CACHE_BYTES: bytes },
+      });
+      const api = new ApiClient(service.baseURL);
+      const chain = async (): Promise<string> => {
+        const { id } = await api.create({ input: LARGE });
+        return (await api.create({ previous_response_id: id })).id;
+      };
+      const [first, ...others] = [await chain(), await chain(), await chain(), await chain()];
+      const reads = jest.spyOn(service.app.get(ResponseStore), 'chain');
+      for (const id of [first, others.at(-1), others.at(-1)]) await api.create({ previous_response_id: id });
+      expect(reads).toHaveBeenCalledTimes(count);
+      expect(service.app.get(ContinuationCaches).recent.bytes).toBeLessThanOrEqual(bytes);
     });
-    const api = new ApiClient(service.baseURL);
-    const chain = async (): Promise<string> => {
-      const { id } = await api.create({ input: LARGE });
-      return (await api.create({ previous_response_id: id })).id;
-    };
-    const [first, ...others] = [await chain(), await chain(), await chain(), await chain()];
-    const reads = jest.spyOn(service.app.get(ResponseStore), 'chain');
-    for (const id of [first, others.at(-1), others.at(-1)]) await api.create({ previous_response_id: id });
-    expect(reads).toHaveBeenCalledTimes(count);
-    expect(service.app.get(ContinuationCaches).recent.bytes).toBeLessThanOrEqual(bytes);
-  });
 
-  it('the memory of chains holds nothing of a context that the store might refuse', async () => {
-    await using service = await startService({
-      providers: [ScriptedProvider],
-      environment: { CONTEXT_MAX_BYTES: 1_048_576 },
+    it('is nothing of a context that the store might refuse', async () => {
+      await using service = await startServiceIn(open, {
+        providers: [ScriptedProvider],
+        environment: { CONTEXT_MAX_BYTES: 1_048_576 },
+      });
+      const api = new ApiClient(service.baseURL);
+      const { id } = await api.create({ input: 'x'.repeat(200_000) });
+      await api.create({ previous_response_id: id });
+      expect(service.app.get(ContinuationCaches).recent.bytes).toBe(0);
     });
-    const api = new ApiClient(service.baseURL);
-    const { id } = await api.create({ input: 'x'.repeat(200_000) });
-    await api.create({ previous_response_id: id });
-    expect(service.app.get(ContinuationCaches).recent.bytes).toBe(0);
-  });
-});
+  },
+);
