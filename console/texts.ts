@@ -163,7 +163,9 @@ export const TEXTS = {
   nowHint: ({ answered, silent }: { answered: number; silent: number }) =>
     [
       'Turns and sockets are those of this instance',
-      answered + silent === 1 ? '' : `, of ${answered} of its ${answered + silent} processes`,
+      answered + silent === 1
+        ? ''
+        : `, of ${answered} of its ${answered + silent} processes, and providers as the one sees them that answers`,
       '; other instances of the service have their own. Read again every few seconds while this page is looked at.',
     ].join(''),
   stale: (message: string) => `This is not up to date: ${message}`,

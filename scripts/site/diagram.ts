@@ -31,7 +31,8 @@ export function toSvg(diagram: string): string {
   const words: string[] = [];
   for (const [row, line] of lines.entries()) {
     const y = (row + 0.5) * CELL.height;
-    for (const [column, character] of [...line].entries()) {
+    for (let column = 0; column < line.length; column += 1) {
+      const character = line.charAt(column);
       const x = (column + 0.5) * CELL.width;
       const ends: Readonly<Record<string, string>> = {
         n: `V${y - CELL.height / 2}`,

@@ -4,16 +4,6 @@ import { expect, it } from '@jest/globals';
 import { describeConsole, KEY } from './use-console.js';
 
 describeConsole('the console in a browser', { environment: { SIMULATOR_CONTROL: 'true' } }, (test) => {
-  /** Has the simulator write a text in its next turn. */
-  async function script(text: string): Promise<void> {
-    const answer = await fetch(`${test.service.origin}/simulator/scripts`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'gpt-5', turns: [{ text }] }),
-    });
-    expect([answer.status, await answer.text()]).toEqual([200, expect.anything()]);
-  }
-
   it('the console asks for a key, refuses a wrong one, and keeps the right one nowhere', async () => {
     await test.page.getByText('This service needs an API key.').waitFor();
     await test.page.getByLabel('API key').fill('wrong');
@@ -51,73 +41,8 @@ describeConsole('the console in a browser', { environment: { SIMULATOR_CONTROL: 
     await test.takePicture('console-inspector');
   });
 
-  it('the console shows what a model writes as HTML and script as text', async () => {
-    await script(
-      '**bold** <img src=x onerror="window.hit = 1"><script>window.hit = 1</script> [a](javascript:window.hit=1) ![b](https://evil.example/b.png)',
-    );
-    await test.page.reload();
-    await test.enter();
-    await test.page.getByLabel('Model').selectOption('gpt-5');
-    await test.say('Hi');
-    await test.completed(1);
-    const answer = test.page.locator('.message.assistant');
-    await answer.locator('strong', { hasText: 'bold' }).waitFor();
-    expect(await answer.locator('img, script, [onerror]').count()).toBe(0);
-    expect(await answer.textContent()).toContain('<script>window.hit = 1</script>');
-    const links = await Promise.all((await answer.locator('a').all()).map((link) => link.getAttribute('href')));
-    expect(links).toEqual([null, 'https://evil.example/b.png']);
-    expect(await test.page.evaluate('window.hit')).toBeUndefined();
-  });
-
-  it.each([
-    ['entities', '&lt;img src=x onerror="window.hit = 1"&gt; &#60;b&#x3e; &nope; &constructor;', '<img src=x'],
-    ['quotes in quotes without end', `${'> '.repeat(5000)}deep`, 'deep'],
-    ['lists in lists without end', `${'- '.repeat(3000)}deep`, 'deep'],
-    ['links of other schemes', '[one](data:text/html,x) <javascript:window.hit=1> [two]\n\n[two]: vbscript:x', 'one'],
-    ['a table that hides a tag', '| <script>window.hit = 1</script> |\n| - |\n| `<b>` |', '<script>'],
-  ])('the console shows %s in what a model writes as text', async (_name, written, shown) => {
-    await script(written);
-    await test.page.reload();
-    await test.enter();
-    await test.page.getByLabel('Model').selectOption('gpt-5');
-    await test.say('Hi');
-    await test.completed(1);
-    const answer = test.page.locator('.message.assistant');
-    expect(await answer.textContent()).toContain(shown);
-    expect(await answer.locator('img, script, b, [onerror], a[href]').count()).toBe(0);
-    expect(await test.page.evaluate('window.hit')).toBeUndefined();
-  });
-
-  it.each([
-    ['a line of 500,000 characters', 'x'.repeat(500_000)],
-    ['a link without end', `https://example.com/${'a'.repeat(5000)}`],
-    ['a table of 300 columns', `|${' a |'.repeat(300)}\n|${' - |'.repeat(300)}\n|${' b |'.repeat(300)}`],
-    ['code without a line break', `\`\`\`\n${'y'.repeat(50_000)}\n\`\`\``],
-    ['text from right to left', `\u202e${'שלום '.repeat(200)} \u2066never closed`],
-    [
-      'a vector image',
-      '<svg onload="window.hit = 1"><a href="javascript:window.hit=1">x</a></svg> ![x](data:image/svg+xml,<svg>)',
-    ],
-    ['marks that stand on each other', 'a\u0301'.repeat(3000)],
-  ])('the console keeps its width on a phone with %s by a model', async (_name, written) => {
-    await script(written);
-    await test.page.setViewportSize({ width: 360, height: 800 });
-    await test.page.reload();
-    await test.enter();
-    await test.page.getByLabel('Model').selectOption('gpt-5');
-    await test.say('Hi');
-    await test.completed(1);
-    expect(await test.page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
-    expect(await test.page.locator('.message.assistant').locator('svg, img, [onload]').count()).toBe(0);
-    expect(await test.page.evaluate('window.hit')).toBeUndefined();
-    // It is shown in the inspector as well, among others.
-    await test.page.getByRole('button', { name: 'Inspect', exact: true }).click();
-    await test.page.locator('.tree a').waitFor();
-    expect(await test.page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
-  });
-
   it('the console numbers a list from where its writer begins', async () => {
-    await script('3. three\n4. four\n\n| a |\n| -: |\n| 1 |');
+    await test.script('3. three\n4. four\n\n| a |\n| -: |\n| 1 |');
     await test.page.reload();
     await test.enter();
     await test.page.getByLabel('Model').selectOption('gpt-5');
@@ -210,7 +135,7 @@ describeConsole('the console in a browser', { environment: { SIMULATOR_CONTROL: 
   it('the console shows an answer of brackets that are nested too deeply to be written', async () => {
     const levels = 20_000;
     const deep = `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
-    await script(deep);
+    await test.script(deep);
     await test.page.reload();
     await test.enter();
     await test.page.getByLabel('Model').selectOption('gpt-5');
@@ -272,8 +197,8 @@ describeConsole('the console in a browser', { environment: { SIMULATOR_CONTROL: 
     await test.completed(1);
   });
 
-  it('the console keeps only what is in sight of 10,000 events in the page, and nothing once the conversation is left', async () => {
-    await script('word '.repeat(10_000));
+  it('keeps only what is in sight of 10,000 events in the page, and nothing once the conversation is left', async () => {
+    await test.script('word '.repeat(10_000));
     await test.page.reload();
     await test.enter();
     await test.page.getByLabel('Model').selectOption('gpt-5');

@@ -21,6 +21,8 @@ export interface ConsoleTest {
   enter(): Promise<void>;
   /** Sends a message in the first lane, with the key Enter. */
   say(text: string): Promise<void>;
+  /** Has the simulator write a text in its next turn of `gpt-5`; needs SIMULATOR_CONTROL. */
+  script(text: string): Promise<void>;
   /** Waits until so many turns have ended. */
   completed(count: number): Promise<void>;
   /** Opens a view by the name of its button. */
@@ -105,6 +107,14 @@ function useConsole(options: ServiceOptions | (() => Promise<ServiceOptions>)): 
       const message = page.getByLabel('Message').first();
       await message.fill(text);
       await message.press('Enter');
+    },
+    async script(text) {
+      const answer = await fetch(`${service.origin}/simulator/scripts`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'gpt-5', turns: [{ text }] }),
+      });
+      expect([answer.status, await answer.text()]).toEqual([200, expect.anything()]);
     },
     completed: (count) =>
       page
