@@ -53,6 +53,12 @@ export interface ClaimedFile extends StoreFile {
   readonly tries: number;
 }
 
+/** A store whose files are not claimed for now. */
+export interface HeldStore {
+  readonly tenant: Tenant;
+  readonly storeId: string;
+}
+
 /** What has become of a file. */
 export type StoreFileOutcome = Pick<StoreFile, 'status' | 'error' | 'bytes'>;
 
@@ -74,7 +80,7 @@ export type StoreFileCounts = Readonly<Record<StoreFileStatus, number>> & {
 /** What a tenant has stored. */
 export interface VectorStoreUsage {
   readonly stores: number;
-  /** Of the chunks of all files. */
+  /** Of the chunks of all files, with what is set aside for those that are being indexed. */
   readonly bytes: number;
 }
 
@@ -177,9 +183,21 @@ export abstract class VectorStoreRecords {
 
   /**
    * Claims files in progress, of tenants in turn, and of each those that were added first: no one else gets them until `until` (Unix ms).
-   * Files that others have claimed until `now` or before are among them.
+   * Files that others have claimed until `now` or before are among them, and none of stores that are held back.
    */
-  abstract claim(most: number, now: number, until: number): Promise<readonly ClaimedFile[]>;
+  abstract claim(
+    most: number,
+    now: number,
+    until: number,
+    heldBack?: readonly HeldStore[],
+  ): Promise<readonly ClaimedFile[]>;
+
+  /**
+   * Sets aside what the chunks of a file take that is being indexed, in place of what it has, until it is settled, given back or claimed
+   * again: of all files of its tenant within `most` bytes. `full`: nothing is set aside; `lost`: it is not claimed by this attempt any more, or is not
+   * in progress.
+   */
+  abstract reserve(claimed: ClaimedFile, bytes: number, most: number): Promise<'reserved' | 'full' | 'lost'>;
 
   /** Claims a file for longer. False if it is not claimed by this attempt any more, or is not in progress. */
   abstract renew(claimed: ClaimedFile, until: number): Promise<boolean>;

@@ -209,7 +209,7 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
     const texts = await chunkText(await this.read(file, claim.signal), file.chunking);
     if (texts.length === 0) throw new UnusableFileError('invalid_file', 'The file has no text.');
     let bytes = 0;
-    await this.requireRoom(file, bytes);
+    await this.reserve(file, bytes);
     for (let from = 0; from < texts.length; from += CHUNKS_AT_ONCE) {
       const some = texts.slice(from, from + CHUNKS_AT_ONCE);
       const vectors = await this.embed(some, model, file, claim);
@@ -220,8 +220,7 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
         vector: vectors[at] ?? new Float32Array(),
       }));
       bytes += chunks.reduce((sum, { text, vector }) => sum + Buffer.byteLength(text) + vector.byteLength, 0);
-      // Files that are indexed beside it take room as well.
-      await this.requireRoom(file, bytes);
+      await this.reserve(file, bytes);
       await index.append(tenant, storeId, fileId, chunks);
       claim.chunks += chunks.length;
     }
@@ -230,11 +229,12 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
     throw new Error('its chunks were forgotten while they were written');
   }
 
-  /** Throws UnusableFileError if the tenant has no room for so many bytes in place of those that the file has. */
-  private async requireRoom({ tenant, bytes: before }: ClaimedFile, bytes: number): Promise<void> {
+  /** Sets room aside before it is written. Throws UnusableFileError where the tenant has none, and ClaimLostError. */
+  private async reserve(file: ClaimedFile, bytes: number): Promise<void> {
     const { VECTOR_STORES_MAX_BYTES: most } = this.environment;
-    const used = await this.library.records.used(tenant);
-    if (used.bytes - before + bytes <= most) return;
+    const room = await this.library.records.reserve(file, bytes, most);
+    if (room === 'reserved') return;
+    if (room === 'lost') throw new ClaimLostError();
     throw new UnusableFileError('server_error', `Your vector stores have reached the limit of ${most} bytes.`);
   }
 

@@ -6,6 +6,7 @@ import { isForward, type Page, type PageRequest } from '../page.js';
 import type { Attributes } from '../vector-index.js';
 import {
   type ClaimedFile,
+  type HeldStore,
   inTurn,
   isExpired,
   isUnfound,
@@ -35,6 +36,8 @@ interface FileEntry extends Listed {
   /** Of its last claim. */
   served: number;
   tries: number;
+  /** Bytes, while it is indexed. */
+  reserved: number;
   /** Unix ms: until when nobody else gets it. */
   until: number;
 }
@@ -111,7 +114,15 @@ export class MemoryVectorStores extends VectorStoreRecords {
       const served = entry.files.get(file.fileId)?.served ?? 0;
       // What comes last is also claimed last.
       entry.files.delete(file.fileId);
-      entry.files.set(file.fileId, { file: { ...file, bytes }, attempt: 0, served, tries: 0, until: 0, goneAt: null });
+      entry.files.set(file.fileId, {
+        file: { ...file, bytes },
+        attempt: 0,
+        served,
+        tries: 0,
+        reserved: 0,
+        until: 0,
+        goneAt: null,
+      });
     }
     if (batch !== null) entry.batches.set(batch.id, batch);
     return true;
@@ -181,18 +192,26 @@ export class MemoryVectorStores extends VectorStoreRecords {
     );
     for (const each of cancelled) {
       each.file = { ...each.file, status: 'cancelled', bytes: 0 };
+      each.reserved = 0;
       this.index.remove(tenant, storeId, each.file.fileId);
     }
     return cancelled.map(({ file }) => file.fileId);
   }
 
-  override async claim(most: number, now: number, until: number): Promise<readonly ClaimedFile[]> {
+  override async claim(
+    most: number,
+    now: number,
+    until: number,
+    heldBack: readonly HeldStore[] = [],
+  ): Promise<readonly ClaimedFile[]> {
+    const held = new Set(heldBack.map(({ tenant, storeId }) => tenantKey(tenant, storeId)));
     const byTenant = Map.groupBy(this.stores.values(), ({ tenant }) => tenant);
     const waiting = [...byTenant].flatMap(([tenant, stores]) => {
       const files = stores.flatMap((store) => [...store.files.values()]);
       const served = files.reduce((greatest, entry) => Math.max(greatest, entry.served), 0);
       return files
         .filter((entry) => entry.goneAt === null && entry.file.status === 'in_progress' && entry.until <= now)
+        .filter(({ file }) => !held.has(tenantKey(tenant, file.storeId)))
         .sort((one, other) => one.file.createdAt - other.file.createdAt)
         .slice(0, most)
         .map((entry, turn) => ({ tenant, entry, turn, served, place: entry.file.createdAt }));
@@ -201,9 +220,19 @@ export class MemoryVectorStores extends VectorStoreRecords {
       .slice(0, most)
       .map(({ tenant, entry }) => {
         const attempt = ++this.lastAttempt;
-        Object.assign(entry, { attempt, served: attempt, tries: entry.tries + 1, until });
+        Object.assign(entry, { attempt, served: attempt, tries: entry.tries + 1, until, reserved: 0 });
         return { ...entry.file, tenant, attempt, tries: entry.tries };
       });
+  }
+
+  override async reserve(claimed: ClaimedFile, bytes: number, most: number): Promise<'reserved' | 'full' | 'lost'> {
+    const entry = this.findClaimed(claimed);
+    if (entry === undefined) return 'lost';
+    const { file, reserved } = entry;
+    const others = this.bytesOf(claimed.tenant) - Math.max(file.bytes, reserved);
+    if (others + Math.max(file.bytes, bytes) > most) return 'full';
+    entry.reserved = bytes;
+    return 'reserved';
   }
 
   override async renew(claimed: ClaimedFile, until: number): Promise<boolean> {
@@ -216,7 +245,7 @@ export class MemoryVectorStores extends VectorStoreRecords {
   override async giveBack(claimed: ClaimedFile, notBefore: number): Promise<boolean> {
     const entry = this.findClaimed(claimed);
     if (entry === undefined) return false;
-    Object.assign(entry, { attempt: 0, tries: entry.tries - 1, until: notBefore });
+    Object.assign(entry, { attempt: 0, tries: entry.tries - 1, until: notBefore, reserved: 0 });
     return true;
   }
 
@@ -224,14 +253,19 @@ export class MemoryVectorStores extends VectorStoreRecords {
     const entry = this.findClaimed(claimed);
     if (entry === undefined) return false;
     entry.file = { ...entry.file, ...outcome };
+    entry.reserved = 0;
     if (isUnfound(outcome)) this.index.remove(claimed.tenant, claimed.storeId, claimed.fileId);
     return true;
   }
 
   override async used(tenant: Tenant): Promise<VectorStoreUsage> {
-    const own = this.ownedBy(tenant);
-    const counts = await Promise.all(own.map(({ record }) => this.count(tenant, record.id)));
-    return { stores: own.length, bytes: counts.reduce((sum, { bytes }) => sum + bytes, 0) };
+    return { stores: this.ownedBy(tenant).length, bytes: this.bytesOf(tenant) };
+  }
+
+  private bytesOf(tenant: Tenant): number {
+    const files = this.ownedBy(tenant).flatMap((store) => [...store.files.values()]);
+    const counted = files.map(({ file, reserved, goneAt }) => (goneAt === null ? Math.max(file.bytes, reserved) : 0));
+    return counted.reduce((sum, bytes) => sum + bytes, 0);
   }
 
   override async tenants(): Promise<readonly Tenant[]> {

@@ -7,6 +7,7 @@ import type { Attributes } from '../vector-index.js';
 import {
   type ClaimedFile,
   expiryOf,
+  type HeldStore,
   inTurn,
   isExpired,
   isUnfound,
@@ -49,11 +50,13 @@ import {
   HOLD_CLAIMED,
   HOLD_FILE,
   HOLD_KNOWN,
+  HOLD_ROOM,
   HOLD_STORES,
   LEAVE,
   LEAVE_EXPIRED,
   LEAVE_UNFOUND,
   RENEW,
+  RESERVE,
   STORES_OF,
   TENANTS,
   USED,
@@ -217,14 +220,34 @@ export class PostgresVectorStores extends VectorStoreRecords {
     });
   }
 
-  override async claim(most: number, now: number, until: number): Promise<readonly ClaimedFile[]> {
-    const rows = await this.database.query(CLAIM, [most, now, until]);
+  override async claim(
+    most: number,
+    now: number,
+    until: number,
+    heldBack: readonly HeldStore[] = [],
+  ): Promise<readonly ClaimedFile[]> {
+    const held = [heldBack.map(({ tenant }) => toKey(tenant)), heldBack.map(({ storeId }) => toKey(storeId))] as const;
+    const rows = await this.database.query(CLAIM, [most, now, until, ...held]);
     return inTurn(rows).map(({ about, tenant, attempt, tries }) => ({
       ...toStoreFile(about),
       tenant: JSON.parse(tenant) as Tenant,
       attempt,
       tries,
     }));
+  }
+
+  override reserve(claimed: ClaimedFile, bytes: number, most: number): Promise<'reserved' | 'full' | 'lost'> {
+    const [owner, storeId, fileId] = keyOf(claimed);
+    return this.database.transaction(async (run) => {
+      await run(HOLD_STORES, [owner]);
+      const [file] = await run(HOLD_ROOM, keyOf(claimed));
+      if (file === undefined) return 'lost';
+      const [used] = await run(USED, [owner]);
+      const others = (used?.bytes ?? 0) - Math.max(file.bytes, file.reserved);
+      if (others + Math.max(file.bytes, bytes) > most) return 'full';
+      await run(RESERVE, [owner, storeId, fileId, bytes]);
+      return 'reserved';
+    });
   }
 
   override async renew(claimed: ClaimedFile, until: number): Promise<boolean> {

@@ -118,4 +118,8 @@ export const VECTOR_STORES: readonly string[] = [
   DROP INDEX vector_store_files_unfound;
   CREATE INDEX vector_store_files_unfound ON vector_store_files (unfound_at) WHERE unfound_at IS NOT NULL;
   `,
+  `
+  -- reserved: what the chunks take of a file that is being indexed.
+  ALTER TABLE vector_store_files ADD COLUMN reserved INTEGER NOT NULL DEFAULT 0;
+  `,
 ];

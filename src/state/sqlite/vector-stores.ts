@@ -5,6 +5,7 @@ import type { Page, PageRequest } from '../page.js';
 import type { Attributes } from '../vector-index.js';
 import {
   type ClaimedFile,
+  type HeldStore,
   type StoreBatch,
   type StoreFile,
   type StoreFileCounts,
@@ -97,8 +98,17 @@ export class SqliteVectorStores extends VectorStoreRecords {
     return this.thread.call('cancelStoreBatch', tenant, storeId, batchId, this.clock.now());
   }
 
-  override claim(most: number, now: number, until: number): Promise<readonly ClaimedFile[]> {
-    return this.thread.call('claimStoreFiles', most, now, until);
+  override claim(
+    most: number,
+    now: number,
+    until: number,
+    heldBack: readonly HeldStore[] = [],
+  ): Promise<readonly ClaimedFile[]> {
+    return this.thread.call('claimStoreFiles', most, now, until, heldBack);
+  }
+
+  override reserve(claimed: ClaimedFile, bytes: number, most: number): Promise<'reserved' | 'full' | 'lost'> {
+    return this.thread.call('reserveStoreFile', claimed, bytes, most);
   }
 
   override renew(claimed: ClaimedFile, until: number): Promise<boolean> {

@@ -24,7 +24,7 @@ export const CREATE = prepared<
   'INSERT INTO antiphon.vector_stores (owner, id, tenant, created_at, expires_at, about) VALUES ($1, $2, $3, $4, $5, $6)',
 );
 
-/** Stores of a tenant are created one at a time, so that its quota holds. */
+/** Stores of a tenant are created, and room is set aside, one at a time, so that its quotas hold. */
 export const HOLD_STORES = prepared<readonly [owner: string], unknown>(
   'hold_vector_stores',
   `SELECT pg_advisory_xact_lock(hashtextextended('antiphon vector stores ' || $1, 0))`,
@@ -111,7 +111,7 @@ export const ADD = prepared<
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
   ON CONFLICT (owner, store_id, id) DO UPDATE SET created_at = excluded.created_at, batch_id = excluded.batch_id,
     status = excluded.status, bytes = excluded.bytes, about = excluded.about, unfound_at = excluded.unfound_at,
-    gone_at = NULL, claimed_until = 0, place = DEFAULT, attempt = 0, tries = 0`,
+    gone_at = NULL, claimed_until = 0, place = DEFAULT, attempt = 0, tries = 0, reserved = 0`,
 );
 
 export const FIND_FILE = prepared<ByFile, Row>(
@@ -144,7 +144,8 @@ export const WRITE_FILE = prepared<
   never
 >(
   'write_store_file',
-  `UPDATE antiphon.vector_store_files SET status = $4, bytes = $5, about = $6, unfound_at = $7
+  `UPDATE antiphon.vector_store_files SET status = $4, bytes = $5, about = $6, unfound_at = $7,
+    reserved = CASE WHEN $4 = 'in_progress' THEN reserved ELSE 0 END
   WHERE owner = $1 AND store_id = $2 AND id = $3`,
 );
 
@@ -191,7 +192,7 @@ const WAITS = `status = 'in_progress' AND gone_at IS NULL`;
  * again for each row would claim more than the limit.
  */
 export const CLAIM = prepared<
-  readonly [most: number, now: number, until: number],
+  readonly [most: number, now: number, until: number, heldOwners: readonly string[], heldStores: readonly string[]],
   Row & WaitingFile & { readonly tenant: string; readonly attempt: number; readonly tries: number }
 >(
   'claim_store_files',
@@ -205,8 +206,11 @@ export const CLAIM = prepared<
     FROM owners o
     CROSS JOIN LATERAL (SELECT max(served) AS served FROM antiphon.vector_store_files WHERE owner = o.owner) last
     CROSS JOIN LATERAL (
-      SELECT place FROM antiphon.vector_store_files
-      WHERE ${WAITS} AND owner = o.owner AND claimed_until <= $2 ORDER BY place LIMIT $1 * 4
+      SELECT place FROM antiphon.vector_store_files f
+      WHERE ${WAITS} AND owner = o.owner AND claimed_until <= $2 AND NOT EXISTS (
+        SELECT FROM unnest($4::text[], $5::text[]) AS held (owner, store_id)
+        WHERE held.owner = f.owner AND held.store_id = f.store_id
+      ) ORDER BY place LIMIT $1 * 4
     ) line
   ), waiting AS MATERIALIZED (
     SELECT f.place, lines.turn, lines.served FROM lines JOIN antiphon.vector_store_files f USING (place)
@@ -214,7 +218,7 @@ export const CLAIM = prepared<
     ORDER BY lines.turn, lines.served, f.place LIMIT $1 FOR UPDATE OF f SKIP LOCKED
   ), claims AS MATERIALIZED (SELECT *, nextval('antiphon.vector_store_claims') AS attempt FROM waiting)
   UPDATE antiphon.vector_store_files f
-  SET attempt = claims.attempt, served = claims.attempt, tries = f.tries + 1, claimed_until = $3
+  SET attempt = claims.attempt, served = claims.attempt, tries = f.tries + 1, claimed_until = $3, reserved = 0
   FROM claims WHERE f.place = claims.place
   RETURNING f.about, f.tenant, f.attempt::float8 AS attempt, f.tries, claims.turn::float8 AS turn,
     claims.served::float8 AS served, f.place::float8 AS place`,
@@ -223,8 +227,19 @@ export const CLAIM = prepared<
 export const GIVE_BACK = prepared<readonly [...ByClaim, notBefore: number], unknown>(
   'give_back_store_file',
   `UPDATE antiphon.vector_store_files
-  SET attempt = 0, tries = tries - 1, claimed_until = $5
+  SET attempt = 0, tries = tries - 1, claimed_until = $5, reserved = 0
   WHERE owner = $1 AND store_id = $2 AND id = $3 AND attempt = $4 AND ${WAITS} RETURNING 1`,
+);
+
+export const HOLD_ROOM = prepared<ByClaim, { readonly bytes: number; readonly reserved: number }>(
+  'hold_room_of_store_file',
+  `SELECT bytes::float8 AS bytes, reserved::float8 AS reserved FROM antiphon.vector_store_files
+  WHERE owner = $1 AND store_id = $2 AND id = $3 AND attempt = $4 AND ${WAITS} FOR UPDATE`,
+);
+
+export const RESERVE = prepared<readonly [...ByFile, bytes: number], never>(
+  'reserve_room_of_store_file',
+  'UPDATE antiphon.vector_store_files SET reserved = $4 WHERE owner = $1 AND store_id = $2 AND id = $3',
 );
 
 export const RENEW = prepared<readonly [...ByClaim, until: number], unknown>(
@@ -237,7 +252,7 @@ export const RENEW = prepared<readonly [...ByClaim, until: number], unknown>(
 export const USED = prepared<readonly [owner: string], VectorStoreUsage>(
   'vector_stores_used',
   `SELECT (SELECT count(*) FROM antiphon.vector_stores WHERE owner = $1 AND gone_at IS NULL)::float8 AS stores,
-    (SELECT coalesce(sum(bytes), 0) FROM antiphon.vector_store_files WHERE owner = $1 AND gone_at IS NULL)::float8 AS bytes`,
+    (SELECT coalesce(sum(greatest(bytes, reserved)), 0) FROM antiphon.vector_store_files WHERE owner = $1 AND gone_at IS NULL)::float8 AS bytes`,
 );
 
 export const TENANTS = prepared<readonly [], { readonly tenant: string }>(

@@ -2,7 +2,14 @@ import type { DatabaseSync } from 'node:sqlite';
 
 import type { Tenant } from '../../../access/index.js';
 import { toKey } from '../../keys.js';
-import { type ClaimedFile, inTurn, isUnfound, type StoreFile, type StoreFileOutcome } from '../../vector-stores.js';
+import {
+  type ClaimedFile,
+  type HeldStore,
+  inTurn,
+  isUnfound,
+  type StoreFile,
+  type StoreFileOutcome,
+} from '../../vector-stores.js';
 import { tenantNumbers } from './tenants.js';
 import { discardIn } from './vectors.js';
 
@@ -18,15 +25,16 @@ export function storeFileClaimOperations(database: DatabaseSync) {
   const served = database.prepare('SELECT max(served) AS served FROM vector_store_files WHERE owner = ?');
   const waiting = database.prepare(
     `SELECT place, about FROM vector_store_files
-    WHERE status = 'in_progress' AND gone_at IS NULL AND owner = ? AND claimed_until <= ? ORDER BY place LIMIT ?`,
+    WHERE status = 'in_progress' AND gone_at IS NULL AND owner = ? AND claimed_until <= ?
+      AND store_id NOT IN (SELECT value FROM json_each(?)) ORDER BY place LIMIT ?`,
   );
   const nextAttempt = database.prepare('UPDATE vector_store_claims SET last = last + 1 RETURNING last');
   const claim = database.prepare(
-    `UPDATE vector_store_files SET attempt = ?1, served = ?1, tries = tries + 1, claimed_until = ?2
+    `UPDATE vector_store_files SET attempt = ?1, served = ?1, tries = tries + 1, claimed_until = ?2, reserved = 0
     WHERE place = ?3 RETURNING tries`,
   );
   const giveBack = database.prepare(
-    `UPDATE vector_store_files SET attempt = 0, tries = tries - 1, claimed_until = ?
+    `UPDATE vector_store_files SET attempt = 0, tries = tries - 1, claimed_until = ?, reserved = 0
     WHERE owner = ? AND store_id = ? AND id = ?`,
   );
   const isClaimed = database.prepare(
@@ -39,18 +47,33 @@ export function storeFileClaimOperations(database: DatabaseSync) {
   const release = database.prepare(
     `UPDATE vector_store_files SET claimed_until = 0 WHERE status = 'in_progress' AND gone_at IS NULL`,
   );
+  const room = database.prepare(
+    'SELECT bytes, reserved FROM vector_store_files WHERE owner = ? AND store_id = ? AND id = ?',
+  );
+  const usedBytes = database.prepare(
+    'SELECT sum(max(bytes, reserved)) AS bytes FROM vector_store_files WHERE owner = ? AND gone_at IS NULL',
+  );
+  const reserve = database.prepare(
+    'UPDATE vector_store_files SET reserved = ? WHERE owner = ? AND store_id = ? AND id = ?',
+  );
   const put = storeFileWriter(database);
   const discard = discardIn(database);
   const claimed = ({ tenant, storeId, fileId, attempt }: ClaimedFile): StoreFile | undefined =>
     one(isClaimed.get(tenants.find(tenant), toKey(storeId), toKey(fileId), attempt), toFile);
 
   return {
-    claimStoreFiles: (most: number, now: number, until: number): readonly ClaimedFile[] => {
+    claimStoreFiles: (
+      most: number,
+      now: number,
+      until: number,
+      heldBack: readonly HeldStore[],
+    ): readonly ClaimedFile[] => {
       const lines = [];
       for (let row = nextWaiting.get(-1); row !== undefined; row = nextWaiting.get(Number(row['owner']))) {
         const [owner, tenant] = [Number(row['owner']), JSON.parse(String(row['name'])) as Tenant];
         const last = Number(served.get(owner)?.['served']);
-        const files = waiting.all(owner, now, most);
+        const held = heldBack.flatMap((each) => (each.tenant === tenant ? [toKey(each.storeId)] : []));
+        const files = waiting.all(owner, now, JSON.stringify(held), most);
         lines.push(...files.map((file, turn) => ({ turn, served: last, place: Number(file['place']), tenant, file })));
       }
       return inTurn(lines)
@@ -63,6 +86,17 @@ export function storeFileClaimOperations(database: DatabaseSync) {
     },
 
     releaseStoreFiles: (): void => void release.run(),
+
+    reserveStoreFile: (file: ClaimedFile, bytes: number, most: number): 'reserved' | 'full' | 'lost' => {
+      if (claimed(file) === undefined) return 'lost';
+      const key = [tenants.find(file.tenant), toKey(file.storeId), toKey(file.fileId)] as const;
+      const row = room.get(...key);
+      const before = Number(row?.['bytes']);
+      const others = Number(usedBytes.get(key[0])?.['bytes']) - Math.max(before, Number(row?.['reserved']));
+      if (others + Math.max(before, bytes) > most) return 'full';
+      reserve.run(bytes, ...key);
+      return 'reserved';
+    },
 
     renewStoreFile: (file: ClaimedFile, until: number): boolean => {
       if (claimed(file) === undefined) return false;
@@ -91,8 +125,9 @@ export function storeFileClaimOperations(database: DatabaseSync) {
 export function storeFileWriter(database: DatabaseSync): (tenant: string, file: StoreFile, now: number) => void {
   const tenants = tenantNumbers(database);
   const write = database.prepare(
-    `UPDATE vector_store_files SET status = ?, bytes = ?, about = ?, unfound_at = ?
-    WHERE owner = ? AND store_id = ? AND id = ?`,
+    `UPDATE vector_store_files SET status = ?1, bytes = ?2, about = ?3, unfound_at = ?4,
+      reserved = CASE WHEN ?1 = 'in_progress' THEN reserved ELSE 0 END
+    WHERE owner = ?5 AND store_id = ?6 AND id = ?7`,
   );
   return (tenant, file, now) => {
     const { storeId, fileId, status, bytes } = file;

@@ -82,7 +82,7 @@ export function vectorStoreOperations(database: DatabaseSync) {
   );
   const used = database.prepare(
     `SELECT (SELECT count(*) FROM vector_stores WHERE owner = ?1 AND gone_at IS NULL) AS stores,
-      (SELECT coalesce(sum(bytes), 0) FROM vector_store_files WHERE owner = ?1 AND gone_at IS NULL) AS bytes`,
+      (SELECT coalesce(sum(max(bytes, reserved)), 0) FROM vector_store_files WHERE owner = ?1 AND gone_at IS NULL) AS bytes`,
   );
   const owners = database.prepare(
     'SELECT name FROM tenants WHERE owner IN (SELECT owner FROM vector_stores WHERE gone_at IS NULL)',

@@ -103,6 +103,43 @@ export const STORE_FILE_CLAIMS = part(
       requireMatch(await only(), { fileId: 'f', tries: 1 });
     });
 
+    it('are not claimed of a store that is held back, and of other stores of its tenant and of others are', async () => {
+      await stores.create(tenant, store('t'), Infinity);
+      await add(['f', 'g']);
+      await stores.add(tenant, 't', [file('t', 'f')], null);
+      await add(['f'], {}, other);
+      const now = opened.clock.now();
+      const claimed = await stores.claim(10, now, now + LEASE_MS, [{ tenant, storeId: 's' }]);
+      requireAlike(claimed.map((one) => [one.tenant === tenant, one.storeId]).toSorted(), [
+        [false, 's'],
+        [true, 't'],
+      ]);
+      requireAlike(namesOf(await claim()), ['f', 'g']);
+      await stores.delete(tenant, 't');
+    });
+
+    it('have room set aside while they are indexed, together no more than their tenant may have', async () => {
+      await add(['f', 'g']);
+      const [first, second] = await claim();
+      if (first === undefined || second === undefined) throw new Error('no files wait');
+      const both = await Promise.all([first, second].map((one) => stores.reserve(one, 60, 100)));
+      requireAlike(both.toSorted(), ['full', 'reserved']);
+      const [has, waits] = both[0] === 'reserved' ? [first, second] : [second, first];
+      requireAlike((await stores.used(tenant)).bytes, 60);
+      // In place of what it has.
+      requireAlike(
+        [await stores.reserve(has, 70, 100), await stores.reserve(waits, 30, 100)],
+        ['reserved', 'reserved'],
+      );
+      await stores.describe(tenant, 's', has.fileId, { x: 1 });
+      requireAlike((await stores.used(tenant)).bytes, 100);
+      await stores.settle(has, { ...DONE, bytes: 40 });
+      await stores.giveBack(waits, opened.clock.now());
+      requireAlike((await stores.used(tenant)).bytes, 40);
+      requireAlike(await stores.reserve(has, 1, 100), 'lost');
+      requireAlike(await stores.reserve(await only(), 61, 100), 'full');
+    });
+
     it('the files to index take an outcome from the last claim alone', async () => {
       await add(['f']);
       const first = await only();
