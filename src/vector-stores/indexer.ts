@@ -22,11 +22,12 @@ import {
   type StoreFileOutcome,
   type VectorChunk,
 } from '../state/index.js';
-import { Backoff, Clock, type Timer } from '../time/index.js';
+import { Clock, type Timer } from '../time/index.js';
 import { chunkText } from './chunk-text.js';
 import { Claim } from './claim.js';
 import { ClaimLostError, NotNowError, UnusableFileError } from './index-errors.js';
 import { embedAsUnits } from './hybrid-search.js';
+import { PAUSES, Waits } from './waits.js';
 import { VectorLibrary } from './vector-library.js';
 import { type IndexRecord, VectorObserver } from './vector-observer.js';
 
@@ -36,15 +37,6 @@ const CHUNKS_AT_ONCE = 64;
 /** A file is given up after so many tries: processes die of it. */
 const MOST_TRIES = 5;
 
-/** Files whose vectors were not made for so long fail, ms. */
-const LONGEST_OUTAGE_MS = 86_400_000;
-
-/** After so long without a failure an outage is over, whoever has seen its end, ms: pauses are shorter. */
-const FORGOTTEN_MS = 21_600_000;
-
-/** Pauses before a tenant's requests for vectors, and calls of the state, are repeated. */
-const PAUSES = { firstMs: 500, longestMs: 120_000 };
-
 /** How often one request for vectors is repeated while the file is held: what was embedded of it would be paid for again. */
 const MOST_REPEATS = 6;
 
@@ -53,13 +45,6 @@ const DOCUMENTS_PAUSE_MS = 2000;
 
 /** What `waits` has for the state. */
 const STATE = 'state';
-
-/** Something that does not work at the moment, since a time, and when it has failed last (Unix ms). */
-interface Wait {
-  readonly since: number;
-  failedAt: number;
-  readonly backoff: Backoff;
-}
 
 /**
  * Indexes the files that were added to vector stores, in the background: each is claimed for a time, read, cut, embedded, written, and shown to
@@ -72,8 +57,7 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
   private readonly outages = new OutageLog(this.logger);
   private readonly stopping = new AbortController();
   private readonly indexing = new Set<Promise<void>>();
-  /** What does not work: the state, or the vectors of a tenant and a model. */
-  private readonly waits = new Map<string, Wait>();
+  private readonly waits: Waits;
   private looking: Promise<void> | null = null;
   private mayFind = false;
   private timer: Timer | null = null;
@@ -88,7 +72,9 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
     private readonly clock: Clock,
     private readonly environment: Environment,
     @Optional() @Inject(VectorObserver) private readonly observer: VectorObserver | null = null,
-  ) {}
+  ) {
+    this.waits = new Waits(clock, this.outages);
+  }
 
   onApplicationBootstrap(): void {
     const { BACKGROUND_MAX_RUNNING, BACKGROUND_LEASE } = this.environment;
@@ -136,7 +122,7 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
         const { free } = this;
         this.mayFind = false;
         const now = this.clock.now();
-        const claimed = await this.library.records.claim(free, now, now + this.leaseMs);
+        const claimed = await this.library.records.claim(free, now, now + this.leaseMs, this.waits.heldBack);
         for (const file of claimed) this.begin(file);
         if (claimed.length === free) this.mayFind = true;
       }
@@ -161,15 +147,19 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
     let outcome: IndexRecord['outcome'] = 'dropped';
     try {
       const settled = await this.outcomeOf(file, claim);
-      await this.settle(file, settled);
-      this.waits.delete(STATE);
+      await this.settle(file, settled, claim);
+      claim.end();
+      this.waits.succeeded(STATE);
       outcome = settled.error === null ? 'completed' : 'failed';
+      if (settled.error === null) await this.describe(file);
     } catch (error) {
       claim.end();
-      if (error instanceof ClaimLostError || claim.signal.aborted) await this.leave(file);
+      // It has ended, whatever came after.
+      if (outcome !== 'dropped') this.outages.warn(`${file.fileId} has ended before`, inOneLine(error));
+      else if (error instanceof ClaimLostError || claim.signal.aborted) await this.leave(file);
       else if (error instanceof NotNowError || error instanceof StoreUnavailableError) {
         outcome = 'postponed';
-        const pauseMs = error instanceof NotNowError ? error.pauseMs : this.waitFor(STATE);
+        const pauseMs = error instanceof NotNowError ? error.pauseMs : this.waits.failed(STATE);
         await this.postpone(file, error.message, pauseMs ?? PAUSES.longestMs);
       } else {
         // Another try follows when this claim is over.
@@ -204,8 +194,10 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
     if (store === undefined) throw new ClaimLostError();
     const model = store.embeddingModel;
     // Nothing is read, and no vectors are paid for, in vain.
-    const left = [STATE, tenantKey(tenant, model)].map((key) => this.waits.get(key)?.backoff.leftMs ?? 0);
-    if (left.some((ms) => ms > 0)) throw new NotNowError('It waits for what has failed before.', Math.max(...left));
+    const key = tenantKey(tenant, model);
+    this.waits.hold(key, { tenant, storeId });
+    const leftMs = Math.max(this.waits.leftOf(STATE), this.waits.leftOf(key));
+    if (leftMs > 0) throw new NotNowError('It waits for what has failed before.', leftMs);
     const texts = await chunkText(await this.read(file, claim.signal), file.chunking);
     if (texts.length === 0) throw new UnusableFileError('invalid_file', 'The file has no text.');
     let bytes = 0;
@@ -265,7 +257,7 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
   private async embed(
     inputs: readonly string[],
     model: string,
-    { tenant, keyId }: ClaimedFile,
+    { tenant, storeId, keyId }: ClaimedFile,
     { signal, chunks }: Claim,
   ): Promise<readonly Float32Array[]> {
     const caller = { tenant, requestId: 'vector stores', ...(keyId === null ? {} : { keyId }) };
@@ -273,13 +265,14 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
     for (let repeats = 0; ; repeats += 1) {
       try {
         const vectors = await embedAsUnits(this.embeddings, { model, inputs }, caller, signal);
-        this.waits.delete(key);
+        this.waits.succeeded(key);
         return vectors;
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof ApiError)) throw error;
         const message = `No vectors were made by '${model}': ${error.message}`;
-        const pauseMs = error.status === 429 || error.status >= 500 ? this.waitFor(key) : null;
+        const pauseMs = error.status === 429 || error.status >= 500 ? this.waits.failed(key) : null;
+        this.waits.hold(key, { tenant, storeId });
         if (pauseMs === null) throw new UnusableFileError('server_error', message);
         if (chunks === 0 || repeats === MOST_REPEATS) throw new NotNowError(message, pauseMs);
         await this.clock.sleep(pauseMs, signal);
@@ -288,44 +281,48 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
     }
   }
 
-  /** The pause after a failure that may pass, ms; null once it has lasted too long. */
-  private waitFor(key: string): number | null {
-    const now = this.clock.now();
-    const known = this.waits.get(key);
-    // Another process may have gone on meanwhile: this is the first failure of another outage.
-    const isNew = known === undefined || now - known.failedAt > FORGOTTEN_MS;
-    const wait = isNew ? { since: now, failedAt: now, backoff: new Backoff(this.clock, PAUSES) } : known;
-    wait.failedAt = now;
-    if (now - wait.since >= LONGEST_OUTAGE_MS) return null;
-    this.waits.set(key, wait);
-    return wait.backoff.failed();
+  /** Writes what has become of a file, once the state takes it: what was made is not thrown away. Throws ClaimLostError. */
+  private async settle(file: ClaimedFile, outcome: StoreFileOutcome, { signal }: Claim): Promise<void> {
+    const { tenant, storeId, fileId } = file;
+    const { records } = this.library;
+    if (outcome.error !== null) this.logger.warn(`${fileId} was not indexed in ${storeId}: ${outcome.error.message}`);
+    let isRepeated = false;
+    const isSettled = await this.waits.repeat(
+      `${fileId} is ${outcome.status}, which was not written yet`,
+      signal,
+      async () => {
+        const isWritten = await records.settle(file, outcome);
+        if (isWritten || !isRepeated) return isWritten;
+        // The time before may have been written, and the answer lost.
+        return (await records.file(tenant, storeId, fileId))?.status === outcome.status;
+      },
+      () => (isRepeated = true),
+    );
+    if (!isSettled) throw new ClaimLostError();
   }
 
-  private async settle(file: ClaimedFile, outcome: StoreFileOutcome): Promise<void> {
-    const { tenant, storeId, fileId } = file;
+  /** Has searches see the attributes that a file was given while it was indexed. */
+  private async describe({ tenant, storeId, fileId }: ClaimedFile): Promise<void> {
     const { records, index } = this.library;
-    if (outcome.error !== null) this.logger.warn(`${fileId} was not indexed in ${storeId}: ${outcome.error.message}`);
-    if (!(await records.settle(file, outcome))) throw new ClaimLostError();
-    if (outcome.error !== null) return;
-    const now = await records.file(tenant, storeId, fileId);
-    // They were changed meanwhile.
-    if (now !== undefined) await index.describe(tenant, storeId, fileId, now.attributes);
+    await this.waits.repeat(`the attributes of ${fileId} were not written yet`, this.stopping.signal, async () => {
+      const now = await records.file(tenant, storeId, fileId);
+      if (now !== undefined) await index.describe(tenant, storeId, fileId, now.attributes);
+    });
   }
 
   /** Gives a file back that cannot be indexed now, once the state takes it. */
   private async postpone(file: ClaimedFile, reason: string, pauseMs: number): Promise<void> {
     this.outages.warn(`${file.fileId} is indexed later`, reason);
-    const backoff = new Backoff(this.clock, PAUSES);
-    for (;;) {
-      try {
-        await this.library.records.giveBack(file, this.clock.now() + pauseMs);
-        this.wakeIn(pauseMs);
-        return;
-      } catch (error) {
-        this.outages.warn(`${file.fileId} was not given back`, inOneLine(error));
-        if (this.stopping.signal.aborted) return;
-        await this.clock.sleep(backoff.failed(), this.stopping.signal);
-      }
+    const { records } = this.library;
+    const { signal } = this.stopping;
+    try {
+      await this.waits.repeat(`${file.fileId} was not given back`, signal, () =>
+        records.giveBack(file, this.clock.now() + pauseMs),
+      );
+      this.wakeIn(pauseMs);
+    } catch (error) {
+      // Another try follows when this claim is over.
+      if (!signal.aborted) this.outages.warn(`${file.fileId} was not given back`, inOneLine(error));
     }
   }
 

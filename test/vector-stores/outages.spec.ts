@@ -67,6 +67,58 @@ describe('a file of a vector store', () => {
     await until(isDone, 10_000);
   });
 
+  it('is not claimed while its model is away: one of them is tried after each pause', async () => {
+    const { vectorStores: records } = service.app.get(StateBackend);
+    if (records === undefined) throw new Error('the backend has no VectorStoreRecords');
+    const giveBack = records.giveBack.bind(records);
+    let givenBack = 0;
+    records.giveBack = (...values) => {
+      givenBack += 1;
+      return giveBack(...values);
+    };
+    const [storeId] = await add('test', 'Bees dance.');
+    const { files, vectorStores } = service.client();
+    for (let index = 0; index < 10; index++) {
+      const file = await files.create({
+        file: await toFile(Buffer.from(`Bees ${index}`), 'a.txt'),
+        purpose: 'assistants',
+      });
+      await vectorStores.files.create(storeId, { file_id: file.id });
+    }
+    await until(() => refused > 6, 10_000);
+    expect(givenBack).toBeLessThanOrEqual(refused + 1);
+    isAway = false;
+    const areDone = async (): Promise<boolean> => (await vectorStores.retrieve(storeId)).file_counts.completed === 11;
+    await until(areDone, 10_000);
+  });
+
+  it('whose end cannot be written is not indexed again', async () => {
+    isAway = false;
+    const { vectorStores: records } = service.app.get(StateBackend);
+    if (records === undefined) throw new Error('the backend has no VectorStoreRecords');
+    const settle = records.settle.bind(records);
+    let failures = 0;
+    records.settle = (...values) => {
+      if (failures === 2) return settle(...values);
+      failures += 1;
+      throw new StoreUnavailableError('the disk is full');
+    };
+    let embedded = 0;
+    const embed = service.provider.embed?.bind(service.provider);
+    service.provider.embed = async (...asked) => {
+      embedded += 1;
+      return (await embed?.(...asked)) as never;
+    };
+    using log = CollectedLog.begin();
+    const [storeId, fileId] = await add('test', 'Ants walk.');
+    const { vectorStores } = service.client();
+    const isDone = async (): Promise<boolean> =>
+      (await vectorStores.files.retrieve(fileId, { vector_store_id: storeId })).status === 'completed';
+    await until(isDone, 1000);
+    expect([failures, embedded]).toEqual([2, 1]);
+    expect(log.complaints.join()).toContain(`${fileId} is completed, which was not written yet: the disk is full`);
+  });
+
   it('a file of a vector store fails when its model is away for a day', async () => {
     const [storeId, fileId] = await add('test', 'Bees dance.');
     const { vectorStores } = service.client();
