@@ -30,6 +30,24 @@ describeService('the OpenAPI document', DESCRIBED, (service) => {
     expect(described.sort()).toEqual(routes.sort());
   });
 
+  it('has the methods that a wrong one on each path is told of', async () => {
+    const operations = operationsIn(await readDocument(service.origin));
+    const byPath = Map.groupBy(operations, ({ path }) => path);
+    const described = [...byPath].map(([path, those]) => {
+      const methods = those.flatMap(({ method }) => (method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()]));
+      return [path, methods.toSorted()];
+    });
+    const told = await Promise.all(
+      [...byPath.keys()].map(async (path) => {
+        const url = `${service.origin}/v1${path.replaceAll(/\{\w+\}/g, 'x')}`;
+        const answer = await fetch(url, { method: 'PATCH' });
+        await answer.text();
+        return [path, answer.headers.get('allow')?.split(', ').toSorted()];
+      }),
+    );
+    expect(told).toEqual(described);
+  });
+
   it('the OpenAPI document names each operation once', async () => {
     const ids = operationsIn(await readDocument(service.origin)).map(({ operationId }) => operationId);
     expect(new Set(ids).size).toBe(ids.length);
