@@ -1,5 +1,4 @@
 import { ApiError, type ContentPart } from '../protocol/index.js';
-import type { TranslationOptions } from './door-turns.js';
 
 /**
  * Marks the end of a prefix that an upstream may cache. It comes from the API of Anthropic; gateways take it in parts of Chat Completions, too.
@@ -12,13 +11,21 @@ interface Marked {
   readonly [CACHE_MARK]?: unknown;
 }
 
+/** What the marks of a request depend on. */
+interface MarkOptions {
+  /** Members that a model is given unchanged. */
+  readonly forwardedTo: (model: string) => ReadonlySet<string>;
+  /** Is told the name of a member that has no effect. */
+  readonly ignore: (name: string) => void;
+}
+
 /** Gives the marks of a request to its parts, if `forward` has them reach its model. Otherwise they have no effect. */
 export class CacheMarks {
   private isKnown: boolean | undefined;
 
   constructor(
     private readonly model: string,
-    private readonly options: Pick<TranslationOptions, 'forwardedTo' | 'ignore'>,
+    private readonly options: MarkOptions,
     /** Whether a mark that has no effect is refused. */
     private readonly isRefused = false,
   ) {}
