@@ -22,7 +22,7 @@ export async function readServersFile(path: string): Promise<ServersFile> {
     const content = await parseSecretFile(path, await readFile(path, 'utf8'));
     const { value, unset } = resolveReferences(content, process.env);
     if (unset.length > 0) throw refuse(unset);
-    const file = await requireSchema<ServersFile>(value ?? {}, SERVERS_SCHEMA, { isSecret: true });
+    const file = requireSchema<ServersFile>(value ?? {}, SERVERS_SCHEMA, { isSecret: true });
     const { servers = {}, connectors = {} } = file;
     const faults = [
       ...Object.entries(servers).flatMap(([label, entry]) =>

@@ -30,7 +30,7 @@ describeService('the OpenAPI document', DESCRIBED, (service) => {
     expect(described.sort()).toEqual(routes.sort());
   });
 
-  it('has the methods that a wrong one on each path is told of', async () => {
+  it('the description has the methods that a wrong one on each path is told of', async () => {
     const operations = operationsIn(await readDocument(service.origin));
     const byPath = Map.groupBy(operations, ({ path }) => path);
     const described = [...byPath].map(([path, those]) => {

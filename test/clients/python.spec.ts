@@ -54,7 +54,7 @@ class Stock(BaseModel):
     left: int
 `;
 
-  it('have messages whole, streamed and parsed, their tokens, and errors of their own', async () => {
+  it('the SDK of Anthropic for Python has messages whole, streamed and parsed, their tokens, and errors of their own', async () => {
     service.provider
       .reply(...say('Hel', 'lo.'))
       .reply(...say('Hel', 'lo.'))
@@ -90,7 +90,7 @@ print(json.dumps(client.beta.messages.tool_runner(**asked, tools=[weather]).unti
     expect(context()).toMatchObject(LOOKED);
   });
 
-  it('have completions whole, streamed and parsed, and those that are stored', async () => {
+  it('the SDK of OpenAI for Python has completions whole, streamed and parsed, and those that are stored', async () => {
     service.provider
       .reply(...say('Hel', 'lo.'))
       .reply(...say('Hel', 'lo.'))

@@ -152,7 +152,7 @@ describe.each(STORES.filter(({ state }) => state === 'sqlite'))(
       ['nothing with CONTEXT_CACHE_BYTES=0', 0, 3],
       ['the contexts that were used last', 60_000, 1],
       ['all of them where there is room', 1_000_000, 0],
-    ])('is %s', async (_, bytes, count) => {
+    ])('the memory of chains holds %s', async (_, bytes, count) => {
       await using service = await startServiceIn(open, {
         providers: [ScriptedProvider],
         environment: { CONTEXT_CACHE_BYTES: bytes },
@@ -169,7 +169,7 @@ describe.each(STORES.filter(({ state }) => state === 'sqlite'))(
       expect(service.app.get(ContinuationCaches).recent.bytes).toBeLessThanOrEqual(bytes);
     });
 
-    it('is nothing of a context that the store might refuse', async () => {
+    it('the memory of chains holds nothing of a context that the store might refuse', async () => {
       await using service = await startServiceIn(open, {
         providers: [ScriptedProvider],
         environment: { CONTEXT_MAX_BYTES: 1_048_576 },

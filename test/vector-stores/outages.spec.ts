@@ -67,7 +67,7 @@ describe('a file of a vector store', () => {
     await until(isDone, 10_000);
   });
 
-  it('is not claimed while its model is away: one of them is tried after each pause', async () => {
+  it('a file is not claimed while its model is away: one of them is tried after each pause', async () => {
     const { vectorStores: records } = service.app.get(StateBackend);
     if (records === undefined) throw new Error('the backend has no VectorStoreRecords');
     const giveBack = records.giveBack.bind(records);

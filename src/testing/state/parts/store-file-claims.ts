@@ -103,7 +103,7 @@ export const STORE_FILE_CLAIMS = part(
       requireMatch(await only(), { fileId: 'f', tries: 1 });
     });
 
-    it('are not claimed of a store that is held back, and of other stores of its tenant and of others are', async () => {
+    it('files are not claimed of a store that is held back, and of other stores of its tenant and of others are', async () => {
       await stores.create(tenant, store('t'), Infinity);
       await add(['f', 'g']);
       await stores.add(tenant, 't', [file('t', 'f')], null);
@@ -118,7 +118,7 @@ export const STORE_FILE_CLAIMS = part(
       await stores.delete(tenant, 't');
     });
 
-    it('have room set aside while they are indexed, together no more than their tenant may have', async () => {
+    it('files have room set aside while they are indexed, together no more than their tenant may have', async () => {
       await add(['f', 'g']);
       const [first, second] = await claim();
       if (first === undefined || second === undefined) throw new Error('no files wait');
