@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 
 import { ContinuationCaches } from '../../src/context/index.js';
 import { DeletionNotices, ResponseStore } from '../../src/index.js';
@@ -13,12 +13,25 @@ const STORES = EVERY_STATE.filter(({ state }) => state !== 'memory');
 
 const NOT_FOUND = { status: 400, body: { error: { code: 'previous_response_not_found' } } };
 
+/** Resolves when a service hears of deletions elsewhere. */
+function whenHearing(notices: DeletionNotices): Promise<void> {
+  return new Promise((resolve) => {
+    const interrupted = jest.fn();
+    notices.subscribe({ deleted: () => undefined, interrupted, resumed: resolve });
+    // A listener is told at once.
+    if (interrupted.mock.calls.length === 0) resolve();
+  });
+}
+
 describe.each(STORES)('a chain over HTTP in $state', ({ open }) => {
   const service = useService(() =>
     startServiceIn(open, { providers: [ScriptedProvider], environment: { API_KEYS: 'one:key-of-one,two:key-of-two' } }),
   );
   const one = (): ApiClient => service.api.with({ authorization: 'Bearer key-of-one' });
   let reads: jest.SpiedFunction<ResponseStore['chain']>;
+
+  // Before, nothing is remembered.
+  beforeAll(() => whenHearing(service.app.get(DeletionNotices)));
 
   beforeEach(() => {
     reads = jest.spyOn(service.app.get(ResponseStore), 'chain');
