@@ -5,6 +5,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 
+import { toDemandTables, toWaitTable } from '../scale/tables.ts';
 import { readErrors } from './read-errors.ts';
 import { readVariables } from './read-variables.ts';
 import { replaceGenerated } from './replace-generated.ts';
@@ -23,6 +24,10 @@ const errors = readErrors('src/protocol/errors.ts', 'ERROR_CODES');
 const FILES: readonly (readonly [path: string, update: (text: string) => string])[] = [
   ['.env.example', () => toEnvironmentExample(variables)],
   ['docs/configuration.md', (text) => replaceGenerated(text, 'variables', toVariableTables(variables))],
+  [
+    'docs/scale.md',
+    (text) => replaceGenerated(replaceGenerated(text, 'scale-demand', toDemandTables()), 'scale-waits', toWaitTable()),
+  ],
   ['docs/errors.md', (text) => replaceGenerated(text, 'errors', toErrorTable(errors))],
 ];
 
