@@ -40,10 +40,15 @@ export class TurnsController {
     const own = this.turns.find(tenant, id);
     if (own?.status === 'in_progress') return own;
     // A background turn may have gone on in another worker.
-    const { replies } = await this.others.ask({ tenant, id });
+    const { replies, silent } = await this.others.ask({ tenant, id });
     const found = [...(own === undefined ? [] : [own]), ...replies.filter((reply) => reply !== null)];
     const last = found.toSorted((one, other) => (one.started_at ?? 0) - (other.started_at ?? 0)).at(-1);
-    if (last === undefined) throw ApiError.notFound('Turn of the response', id);
+    if (last === undefined) throw silent === 0 ? ApiError.notFound('Turn of the response', id) : unanswered();
     return found.find(({ status }) => status === 'in_progress') ?? last;
   }
+}
+
+function unanswered(): ApiError {
+  const message = 'A process of this instance, which may have run the turn, did not answer. Please retry shortly.';
+  return ApiError.of('service_unavailable', message, { headers: { 'retry-after': '1' } });
 }

@@ -8,6 +8,9 @@ import type { SiblingMessage } from '../workers/index.js';
 /** How long the others may take to answer, ms. */
 const LIMIT_MS = 1000;
 
+/** Longest question, characters: what it names would not be found if it had a longer name. */
+const LONGEST_QUESTION = 2048;
+
 /** What the other workers have answered. */
 export interface SiblingReplies<Reply> {
   readonly replies: readonly Reply[];
@@ -24,6 +27,8 @@ export interface SiblingTopic<Question, Reply> {
 /** A question that waits for its replies. */
 interface OpenQuestion {
   readonly replies: unknown[];
+  /** How many cannot answer. */
+  failed: number;
   /** How many were asked; unknown until the primary process has said so. */
   count: number | undefined;
   readonly end: () => void;
@@ -58,9 +63,10 @@ export class Siblings implements OnApplicationShutdown {
   }
 
   private async ask<Reply>(topic: string, question: unknown): Promise<SiblingReplies<Reply>> {
+    if (JSON.stringify(question).length > LONGEST_QUESTION) return { replies: [], silent: 0 };
     const number = (this.last += 1);
     const { promise: ended, resolve } = Promise.withResolvers<undefined>();
-    const asked: OpenQuestion = { replies: [], count: undefined, end: () => resolve(undefined) };
+    const asked: OpenQuestion = { replies: [], failed: 0, count: undefined, end: () => resolve(undefined) };
     this.open.set(number, asked);
     const limit = this.clock.schedule(LIMIT_MS, asked.end);
     // Without the process that passes it on there is nobody to ask.
@@ -79,8 +85,9 @@ export class Siblings implements OnApplicationShutdown {
     const asked = this.open.get(message.number);
     if (asked === undefined) return;
     if (message.type === 'antiphon.asking') asked.count = message.count;
-    else asked.replies.push(message.reply);
-    if (asked.replies.length === asked.count) asked.end();
+    else if ('reply' in message) asked.replies.push(message.reply);
+    else asked.failed += 1;
+    if (asked.replies.length + asked.failed === asked.count) asked.end();
   };
 
   private async answer({
@@ -89,12 +96,14 @@ export class Siblings implements OnApplicationShutdown {
     topic,
     question,
   }: Extract<SiblingMessage, { type: 'antiphon.asked' }>): Promise<void> {
+    let answer: { readonly reply?: unknown } = {};
     try {
       const reply = await this.answers.get(topic)?.(question);
-      if (reply !== undefined) send({ type: 'antiphon.reply', number, from, reply });
+      if (reply !== undefined) answer = { reply };
     } catch (error) {
       this.logger.error(`a question of another worker about ${topic} failed`, error);
     }
+    send({ type: 'antiphon.reply', number, from, ...answer });
   }
 }
 

@@ -12,8 +12,11 @@ export type SiblingMessage =
       readonly topic: string;
       readonly question: unknown;
     }
-  /** It answers. */
-  | { readonly type: 'antiphon.reply'; readonly number: number; readonly from: number; readonly reply: unknown };
+  /** It answers; without `reply` it cannot. */
+  | { readonly type: 'antiphon.reply'; readonly number: number; readonly from: number; readonly reply?: unknown };
+
+/** Questions that a worker has not answered: one that hangs is asked no more, since what is sent to it waits in the memory of the primary process. */
+const MOST_UNANSWERED = 64;
 
 /** A worker to which messages are passed on. */
 export interface Sibling {
@@ -23,10 +26,10 @@ export interface Sibling {
 
 /** Passes messages on between workers that listen. It waits for nothing and keeps nothing of what they say. */
 export class Relay {
-  private readonly siblings = new Map<number, Sibling>();
+  private readonly siblings = new Map<number, { readonly sibling: Sibling; unanswered: number }>();
 
   join(sibling: Sibling): void {
-    this.siblings.set(sibling.id, sibling);
+    this.siblings.set(sibling.id, { sibling, unanswered: 0 });
   }
 
   leave(id: number): void {
@@ -35,12 +38,23 @@ export class Relay {
 
   /** Takes a message of a worker. */
   heard(sender: Sibling, message: SiblingMessage): void {
-    const { number } = message;
-    if (message.type === 'antiphon.reply') this.siblings.get(message.from)?.send(message);
-    if (message.type !== 'antiphon.ask') return;
-    const { topic, question } = message;
-    const others = [...this.siblings.values()].filter(({ id }) => id !== sender.id);
+    if (message.type === 'antiphon.reply') this.passReply(sender, message);
+    if (message.type === 'antiphon.ask') this.ask(sender, message);
+  }
+
+  private passReply(sender: Sibling, message: Extract<SiblingMessage, { type: 'antiphon.reply' }>): void {
+    const one = this.siblings.get(sender.id);
+    if (one !== undefined) one.unanswered -= 1;
+    this.siblings.get(message.from)?.sibling.send(message);
+  }
+
+  private ask(sender: Sibling, { number, topic, question }: Extract<SiblingMessage, { type: 'antiphon.ask' }>): void {
+    const others = [...this.siblings.values()].filter(({ sibling }) => sibling.id !== sender.id);
     sender.send({ type: 'antiphon.asking', number, count: others.length });
-    for (const other of others) other.send({ type: 'antiphon.asked', number, from: sender.id, topic, question });
+    for (const other of others) {
+      if (other.unanswered >= MOST_UNANSWERED) continue;
+      other.unanswered += 1;
+      other.sibling.send({ type: 'antiphon.asked', number, from: sender.id, topic, question });
+    }
   }
 }

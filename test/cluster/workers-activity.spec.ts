@@ -13,6 +13,8 @@ describe('an instance of two workers', () => {
   let service: WorkerProcesses;
   let sockets: readonly SocketClient[];
   let api: ApiClient;
+  /** The responses of both workers. */
+  const ids: string[] = [];
 
   beforeAll(async () => {
     database = await createTestDatabase();
@@ -30,7 +32,6 @@ describe('an instance of two workers', () => {
   const get = (path: string) => api.with({ connection: 'close' }).get(path);
 
   it('an instance of two workers tells of the turns, sockets and runs of both, whichever is asked', async () => {
-    const ids: string[] = [];
     for (const socket of sockets) {
       socket.create({ model: 'gpt-4.1', input: 'Hi' });
       let event = await socket.next();
@@ -65,8 +66,12 @@ describe('an instance of two workers', () => {
       // Connections that it was given wait with it.
       const answers = [1, 2].map(() => get('activity'));
       expect((await Promise.any(answers)).body).toMatchObject({ processes: { answered: 1, silent: 1 } });
+      // One has run in the worker that hangs: nobody knows whether it is remembered.
+      const turns = ids.map((id) => [1, 2].map(() => get(`responses/${id}/turn`)));
+      const told = await Promise.all(turns.map((requests) => Promise.any(requests)));
+      expect(told.map(({ status }) => status).sort()).toEqual([200, 503]);
       process.kill(hanging, 'SIGCONT');
-      await Promise.all(answers);
+      await Promise.all([...answers, ...turns.flat()]);
     } finally {
       process.kill(hanging, 'SIGCONT');
     }
