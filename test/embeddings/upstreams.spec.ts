@@ -39,6 +39,7 @@ describe('embeddings of upstreams', () => {
     upstream.calls.length = 0;
     upstream.failures = [];
     upstream.knowsBase64 = true;
+    upstream.last = 0.5;
   });
 
   it('embeddings are asked for in batches, and keep the order of the inputs', async () => {
@@ -71,6 +72,12 @@ describe('embeddings of upstreams', () => {
       { message: 'The model rejected this request: It says no.' },
     ]);
     expect(upstream.calls).toHaveLength(1);
+  });
+
+  it('embeddings with a number that no float can have are refused as an answer that lacks them', async () => {
+    [upstream.knowsBase64, upstream.last] = [false, 1e39];
+    const answer = await service.api.post('embeddings', { model: 'other', input: 'a' });
+    expect(answer.status).toBeGreaterThanOrEqual(500);
   });
 
   it('embeddings exist only for models that the file has, and the key may use', async () => {

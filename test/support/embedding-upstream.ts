@@ -16,6 +16,8 @@ export class EmbeddingUpstream {
   failures: number[] = [];
   /** Whether it knows Base64; other servers send lists of numbers, whatever they are asked for. */
   knowsBase64 = true;
+  /** The last number of each list of numbers. */
+  last = 0.5;
 
   private constructor(private readonly server: Server) {}
 
@@ -60,7 +62,7 @@ export class EmbeddingUpstream {
     const data = input.map((text, index) => {
       const vector = Float32Array.of((text as string | readonly number[]).length, index, 0.5);
       const encoded = Buffer.from(vector.buffer).toString('base64');
-      const embedding = format === 'base64' && this.knowsBase64 ? encoded : [...vector];
+      const embedding = format === 'base64' && this.knowsBase64 ? encoded : [...vector.subarray(0, 2), this.last];
       return { object: 'embedding', index, embedding };
     });
     // Its order is not that of the inputs.

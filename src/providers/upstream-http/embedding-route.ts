@@ -98,12 +98,17 @@ function readEmbeddings(text: string, count: number): Embeddings {
 
 /** A vector of numbers, or of little-endian floats in Base64; null for anything else. */
 function readVector(embedding: unknown): Float32Array | null {
-  if (typeof embedding === 'string') {
-    const bytes = Buffer.from(embedding, 'base64');
-    if (bytes.length === 0 || bytes.length % 4 !== 0) return null;
-    const vector = Float32Array.from({ length: bytes.length / 4 }, (_, index) => bytes.readFloatLE(index * 4));
-    return vector.every(Number.isFinite) ? vector : null;
-  }
-  const isVector = Array.isArray(embedding) && embedding.length > 0 && embedding.every(Number.isFinite);
-  return isVector ? Float32Array.from(embedding as number[]) : null;
+  const vector = typeof embedding === 'string' ? fromBase64(embedding) : fromNumbers(embedding);
+  // Looked at last: 1e39 is a number, and no float.
+  return vector !== null && vector.length > 0 && vector.every(Number.isFinite) ? vector : null;
+}
+
+function fromBase64(text: string): Float32Array | null {
+  const bytes = Buffer.from(text, 'base64');
+  if (bytes.length % 4 !== 0) return null;
+  return Float32Array.from({ length: bytes.length / 4 }, (_, index) => bytes.readFloatLE(index * 4));
+}
+
+function fromNumbers(value: unknown): Float32Array | null {
+  return Array.isArray(value) && value.every(Number.isFinite) ? Float32Array.from(value as number[]) : null;
 }

@@ -316,8 +316,9 @@ const SEARCH_SETTINGS = adHoc<readonly [], unknown>(
     set_config('hnsw.ef_search', '${EF_SEARCH}', true)`,
 );
 
+/** Numbers that are not finite, which a model of an earlier version may have given, are 0: the type takes none. */
 function toText(vector: Float32Array): string {
-  return `[${vector.join(',')}]`;
+  return `[${vector.map((each) => (Number.isFinite(each) ? each : 0)).join(',')}]`;
 }
 
 /** A view of what the database has of a vector, which must begin at a multiple of four bytes. */
