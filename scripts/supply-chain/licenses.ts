@@ -21,8 +21,16 @@ const ALLOWED = new Set([
   'Zlib',
 ]);
 
-/** Packages whose manifest names no licence that npm knows, with the one that their file LICENSE has. */
-const READ: Readonly<Record<string, string>> = { 'duck@0.1.12': 'BSD-2-Clause' };
+/** Packages whose manifest names no licence that npm knows, with the one that their file LICENSE has, or that of their repository. */
+const READ: Readonly<Record<string, string>> = {
+  'duck@0.1.12': 'BSD-2-Clause',
+  ...Object.fromEntries(
+    ['', '-darwin-arm64', '-darwin-x64', '-linux-arm64', '-linux-x64', '-windows-x64'].map((platform) => [
+      `sqlite-vec${platform}@0.1.9`,
+      'MIT OR Apache-2.0',
+    ]),
+  ),
+};
 
 const [path] = process.argv.slice(2);
 const { components } =

@@ -59,14 +59,22 @@ export class ApprovalsService {
    * (MCP_APPROVAL_TTL). A page ends after MOST_LOOKED_AT responses, also without any: then `last_id` is where the next one begins.
    * Throws UnknownCursorError.
    */
-  async list(tenant: Tenant, { limit, after }: ApprovalParameters): Promise<ListObject<WaitingApproval>> {
+  async list(
+    tenant: Tenant,
+    { limit, after }: ApprovalParameters,
+    sessionId?: string,
+  ): Promise<ListObject<WaitingApproval>> {
     const createdFrom = Math.floor(this.clock.now() / 1000) - this.environment.MCP_APPROVAL_TTL;
     const waiting: WaitingApproval[] = [];
     let last = after;
     let hasMore = true;
     for (let lookedAt = 0; hasMore && lookedAt < MOST_LOOKED_AT && waiting.length < limit;) {
       const page = { limit: PAGE, order: 'desc', ...(last === undefined ? {} : { after: last }) } as const;
-      const found = await this.graph.list(tenant, { createdFrom }, page);
+      const found = await this.graph.list(
+        tenant,
+        { createdFrom, ...(sessionId === undefined ? {} : { sessionId }) },
+        page,
+      );
       hasMore = found.hasMore;
       for (const response of found.data) {
         if (waiting.length === limit) {

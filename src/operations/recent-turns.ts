@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
+
 import { Injectable } from '@nestjs/common';
 
 import type { Tenant } from '../access/index.js';
@@ -77,7 +79,13 @@ type KeptTurn = Pick<
   | 'durationMs'
   | 'attempts'
   | 'toolRuns'
-> & { readonly tenant: Tenant; readonly requestId: string; readonly cost: number | null };
+> & {
+  readonly tenant: Tenant;
+  readonly requestId: string;
+  readonly cost: number | null;
+  /** How many attempts came before those that are kept. */
+  readonly earlierAttempts: number;
+};
 
 /** How the latest turns of this process have run: in memory, for people who look into one of them. */
 @Injectable()
@@ -97,13 +105,15 @@ export class RecentTurns extends TurnObserver {
 
   override settled(record: TurnRecord): void {
     const { responseId, model, door, transport, background, startedAt, trace, status, errorCode, provider } = record;
-    const { usage, firstEventMs, durationMs, attempts, toolRuns } = record;
+    const { usage, firstEventMs, durationMs } = record;
+    const attempts = latest(record.attempts);
     this.turns[this.next] = {
       ...{ responseId, model, door, transport, background, startedAt, trace, status, errorCode, provider },
-      ...{ usage, firstEventMs, durationMs, attempts, toolRuns },
+      ...{ usage, firstEventMs, durationMs, attempts, toolRuns: latest(record.toolRuns) },
+      earlierAttempts: record.attempts.length - attempts.length,
       tenant: record.caller.tenant,
       requestId: record.caller.requestId,
-      cost: this.costOf(usage, attempts),
+      cost: this.costOf(usage, record.attempts),
     };
     this.next = (this.next + 1) % MOST_TURNS;
   }
@@ -119,7 +129,7 @@ export class RecentTurns extends TurnObserver {
       const { provider, usage } = ending;
       return this.toBody({
         ...{ ...begun, provider, usage, attempts, toolRuns, firstEventMs, durationMs },
-        ...{ status: 'in_progress', errorCode: null, requestId: caller.requestId, cost: null },
+        ...{ status: 'in_progress', errorCode: null, requestId: caller.requestId, cost: null, earlierAttempts: 0 },
       });
     }
     const kept = this.turns.filter((turn) => turn.responseId === responseId && turn.tenant === tenant);
@@ -131,7 +141,7 @@ export class RecentTurns extends TurnObserver {
     const answers = attempts.filter(({ errorCode }) => errorCode === null);
     const [price, ...others] = answers.map(({ provider, model }) => this.providers.priceOf(provider, model));
     // Tokens are those of the whole turn: what each upstream had of them is not known.
-    if (usage === null || price === undefined || others.some((other) => other !== price)) return null;
+    if (usage === null || price === undefined || others.some((other) => !isDeepStrictEqual(other, price))) return null;
     return toCost(usage, price);
   }
 
@@ -149,12 +159,19 @@ export class RecentTurns extends TurnObserver {
       started_at: startedAt === 0 ? null : Math.floor(startedAt / 1000),
       first_event_ms: turn.firstEventMs,
       duration_ms: turn.durationMs,
-      attempts: turn.attempts.map((attempt, index) => toAttempt(attempt, index + 1, startedAt)).slice(-MOST_STEPS),
+      attempts: turn.attempts
+        .map((attempt, index) => toAttempt(attempt, turn.earlierAttempts + index + 1, startedAt))
+        .slice(-MOST_STEPS),
       tool_calls: turn.toolRuns.map((run) => toToolCall(run, startedAt)).slice(-MOST_STEPS),
       usage,
       cost,
     };
   }
+}
+
+/** The same list where it is short, as most are. */
+function latest<Step>(steps: readonly Step[]): readonly Step[] {
+  return steps.length > MOST_STEPS ? steps.slice(-MOST_STEPS) : steps;
 }
 
 /** Prices are per million tokens. Rounded, since sums of decimal fractions are not exact. */

@@ -1,10 +1,12 @@
-import { Controller, Get, Param, UseGuards } from '@nestjs/common';
+import { Controller, Get, Headers, Param, UseGuards } from '@nestjs/common';
 
 import { ApiKeyGuard, type Caller, CurrentCaller, type Tenant } from '../access/index.js';
 import { Describe } from '../api-description/index.js';
 import { apiPaths } from '../http/index.js';
 import { ApiError } from '../protocol/index.js';
+import { readSessionId } from '../sessions/index.js';
 import { Siblings, type SiblingTopic } from '../siblings/index.js';
+import { ResponseStore } from '../state/index.js';
 import { RecentTurns, type TurnBody } from './recent-turns.js';
 
 /** Whose turn is meant. */
@@ -21,6 +23,7 @@ export class TurnsController {
 
   constructor(
     private readonly turns: RecentTurns,
+    private readonly responses: ResponseStore,
     siblings: Siblings,
   ) {
     this.others = siblings.topic('turn', ({ tenant, id }) => this.turns.find(tenant, id) ?? null);
@@ -32,11 +35,20 @@ export class TurnsController {
     summary: 'Shows how the turn of a response has run: requests to upstreams, calls of tools, cost, trace.',
     description:
       'The instance that ran it remembers its latest turns, stored or not, until it ends. Another one does not find it. Nothing of what was said is shown.',
+    headers: ['x-session-id'],
     answer: 'Turn',
-    missing: ['Turn of the response'],
+    missing: ['Turn of the response', 'Response'],
   }))
   @Get(':id/turn')
-  async show(@Param('id') id: string, @CurrentCaller() { tenant }: Caller): Promise<TurnBody> {
+  async show(
+    @Param('id') id: string,
+    @Headers() headers: Readonly<Record<string, unknown>>,
+    @CurrentCaller() { tenant }: Caller,
+  ): Promise<TurnBody> {
+    const within = readSessionId(headers);
+    if (within !== undefined && (await this.responses.get(tenant, id, within)) === undefined) {
+      throw ApiError.notFound('Response', id);
+    }
     const own = this.turns.find(tenant, id);
     if (own?.status === 'in_progress') return own;
     // A background turn may have gone on in another worker.

@@ -18,6 +18,7 @@ const LOOKUPS: readonly (readonly [name: string, ask: (api: ApiClient, id: strin
   ['siblings', (api, id) => api.get(`responses/${id}/siblings`)],
   ['leaves', (api, id) => api.get(`responses/${id}/leaves`)],
   ['tree', (api, id) => api.get(`responses/${id}/tree`)],
+  ['turn', (api, id) => api.get(`responses/${id}/turn`)],
   ['cancel', (api, id) => api.post(`responses/${id}/cancel`, {})],
   ['delete', (api, id) => api.delete(`responses/${id}`)],
   ['delete all that continues it', (api, id) => api.delete(`responses/${id}?cascade=true`)],
