@@ -16,6 +16,9 @@ export interface RecentLimits {
 /** What an entry takes besides its items, in bytes. */
 const ENTRY_BYTES = 1024;
 
+/** What a call takes that a transcript remembers, in bytes. */
+const CALL_BYTES = 100;
+
 /** Items in memory, which several entries may share: they are freed when the last of these goes. */
 interface Held {
   readonly responseIds: Set<string>;
@@ -27,6 +30,8 @@ interface Entry {
   readonly known: Continuation;
   /** Estimated bytes of its transcript. */
   readonly bytes: number;
+  /** Those besides its items. */
+  readonly ownBytes: number;
   readonly held: Held;
 }
 
@@ -119,8 +124,9 @@ export class RecentResponses {
     const growth = shared === undefined ? bytes : own;
     held.responseIds.add(responseId);
     held.bytes += growth;
-    this.total += growth + ENTRY_BYTES;
-    const added = { tenant, known, bytes, held };
+    const ownBytes = ENTRY_BYTES + CALL_BYTES * transcript.ownCalls(earlier);
+    this.total += growth + ownBytes;
+    const added = { tenant, known, bytes, ownBytes, held };
     this.entries.set(responseId, added);
     return added;
   }
@@ -129,9 +135,9 @@ export class RecentResponses {
     const entry = this.entries.get(responseId);
     if (entry === undefined) return;
     this.entries.delete(responseId);
-    const { held } = entry;
+    const { held, ownBytes } = entry;
     held.responseIds.delete(responseId);
-    this.total -= held.responseIds.size === 0 ? held.bytes + ENTRY_BYTES : ENTRY_BYTES;
+    this.total -= held.responseIds.size === 0 ? held.bytes + ownBytes : ownBytes;
   }
 }
 

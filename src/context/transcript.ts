@@ -103,6 +103,16 @@ export class Transcript {
     return new Transcript(backing, this.length, this.openCalls, this.strayOutputs, this.asyncCalls, this.marks);
   }
 
+  /** Calls and outputs that it remembers, in lists of its own: not those of another transcript. */
+  ownCalls(other?: Transcript): number {
+    const { openCalls, strayOutputs, asyncCalls } = this;
+    return (
+      (openCalls === other?.openCalls ? 0 : openCalls.size) +
+      (strayOutputs === other?.strayOutputs ? 0 : strayOutputs.size) +
+      (asyncCalls === other?.asyncCalls ? 0 : asyncCalls.size)
+    );
+  }
+
   /** Whether both are beginnings of one list in memory. */
   sharesItemsWith(other: Transcript): boolean {
     return this.backing === other.backing;

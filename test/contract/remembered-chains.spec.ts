@@ -182,6 +182,22 @@ describe.each(STORES.filter(({ state }) => state === 'sqlite'))(
       expect(service.app.get(ContinuationCaches).recent.bytes).toBeLessThanOrEqual(bytes);
     });
 
+    it('the memory of chains counts the calls that each of them waits for', async () => {
+      await using service = await startServiceIn(open, { providers: [ScriptedProvider] });
+      const api = new ApiClient(service.baseURL);
+      const calls = (count: number, name: string): object[] =>
+        Array.from({ length: count }, (_, index) => {
+          return { type: 'function_call', name: 'f', arguments: '{}', call_id: `${name}_${index}`, async: true };
+        });
+      const { recent } = service.app.get(ContinuationCaches);
+      let { id } = await api.create({ input: calls(500, 'first') });
+      ({ id } = await api.create({ previous_response_id: id, input: calls(1, 'second') }));
+      const before = recent.bytes;
+      await api.create({ previous_response_id: id, input: calls(1, 'third') });
+      // A list of its own, with all that came before.
+      expect(recent.bytes - before).toBeGreaterThan(50_000);
+    });
+
     it('the memory of chains holds nothing of a context that the store might refuse', async () => {
       await using service = await startServiceIn(open, {
         providers: [ScriptedProvider],
