@@ -10,7 +10,7 @@ export abstract class Clock {
   /** Milliseconds since the Unix epoch. */
   abstract now(): number;
 
-  /** Calls `callback` once after `delayMs`. A pending timer never keeps the process alive. */
+  /** Calls `callback` once after `delayMs`, of which at most 25 days count. A pending timer never keeps the process alive. */
   abstract schedule(delayMs: number, callback: () => void): Timer;
 
   /** Seconds since the Unix epoch, as in `created_at`. */
@@ -54,6 +54,9 @@ export class SystemClock extends Clock {
   }
 }
 
+/** The longest delay of Node's timers, ms: for a longer one they fire at once. */
+const LONGEST_DELAY_MS = 2_147_483_647;
+
 /** A timer that is cheap to refresh: a refresh only records the time, and an early timeout is set again. */
 class SystemTimer implements Timer {
   private timeout: NodeJS.Timeout | null = null;
@@ -77,7 +80,7 @@ class SystemTimer implements Timer {
 
   private set(delayMs: number): void {
     // Not a closure, to save memory: thousands of timers may be pending.
-    this.timeout = setTimeout(fire, delayMs, this).unref();
+    this.timeout = setTimeout(fire, Math.min(delayMs, LONGEST_DELAY_MS), this).unref();
   }
 
   onTimeout(): void {
