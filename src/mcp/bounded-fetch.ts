@@ -9,6 +9,7 @@ import { Agent, type Dispatcher, request } from 'undici';
 
 import { isPublicAddress } from '../config/index.js';
 import { permittedLookup, readBounded } from '../outbound/index.js';
+import { type AnswerHead, readHead } from './answer-head.js';
 import { McpFailure, tooLarge } from './failures.js';
 
 /** `fetch` as the library of the protocol takes it. */
@@ -35,9 +36,6 @@ const DECODERS: ReadonlyMap<string, () => Transform> = new Map<string, () => Tra
   ['br', () => createBrotliDecompress()],
 ]);
 export const ACCEPTED = { 'accept-encoding': 'gzip, deflate, br' };
-
-/** Statuses of answers without a body. */
-const NO_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
 /** Blank lines end events. */
 const LINE_FEED = 10;
@@ -83,14 +81,14 @@ export class HttpClient {
           signal,
         });
         const { statusCode: status, statusText, headers: received } = answer;
-        const init = { status, statusText, headers: toHeaders(received) };
-        if (NO_BODY.has(status)) {
+        const head = readHead(status, received);
+        const init = { status, statusText, headers: toHeaders(received, head) };
+        if (!head.hasBody) {
           await answer.body.dump();
           return new Response(null, init);
         }
-        const unpacked = unpack(answer.body, String(received['content-encoding'] ?? ''));
-        const isEvents = init.headers.get('content-type')?.startsWith('text/event-stream') === true;
-        if (isEvents) {
+        const unpacked = unpack(answer.body, head.codings);
+        if (head.isEvents) {
           const measure = new LongestEvent();
           const isTooLong = (chunk: Buffer): boolean => measure.add(chunk) > mostBytes || isTooMuch(chunk.byteLength);
           return new Response(toEvents(unpacked, isTooLong, fail), init);
@@ -116,21 +114,21 @@ export class HttpClient {
   }
 }
 
-function toHeaders(received: IncomingHttpHeaders): Headers {
+/** The headers of an answer, with the type of its body as it was read: the library would read two types as none. */
+function toHeaders(received: IncomingHttpHeaders, { mediaType }: AnswerHead): Headers {
   const headers = new Headers();
   for (const [name, value = []] of Object.entries(received)) {
     for (const each of typeof value === 'string' ? [value] : value) headers.append(name, each);
   }
+  if (mediaType !== '') headers.set('content-type', mediaType);
   return headers;
 }
 
-/** Compressions of one answer. */
+/** Compressions of one answer: each costs a decoder, whether it has anything to do or not. */
 const MOST_CODINGS = 5;
 
 /** The body of an answer without its compression. Throws McpFailure for one that is packed too often. */
-export function unpack(body: Readable, encoding: string): Readable {
-  // Each of them costs a decoder, whether it has anything to do or not.
-  const codings = encoding.split(',', MOST_CODINGS + 1);
+export function unpack(body: Readable, codings: readonly string[]): Readable {
   // An error that comes before somebody reads, or after, must not end the process.
   body.on('error', () => undefined);
   if (codings.length > MOST_CODINGS) {
@@ -138,7 +136,7 @@ export function unpack(body: Readable, encoding: string): Readable {
     throw new McpFailure('protocol', 'The answer of the server is packed too often.');
   }
   return codings.reduceRight<Readable>((packed, coding) => {
-    const decoder = DECODERS.get(coding.trim().toLowerCase())?.().on('error', () => undefined);
+    const decoder = DECODERS.get(coding)?.().on('error', () => undefined);
     // The errors of either reach whoever reads the end.
     return decoder === undefined ? packed : pipeline(packed, decoder, () => undefined);
   }, body);

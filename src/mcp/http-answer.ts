@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import { createParser, type EventSourceMessage, type EventSourceParser } from 'eventsource-parser';
 import type { Dispatcher } from 'undici';
 
+import { type AnswerHead, readHead } from './answer-head.js';
 import { LongestEvent, unpack } from './bounded-fetch.js';
 import { tooLarge } from './failures.js';
 
@@ -13,7 +14,7 @@ export interface AnswerReader {
   /** How long the server wants a client to wait before it asks for the rest of a stream, ms. */
   onRetry(delayMs: number): void;
   /** `text`: what the answer was as a whole; null for a stream of events. */
-  onEnd(answer: HttpAnswer, text: string | null): void;
+  onEnd(head: AnswerHead, text: string | null): void;
   /** There is no answer, or it has broken off: McpFailure for one that cannot be read, and otherwise the error of the connection. */
   onFailure(answer: HttpAnswer, error: unknown): void;
 }
@@ -23,9 +24,7 @@ export interface AnswerReader {
  * stream in each of its events, others as a whole.
  */
 export class HttpAnswer implements Dispatcher.DispatchHandler {
-  /** 0 until the head has arrived. */
-  status = 0;
-  headers: IncomingHttpHeaders = {};
+  private head = NO_HEAD;
   private controller: Dispatcher.DispatchController | null = null;
   private isOver = false;
   private readonly parts: Uint8Array[] = [];
@@ -59,12 +58,10 @@ export class HttpAnswer implements Dispatcher.DispatchHandler {
   onResponseStart(_controller: unknown, status: number, headers: IncomingHttpHeaders): void {
     // An interim response, such as 103.
     if (status < 200) return;
-    this.status = status;
-    this.headers = headers;
-    if (status < 300 && headers['content-type']?.startsWith('text/event-stream') === true)
-      this.events = new EventStream(this.reader);
-    const encoding = headers['content-encoding'];
-    if (encoding !== undefined) this.unpack(encoding);
+    this.head = readHead(status, headers);
+    const { isEvents, codings } = this.head;
+    if (isEvents) this.events = new EventStream(this.reader);
+    if (codings.length > 0) this.unpack(codings);
   }
 
   onResponseData(controller: Dispatcher.DispatchController, piece: Buffer): void {
@@ -82,10 +79,10 @@ export class HttpAnswer implements Dispatcher.DispatchHandler {
     this.fail(error);
   }
 
-  private unpack(encoding: string): void {
+  private unpack(codings: readonly string[]): void {
     this.packed = new Readable({ read: () => this.controller?.resume() });
     try {
-      unpack(this.packed, encoding)
+      unpack(this.packed, codings)
         .on('data', (piece: Buffer) => this.take(piece))
         .once('end', () => this.end())
         .once('error', (error) => this.fail(error));
@@ -107,7 +104,7 @@ export class HttpAnswer implements Dispatcher.DispatchHandler {
     this.isOver = true;
     const [first] = this.parts;
     const whole = this.parts.length > 1 ? Buffer.concat(this.parts, this.bytes) : (first as Buffer | undefined);
-    this.reader.onEnd(this, this.events === null ? (whole?.toString() ?? '') : null);
+    this.reader.onEnd(this.head, this.events === null ? TEXT.decode(whole) : null);
   }
 
   private fail(error: unknown): void {
@@ -116,6 +113,12 @@ export class HttpAnswer implements Dispatcher.DispatchHandler {
     this.reader.onFailure(this, error);
   }
 }
+
+/** That of an answer of which nothing has come. */
+const NO_HEAD = readHead(0, {});
+
+/** Drops the byte order mark that some servers send before JSON. */
+const TEXT = new TextDecoder();
 
 /** Ends the connection of an answer. One for all: to make an error for each, with its stack, takes as long as to send a call. */
 const LEFT = new Error('The answer was left.');

@@ -3,6 +3,7 @@ import type { EventSourceMessage } from 'eventsource-parser';
 
 import { reasonOf } from '../providers/index.js';
 import { isObject, parseJson } from '../validation/index.js';
+import type { AnswerHead } from './answer-head.js';
 import { McpFailure, SessionGoneError } from './failures.js';
 import type { AnswerReader, HttpAnswer } from './http-answer.js';
 import type { McpProgress } from './mcp-server.js';
@@ -147,7 +148,7 @@ export class ToolCall implements AnswerReader {
     else this.end(unreachable(error));
   }
 
-  onEnd({ status, headers }: HttpAnswer, text: string | null): void {
+  onEnd(head: AnswerHead, text: string | null): void {
     if (this.isOver) return;
     if (text === null) {
       // The server is there: its next stream has all attempts again.
@@ -156,13 +157,12 @@ export class ToolCall implements AnswerReader {
       else this.resume();
       return;
     }
-    if (status >= 300) this.refused(status, text);
-    else this.readWhole(headers['content-type'] ?? '', text);
+    if (head.status >= 300) this.refused(head, text);
+    else this.readWhole(head, text);
   }
 
-  private readWhole(type: string, text: string): void {
-    const isJson = type.split(';', 1)[0]?.trim().toLowerCase() === 'application/json';
-    const message = isJson ? parseJson(text) : undefined;
+  private readWhole({ mediaType }: AnswerHead, text: string): void {
+    const message = mediaType === 'application/json' ? parseJson(text) : undefined;
     try {
       for (const each of Array.isArray(message) ? (message as unknown[]) : [message]) this.channel.receive(each);
     } catch {
@@ -173,7 +173,7 @@ export class ToolCall implements AnswerReader {
   }
 
   /** An answer that is none: the server has not handled the call, or not well. */
-  private refused(status: number, text: string): void {
+  private refused({ status }: AnswerHead, text: string): void {
     const { channel, lastEventId } = this;
     if (lastEventId !== null) {
       if (status === 405) this.end(withoutAnswer());

@@ -1,3 +1,4 @@
+import type { OutgoingHttpHeaders } from 'node:http';
 import { gzipSync } from 'node:zlib';
 
 import { describe, expect, it } from '@jest/globals';
@@ -7,6 +8,8 @@ import { type Both, calm, findServer, startBoth, startMcp } from './mcp-service.
 
 const JSON_HEADERS = { 'content-type': 'application/json' };
 const EVENT_HEADERS = { 'content-type': 'text/event-stream' };
+const TYPE = ['content-type', 'application/json'];
+const NOT_PACKED = ['content-encoding', 'identity'];
 const DONE = { content: [{ type: 'text', text: 'done' }] };
 
 const toAnswer = (id: unknown, result: object = DONE): string => JSON.stringify({ jsonrpc: '2.0', id, result });
@@ -97,6 +100,50 @@ describe('the exchange of a call', () => {
       return true;
     };
     expect(await both.server.call('echo', {}, { signal: calm })).toEqual({ output: 'done' });
+  });
+
+  it.each([
+    ['begins with a byte order mark', JSON_HEADERS, (id: unknown, result: object) => `\ufeff${toAnswer(id, result)}`],
+    ['names its type twice', [...TYPE, ...TYPE], toAnswer],
+    ['names its type twice in a line', { 'content-type': 'application/json, application/json' }, toAnswer],
+    ['names its type in capitals', { 'content-type': 'Application/JSON; Charset=UTF-8' }, toAnswer],
+    [
+      'names that of events in capitals',
+      { 'content-type': 'Text/Event-Stream' },
+      (id: unknown, result: object) => `data: ${toAnswer(id, result)}\n\n`,
+    ],
+    ['says twice that it is not packed', [...TYPE, ...NOT_PACKED, ...NOT_PACKED], toAnswer],
+  ] as const)(
+    'the MCP client reads a list, and the result of a call, from an answer that %s',
+    async (_name, headers, toBody) => {
+      const results: Record<string, object> = {
+        'tools/call': DONE,
+        'tools/list': { tools: [{ name: 'echo', inputSchema: { type: 'object' } }] },
+      };
+      await using both = await startBoth(undefined, {
+        behaviour: ({ message: { id, method = '' } }, answer) => {
+          const result = results[method];
+          if (result === undefined) return false;
+          answer.writeHead(200, headers as OutgoingHttpHeaders).end(toBody(id, result));
+          return true;
+        },
+      });
+      expect(await both.server.list(calm)).toMatchObject([{ name: 'echo' }]);
+      expect(await both.server.call('echo', {}, { signal: calm })).toEqual({ output: 'done' });
+    },
+  );
+
+  it('the MCP client fails a call whose answer has no body, and claims that it is packed', async () => {
+    await using both = await startBoth();
+    await both.server.list(calm);
+    both.fake.behaviour = ({ message }, answer) => {
+      if (message.method !== 'tools/call') return false;
+      answer.writeHead(204, { 'content-encoding': 'gzip' }).end();
+      return true;
+    };
+    expect(await both.server.call('echo', {}, { signal: calm })).toMatchObject({
+      error: { type: 'mcp_protocol_error', message: 'The answer of the server is not valid.' },
+    });
   });
 
   it('the MCP client reads an answer among other messages, hears what they say, and answers a ping', async () => {

@@ -117,6 +117,18 @@ describe('servers that misbehave', () => {
     expect(page).toBeLessThan(8);
   });
 
+  it('the MCP client bounds the answer of a server that fails a list with a stream of short events', async () => {
+    await using both = await startBoth(undefined, {}, { max_response_bytes: 4096 });
+    both.fake.behaviour = ({ message }, answer) => {
+      if (message.method !== 'tools/list') return false;
+      answer.writeHead(500, events).end('data: 1\n\n'.repeat(1000));
+      return true;
+    };
+    await expect(both.server.list(calm)).rejects.toMatchObject({
+      message: expect.stringContaining('more than 4096 bytes'),
+    });
+  });
+
   it('the MCP client reads streams of any length in events that are not too long', async () => {
     const handler = (running: FakeMcpCall): string => {
       for (let step = 1; step <= 100; step++) running.progress(step, 100, 'x'.repeat(500));
