@@ -10,6 +10,8 @@ export interface AnswerHead {
   readonly hasBody: boolean;
   /** How its body is compressed, in lower case and in the order in which it was done. */
   readonly codings: readonly string[];
+  /** Where it redirects to; undefined when it names nothing. */
+  readonly location: string | undefined;
 }
 
 /** Statuses of answers without a body. */
@@ -27,6 +29,7 @@ export function readHead(status: number, headers: IncomingHttpHeaders): AnswerHe
     isEvents: status < 300 && mediaType === 'text/event-stream',
     hasBody,
     codings: codings.map((coding) => coding.trim().toLowerCase()),
+    location: valuesOf(headers, 'location')[0],
   };
 }
 

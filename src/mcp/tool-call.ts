@@ -8,7 +8,10 @@ import { McpFailure, SessionGoneError } from './failures.js';
 import type { AnswerReader, HttpAnswer } from './http-answer.js';
 import type { McpProgress } from './mcp-server.js';
 
-/** The server misses a header that repeats an argument: it has not handled the call. */
+/**
+ * The server misses a header that repeats an argument: it has not handled the call. Before 2026-07-28 this is an error like others, of a call
+ * that may have been handled.
+ */
 const HEADER_MISMATCH = -32_020;
 
 /** The error code of JSON-RPC for a stream that ended without an answer. */
@@ -54,8 +57,8 @@ export interface CallChannel {
   pause(delayMs: number, reconnect: () => void): () => void;
   /** Tells the server that a call is not wanted any more. */
   cancel(id: number, reason: unknown): void;
-  /** The server has redirected a call. */
-  redirected(): void;
+  /** Whether an answer sends the call elsewhere, where the library of the protocol follows: then that sends all calls. */
+  redirects(head: AnswerHead): boolean;
   ended(id: number): void;
 }
 
@@ -104,7 +107,8 @@ export class ToolCall implements AnswerReader {
     if (this.isOver) return;
     if (isObject(error) && typeof error['code'] === 'number' && typeof error['message'] === 'string') {
       const { code, message } = error;
-      this.end(code === HEADER_MISMATCH ? new NotHandledError() : new McpFailure('protocol', message, code));
+      const isNotHandled = code === HEADER_MISMATCH && this.channel.isModern;
+      this.end(isNotHandled ? new NotHandledError() : new McpFailure('protocol', message, code));
       return;
     }
     try {
@@ -173,8 +177,9 @@ export class ToolCall implements AnswerReader {
   }
 
   /** An answer that is none: the server has not handled the call, or not well. */
-  private refused({ status }: AnswerHead, text: string): void {
+  private refused(head: AnswerHead, text: string): void {
     const { channel, lastEventId } = this;
+    const { status } = head;
     if (lastEventId !== null) {
       if (status === 405) this.end(withoutAnswer());
       else this.resume();
@@ -187,9 +192,7 @@ export class ToolCall implements AnswerReader {
       }
     } else if (status === 404 && channel.hasSession) {
       this.end(new SessionGoneError(undefined));
-    } else if (status < 400) {
-      // Redirects within an origin are for the library.
-      channel.redirected();
+    } else if (channel.redirects(head)) {
       this.end(new NotHandledError());
     } else {
       const message = channel.isModern && status === 400 ? parseJson(text) : undefined;
@@ -245,19 +248,24 @@ export class ToolCall implements AnswerReader {
   }
 }
 
+/** Members of answers before 2026-07-28 that are no results, but ask for something else. */
+const NO_RESULT = ['task', 'inputRequests', 'requestState'];
+
 /** The result of a call. Throws McpFailure for what is none. */
 function toResult(result: unknown, isModern: boolean): CallToolResult {
   if (!isObject(result)) throw notValid();
-  const { resultType, content, isError = false, structuredContent = {} } = result;
+  const { resultType, isError = false, structuredContent = {} } = result;
   if (isModern && resultType !== 'complete') throw notValid();
-  // Over older versions structures are objects.
+  // Over older versions structures are objects, and many servers leave the content of an empty or structured result out.
   const isStructured = isModern || isObject(structuredContent);
+  const canLackContent = !isModern && !NO_RESULT.some((member) => member in result);
+  const content: unknown = result['content'] === undefined && canLackContent ? [] : result['content'];
   if (!isStructured || typeof isError !== 'boolean' || !Array.isArray(content)) throw notValid();
   for (const part of content as readonly unknown[]) {
     const { type, text } = Object(part) as Readonly<Record<string, unknown>>;
     if (typeof type !== 'string' || (type === 'text' && typeof text !== 'string')) throw notValid();
   }
-  return result as CallToolResult;
+  return { ...result, content: content as CallToolResult['content'] };
 }
 
 /** The connection was closed while a call ran. */

@@ -9,6 +9,7 @@ import {
 } from '@modelcontextprotocol/client';
 
 import { isObject } from '../validation/index.js';
+import type { AnswerHead } from './answer-head.js';
 import { ACCEPTED, type HttpClient } from './bounded-fetch.js';
 import { type AnswerReader, HttpAnswer } from './http-answer.js';
 import type { McpProgress } from './mcp-server.js';
@@ -53,7 +54,7 @@ export class ToolCalls implements CallChannel {
   private nextId = FIRST_ID;
   /** Tools whose arguments are headers, too. */
   private mirrored: ReadonlySet<string> = new Set();
-  /** Whether the server has redirected a call. */
+  /** Whether a call was redirected to where the library follows. */
   private isElsewhere = false;
 
   constructor(private readonly parts: ToolCallsParts) {
@@ -159,8 +160,14 @@ export class ToolCalls implements CallChannel {
     return this.parts.pause(delayMs, reconnect);
   }
 
-  redirected(): void {
-    this.isElsewhere = true;
+  redirects({ status, location }: AnswerHead): boolean {
+    // Others than 307 and 308 do not ask for the call again, and may mean that it was handled.
+    if (location === undefined || (status !== 307 && status !== 308)) return false;
+    const { url } = this.parts;
+    // The library looks at the rest of the origin: from http to https it follows.
+    const isElsewhere = URL.parse(location, url.href)?.hostname === url.hostname;
+    this.isElsewhere ||= isElsewhere;
+    return isElsewhere;
   }
 
   ended(id: number): void {

@@ -103,6 +103,28 @@ describe('the exchange of a call', () => {
   });
 
   it.each([
+    ['without content', {}, ''],
+    ['with a structure and without content', { structuredContent: { sum: 3 } }, '{"sum":3}'],
+  ])('the MCP client reads a result %s', async (_name, result, output) => {
+    await using both = await startBoth();
+    await both.server.list(calm);
+    answerCalls(both, ({ id }) => toAnswer(id, result));
+    expect(await both.server.call('echo', {}, { signal: calm })).toEqual({ output });
+  });
+
+  it.each(['task', 'inputRequests', 'requestState'])(
+    'the MCP client fails a call whose result has no content and a member of another answer, %s',
+    async (member) => {
+      await using both = await startBoth();
+      await both.server.list(calm);
+      answerCalls(both, ({ id }) => toAnswer(id, { [member]: {} }));
+      expect(await both.server.call('echo', {}, { signal: calm })).toMatchObject({
+        error: { type: 'mcp_protocol_error', message: 'The answer of the server is not valid.' },
+      });
+    },
+  );
+
+  it.each([
     ['begins with a byte order mark', JSON_HEADERS, (id: unknown, result: object) => `\ufeff${toAnswer(id, result)}`],
     ['names its type twice', [...TYPE, ...TYPE], toAnswer],
     ['names its type twice in a line', { 'content-type': 'application/json, application/json' }, toAnswer],
@@ -144,6 +166,40 @@ describe('the exchange of a call', () => {
     expect(await both.server.call('echo', {}, { signal: calm })).toMatchObject({
       error: { type: 'mcp_protocol_error', message: 'The answer of the server is not valid.' },
     });
+  });
+
+  it('the MCP client sends a call once that an older server answers with the code of a later version', async () => {
+    await using both = await startBoth();
+    await both.server.list(calm);
+    const error = { code: -32_020, message: 'The row is locked.' };
+    answerCalls(both, ({ id }) => JSON.stringify({ jsonrpc: '2.0', id, error }));
+    expect(await both.server.call('echo', {}, { signal: calm })).toEqual({
+      error: { type: 'mcp_protocol_error', ...error },
+    });
+    expect(both.fake.count('tools/call')).toBe(1);
+  });
+
+  it.each([
+    [300, '/elsewhere'],
+    [301, '/elsewhere'],
+    [302, '/elsewhere'],
+    [303, '/elsewhere'],
+    [304, undefined],
+    [307, undefined],
+    [307, 'http://elsewhere.example/mcp'],
+    [308, 'http://['],
+  ])('the MCP client sends a call once that is answered by HTTP %i to %s', async (status, location) => {
+    await using both = await startBoth();
+    await both.server.list(calm);
+    both.fake.behaviour = ({ message }, answer) => {
+      if (message.method !== 'tools/call') return false;
+      answer.writeHead(status, location === undefined ? {} : { location }).end();
+      return true;
+    };
+    expect(await both.server.call('echo', {}, { signal: calm })).toEqual({
+      error: { type: 'http_error', code: status, message: `The server answered with HTTP ${status}.` },
+    });
+    expect(both.fake.count('tools/call')).toBe(1);
   });
 
   it('the MCP client reads an answer among other messages, hears what they say, and answers a ping', async () => {
@@ -234,6 +290,7 @@ describe('the exchange of a call by the protocol of 2026-07-28', () => {
   it.each([
     ['asks for input', { resultType: 'input_required', inputRequests: {} }],
     ['is of no type', DONE],
+    ['has no content', { resultType: 'complete' }],
   ])('the MCP client fails a call whose result %s', async (_name, result) => {
     await using both = await startModern(() => ({ result }));
     expect(await both.server.call('echo', {}, { signal: calm })).toMatchObject({
