@@ -68,6 +68,19 @@ export function selectBackend(name: string, own: Backends = {}): Seam<StateBacke
 }
 
 /**
+ * Finds before a start what would keep `libraryOf` from working. Throws EnvironmentError when a package that S3_BUCKET or VECTOR_STORE_URL needs is not
+ * installed, and when nothing keeps the records of a bucket. What backends of the program keep is known only once they are there.
+ */
+export function requireLibrary(environment: Environment, own: Backends = {}): void {
+  const { STATE, VECTOR_STORE_URL: url, S3_BUCKET: bucket } = environment;
+  const isOwn = Object.hasOwn(own, STATE);
+  if (!isOwn && STATE === 'redis') requireDatabase(url);
+  if (bucket === '') return;
+  if (!isOwn && (STATE === 'memory' || (STATE === 'redis' && url === ''))) throw noRecords();
+  requirePackages('S3_BUCKET', S3_PACKAGE);
+}
+
+/**
  * What keeps files and vector stores: the state, if it can, or else the backend of VECTOR_STORE_URL; something that keeps none without one. With S3_BUCKET
  * the bytes of files are there. Throws EnvironmentError when a package that it needs is not installed, and when nothing keeps the records.
  */
@@ -89,11 +102,7 @@ async function withBucket(
   observer: StateCallObserver | null,
 ): Promise<LibraryBackend> {
   const { files, vectors, vectorStores } = records;
-  if (files?.objects === undefined) {
-    throw new EnvironmentError([
-      'S3_BUCKET: needs STATE=sqlite, STATE=postgres or VECTOR_STORE_URL, which keep what is known of files.',
-    ]);
-  }
+  if (files?.objects === undefined) throw noRecords();
   requirePackages('S3_BUCKET', S3_PACKAGE);
   const { Bucket, BucketFileStore } = await import('./state/s3/index.js');
   const bucket = new Bucket(environment, clock);
@@ -104,6 +113,17 @@ async function withBucket(
     records,
     bucket,
   };
+}
+
+function noRecords(): EnvironmentError {
+  return new EnvironmentError([
+    'S3_BUCKET: needs STATE=sqlite, STATE=postgres or VECTOR_STORE_URL, which keep what is known of files.',
+  ]);
+}
+
+/** Throws EnvironmentError when VECTOR_STORE_URL names a PostgreSQL whose packages are not installed. */
+function requireDatabase(url: string): void {
+  if (url !== '' && !url.startsWith(SQLITE_SCHEME)) requirePackages('VECTOR_STORE_URL', ...POSTGRES_PACKAGES);
 }
 
 async function recordsOf(state: LibraryBackend, environment: Environment, clock: Clock): Promise<LibraryBackend> {
@@ -117,7 +137,7 @@ async function recordsOf(state: LibraryBackend, environment: Environment, clock:
       clock,
     );
   }
-  requirePackages('VECTOR_STORE_URL', ...POSTGRES_PACKAGES);
+  requireDatabase(url);
   const { PostgresBackend } = await import('./state/postgres/index.js');
   return new PostgresBackend(libraryDatabase(environment), clock);
 }

@@ -9,7 +9,7 @@ import type { FastifyRequest } from 'fastify';
 import { ApiKeyGuard, Authenticator, EnvironmentAuthenticator } from './access/index.js';
 import { AntiphonModule } from './antiphon.module.js';
 import type { AntiphonOptions } from './antiphon-options.js';
-import { selectBackend } from './backends.js';
+import { requireLibrary, selectBackend } from './backends.js';
 import { Environment, hasCredentials, readEnvironment } from './config/index.js';
 import { createLogger } from './logging/index.js';
 import {
@@ -48,6 +48,7 @@ export async function createApp(
   // Also read here, after the module has loaded `.env`: violations are reported without a stack, before Nest logs one.
   const environment = readEnvironment({ ...process.env, ...options.environment });
   selectBackend(environment.STATE, options.state);
+  requireLibrary(environment, options.state);
   requireSpanExporter(environment);
   requireMetricsExporter(environment);
   const app = await NestFactory.create<NestFastifyApplication>(module, createAdapter(), {
