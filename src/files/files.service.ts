@@ -85,6 +85,7 @@ export class FilesService {
     if (this.kept === undefined) return;
     retention.add(() => this.tellOfEnded());
     retention.add(() => this.store.purge());
+    retention.addSlow(async () => (await this.store.sweep?.()) ?? false);
   }
 
   /** Whether a database keeps files. */
@@ -193,7 +194,7 @@ export class FilesService {
     await this.free();
   }
 
-  /** Frees what was deleted, and what has expired meanwhile. */
+  /** Frees what was deleted, and what has expired meanwhile. Objects of a bucket follow in the background. */
   async free(): Promise<void> {
     while (await this.store.purge());
   }

@@ -199,6 +199,12 @@ export abstract class FileStore {
 
   /** Frees a batch of what has expired or was deleted; whether there may be more. */
   abstract purge(): Promise<boolean>;
+
+  /**
+   * Deletes a batch of what `purge` leaves outside of the database, such as objects of a bucket; whether some are gone, so that there may be more. The rest is
+   * tried again with the next call. It may take long: no request waits for it.
+   */
+  sweep?(): Promise<boolean>;
 }
 
 /**

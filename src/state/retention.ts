@@ -44,6 +44,20 @@ export class Retention implements OnApplicationBootstrap, OnApplicationShutdown 
     this.added.push(purgeBatch);
   }
 
+  /** As `add`, for what another service may make slow: the other purges do not wait for it. Where it still runs, it does not begin again. */
+  addSlow(purgeBatch: Purge): void {
+    let isRunning = false;
+    this.add(() => {
+      if (!isRunning) {
+        isRunning = true;
+        void this.purgeAll(purgeBatch)
+          .catch((error: unknown) => this.warn(error))
+          .finally(() => (isRunning = false));
+      }
+      return Promise.resolve(false);
+    });
+  }
+
   private async purge(): Promise<void> {
     try {
       await this.purgeAll(() => this.store.purge());
@@ -52,9 +66,13 @@ export class Retention implements OnApplicationBootstrap, OnApplicationShutdown 
       if (usage !== undefined) await this.purgeAll(() => usage.purge(keptSince));
       for (const purgeBatch of this.added) await this.purgeAll(purgeBatch);
     } catch (error) {
-      this.outages.warn('what has expired was not purged', inOneLine(error));
+      this.warn(error);
     }
     this.timer?.refresh();
+  }
+
+  private warn(error: unknown): void {
+    this.outages.warn('what has expired was not purged', inOneLine(error));
   }
 
   private async purgeAll(purgeBatch: Purge): Promise<void> {

@@ -90,6 +90,7 @@ describe.each(BUCKETS)('$name', ({ open }) => {
     await store.delete(tenant, id);
     await store.release({ tenant, id });
     while (await store.purge());
+    while (await store.sweep?.());
   }
 
   async function read(id: string): Promise<readonly string[]> {
@@ -107,6 +108,7 @@ describe.each(BUCKETS)('$name', ({ open }) => {
     clock.advance(2 * HOUR_MS);
     for (const file of await files.ended()) await files.release(file);
     while (await files.purge());
+    while (await files.sweep());
   }
 
   const inBucket = (): readonly string[] => [...opened.s3.objects.values()].map(String).sort();
@@ -168,7 +170,7 @@ describe.each(BUCKETS)('$name', ({ open }) => {
     await remove(files, 'a');
     expect([...s3.objects.keys()]).toEqual([stubborn]);
     s3.misbehave = () => undefined;
-    while (await files.purge());
+    while (await files.sweep());
     expect(s3.objects.size).toBe(0);
   });
 

@@ -78,10 +78,21 @@ export class BucketFileStore extends FileStore {
     throw new StoreUnavailableError(`the object ${found.object} is not in the bucket`);
   }
 
-  override async purge(): Promise<boolean> {
-    const hasMore = await this.records.purge();
-    // What cannot be deleted now is tried with the next purge.
-    return (await this.sweep()) || hasMore;
+  override purge(): Promise<boolean> {
+    return this.records.purge();
+  }
+
+  override async sweep(): Promise<boolean> {
+    const deleted: string[] = [];
+    const remove = async (object: string): Promise<void> => {
+      await this.bucket.delete(object);
+      deleted.push(object);
+    };
+    const outcomes = await Promise.allSettled((await this.objects.due()).map(remove));
+    if (deleted.length > 0) await this.objects.forget(deleted);
+    const failed = outcomes.find((outcome) => outcome.status === 'rejected');
+    if (failed !== undefined) this.logger.debug(`objects are not deleted yet: ${inOneLine(failed.reason)}`);
+    return deleted.length > 0;
   }
 
   override discard(tenant: Tenant, draftId: string): Promise<void> {
@@ -152,20 +163,6 @@ export class BucketFileStore extends FileStore {
 
   override postpone(file: EndedFile): Promise<void> {
     return this.records.postpone(file);
-  }
-
-  /** Deletes a batch of objects that no piece has; whether some are gone, so that there may be more. The bucket may fail: nobody waits for this. */
-  private async sweep(): Promise<boolean> {
-    const deleted: string[] = [];
-    const remove = async (object: string): Promise<void> => {
-      await this.bucket.delete(object);
-      deleted.push(object);
-    };
-    const outcomes = await Promise.allSettled((await this.objects.due()).map(remove));
-    if (deleted.length > 0) await this.objects.forget(deleted);
-    const failed = outcomes.find((outcome) => outcome.status === 'rejected');
-    if (failed !== undefined) this.logger.debug(`objects are not deleted yet: ${inOneLine(failed.reason)}`);
-    return deleted.length > 0;
   }
 }
 

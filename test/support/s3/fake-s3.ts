@@ -65,6 +65,20 @@ export class FakeS3 implements AsyncDisposable {
     await promise;
   }
 
+  /** Resolves when no object is left. */
+  async emptied(): Promise<void> {
+    while (this.objects.size > 0) {
+      const { promise, resolve } = Promise.withResolvers<undefined>();
+      this.onDeleted = () => resolve(undefined);
+      await promise;
+    }
+  }
+
+  /** Breaks the connections of the requests whose answers were held. */
+  breakHeld(): void {
+    for (const response of this.held) response.destroy();
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.server.closeAllConnections();
     this.server.close();
@@ -75,6 +89,8 @@ export class FakeS3 implements AsyncDisposable {
     }
   }
 
+  private readonly held = new Set<ServerResponse>();
+  private onDeleted: () => void = () => undefined;
   private onAbandoned: () => void = () => undefined;
   private sent: (bytes: number) => void = () => undefined;
 
@@ -120,6 +136,7 @@ export class FakeS3 implements AsyncDisposable {
       response.writeHead(200, { etag: '"etag"' }).end();
     } else if (method === 'DELETE') {
       this.objects.delete(name);
+      this.onDeleted();
       response.writeHead(204).end();
     } else {
       const bytes = this.objects.get(name);
@@ -142,7 +159,11 @@ export class FakeS3 implements AsyncDisposable {
   }
 
   private hold(response: ServerResponse): void {
-    response.once('close', () => this.onAbandoned());
+    this.held.add(response);
+    response.once('close', () => {
+      this.held.delete(response);
+      this.onAbandoned();
+    });
   }
 }
 
