@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import { createParser, type EventSourceMessage, type EventSourceParser } from 'eventsource-parser';
 import type { Dispatcher } from 'undici';
 
+import { JoinedPieces } from '../outbound/index.js';
 import { type AnswerHead, readHead } from './answer-head.js';
 import { LongestEvent, unpack } from './bounded-fetch.js';
 import { tooLarge } from './failures.js';
@@ -27,8 +28,7 @@ export class HttpAnswer implements Dispatcher.DispatchHandler {
   private head = NO_HEAD;
   private controller: Dispatcher.DispatchController | null = null;
   private isOver = false;
-  private readonly parts: Uint8Array[] = [];
-  private bytes = 0;
+  private readonly joined = new JoinedPieces();
   private events: EventStream | null = null;
   private packed: Readable | null = null;
 
@@ -93,18 +93,16 @@ export class HttpAnswer implements Dispatcher.DispatchHandler {
 
   private take(piece: Buffer): void {
     if (this.isOver) return;
-    this.bytes = this.events === null ? this.bytes + piece.byteLength : this.events.measure(piece);
-    if (this.bytes > this.mostBytes) this.fail(tooLarge(this.mostBytes));
-    else if (this.events === null) this.parts.push(piece);
+    const bytes = this.events === null ? this.joined.length + piece.byteLength : this.events.measure(piece);
+    if (bytes > this.mostBytes) this.fail(tooLarge(this.mostBytes));
+    else if (this.events === null) this.joined.add(piece);
     else this.events.read(piece);
   }
 
   private end(): void {
     if (this.isOver) return;
     this.isOver = true;
-    const [first] = this.parts;
-    const whole = this.parts.length > 1 ? Buffer.concat(this.parts, this.bytes) : (first as Buffer | undefined);
-    this.reader.onEnd(this.head, this.events === null ? TEXT.decode(whole) : null);
+    this.reader.onEnd(this.head, this.events === null ? TEXT.decode(this.joined.whole()) : null);
   }
 
   private fail(error: unknown): void {
