@@ -605,6 +605,10 @@ export class Environment {
   @WholeNumber(1, 600_000)
   readonly S3_TIMEOUT_MS: number = 30_000;
 
+  /** Most connections to the object storage at a time to read, and as many to write and delete. Other calls wait for one. */
+  @WholeNumber(1)
+  readonly S3_MAX_CONNECTIONS: number = 256;
+
   /** Most bytes of a file that is sent in one request. One that is uploaded in parts may have 8 GiB. */
   @WholeNumber(1)
   readonly FILES_MAX_FILE_BYTES: number = 512 * MEGABYTE;

@@ -23,6 +23,7 @@ import {
 } from '../state/index.js';
 import { Clock } from '../time/index.js';
 import { inPieces } from './pieces.js';
+import { SentPieces } from './sent-pieces.js';
 
 /** What stands for a purge where a file is deleted. */
 const NO_PURGE = -1;
@@ -59,7 +60,7 @@ export interface NewFile extends FileDescription {
 export type DeletionListener = (tenant: Tenant, fileId: string) => Promise<void>;
 
 /**
- * Files of tenants, of which no more than a piece is in memory at a time; BODY_TOTAL_BYTES bounds those that arrive. Files of other tenants are not found: ApiError 404. All methods throw
+ * Files of tenants, of which no more than a piece is in memory at a time; BODY_TOTAL_BYTES bounds those that arrive, and long ones that are sent. Files of other tenants are not found: ApiError 404. All methods throw
  * ApiError 400 `files_not_configured` where no database keeps files, and StoreUnavailableError.
  */
 @Injectable()
@@ -70,6 +71,7 @@ export class FilesService {
   private readonly failing = new Map<string, number>();
   private purges = 0;
   private readonly kept: FileStore | undefined;
+  private readonly sent: SentPieces;
 
   constructor(
     library: LibraryBackend,
@@ -80,6 +82,7 @@ export class FilesService {
     private readonly clock: Clock,
     @Optional() @Inject(StateCallObserver) observer: StateCallObserver | null = null,
   ) {
+    this.sent = new SentPieces(environment, bodies);
     const { files } = library;
     this.kept = files && observeCalls(files, 'files', observer);
     if (this.kept === undefined) return;
@@ -255,15 +258,20 @@ export class FilesService {
   /** The content of a file or a part with so many bytes. Throws StoreUnavailableError when it is gone, and the reason of the signal. */
   async *piecesOf(tenant: Tenant, contentId: string, bytes: number, signal?: AbortSignal): AsyncGenerator<Buffer> {
     const { store } = this;
-    for (let position = 0, left = bytes; left > 0; position += 1) {
-      const piece = await (store.openPiece === undefined
-        ? store.piece(tenant, contentId, position)
-        : store.openPiece(tenant, contentId, position, signal));
-      if (piece === undefined) throw new StoreUnavailableError(`${contentId} was deleted while it was read`);
-      for await (const part of piece instanceof Uint8Array ? [piece] : piece) {
-        left -= part.length;
-        yield Buffer.from(part.buffer, part.byteOffset, part.byteLength);
+    const held = this.sent.open();
+    try {
+      for (let position = 0, left = bytes; left > 0; position += 1) {
+        const piece = await (store.openPiece === undefined
+          ? store.piece(tenant, contentId, position)
+          : store.openPiece(tenant, contentId, position, (length) => held.next(length), signal));
+        if (piece === undefined) throw new StoreUnavailableError(`${contentId} was deleted while it was read`);
+        for await (const part of piece instanceof Uint8Array ? [piece] : piece) {
+          left -= part.length;
+          yield Buffer.from(part.buffer, part.byteOffset, part.byteLength);
+        }
       }
+    } finally {
+      held.release();
     }
   }
 }

@@ -148,11 +148,15 @@ export abstract class FileStore {
   /** A piece of a file or a part; undefined beyond the last one, and once it was deleted. */
   abstract piece(tenant: Tenant, contentId: string, position: number): Promise<Uint8Array | undefined>;
 
-  /** As `piece`, while its bytes arrive; for stores with long pieces. The signal ends it. */
+  /**
+   * As `piece`, for stores with long pieces: it reads as many bytes at once as `mostBytes` says then, and the next ones when these are taken. The
+   * signal ends it.
+   */
   openPiece?(
     tenant: Tenant,
     contentId: string,
     position: number,
+    mostBytes: (left: number) => number,
     signal?: AbortSignal,
   ): Promise<AsyncIterable<Uint8Array> | undefined>;
 

@@ -14,6 +14,13 @@ import { EVERY_STATE, startServiceIn } from '../support/states.js';
 
 const MEGABYTE = 1024 * 1024;
 
+/** No object of 4 MiB fits in a quarter of it. */
+const SCARCE = {
+  BODY_TOTAL_BYTES: String(8 * MEGABYTE),
+  BODY_LIMIT_BYTES: String(MEGABYTE),
+  WS_MAX_MESSAGE_BYTES: String(MEGABYTE),
+};
+
 const isUnavailable = { status: 503, code: 'service_unavailable' };
 
 describe.each(EVERY_STATE.filter(({ state }) => state === 'sqlite' || state === 'postgres'))(
@@ -146,12 +153,18 @@ describe.each(EVERY_STATE.filter(({ state }) => state === 'sqlite' || state === 
 
     it('a service with a bucket ends the transfer from the bucket when the client of a file leaves', async () => {
       const id = await upload(randomBytes(2 * MEGABYTE));
-      s3.misbehave = (request) => (request.startsWith('GET') ? 'half' : undefined);
       const abandoned = s3.abandoned();
       const leave = new AbortController();
-      const { body } = await fetch(`${service.baseURL}/files/${id}/content`, { signal: leave.signal });
-      await body?.getReader().read();
+      const { promise: isAsked, resolve: asked } = Promise.withResolvers<undefined>();
+      s3.misbehave = (request) => {
+        if (!request.startsWith('GET')) return undefined;
+        asked(undefined);
+        return 'half';
+      };
+      const content = fetch(`${service.baseURL}/files/${id}/content`, { signal: leave.signal });
+      await isAsked;
       leave.abort();
+      await expect(content).rejects.toThrow();
       await abandoned;
       s3.misbehave = () => undefined;
       await service.client().files.delete(id);
@@ -178,6 +191,43 @@ describe.each(EVERY_STATE.filter(({ state }) => state === 'sqlite' || state === 
     });
   },
 );
+
+describe('a service with a bucket to which it has two connections', () => {
+  const IDLE_READERS = 8;
+
+  it.each([
+    ['whose objects are in memory until they are taken', {}, false],
+    ['whose objects are read in small parts, since there is no memory for them', SCARCE, true],
+  ])(
+    'a service with a bucket %s serves others while many clients read nothing of what they asked for',
+    async (_case, more, isInParts) => {
+      await using s3 = await FakeS3.start();
+      // What waits for a connection in vain fails within the test.
+      const limits = { S3_MAX_CONNECTIONS: '2', S3_TIMEOUT_MS: '10000', ...more };
+      const [sqlite] = EVERY_STATE.filter(({ state }) => state === 'sqlite');
+      if (sqlite === undefined) throw new Error('there is no STATE=sqlite');
+      await using service = await startServiceIn(sqlite.open, { environment: { ...s3.environment, ...limits } });
+      const { files } = service.client();
+      const long = Buffer.alloc(24 * MEGABYTE, 'long');
+      const upload = async (bytes: Buffer): Promise<string> =>
+        (await files.create({ file: await toFile(bytes, 'a.bin'), purpose: 'user_data' })).id;
+      const id = await upload(long);
+      const leave = new AbortController();
+      const open = (): Promise<Response> => fetch(`${service.baseURL}/files/${id}/content`, { signal: leave.signal });
+      const answers = await Promise.all(Array.from({ length: IDLE_READERS }, open));
+      expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+      const before = new Set(s3.objects.keys());
+      const another = await upload(randomBytes(5 * MEGABYTE));
+      const own = [...s3.objects.keys()].filter((name) => !before.has(name)).map((name) => `GET ${name}`);
+      expect((await (await files.content(another)).arrayBuffer()).byteLength).toBe(5 * MEGABYTE);
+      const requests = s3.requests.filter((request) => own.includes(request));
+      expect(requests.length > own.length).toBe(isInParts);
+      // Those who begin to read get everything.
+      expect(Buffer.from((await answers[0]?.arrayBuffer()) ?? new ArrayBuffer()).equals(long)).toBe(true);
+      leave.abort();
+    },
+  );
+});
 
 it('a service does not start with a bucket where nothing keeps what is known of files', async () => {
   const environment = { S3_BUCKET: 'files' };
@@ -213,23 +263,27 @@ describe('a bucket', () => {
     const name = bucket.newName();
     await bucket.put(name, randomBytes(MEGABYTE));
     const { promise: asked, resolve } = Promise.withResolvers<undefined>();
-    const { promise: isHalf, resolve: half } = Promise.withResolvers<undefined>();
     s3.misbehave = () => {
       resolve(undefined);
       return misbehaviour;
     };
-    const reading = (async (): Promise<number> => {
-      let length = 0;
-      for await (const part of (await bucket.open(name)) ?? []) {
-        length += part.length;
-        if (length === MEGABYTE / 2) half(undefined);
-      }
-      return length;
-    })();
-    await (misbehaviour === 'half' ? isHalf : asked);
+    const reading = bucket.read(name, { start: 0, length: MEGABYTE, of: MEGABYTE });
+    await asked;
+    let isGivenUp = false;
+    const ended = reading.catch(() => {
+      isGivenUp = true;
+    });
     clock.advance(29_999);
     await nextLoopTurn();
+    expect(isGivenUp).toBe(false);
+    // With each part of the object the time begins anew.
     clock.advance(1);
+    const isOver = (): boolean => isGivenUp;
+    while (!isOver()) {
+      clock.advance(30_000);
+      await nextLoopTurn();
+    }
+    await ended;
     await expect(reading).rejects.toThrow('the bucket is not available: no answer within 30000 ms');
     bucket.close();
   });

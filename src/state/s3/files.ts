@@ -54,7 +54,7 @@ export class BucketFileStore extends FileStore {
 
   override async piece(tenant: Tenant, contentId: string, position: number): Promise<Uint8Array | undefined> {
     const parts: Uint8Array[] = [];
-    const piece = await this.openPiece(tenant, contentId, position);
+    const piece = await this.openPiece(tenant, contentId, position, (left) => left);
     if (piece === undefined) return undefined;
     for await (const part of piece) parts.push(part);
     return Buffer.concat(parts);
@@ -64,18 +64,22 @@ export class BucketFileStore extends FileStore {
     tenant: Tenant,
     contentId: string,
     position: number,
+    mostBytes: (left: number) => number,
     signal?: AbortSignal,
   ): Promise<AsyncIterable<Uint8Array> | undefined> {
     const find = (): ReturnType<ObjectRecords['find']> => this.objects.find(tenant, contentId, position);
     const found = await find();
     if (found === undefined) return undefined;
     if (found instanceof Uint8Array) return whole(found);
-    const bytes = await this.bucket.open(found.object, signal);
-    if (bytes !== undefined) return inFull(bytes, found.length);
+    const { object, length: of } = found;
+    const read = async (start: number): Promise<readonly Uint8Array[] | undefined> =>
+      this.bucket.read(object, { start, length: Math.min(of - start, mostBytes(of - start)), of }, signal);
+    const first = await read(0);
+    if (first !== undefined) return inFull(first, of, read);
     // Its file may have been deleted meanwhile.
     if ((await find()) === undefined) return undefined;
-    this.logger.error(`${contentId} cannot be read: its object ${found.object} is not in the bucket`);
-    throw new StoreUnavailableError(`the object ${found.object} is not in the bucket`);
+    this.logger.error(`${contentId} cannot be read: its object ${object} is not in the bucket`);
+    throw new StoreUnavailableError(`the object ${object} is not in the bucket`);
   }
 
   override purge(): Promise<boolean> {
@@ -170,13 +174,19 @@ async function* whole(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
 
-/** Throws StoreUnavailableError for an object of another length: somebody else has written it. */
-async function* inFull(bytes: AsyncIterable<Uint8Array>, length: number): AsyncGenerator<Uint8Array> {
-  let left = length;
-  for await (const part of bytes) {
-    left -= part.length;
-    if (left < 0) break;
-    yield part;
+/** The bytes of an object, read after one another. Throws StoreUnavailableError for an object that goes meanwhile. */
+async function* inFull(
+  first: readonly Uint8Array[],
+  length: number,
+  read: (start: number) => Promise<readonly Uint8Array[] | undefined>,
+): AsyncGenerator<Uint8Array> {
+  let start = 0;
+  for (let parts: readonly Uint8Array[] | undefined = first; parts !== undefined; parts = await read(start)) {
+    for (const part of parts) {
+      start += part.length;
+      yield part;
+    }
+    if (start === length) return;
   }
-  if (left !== 0) throw new StoreUnavailableError('an object of the bucket has another length than its piece');
+  throw new StoreUnavailableError('an object of the bucket was deleted while it was read');
 }

@@ -127,10 +127,10 @@ export class FakeS3 implements AsyncDisposable {
       refuse(response, 404, 'NoSuchBucket');
       return;
     }
-    this.answer(request.method ?? '', name, body, response);
+    this.answer(request, name, body, response);
   }
 
-  private answer(method: string, name: string, body: Buffer, response: ServerResponse): void {
+  private answer({ method, headers }: IncomingMessage, name: string, body: Buffer, response: ServerResponse): void {
     if (method === 'PUT') {
       this.objects.set(name, body);
       response.writeHead(200, { etag: '"etag"' }).end();
@@ -144,8 +144,14 @@ export class FakeS3 implements AsyncDisposable {
         refuse(response, 404, 'NoSuchKey');
         return;
       }
-      response.writeHead(200, { 'content-length': bytes.length, 'last-modified': new Date(0).toUTCString() });
-      Readable.from(this.partsOf(bytes)).pipe(response);
+      const [, first, last] = /^bytes=(\d+)-(\d+)$/.exec(headers.range ?? '') ?? [];
+      const asked = bytes.subarray(Number(first ?? 0), last === undefined ? undefined : Number(last) + 1);
+      response.writeHead(first === undefined ? 200 : 206, {
+        'content-length': asked.length,
+        'last-modified': new Date(0).toUTCString(),
+        ...(first === undefined ? {} : { 'content-range': `bytes ${first}-${last}/${bytes.length}` }),
+      });
+      Readable.from(this.partsOf(asked)).pipe(response);
     }
   }
 
