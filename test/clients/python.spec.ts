@@ -6,14 +6,13 @@ import { describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
-import { installForPython } from '../support/installed-packages.js';
+import { type Installed, installForPython, installLargeForPython } from '../support/installed-packages.js';
 import { call, say } from '../support/scripted-calls.js';
 
 const service = useService({ providers: [ScriptedProvider] });
 
 /** Tests with packages of Python. Skipped, and said so, where they cannot be installed. */
-async function describeWith(name: string, packages: readonly string[], tests: (run: RunPython) => void): Promise<void> {
-  const installed = await installForPython(...packages);
+function describeWith(name: string, installed: Installed, tests: (run: RunPython) => void): void {
   const isThere = 'folder' in installed;
   if (!isThere) console.warn(`SKIPPED: ${name}, since ${installed.reason}`);
   const run: RunPython = async (script) => {
@@ -42,7 +41,7 @@ const LOOKED = [
   { type: 'function_call_output', output: 'Sunny in Oslo.' },
 ];
 
-await describeWith('the official SDKs of Python', ['anthropic==2.14.0', 'openai==3.57.0'], (run) => {
+describeWith('the official SDKs of Python', await installForPython('anthropic==2.14.0', 'openai==3.57.0'), (run) => {
   const ANTHROPIC = `
 import json, sys
 import anthropic
@@ -118,7 +117,9 @@ print(json.dumps([whole.choices[0].message.content, pieces, last.usage.completio
   });
 });
 
-await describeWith('LiteLLM and Instructor', ['litellm==1.106.6', 'mcp==2.3.0', 'instructor==1.17.0'], (run) => {
+const large = await installLargeForPython('litellm==1.106.6', 'mcp==2.3.0', 'instructor==1.17.0');
+
+describeWith('LiteLLM and Instructor', large, (run) => {
   it.each([
     ['Chat Completions', 'openai/gpt-5', '/v1'],
     ['Messages', 'anthropic/claude-sonnet-4-5', ''],
