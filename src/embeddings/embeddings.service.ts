@@ -137,10 +137,17 @@ class Batches {
       const inputs = question.inputs.slice(from, this.next);
       const answer = await provider.embed?.({ ...question, inputs }, { signal });
       if (answer?.vectors.length !== inputs.length) throw new Error('a provider gave too few vectors');
+      if (!answer.vectors.every(isUsable))
+        throw new Error('a provider gave a vector without numbers, or with one that is not finite');
       this.tokens += answer.tokens;
       for (const [index, vector] of answer.vectors.entries()) this.vectors[from + index] = vector;
     }
   }
+}
+
+/** A vector that can be compared with others. */
+function isUsable(vector: Float32Array): boolean {
+  return vector.length > 0 && vector.every(Number.isFinite);
 }
 
 function estimateTokens(inputs: readonly EmbeddingInput[]): number {
