@@ -1,8 +1,29 @@
+import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 
 import { type Api, ApiFailure, type Json } from './api.ts';
 import { Unread } from './live.tsx';
 import { TEXTS } from './texts.ts';
+
+/** Facts by their names. What is undefined is not shown. */
+export type Facts = readonly (readonly [name: string, value: ComponentChildren])[];
+
+/** Facts, one below the other. */
+export function FactList({ facts }: { readonly facts: Facts }) {
+  return (
+    <dl class="facts">
+      {facts.map(
+        ([name, value]) =>
+          value !== undefined && (
+            <>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </>
+          ),
+      )}
+    </dl>
+  );
+}
 
 /** How the turn of a response has run: its requests to upstreams, the calls of tools, what it has cost, and where logs and traces have it. */
 export function HowItRan({ api, id }: { readonly api: Api; readonly id: string }) {
@@ -32,7 +53,7 @@ export function HowItRan({ api, id }: { readonly api: Api; readonly id: string }
 function Run({ turn }: { readonly turn: Json }) {
   const { attempts, tool_calls: calls, cost, provider, first_event_ms: firstEvent, duration_ms: duration } = turn;
   const { trace_id: trace, request_id: request } = turn;
-  const facts: readonly (readonly [name: string, value: string | undefined])[] = [
+  const facts: Facts = [
     [TEXTS.answeredBy, provider ?? undefined],
     [TEXTS.took, TEXTS.seconds(duration)],
     [TEXTS.firstEvent, firstEvent === null ? undefined : TEXTS.seconds(firstEvent)],
@@ -42,17 +63,7 @@ function Run({ turn }: { readonly turn: Json }) {
   ];
   return (
     <>
-      <dl class="facts">
-        {facts.map(
-          ([name, value]) =>
-            value !== undefined && (
-              <>
-                <dt>{name}</dt>
-                <dd>{value}</dd>
-              </>
-            ),
-        )}
-      </dl>
+      <FactList facts={facts} />
       <p class="hint">{TEXTS.logHint}</p>
       <h3>{TEXTS.attempts}</h3>
       {attempts.length === 0 ? (

@@ -1,9 +1,8 @@
-import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 
 import type { Api, Json } from './api.ts';
 import { EventList } from './event-list.tsx';
-import { HowItRan } from './how-it-ran.tsx';
+import { FactList, type Facts, HowItRan } from './how-it-ran.tsx';
 import { Items } from './items.tsx';
 import { More, usePages } from './pages.tsx';
 import { toTone } from './simulator.tsx';
@@ -144,7 +143,7 @@ function Inspected({ api, id, onContinue, toAddress }: InspectorProperties & { r
 function Facts({ response, toAddress }: { readonly response: Json; readonly toAddress: (id: string) => string }) {
   const { model, created_at: created, completed_at: ended, usage, error } = response;
   const { previous_response_id: parent, conversation, incomplete_details: incomplete, metadata } = response;
-  const facts: readonly (readonly [name: string, value: ComponentChildren])[] = [
+  const facts: Facts = [
     [TEXTS.model, model],
     [TEXTS.created, TEXTS.time(created * 1000)],
     [TEXTS.took, ended == null ? undefined : TEXTS.wholeSeconds(ended - created)],
@@ -156,19 +155,7 @@ function Facts({ response, toAddress }: { readonly response: Json; readonly toAd
     [TEXTS.error, error == null ? undefined : <span class="fault">{`${error.code}: ${error.message}`}</span>],
     [TEXTS.metadata, Object.keys(metadata ?? {}).length === 0 ? undefined : JSON.stringify(metadata)],
   ];
-  return (
-    <dl class="facts">
-      {facts.map(
-        ([name, value]) =>
-          value !== undefined && (
-            <>
-              <dt>{name}</dt>
-              <dd>{value}</dd>
-            </>
-          ),
-      )}
-    </dl>
-  );
+  return <FactList facts={facts} />;
 }
 
 /** The input of a response, page by page. */
