@@ -8,7 +8,6 @@ const MEGABYTE = 1024 * 1024;
 async function take(...chunks: readonly number[]): Promise<{ held: number[]; lengths: number[] }> {
   const held: number[] = [];
   const lengths: number[] = [];
-  // eslint-disable-next-line @typescript-eslint/require-await -- A content arrives over time.
   async function* content(): AsyncGenerator<Uint8Array> {
     for (const length of chunks) yield new Uint8Array(length);
   }
