@@ -219,14 +219,17 @@ export abstract class ObjectRecords {
   /** Plans an object that is written next. It is due for deletion at a time (Unix ms), unless a piece has it by then. */
   abstract plan(object: string, dueAt: number): Promise<void>;
 
-  /** As `FileStore.append`, for bytes that the tenant has already: false where it has not. Throws FileQuotaError in both cases. */
+  /**
+   * As `FileStore.append`, for bytes that the tenant has already. Gives the object that has them, null where the database has, and undefined where the tenant
+   * has no such bytes: nothing is appended then. Throws FileQuotaError in all cases.
+   */
   abstract appendKnown(
     tenant: Tenant,
     draftId: string,
     piece: PiecePlace & { readonly length: number },
     expiresAt: number,
     quota: FileQuota,
-  ): Promise<boolean>;
+  ): Promise<string | null | undefined>;
 
   /**
    * As `FileStore.append`, for an object that was planned and written. Where the tenant has got an equal piece meanwhile, it is used, and the object is due at
@@ -239,6 +242,12 @@ export abstract class ObjectRecords {
     expiresAt: number,
     quota: FileQuota,
   ): Promise<void>;
+
+  /**
+   * Gives the piece with a hash another object, which was planned and written, in place of one that the bucket has lost. Where it has another meanwhile, the
+   * object is due at once. Throws StoreUnavailableError where the object's deletion may have begun; nothing is changed then.
+   */
+  abstract replace(tenant: Tenant, hash: string, lost: string, object: string): Promise<void>;
 
   /** As `FileStore.piece`: its bytes, or the object that has them. */
   abstract find(tenant: Tenant, contentId: string, position: number): Promise<Uint8Array | StoredObject | undefined>;

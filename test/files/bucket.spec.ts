@@ -184,6 +184,22 @@ describe.each(EVERY_STATE.filter(({ state }) => state === 'sqlite' || state === 
       await s3.emptied();
     });
 
+    it('a service with a bucket that has lost an object answers 503, until somebody of the tenant uploads its bytes again', async () => {
+      const error = jest.spyOn(Logger.prototype, 'error').mockReturnValue();
+      const id = await upload(Buffer.from('lost'));
+      s3.objects.clear();
+      const refused = await fetch(`${service.baseURL}/files/${id}/content`).then(
+        async (answer) => answer.text(),
+        String,
+      );
+      expect(refused).not.toContain('lost');
+      expect(error.mock.calls.flat()).toContainEqual(expect.stringContaining(`${id} cannot be read`));
+      error.mockRestore();
+      const again = await upload(Buffer.from('lost'));
+      expect([String(await download(id)), String(await download(again))]).toEqual(['lost', 'lost']);
+      for (const each of [id, again]) await service.client().files.delete(each);
+    });
+
     it('a service with a bucket measures the calls of the bucket', async () => {
       await service.client().files.delete(await upload(Buffer.from('measured')));
       const measured = async (call: string): Promise<boolean> => {

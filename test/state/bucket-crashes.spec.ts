@@ -12,6 +12,7 @@ const PLENTY = { bytes: 1_000_000, files: 100 };
 /** What a process does to the database and the bucket; it dies before or after one of these. */
 const STEPS = [
   'objects.appendKnown',
+  'bucket.has',
   'objects.plan',
   'bucket.put',
   'objects.append',
@@ -23,6 +24,11 @@ const STEPS = [
   'bucket.delete',
   'objects.forget',
 ] as const;
+
+/** What it does where the bucket has lost an object. */
+const REPAIR = ['bucket.has', 'objects.plan', 'bucket.put', 'objects.replace'] as const;
+
+type Step = (typeof STEPS | typeof REPAIR)[number];
 
 /** What a dead process does. */
 const nothing = new Promise<never>(() => undefined);
@@ -50,7 +56,7 @@ describe.each(BUCKETS)('$name', ({ open }) => {
   afterAll(() => opened.close());
 
   /** The store of a process that dies at a step, and when it has. */
-  function mortal(step: (typeof STEPS)[number], when: 'before' | 'after'): { store: FileStore; died: Promise<void> } {
+  function mortal(step: Step, when: 'before' | 'after'): { store: FileStore; died: Promise<void> } {
     const { promise: died, resolve } = Promise.withResolvers<undefined>();
     let isDead = false;
     const watch = <T extends object>(target: T, name: string): T =>
@@ -132,6 +138,50 @@ describe.each(BUCKETS)('$name', ({ open }) => {
         expect(inBucket()).toEqual(isThere ? ['kept', 'new', 'shared'] : ['kept', 'shared']);
       },
     );
+  });
+
+  describe.each(REPAIR)('a process that dies at %s of a lost object', (step) => {
+    it.each(['before', 'after'] as const)(
+      'a process that dies while it writes a lost object anew leaves its file as it was, or repaired: %s it',
+      async (when) => {
+        const { files, s3 } = opened;
+        await write(files, 'kept', 'lost');
+        s3.objects.clear();
+        const { store, died } = mortal(step, when);
+        void write(store, 'new', 'lost');
+        await died;
+        await sweep();
+        const isRepaired = step === 'objects.replace' && when === 'after';
+        expect(inBucket()).toEqual(isRepaired ? ['lost'] : []);
+        await write(files, 'again', 'lost');
+        await sweep();
+        expect([await read('kept'), await read('again'), inBucket()]).toEqual([['lost'], ['lost'], ['lost']]);
+      },
+    );
+  });
+
+  it('equal files that are written at once after their object was lost share one that is new', async () => {
+    const { files, s3 } = opened;
+    await write(files, 'old', 'same');
+    s3.objects.clear();
+    const ids = Array.from({ length: 8 }, (_, index) => `f${index}`);
+    await Promise.all(ids.map((id) => write(files, id, 'same')));
+    await sweep();
+    for (const id of ['old', ...ids]) expect(await read(id)).toEqual(['same']);
+    expect(inBucket()).toEqual(['same']);
+  });
+
+  it('an object whose deletion may have begun does not replace a lost one', async () => {
+    const { files, s3, clock } = opened;
+    await write(files, 'a', 'content');
+    const [lost = ''] = s3.objects.keys();
+    await files.objects.plan('late', clock.now() + HOUR_MS);
+    clock.advance(HOUR_MS);
+    await files.objects.due();
+    await expect(files.objects.replace(tenant, toHash(Buffer.from('content')), lost, 'late')).rejects.toMatchObject({
+      name: 'StoreUnavailableError',
+    });
+    expect(await read('a')).toEqual(['content']);
   });
 
   it('equal files that are written and deleted at once share an object, or have one each, and none is left', async () => {

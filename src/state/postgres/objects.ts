@@ -10,7 +10,7 @@ import {
   type StoredObject,
 } from '../file-store.js';
 import { toKey } from '../keys.js';
-import type { Database } from './database.js';
+import type { Database, RunStatement } from './database.js';
 import {
   APPEND,
   APPEND_KNOWN,
@@ -18,6 +18,7 @@ import {
   FORGET_OBJECTS,
   PIECE,
   PLAN_OBJECT,
+  REPLACE_OBJECT,
   TAKE_OBJECT,
 } from './statements/files.js';
 
@@ -43,14 +44,14 @@ export class PostgresObjectRecords extends ObjectRecords {
     { position, hash, length }: PiecePlace & { readonly length: number },
     expiresAt: number,
     quota: FileQuota,
-  ): Promise<boolean> {
+  ): Promise<string | null | undefined> {
     const { bytes, files } = await this.used(tenant);
     requireRoom({ bytes: bytes + length, files }, quota);
     const next = [toKey(tenant), toKey(draftId), expiresAt, position, hash, length] as const;
-    const isKnown = (await this.database.query(APPEND_KNOWN, next)).length > 0;
+    const [known] = await this.database.query(APPEND_KNOWN, next);
     // Others may have come at once.
-    if (isKnown) requireRoom(await this.used(tenant), quota);
-    return isKnown;
+    if (known !== undefined) requireRoom(await this.used(tenant), quota);
+    return known?.object;
   }
 
   override async append(
@@ -62,13 +63,19 @@ export class PostgresObjectRecords extends ObjectRecords {
   ): Promise<void> {
     const next = [toKey(tenant), toKey(draftId), expiresAt, position, hash, length] as const;
     await this.database.transaction(async (run) => {
-      if ((await run(TAKE_OBJECT, [object])).length === 0) {
-        throw new StoreUnavailableError(`the object ${object} was written too late`);
-      }
+      await take(run, object);
       const [piece] = await run(APPEND, [...next, NO_BYTES, object]);
       if (piece?.object !== object) await run(PLAN_OBJECT, [object, 0]);
     });
     requireRoom(await this.used(tenant), quota);
+  }
+
+  override async replace(tenant: Tenant, hash: string, lost: string, object: string): Promise<void> {
+    await this.database.transaction(async (run) => {
+      await take(run, object);
+      const isReplaced = (await run(REPLACE_OBJECT, [toKey(tenant), hash, lost, object])).length > 0;
+      await run(PLAN_OBJECT, [isReplaced ? lost : object, 0]);
+    });
   }
 
   override async find(
@@ -89,4 +96,10 @@ export class PostgresObjectRecords extends ObjectRecords {
   override async forget(objects: readonly string[]): Promise<void> {
     await this.database.repeatable(FORGET_OBJECTS, [objects]);
   }
+}
+
+/** Takes an object out of the plan. Throws StoreUnavailableError where its deletion may have begun. */
+async function take(run: RunStatement, object: string): Promise<void> {
+  if ((await run(TAKE_OBJECT, [object])).length > 0) return;
+  throw new StoreUnavailableError(`the object ${object} was written too late`);
 }

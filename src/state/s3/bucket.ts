@@ -3,6 +3,7 @@ import { addAbortSignal, type Readable } from 'node:stream';
 import {
   DeleteObjectCommand,
   GetObjectCommand,
+  HeadObjectCommand,
   PutObjectCommand,
   S3Client,
   type S3ServiceException,
@@ -102,6 +103,20 @@ export class Bucket {
     const size = answer.ContentRange?.split('/')[1] ?? String(length);
     if (left === 0 && size === String(of)) return parts;
     throw new StoreUnavailableError('an object of the bucket has another length than its piece');
+  }
+
+  /** Whether there is an object. */
+  async has(name: string): Promise<boolean> {
+    return this.within(async (abortSignal) => {
+      try {
+        await this.writer.send(new HeadObjectCommand(this.at(name)), { abortSignal });
+        return true;
+      } catch (error) {
+        // The answer has no body that would tell a missing object from a missing bucket; the next write does.
+        if ((error as Partial<S3ServiceException>).$metadata?.httpStatusCode === 404) return false;
+        throw error;
+      }
+    });
   }
 
   /** Deletes an object, if there is one. */

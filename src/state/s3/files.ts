@@ -45,11 +45,15 @@ export class BucketFileStore extends FileStore {
     quota: FileQuota,
   ): Promise<void> {
     const piece = { position, hash, length: bytes.length };
-    if (await this.objects.appendKnown(tenant, draftId, piece, expiresAt, quota)) return;
+    const known = await this.objects.appendKnown(tenant, draftId, piece, expiresAt, quota);
+    if (known === null) return;
+    // The bucket may have lost it, or have been restored from an older copy: whoever sends the bytes again repairs all files that have them.
+    if (known !== undefined && (await this.bucket.has(known))) return;
     const object = this.bucket.newName();
     await this.objects.plan(object, this.clock.now() + PLAN_MS);
     await this.bucket.put(object, bytes);
-    await this.objects.append(tenant, draftId, { ...piece, object }, expiresAt, quota);
+    if (known === undefined) await this.objects.append(tenant, draftId, { ...piece, object }, expiresAt, quota);
+    else await this.objects.replace(tenant, hash, known, object);
   }
 
   override async piece(tenant: Tenant, contentId: string, position: number): Promise<Uint8Array | undefined> {
@@ -76,8 +80,12 @@ export class BucketFileStore extends FileStore {
       this.bucket.read(object, { start, length: Math.min(of - start, mostBytes(of - start)), of }, signal);
     const first = await read(0);
     if (first !== undefined) return inFull(first, of, read);
-    // Its file may have been deleted meanwhile.
-    if ((await find()) === undefined) return undefined;
+    // Its file may have been deleted meanwhile, or an object that was lost replaced.
+    const current = await find();
+    if (current === undefined) return undefined;
+    if (current instanceof Uint8Array || current.object !== object) {
+      return this.openPiece(tenant, contentId, position, mostBytes, signal);
+    }
     this.logger.error(`${contentId} cannot be read: its object ${object} is not in the bucket`);
     throw new StoreUnavailableError(`the object ${object} is not in the bucket`);
   }

@@ -24,12 +24,11 @@ export class SqliteObjectRecords extends ObjectRecords {
     piece: PiecePlace & { readonly length: number },
     expiresAt: number,
     quota: FileQuota,
-  ): Promise<boolean> {
+  ): Promise<string | null | undefined> {
     const now = this.clock.now();
     const outcome = await this.thread.call('appendKnownPiece', tenant, draftId, piece, expiresAt, quota, now);
-    if (typeof outcome === 'boolean') return outcome;
-    requireStored(outcome);
-    return false;
+    if (outcome === undefined || 'object' in outcome) return outcome?.object;
+    throw toError(outcome.refusal);
   }
 
   override async append(
@@ -41,8 +40,13 @@ export class SqliteObjectRecords extends ObjectRecords {
   ): Promise<void> {
     const now = this.clock.now();
     const outcome = await this.thread.call('appendObject', tenant, draftId, piece, expiresAt, quota, now);
-    if (outcome === 'too late') throw new StoreUnavailableError(`the object ${piece.object} was written too late`);
+    if (outcome === 'too late') throw writtenTooLate(piece.object);
     requireStored(outcome);
+  }
+
+  override async replace(tenant: Tenant, hash: string, lost: string, object: string): Promise<void> {
+    const outcome = await this.thread.call('replaceObject', tenant, hash, lost, object);
+    if (outcome === 'too late') throw writtenTooLate(object);
   }
 
   override find(tenant: Tenant, contentId: string, position: number): Promise<Uint8Array | StoredObject | undefined> {
@@ -60,6 +64,15 @@ export class SqliteObjectRecords extends ObjectRecords {
 
 /** Throws for what was not stored. */
 export function requireStored(refusal: FileRefusal | undefined): void {
-  if (refusal === undefined) return;
-  throw refusal === 'no draft' ? new StoreUnavailableError('the draft of a file is gone') : new FileQuotaError(refusal);
+  if (refusal !== undefined) throw toError(refusal);
+}
+
+function toError(refusal: FileRefusal): Error {
+  return refusal === 'no draft'
+    ? new StoreUnavailableError('the draft of a file is gone')
+    : new FileQuotaError(refusal);
+}
+
+function writtenTooLate(object: string): StoreUnavailableError {
+  return new StoreUnavailableError(`the object ${object} was written too late`);
 }

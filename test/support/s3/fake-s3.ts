@@ -138,6 +138,9 @@ export class FakeS3 implements AsyncDisposable {
       this.objects.delete(name);
       this.onDeleted();
       response.writeHead(204).end();
+    } else if (method === 'HEAD') {
+      const length = this.objects.get(name)?.length;
+      response.writeHead(length === undefined ? 404 : 200, { 'content-length': length ?? 0 }).end();
     } else {
       const bytes = this.objects.get(name);
       if (bytes === undefined) {

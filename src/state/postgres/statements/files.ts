@@ -40,17 +40,24 @@ export const APPEND = prepared<
   SELECT object FROM piece`,
 );
 
-export const APPEND_KNOWN = prepared<NextPiece, unknown>(
+export const APPEND_KNOWN = prepared<NextPiece, { readonly object: string | null }>(
   'append_known_piece',
   `WITH piece AS (
-    UPDATE antiphon.file_pieces SET uses = uses + 1 WHERE owner = $1 AND hash = $5 RETURNING 1
+    UPDATE antiphon.file_pieces SET uses = uses + 1 WHERE owner = $1 AND hash = $5 RETURNING object
   ), draft AS (
     INSERT INTO antiphon.files AS f (owner, id, kind, created_at, expires_at, bytes)
     SELECT $1, $2, 'draft', 0, $3, $6 FROM piece
     ON CONFLICT (owner, id) DO UPDATE SET bytes = f.bytes + excluded.bytes, expires_at = excluded.expires_at
     RETURNING content
+  ), place AS (
+    INSERT INTO antiphon.file_places (content, position, owner, hash) SELECT content, $4, $1, $5 FROM draft
   )
-  INSERT INTO antiphon.file_places (content, position, owner, hash) SELECT content, $4, $1, $5 FROM draft RETURNING 1`,
+  SELECT object FROM piece`,
+);
+
+export const REPLACE_OBJECT = prepared<readonly [owner: string, hash: string, lost: string, object: string], unknown>(
+  'replace_object',
+  'UPDATE antiphon.file_pieces SET object = $4 WHERE owner = $1 AND hash = $2 AND object = $3 RETURNING 1',
 );
 
 export const PLAN_OBJECT = prepared<readonly [name: string, dueAt: number], never>(

@@ -90,6 +90,7 @@ export function objectOperations(database: DatabaseSync) {
   const { isFull, append } = draftStatements(database);
   const { plan, drop } = objectPlan(database);
   const take = database.prepare('DELETE FROM file_objects WHERE name = ? AND due_at > 0');
+  const replace = database.prepare('UPDATE file_pieces SET object = ? WHERE owner = ? AND hash = ? AND object = ?');
   const findDue = database.prepare(
     `UPDATE file_objects SET due_at = -?1 WHERE name IN (
       SELECT name FROM file_objects WHERE due_at <= ?1 ORDER BY due_at DESC LIMIT ${BATCH}
@@ -107,10 +108,12 @@ export function objectOperations(database: DatabaseSync) {
       expiresAt: number,
       quota: FileQuota,
       now: number,
-    ): FileRefusal | boolean => {
+    ): { readonly refusal: FileRefusal } | { readonly object: string | null } | undefined => {
       const owner = tenants.findOrCreate(tenant);
       const refusal = isFull(owner, { bytes: piece.length, files: 0 }, quota, now);
-      return refusal ?? append(owner, draftId, piece, expiresAt) !== undefined;
+      if (refusal !== undefined) return { refusal };
+      const object = append(owner, draftId, piece, expiresAt);
+      return object === undefined ? undefined : { object };
     },
 
     appendObject: (
@@ -127,6 +130,13 @@ export function objectOperations(database: DatabaseSync) {
       if (take.run(piece.object).changes === 0) return 'too late';
       const used = append(owner, draftId, { ...piece, bytes: new Uint8Array() }, expiresAt);
       if (used !== piece.object) drop(piece.object);
+      return undefined;
+    },
+
+    replaceObject: (tenant: string, hash: string, lost: string, object: string): 'too late' | undefined => {
+      if (take.run(object).changes === 0) return 'too late';
+      const isReplaced = replace.run(object, tenants.find(tenant), hash, lost).changes > 0;
+      drop(isReplaced ? lost : object);
       return undefined;
     },
 
