@@ -25,6 +25,7 @@ import {
   toUsage,
 } from './completion.js';
 import { CutText, type Said } from './cut-text.js';
+import { indexIn, OUTPUT_INDEX } from '../event-members.js';
 import type { AnswerOptions, ChatRequest } from './request.js';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -53,6 +54,8 @@ export class ChatChunks implements StreamForm {
   private details = 0;
   /** The length of the parts that have ended: a completion has one text. */
   private before = 0;
+  /** The length of all texts so far. */
+  private said = 0;
 
   constructor(
     { responseId, createdAt, settings }: Pick<AdmittedTurn, 'responseId' | 'createdAt' | 'settings'>,
@@ -99,7 +102,7 @@ export class ChatChunks implements StreamForm {
       case 'response.output_text.annotation.added':
         return this.annotate(parse(event)['annotation'] as Members, event);
       case 'response.output_text.done':
-        this.before += String(parse(event)['text']).length;
+        this.before = this.said;
         return '';
       case 'response.output_item.done':
         return this.show(event);
@@ -109,6 +112,7 @@ export class ChatChunks implements StreamForm {
   }
 
   private say(event: StreamEvent): string {
+    this.said += event.deltaLength;
     const logprobs = this.options.logprobs ? (parse(event)['logprobs'] as readonly Logprob[]) : [];
     if (this.cut === null) return this.delta(`{"content":${deltaOf(event)}}`, event, logprobs);
     const said = this.cut.push(JSON.parse(deltaOf(event)) as string, logprobs);
@@ -118,12 +122,12 @@ export class ChatChunks implements StreamForm {
   private begin(item: Item, event: StreamEvent): string {
     if (!isCall(item)) return '';
     const index = this.calls.size;
-    this.calls.set(outputIndexOf(event), index);
+    this.calls.set(indexIn(event, OUTPUT_INDEX), index);
     return this.flush() + this.add({ tool_calls: [{ index, ...toCall(item) }] }, event);
   }
 
   private goOn(event: StreamEvent, kind: 'function' | 'custom', payload: 'arguments' | 'input'): string {
-    const index = this.calls.get(outputIndexOf(event));
+    const index = this.calls.get(indexIn(event, OUTPUT_INDEX));
     if (index === undefined) return '';
     return this.delta(`{"tool_calls":[{"index":${index},"${kind}":{"${payload}":${deltaOf(event)}}}]}`, event);
   }
@@ -201,8 +205,4 @@ function tierJson({ service_tier: tier }: ResponseObject): string {
 
 function parse(event: StreamEvent): Members {
   return JSON.parse(`${event.json}}`) as Members;
-}
-
-function outputIndexOf({ json }: StreamEvent): number {
-  return Number(/"output_index":(\d+)/.exec(json)?.[1]);
 }

@@ -31,7 +31,7 @@ export function toMessage(response: ResponseObject, options: AnswerOptions): Mes
 }
 
 /** A message at its beginning. */
-export function newMessage({ id, model }: ResponseObject): Message {
+export function newMessage({ id, model }: Pick<ResponseObject, 'id' | 'model'>): Message {
   return {
     id: toMessageId(id),
     type: 'message',

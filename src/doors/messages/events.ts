@@ -1,25 +1,28 @@
 import type { RawContentBlockStartEvent, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
 
 import { type ApiError, deltaOf, type Item, type ResponseObject, type StreamEvent } from '../../protocol/index.js';
-import type { StreamForm } from '../../responses/index.js';
+import type { AdmittedTurn, StreamForm } from '../../responses/index.js';
 import { HiddenThinking, newMessage, PART_SEPARATOR, toEnd, toInput, toToolUse, toUsage } from './answer.js';
 import { toStreamError } from './errors.js';
 import type { AnswerOptions, Translation } from './request.js';
 import { toSignature } from './signature.js';
 import { toApiError } from '../door.js';
+import { CONTENT_INDEX, indexIn, OUTPUT_INDEX, SUMMARY_INDEX } from '../event-members.js';
 import { StopScanner } from '../stop-scanner.js';
 
 /** The stream of a message: the events of a response in the form and order of Anthropic. */
 export class MessageStream implements StreamForm {
-  readonly keepalive = toFrame({ type: 'ping' });
+  readonly keepalive = PING;
   readonly end = '';
   private readonly events: MessageEvents;
+  private readonly requestId: string;
 
   constructor(
     private readonly translation: Pick<Translation, 'answer' | 'explain'>,
-    private readonly requestId: string,
+    turn: Pick<AdmittedTurn, 'responseId' | 'settings' | 'caller'>,
   ) {
-    this.events = new MessageEvents(translation.answer);
+    this.requestId = turn.caller.requestId;
+    this.events = new MessageEvents(translation.answer, turn);
   }
 
   /** After a stop sequence. */
@@ -46,9 +49,14 @@ function toFrame(event: SentEvent): string {
   return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 }
 
+const PING = toFrame({ type: 'ping' });
+const STOP = toFrame({ type: 'message_stop' });
+
 /** A block of the message. */
 interface Block {
   readonly index: number;
+  /** The frame of a delta of its texts, up to the text. */
+  readonly head: string;
   /** The frames that it has to send when those before it are complete. */
   pending: string;
   isClosed: boolean;
@@ -84,8 +92,8 @@ const REASONING_TEXT = 'response.reasoning_text.delta';
  */
 class MessageEvents {
   private sent = '';
-  /** By the indexes of their parts. */
-  private readonly texts = new Map<string, TextBlock>();
+  /** The open ones, by the indexes of their items, whose parts follow one another. */
+  private readonly texts = new Map<number, TextBlock>();
   /** By the indexes of their items. */
   private readonly thoughts = new Map<number, ThinkingBlock>();
   private readonly calls = new Map<number, CallBlock>();
@@ -95,7 +103,10 @@ class MessageEvents {
   private opened = 0;
   private stopSequence: string | null = null;
 
-  constructor(private readonly options: AnswerOptions) {}
+  constructor(
+    private readonly options: AnswerOptions,
+    private readonly turn: Pick<AdmittedTurn, 'responseId' | 'settings'>,
+  ) {}
 
   /** Whether a stop sequence was found: what follows is not shown. */
   get isCut(): boolean {
@@ -106,8 +117,8 @@ class MessageEvents {
   reduce(event: StreamEvent): string {
     this.sent = '';
     if (event.type === 'response.created') {
-      const { response } = JSON.parse(`${event.json}}`) as { readonly response: ResponseObject };
-      this.sent = toFrame({ type: 'message_start', message: newMessage(response) }) + toFrame({ type: 'ping' });
+      const { responseId: id, settings } = this.turn;
+      this.sent = toFrame({ type: 'message_start', message: newMessage({ id, model: settings.model }) }) + PING;
     } else if (event.response !== null) this.finish(event.response);
     else if (this.stopSequence === null) this.reduceItem(event);
     return this.sent;
@@ -120,80 +131,86 @@ class MessageEvents {
         this.writeText(event);
         break;
       case 'response.content_part.done':
-        this.closeText(this.texts.get(placeOf(event)));
+        this.closeText(indexIn(event, OUTPUT_INDEX));
         break;
       case REASONING_TEXT:
       case 'response.reasoning_summary_text.delta':
         if (this.options.thinking !== 'hidden') this.writeThinking(event);
         break;
       case 'response.function_call_arguments.delta': {
-        const block = this.calls.get(outputIndexOf(event));
+        const block = this.calls.get(indexIn(event, OUTPUT_INDEX));
         if (block !== undefined) this.writeInput(block, deltaOf(event));
         break;
       }
       case 'response.output_item.added': {
-        const { output_index: index, item } = read(event);
-        if (item.type !== 'function_call') break;
+        const call = read(event, ['function_call']);
+        if (call === null) break;
+        const { output_index: index, item } = call;
         for (const block of this.hidden.beforeCall()) this.close(this.open({}, block));
-        this.calls.set(index, this.open<Pick<CallBlock, 'begins'>>({ begins: 'nothing' }, toToolUse(item, {})));
+        this.calls.set(index, this.open<Pick<CallBlock, 'begins'>>({ begins: 'nothing' }, toToolUse(item, {}), INPUT));
         break;
       }
       case 'response.output_item.done':
-        this.closeItem(read(event));
+        this.closeItem(read(event, ['reasoning', 'function_call']));
         break;
       default:
     }
   }
 
   private writeText(event: StreamEvent): void {
-    const place = placeOf(event);
+    const index = indexIn(event, OUTPUT_INDEX);
     const json = deltaOf(event);
-    let block = this.texts.get(place);
+    let block = this.texts.get(index);
     if (block === undefined) {
       // An empty block would be refused when it is sent back.
       if (json === EMPTY) return;
       const scanner = new StopScanner(this.options.stopSequences);
-      block = this.open({ scanner }, { type: 'text', text: '', citations: null });
-      this.texts.set(place, block);
+      block = this.open({ scanner }, { type: 'text', text: '', citations: null }, TEXT);
+      this.texts.set(index, block);
     }
     if (this.options.stopSequences.length === 0) {
-      this.writeDelta(block, 'text', json);
+      this.writeDelta(block, json);
       return;
     }
     const { scanner } = block;
     const text = scanner.push(JSON.parse(json) as string);
-    if (text !== '') this.writeDelta(block, 'text', JSON.stringify(text));
+    if (text !== '') this.writeDelta(block, JSON.stringify(text));
     if (scanner.found === null) return;
     this.stopSequence = scanner.found;
     this.close(block);
   }
 
-  private closeText(block: TextBlock | undefined): void {
+  /** Ends the text of an item, if one is open. */
+  private closeText(index: number): void {
+    const block = this.texts.get(index);
     if (block === undefined) return;
+    this.texts.delete(index);
     const rest = block.scanner.flush();
-    if (rest !== '') this.writeDelta(block, 'text', JSON.stringify(rest));
+    if (rest !== '') this.writeDelta(block, JSON.stringify(rest));
     this.close(block);
   }
 
   private writeThinking(event: StreamEvent): void {
     const { type: source } = event;
-    const index = outputIndexOf(event);
-    const part = partIndexOf(event);
+    const index = indexIn(event, OUTPUT_INDEX);
+    const part = indexIn(event, source === REASONING_TEXT ? CONTENT_INDEX : SUMMARY_INDEX);
     const block = this.thoughts.get(index) ?? this.openThinking(index, source, part);
     if (block.source !== source || this.options.thinking === 'omitted') return;
     const json = deltaOf(event);
     const thinking = part === block.part ? json : JSON.stringify(PART_SEPARATOR + (JSON.parse(json) as string));
     block.part = part;
-    this.writeDelta(block, 'thinking', thinking);
+    this.writeDelta(block, thinking);
   }
 
   private openThinking(index: number, source: string, part: number): ThinkingBlock {
-    const block = this.open({ source, part }, { type: 'thinking', thinking: '', signature: '' });
+    const block = this.open({ source, part }, { type: 'thinking', thinking: '', signature: '' }, THINKING);
     this.thoughts.set(index, block);
     return block;
   }
 
-  private closeItem({ output_index: index, item }: ItemEvent): void {
+  private closeItem(done: ItemEvent | null): void {
+    if (done === null) return;
+    const { output_index: index, item } = done;
     if (item.type === 'reasoning' && this.options.thinking === 'hidden') {
       for (const block of this.hidden.add(item)) this.close(this.open({}, block));
     } else if (item.type === 'reasoning') {
@@ -201,7 +218,7 @@ class MessageEvents {
       let block = this.thoughts.get(index);
       if (signature !== '') {
         block ??= this.openThinking(index, '', 0);
-        this.writeDelta(block, 'signature', JSON.stringify(signature));
+        this.write(block, headOf(block.index, SIGNATURE) + JSON.stringify(signature) + DELTA_END);
       }
       if (block !== undefined) this.close(block);
     }
@@ -215,29 +232,33 @@ class MessageEvents {
       const begun = (JSON.parse(json) as string).trimStart();
       if (begun === '') return;
       block.begins = begun.startsWith('{') ? 'object' : 'other';
-      if (block.begins === 'object') this.writeDelta(block, 'input_json', JSON.stringify(begun));
-    } else if (block.begins === 'object' && json !== EMPTY) this.writeDelta(block, 'input_json', json);
+      if (block.begins === 'object') this.writeDelta(block, JSON.stringify(begun));
+    } else if (block.begins === 'object' && json !== EMPTY) this.writeDelta(block, json);
   }
 
   private closeCall(block: CallBlock, item: Item): void {
     if (block.begins === 'other') {
       const input = JSON.stringify(toInput(item['arguments']));
-      this.writeDelta(block, 'input_json', JSON.stringify(input));
+      this.writeDelta(block, JSON.stringify(input));
     }
     this.close(block);
   }
 
   private finish(response: ResponseObject): void {
     if (response.error !== null) return;
-    for (const block of this.texts.values()) this.closeText(block);
+    for (const index of this.texts.keys()) this.closeText(index);
     for (const block of [...this.queue]) this.close(block);
     const delta = { ...toEnd(response, this.stopSequence), container: null };
     this.sent += toFrame({ type: 'message_delta', delta, usage: toUsage(response.usage) });
-    this.sent += toFrame({ type: 'message_stop' });
+    this.sent += STOP;
   }
 
-  private open<More extends object>(more: More, content: RawContentBlockStartEvent['content_block']): Block & More {
-    const block = { index: this.opened, pending: '', isClosed: false, ...more };
+  private open<More extends object>(
+    more: More,
+    content: RawContentBlockStartEvent['content_block'],
+    kind = '',
+  ): Block & More {
+    const block = { index: this.opened, head: headOf(this.opened, kind), pending: '', isClosed: false, ...more };
     this.opened += 1;
     this.queue.push(block);
     this.write(block, toFrame({ type: 'content_block_start', index: block.index, content_block: content }));
@@ -245,10 +266,8 @@ class MessageEvents {
   }
 
   /** `json`: the text of the delta, as JSON. */
-  private writeDelta(block: Block, kind: keyof typeof MEMBERS, json: string): void {
-    const delta = `{"type":"${kind}_delta","${MEMBERS[kind]}":${json}}`;
-    const event = `{"type":"content_block_delta","index":${block.index},"delta":${delta}}`;
-    this.write(block, `event: content_block_delta\ndata: ${event}\n\n`);
+  private writeDelta(block: Block, json: string): void {
+    this.write(block, block.head + json + DELTA_END);
   }
 
   private write(block: Block, frame: string): void {
@@ -275,22 +294,24 @@ class MessageEvents {
 /** An empty text as JSON. */
 const EMPTY = '""';
 
-/** The members that have the texts of deltas. */
-const MEMBERS = { text: 'text', thinking: 'thinking', signature: 'signature', input_json: 'partial_json' } as const;
+/** Kinds of deltas, up to their texts. */
+const TEXT = '{"type":"text_delta","text":';
+const THINKING = '{"type":"thinking_delta","thinking":';
+const SIGNATURE = '{"type":"signature_delta","signature":';
+const INPUT = '{"type":"input_json_delta","partial_json":';
 
-function placeOf(event: StreamEvent): string {
-  return `${outputIndexOf(event)}.${partIndexOf(event)}`;
+/** The frame of a delta, up to its text. */
+function headOf(index: number, kind: string): string {
+  return `event: content_block_delta\ndata: {"type":"content_block_delta","index":${index},"delta":${kind}`;
 }
 
-function outputIndexOf({ json }: StreamEvent): number {
-  return Number(/"output_index":(\d+)/.exec(json)?.[1]);
-}
+/** What follows the text. */
+const DELTA_END = '}}\n\n';
 
-/** The index of a part of a content, or of a summary. */
-function partIndexOf({ json }: StreamEvent): number {
-  return Number(/"(?:content|summary)_index":(\d+)/.exec(json)?.[1]);
-}
-
-function read({ json }: StreamEvent): ItemEvent {
-  return JSON.parse(`${json}}`) as ItemEvent;
+/** An event about an item of one of some types; null for that of another, which need not be parsed. */
+function read({ json }: StreamEvent, types: readonly Item['type'][]): ItemEvent | null {
+  // Quotes in texts are escaped.
+  if (!types.some((type) => json.includes(`"type":"${type}"`))) return null;
+  const event = JSON.parse(`${json}}`) as ItemEvent;
+  return types.includes(event.item.type) ? event : null;
 }

@@ -41,9 +41,10 @@ const COUNT_EXAMPLES: Readonly<Record<string, object>> = { 'A text': { model: 'g
 
 type Parameters = Readonly<Record<string, unknown>>;
 
-const MESSAGES_DIALECT: Omit<Dialect<Translation>, 'toStream'> = {
+const MESSAGES_DIALECT: Dialect<Translation> = {
   door: 'messages',
   translate: translateMessages,
+  toStream: (translated, admitted) => new MessageStream(translated, admitted),
   toAnswer: (response, { answer }) => toMessage(response, answer),
 };
 
@@ -75,11 +76,7 @@ export class MessagesController {
     @Res() reply: FastifyReply,
   ): Promise<void> {
     this.begin(caller, headers, reply);
-    const { requestId } = caller;
-    await this.turns.answer(
-      { body, caller, headers, reply },
-      { ...MESSAGES_DIALECT, toStream: (translated) => new MessageStream(translated, requestId) },
-    );
+    await this.turns.answer({ body, caller, headers, reply }, MESSAGES_DIALECT);
   }
 
   @Describe(() => ({
