@@ -71,14 +71,14 @@ export class SchemaError extends Error {
 
 /**
  * Returns the value if it matches a JSON Schema. Throws SchemaError. With `isSecret`, it quotes an unknown member only if it looks like a
- * name.
+ * name. `whole` is what messages call the value.
  */
 // Its callers name the type that the schema describes.
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters
-export function requireSchema<T>(value: unknown, schema: object, { isSecret = false } = {}): T {
+export function requireSchema<T>(value: unknown, schema: object, { isSecret = false, whole = 'the file' } = {}): T {
   if (surelyMatches(schema, value)) return value as T;
   const validate = compiled.get(schema) ?? compile(schema);
-  if (!validate(value)) throw new SchemaError(describeViolations(validate.errors ?? [], isSecret));
+  if (!validate(value)) throw new SchemaError(describeViolations(validate.errors ?? [], { isSecret, whole }));
   return value as T;
 }
 
@@ -137,7 +137,10 @@ function parseJson(path: string, content: string): unknown {
 }
 
 /** One violation per place, and one per unknown member, the most specific first. */
-function describeViolations(errors: readonly ErrorObject[], isSecret: boolean): readonly SchemaViolation[] {
+function describeViolations(
+  errors: readonly ErrorObject[],
+  { isSecret, whole }: { readonly isSecret: boolean; readonly whole: string },
+): readonly SchemaViolation[] {
   const sorted = errors.toSorted((a, b) => depthOf(b) - depthOf(a) || rankOf(a) - rankOf(b));
   const told: ErrorObject[] = [];
   for (const error of sorted) {
@@ -147,7 +150,7 @@ function describeViolations(errors: readonly ErrorObject[], isSecret: boolean): 
   }
   const violations = told.map((error) => ({
     path: pathOf(error),
-    text: `${placeOf(error)} ${wordsOf(error, isSecret)}`,
+    text: `${placeOf(error) || whole} ${wordsOf(error, isSecret)}`,
   }));
   return violations.filter(({ text }, index) => violations.findIndex((other) => other.text === text) === index);
 }
@@ -158,12 +161,12 @@ function followsFrom({ keyword, instancePath }: ErrorObject, told: readonly Erro
   return isOfWhole && told.some((other) => other.instancePath.startsWith(`${instancePath}/`));
 }
 
+/** Empty for the whole. */
 function placeOf({ instancePath }: ErrorObject): string {
-  const place = instancePath
+  return instancePath
     .slice(1)
     .replaceAll(/\/(\d+)/g, '[$1]')
     .replaceAll('/', '.');
-  return place === '' ? 'the file' : place;
 }
 
 /** The place of an error; for an unknown member, that of the member. */

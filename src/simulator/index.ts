@@ -1,4 +1,4 @@
-export type { FaultKind, FaultRates } from './fault-kinds.js';
+export { FAULT_KINDS, type FaultKind, type FaultRates } from './fault-kinds.js';
 export type { GeneratorName } from './generators.js';
 export type { Latency, LatencySetting } from './latency.js';
 export * from './simulator-name.js';

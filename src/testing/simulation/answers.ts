@@ -46,6 +46,8 @@ export function fail(error: RefusalKind | ScriptError): ScriptTurn {
 
 /** An answer as one turn. Throws an Error for parts that say when the turn is given: that is for a whole turn. */
 export function toTurn(answer: Answer): ScriptTurn {
+  // Of JavaScript, anything comes.
+  if (typeof (answer as unknown) === 'string') throw new Error(`a text is text(${JSON.stringify(answer)})`);
   if (!isList(answer)) return answer;
   if (answer.some(({ when, request }) => when !== undefined || request !== undefined))
     throw new Error("parts of an answer cannot have 'when' or 'request'");
@@ -55,8 +57,8 @@ export function toTurn(answer: Answer): ScriptTurn {
 
 /** Where an answer was made, if a helper has made it. */
 export function placeOf(answer: Answer): string | undefined {
-  const part: object | undefined = isList(answer) ? answer[0] : answer;
-  return part === undefined ? undefined : places.get(part);
+  const part: unknown = isList(answer) ? answer[0] : answer;
+  return typeof part !== 'object' || part === null ? undefined : places.get(part);
 }
 
 function isList(answer: Answer): answer is readonly ScriptTurn[] {

@@ -1,3 +1,6 @@
+import { types } from 'node:util';
+
+import { requireSchema } from '../../config/index.js';
 import type { Turn } from '../../providers/index.js';
 import { lastUserText, toolNames } from '../../simulator/spaces/index.js';
 
@@ -25,11 +28,22 @@ export type Matcher =
   | ((request: MatchedRequest) => boolean)
   | { readonly model?: string | RegExp; readonly text?: string | RegExp; readonly tool?: string | RegExp };
 
-/** A matcher as a function of turns. */
+const MATCHER_SCHEMA = {
+  type: ['string', 'object'],
+  properties: { model: true, text: true, tool: true },
+  additionalProperties: false,
+};
+
+/** A matcher as a function of turns. Throws an Error for what is none. */
 export function toPredicate(matcher: Matcher): (turn: Turn) => boolean {
   if (typeof matcher === 'function') return (turn) => matcher(toRequest(turn));
-  if (typeof matcher === 'string' || matcher instanceof RegExp) return toPredicate({ text: matcher });
+  if (typeof matcher === 'string' || types.isRegExp(matcher)) return toPredicate({ text: matcher });
+  requireSchema(matcher, MATCHER_SCHEMA, { whole: 'the matcher' });
   const { model, text, tool } = matcher;
+  for (const [name, wanted] of Object.entries({ model, text, tool })) {
+    if (wanted !== undefined && typeof wanted !== 'string' && !types.isRegExp(wanted))
+      throw new Error(`${name} of the matcher must be a text or a RegExp`);
+  }
   return (turn) => {
     if (model !== undefined && !matches(turn.settings.model, model, isSame)) return false;
     if (text !== undefined && !matches(lastUserText(turn), text, contains)) return false;
@@ -41,7 +55,7 @@ export function toPredicate(matcher: Matcher): (turn: Turn) => boolean {
 export function showMatcher(matcher: Matcher): string {
   if (typeof matcher === 'function') return matcher.name === '' ? 'a function' : matcher.name;
   if (typeof matcher === 'string') return JSON.stringify(matcher);
-  if (matcher instanceof RegExp) return String(matcher);
+  if (types.isRegExp(matcher)) return String(matcher);
   const members = Object.entries(matcher).map(
     ([name, value]: readonly [string, string | RegExp]) =>
       `${name}: ${typeof value === 'string' ? JSON.stringify(value) : String(value)}`,

@@ -17,3 +17,12 @@ export function placeOfCaller(depth = 1): string {
   const path = file.startsWith('file:') ? fileURLToPath(file) : file;
   return `${relative(process.cwd(), path)}${position}`;
 }
+
+/** What a check of a test's own input returns. What it throws begins with the place of the input. */
+export function checkAt<T>(place: string, check: () => T): T {
+  try {
+    return check();
+  } catch (error) {
+    throw new Error(`${place}: ${(error as Error).message}`, { cause: error });
+  }
+}

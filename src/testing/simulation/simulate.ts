@@ -2,12 +2,13 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 import { asTenant, Authenticator, type Tenant } from '../../access/index.js';
 import { createApp } from '../../bootstrap.js';
-import { Environment, type Variables } from '../../config/index.js';
-import { FOR_TESTS, SimulatorModule, SimulatorVariables } from '../../simulator/index.js';
+import { Environment, namesReferredTo, requireSchema, type Variables } from '../../config/index.js';
+import { FOR_TESTS, readSimulatorVariables, SimulatorModule, SimulatorVariables } from '../../simulator/index.js';
 import { type NamedScript, readScripts, requireNamedScript, type ScriptFile } from '../../simulator/script/index.js';
 import { Spaces } from '../../simulator/spaces/index.js';
+import { didYouMean } from '../../validation/index.js';
 import type { Answer } from './answers.js';
-import { placeOfCaller } from './place.js';
+import { checkAt, placeOfCaller } from './place.js';
 import { listScripts, Simulation } from './simulation.js';
 
 /** What `simulate` starts with. */
@@ -21,6 +22,17 @@ export interface SimulateOptions {
   /** Variables of the service, such as `SIMULATOR_LATENCY` (docs/configuration.md). Those of the process do not count. */
   readonly environment?: Variables;
 }
+
+const OPTIONS_SCHEMA = {
+  type: 'object',
+  properties: {
+    answers: { type: 'array' },
+    scripts: { type: 'array' },
+    unmatched: { enum: ['error', 'generate'] },
+    environment: { type: 'object' },
+  },
+  additionalProperties: false,
+};
 
 /** The name of the tenant that all keys belong to which name no space. */
 const ANYBODY = 'anybody';
@@ -37,20 +49,21 @@ class SpaceAuthenticator extends Authenticator {
 
 /**
  * Starts the real service in this process, with simulated models, on a free port of the loopback interface. It stores nothing, and logs
- * only errors. Rejects with an Error for an invalid answer, and EnvironmentError for invalid scripts and variables.
+ * only errors. Rejects with an Error for invalid answers and options, and EnvironmentError for invalid scripts and variables.
  *
  *     const sim = await simulate({ answers: [call('weather', { city: 'Oslo' }), text('It rains.')] });
  *     const client = new OpenAI({ baseURL: sim.url, apiKey: sim.apiKey });
  */
 export async function simulate(options: SimulateOptions = {}): Promise<Simulation> {
   const origin = `simulate() at ${placeOfCaller()}`;
+  const environment = readOptions(options, origin);
   const scripts = await readAll(options.scripts ?? []);
   // Before anything is started that would have to be stopped.
   const initial = listScripts(scripts, options.answers, origin);
   const authenticator = new SpaceAuthenticator();
   const app = await createApp(
     {
-      environment: { ...unset(), ...FOR_TESTS, SIMULATOR_UNMATCHED: options.unmatched, ...options.environment },
+      environment,
       imports: [SimulatorModule],
       authenticator: { useValue: authenticator },
     },
@@ -69,10 +82,28 @@ export async function simulate(options: SimulateOptions = {}): Promise<Simulatio
   }
 }
 
-/** All variables as if the process did not set them: a test is the same on every machine. */
-function unset(): Variables {
-  const names = [new Environment(), new SimulatorVariables()].flatMap((known) => Object.keys(known));
-  return Object.fromEntries(names.map((name) => [name, undefined]));
+/** The variables of the service. Those that the test does not give are as if the process did not set them: a test is the same on every machine. */
+function readOptions(options: SimulateOptions, origin: string): Variables {
+  const known = [new Environment(), new SimulatorVariables()].flatMap((variables) => Object.keys(variables));
+  const { environment = {}, unmatched } = checkAt(origin, () => {
+    const checked = requireSchema<SimulateOptions>(options, OPTIONS_SCHEMA, { whole: 'it' });
+    requireKnown(checked.environment ?? {}, known);
+    return checked;
+  });
+  const unset = Object.fromEntries(known.map((name) => [name, undefined]));
+  const variables = { ...unset, ...FOR_TESTS, SIMULATOR_UNMATCHED: unmatched, ...environment };
+  // Nest would log what it meets.
+  readSimulatorVariables(variables);
+  return variables;
+}
+
+function requireKnown(environment: Variables, known: readonly string[]): void {
+  const files = ['PROVIDERS_FILE', 'MCP_SERVERS'].map((name) => environment[name]);
+  const referredTo = files.flatMap((path) => (typeof path === 'string' ? namesReferredTo(path) : []));
+  const stranger = Object.keys(environment).find((name) => !known.includes(name) && !referredTo.includes(name));
+  if (stranger === undefined) return;
+  const [meant] = didYouMean(stranger, known);
+  throw new Error(`there is no variable ${stranger}${meant === undefined ? '' : `. Did you mean ${meant}?`}`);
 }
 
 async function readAll(scripts: readonly (string | ScriptFile)[]): Promise<readonly NamedScript[]> {

@@ -1,18 +1,34 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 
 import { requireSchema } from '../../config/index.js';
-import type { FaultKind } from '../../simulator/index.js';
+import { FAULT_KINDS, type FaultKind } from '../../simulator/index.js';
 import { type NamedScript, type ScriptTurn, TURN_SCHEMA } from '../../simulator/script/index.js';
 import type { JournalEntry, Space, SpaceFault, SpaceScript, Spaces } from '../../simulator/spaces/index.js';
 import { type Answer, placeOf, toTurn } from './answers.js';
 import { type Matcher, showMatcher, toPredicate } from './matcher.js';
-import { placeOfCaller } from './place.js';
+import { checkAt, placeOfCaller } from './place.js';
 
 /** How a fault happens; what is not given is drawn or has its default (docs/simulator.md#faults). */
 export interface FaultOptions extends Pick<SpaceFault, 'after' | 'forMs' | 'retryAfterSeconds'> {
   /** How many turns it hits, from the next one on. Default: 1. */
   readonly turns?: number;
 }
+
+const whole = { type: 'integer', minimum: 0, maximum: 1e9 };
+
+const FAULT_SCHEMA = {
+  type: 'object',
+  properties: {
+    kind: { enum: FAULT_KINDS },
+    turns: { ...whole, minimum: 1 },
+    after: whole,
+    forMs: whole,
+    retryAfterSeconds: whole,
+  },
+  additionalProperties: false,
+};
+
+const SPACE_SCHEMA = { type: 'object', properties: { answers: { type: 'array' } }, additionalProperties: false };
 
 /** A simulated model with answers, faults and a journal of its own. An agent reaches it with `url` and `apiKey`. */
 export class SimulatedSpace {
@@ -65,22 +81,28 @@ export class SimulatedSpace {
 
   /**
    * Answers the requests that match, before all other answers; of several that match the newest. Further answers follow as the
-   * conversation goes on after the user message, and the last one is repeated. Throws an Error for an invalid answer.
+   * conversation goes on after the user message, and the last one is repeated. Throws an Error for an invalid answer or matcher.
    */
   on(matcher: Matcher, ...answers: readonly [Answer, ...Answer[]]): this {
     const place = placeOfCaller();
     const turns = toTurns(answers, `on() at ${place}`);
+    const accepts = checkAt(`on() at ${place}`, () => toPredicate(matcher));
+    if (turns.length === 0) throw new Error(`on() at ${place} has no answer`);
     this.own.add({
       file: { model: '*', match: 'last_user_message', turns },
-      accepts: toPredicate(matcher),
+      accepts,
       label: `on(${showMatcher(matcher)}) at ${place}`,
     });
     return this;
   }
 
-  /** The next turns have a fault. */
-  fault(kind: FaultKind, { turns = 1, ...settings }: FaultOptions = {}): this {
-    this.own.addFault({ kind, turns, ...settings });
+  /** The next turns have a fault. Throws an Error for an unknown kind or option. */
+  fault(kind: FaultKind, options: FaultOptions = {}): this {
+    const asked = { turns: 1, ...options, kind };
+    const fault = checkAt(`fault() at ${placeOfCaller()}`, () =>
+      requireSchema<typeof asked>(asked, FAULT_SCHEMA, { whole: 'the fault' }),
+    );
+    this.own.addFault(fault);
     return this;
   }
 
@@ -114,11 +136,13 @@ export class Simulation extends SimulatedSpace implements AsyncDisposable {
   }
 
   /** A further space, with a key of its own: nothing of it is seen in another one, not even stored responses. */
-  space({ answers }: { readonly answers?: readonly Answer[] } = {}): SimulatedSpace {
+  space(options: { readonly answers?: readonly Answer[] } = {}): SimulatedSpace {
+    const origin = `space() at ${placeOfCaller()}`;
+    const { answers } = checkAt(origin, () => requireSchema<typeof options>(options, SPACE_SCHEMA, { whole: 'it' }));
     const { url, spaces, scripts, admit } = this.parts;
     const apiKey = `antiphon-space-${++this.count}`;
     admit(apiKey);
-    const own = listScripts(scripts, answers, `space() at ${placeOfCaller()}`);
+    const own = listScripts(scripts, answers, origin);
     return new SimulatedSpace(url, apiKey, spaces.hold(apiKey, own));
   }
 
@@ -155,7 +179,7 @@ function toTurns(answers: readonly Answer[], origin: string): readonly ScriptTur
   return answers.map((answer, index) => {
     try {
       const turn = toTurn(answer);
-      return requireSchema(turn, TURN_SCHEMA);
+      return requireSchema(turn, TURN_SCHEMA, { whole: 'it' });
     } catch (error) {
       const place = placeOf(answer) ?? `in ${origin}`;
       throw new Error(`answer ${index + 1}, ${place}: ${(error as Error).message}`, { cause: error });
