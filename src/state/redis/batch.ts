@@ -2,7 +2,7 @@ import type { Redis as Client } from 'ioredis';
 
 import { StoreUnavailableError } from '../errors.js';
 import { isWorthRepeating } from './errors.js';
-import { type Command, digestOf, type Script } from './script.js';
+import type { Command, Script } from './script.js';
 
 /** The commands of one request that go to one node. */
 export interface Batch {
@@ -77,7 +77,7 @@ function issue(node: Client, command: Command): Promise<unknown> {
   const { script, keys, args } = command;
   let known = sent.get(node);
   if (known === undefined) sent.set(node, (known = new Set()));
-  if (known.has(script)) return node.evalsha(digestOf(script), keys.length, ...keys, ...args);
+  if (known.has(script)) return node.evalsha(script.digest, keys.length, ...keys, ...args);
   known.add(script);
   return node.eval(script.text, keys.length, ...keys, ...args);
 }

@@ -13,7 +13,7 @@ import type { KnownVersions } from './known-versions.js';
 import type { Locators } from './locators.js';
 import type { RedisUsageStore } from './usage.js';
 import type { Redis } from './redis.js';
-import { run, type Script } from './script.js';
+import { run, Script } from './script.js';
 import { LOCKS } from './scripts/locks.js';
 import { RESPONSES } from './scripts/responses.js';
 import { toTurnError, type TurnRefusal } from './errors.js';
@@ -25,9 +25,7 @@ import { toTurnError, type TurnRefusal } from './errors.js';
  * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the fence of the conversation's lock, empty when there is none to check; ARGV[3]: the
  * version that the turn has read; from ARGV[4] on: the insertion, then the entries. Returns a `TurnRefusal`, or nil.
  */
-const SAVE_TURN: Script = {
-  name: 'save-turn',
-  text: `${LOCKS}${RESPONSES}
+const SAVE_TURN = new Script(`${LOCKS}${RESPONSES}
 local r, next = insertionAt(4)
 if exists(r.id) then return nil end
 local refusal = turnRefusal(base, ARGV[2], ARGV[3])
@@ -36,8 +34,7 @@ insert(r)
 redis.call('HSET', at(r.id), addTurn(base, r.id, entriesFrom(next)))
 keepConversation(base, tonumber(redis.call('HGET', at(r.id), 'until')), now)
 release_lock(base, ARGV[2])
-return nil`,
-};
+return nil`);
 
 /** Saves the turns of conversations. Each response lies in the place of its conversation, and is its first there: it has no parent. */
 export class RedisConversationTurns {

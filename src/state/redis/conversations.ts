@@ -20,7 +20,7 @@ import type { PlaceKeys, RedisKeys } from './keys.js';
 import type { KnownVersions } from './known-versions.js';
 import type { RedisWriteLock } from './locks.js';
 import type { Redis } from './redis.js';
-import { FREES_MEMORY, run, type Script } from './script.js';
+import { FREES_MEMORY, run, Script } from './script.js';
 import {
   CONVERSATION_ITEM,
   CONVERSATION_ITEMS,
@@ -43,29 +43,23 @@ import {
  *
  * KEYS[1]: its place. ARGV[1]: the metadata, JSON. Returns when it was created, Unix seconds; nil when it is not found.
  */
-const UPDATE_CONVERSATION: Script = {
-  name: 'update-conversation',
-  text: `${CONVERSATIONS}
+const UPDATE_CONVERSATION = new Script(`${CONVERSATIONS}
 local base = KEYS[1]
 if not findConversation(base) then return nil end
 redis.call('HSET', base .. ':conversation', 'metadata', ARGV[1])
-return redis.call('HGET', base .. ':conversation', 'created')`,
-};
+return redis.call('HGET', base .. ':conversation', 'created')`);
 
 /**
  * Hides a conversation; nothing is appended to it any more. It is freed at once, or with the last response that was made in it.
  *
  * KEYS[1]: its place. ARGV[1]: now, ms since the epoch. Returns the ids of its items, JSON; nil when it is not found.
  */
-const DELETE_CONVERSATION: Script = {
-  name: 'delete-conversation',
-  text: `${FREES_MEMORY}${CONVERSATIONS}
+const DELETE_CONVERSATION = new Script(`${FREES_MEMORY}${CONVERSATIONS}
 local base = KEYS[1]
 if not findConversation(base) then return nil end
 local ids = redis.call('HKEYS', base .. ':item-ids')
 hideConversation(base, tonumber(ARGV[1]))
-return ids`,
-};
+return ids`);
 
 /**
  * Stores a conversation, once.
@@ -73,23 +67,18 @@ return ids`,
  * KEYS[1]: its place. ARGV[1]: when it was created, Unix seconds; ARGV[2]: its metadata, JSON; ARGV[3]: its name (`conversationName`);
  * from ARGV[4] on: its items.
  */
-const CREATE_CONVERSATION: Script = {
-  name: 'create-conversation',
-  text: `${CONVERSATIONS}
+const CREATE_CONVERSATION = new Script(`${CONVERSATIONS}
 local base = KEYS[1]
 if redis.call('EXISTS', base .. ':conversation') == 1 then return end
 redis.call('HSET', base .. ':conversation', 'created', ARGV[1], 'metadata', ARGV[2], 'name', ARGV[3])
-addEntries(base, entriesFrom(4))`,
-};
+addEntries(base, entriesFrom(4))`);
 
 /**
  * Adds items of a client to a conversation. A turn whose lease has expired is not saved any more.
  *
  * KEYS[1]: its place. ARGV[1]: names the call, so that its repetition does nothing; from ARGV[2] on: the items. Returns `Appended`.
  */
-const APPEND_ITEMS: Script = {
-  name: 'append-items',
-  text: `${LOCKS}${CONVERSATIONS}
+const APPEND_ITEMS = new Script(`${LOCKS}${CONVERSATIONS}
 local base = KEYS[1]
 if not findConversation(base) then return {'not_found'} end
 if redis.call('HGET', base .. ':conversation', 'change') == ARGV[1] then return {'appended'} end
@@ -101,8 +90,7 @@ end
 addEntries(base, entries)
 redis.call('HSET', base .. ':conversation', 'change', ARGV[1])
 void_lock(base)
-return {'appended'}`,
-};
+return {'appended'}`);
 
 /** Conversations in Redis, for all replicas. Each lies in the slot of its lock, with the responses that were made in it. */
 export class RedisConversationStore extends ConversationStore {

@@ -9,7 +9,7 @@ import type { DanglingEntries } from './dangling-entries.js';
 import type { RedisKeys } from './keys.js';
 import type { Locators } from './locators.js';
 import type { Redis } from './redis.js';
-import { type Command, run, type Script } from './script.js';
+import { type Command, run, Script } from './script.js';
 import { PAGE, type PageReply } from './scripts/page.js';
 import { READ, type ReadReply } from './scripts/read.js';
 import { RESPONSES } from './scripts/responses.js';
@@ -27,9 +27,7 @@ const NOT_STORED = -2;
  * in between; each of these is empty when it does not matter, but the model is one to match if ARGV[6] is 1; from
  * ARGV[7] on: ids. Returns the size of each, bytes, or NO_MATCH or NOT_STORED.
  */
-const MATCH: Script = {
-  name: 'match',
-  text: `${RESPONSES}
+const MATCH = new Script(`${RESPONSES}
 local function matches(id)
   if not visible(id, ARGV[2]) then return false end
   local known = redis.call('HMGET', at(id), 'model', 'status', 'labels')
@@ -47,8 +45,7 @@ for i = 7, #ARGV do
   local size = redis.call('HGET', at(id), 'size')
   replies[#replies + 1] = not size and ${NOT_STORED} or matches(id) and tonumber(size) or ${NO_MATCH}
 end
-return replies`,
-};
+return replies`);
 
 /** Most responses that one script looks at. */
 const BATCH = 1000;

@@ -4,7 +4,7 @@ import type { Tenant } from '../../access/index.js';
 import { type WriteLease, WriteLock } from '../write-lock.js';
 import type { PlaceKeys, RedisKeys } from './keys.js';
 import type { Redis } from './redis.js';
-import { type Command, FREES_MEMORY, run, type Script } from './script.js';
+import { type Command, FREES_MEMORY, run, Script } from './script.js';
 import { LOCKS } from './scripts/locks.js';
 
 /**
@@ -12,11 +12,8 @@ import { LOCKS } from './scripts/locks.js';
  *
  * KEYS: 1 lease, 2 fence. ARGV: 1 place, 2 fence of the lease.
  */
-const RELEASE_LOCK: Script = {
-  name: 'release-lock',
-  text: `${FREES_MEMORY}${LOCKS}
-release_lock(ARGV[1], ARGV[2])`,
-};
+const RELEASE_LOCK = new Script(`${FREES_MEMORY}${LOCKS}
+release_lock(ARGV[1], ARGV[2])`);
 
 /**
  * Prolongs a lease, which may have expired, unless somebody else has acquired the lock. It renews a lease, and it pins one:
@@ -25,11 +22,8 @@ release_lock(ARGV[1], ARGV[2])`,
  * KEYS: 1 lease, 2 fence. ARGV: 1 place, 2 fence of the lease, 3 how long it lasts at least, ms.
  * Returns whether it is not lost.
  */
-const KEEP_LOCK: Script = {
-  name: 'keep-lock',
-  text: `${LOCKS}
-return keep_lock(ARGV[1], ARGV[2], ARGV[3]) and 1 or 0`,
-};
+const KEEP_LOCK = new Script(`${LOCKS}
+return keep_lock(ARGV[1], ARGV[2], ARGV[3]) and 1 or 0`);
 
 /**
  * Acquires a lock that is free or whose lease has expired.
@@ -37,11 +31,8 @@ return keep_lock(ARGV[1], ARGV[2], ARGV[3]) and 1 or 0`,
  * KEYS: 1 lease, 2 fence. ARGV: 1 place, 2 holder, 3 duration of the lease, ms.
  * Returns the fence, or nil while somebody else has the lock.
  */
-const ACQUIRE_LOCK: Script = {
-  name: 'acquire-lock',
-  text: `${LOCKS}
-return acquire_lock(ARGV[1], ARGV[2], ARGV[3])`,
-};
+const ACQUIRE_LOCK = new Script(`${LOCKS}
+return acquire_lock(ARGV[1], ARGV[2], ARGV[3])`);
 
 /** Locks across replicas: a key that expires, by the clock of Redis, and the fence of the latest lease. */
 export class RedisWriteLock extends WriteLock {

@@ -15,7 +15,7 @@ import type { RedisNotices } from './notices.js';
 import type { Redis } from './redis.js';
 import type { RunIndex } from './run-index.js';
 import { whenReleased } from './run-hold.js';
-import { run, type Script } from './script.js';
+import { run, Script } from './script.js';
 import { FORGET_LOG, ITEMS_OF_LOG, type LogPageReply, READ_LOG } from './scripts/read-log.js';
 import { RESPONSES } from './scripts/responses.js';
 import { RUNS } from './scripts/runs.js';
@@ -29,9 +29,7 @@ type Appended = 'appended' | 'held' | 'closed';
  * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the response; ARGV[3]: the attempt; ARGV[4] to ARGV[7]: the batch;
  * ARGV[8]: 1 when it begins. Returns `Appended`.
  */
-const APPEND: Script = {
-  name: 'append',
-  text: `${RESPONSES}${RUNS}
+const APPEND = new Script(`${RESPONSES}${RUNS}
 local id = ARGV[2]
 if not isOpen(id, ARGV[3]) then return 'closed' end
 if isHeld(id, '') then return 'held' end
@@ -39,8 +37,7 @@ addBatch(id, 4)
 if ARGV[8] == '1' and redis.call('HGET', at(id), 'status') == 'queued' then
   redis.call('HSET', at(id), 'status', 'in_progress')
 end
-return 'appended'`,
-};
+return 'appended'`);
 
 /** Logs that are forgotten at once. */
 const FORGET_LOGS = 200;

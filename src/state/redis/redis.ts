@@ -7,7 +7,7 @@ import { close, Connection } from './connection.js';
 import type { RedisSettings } from './connection-options.js';
 import { isDemoted, isMoving, isPassing, isTimeout, isWorthRepeating, replyOf, toStoreError } from './errors.js';
 import { requireUsable } from './requirements.js';
-import { type Command, keyOf, run, type Script } from './script.js';
+import { type Command, keyOf, run, Script } from './script.js';
 
 /** How often a request is sent at most: a server that was started again is lost first, and then does not know the scripts. */
 const MOST_ATTEMPTS = 3;
@@ -19,7 +19,7 @@ const MOVING_PAUSE_MS = 20;
 const CONFIRMATION_SHARE = 0.8;
 
 /** KEYS: any, which decides on the node of a cluster. Returns seconds and microseconds, as TIME does. */
-const TIME: Script = { name: 'time', text: `return redis.call('TIME')` };
+const TIME = new Script(`return redis.call('TIME')`);
 
 /** The connection to Redis for requests. Methods throw StoreUnavailableError while it is unavailable. */
 export class Redis {

@@ -3,7 +3,7 @@ import type { QueueBounds } from '../background-runs.js';
 import { QueueFullError } from '../errors.js';
 import type { RedisKeys } from './keys.js';
 import type { Redis } from './redis.js';
-import { type Command, run, type Script } from './script.js';
+import { type Command, run, Script } from './script.js';
 import { ENTER } from './scripts/enter.js';
 import { GRACE_MS, LONGEST_MS } from './scripts/enter.js';
 
@@ -13,9 +13,7 @@ import { GRACE_MS, LONGEST_MS } from './scripts/enter.js';
  * KEYS: 1 the queued ones of all, 2 of the tenant, 3 the outbox. ARGV: 1 the entry; 2 when it was created, ms; 3 when
  * the outbox is looked at, ms; 4 most of all, 5 most of the tenant; 6 how long the lists are of use, ms. Returns `Admitted`.
  */
-const ADMIT: Script = {
-  name: 'admit',
-  text: `
+const ADMIT = new Script(`
 if not redis.call('ZSCORE', KEYS[1], ARGV[1]) then
   if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[4]) then return 'total' end
   if redis.call('ZCARD', KEYS[2]) >= tonumber(ARGV[5]) then return 'perTenant' end
@@ -24,8 +22,7 @@ redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1])
 redis.call('ZADD', KEYS[2], ARGV[2], ARGV[1])
 redis.call('ZADD', KEYS[3], ARGV[3], ARGV[1])
 for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, ARGV[6]) end
-return 'admitted'`,
-};
+return 'admitted'`);
 
 /** How long after its creation it is asked first whether a response has a job, ms: a creation may be between its steps. */
 const FIRST_CHECK_MS = 5000;

@@ -1,10 +1,15 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /** A Lua script. */
-export interface Script {
-  /** Names it in logs. */
-  readonly name: string;
-  readonly text: string;
+export class Script {
+  private known: string | undefined;
+
+  constructor(readonly text: string) {}
+
+  /** The digest by which Redis knows it. */
+  get digest(): string {
+    return (this.known ??= hash('sha1', this.text));
+  }
 }
 
 /** Begins a script that frees memory in the end: it runs also when memory is full. */
@@ -15,8 +20,6 @@ export type Command =
   | readonly [name: string, key: string, ...args: readonly (string | number)[]]
   | { readonly script: Script; readonly keys: readonly string[]; readonly args: readonly (string | number)[] };
 
-const digests = new WeakMap<Script, string>();
-
 /** A call of a script. */
 export function run(script: Script, keys: readonly string[], ...args: readonly (string | number)[]): Command {
   return { script, keys, args };
@@ -25,14 +28,4 @@ export function run(script: Script, keys: readonly string[], ...args: readonly (
 /** The key that decides which node a command goes to. A script without keys goes to any. */
 export function keyOf(command: Command): string {
   return 'script' in command ? (command.keys[0] ?? '') : command[1];
-}
-
-/** The digest by which Redis knows a script. */
-export function digestOf(script: Script): string {
-  let digest = digests.get(script);
-  if (digest === undefined) {
-    digest = createHash('sha1').update(script.text).digest('hex');
-    digests.set(script, digest);
-  }
-  return digest;
 }

@@ -12,7 +12,7 @@ import { type List, type Listed, type ListedResponses, toBatches } from './liste
 import { membershipOf, sessionsOf } from './membership.js';
 import type { RedisWriteLock } from './locks.js';
 import type { Redis } from './redis.js';
-import { FREES_MEMORY, run, type Script } from './script.js';
+import { FREES_MEMORY, run, Script } from './script.js';
 import { type GoneReply, HIDE, VISIBLE_TO_CALL } from './scripts/delete.js';
 import { ENTER } from './scripts/enter.js';
 import { RESPONSES } from './scripts/responses.js';
@@ -24,9 +24,7 @@ import type { Tombstones } from './tombstones.js';
  * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the field of the session; from ARGV[3] on: ids. Returns the number of those
  * that are in it.
  */
-const JOIN: Script = {
-  name: 'join',
-  text: `${RESPONSES}
+const JOIN = new Script(`${RESPONSES}
 local joined = 0
 for i = 3, #ARGV do
   if visible(ARGV[i], '') then
@@ -34,8 +32,7 @@ for i = 3, #ARGV do
     joined = joined + 1
   end
 end
-return joined`,
-};
+return joined`);
 
 /**
  * Takes responses out of a session, and hides those that belong to no other one.
@@ -43,9 +40,7 @@ return joined`,
  * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the field of the session; ARGV[3]: names the call, so that its
  * repetition returns the same; from ARGV[4] on: ids. Returns a `LeaveReply`.
  */
-const LEAVE: Script = {
-  name: 'leave',
-  text: `${FREES_MEMORY}${RESPONSES}${HIDE}${VISIBLE_TO_CALL}
+const LEAVE = new Script(`${FREES_MEMORY}${RESPONSES}${HIDE}${VISIBLE_TO_CALL}
 local gone, left = {}, {}
 for i = 4, #ARGV do
   local id = ARGV[i]
@@ -56,8 +51,7 @@ for i = 4, #ARGV do
     if #memberships(id) == 0 then gone[#gone + 1] = hide(id, ARGV[2]) end
   end
 end
-return {gone, left}`,
-};
+return {gone, left}`);
 
 /** The lock of all sessions of a tenant. It has spaces, which the name of a session cannot have. */
 const ALL_SESSIONS = 'all sessions of the tenant';

@@ -1,6 +1,6 @@
 import { BOOKMARK_MS } from '../../bookmark.js';
 import { GRAPH_MAX_RESPONSES } from '../../response-graph.js';
-import type { Script } from '../script.js';
+import { Script } from '../script.js';
 import { GRACE_MS } from './enter.js';
 import { RESPONSES } from './responses.js';
 
@@ -58,9 +58,7 @@ export type GoneFound = readonly [text: string, isBelow: 0 | 1] | null;
  *
  * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the id; ARGV[3]: that of the other one, or nothing. Returns `GoneFound`.
  */
-export const FIND_GONE: Script = {
-  name: 'find-gone',
-  text: `${RESPONSES}${BOOKMARKS}
+export const FIND_GONE = new Script(`${RESPONSES}${BOOKMARKS}
 local function kept(id) return redis.call('GET', base .. ':gone:' .. id) end
 
 local function parentOf(id)
@@ -81,5 +79,4 @@ while ARGV[3] ~= '' and id and isBelow == 0 and climbed < ${GRAPH_MAX_RESPONSES}
   id, climbed = parentOf(id), climbed + 1
   if id == ARGV[3] then isBelow = 1 end
 end
-return {text, isBelow}`,
-};
+return {text, isBelow}`);

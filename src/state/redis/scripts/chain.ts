@@ -1,4 +1,4 @@
-import type { Script } from '../script.js';
+import { Script } from '../script.js';
 import { RESPONSES } from './responses.js';
 
 /**
@@ -53,9 +53,7 @@ export type ChainReply =
  *
  * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: within; ARGV[3]: the id; ARGV[4]: most bytes. Returns a `ChainReply`.
  */
-export const CHAIN: Script = {
-  name: 'chain',
-  text: `${RESPONSES}${CHAINS}
+export const CHAIN = new Script(`${RESPONSES}${CHAINS}
 local id = ARGV[3]
 if not visible(id, ARGV[2]) then return false end
 local head = redis.call('HMGET', at(id), 'status', 'continuable', 'session', 'origin', 'expires')
@@ -73,5 +71,4 @@ else
     if string.sub(field, 1, 3) == 'in:' then reply[#reply + 1] = field end
   end
 end
-return reply`,
-};
+return reply`);

@@ -1,6 +1,6 @@
 import { PAGE_BYTES } from '../../page.js';
 import { BOOKMARK_MS } from '../../bookmark.js';
-import { FREES_MEMORY, type Script } from '../script.js';
+import { FREES_MEMORY, Script } from '../script.js';
 import { CONVERSATIONS } from './conversations.js';
 import { GRACE_MS } from './enter.js';
 import { LOCKS } from './locks.js';
@@ -16,9 +16,7 @@ export type ConversationItems =
  * KEYS[1]: the place of the conversation. ARGV[1]: `XRANGE` from the oldest on, or `XREVRANGE`; ARGV[2]: the id of the item before
  * the page, JSON, or nothing; ARGV[3]: most items; ARGV[4]: now, ms since the epoch. Returns `ConversationItems`.
  */
-export const CONVERSATION_ITEMS: Script = {
-  name: 'conversation-items',
-  text: `${CONVERSATIONS}
+export const CONVERSATION_ITEMS = new Script(`${CONVERSATIONS}
 local base, command, limit = KEYS[1], ARGV[1], tonumber(ARGV[3])
 if not findConversation(base) then return {'not_found'} end
 local start, stop = '-', '+'
@@ -48,8 +46,7 @@ repeat
     end
   end
 until #batch < 8
-return {'page', 0, texts}`,
-};
+return {'page', 0, texts}`);
 
 /** An item, JSON; `item` is null when it is not there. */
 export type ConversationItem = readonly [outcome: 'found', item: string | null] | readonly [outcome: 'not_found'];
@@ -59,16 +56,13 @@ export type ConversationItem = readonly [outcome: 'found', item: string | null] 
  *
  * KEYS[1]: the place of the conversation. ARGV[1]: the id, JSON. Returns `ConversationItem`.
  */
-export const CONVERSATION_ITEM: Script = {
-  name: 'conversation-item',
-  text: `${CONVERSATIONS}
+export const CONVERSATION_ITEM = new Script(`${CONVERSATIONS}
 local base = KEYS[1]
 if not findConversation(base) then return {'not_found'} end
 local seen = positionsOf(base, ARGV[1])
 if #seen == 0 then return {'found', false} end
 local id = seen[#seen] .. '-0'
-return {'found', redis.call('XRANGE', base .. ':items', id, id)[1][2][2]}`,
-};
+return {'found', redis.call('XRANGE', base .. ':items', id, id)[1][2][2]}`);
 
 /** What became of the deletion of an item; with the conversation: when it was created, Unix seconds, and its metadata, JSON. */
 export type ItemDeleted =
@@ -81,9 +75,7 @@ export type ItemDeleted =
  * KEYS[1]: the place. ARGV[1]: names the call, so that its repetition does nothing; ARGV[2]: the id, JSON; ARGV[3]: now,
  * ms since the epoch. Returns `ItemDeleted`.
  */
-export const DELETE_ITEM: Script = {
-  name: 'delete-item',
-  text: `${FREES_MEMORY}${LOCKS}${CONVERSATIONS}
+export const DELETE_ITEM = new Script(`${FREES_MEMORY}${LOCKS}${CONVERSATIONS}
 local base = KEYS[1]
 local about = base .. ':conversation'
 if not findConversation(base) then return {'not_found'} end
@@ -106,5 +98,4 @@ redis.call('HINCRBY', about, 'size', -size)
 redis.call('HINCRBY', about, 'version', 1)
 redis.call('HSET', about, 'change', ARGV[1])
 void_lock(base)
-return {'deleted', known[1], known[2]}`,
-};
+return {'deleted', known[1], known[2]}`);

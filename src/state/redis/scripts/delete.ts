@@ -1,4 +1,4 @@
-import { FREES_MEMORY, type Script } from '../script.js';
+import { FREES_MEMORY, Script } from '../script.js';
 import { BOOKMARKS } from './bookmarks.js';
 import { RESPONSES } from './responses.js';
 
@@ -38,9 +38,7 @@ end
  * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: within; ARGV[3]: the id; ARGV[4]: 1 for those that continue it as well;
  * ARGV[5]: names the call, so that its repetition returns the same. Returns a `GoneReply`.
  */
-export const DELETE: Script = {
-  name: 'delete',
-  text: `${FREES_MEMORY}${RESPONSES}${HIDE}${VISIBLE_TO_CALL}
+export const DELETE = new Script(`${FREES_MEMORY}${RESPONSES}${HIDE}${VISIBLE_TO_CALL}
 local gone, doomed, i = {}, {ARGV[3]}, 1
 if not visible_to(ARGV[5], ARGV[3], ARGV[2]) then return gone end
 while doomed[i] do
@@ -54,5 +52,4 @@ while doomed[i] do
   end
   i = i + 1
 end
-return gone`,
-};
+return gone`);

@@ -1,4 +1,4 @@
-import { FREES_MEMORY, type Script } from '../script.js';
+import { FREES_MEMORY, Script } from '../script.js';
 import type { TurnRefusal } from '../errors.js';
 import { HOLD_MS } from '../run-hold.js';
 import { LOCKS } from './locks.js';
@@ -24,9 +24,7 @@ export type Ended =
  * its items; 17 origin, JSON or empty; 18 jobs, JSON or empty; 19 the items that it shows now as well (`HeldItems.names`); 20 what it has used, JSON or empty; 21 the number of the following: its texts, keys as of
  * `:body` and texts in turn. In a conversation: the version that the turn has read, and the entries. Returns `Ended`.
  */
-export const END_RUN: Script = {
-  name: 'end-run',
-  text: `${LOCKS}${RESPONSES}${RUNS}
+export const END_RUN = new Script(`${LOCKS}${RESPONSES}${RUNS}
 local id, fence, lastText = ARGV[2], ARGV[9], 21 + ARGV[21]
 local version = ARGV[lastText + 1]
 local session = redis.call('HGET', at(id), 'session')
@@ -59,8 +57,7 @@ if version then redis.call('HSET', at(id), addTurn(base, id, entriesFrom(lastTex
 settle(id, tonumber(ARGV[12]), tonumber(ARGV[13]))
 -- Until the purge has it.
 redis.call('PEXPIRE', at(id) .. ':log', lifetime(tonumber(ARGV[14])))
-return {'ended'}`,
-};
+return {'ended'}`);
 
 /** A response that is held, or why it is not: `held`, somebody else has it; `closed`, it has ended, or a later attempt has started. */
 export type Held = readonly [body: string, turn: string] | 'held' | 'closed';
@@ -72,30 +69,24 @@ export type Held = readonly [body: string, turn: string] | 'held' | 'closed';
  * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the response; ARGV[3]: the field that it must have; ARGV[4]: the attempt,
  * empty for any; ARGV[5]: who holds it. Returns `Held`, or nil when it is not found.
  */
-export const HOLD_RUN: Script = {
-  name: 'hold-run',
-  text: `${RESPONSES}${RUNS}
+export const HOLD_RUN = new Script(`${RESPONSES}${RUNS}
 local id = ARGV[2]
 if not visible(id, ARGV[3]) or redis.call('HEXISTS', at(id), 'attempt') == 0 then return nil end
 local turn = redis.call('GET', at(id) .. ':turn')
 if not isOpen(id, ARGV[4]) or not turn then return 'closed' end
 if isHeld(id, ARGV[5]) then return 'held' end
 redis.call('HSET', at(id), 'hold', ARGV[5] .. ' ' .. whole(serverTime() + ${HOLD_MS}))
-return {redis.call('GET', at(id) .. ':body'), turn}`,
-};
+return {redis.call('GET', at(id) .. ':body'), turn}`);
 
 /**
  * Lets the run of a response go on.
  *
  * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the response; ARGV[3]: who holds it.
  */
-export const RELEASE_RUN: Script = {
-  name: 'release-run',
-  text: `${FREES_MEMORY}${RESPONSES}
+export const RELEASE_RUN = new Script(`${FREES_MEMORY}${RESPONSES}
 local id = ARGV[2]
 local holder = string.match(redis.call('HGET', at(id), 'hold') or '', '^%S+')
-if holder == ARGV[3] then redis.call('HDEL', at(id), 'hold') end`,
-};
+if holder == ARGV[3] then redis.call('HDEL', at(id), 'hold') end`);
 
 /**
  * The unfinished ones of a visible response and, with ARGV[4], of all that continue it.
@@ -103,9 +94,7 @@ if holder == ARGV[3] then redis.call('HDEL', at(id), 'hold') end`,
  * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the response; ARGV[3]: the field that it must have; ARGV[4]: 1 or 0.
  * Returns their ids.
  */
-export const UNFINISHED: Script = {
-  name: 'unfinished',
-  text: `${RESPONSES}
+export const UNFINISHED = new Script(`${RESPONSES}
 local found, left = {}, {}
 if visible(ARGV[2], ARGV[3]) then left[1] = ARGV[2] end
 while #left > 0 do
@@ -116,5 +105,4 @@ while #left > 0 do
     for _, child in ipairs(redis.call('ZRANGE', at(id) .. ':children', 0, -1)) do left[#left + 1] = child end
   end
 end
-return found`,
-};
+return found`);

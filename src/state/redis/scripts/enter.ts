@@ -1,4 +1,4 @@
-import type { Script } from '../script.js';
+import { Script } from '../script.js';
 
 /** Keys outlive the time until which a response is kept by so long, ms: the purge announces and frees it before. */
 export const GRACE_MS = 600_000;
@@ -14,12 +14,9 @@ export const LONGEST_MS = 366 * 24 * 3_600_000;
  *
  * KEYS[1]: a sorted set. ARGV[1]: how long they are of use, ms; from ARGV[2] on: scores and entries in turn.
  */
-export const ENTER: Script = {
-  name: 'enter',
-  text: `
+export const ENTER = new Script(`
 redis.call('ZADD', KEYS[1], unpack(ARGV, 2))
-if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[1]) then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end`,
-};
+if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[1]) then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end`);
 
 /**
  * Adds an entry to an index that has room for it.
@@ -27,14 +24,11 @@ if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[1]) then redis.call('PEXPIRE', KE
  * KEYS[1]: a sorted set. ARGV: 1 most entries, 2 how long it is of use, ms, 3 score, 4 entry, then entries that are removed before.
  * Returns 1, or 0 when there is no room.
  */
-export const ENTER_BELOW: Script = {
-  name: 'enter-below',
-  text: `
+export const ENTER_BELOW = new Script(`
 for first = 5, #ARGV, 1000 do redis.call('ZREM', KEYS[1], unpack(ARGV, first, math.min(first + 999, #ARGV))) end
 if not redis.call('ZSCORE', KEYS[1], ARGV[4]) then
   if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[1]) then return 0 end
   redis.call('ZADD', KEYS[1], ARGV[3], ARGV[4])
 end
 if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[2]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
-return 1`,
-};
+return 1`);

@@ -1,4 +1,4 @@
-import { FREES_MEMORY, type Script } from '../script.js';
+import { FREES_MEMORY, Script } from '../script.js';
 import { HIDE } from './delete.js';
 import { RESPONSES } from './responses.js';
 
@@ -29,13 +29,10 @@ end
  *
  * KEYS[1]: the place. ARGV[1]: now; from ARGV[2] on: ids. Returns a `Freed` for each that is freed.
  */
-export const FREE: Script = {
-  name: 'free',
-  text: `${FREES_MEMORY}${RESPONSES}${FREE_UP}
+export const FREE = new Script(`${FREES_MEMORY}${RESPONSES}${FREE_UP}
 local freed = {}
 for i = #ARGV, 2, -1 do free(ARGV[i], freed) end
-return freed`,
-};
+return freed`);
 
 /** The reply of SWEEP. */
 export type SweepReply = readonly [
@@ -52,9 +49,7 @@ export type SweepReply = readonly [
  *
  * KEYS[1]: the place. ARGV[1]: now; from ARGV[2] on: ids. Returns a `SweepReply`.
  */
-export const SWEEP: Script = {
-  name: 'sweep',
-  text: `${FREES_MEMORY}${RESPONSES}${HIDE}${FREE_UP}
+export const SWEEP = new Script(`${FREES_MEMORY}${RESPONSES}${HIDE}${FREE_UP}
 local gone, freed, later, missing = {}, {}, {}, {}
 for i = 2, #ARGV do
   local expires = redis.call('HGET', at(ARGV[i]), 'expires')
@@ -67,5 +62,4 @@ for i = 2, #ARGV do
   end
 end
 for i = #ARGV, 2, -1 do free(ARGV[i], freed) end
-return {gone, freed, later, missing}`,
-};
+return {gone, freed, later, missing}`);

@@ -1,5 +1,5 @@
 import { DEBT_MS, LIMIT_WINDOW_MS } from '../../shared-limits.js';
-import type { Script } from '../script.js';
+import { Script } from '../script.js';
 
 /**
  * The counters at KEYS[1]: `requests` and `tokens` of the window that ends at `ends`, and for each replica a field `open:<replica>` with
@@ -48,9 +48,7 @@ local function keep() redis.call('PEXPIRE', KEYS[1], ${DEBT_MS + LIMIT_WINDOW_MS
  * KEYS: 1 counters. ARGV: 1 requests, 2 their limit (0: none), 3 tokens, 4 their limit, 5 places, 6 their limit, 7 replica, 8 lease, ms.
  * Returns whether they were taken, requests, tokens, places, and how long the window lasts, ms.
  */
-export const TAKE_LIMITS: Script = {
-  name: 'take-limits',
-  text: `${COUNTERS}local more, most = {}, {}
+export const TAKE_LIMITS = new Script(`${COUNTERS}local more, most = {}, {}
 for index = 1, 3 do more[index], most[index] = tonumber(ARGV[2 * index - 1]), tonumber(ARGV[2 * index]) end
 local resets = ends
 if is_over then
@@ -73,28 +71,22 @@ if admitted then
   end
   keep()
 end
-return {admitted and 1 or 0, requests, tokens, places, math.max(0, resets - now)}`,
-};
+return {admitted and 1 or 0, requests, tokens, places, math.max(0, resets - now)}`);
 
 /**
  * The counters as they stand.
  *
  * KEYS: 1 counters. ARGV: 1 the limit of tokens. Returns requests, tokens, places, and how long the window lasts, ms.
  */
-export const READ_LIMITS: Script = {
-  name: 'read-limits',
-  text: `${COUNTERS}if is_over then requests, tokens = 0, carried(tonumber(ARGV[1])) end
-return {requests, tokens, all_places(), math.max(0, ends - now)}`,
-};
+export const READ_LIMITS = new Script(`${COUNTERS}if is_over then requests, tokens = 0, carried(tonumber(ARGV[1])) end
+return {requests, tokens, all_places(), math.max(0, ends - now)}`);
 
 /**
  * Changes counters.
  *
  * KEYS: 1 counters. ARGV: 1 tokens, 2 their limit, 3 places, 4 replica, 5 lease, ms.
  */
-export const SETTLE_LIMITS: Script = {
-  name: 'settle-limits',
-  text: `${COUNTERS}local used, places = tonumber(ARGV[1]), tonumber(ARGV[3])
+export const SETTLE_LIMITS = new Script(`${COUNTERS}local used, places = tonumber(ARGV[1]), tonumber(ARGV[3])
 if is_over and used > 0 then
   requests, tokens, ends = 0, carried(tonumber(ARGV[2])) + used, now + ${LIMIT_WINDOW_MS}
   write_window()
@@ -104,18 +96,14 @@ elseif not is_over then
 end
 if places ~= 0 then set_places(ARGV[4], own_places(ARGV[4]) + places, ARGV[5]) end
 keep()
-return 1`,
-};
+return 1`);
 
 /**
  * Extends the places of a replica that still count.
  *
  * KEYS: 1 counters. ARGV: 1 replica, 2 lease, ms. Returns its places.
  */
-export const RENEW_LIMITS: Script = {
-  name: 'renew-limits',
-  text: `${COUNTERS}local places = own_places(ARGV[1])
+export const RENEW_LIMITS = new Script(`${COUNTERS}local places = own_places(ARGV[1])
 set_places(ARGV[1], places, ARGV[2])
 if places > 0 then keep() end
-return places`,
-};
+return places`);

@@ -1,4 +1,4 @@
-import type { Script } from '../script.js';
+import { Script } from '../script.js';
 import { CONVERSATIONS } from './conversations.js';
 import { RESPONSES } from './responses.js';
 import { RUNS } from './runs.js';
@@ -12,9 +12,7 @@ export const WAITING_MS = 86_400_000;
  * KEYS[1]: its place. ARGV: 1 when it was created, Unix seconds; 2 its metadata, JSON; 3 its name; 4 its version; 5 the position of
  * its latest item; 6: 1 when it was deleted. Returns whether it is new.
  */
-export const MOVE_CONVERSATION: Script = {
-  name: 'move-conversation',
-  text: `${CONVERSATIONS}
+export const MOVE_CONVERSATION = new Script(`${CONVERSATIONS}
 local base, about = KEYS[1], KEYS[1] .. ':conversation'
 if redis.call('EXISTS', about) == 1 then return 0 end
 redis.call('HSET', about, 'created', ARGV[1], 'metadata', ARGV[2], 'name', ARGV[3], 'version', ARGV[4], 'size', 0, 'last', ARGV[5])
@@ -22,17 +20,14 @@ if ARGV[6] == '1' then
   redis.call('HSET', about, 'deleted', 1)
   expireConversation(base, ${WAITING_MS})
 end
-return 1`,
-};
+return 1`);
 
 /**
  * Stores items of a conversation that has a version; those that are stored stay as they are.
  *
  * KEYS[1]: its place. ARGV[1]: the version; from ARGV[2] on: for each item its position, kind, id and text.
  */
-export const MOVE_ENTRIES: Script = {
-  name: 'move-entries',
-  text: `${CONVERSATIONS}
+export const MOVE_ENTRIES = new Script(`${CONVERSATIONS}
 local base, about = KEYS[1], KEYS[1] .. ':conversation'
 if redis.call('HGET', about, 'version') ~= ARGV[1] then return end
 local last = redis.call('XREVRANGE', base .. ':items', '+', '-', 'COUNT', 1)[1]
@@ -47,8 +42,7 @@ for index = 2, #ARGV, 4 do
     redis.call('HINCRBY', about, 'size', #text)
   end
 end
-if redis.call('HEXISTS', about, 'deleted') == 1 then expireConversation(base, ${WAITING_MS}) end`,
-};
+if redis.call('HEXISTS', about, 'deleted') == 1 then expireConversation(base, ${WAITING_MS}) end`);
 
 /** What became of a response that is moved. */
 export type MovedIn = 'new' | 'there' | 'unlinked' | 'no conversation';
@@ -60,9 +54,7 @@ export type MovedIn = 'new' | 'there' | 'unlinked' | 'no conversation';
  * context ends there; ARGV[3]: when its log expires, ms since the epoch, empty for one that has not ended; ARGV[4]: the
  * number of batches, and then these, each in four; then the insertion. Returns `MovedIn`.
  */
-export const MOVE_RESPONSE: Script = {
-  name: 'move-response',
-  text: `${RESPONSES}${RUNS}
+export const MOVE_RESPONSE = new Script(`${RESPONSES}${RUNS}
 local conversation, batches = KEYS[2], tonumber(ARGV[4])
 local r = insertionAt(5 + 4 * batches)
 if exists(r.id) then return 'there' end
@@ -76,16 +68,12 @@ if conversation then
 end
 for index = 0, batches - 1 do addBatch(r.id, 5 + 4 * index) end
 if ARGV[3] ~= '' then redis.call('PEXPIRE', at(r.id) .. ':log', lifetime(tonumber(ARGV[3]))) end
-return 'new'`,
-};
+return 'new'`);
 
 /**
  * Stores the job of a response with it, if that has not ended and has none: so it is enqueued again if the queue loses it.
  *
  * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the response; ARGV[3]: its jobs, JSON.
  */
-export const KEEP_JOB: Script = {
-  name: 'keep-job',
-  text: `${RESPONSES}${RUNS}
-if isOpen(ARGV[2], '') then redis.call('HSETNX', at(ARGV[2]), 'jobs', ARGV[3]) end`,
-};
+export const KEEP_JOB = new Script(`${RESPONSES}${RUNS}
+if isOpen(ARGV[2], '') then redis.call('HSETNX', at(ARGV[2]), 'jobs', ARGV[3]) end`);

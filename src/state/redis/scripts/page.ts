@@ -1,4 +1,4 @@
-import { FREES_MEMORY, type Script } from '../script.js';
+import { FREES_MEMORY, Script } from '../script.js';
 
 /** The reply of PAGE: names and scores in turn, ascending; null when the list has no such cursor. */
 export type PageReply = readonly string[] | null;
@@ -10,9 +10,7 @@ export type PageReply = readonly string[] | null;
  * the least score, inclusive, and the highest, exclusive; ARGV[5], if any: the cursor; ARGV[6], if any: its score, for a
  * cursor that was in the list and may have left it. Returns a `PageReply`. What it adds, it removes: also when memory is full.
  */
-export const PAGE: Script = {
-  name: 'page',
-  text: `${FREES_MEMORY}
+export const PAGE = new Script(`${FREES_MEMORY}
 local key, count = KEYS[1], tonumber(ARGV[2])
 local first = redis.call('ZCOUNT', key, '-inf', '(' .. ARGV[3])
 local last = redis.call('ZCOUNT', key, '-inf', '(' .. ARGV[4]) - 1
@@ -31,5 +29,4 @@ if ARGV[5] then
 end
 if ARGV[1] == '1' then last = math.min(last, first + count - 1) else first = math.max(first, last - count + 1) end
 if last < first then return {} end
-return redis.call('ZRANGE', key, first, last, 'WITHSCORES')`,
-};
+return redis.call('ZRANGE', key, first, last, 'WITHSCORES')`);

@@ -1,4 +1,4 @@
-import type { Script } from '../script.js';
+import { Script } from '../script.js';
 import { RESPONSES } from './responses.js';
 
 /** Most bytes of events on a page; the first batch always fits. */
@@ -18,9 +18,7 @@ export type LogPageReply = readonly [stream: string | null, ended: string | null
  * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the response; ARGV[3]: the field that it must have; ARGV[4]: the number.
  * Returns `LogPageReply`, or nil when the response is not found.
  */
-export const READ_LOG: Script = {
-  name: 'read-log',
-  text: `${RESPONSES}
+export const READ_LOG = new Script(`${RESPONSES}
 local id = ARGV[2]
 if not visible(id, ARGV[3]) then return nil end
 local run, key = redis.call('HMGET', at(id), 'stream', 'ended'), at(id) .. ':log'
@@ -49,35 +47,28 @@ repeat
     from = '(' .. entry[1]
   end
 until size > ${PAGE_BYTES} or #entries == ${PAGE_BATCHES} or #batch < 32
-return {run[1], run[2], entries}`,
-};
+return {run[1], run[2], entries}`);
 
 /**
  * The entries of the log that say something about finished items.
  *
  * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the response. Returns entries as XRANGE does.
  */
-export const ITEMS_OF_LOG: Script = {
-  name: 'items-of-log',
-  text: `${RESPONSES}
+export const ITEMS_OF_LOG = new Script(`${RESPONSES}
 local key, found = at(ARGV[2]) .. ':log', {}
 for entry in string.gmatch(redis.call('HGET', at(ARGV[2]), 'done') or '', '%S+') do
   found[#found + 1] = redis.call('XRANGE', key, entry, entry)[1]
 end
-return found`,
-};
+return found`);
 
 /**
  * Deletes the log of a response that ended long ago.
  *
  * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the response.
  */
-export const FORGET_LOG: Script = {
-  name: 'forget-log',
-  text: `${RESPONSES}
+export const FORGET_LOG = new Script(`${RESPONSES}
 local ended = redis.call('HGET', at(ARGV[2]), 'ended')
 if ended and tonumber(ended) <= now then
   redis.call('UNLINK', at(ARGV[2]) .. ':log')
   redis.call('HDEL', at(ARGV[2]), 'done')
-end`,
-};
+end`);

@@ -1,4 +1,4 @@
-import type { Script } from '../script.js';
+import { Script } from '../script.js';
 import { RESPONSES } from './responses.js';
 import { LOCKS } from './locks.js';
 
@@ -10,17 +10,14 @@ export type ReadReply = readonly [status: string, body: string, output: string |
  *
  * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: within; from ARGV[3] on: ids. Returns a `ReadReply` for each.
  */
-export const READ: Script = {
-  name: 'read',
-  text: `${RESPONSES}
+export const READ = new Script(`${RESPONSES}
 local replies = {}
 for i = 3, #ARGV do
   local id = ARGV[i]
   local texts = visible(id, ARGV[2]) and redis.call('MGET', at(id) .. ':body', at(id) .. ':output')
   replies[#replies + 1] = texts and {redis.call('HGET', at(id), 'status'), texts[1], texts[2]} or false
 end
-return replies`,
-};
+return replies`);
 
 /** The reply of INPUT: comma-separated JSON texts; null when the response is not visible. */
 export type InputReply = string | null;
@@ -30,12 +27,9 @@ export type InputReply = string | null;
  *
  * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: within; ARGV[3]: the id. Returns an `InputReply`.
  */
-export const INPUT: Script = {
-  name: 'input',
-  text: `${RESPONSES}
+export const INPUT = new Script(`${RESPONSES}
 if not visible(ARGV[3], ARGV[2]) then return false end
-return redis.call('GET', at(ARGV[3]) .. ':input') or ''`,
-};
+return redis.call('GET', at(ARGV[3]) .. ':input') or ''`);
 
 /** What became of a save: `lost`, the lease; `unlinked`, the response that it continues is not stored. */
 export type Saved = 'saved' | 'lost' | 'unlinked';
@@ -47,13 +41,10 @@ export type Saved = 'saved' | 'lost' | 'unlinked';
  * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the fence of the place's lock, empty when there is none to check;
  * from ARGV[3] on: the insertion. Returns `Saved`.
  */
-export const SAVE: Script = {
-  name: 'save',
-  text: `${LOCKS}${RESPONSES}
+export const SAVE = new Script(`${LOCKS}${RESPONSES}
 local r = insertionAt(3)
 if exists(r.id) then return 'saved' end
 if ARGV[2] ~= '' and not has_lock(base, ARGV[2]) then return 'lost' end
 if not linked(r) then return 'unlinked' end
 insert(r)
-return 'saved'`,
-};
+return 'saved'`);

@@ -1,4 +1,4 @@
-import type { Script } from '../script.js';
+import { Script } from '../script.js';
 import { RESPONSES } from './responses.js';
 import { RUNS } from './runs.js';
 import type { Saved } from './read.js';
@@ -13,16 +13,13 @@ export type Created = Exclude<Saved, 'lost'>;
  *
  * KEYS[1]: the place. ARGV[1]: now; ARGV[2] to ARGV[5]: the first batch; from ARGV[6] on: the insertion. Returns `Created`.
  */
-export const CREATE_RUN: Script = {
-  name: 'create-run',
-  text: `${RESPONSES}${RUNS}
+export const CREATE_RUN = new Script(`${RESPONSES}${RUNS}
 local r = insertionAt(6)
 if exists(r.id) then return 'saved' end
 if not linked(r) then return 'unlinked' end
 insert(r)
 addBatch(r.id, 2)
-return 'saved'`,
-};
+return 'saved'`);
 
 /** An attempt that has begun. */
 export type Started = readonly [turn: string, attempts: string, status: string, session: string, parent: string | null];
@@ -33,9 +30,7 @@ export type Started = readonly [turn: string, attempts: string, status: string, 
  * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the response; ARGV[3]: the attempt; ARGV[4]: names the call, so that its
  * repetition finds that it has begun. Returns `Started`, or nil.
  */
-export const START_RUN: Script = {
-  name: 'start-run',
-  text: `${RESPONSES}${RUNS}
+export const START_RUN = new Script(`${RESPONSES}${RUNS}
 local id, attempt = ARGV[2], tonumber(ARGV[3])
 if not isOpen(id, '') then return nil end
 local known = redis.call('HMGET', at(id), 'attempt', 'call')
@@ -45,22 +40,18 @@ if known[2] ~= ARGV[4] then
   redis.call('HINCRBY', at(id), 'attempts', 1)
 end
 local run = redis.call('HMGET', at(id), 'attempts', 'status', 'session', 'parent')
-return {redis.call('GET', at(id) .. ':turn'), run[1], run[2], run[3], run[4]}`,
-};
+return {redis.call('GET', at(id) .. ':turn'), run[1], run[2], run[3], run[4]}`);
 
 /**
  * Does not count an attempt, once.
  *
  * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the response; ARGV[3]: the attempt.
  */
-export const HAND_BACK: Script = {
-  name: 'hand-back',
-  text: `${RESPONSES}${RUNS}
+export const HAND_BACK = new Script(`${RESPONSES}${RUNS}
 local id = ARGV[2]
 if not isOpen(id, ARGV[3]) or redis.call('HGET', at(id), 'handed') == ARGV[3] then return end
 redis.call('HSET', at(id), 'handed', ARGV[3])
-redis.call('HINCRBY', at(id), 'attempts', -1)`,
-};
+redis.call('HINCRBY', at(id), 'attempts', -1)`);
 
 /**
  * What a run works with: its input, and the items before it; comma-separated JSON texts, in order. `tooLarge` has the
@@ -81,9 +72,7 @@ export type RunContext = readonly [
  * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the response; ARGV[3]: most bytes. Returns `RunContext`, or nil when the
  * response is not stored any more.
  */
-export const RUN_CONTEXT: Script = {
-  name: 'run-context',
-  text: `${RESPONSES}${CHAINS}
+export const RUN_CONTEXT = new Script(`${RESPONSES}${CHAINS}
 local id = ARGV[2]
 if not exists(id) then return nil end
 local path, bytes, conversation, position = path_to(id)
@@ -93,5 +82,4 @@ if left < 0 or not earlier then return {1, false, '', false, false, 0} end
 local context, own = transcript_of(path, 2, earlier), redis.call('MGET', at(id) .. ':inherited', at(id) .. ':input')
 if own[1] then context = (context == '' and '' or context .. ',') .. own[1] end
 local parent = path[2] and redis.call('HMGET', at(path[2]), 'origin', 'expires') or {false, false}
-return {0, own[2], context, parent[1], parent[2], conversation and 1 or 0}`,
-};
+return {0, own[2], context, parent[1], parent[2], conversation and 1 or 0}`);

@@ -1,6 +1,6 @@
 import { PAGE_BYTES } from '../../page.js';
 import { GRAPH_MAX_RESPONSES } from '../../response-graph.js';
-import type { Script } from '../script.js';
+import { Script } from '../script.js';
 import { RESPONSES } from './responses.js';
 
 /** A function in Lua, after RESPONSES: calls `visit` with each visible child, in order, until that returns true. */
@@ -26,9 +26,7 @@ export type LeavesReply = readonly string[] | 'too large' | null;
  *
  * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: within; ARGV[3]: the id. Returns a `LeavesReply`.
  */
-export const LEAVES: Script = {
-  name: 'leaves',
-  text: `${RESPONSES}${EACH_CHILD}
+export const LEAVES = new Script(`${RESPONSES}${EACH_CHILD}
 if not visible(ARGV[3], ARGV[2]) then return false end
 local walked, leaves, i = {ARGV[3]}, {}, 1
 while walked[i] and #walked <= ${GRAPH_MAX_RESPONSES} do
@@ -46,8 +44,7 @@ while walked[i] and #walked <= ${GRAPH_MAX_RESPONSES} do
   i = i + 1
 end
 if #walked > ${GRAPH_MAX_RESPONSES} then return 'too large' end
-return leaves`,
-};
+return leaves`);
 
 /** The reply of TREE: the root first, level by level; null when the response is not visible. */
 export type TreeReply = readonly TreeRow[] | 'too large' | null;
@@ -68,9 +65,7 @@ type TreeRow = readonly [
  * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: within; ARGV[3]: the id; ARGV[4]: levels below the root; ARGV[5]: most
  * responses. Returns a `TreeReply`.
  */
-export const TREE: Script = {
-  name: 'tree',
-  text: `${RESPONSES}${EACH_CHILD}
+export const TREE = new Script(`${RESPONSES}${EACH_CHILD}
 local within, depth, limit = ARGV[2], tonumber(ARGV[4]), tonumber(ARGV[5])
 local root, climbed = ARGV[3], 1
 if not visible(root, within) then return false end
@@ -112,5 +107,4 @@ for place = 1, fitting do
   local texts = redis.call('MGET', at(id) .. ':body', at(id) .. ':output')
   rows[place] = {id, parents[place], has_more, redis.call('HGET', at(id), 'status'), texts[1], texts[2]}
 end
-return rows`,
-};
+return rows`);
