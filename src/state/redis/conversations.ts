@@ -13,6 +13,7 @@ import {
 } from '../conversation-store.js';
 import { ContextTooLargeError, UnknownCursorError } from '../errors.js';
 import { isForward, type Page, type PageRequest } from '../page.js';
+import { readItems } from '../stored-response.js';
 import { conversationLock } from '../write-lock.js';
 import type { ConversationIndex } from './conversation-index.js';
 import { conversationName, toEntries, toItemId } from './conversation-items.js';
@@ -31,12 +32,7 @@ import {
 } from './scripts/conversation-items.js';
 import { CONVERSATIONS } from './scripts/conversations.js';
 import { LOCKS } from './scripts/locks.js';
-import {
-  type ConversationRead,
-  OPEN_CONVERSATION,
-  type Opened,
-  READ_CONVERSATION,
-} from './scripts/read-conversation.js';
+import { type ConversationRead, READ_CONVERSATION } from './scripts/read-conversation.js';
 
 /**
  * Replaces the metadata of a conversation.
@@ -149,11 +145,11 @@ export class RedisConversationStore extends ConversationStore {
     const { base } = this.place(tenant, conversationId);
     const change = knownVersion === undefined ? undefined : this.versions.changeOf(base, knownVersion);
     const known = change === undefined ? ['', ''] : [knownVersion ?? '', change];
-    const args = [ttlMs, randomUUID(), ...known, this.maxContextBytes];
-    const [reply] = await this.redis.write(run(OPEN_CONVERSATION, [base], ...args));
-    const [outcome, fence, version, latest, items] = reply as Opened;
+    const args = [this.maxContextBytes, ttlMs, randomUUID(), ...known];
+    const [reply] = await this.redis.write(run(READ_CONVERSATION, [base], ...args));
+    const [outcome, version, latest, items, fence] = reply as ConversationRead;
     if (outcome === 'too_large') throw this.tooLarge();
-    if (outcome !== 'opened') return { refused: outcome };
+    if (outcome !== 'read') return { refused: outcome };
     this.versions.learn(base, version, latest);
     const lease = this.locks.toLease(tenant, conversationLock(conversationId), Number(fence), ttlMs);
     return { ...lease, version, items: items === null ? null : readItems(items) };
@@ -162,9 +158,9 @@ export class RedisConversationStore extends ConversationStore {
   override async read(tenant: Tenant, conversationId: string): Promise<ConversationContext | undefined> {
     const { base } = this.place(tenant, conversationId);
     const [reply] = await this.redis.read(run(READ_CONVERSATION, [base], this.maxContextBytes));
-    const [version, items, change] = reply as ConversationRead;
-    if (version === null) return undefined;
-    if (items === null) throw this.tooLarge();
+    const [outcome, version, change, items] = reply as ConversationRead;
+    if (outcome === 'too_large') throw this.tooLarge();
+    if (outcome !== 'read') return undefined;
     this.versions.learn(base, version, change);
     return { version, items: readItems(items) };
   }
@@ -234,10 +230,6 @@ export class RedisConversationStore extends ConversationStore {
   private tooLarge(): ContextTooLargeError {
     return new ContextTooLargeError(this.maxContextBytes, 'conversation');
   }
-}
-
-function readItems(texts: string): readonly Item[] {
-  return JSON.parse(`[${texts}]`) as Item[];
 }
 
 function toRecord(id: string, created: string, metadata: string): ConversationRecord {

@@ -12,7 +12,8 @@ import type { RedisKeys } from './keys.js';
 import { batchArgs } from './log-entries.js';
 import type { RunIndex } from './run-index.js';
 import { type Command, run } from './script.js';
-import { MOVE_CONVERSATION, MOVE_ENTRIES, MOVE_RESPONSE, WAITING_MS } from './scripts/move-in.js';
+import { MOVE_CONVERSATION, MOVE_ENTRIES, WAITING_MS } from './scripts/move-in.js';
+import { STORE_RUN } from './scripts/run-life.js';
 
 /** Most events of a batch that is written. */
 const EVENTS = 500;
@@ -73,7 +74,7 @@ export class MoveIn {
       return [entry, events, notes, logExpiresAt === null ? hasItems : ''];
     });
     return run(
-      MOVE_RESPONSE,
+      STORE_RUN,
       [this.keys.place(this.tenant, lock).base, ...(place === null ? [] : [this.baseOf(place.conversationId)])],
       ...[this.now, place?.before ?? '', logExpiresAt ?? '', batches.length, ...stored],
       ...insertionArgs(this.toInsertion(moved), lock),

@@ -37,13 +37,13 @@ import { whenReleased } from './run-hold.js';
 import { run } from './script.js';
 import type { SessionMembers } from './session-members.js';
 import {
-  CREATE_RUN,
-  type Created,
   HAND_BACK,
   RUN_CONTEXT,
   type RunContext,
   START_RUN,
   type Started,
+  STORE_RUN,
+  type StoredRun,
 } from './scripts/run-life.js';
 import { type Held, HOLD_RUN, RELEASE_RUN, UNFINISHED } from './scripts/end-run.js';
 
@@ -205,13 +205,13 @@ export class RedisRuns extends BackgroundRuns {
     ];
     const plain = toInsertion(tenant, whole, parentId, now, fields);
     const insertion = { ...plain, texts: [...plain.texts, ':turn', turn] };
-    const values = [now, ...batchArgs(opening), ...insertionArgs(insertion, lock)];
-    const [created] = await redis.write(
-      run(CREATE_RUN, [keys.place(tenant, lock).base], ...values),
+    const values = [now, '', '', 1, ...batchArgs(opening), ...insertionArgs(insertion, lock)];
+    const [stored] = await redis.write(
+      run(STORE_RUN, [keys.place(tenant, lock).base], ...values),
       ...indexCommands(keys, tenant, lock, insertion, now),
       ...held.enter(keys, insertion, now),
     );
-    return (created as Created) === 'saved';
+    return (stored as StoredRun) !== 'unlinked';
   }
 
   private async load(entry: RunEntry, started: Started): Promise<StartedRun | undefined> {

@@ -14,7 +14,7 @@ import type { Redis } from './redis.js';
 import { leaveCommands } from './run-index.js';
 import { type Command, run } from './script.js';
 import type { GoneReply } from './scripts/delete.js';
-import { FREE, type Freed, SWEEP, type SweepReply } from './scripts/free.js';
+import { type Freed, SWEEP, type SweepReply } from './scripts/free.js';
 import { GRACE_MS } from './scripts/enter.js';
 
 /** Most responses per script. */
@@ -92,20 +92,22 @@ export class Tombstones {
       const ids = idsOf(batch);
       // They are queued no more.
       await this.redis.write(...leaveCommands(this.keys, tenant, lock, ids));
-      const [freed] = await this.redis.write(
-        run(FREE, [base], this.clock.now(), ...ids),
+      const [swept] = await this.redis.write(
+        run(SWEEP, [base], this.clock.now(), ...ids),
         ...this.farewell(tenant, lock, batch),
       );
-      await this.remove(tenant, lock, freed as readonly Freed[]);
+      const [, freed] = swept as SweepReply;
+      await this.writeAll(this.remove(tenant, lock, freed));
     }
   }
 
-  private async remove(tenant: Tenant, lock: string, freed: readonly Freed[]): Promise<void> {
+  /** Forgets where freed responses were; the commands that take them out of the indexes. */
+  private remove(tenant: Tenant, lock: string, freed: readonly Freed[]): readonly Command[] {
     this.locators.forget(
       tenant,
       freed.map(([id]) => id),
     );
-    await this.writeAll(removalCommands(this.keys, tenant, lock, freed));
+    return removalCommands(this.keys, tenant, lock, freed);
   }
 
   /** Not all at once: a response may have many items. */
@@ -121,16 +123,12 @@ export class Tombstones {
     [gone, freed, later, missing]: SweepReply,
     now: number,
   ): readonly Command[] {
-    this.locators.forget(
-      tenant,
-      freed.map(([id]) => id),
-    );
     const kept = new Set(later.map(([id]) => id));
     for (const id of missing) if ((times.get(id) ?? 0) > now - CERTAIN_MS) kept.add(id);
     const rest = [...times.keys()].filter((id) => !kept.has(id));
     return [
       ...(gone.length === 0 ? [] : this.farewell(tenant, lock, gone)),
-      ...removalCommands(this.keys, tenant, lock, freed),
+      ...this.remove(tenant, lock, freed),
       ...rest.map((responseKey) => unexpiringCommand(this.keys, { tenant, lock, responseKey })),
       ...later.map(([responseKey, expiresAt]) => {
         const ttl = Math.max(0, Number(expiresAt) - now) + GRACE_MS;

@@ -21,7 +21,8 @@ import { identify, type RedisJobQueue } from './jobs.js';
 import type { RunEnds } from './run-ends.js';
 import type { RunIndex } from './run-index.js';
 import { type Command, run } from './script.js';
-import { KEEP_JOB, type MovedIn } from './scripts/move-in.js';
+import { KEEP_JOB } from './scripts/move-in.js';
+import type { StoredRun } from './scripts/run-life.js';
 
 const QUEUES: readonly QueueName[] = ['turns', 'webhooks'];
 /** Entries of a conversation that are read at once. */
@@ -109,7 +110,7 @@ export class RedisTransfer extends StateTransfer {
     const placed = await this.place(tenant, records);
     const replies = await redis.write(...placed.map(({ record, lock }) => into.store(record, lock)));
     for (const [position, { record }] of placed.entries()) {
-      if (record.kind === 'response') requireStored(record, replies[position] as MovedIn);
+      if (record.kind === 'response') requireStored(record, replies[position] as StoredRun);
     }
     // Afterwards: one that is found is stored.
     const found = placed.flatMap(({ record, lock, isFound }): readonly Command[] => {
@@ -181,7 +182,7 @@ export class RedisTransfer extends StateTransfer {
   }
 }
 
-function requireStored({ response, parentId, place }: MovedResponse, outcome: MovedIn): void {
+function requireStored({ response, parentId, place }: MovedResponse, outcome: StoredRun): void {
   if (outcome === 'unlinked') {
     throw new StateTransferError(`the response ${response.id} continues ${parentId}, which is not there`);
   }

@@ -20,19 +20,10 @@ export interface BookmarkText {
 /**
  * Functions in Lua about bookmarks, after RESPONSES. That of a response is the string `:gone:<id>` of its place.
  *
- * - `memberships(id)`: the fields of the sessions of a response.
  * - `bookmark(id, goneAt, fields)`: the `BookmarkText` of a stored response that is gone since a time and was in some sessions.
  * - `remember(id, fields)`: remembers a response that is about to be hidden; repeated, it does the same.
  */
 export const BOOKMARKS = `
-local function memberships(id)
-  local fields = {}
-  for _, field in ipairs(redis.call('HKEYS', at(id))) do
-    if string.sub(field, 1, 3) == 'in:' then fields[#fields + 1] = field end
-  end
-  return fields
-end
-
 local function bookmark(id, goneAt, fields)
   local known = redis.call('HMGET', at(id), 'created', 'parent', 'model', 'status', 'labels')
   return cjson.encode({

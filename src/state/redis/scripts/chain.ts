@@ -67,8 +67,6 @@ local made = 'in:' .. head[3]
 if redis.call('HEXISTS', at(id), made) == 1 then
   reply[#reply + 1] = made
 else
-  for _, field in ipairs(redis.call('HKEYS', at(id))) do
-    if string.sub(field, 1, 3) == 'in:' then reply[#reply + 1] = field end
-  end
+  for _, field in ipairs(memberships(id)) do reply[#reply + 1] = field end
 end
 return reply`);

@@ -20,17 +20,20 @@ local function findConversation(base)
   return { version = tonumber(found[1]), size = tonumber(found[2]), change = found[4] or '' }
 end
 
+-- Adds an entry at a position, a string, after all others.
+local function addEntry(base, position, entry)
+  redis.call('XADD', base .. ':items', position .. '-0', entry.kind, entry.text)
+  local place = entry.kind == 'given' and 'g' .. position or position
+  local others = redis.call('HGET', base .. ':item-ids', entry.id)
+  redis.call('HSET', base .. ':item-ids', entry.id, others and others .. ' ' .. place or place)
+end
+
 -- Appends entries; the version becomes another one. Returns the position before them.
 local function addEntries(base, entries)
-  local about, items, ids = base .. ':conversation', base .. ':items', base .. ':item-ids'
-  local start = tonumber(redis.call('HGET', about, 'last') or 0)
-  local size = 0
+  local about = base .. ':conversation'
+  local start, size = tonumber(redis.call('HGET', about, 'last') or 0), 0
   for index, entry in ipairs(entries) do
-    local position = start + index
-    redis.call('XADD', items, position .. '-0', entry.kind, entry.text)
-    local place = entry.kind == 'given' and 'g' .. position or tostring(position)
-    local others = redis.call('HGET', ids, entry.id)
-    redis.call('HSET', ids, entry.id, others and others .. ' ' .. place or place)
+    addEntry(base, tostring(start + index), entry)
     size = size + #entry.text
   end
   redis.call('HINCRBY', about, 'version', 1)

@@ -39,17 +39,12 @@ end
  * ARGV[5]: names the call, so that its repetition returns the same. Returns a `GoneReply`.
  */
 export const DELETE = new Script(`${FREES_MEMORY}${RESPONSES}${HIDE}${VISIBLE_TO_CALL}
-local gone, doomed, i = {}, {ARGV[3]}, 1
+local gone = {}
 if not visible_to(ARGV[5], ARGV[3], ARGV[2]) then return gone end
-while doomed[i] do
-  local id = doomed[i]
-  if ARGV[4] == '1' then
-    for _, child in ipairs(redis.call('ZRANGE', at(id) .. ':children', 0, -1)) do doomed[#doomed + 1] = child end
-  end
+for _, id in ipairs(branch(ARGV[3], ARGV[4] == '1')) do
   if visible_to(ARGV[5], id, ARGV[2]) then
     gone[#gone + 1] = hide(id)
     redis.call('HSET', at(id), 'by', ARGV[5])
   end
-  i = i + 1
 end
 return gone`);

@@ -94,15 +94,10 @@ if holder == ARGV[3] then redis.call('HDEL', at(id), 'hold') end`);
  * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the response; ARGV[3]: the field that it must have; ARGV[4]: 1 or 0.
  * Returns their ids.
  */
-export const UNFINISHED = new Script(`${RESPONSES}
-local found, left = {}, {}
-if visible(ARGV[2], ARGV[3]) then left[1] = ARGV[2] end
-while #left > 0 do
-  local id = table.remove(left)
-  local run = redis.call('HMGET', at(id), 'attempt', 'ended')
-  if run[1] and not run[2] and visible(id, '') then found[#found + 1] = id end
-  if ARGV[4] == '1' then
-    for _, child in ipairs(redis.call('ZRANGE', at(id) .. ':children', 0, -1)) do left[#left + 1] = child end
-  end
+export const UNFINISHED = new Script(`${RESPONSES}${RUNS}
+local found = {}
+if not visible(ARGV[2], ARGV[3]) then return found end
+for _, id in ipairs(branch(ARGV[2], ARGV[4] == '1')) do
+  if isOpen(id, '') then found[#found + 1] = id end
 end
 return found`);

@@ -9,14 +9,21 @@ export const UNFINISHED_MS = 24 * 3_600_000;
 /** How long the keys of a response live that does not expire yet, ms. */
 export const LONGEST_MS = 366 * 24 * 3_600_000;
 
+/** A function in Lua: has a key live for so long at least, ms. */
+export const LIVE = `
+local function live(key, ms)
+  if redis.call('PTTL', key) < tonumber(ms) then redis.call('PEXPIRE', key, ms) end
+end
+`;
+
 /**
  * Adds entries to an index, which lives at least as long as they are of use.
  *
  * KEYS[1]: a sorted set. ARGV[1]: how long they are of use, ms; from ARGV[2] on: scores and entries in turn.
  */
-export const ENTER = new Script(`
+export const ENTER = new Script(`${LIVE}
 redis.call('ZADD', KEYS[1], unpack(ARGV, 2))
-if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[1]) then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end`);
+live(KEYS[1], ARGV[1])`);
 
 /**
  * Adds an entry to an index that has room for it.
@@ -24,11 +31,11 @@ if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[1]) then redis.call('PEXPIRE', KE
  * KEYS[1]: a sorted set. ARGV: 1 most entries, 2 how long it is of use, ms, 3 score, 4 entry, then entries that are removed before.
  * Returns 1, or 0 when there is no room.
  */
-export const ENTER_BELOW = new Script(`
+export const ENTER_BELOW = new Script(`${LIVE}
 for first = 5, #ARGV, 1000 do redis.call('ZREM', KEYS[1], unpack(ARGV, first, math.min(first + 999, #ARGV))) end
 if not redis.call('ZSCORE', KEYS[1], ARGV[4]) then
   if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[1]) then return 0 end
   redis.call('ZADD', KEYS[1], ARGV[3], ARGV[4])
 end
-if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[2]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+live(KEYS[1], ARGV[2])
 return 1`);

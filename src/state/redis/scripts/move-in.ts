@@ -33,42 +33,13 @@ if redis.call('HGET', about, 'version') ~= ARGV[1] then return end
 local last = redis.call('XREVRANGE', base .. ':items', '+', '-', 'COUNT', 1)[1]
 local stored = last and tonumber(string.match(last[1], '^%d+')) or 0
 for index = 2, #ARGV, 4 do
-  local position, kind, id, text = ARGV[index], ARGV[index + 1], ARGV[index + 2], ARGV[index + 3]
-  if tonumber(position) > stored then
-    redis.call('XADD', base .. ':items', position .. '-0', kind, text)
-    local place = kind == 'given' and 'g' .. position or position
-    local others = redis.call('HGET', base .. ':item-ids', id)
-    redis.call('HSET', base .. ':item-ids', id, others and others .. ' ' .. place or place)
-    redis.call('HINCRBY', about, 'size', #text)
+  local entry = {kind = ARGV[index + 1], id = ARGV[index + 2], text = ARGV[index + 3]}
+  if tonumber(ARGV[index]) > stored then
+    addEntry(base, ARGV[index], entry)
+    redis.call('HINCRBY', about, 'size', #entry.text)
   end
 end
 if redis.call('HEXISTS', about, 'deleted') == 1 then expireConversation(base, ${WAITING_MS}) end`);
-
-/** What became of a response that is moved. */
-export type MovedIn = 'new' | 'there' | 'unlinked' | 'no conversation';
-
-/**
- * Stores a response with its log, unless it is stored, if the response that it continues and its conversation are stored.
- *
- * KEYS[1]: the place; KEYS[2]: that of its conversation, if it was made in one. ARGV[1]: now; ARGV[2]: the position at which its
- * context ends there; ARGV[3]: when its log expires, ms since the epoch, empty for one that has not ended; ARGV[4]: the
- * number of batches, and then these, each in four; then the insertion. Returns `MovedIn`.
- */
-export const MOVE_RESPONSE = new Script(`${RESPONSES}${RUNS}
-local conversation, batches = KEYS[2], tonumber(ARGV[4])
-local r = insertionAt(5 + 4 * batches)
-if exists(r.id) then return 'there' end
-if not linked(r) then return 'unlinked' end
-if conversation and redis.call('EXISTS', conversation .. ':conversation') == 0 then return 'no conversation' end
-insert(r)
-if conversation then
-  redis.call('HSET', at(r.id), 'conversation', conversation, 'position', ARGV[2])
-  redis.call('HINCRBY', conversation .. ':conversation', 'responses', 1)
-  keepConversation(conversation, tonumber(redis.call('HGET', at(r.id), 'until')), now)
-end
-for index = 0, batches - 1 do addBatch(r.id, 5 + 4 * index) end
-if ARGV[3] ~= '' then redis.call('PEXPIRE', at(r.id) .. ':log', lifetime(tonumber(ARGV[3]))) end
-return 'new'`);
 
 /**
  * Stores the job of a response with it, if that has not ended and has none: so it is enqueued again if the queue loses it.

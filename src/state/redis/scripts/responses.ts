@@ -1,6 +1,6 @@
 import { NEVER } from '../../background-runs.js';
 import { CONVERSATIONS } from './conversations.js';
-import { GRACE_MS, LONGEST_MS, UNFINISHED_MS } from './enter.js';
+import { GRACE_MS, LIVE, LONGEST_MS, UNFINISHED_MS } from './enter.js';
 
 /**
  * Functions in Lua about the responses of one place, for scripts to begin with. `KEYS[1]`: the base of the place's keys.
@@ -12,7 +12,7 @@ import { GRACE_MS, LONGEST_MS, UNFINISHED_MS } from './enter.js';
  * conversation has the fields `conversation`, the base of its place, and `position`, after which its turn was appended.
  * `held` names the items that it shows (`HeldItems`). `by` names the latest call that deleted it or took it out of a session.
  */
-export const RESPONSES = `${CONVERSATIONS}
+export const RESPONSES = `${LIVE}${CONVERSATIONS}
 local base, now = KEYS[1], tonumber(ARGV[1])
 local PARTS = {'', ':body', ':input', ':inherited', ':output', ':between', ':turn', ':children', ':log'}
 
@@ -48,6 +48,25 @@ end
 local function visible(id, within)
   local known = redis.call('HMGET', at(id), 'expires', within)
   return known[1] and tonumber(known[1]) > now and (within == '' or known[2]) and true or false
+end
+
+-- A response and, if wanted, all that continue it, each before those that continue it.
+local function branch(id, wanted)
+  local ids, i = {id}, 1
+  while wanted and ids[i] do
+    for _, child in ipairs(redis.call('ZRANGE', at(ids[i]) .. ':children', 0, -1)) do ids[#ids + 1] = child end
+    i = i + 1
+  end
+  return ids
+end
+
+-- The fields of the sessions of a response.
+local function memberships(id)
+  local fields = {}
+  for _, field in ipairs(redis.call('HKEYS', at(id))) do
+    if string.sub(field, 1, 3) == 'in:' then fields[#fields + 1] = field end
+  end
+  return fields
 end
 
 -- An insertion that is written from ARGV[start] on (../insertion.ts), and the position after it.
@@ -87,8 +106,7 @@ local function insert(r)
   if r.isMember then
     redis.call('ZADD', base .. ':members', r.created, r.id)
     -- The list is renewed while the response has not ended, and then once more.
-    local listed = r.expires >= ${NEVER} and ${UNFINISHED_MS} or tonumber(ms)
-    if redis.call('PTTL', base .. ':members') < listed then redis.call('PEXPIRE', base .. ':members', whole(listed)) end
+    live(base .. ':members', r.expires >= ${NEVER} and ${UNFINISHED_MS} or ms)
   end
 end
 

@@ -1,25 +1,34 @@
 import { Script } from '../script.js';
 import { RESPONSES } from './responses.js';
 import { RUNS } from './runs.js';
-import type { Saved } from './read.js';
 import { CHAINS } from './chain.js';
 
-/** What became of a creation. */
-export type Created = Exclude<Saved, 'lost'>;
+/** What became of a response that was to be stored with its log. */
+export type StoredRun = 'new' | 'there' | 'unlinked' | 'no conversation';
 
 /**
- * Stores a queued response with its first events, if the response that it continues is stored. One that is stored
- * already stays as it is: the script may be repeated.
+ * Stores a response with its log, unless it is stored, if the response that it continues and its conversation are stored. It may have no
+ * log, if it was not in the background.
  *
- * KEYS[1]: the place. ARGV[1]: now; ARGV[2] to ARGV[5]: the first batch; from ARGV[6] on: the insertion. Returns `Created`.
+ * KEYS[1]: the place; KEYS[2]: that of its conversation, if it was made in one. ARGV[1]: now; ARGV[2]: the position at which its
+ * context ends there; ARGV[3]: when its log expires, ms since the epoch, empty for one that has not ended; ARGV[4]: the
+ * number of batches, and then these, each in four; then the insertion. Returns `StoredRun`.
  */
-export const CREATE_RUN = new Script(`${RESPONSES}${RUNS}
-local r = insertionAt(6)
-if exists(r.id) then return 'saved' end
+export const STORE_RUN = new Script(`${RESPONSES}${RUNS}
+local conversation, batches = KEYS[2], tonumber(ARGV[4])
+local r = insertionAt(5 + 4 * batches)
+if exists(r.id) then return 'there' end
 if not linked(r) then return 'unlinked' end
+if conversation and redis.call('EXISTS', conversation .. ':conversation') == 0 then return 'no conversation' end
 insert(r)
-addBatch(r.id, 2)
-return 'saved'`);
+if conversation then
+  redis.call('HSET', at(r.id), 'conversation', conversation, 'position', ARGV[2])
+  redis.call('HINCRBY', conversation .. ':conversation', 'responses', 1)
+  keepConversation(conversation, tonumber(redis.call('HGET', at(r.id), 'until')), now)
+end
+for index = 0, batches - 1 do addBatch(r.id, 5 + 4 * index) end
+if ARGV[3] ~= '' then redis.call('PEXPIRE', at(r.id) .. ':log', lifetime(tonumber(ARGV[3]))) end
+return 'new'`);
 
 /** An attempt that has begun. */
 export type Started = readonly [turn: string, attempts: string, status: string, session: string, parent: string | null];
