@@ -75,3 +75,29 @@ export abstract class UsageStore {
 export function dayOf(timeMs: number): number {
   return Math.floor(timeMs / DAY_MS);
 }
+
+/** Rows that one purge of a database deletes at most. */
+export const USAGE_BATCH = 1000;
+
+/** A sum as databases give it; names are JSON, so that every text can be read back. */
+export interface UsageSumRow extends UsageTokens {
+  readonly day: number;
+  readonly tenant: string;
+  readonly model: string;
+  readonly provider: string;
+  readonly key_id: string;
+  readonly turns: number;
+}
+
+/** Reads a sum. */
+export function toUsageSum({ day, turns, tenant, model, provider, key_id, ...tokens }: UsageSumRow): UsageSum {
+  const { input, cached, output, reasoning } = tokens;
+  return {
+    ...{ day, turns },
+    tenant: JSON.parse(tenant) as Tenant,
+    model: JSON.parse(model) as string,
+    provider: JSON.parse(provider) as string | null,
+    keyId: JSON.parse(key_id) as string | null,
+    tokens: { input, cached, output, reasoning },
+  };
+}

@@ -65,7 +65,7 @@ describe('the statements of SQLite', () => {
   beforeAll(() => {
     for (const migration of MIGRATIONS) database.exec(migration);
     const prepare = jest.spyOn(database, 'prepare');
-    const operations = operationsOf(database);
+    const operations = operationsOf(database, () => 1);
     for (let index = 0; index < 1000; index += 1) operations.save(recordOf(index));
     for (const page of PAGES) {
       for (const filter of FILTERS) operations.list(TENANT, 1, filter, page);

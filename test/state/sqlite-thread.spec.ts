@@ -22,12 +22,12 @@ describe('the thread of a database', () => {
     const open = (): DatabaseThread => new DatabaseThread({ directory }, new FakeClock());
     const first = open();
     await first.start();
-    const both = [first.call('getOrCreateSecret', 'a', 'one'), first.call('getOrCreateSecret', 'a', 'two')];
+    const both = [first.call('secrets.getOrCreate', 'a', 'one'), first.call('secrets.getOrCreate', 'a', 'two')];
     expect(await Promise.all(both)).toEqual(['one', 'one']);
     await first.stop();
     const second = open();
     await second.start();
-    expect(await second.call('findSecret', 'a')).toBe('one');
+    expect(await second.call('secrets.find', 'a')).toBe('one');
     await second.stop();
   });
 

@@ -1,35 +1,27 @@
-import type { Tenant } from '../../access/index.js';
 import { toKey } from '../keys.js';
-import { DAY_MS, type UsageQuery, type UsageRecord, UsageStore, type UsageSum } from '../usage-store.js';
+import {
+  DAY_MS,
+  toUsageSum,
+  USAGE_BATCH,
+  type UsageQuery,
+  type UsageRecord,
+  UsageStore,
+  type UsageSum,
+  type UsageSumRow,
+} from '../usage-store.js';
 import type { Database } from './database.js';
 import { prepared } from './statement.js';
 import { insertUsage, toRows } from './statements/usage.js';
 
-/** Rows that one purge deletes at most. */
-const BATCH = 1000;
-
 const RECORD = prepared<readonly [rows: string], never>('record_usage', insertUsage('$1'));
-
-interface SumRow {
-  readonly day: number;
-  readonly tenant: string;
-  readonly model: string;
-  readonly provider: string;
-  readonly key_id: string;
-  readonly turns: number;
-  readonly input: number;
-  readonly cached: number;
-  readonly output: number;
-  readonly reasoning: number;
-}
 
 const SUMS = (where: string): string => `SELECT (ended_at / ${DAY_MS})::integer AS day, tenant, model, provider, key_id,
     count(*)::float8 AS turns, sum(input)::float8 AS input, sum(cached)::float8 AS cached,
     sum(output)::float8 AS output, sum(reasoning)::float8 AS reasoning
   FROM antiphon.usage WHERE ended_at >= $1 AND ended_at < $2 ${where} GROUP BY 1, 2, 3, 4, 5`;
 
-const REPORT_ALL = prepared<readonly [start: number, end: number], SumRow>('report_all_usage', SUMS(''));
-const REPORT = prepared<readonly [start: number, end: number, owner: string], SumRow>(
+const REPORT_ALL = prepared<readonly [start: number, end: number], UsageSumRow>('report_all_usage', SUMS(''));
+const REPORT = prepared<readonly [start: number, end: number, owner: string], UsageSumRow>(
   'report_usage',
   SUMS('AND owner_key = $3'),
 );
@@ -38,7 +30,7 @@ const PURGE = prepared<readonly [endedBefore: number], { readonly count: number 
   'purge_usage',
   `WITH purged AS (
     DELETE FROM antiphon.usage WHERE response_id IN (
-      SELECT response_id FROM antiphon.usage WHERE ended_at < $1 LIMIT ${BATCH} FOR UPDATE SKIP LOCKED
+      SELECT response_id FROM antiphon.usage WHERE ended_at < $1 LIMIT ${USAGE_BATCH} FOR UPDATE SKIP LOCKED
     ) RETURNING 1
   ) SELECT count(*)::integer AS count FROM purged`,
 );
@@ -59,23 +51,11 @@ export class PostgresUsageStore extends UsageStore {
       tenant === undefined
         ? await this.database.repeatable(REPORT_ALL, [start, end])
         : await this.database.repeatable(REPORT, [start, end, toKey(tenant)]);
-    return rows.map(toSum);
+    return rows.map(toUsageSum);
   }
 
   override async purge(endedBefore: number): Promise<boolean> {
     const [row] = await this.database.repeatable(PURGE, [endedBefore]);
-    return row?.count === BATCH;
+    return row?.count === USAGE_BATCH;
   }
-}
-
-function toSum({ day, turns, tenant, model, provider, key_id, ...tokens }: SumRow): UsageSum {
-  const { input, cached, output, reasoning } = tokens;
-  return {
-    ...{ day, turns },
-    tenant: JSON.parse(tenant) as Tenant,
-    model: JSON.parse(model) as string,
-    provider: JSON.parse(provider) as string | null,
-    keyId: JSON.parse(key_id) as string | null,
-    tokens: { input, cached, output, reasoning },
-  };
 }

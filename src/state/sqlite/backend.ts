@@ -22,7 +22,6 @@ import type { VectorIndex } from '../vector-index.js';
 import { DatabaseThread } from './database-thread.js';
 import { explainStart } from './explain-error.js';
 import { FILE_NAME } from './open-database.js';
-import { SqliteClaims } from './claims.js';
 import { SqliteFileStore } from './files.js';
 import { SqliteEventLog } from './log.js';
 import { SqliteConversationStore } from './conversations.js';
@@ -78,15 +77,13 @@ export class SqliteBackend extends StateBackend {
     this.runs = new SqliteRuns({ thread, responses, locks, log, jobs, gate, clock, maxContextBytes });
     this.graph = new SqliteResponseGraph(thread, clock);
     this.sessions = new SqliteSessionStore(thread, tombstones, clock);
-    this.claims = new SqliteClaims(thread, clock);
-    this.secrets = thread.methods({ getOrCreate: 'getOrCreateSecret', find: 'findSecret' });
-    this.usage = thread.methods({ record: 'recordUsage', report: 'reportUsage', purge: 'purgeUsage' });
+    this.secrets = thread.contract('secrets', ['getOrCreate', 'find']);
+    this.claims = thread.contract('claims', ['claim', 'release']);
+    this.usage = thread.contract('usage', ['record', 'report', 'purge']);
     this.files = new SqliteFileStore(thread, clock);
-    this.vectors = thread.methods({
-      ...{ append: 'appendChunks', publish: 'publishDocument', describe: 'describeDocument' },
-      ...{ documents: 'listDocuments', texts: 'documentTexts' },
-      ...{ nearest: 'nearestChunks', matching: 'matchingChunks', purge: 'purgeVectors' },
-    });
+    this.vectors = thread.contract('vectors', [
+      ...(['append', 'publish', 'describe', 'documents', 'texts', 'nearest', 'matching', 'purge'] as const),
+    ]);
     this.vectorStores = new SqliteVectorStores(thread, clock);
     this.transfer = new SqliteTransfer(thread, jobs);
     [this.thread, this.locks, this.log, this.jobs, this.conversations] = [thread, locks, log, jobs, conversations];

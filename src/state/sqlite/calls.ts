@@ -1,4 +1,5 @@
 import type { Operations } from './operations.js';
+import type { Refusal } from './refusals.js';
 
 /** The name of an operation of the thread. */
 export type OperationName = keyof Operations;
@@ -8,10 +9,15 @@ export interface Call {
   readonly id: number;
   readonly name: OperationName;
   readonly args: readonly unknown[];
+  /** The time of the service when it was asked, milliseconds since the epoch. */
+  readonly now: number;
 }
 
-/** What it answers: the value of an operation, or the message of its error; then nothing of it is stored. */
-export type Reply = { readonly id: number; readonly value: unknown } | { readonly id: number; readonly error: string };
+/** What it answers: the value of an operation; or what it was refused with, or the message of its failure, and then nothing of it is stored. */
+export type Reply = { readonly id: number } & Answer;
+
+/** How an operation has ended. */
+export type Answer = { readonly value: unknown } | { readonly refusal: Refusal } | { readonly error: string };
 
 /** How the thread opens its file. */
 export interface ThreadOptions {

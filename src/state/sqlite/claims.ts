@@ -1,22 +1,26 @@
-import type { Tenant } from '../../access/index.js';
-import type { Clock } from '../../time/index.js';
-import { Claims } from '../claims.js';
-import type { DatabaseThread } from './database-thread.js';
+import type { DatabaseSync } from 'node:sqlite';
+
+import type { Claims } from '../claims.js';
+import { toKey } from '../keys.js';
+import type { Executed } from './executed.js';
+import { tenantNumbers } from './operations/tenants.js';
 
 /** Claims in SQLite; a sweep forgets those that have expired. */
-export class SqliteClaims extends Claims {
-  constructor(
-    private readonly thread: DatabaseThread,
-    private readonly clock: Clock,
-  ) {
-    super();
-  }
+export function sqliteClaims(database: DatabaseSync, now: () => number): Executed<Claims> {
+  const tenants = tenantNumbers(database);
+  const take = database.prepare(
+    `INSERT INTO claims (owner, name, holder, expires_at) VALUES (?1, ?2, ?3, ?4)
+    ON CONFLICT DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at WHERE expires_at <= ?5`,
+  );
+  const find = database.prepare('SELECT holder FROM claims WHERE owner = ? AND name = ?');
+  const remove = database.prepare('DELETE FROM claims WHERE owner = ? AND name = ? AND holder = ?');
+  return {
+    claim: (tenant, name, owner, expiresAt) => {
+      const claimed = [tenants.findOrCreate(tenant), toKey(name)] as const;
+      take.run(...claimed, JSON.stringify(owner), expiresAt, now());
+      return JSON.parse(String(find.get(...claimed)?.['holder'])) as string;
+    },
 
-  override claim(tenant: Tenant, name: string, owner: string, expiresAt: number): Promise<string> {
-    return this.thread.call('claim', tenant, name, owner, expiresAt, this.clock.now());
-  }
-
-  override release(tenant: Tenant, name: string, owner: string): Promise<void> {
-    return this.thread.call('releaseClaim', tenant, name, owner);
-  }
+    release: (tenant, name, owner) => void remove.run(tenants.findOrCreate(tenant), toKey(name), JSON.stringify(owner)),
+  };
 }

@@ -12,18 +12,13 @@ import { readItems } from '../stored-response.js';
 import type { Call, Opened, OperationName, Reply, ThreadOptions } from './calls.js';
 import { explainFailure } from './explain-error.js';
 import type { ItemPage } from './new-response.js';
-import type { Operations } from './operations.js';
+import type { Contracts, Operations } from './operations.js';
+import type { Called } from './executed.js';
+import { toError } from './refusals.js';
 import { takeWorker } from './workers.js';
 
 /** Pauses before a thread that has ended is started again. */
 const PAUSES = { firstMs: 100, longestMs: 10_000 };
-
-/** Operations as methods. */
-type Methods<Names extends Readonly<Record<string, OperationName>>> = {
-  readonly [Method in keyof Names]: (
-    ...args: Parameters<Operations[Names[Method]]>
-  ) => Promise<ReturnType<Operations[Names[Method]]>>;
-};
 
 type Waiting = Pick<PromiseWithResolvers<unknown>, 'resolve' | 'reject'>;
 
@@ -90,17 +85,21 @@ export class DatabaseThread {
     if (this.worker === null || this.isStopping) reject(new StoreUnavailableError('the database is not open'));
     else {
       const id = this.waiting.add({ resolve, reject });
-      if (this.calls.push({ id, name, args }) === 1) queueMicrotask(() => this.send());
+      if (this.calls.push({ id, name, args, now: this.clock.now() }) === 1) queueMicrotask(() => this.send());
     }
     return promise as Promise<ReturnType<Operations[Name]>>;
   }
 
-  /** A contract that is nothing but operations: its methods, by the names that operations have for them. */
-  methods<const Names extends Readonly<Record<string, OperationName>>>(names: Names): Methods<Names> {
-    const methods = Object.entries(names).map(([method, name]) => {
-      return [method, (...args: Parameters<Operations[typeof name]>) => this.call(name, ...args)];
+  /** A contract that the thread executes, by the names of its methods. */
+  contract<Name extends keyof Contracts, Method extends keyof Contracts[Name] & string>(
+    name: Name,
+    methods: readonly Method[],
+  ): Called<Pick<Contracts[Name], Method>> {
+    const calls = methods.map((method) => {
+      const operation = `${name}.${method}` as OperationName;
+      return [method, (...args: Parameters<Operations[OperationName]>) => this.call(operation, ...args)];
     });
-    return Object.fromEntries(methods) as Methods<Names>;
+    return Object.fromEntries(calls) as Called<Pick<Contracts[Name], Method>>;
   }
 
   /** Reads what an operation has returned. Throws StoreUnavailableError for text that cannot be parsed: the file is damaged. */
@@ -143,7 +142,8 @@ export class DatabaseThread {
         this.hasFailed = true;
         this.outages.warn('the database has refused a request', reply.error);
         waiting?.reject(new StoreUnavailableError(reply.error));
-      } else waiting?.resolve(reply.value);
+      } else if ('refusal' in reply) waiting?.reject(toError(reply.refusal));
+      else waiting?.resolve(reply.value);
     }
   }
 

@@ -2,9 +2,10 @@ import { rmSync, statfsSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 
-import type { Call, OperationName, Reply } from './calls.js';
+import type { Answer, Call, OperationName, Reply } from './calls.js';
 import { explainFailure, isFull, MovedFileError } from './explain-error.js';
 import type { Operations } from './operations.js';
+import { toRefusal } from './refusals.js';
 
 /** Which file is at a path; undefined if there is none. */
 function fileAt(path: string): string | undefined {
@@ -36,6 +37,8 @@ export interface OpenState {
   readonly directory: string;
   readonly database: DatabaseSync;
   readonly operations: Operations;
+  /** The time of the call that is executed. */
+  readonly time: { now: number };
   readonly files: OpenFiles;
   readonly reserve: Reserve;
 }
@@ -57,9 +60,9 @@ const FREEING: ReadonlySet<OperationName> = new Set([
   'forgetLogs',
   'free',
   'purgeFiles',
-  'purgeUsage',
+  'usage.purge',
   'purgeVectorStores',
-  'purgeVectors',
+  'vectors.purge',
   'removeJob',
   'sweep',
 ]);
@@ -78,19 +81,25 @@ export function execute(state: OpenState, calls: readonly Call[]): readonly Repl
     const [call] = calls;
     if (call === undefined || calls.length > 1) return calls.flatMap((one) => execute(state, [one]));
     if (isFull(error) && FREEING.has(call.name) && reserve.giveUp(database)) return execute(state, calls);
-    return [{ id: call.id, error: explainFailure(error, directory) }];
+    return [{ id: call.id, ...toAnswer(error, directory) }];
   }
+}
+
+function toAnswer(error: unknown, directory: string): Answer {
+  const refusal = toRefusal(error);
+  return refusal === undefined ? { error: explainFailure(error, directory) } : { refusal };
 }
 
 /** Throws the error that has ended the transaction, also when its file has been removed meanwhile. */
 function executeTogether(
-  { directory, database, operations, files, reserve }: OpenState,
+  { directory, database, operations, time, files, reserve }: OpenState,
   calls: readonly Call[],
 ): Reply[] {
   const table = operations as unknown as Readonly<Record<string, Operation>>;
   files.requireInPlace();
   database.exec('BEGIN');
-  const replies = calls.map(({ id, name, args }): Reply => {
+  const replies = calls.map(({ id, name, args, now }): Reply => {
+    time.now = now;
     if (calls.length === 1) return { id, value: table[name]?.(...args) };
     database.exec('SAVEPOINT call');
     try {
@@ -99,7 +108,7 @@ function executeTogether(
       // The disk is full or broken: SQLite has ended the whole transaction.
       if (!database.isTransaction || isFull(error)) throw error;
       database.exec('ROLLBACK TO call');
-      return { id, error: explainFailure(error, directory) };
+      return { id, ...toAnswer(error, directory) };
     } finally {
       if (database.isTransaction) database.exec('RELEASE call');
     }

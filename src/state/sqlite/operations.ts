@@ -1,8 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
 
-import { claimOperations } from './operations/claims.js';
+import { contractsOf } from './contracts.js';
+import { named } from './executed.js';
 import { chainOperations, responseOperations } from './operations/responses.js';
-import { secretOperations } from './operations/secrets.js';
 import { conversationOperations } from './operations/conversations.js';
 import { deleteOperations, freeOperations } from './operations/delete.js';
 import { eventLogOperations } from './operations/log.js';
@@ -14,14 +14,12 @@ import { moveInOperations } from './operations/move-in.js';
 import { moveOutOperations } from './operations/move-out.js';
 import { runEndOperations } from './operations/run-ends.js';
 import { runOperations } from './operations/runs.js';
-import { storeFileClaimOperations } from './operations/store-file-claims.js';
+import { orphanOperations, storeFileClaimOperations } from './operations/store-file-claims.js';
 import { sessionOperations } from './operations/sessions.js';
-import { vectorOperations } from './operations/vectors.js';
 import { vectorStoreOperations } from './operations/vector-stores.js';
-import { usageOperations } from './operations/usage.js';
 
 /** What the thread can be asked for, by name: synchronous functions over the database. */
-export function operationsOf(database: DatabaseSync) {
+export function operationsOf(database: DatabaseSync, now: () => number) {
   const jobs = jobOperations(database);
   const log = eventLogOperations(database);
   return {
@@ -36,13 +34,11 @@ export function operationsOf(database: DatabaseSync) {
     ...log,
     ...runOperations(database, log, jobs),
     ...runEndOperations(database, log, jobs),
-    ...secretOperations(database),
-    ...claimOperations(database),
+    ...named(contractsOf(database, now)),
     ...checkOperations(database),
-    ...usageOperations(database),
     ...fileOperations(database),
     ...objectOperations(database),
-    ...vectorOperations(database),
+    ...orphanOperations(database),
     ...vectorStoreOperations(database),
     ...storeFileClaimOperations(database),
     ...moveOutOperations(database),
@@ -52,6 +48,9 @@ export function operationsOf(database: DatabaseSync) {
 
 /** The operations; the types of calls and replies follow from them. */
 export type Operations = ReturnType<typeof operationsOf>;
+
+/** The contracts that the thread executes. */
+export type Contracts = ReturnType<typeof contractsOf>;
 
 /** Whether the database can be read, and written. */
 function checkOperations(database: DatabaseSync) {

@@ -18,7 +18,9 @@ function serve(port: MessagePort, options: ThreadOptions, extension: string | nu
   const file = join(directory, FILE_NAME);
   const files = new OpenFiles([file, `${file}-wal`]);
   const reserve = new Reserve(`${file}-reserve`);
-  const state = { directory, database, operations: operationsOf(database), files, reserve };
+  const time = { now: 0 };
+  const operations = operationsOf(database, () => time.now);
+  const state = { directory, database, operations, time, files, reserve };
   port.on('message', (first: readonly Call[] | 'close') => {
     const calls: Call[] = [];
     let isClosing = false;

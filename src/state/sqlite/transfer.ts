@@ -53,9 +53,8 @@ export class SqliteTransfer extends StateTransfer {
     for await (const { queue, id, data } of jobs) yield { kind: 'job', queue, id, data: JSON.parse(data) as object };
   }
 
-  override async secrets(): Promise<Readonly<Record<string, string>>> {
-    const rows = await this.thread.call('allSecrets');
-    return Object.fromEntries(rows.map(({ name, value }) => [name, value]));
+  override secrets(): Promise<Readonly<Record<string, string>>> {
+    return this.thread.call('secrets.all');
   }
 
   override async write(tenant: Tenant, records: readonly MovedRecord[]): Promise<number> {

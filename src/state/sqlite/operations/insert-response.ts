@@ -6,7 +6,7 @@ import { turnAppending, type TurnPlace } from './append-turn.js';
 import { bytesOf, itemEntering, toColumn, turnInput, turnOutput } from './response-items.js';
 import { memberCounting } from './sessions.js';
 import { tenantNumbers } from './tenants.js';
-import { usageRecording } from './usage.js';
+import { usageRecording } from '../usage.js';
 
 /** What became of a response, and its number if it is stored anew. */
 export interface Insertion {

@@ -10,7 +10,7 @@ import type { EventLogOperations } from './log.js';
 import type { JobOperations, StoredJob } from './jobs.js';
 import { bytesOf, itemEntering, toColumn, turnInput, turnOutput } from './response-items.js';
 import { tenantNumbers } from './tenants.js';
-import { usageRecording } from './usage.js';
+import { usageRecording } from '../usage.js';
 import { type Look, lookValues, VISIBLE } from './visible.js';
 
 /** The end of a run. */

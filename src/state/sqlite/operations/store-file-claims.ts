@@ -11,7 +11,7 @@ import {
   type StoreFileOutcome,
 } from '../../vector-stores.js';
 import { tenantNumbers } from './tenants.js';
-import { discardIn } from './vectors.js';
+import { discardIn } from '../vectors.js';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -117,6 +117,41 @@ export function storeFileClaimOperations(database: DatabaseSync) {
       put(tenant, { ...current, ...outcome }, now);
       if (isUnfound(outcome)) discard.file(tenants.find(tenant), toKey(storeId), toKey(fileId));
       return true;
+    },
+  };
+}
+
+/** Documents that one purge forgets at most. */
+const ORPHANS = 256;
+
+/** Forgets documents that nobody can find any more. */
+export function orphanOperations(database: DatabaseSync) {
+  const discard = discardIn(database);
+  const orphans = database.prepare(
+    `SELECT d.document FROM vector_stores s JOIN vector_documents d ON d.owner = s.owner AND d.store_id = s.id
+    WHERE s.gone_at IS NOT NULL
+    UNION ALL
+    SELECT d.document FROM vector_stores s JOIN vector_documents d ON d.owner = s.owner AND d.store_id = s.id
+    WHERE s.expires_at <= ?
+    UNION ALL
+    SELECT d.document FROM vector_store_files f
+    JOIN vector_documents d ON d.owner = f.owner AND d.store_id = f.store_id AND d.file_id = f.id
+    WHERE f.gone_at IS NOT NULL
+    UNION ALL
+    SELECT d.document FROM vector_store_files f
+    JOIN vector_documents d ON d.owner = f.owner AND d.store_id = f.store_id AND d.file_id = f.id
+    WHERE f.unfound_at IS NOT NULL LIMIT ${ORPHANS}`,
+  );
+
+  return {
+    /**
+     * Forgets what was written of stores and files after their documents were forgotten, and the documents of stores that have expired; whether
+     * there may be more. Those that ended more than BOOKMARK_MS ago are looked at no more.
+     */
+    dropOrphans: (now: number): boolean => {
+      const found = orphans.all(now);
+      for (const row of found) discard.document(Number(row['document']));
+      return found.length > 0;
     },
   };
 }

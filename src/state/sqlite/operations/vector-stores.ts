@@ -20,7 +20,7 @@ import {
 } from '../../vector-stores.js';
 import { tenantNumbers } from './tenants.js';
 import { one, storeFileWriter, toFile } from './store-file-claims.js';
-import { discardIn } from './vectors.js';
+import { discardIn } from '../vectors.js';
 
 type Row = Readonly<Record<string, unknown>>;
 

@@ -1,17 +1,17 @@
 import { hash } from 'node:crypto';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 
-import { toKey } from '../../keys.js';
+import { toKey } from '../keys.js';
 import {
   type Attributes,
   type ChunkHit,
   type ChunkQuery,
-  type IndexedDocument,
   productOf,
-  type VectorChunk,
+  type VectorIndex,
   wordsOf,
-} from '../../vector-index.js';
-import { tenantNumbers } from './tenants.js';
+} from '../vector-index.js';
+import type { Executed } from './executed.js';
+import { tenantNumbers } from './operations/tenants.js';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -19,8 +19,7 @@ type Row = Readonly<Record<string, unknown>>;
 const WANTED = `d.owner = ?1 AND d.attributes IS NOT NULL AND d.store_id IN (SELECT value FROM json_each(?2))
   AND (?3 IS NULL OR d.document IN (SELECT value FROM json_each(?3)))`;
 
-/** Documents that one purge forgets at most, and chunks that it frees. */
-const BATCH = 256;
+/** Chunks that one purge frees at most. */
 const CHUNKS = 64;
 
 const HIT = 'd.document, d.names, c.position, c.text';
@@ -29,7 +28,7 @@ const HIT = 'd.document, d.names, c.position, c.text';
  * Chunks of documents. Each search of vectors compares all those of its stores, by sqlite-vec where that is loaded: exact, and with ten thousand of
  * them some tens of ms. Words are found by FTS5, in the scope of their store.
  */
-export function vectorOperations(database: DatabaseSync) {
+export function sqliteVectors(database: DatabaseSync): Executed<VectorIndex> {
   const tenants = tenantNumbers(database);
   /** What the vectors of the running search are compared with. */
   let sought = new Float32Array();
@@ -84,22 +83,6 @@ export function vectorOperations(database: DatabaseSync) {
     WHERE vector_words MATCH ?4 AND ${WANTED} ORDER BY score DESC, c.chunk LIMIT ?5`,
   );
 
-  const orphans = database.prepare(
-    `SELECT d.document FROM vector_stores s JOIN vector_documents d ON d.owner = s.owner AND d.store_id = s.id
-    WHERE s.gone_at IS NOT NULL
-    UNION ALL
-    SELECT d.document FROM vector_stores s JOIN vector_documents d ON d.owner = s.owner AND d.store_id = s.id
-    WHERE s.expires_at <= ?
-    UNION ALL
-    SELECT d.document FROM vector_store_files f
-    JOIN vector_documents d ON d.owner = f.owner AND d.store_id = f.store_id AND d.file_id = f.id
-    WHERE f.gone_at IS NOT NULL
-    UNION ALL
-    SELECT d.document FROM vector_store_files f
-    JOIN vector_documents d ON d.owner = f.owner AND d.store_id = f.store_id AND d.file_id = f.id
-    WHERE f.unfound_at IS NOT NULL LIMIT ${BATCH}`,
-  );
-
   const draftOf = (tenant: string, storeId: string, fileId: string): Row | undefined =>
     findDraft.get(tenants.find(tenant), toKey(storeId), toKey(fileId));
   const publishedOf = (tenant: string, storeId: string, fileId: string): Row | undefined =>
@@ -125,7 +108,7 @@ export function vectorOperations(database: DatabaseSync) {
     ] as const;
 
   return {
-    appendChunks: (tenant: string, storeId: string, fileId: string, chunks: readonly VectorChunk[]): void => {
+    append: (tenant, storeId, fileId, chunks) => {
       if (chunks.some(({ position }) => position === 0)) forget(draftOf(tenant, storeId, fileId));
       const document = findOrBegin(tenant, storeId, fileId);
       const scope = scopeOf(tenant, storeId);
@@ -136,12 +119,7 @@ export function vectorOperations(database: DatabaseSync) {
       }
     },
 
-    publishDocument: (
-      tenant: string,
-      storeId: string,
-      fileId: string,
-      { attributes, count: expected }: { readonly attributes: Attributes; readonly count: number },
-    ): boolean => {
+    publish: (tenant, storeId, fileId, { attributes, count: expected }) => {
       const document = findOrBegin(tenant, storeId, fileId);
       if (Number(count.get(document)?.['count']) !== expected) {
         discard.document(document);
@@ -152,51 +130,32 @@ export function vectorOperations(database: DatabaseSync) {
       return true;
     },
 
-    describeDocument: (tenant: string, storeId: string, fileId: string, attributes: Attributes): boolean => {
+    describe: (tenant, storeId, fileId, attributes) => {
       const row = publishedOf(tenant, storeId, fileId);
       if (row === undefined) return false;
       show.run(JSON.stringify(attributes), Number(row['document']));
       return true;
     },
 
-    /**
-     * Forgets what was written of stores and files after their documents were forgotten, and the documents of stores that have expired; whether
-     * there may be more. Those that ended more than BOOKMARK_MS ago are looked at no more.
-     */
-    dropOrphans: (now: number): boolean => {
-      const found = orphans.all(now);
-      for (const row of found) forget(row);
-      return found.length > 0;
-    },
-
-    purgeVectors: (): boolean => {
-      const chunks = garbage.all();
-      for (const chunk of chunks) forgetChunk(chunk);
-      const isMore = chunks.length === CHUNKS;
-      // The last one may have more chunks.
-      removeGarbage.run(isMore ? Number(chunks.at(-1)?.['document']) : Number.MAX_SAFE_INTEGER);
-      return isMore;
-    },
-
-    listDocuments: (tenant: string, storeIds: readonly string[]): readonly IndexedDocument[] =>
+    documents: (tenant, storeIds) =>
       list.all(...wanted(tenant, { storeIds })).map((row) => ({
         ...toNames(row),
         attributes: JSON.parse(String(row['attributes'])) as Attributes,
       })),
 
-    documentTexts: (tenant: string, storeId: string, fileId: string): readonly string[] => {
+    texts: (tenant, storeId, fileId) => {
       const row = publishedOf(tenant, storeId, fileId);
       if (row === undefined) return [];
       return texts.all(Number(row['document'])).map(({ text }) => JSON.parse(String(text)) as string);
     },
 
-    nearestChunks: (tenant: string, vector: Float32Array, query: ChunkQuery): readonly ChunkHit[] => {
+    nearest: (tenant, vector, query) => {
       sought = Float32Array.from(vector);
       const values = [...wanted(tenant, query), vector.byteLength, query.limit] as const;
       return (isVec ? nearest.all(...values, toBytes(vector)) : nearest.all(...values)).map(toHit);
     },
 
-    matchingChunks: (tenant: string, text: string, query: ChunkQuery): readonly ChunkHit[] => {
+    matching: (tenant, text, query) => {
       const words = wordsOf(text);
       if (words.length === 0) return [];
       const scopes = query.storeIds.map((storeId) => scopeOf(tenant, storeId)).join(' OR ');
@@ -204,10 +163,19 @@ export function vectorOperations(database: DatabaseSync) {
       const match = `scope : (${scopes}) AND text : (${sought})`;
       return query.storeIds.length === 0 ? [] : matching.all(...wanted(tenant, query), match, query.limit).map(toHit);
     },
+
+    purge: () => {
+      const chunks = garbage.all();
+      for (const chunk of chunks) forgetChunk(chunk);
+      const isMore = chunks.length === CHUNKS;
+      // The last one may have more chunks.
+      removeGarbage.run(isMore ? Number(chunks.at(-1)?.['document']) : Number.MAX_SAFE_INTEGER);
+      return isMore;
+    },
   };
 }
 
-/** Forgets documents: nothing finds them any more, and `purgeVectors` frees their chunks. */
+/** Forgets documents: nothing finds them any more, and the index frees their chunks. */
 export function discardIn(database: DatabaseSync) {
   const by = (which: string) => {
     const keep = database.prepare(`INSERT INTO vector_garbage SELECT document FROM vector_documents WHERE ${which}`);

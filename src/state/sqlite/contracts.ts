@@ -1,0 +1,16 @@
+import type { DatabaseSync } from 'node:sqlite';
+
+import { sqliteClaims } from './claims.js';
+import { sqliteSecrets } from './secrets.js';
+import { sqliteUsage } from './usage.js';
+import { sqliteVectors } from './vectors.js';
+
+/** The contracts that the thread executes as they are. `now`: the time of the call, milliseconds since the epoch. */
+export function contractsOf(database: DatabaseSync, now: () => number) {
+  return {
+    secrets: sqliteSecrets(database),
+    claims: sqliteClaims(database, now),
+    usage: sqliteUsage(database),
+    vectors: sqliteVectors(database),
+  };
+}
