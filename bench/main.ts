@@ -1,5 +1,5 @@
 /**
- * The benchmark: `npm run bench -- [--case <name>]… [--quick | --smallest] [--json <file>] [--compare <file>]`, or
+ * The benchmark: `npm run bench -- [--case <name>]… [--quick | --smallest] [--json <file> | --into <file>] [--compare <file>]`, or
  * `--report <file>` to show an earlier run. Figures are compared with a floor.
  */
 import { availableParallelism, cpus, platform, release } from 'node:os';
@@ -9,14 +9,14 @@ import { CASES } from './cases/index.ts';
 import { Bench, runCase } from './harness/bench.ts';
 import { OptionError, type Options, readOptions } from './options.ts';
 import { toMovementText } from './report/movements.ts';
-import { readReport, type Report, ReportError, writeReport } from './report/report.ts';
+import { readReport, replaceCases, type Report, ReportError, writeReport } from './report/report.ts';
 import { toTable } from './report/table.ts';
 
 // Child processes are killed on exit.
 process.once('SIGINT', () => process.exit(130));
 process.once('SIGTERM', () => process.exit(143));
 
-async function run({ cases: names, sizes, isProof, json }: Options): Promise<Report> {
+async function run({ cases: names, sizes, isProof, json, into }: Options): Promise<Report> {
   const cases = names === undefined ? CASES : names.flatMap((name) => CASES.filter((one) => one.name === name));
   for (const one of cases) one.requireMachine?.(sizes);
   const machine = {
@@ -26,6 +26,7 @@ async function run({ cases: names, sizes, isProof, json }: Options): Promise<Rep
     node: process.version,
     date: new Date().toISOString(),
   };
+  const earlier = into === undefined ? undefined : await readReport(into);
   let report: Report = { machine, sizes, cases: [] };
   // What measures nothing need not start the same program for each case.
   await using common = isProof ? new Bench(sizes) : undefined;
@@ -35,6 +36,7 @@ async function run({ cases: names, sizes, isProof, json }: Options): Promise<Rep
     report = { ...report, cases: [...report.cases, { name: one.name, comparisons }] };
     // Writes results so far, even if a later case fails.
     if (json !== undefined) await writeReport(json, report);
+    if (into !== undefined && earlier !== undefined) await writeReport(into, replaceCases(earlier, report));
   }
   return report;
 }

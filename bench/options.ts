@@ -11,6 +11,8 @@ export interface Options {
   readonly isProof: boolean;
   /** File for the report as JSON. */
   readonly json: string | undefined;
+  /** JSON report of an earlier run, in which the cases that run replace those of the same name. */
+  readonly into: string | undefined;
   /** JSON report of an earlier run, for comparison. */
   readonly compare: string | undefined;
   /** JSON report to show instead of running. */
@@ -23,17 +25,18 @@ export class OptionError extends Error {}
 /** Parses the command line. Throws an OptionError. */
 export function readOptions(args: readonly string[], known: readonly string[]): Options {
   const values = parse(args);
-  const { case: cases, json, compare, report, quick = false, smallest = false } = values;
+  const { case: cases, json, into, compare, report, quick = false, smallest = false } = values;
   if (quick && smallest) throw new OptionError('--smallest: cannot be combined with --quick');
   if (report !== undefined && Object.keys(values).some((name) => !['report', 'compare'].includes(name)))
     throw new OptionError('--report: cannot be combined with options other than --compare');
+  if (json !== undefined && into !== undefined) throw new OptionError('--into: cannot be combined with --json');
   const unknown = cases?.find((name) => !known.includes(name));
   if (unknown !== undefined)
     throw new OptionError(`--case: unknown case '${unknown}', expected one of ${known.join(', ')}`);
   const base = toSizes(smallest ? 'smallest' : quick ? 'quick' : 'full');
   const texts: Readonly<Record<string, unknown>> = values;
   const sizes = SIZE_NAMES.map((size) => [size, readCount(toOption(size), texts[toOption(size)]) ?? base[size]]);
-  return { cases, sizes: Object.fromEntries(sizes) as Sizes, isProof: smallest, json, compare, report };
+  return { cases, sizes: Object.fromEntries(sizes) as Sizes, isProof: smallest, json, into, compare, report };
 }
 
 function parse(args: readonly string[]) {
@@ -45,7 +48,15 @@ function parse(args: readonly string[]) {
       args: [...args],
       options: {
         ...sizes,
-        ...{ case: { ...text, multiple: true }, json: text, compare: text, report: text, quick: flag, smallest: flag },
+        ...{
+          case: { ...text, multiple: true },
+          json: text,
+          into: text,
+          compare: text,
+          report: text,
+          quick: flag,
+          smallest: flag,
+        },
       },
     }).values;
   } catch (error) {

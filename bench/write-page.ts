@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util';
 
 import { replaceGenerated } from '../scripts/docs/replace-generated.ts';
 import { CASES } from './cases/index.ts';
-import { countRounds, readReport, type Report, toNumberText } from './report/report.ts';
+import { countRounds, type Machine, readReport, type Report, toNumberText } from './report/report.ts';
 import { toColumns, toRows } from './report/table.ts';
 
 const PAGE = new URL('../docs/benchmark.md', import.meta.url);
@@ -18,13 +18,17 @@ function writeTables(page: string, report: Report): string {
   const stray = cases.find(({ name }) => !CASES.some((one) => one.name === name));
   if (stray !== undefined) throw new Error(`bench/cases/index.ts: there is no case '${stray.name}'`);
   const head =
-    `Measured on ${machine.cpu}, ${machine.cores} cores for server, floor and load together, ${machine.system}, ` +
-    `Node ${machine.node}, ${machine.date.slice(0, 10)}. Medians of ${countRounds(report)} rounds, ratios with their range.`;
+    `Measured on ${toText(machine)}. Medians of ${countRounds(report)} rounds, ratios with their range.` +
+    cases.map(({ name, machine: own }) => (own === undefined ? '' : ` \`${name}\`: ${toText(own)}.`)).join('');
   const names = [...new Set(CASES.map(({ table }) => table))];
   return names.reduce(
     (text, name) => replaceGenerated(text, `benchmark-${name}`, toTable(name, report)),
     replaceGenerated(page, 'benchmark', head),
   );
+}
+
+function toText({ cpu, cores, system, node, date }: Machine): string {
+  return `${cpu}, ${cores} cores for server, floor and load together, ${system}, Node ${node}, ${date.slice(0, 10)}`;
 }
 
 function toTable(name: string, report: Report): string {

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -113,4 +113,24 @@ describe('a comparison of two runs', () => {
       '  the case chains',
     ]);
   });
+});
+
+it('a run with --into replaces its cases in an earlier report, with their own machine, and keeps the others', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'antiphon-bench-'));
+  try {
+    const file = join(folder, 'results.json');
+    const stale = { name: 'doors', comparisons: [] };
+    await writeFile(file, JSON.stringify(toReport({ kept: [1, 1, 1] }, MACHINE, SIZES, [stale])));
+    const { code, stderr } = await runBench('main.ts', '--smallest', '--case', 'doors', '--into', file);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const report = JSON.parse(await readFile(file, 'utf8')) as {
+      readonly machine: object;
+      readonly cases: readonly { readonly name: string; readonly machine?: object; readonly comparisons: object[] }[];
+    };
+    expect(report.machine).toEqual(MACHINE);
+    expect(report.cases).toMatchObject([{ name: 'sse' }, { name: 'doors', machine: { node: process.version } }]);
+    expect(report.cases.map(({ comparisons }) => comparisons.length)).toEqual([1, 4]);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });
