@@ -163,7 +163,9 @@ function toPart(part: GivenPart): ContentPart {
 }
 
 /** The members that are there; null is the default. */
-export function pick(value: object, names: readonly string[]): Readonly<Record<string, unknown>> {
+export function pick(value: object, names: Iterable<string>): Readonly<Record<string, unknown>> {
   const members = value as Readonly<Record<string, unknown>>;
-  return Object.fromEntries(names.flatMap((name) => (members[name] == null ? [] : [[name, members[name]]])));
+  const picked: Record<string, unknown> = {};
+  for (const name of names) if (members[name] != null) picked[name] = members[name];
+  return picked;
 }

@@ -130,7 +130,7 @@ export class ChatRequest implements TranslatedBody {
       ...(asked.reasoning_effort == null ? {} : { reasoning: { effort: asked.reasoning_effort } }),
       ...toLimit(asked),
       store: asked.store ?? options.storesByDefault,
-      ...pick(asked, [...options.forwarded]),
+      ...pick(asked, options.forwarded),
     };
   }
 

@@ -332,16 +332,17 @@ export class ResponseAssembler {
     return this.snapshots.final(outcome, { output: finishedItemsOf(state), searches: state.searches }, nowInSeconds);
   }
 
-  /**
-   * Writes the terminal event, and returns the Response as JSON text without its closing brace. Throws when called
-   * twice.
-   */
-  terminate(response: FinalResponse<FinalStatus>): string {
+  /** Writes the terminal event. Throws when called twice. */
+  terminate(response: FinalResponse<FinalStatus>): void {
     if (this.state.ended) throw new Error(`response ${response.id} already has its terminal event`);
     this.state.ended = true;
-    const json = this.snapshots.toJson(response, finishedItemsOf(this.state));
-    this.events.writeTerminal(TERMINAL_EVENTS[response.status], response, json);
-    return json;
+    if (this.events.isSilent) return;
+    this.events.writeTerminal(TERMINAL_EVENTS[response.status], response, this.toJson(response));
+  }
+
+  /** A final Response as JSON text without its closing brace. */
+  toJson(response: FinalResponse<FinalStatus>): string {
+    return this.snapshots.toJson(response, finishedItemsOf(this.state));
   }
 
   private open(opening: Exclude<AssemblerState['opening'], 'none'>, status: EarlyStatus): void {

@@ -51,12 +51,10 @@ const NO_TOOLS_JSON = JSON.stringify(NO_TOOLS);
 
 /** Renders a Response at its start and its end, as object and as JSON text; the settings are serialised once. */
 export class ResponseSnapshots {
-  private readonly settings: string;
+  private settings: string | null = null;
   private readonly atStart: Partial<Record<EarlyStatus, string>> = {};
 
-  constructor(private readonly identity: ResponseIdentity) {
-    this.settings = JSON.stringify(identity.settings).slice(1, -1);
-  }
+  constructor(private readonly identity: ResponseIdentity) {}
 
   /** The complete Response of `response.created`, `response.queued` and `response.in_progress`. */
   startJson(status: EarlyStatus): string {
@@ -112,6 +110,7 @@ export class ResponseSnapshots {
   toJson(members: ChangingMembers, output: readonly FinishedItem[]): string {
     const { id, created_at, status, completed_at, error, incomplete_details, service_tier, usage, tool_usage } =
       members;
+    this.settings ??= JSON.stringify(this.identity.settings).slice(1, -1);
     let items = '';
     for (const { json } of output) items += items === '' ? json : `,${json}`;
     return (

@@ -10,6 +10,7 @@ import {
 import { SessionGate } from '../../sessions/index.js';
 import { type ResponseRecord, ResponseStore, type UsageRecord, WriteLockLostError } from '../../state/index.js';
 import { andThen, Clock, isPromise, type MaybePromise } from '../../time/index.js';
+import type { ResponseAssembler } from '../assembler/response-assembler.js';
 import type { FinalResponse } from '../assembler/response-snapshot.js';
 import type { ActiveTurn, BackgroundRun } from './active-turn.js';
 import { TurnFailures } from './failures.js';
@@ -48,11 +49,11 @@ export class TurnSaver {
   end(turn: ActiveTurn, resolved: ResolvedTurn, answer: Answer): MaybePromise<EndedTurn> {
     if (turn.run !== null) return this.finish(turn, turn.run, resolved, answer);
     const saving = this.save(turn, resolved, answer);
-    const terminate = (response: FinalResponse): EndedTurn => ({
-      response,
-      json: answer.assembler.terminate(response),
-      transcript: answer.transcript,
-    });
+    const { assembler, transcript } = answer;
+    const terminate = (response: FinalResponse): EndedTurn => {
+      assembler.terminate(response);
+      return toEnded(response, assembler, transcript);
+    };
     return andThen(saving, terminate);
   }
 
@@ -63,7 +64,7 @@ export class TurnSaver {
     { assembler, outcome, transcript }: Answer,
   ): Promise<EndedTurn> {
     const response = assembler.conclude(outcome, this.clock.nowInSeconds());
-    const json = assembler.terminate(response);
+    assembler.terminate(response);
     const usage = this.usageOf(turn, response);
     await run.finish({
       response,
@@ -76,7 +77,7 @@ export class TurnSaver {
     });
     turn.isUsageStored = usage !== undefined;
     turn.ended(response);
-    return { response, json, transcript };
+    return toEnded(response, assembler, transcript);
   }
 
   /**
@@ -170,6 +171,17 @@ export class TurnSaver {
     fail({ code: 'server_error', message: refusal.message });
     throw refusal;
   }
+}
+
+/** The text is made when it is read: streams have sent it, and doors send another. */
+function toEnded(response: FinalResponse, assembler: ResponseAssembler, transcript: Transcript): EndedTurn {
+  return {
+    response,
+    transcript,
+    get json() {
+      return assembler.toJson(response);
+    },
+  };
 }
 
 /** A response to store. What not every store needs is computed on access. */
