@@ -87,10 +87,6 @@ export class ActiveTurn {
   /** What its model has sent: how many batches, and the longest time between two, ms. */
   batches = 0;
   longestGapMs: number | null = null;
-  /** The requests to upstreams so far. */
-  attempts: readonly UpstreamAttempt[] = NO_ATTEMPTS;
-  /** The calls of tools that have ended. */
-  toolRuns: readonly ToolRun[] = NO_RUNS;
   /** Events that are not part of the protocol and that the client's transport cannot carry. */
   droppedEvents = 0;
   /** The lease of the Admission, released exactly once. */
@@ -114,6 +110,9 @@ export class ActiveTurn {
   /** Ends the turn after MAX_TURN_MS; null without a limit. */
   timeLimit: Timer | null = null;
   private lastBatchAt = 0;
+  /** Null before the first: most turns have one attempt and no calls. */
+  private made: UpstreamAttempt[] | null = null;
+  private ran: ToolRun[] | null = null;
   private aborter = new AbortController();
   private stopped: TurnStoppedError | null = null;
   private isOver = false;
@@ -235,14 +234,26 @@ export class ActiveTurn {
     this.lastBatchAt = now;
   }
 
+  /** The requests to upstreams so far. */
+  get attempts(): readonly UpstreamAttempt[] {
+    return this.made ?? NO_ATTEMPTS;
+  }
+
+  /** The calls of tools that have ended. */
+  get toolRuns(): readonly ToolRun[] {
+    return this.ran ?? NO_RUNS;
+  }
+
   /** Records a request to an upstream. */
   attempted(attempt: UpstreamAttempt): void {
-    this.attempts = [...this.attempts, attempt];
+    if (this.made === null) this.made = [attempt];
+    else this.made.push(attempt);
   }
 
   /** Records a call of a tool. */
   ranTool(run: ToolRun): void {
-    this.toolRuns = [...this.toolRuns, run];
+    if (this.ran === null) this.ran = [run];
+    else this.ran.push(run);
   }
 
   /** Records the provider. */
