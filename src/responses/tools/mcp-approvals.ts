@@ -84,12 +84,16 @@ export class McpApprovals {
     return this.readKey();
   }
 
-  /** A new id for the list of a server's tools. Rejects with StoreUnavailableError. */
-  issueList(list: ListOfTools): Promise<string> {
-    return this.makeId(LIST, toListParts(list));
+  /**
+   * A new id for the list of a server's tools. Rejects with StoreUnavailableError.
+   *
+   * @param askedAt when the server was asked for it (Unix, ms): what it says of changes after that is not in the list
+   */
+  issueList(list: ListOfTools, askedAt: number): Promise<string> {
+    return this.makeId(LIST, toListParts(list), askedAt);
   }
 
-  /** When the service made a list, Unix ms; undefined for one that it has not made so, or while the key is not read. */
+  /** When the service asked for a list, Unix ms; undefined for one that it has not made so, or while the key is not read. */
   listedAt(id: string, list: ListOfTools): number | undefined {
     if (!(this.key instanceof KeyObject)) return undefined;
     const { tools } = list;
@@ -105,7 +109,7 @@ export class McpApprovals {
 
   /** A new id for a request. Rejects with StoreUnavailableError. */
   async issue(call: AskedCall): Promise<string> {
-    const id = await this.makeId(REQUEST, toParts(call));
+    const id = await this.makeId(REQUEST, toParts(call), this.clock.now());
     this.observer?.approval('asked');
     return id;
   }
@@ -153,8 +157,8 @@ export class McpApprovals {
     for (const _ of refused) this.observer?.approval('refused');
   }
 
-  private async makeId(prefix: string, parts: readonly unknown[]): Promise<string> {
-    const time = this.clock.now().toString(16).padStart(TIME, '0');
+  private async makeId(prefix: string, parts: readonly unknown[], at: number): Promise<string> {
+    const time = at.toString(16).padStart(TIME, '0');
     const nonce = randomBytes(NONCE / 2).toString('hex');
     return `${prefix}_${time}${nonce}${codeOf(await this.readKey(), [prefix, ...parts], time, nonce)}`;
   }

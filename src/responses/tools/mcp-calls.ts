@@ -53,7 +53,7 @@ export function runMcpCalls(
 
 /**
  * Lists the tools of servers, `parallel` of them at once, and writes an `mcp_list_tools` item for each when it is known, as its id authenticates it.
- * `listed` gets each list, as items have it, and returns the id. Throws ApiError 424 for the first
+ * `listed` gets each list, and when it was asked for (Unix, ms), and returns the id, and the tools as items have them. Throws ApiError 424 for the first
  * failure, at the end.
  */
 export async function* listTools(
@@ -62,33 +62,40 @@ export async function* listTools(
   listed: (
     label: string,
     tools: readonly McpToolInfo[],
+    askedAt: number,
   ) => Promise<{ readonly id: string; readonly tools: readonly object[] }>,
 ): AsyncGenerator<readonly ModelEvent[]> {
-  type Listed = { readonly label: string; readonly tools: readonly McpToolInfo[] | null; readonly error?: unknown };
+  type Listed = {
+    readonly label: string;
+    readonly askedAt: number;
+    readonly tools: readonly McpToolInfo[] | null;
+    readonly error?: unknown;
+  };
   const waiting = [...servers];
   const running = new Map<string, Promise<Listed>>();
   let failure: { readonly error: unknown } | null = null;
   while (waiting.length > 0 || running.size > 0) {
     for (const server of waiting.splice(0, options.parallel - running.size)) {
       const { label } = server;
-      const list = server.list(options.signal);
-      const listed = list
-        .then((tools) => ({ label, tools }))
-        .catch((error: unknown) => ({ label, tools: null, error }));
-      running.set(label, listed);
+      const askedAt = options.clock.now();
+      const asked = server
+        .list(options.signal)
+        .then((tools) => ({ label, askedAt, tools }))
+        .catch((error: unknown) => ({ label, askedAt, tools: null, error }));
+      running.set(label, asked);
     }
     const ended = await untilAlive(Promise.race(running.values()), options);
     if (ended === undefined) {
       yield ALIVE;
       continue;
     }
-    const { label, tools, error } = ended;
+    const { label, askedAt, tools, error } = ended;
     running.delete(label);
     if (tools === null) {
       options.signal.throwIfAborted();
       failure ??= { error };
     }
-    const made = tools === null ? null : await listed(label, tools);
+    const made = tools === null ? null : await listed(label, tools, askedAt);
     yield writeList(label, made ?? { tools: [], error: messageOf(error) });
   }
   if (failure === null) return;

@@ -95,13 +95,13 @@ export class McpTurn implements TurnPolicy {
     const tenant = asTenant(turn.tenant);
     const servers = unlisted.map(({ server }) => server);
     const parallel = shared.environment.MCP_MAX_PARALLEL_CALLS;
-    yield* listTools(servers, { ...options, parallel }, async (label, found) => {
+    yield* listTools(servers, { ...options, parallel }, async (label, found, askedAt) => {
       const run = this.tools.get(label) as RunTool;
       const allowed = found.filter((each) => isAllowed(each, run.tool.allowed_tools));
       lists.set(label, allowed);
       this.functions = null;
       const tools = allowed.map(toListed);
-      return { id: await shared.approvals.issueList(this.toList(run, tools)), tools };
+      return { id: await shared.approvals.issueList(this.toList(run, tools), askedAt), tools };
     });
     // Behind the lists: what fails before its call is sent uses no approval.
     const answered = { refused, approved: approved.map(({ approvalId }) => approvalId) };
