@@ -28,6 +28,14 @@ export interface RequestScope {
 /** The request that the running code belongs to. */
 export const requestScope = new AsyncLocalStorage<RequestScope>();
 
+/** What is known of the requests that a `fetch` is for. */
+export interface FetchOptions {
+  /** Whether an answer means anything but its status: what nobody waits for is not read. */
+  isAnswered?: (init: RequestInit) => boolean;
+  /** Is told of the bytes of streams, and says whether they are too many together. */
+  isTooMuch?: (bytes: number, scope: RequestScope | undefined) => boolean;
+}
+
 /** How bodies may be compressed. */
 const DECODERS: ReadonlyMap<string, () => Transform> = new Map<string, () => Transform>([
   ['gzip', () => createGunzip()],
@@ -36,6 +44,12 @@ const DECODERS: ReadonlyMap<string, () => Transform> = new Map<string, () => Tra
   ['br', () => createBrotliDecompress()],
 ]);
 export const ACCEPTED = { 'accept-encoding': 'gzip, deflate, br' };
+
+/** A stream has at most so many times the bytes of one answer: progress, and messages of other kinds, come with it. */
+export const LONGEST_STREAM = 32;
+
+/** The status by which a server takes what has no answer. */
+const ACCEPTED_STATUS = 202;
 
 /** Blank lines end events. */
 const LINE_FEED = 10;
@@ -59,8 +73,9 @@ export class HttpClient {
    * which are read before it resolves, and all together where the scope of the request counts them. A longer one fails with McpFailure, as does its request. It is none of undici's or Node's: theirs
    * take several times as long.
    */
-  bounded(mostBytes: number): Fetch {
-    return async (url, { method = 'GET', headers, body, signal } = {}) => {
+  bounded(mostBytes: number, { isAnswered, isTooMuch: isStreamTooMuch }: FetchOptions = {}): Fetch {
+    return async (url, init = {}) => {
+      const { method = 'GET', headers, body, signal } = init;
       const scope = requestScope.getStore();
       const fail = (): McpFailure => {
         const failure = tooLarge(mostBytes);
@@ -82,20 +97,25 @@ export class HttpClient {
         });
         const { statusCode: status, statusText, headers: received } = answer;
         const head = readHead(status, received);
-        const init = { status, statusText, headers: toHeaders(received, head) };
-        if (!head.hasBody) {
+        const made = { status, statusText, headers: toHeaders(received, head) };
+        const isRead = status >= 300 || (status !== ACCEPTED_STATUS && isAnswered?.(init) !== false);
+        if (!head.hasBody || !isRead) {
           await answer.body.dump();
-          return new Response(null, init);
+          return new Response(null, made);
         }
         const unpacked = unpack(answer.body, head.codings);
         if (head.isEvents) {
           const measure = new LongestEvent();
-          const isTooLong = (chunk: Buffer): boolean => measure.add(chunk) > mostBytes || isTooMuch(chunk.byteLength);
-          return new Response(toEvents(unpacked, isTooLong, fail), init);
+          const isTooLong = (chunk: Buffer): boolean => {
+            const { byteLength } = chunk;
+            const isMore = isStreamTooMuch?.(byteLength, scope) === true;
+            return measure.add(chunk) > mostBytes || isTooMuch(byteLength) || isMore;
+          };
+          return new Response(toEvents(unpacked, isTooLong, fail), made);
         }
         const whole = await readBounded(unpacked, mostBytes, fail);
         if (isTooMuch(whole.byteLength)) throw fail();
-        return new Response(whole, init);
+        return new Response(whole, made);
       } catch (error) {
         if (error instanceof McpFailure || signal?.aborted === true) throw error;
         throw new TypeError('fetch failed', { cause: error });
@@ -167,12 +187,15 @@ function toEvents(
 
 /** Measures the events of a stream. */
 export class LongestEvent {
+  /** Of the stream so far. */
+  total = 0;
   private bytes = 0;
   private longest = 0;
   private isLineEmpty = false;
 
   /** Takes a part of a body, and returns the length of its longest event so far. */
   add(chunk: Uint8Array): number {
+    this.total += chunk.byteLength;
     for (const byte of chunk) {
       this.bytes += 1;
       if (byte === CARRIAGE_RETURN) continue;

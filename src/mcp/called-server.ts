@@ -2,7 +2,7 @@ import type { Tool } from '@modelcontextprotocol/client';
 import type { Logger } from '@nestjs/common';
 
 import { quote } from '../logging/index.js';
-import { quotesKnownSecret, redact, redactDeeply, scrub, SHORTEST_SECRET } from '../providers/index.js';
+import { quotesKnownSecret, redact, redactDeeply, scrub } from '../providers/index.js';
 import type { Clock } from '../time/index.js';
 import type { Connection, ConnectionSettings } from './connection.js';
 import { McpFailure, SessionGoneError } from './failures.js';
@@ -44,10 +44,10 @@ export interface CalledServerParts {
   /** Names the tenant and the credentials. */
   readonly key: () => string;
   readonly settings: Omit<ConnectionSettings, 'onListChanged'>;
-  /** The credentials of this moment. */
+  /** The credentials of this moment: long ones, and the same list while they are the same. */
   readonly secrets: () => readonly string[];
-  /** What clients must not see in messages, besides: names of the operator's hosts. */
-  readonly hosts: readonly string[];
+  /** What clients must not see in messages, besides: where the operator's hosts are. */
+  readonly hidden: readonly string[];
   readonly clock: Clock;
   readonly logger: Logger;
   readonly observer: McpObserver | null;
@@ -95,7 +95,7 @@ export class CalledServer implements McpServer {
       });
     } catch (error) {
       signal.throwIfAborted();
-      throw new McpListError(this.label, this.wordsOf(error as McpFailure), { cause: error });
+      throw new McpListError(this.label, this.clean((error as McpFailure).told), { cause: error });
     }
   }
 
@@ -119,7 +119,7 @@ export class CalledServer implements McpServer {
     } catch (error) {
       signal.throwIfAborted();
       const failure = error as McpFailure;
-      return { error: failure.toCallError(this.wordsOf(failure)) };
+      return { error: failure.toCallError(this.clean(failure.told)) };
     }
   }
 
@@ -183,21 +183,23 @@ export class CalledServer implements McpServer {
     const { outcome, tool } = record;
     observer?.ended({ server: metricLabel, ...record });
     const what = `${quote(this.label)}: ${tool === null ? 'the list of tools' : `the call of ${quote(tool)}`}`;
-    if (failure !== undefined) logger.warn(`${what} failed: ${this.wordsOf(failure)}`);
+    // What a server says of a call may repeat its arguments, which are nobody's but the client's.
+    if (failure !== undefined)
+      logger.warn(`${what} failed: ${this.clean(tool === null ? failure.told : failure.message)}`);
     else if (outcome === 'tool_error') logger.log(`${what} ended with an error of the tool`);
     // An error of the protocol is an answer, too.
     if (outcome !== 'aborted')
-      connections.error = failure && failure.kind !== 'protocol' ? this.wordsOf(failure) : null;
+      connections.error = failure && failure.kind !== 'protocol' ? this.clean(failure.message) : null;
   }
 
-  /** The message of a failure for clients and the log. */
-  private wordsOf({ message }: McpFailure): string {
-    return scrub(message, [...this.secrets, ...this.parts.hosts]);
+  /** A message without credentials and addresses. */
+  private clean(message: string): string {
+    return scrub(message, [...this.parts.secrets(), ...this.parts.hidden]);
   }
 
   /** A value that a server has sent, without the credentials that it was sent. */
   private withoutSecrets(value: unknown): unknown {
-    const { secrets } = this;
+    const secrets = this.parts.secrets();
     const text = typeof value === 'string' ? value : JSON.stringify(value);
     if (secrets.length === 0 || !quotesKnownSecret(text, secrets)) return value;
     return typeof value === 'string' ? redact(value, secrets) : redactDeeply(value, secrets);
@@ -206,11 +208,6 @@ export class CalledServer implements McpServer {
   /** Whose connection it is: computed with the first request. */
   private get key(): string {
     return (this.hashed ??= this.parts.key());
-  }
-
-  /** Shorter texts are parts of many others. */
-  private get secrets(): readonly string[] {
-    return this.parts.secrets().filter(({ length }) => length >= SHORTEST_SECRET);
   }
 }
 

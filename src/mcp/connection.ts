@@ -16,7 +16,8 @@ import {
 import { reasonOf } from '../providers/index.js';
 import { readVersion } from '../read-version.js';
 import type { Clock } from '../time/index.js';
-import { type Fetch, type HttpClient, type RequestScope, requestScope } from './bounded-fetch.js';
+import { parseJson } from '../validation/index.js';
+import { type HttpClient, LONGEST_STREAM, type RequestScope, requestScope } from './bounded-fetch.js';
 import { McpFailure, SessionGoneError } from './failures.js';
 import type { McpProgress } from './mcp-server.js';
 import { type CallTokens, NotHandledError } from './tool-call.js';
@@ -63,16 +64,32 @@ const SOON = 4;
 /** The longest of these pauses, ms. */
 const LONGEST_WAIT_MS = 30_000;
 
-/** The pauses before the streams of a connection are opened again: a server may ask for it at once, and for ever. */
-class Reconnections {
-  /** Since the last request. */
+/** The streams of a connection: a server may send without end, and may ask for another stream at once, and for ever. */
+class OpenStreams {
+  /** How often one was opened again, since the last request. */
   private count = 0;
+  /** What they have brought since the last request: those that may have its answer, and the others. */
+  private asked = 0;
+  private unasked = 0;
 
-  constructor(private readonly clock: Clock) {}
+  /** `mostBytes`: of one answer. */
+  constructor(
+    private readonly clock: Clock,
+    private readonly mostBytes: number,
+  ) {}
 
   /** A request begins. */
   reset(): void {
     this.count = 0;
+    this.asked = 0;
+    this.unasked = 0;
+  }
+
+  /** Takes bytes of a stream, and says whether it must end. `isAsked`: whether it may have the answer to a request. */
+  isTooMuch(bytes: number, isAsked: boolean): boolean {
+    if (isAsked) this.asked += bytes;
+    else this.unasked += bytes;
+    return this.unasked > this.mostBytes || this.asked > this.mostBytes * LONGEST_STREAM;
   }
 
   /** Waits before a stream is opened again, and returns what ends the pause. */
@@ -99,7 +116,7 @@ export class Connection {
     private readonly client: Client,
     private readonly transport: StreamableHTTPClientTransport | OlderTransport,
     private readonly clock: Clock,
-    private readonly reconnections: Reconnections,
+    private readonly streams: OpenStreams,
     /** Null over the older transport, whose answers come on one stream: there the library sends calls, too. */
     private readonly calls: ToolCalls | null,
   ) {
@@ -119,14 +136,15 @@ export class Connection {
   static async open(settings: ConnectionSettings, clock: Clock, signal: AbortSignal): Promise<Connection> {
     const { transport } = settings;
     if (transport !== 'sse') {
-      const reconnections = new Reconnections(clock);
+      const streams = new OpenStreams(clock, settings.mostBytes);
       try {
-        return await this.connect(clock, signal, streamable(settings, reconnections), settings, reconnections);
+        return await this.connect(clock, signal, streamable(settings, streams), settings, streams);
       } catch (error) {
         if (transport !== 'auto' || !isOfOlderServer(error)) throw error;
       }
     }
-    return this.connect(clock, signal, olderSse(settings), settings);
+    const streams = new OpenStreams(clock, settings.mostBytes);
+    return this.connect(clock, signal, olderSse(settings, streams), settings, streams);
   }
 
   private static async connect(
@@ -134,7 +152,7 @@ export class Connection {
     signal: AbortSignal,
     transport: StreamableHTTPClientTransport | OlderTransport,
     settings: ConnectionSettings,
-    reconnections = new Reconnections(clock),
+    streams: OpenStreams,
   ): Promise<Connection> {
     const { onListChanged: onChanged, url, headers, tokens, http, mostBytes } = settings;
     const clientInfo = { name: 'antiphon', version: readVersion() };
@@ -152,10 +170,10 @@ export class Connection {
     signal.addEventListener('abort', abort, { once: true });
     try {
       await client.connect(transport, { signal, timeout: NO_LIMIT_MS });
-      const pause = (delayMs: number, reconnect: () => void): (() => void) => reconnections.pause(delayMs, reconnect);
+      const pause = (delayMs: number, reconnect: () => void): (() => void) => streams.pause(delayMs, reconnect);
       const parts = { client, http, url, mostBytes, headers, tokens, clientInfo, resumption: RESUMPTION, pause };
       const calls = transport instanceof OlderTransport ? null : new ToolCalls({ ...parts, transport });
-      return new Connection(client, transport, clock, reconnections, calls);
+      return new Connection(client, transport, clock, streams, calls);
     } catch (error) {
       await transport.close().catch(() => undefined);
       signal.throwIfAborted();
@@ -187,7 +205,7 @@ export class Connection {
   ): Promise<CallToolResult> {
     const { calls, client } = this;
     if (calls?.canSend(name) === true) {
-      this.reconnections.reset();
+      this.streams.reset();
       try {
         return await calls.run(name, args, signal, onprogress);
       } catch (error) {
@@ -225,10 +243,10 @@ export class Connection {
 
   /** Sends a request in a scope of its own: when it is over, so are its streams. `kept`: 0 to bound all its answers together. */
   private async send<T>(request: () => Promise<T>, kept: 0 | null = null): Promise<T> {
-    const streams = new AbortController();
-    this.reconnections.reset();
+    const over = new AbortController();
+    this.streams.reset();
     const failed = Promise.withResolvers<never>();
-    const scope: RequestScope = { signal: streams.signal, kept, fail: (failure) => failed.reject(failure) };
+    const scope: RequestScope = { signal: over.signal, kept, fail: (failure) => failed.reject(failure) };
     const hasSession =
       this.transport instanceof StreamableHTTPClientTransport && this.transport.sessionId !== undefined;
     try {
@@ -240,35 +258,45 @@ export class Connection {
       }
       throw toFailure(error);
     } finally {
-      streams.abort(OVER);
+      over.abort(OVER);
     }
   }
 }
 
-function streamable(settings: ConnectionSettings, reconnections: Reconnections): StreamableHTTPClientTransport {
+function streamable(settings: ConnectionSettings, streams: OpenStreams): StreamableHTTPClientTransport {
+  const { http, mostBytes } = settings;
+  const fetch = http.bounded(mostBytes, {
+    isAnswered: ({ method, body }) =>
+      method === 'GET' || (typeof body === 'string' && isJSONRPCRequest(parseJson(body))),
+    isTooMuch: (bytes, scope) => streams.isTooMuch(bytes, scope !== undefined),
+  });
   return new StreamableHTTPClientTransport(settings.url, {
     ...optionsOf(settings),
+    fetch,
     reconnectionOptions: RESUMPTION,
-    reconnectionScheduler: (reconnect, delayMs) => reconnections.pause(delayMs, reconnect),
+    reconnectionScheduler: (reconnect, delayMs) => streams.pause(delayMs, reconnect),
   });
 }
 
-function olderSse(settings: ConnectionSettings): OlderTransport {
-  return new OlderTransport(settings.url, optionsOf(settings));
+/** Its one stream has all answers: those to what is posted say nothing. */
+function olderSse(settings: ConnectionSettings, streams: OpenStreams): OlderTransport {
+  const { http, mostBytes } = settings;
+  const fetch = http.bounded(mostBytes, {
+    isAnswered: ({ method }) => method !== 'POST',
+    isTooMuch: (bytes) => streams.isTooMuch(bytes, true),
+  });
+  return new OlderTransport(settings.url, { ...optionsOf(settings), fetch });
 }
 
-function optionsOf({ headers, tokens, http, mostBytes }: ConnectionSettings): {
+function optionsOf({ headers, tokens }: ConnectionSettings): {
   requestInit: RequestInit;
-  fetch: Fetch;
   authProvider?: { token(): Promise<string>; onUnauthorized(): Promise<void> };
 } {
-  const fetch = http.bounded(mostBytes);
-  if (tokens === null) return { requestInit: { headers: { ...headers } }, fetch };
-  return {
-    requestInit: { headers: { ...headers } },
-    fetch,
-    authProvider: { token: () => tokens.token(), onUnauthorized: async () => tokens.refused() },
-  };
+  const requestInit = { headers: { ...headers } };
+  if (tokens === null) return { requestInit };
+  let last: string | null = null;
+  const token = async (): Promise<string> => (last = await tokens.token());
+  return { requestInit, authProvider: { token, onUnauthorized: async () => tokens.refused(last) } };
 }
 
 /** A server before 2025-03-26 does not know what is posted to the address of its stream. */
@@ -281,14 +309,12 @@ function toFailure(error: unknown): McpFailure {
   const { cause } = Object(error) as { readonly cause?: unknown };
   if (error instanceof McpFailure) return error;
   if (error instanceof SdkHttpError) {
-    const { status, text } = error.data;
-    const words = typeof text === 'string' && text.trim() !== '' ? `: ${text}` : '.';
-    return new McpFailure('http', `The server answered with HTTP ${status}${words}`, status, { cause: error });
+    return McpFailure.ofStatus(error.data.status, error.data.text, { cause: error });
   }
   if (error instanceof UnauthorizedError) {
-    return new McpFailure('http', 'The server answered with HTTP 401.', 401, { cause: error });
+    return McpFailure.ofStatus(401, null, { cause: error });
   }
-  if (error instanceof ProtocolError) return new McpFailure('protocol', error.message, error.code, { cause: error });
+  if (error instanceof ProtocolError) return McpFailure.ofError(error.code, error.message, { cause: error });
   if (cause instanceof McpFailure || (error instanceof SdkError && cause instanceof Error)) return toFailure(cause);
   if (error instanceof SdkError || error instanceof SyntaxError || (error as Error).name === 'ZodError') {
     // The messages quote what the server has sent.

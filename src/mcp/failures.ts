@@ -16,17 +16,39 @@ const CODES: Readonly<Record<McpFailureKind, number>> = {
 
 const OF_HTTP: ReadonlySet<McpFailureKind> = new Set(['credentials', 'http', 'unreachable']);
 
-/** A server gave no answer to a request. The message may quote it. */
+/** What is known of a failure besides. */
+interface FailureOptions extends ErrorOptions {
+  /** What the client is told in place of the message: it may quote the server, and with it arguments of the call. */
+  readonly told?: string | undefined;
+}
+
+/** A server gave no answer to a request. The message is for operators, and quotes nothing that the server has sent. */
 export class McpFailure extends Error {
   override readonly name = 'McpFailure';
+  /** The message for the client. */
+  readonly told: string;
 
   constructor(
     readonly kind: McpFailureKind,
     message: string,
     readonly code: number = CODES[kind],
-    options?: ErrorOptions,
+    options: FailureOptions = {},
   ) {
     super(message, options);
+    this.told = options.told ?? message;
+  }
+
+  /** An answer of HTTP that is none to the request; `text` is its body. */
+  static ofStatus(status: number, text: unknown, options?: ErrorOptions): McpFailure {
+    const message = `The server answered with HTTP ${status}.`;
+    const hasText = typeof text === 'string' && text.trim() !== '';
+    const told = hasText ? `${message.slice(0, -1)}: ${text}` : message;
+    return new McpFailure('http', message, status, { ...options, told });
+  }
+
+  /** An error of JSON-RPC that a server has answered with. */
+  static ofError(code: number, told: string, options?: ErrorOptions): McpFailure {
+    return new McpFailure('protocol', `The server answered with the error ${code}.`, code, { ...options, told });
   }
 
   /** The error of an `mcp_call` item; `message` stands in place of its own. */

@@ -6,7 +6,7 @@ import type { Dispatcher } from 'undici';
 
 import { JoinedPieces } from '../outbound/index.js';
 import { type AnswerHead, readHead } from './answer-head.js';
-import { LongestEvent, unpack } from './bounded-fetch.js';
+import { LONGEST_STREAM, LongestEvent, unpack } from './bounded-fetch.js';
 import { tooLarge } from './failures.js';
 
 /** What reads an answer. `onEnd` or `onFailure` comes last, unless the answer is left. */
@@ -22,7 +22,7 @@ export interface AnswerReader {
 
 /**
  * The answer to one request: undici's handler of it. It has no stream in between, unless it is compressed, and at most `mostBytes`: an event
- * stream in each of its events, others as a whole.
+ * stream in each of its events, and LONGEST_STREAM times as much as a whole; others as a whole.
  */
 export class HttpAnswer implements Dispatcher.DispatchHandler {
   private head = NO_HEAD;
@@ -93,10 +93,13 @@ export class HttpAnswer implements Dispatcher.DispatchHandler {
 
   private take(piece: Buffer): void {
     if (this.isOver) return;
-    const bytes = this.events === null ? this.joined.length + piece.byteLength : this.events.measure(piece);
-    if (bytes > this.mostBytes) this.fail(tooLarge(this.mostBytes));
-    else if (this.events === null) this.joined.add(piece);
-    else this.events.read(piece);
+    const { mostBytes, events } = this;
+    const bytes = events === null ? this.joined.length + piece.byteLength : events.measure(piece);
+    const total = events?.total ?? 0;
+    if (bytes > mostBytes) this.fail(tooLarge(mostBytes));
+    else if (total > mostBytes * LONGEST_STREAM) this.fail(tooLarge(mostBytes * LONGEST_STREAM));
+    else if (events === null) this.joined.add(piece);
+    else events.read(piece);
   }
 
   private end(): void {
@@ -138,6 +141,11 @@ class EventStream {
   /** The bytes of the longest event so far. */
   measure(piece: Uint8Array): number {
     return this.longest.add(piece);
+  }
+
+  /** The bytes of all events so far. */
+  get total(): number {
+    return this.longest.total;
   }
 
   read(piece: Uint8Array): void {

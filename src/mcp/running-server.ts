@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import type { Logger } from '@nestjs/common';
 
 import { hostOf } from '../config/index.js';
+import { findSecrets, SHORTEST_SECRET } from '../providers/index.js';
 import type { Clock } from '../time/index.js';
 import type { HttpClient } from './bounded-fetch.js';
 import { CalledServer } from './called-server.js';
@@ -13,6 +14,10 @@ import type { McpServer, McpToolParam } from './mcp-server.js';
 import { OAuthTokens } from './oauth-tokens.js';
 import { ServerConnections } from './server-connections.js';
 import type { ServerEntry } from './servers-file.js';
+import type { CallTokens } from './tool-call.js';
+
+/** A part of a URL that is no word: long, of letters and digits. */
+const RANDOM = /^(?=.*\d)(?=.*[a-z])[\w.~%+=-]{16,}$/i;
 
 /** Servers that requests share: of so many tenants, labels and descriptions. */
 const MOST_SHARED = 1000;
@@ -42,6 +47,8 @@ export class RunningServer {
   /** Headers that requests may set; undefined: all, as the operator has given no credentials that they could act with. */
   readonly forwardable: ReadonlySet<string> | undefined;
   private readonly oauth: OAuthTokens | null;
+  /** What of its URL is a credential. */
+  private readonly urlSecrets: readonly string[];
   /** For requests without credentials of their own, by tenant, label and description. */
   private readonly shared = new Map<string, McpServer>();
 
@@ -54,6 +61,7 @@ export class RunningServer {
     const { http, clock } = parts;
     const { timeouts = {}, oauth } = entry;
     this.url = new URL(entry.url);
+    this.urlSecrets = secretsIn(this.url);
     this.forwardable = forwardableOf(entry);
     this.oauth = oauth === undefined ? null : new OAuthTokens(oauth, http.bounded(DEFAULTS.maxResponseBytes), clock);
     this.connections = new ServerConnections(
@@ -91,11 +99,13 @@ export class RunningServer {
     const headers = { ...ownHeaders(entry), ...own };
     // A token of the request takes the place of the operator's.
     const tokens = own['authorization'] === undefined ? this.tokensFor(callerToken) : null;
+    // Shorter texts are parts of many others.
     const secrets = [
       ...Object.values(headers).flatMap((value) => [value, ...value.split(' ')]),
+      ...this.urlSecrets,
       entry.oauth?.client_secret ?? '',
       callerToken ?? '',
-    ].filter((secret) => secret !== '');
+    ].filter(({ length }) => length >= SHORTEST_SECRET);
     return new CalledServer({
       ...parts,
       label: tool.server_label,
@@ -118,8 +128,8 @@ export class RunningServer {
         http,
         mostBytes: entry.max_response_bytes ?? DEFAULTS.maxResponseBytes,
       },
-      secrets: () => (tokens?.last == null ? secrets : [...secrets, tokens.last]),
-      hosts: [url.host, hostOf(url)],
+      secrets: tokens === null ? () => secrets : () => tokens.secretsBeside(secrets),
+      hidden: [url.host, hostOf(url), ...(url.search.length < SHORTEST_SECRET ? [] : [url.search])],
     });
   }
 
@@ -129,22 +139,35 @@ export class RunningServer {
 }
 
 /** The tokens that are sent for one caller, or for the service itself. */
-class SentTokens {
-  /** The latest; null before the first. */
-  last: string | null = null;
+class SentTokens implements CallTokens {
+  /** All that is kept secret, with the tokens that it has. */
+  private known: { readonly sent: readonly string[]; readonly secrets: readonly string[] } | null = null;
 
   constructor(
     private readonly oauth: OAuthTokens,
     private readonly callerToken: string | null,
   ) {}
 
-  async token(): Promise<string> {
-    return (this.last = await this.oauth.get(this.callerToken));
+  token(): Promise<string> {
+    return this.oauth.get(this.callerToken);
   }
 
-  refused(): void {
-    void this.oauth.refused(this.callerToken, this.last);
+  refused(token: string | null): void {
+    this.oauth.refused(this.callerToken, token);
   }
+
+  /** The tokens, whichever connection has sent them, beside these secrets. The same list until there is another token. */
+  secretsBeside(secrets: readonly string[]): readonly string[] {
+    const sent = this.oauth.sent(this.callerToken);
+    if (this.known?.sent !== sent) this.known = { sent, secrets: [...secrets, ...sent] };
+    return this.known.secrets;
+  }
+}
+
+/** What of a URL is a credential: values of its query with telling names, and parts of it that look random. Some servers ask for nothing else. */
+function secretsIn({ pathname, searchParams }: URL): readonly string[] {
+  const parts = [...pathname.split('/'), ...searchParams.values()];
+  return [...findSecrets(Object.fromEntries(searchParams), []), ...parts.filter((part) => RANDOM.test(part))];
 }
 
 function ownHeaders({ headers = {}, authorization }: ServerEntry): Readonly<Record<string, string>> {

@@ -31,8 +31,8 @@ export interface Resumption {
 /** The tokens of a connection. */
 export interface CallTokens {
   token(): Promise<string>;
-  /** The server has refused the last one. */
-  refused(): void;
+  /** The server has refused one; null for the one of a request that brought none. */
+  refused(token: string | null): void;
 }
 
 /** A request of a call; the headers are those that differ between its requests. */
@@ -69,6 +69,8 @@ export class ToolCall implements AnswerReader {
   private answer: HttpAnswer | null = null;
   /** Whether its token was replaced. */
   private hasNewToken = false;
+  /** The token that it was sent with; null without. */
+  private token: string | null = null;
   private lastEventId: string | null = null;
   private retryMs: number | null = null;
   /** Attempts to resume its stream that have failed. */
@@ -108,7 +110,7 @@ export class ToolCall implements AnswerReader {
     if (isObject(error) && typeof error['code'] === 'number' && typeof error['message'] === 'string') {
       const { code, message } = error;
       const isNotHandled = code === HEADER_MISMATCH && this.channel.isModern;
-      this.end(isNotHandled ? new NotHandledError() : new McpFailure('protocol', message, code));
+      this.end(isNotHandled ? new NotHandledError() : McpFailure.ofError(code, message));
       return;
     }
     try {
@@ -180,16 +182,14 @@ export class ToolCall implements AnswerReader {
   private refused(head: AnswerHead, text: string): void {
     const { channel, lastEventId } = this;
     const { status } = head;
-    if (lastEventId !== null) {
+    if (status === 401 && channel.tokens !== null && !this.hasNewToken) {
+      this.hasNewToken = true;
+      channel.tokens.refused(this.token);
+      if (lastEventId === null) this.send(this.request);
+      else this.resume();
+    } else if (lastEventId !== null) {
       if (status === 405) this.end(withoutAnswer());
       else this.resume();
-    } else if (status === 401 && channel.tokens !== null) {
-      if (this.hasNewToken) this.end(new McpFailure('http', 'The server answered with HTTP 401.', status));
-      else {
-        this.hasNewToken = true;
-        channel.tokens.refused();
-        this.send(this.request);
-      }
     } else if (status === 404 && channel.hasSession) {
       this.end(new SessionGoneError(undefined));
     } else if (channel.redirects(head)) {
@@ -197,8 +197,7 @@ export class ToolCall implements AnswerReader {
     } else {
       const message = channel.isModern && status === 400 ? parseJson(text) : undefined;
       if (isObject(message) && message['id'] === this.id && isObject(message['error'])) this.answered(message);
-      const words = text.trim() === '' ? '.' : `: ${text}`;
-      this.end(new McpFailure('http', `The server answered with HTTP ${status}${words}`, status));
+      this.end(McpFailure.ofStatus(status, text));
     }
   }
 
@@ -241,6 +240,7 @@ export class ToolCall implements AnswerReader {
     }
     channel.tokens.token().then(
       (token) => {
+        this.token = token;
         if (!this.isOver) this.answer = channel.send(request, token, this);
       },
       (error: unknown) => this.end(error),

@@ -14,7 +14,7 @@ export * from './provider-kind.js';
 export * from './provider-condition.js';
 export * from './pushing-provider.js';
 export * from './read-pushed.js';
-export { quotesKnownSecret, redact, redactDeeply, SHORTEST_SECRET } from './redact.js';
+export { findSecrets, quotesKnownSecret, redact, redactDeeply, SHORTEST_SECRET } from './redact.js';
 export { reasonOf, scrub } from './scrub.js';
 export type * from './tokens/count-options.js';
 export * from './tokens/token-counter.js';

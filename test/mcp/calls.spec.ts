@@ -83,8 +83,54 @@ describe('lists and calls', () => {
       error: { type: 'mcp_protocol_error', code: -32_602 },
     });
     const said = [...both.mcp.log.complaints, ...both.mcp.log.notes].join('\n');
-    expect(said).toContain('"docs": the call of "broken" failed: cannot reach [address] with [redacted]');
-    expect(said).not.toMatch(/docs-token-1|argument|no such city/);
+    expect(said).toContain('"docs": the call of "broken" failed: The server answered with the error -32603.');
+    expect(said).not.toMatch(/docs-token-1|argument|no such city|cannot reach/);
+  });
+
+  it.each([
+    ['an error of the protocol', 200, 'The server answered with the error -32602.'],
+    ['HTTP 500', 500, 'The server answered with HTTP 500.'],
+  ])(
+    'the log and the condition of a server repeat no arguments that it quotes in %s, the call does',
+    async (_name, status, words) => {
+      await using both = await startBoth();
+      await both.server.list(calm);
+      both.fake.behaviour = ({ message }, answer) => {
+        if (message.method !== 'tools/call') return false;
+        const error = { code: -32_602, message: `Invalid arguments: ${JSON.stringify(message.params)}` };
+        answer.writeHead(status, { 'content-type': 'application/json' });
+        answer.end(JSON.stringify({ jsonrpc: '2.0', id: message.id, error }));
+        return true;
+      };
+      expect(await both.server.call('echo', { diagnosis: 'measles' }, { signal: calm })).toMatchObject({
+        error: { message: expect.stringContaining('measles') },
+      });
+      expect(both.mcp.log.complaints).toEqual([`"docs": the call of "echo" failed: ${words} MCP`]);
+      expect(JSON.stringify(both.mcp.servers.conditions())).not.toContain('measles');
+    },
+  );
+
+  it.each([
+    ['?apiKey=a-very-secret-key', /a-very-secret-key|apiKey/],
+    ['/s/OTc2YjQ5NDAtZGVh1/mcp', /OTc2YjQ5NDAtZGVh1/],
+  ])('messages and results have no credential of the URL that ends with %s', async (end, credential) => {
+    const address = Promise.withResolvers<string>();
+    const handler = async (): Promise<string> => `The page ${await address.promise} is gone.`;
+    await using fake = await FakeMcpServer.start([{ name: 'page', handler }]);
+    const url = new URL(end, fake.url);
+    address.resolve(url.pathname + url.search);
+    await using mcp = await startMcp({ servers: { docs: { url: url.href } } });
+    expect(JSON.stringify(await findServer(mcp).call('page', {}, { signal: calm }))).not.toMatch(
+      /a-very-secret-key|OTc2/,
+    );
+    fake.behaviour = ({ message }, answer) => {
+      if (message.method === 'initialize') return false;
+      answer.writeHead(500).end(`Cannot POST ${url.pathname}${url.search}`);
+      return true;
+    };
+    const outcome = await findServer(mcp).call('page', {}, { signal: calm });
+    expect(outcome).toMatchObject({ error: { message: expect.stringContaining('[redacted]') } });
+    expect(JSON.stringify([outcome, mcp.log.complaints, mcp.servers.conditions()])).not.toMatch(credential);
   });
 });
 

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 
@@ -98,6 +98,96 @@ describe('servers that misbehave', () => {
     };
     await both.server.list(calm);
     expect(await both.server.call('echo', {}, { signal: calm })).toEqual({ output: '{}' });
+  });
+
+  const NOISE = 'data: {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}\n\n';
+
+  /** Writes events until the client closes the connection, 64 MB at most. Returns whether it did. */
+  const flood = (answer: ServerResponse, status = 200): Promise<boolean> => pour(answer.writeHead(status, events));
+
+  const pour = async (answer: ServerResponse): Promise<boolean> => {
+    const closed = once(answer, 'close');
+    for (let bytes = 0; bytes < 64_000_000 && !answer.destroyed; bytes += 1000 * NOISE.length) {
+      if (!answer.write(NOISE.repeat(1000))) await Promise.race([once(answer, 'drain'), closed]);
+    }
+    const isCut = answer.destroyed;
+    answer.end();
+    return isCut;
+  };
+
+  it.each([
+    ['streamable-http', 'notifications/initialized', 200],
+    ['streamable-http', 'notifications/initialized', 202],
+    ['streamable-http', 'tools/list', 202],
+    ['sse', 'tools/list', 200],
+  ] as const)(
+    'the MCP client, over %s, does not read what comes without end after %s with HTTP %i, where no answer is due',
+    async (transport, method, status) => {
+      await using both = await startBoth(undefined, { transport }, { max_response_bytes: 4096, transport });
+      const isCut = Promise.withResolvers<boolean>();
+      both.fake.behaviour = ({ message }, answer) => {
+        if (message.method !== method) return false;
+        flood(answer, status).then(isCut.resolve, isCut.reject);
+        return true;
+      };
+      const stop = new AbortController();
+      const listed = both.server.list(stop.signal).catch(() => null);
+      expect(await isCut.promise).toBe(true);
+      stop.abort();
+      await listed;
+    },
+  );
+
+  it('the MCP client ends a stream of notifications without end, and calls tools', async () => {
+    await using both = await startBoth(undefined, {}, { max_response_bytes: 4096 });
+    const isCut = Promise.withResolvers<boolean>();
+    both.fake.listening = (answer) => {
+      flood(answer).then(isCut.resolve, isCut.reject);
+      return true;
+    };
+    await both.server.list(calm);
+    expect(await isCut.promise).toBe(true);
+    expect(await both.server.call('echo', {}, { signal: calm })).toEqual({ output: '{}' });
+  });
+
+  it('the MCP client ends a call whose stream goes on without end and without its answer', async () => {
+    await using both = await startBoth(undefined, {}, { max_response_bytes: 4096 });
+    await both.server.list(calm);
+    both.fake.behaviour = ({ message }, answer) => {
+      if (message.method !== 'tools/call') return false;
+      void flood(answer);
+      return true;
+    };
+    expect(await both.server.call('echo', {}, { signal: calm })).toMatchObject({
+      error: { type: 'mcp_protocol_error', message: 'The answer of the server has more than 131072 bytes.' },
+    });
+    both.fake.behaviour = null;
+    expect(await both.server.call('echo', {}, { signal: calm })).toEqual({ output: '{}' });
+  });
+
+  it('the MCP client ends a call of an older server whose stream goes on without end and without its answer', async () => {
+    const transport = 'sse';
+    await using both = await startBoth(undefined, {}, { max_response_bytes: 4096, transport });
+    const stream = Promise.withResolvers<ServerResponse>();
+    both.fake.listening = (answer) => {
+      answer.writeHead(200, events).write('event: endpoint\ndata: /messages\n\n');
+      stream.resolve(answer);
+      return true;
+    };
+    both.fake.behaviour = ({ message: { id, method } }, answer) => {
+      answer.writeHead(202).end();
+      const result = { protocolVersion: '2024-11-05', capabilities: {}, serverInfo: { name: 'old', version: '1' } };
+      void stream.promise.then(async (standing) => {
+        const error = { code: -32_601, message: 'Method not found' };
+        if (method === 'initialize') standing.write(`data: ${call(id, result)}\n\n`);
+        else if (method === 'tools/call') await pour(standing);
+        else if (id !== undefined) standing.write(`data: ${JSON.stringify({ jsonrpc: '2.0', id, error })}\n\n`);
+      });
+      return true;
+    };
+    expect(await both.server.call('echo', {}, { signal: calm })).toMatchObject({
+      error: { type: 'mcp_protocol_error' },
+    });
   });
 
   it('the MCP client fails a list whose pages are too long together', async () => {

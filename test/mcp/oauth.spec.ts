@@ -6,11 +6,13 @@ import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 
 import type { McpServer } from '../../src/mcp/index.js';
 import { FakeMcpServer } from '../../src/testing/index.js';
-import { calm, type McpService, startMcp } from './mcp-service.js';
+import { calm, findServer, type McpService, startMcp } from './mcp-service.js';
 
 /** What the authorization server was asked for. */
 const asked: URLSearchParams[] = [];
-let refuses = false;
+let refuses: string | null = null;
+/** Further members of its answers. */
+let members: object = {};
 let issuer: Server;
 let fake: FakeMcpServer;
 let service: McpService;
@@ -22,28 +24,25 @@ beforeAll(async () => {
       for await (const chunk of request) chunks.push(chunk as Buffer);
       asked.push(new URLSearchParams(Buffer.concat(chunks).toString()));
       const isClient = request.headers.authorization === `Basic ${Buffer.from('me:client-secret').toString('base64')}`;
-      if (refuses || !isClient) return void answer.writeHead(400).end('{"error":"invalid_client client-secret"}');
+      if (refuses !== null || !isClient) return void answer.writeHead(400).end(refuses);
       const token = `token-${asked.at(-1)?.get('subject_token') ?? 'service'}-${asked.length}`;
-      answer.end(JSON.stringify({ access_token: token, token_type: 'Bearer', expires_in: 300 }));
+      answer.end(JSON.stringify({ access_token: token, token_type: 'Bearer', expires_in: 300, ...members }));
     })();
   }).listen(0, '127.0.0.1');
   await once(issuer, 'listening');
-  fake = await FakeMcpServer.start([{ name: 'who', handler: ({ headers }) => String(headers['x-seen']) }]);
-  const oauth = {
-    token_url: `http://127.0.0.1:${(issuer.address() as AddressInfo).port}/token`,
-    client_id: 'me',
-    client_secret: 'client-secret',
-    scope: 'tools',
-  };
+  fake = await FakeMcpServer.start([
+    { name: 'who', handler: ({ headers }) => String(headers['x-seen']) },
+    { name: 'leak', handler: ({ headers }) => `you are ${headers.authorization?.slice('Bearer '.length)}` },
+  ]);
   service = await startMcp({
     servers: {
-      service: { url: fake.url, oauth },
+      service: { url: fake.url, oauth: oauth() },
       caller: {
         url: fake.url,
-        oauth: { ...oauth, grant: 'token_exchange', audience: 'docs' },
+        oauth: { ...oauth(), grant: 'token_exchange', audience: 'docs' },
         forward: ['authorization'],
       },
-      exchanging: { url: `${fake.url}?exchanging`, oauth: { ...oauth, grant: 'token_exchange' } },
+      exchanging: { url: `${fake.url}?exchanging`, oauth: { ...oauth(), grant: 'token_exchange' } },
     },
   });
 });
@@ -57,9 +56,17 @@ afterAll(async () => {
 
 beforeEach(() => {
   asked.length = 0;
-  refuses = false;
+  refuses = null;
+  members = {};
   fake.requests.length = 0;
   fake.behaviour = null;
+});
+
+const oauth = (): object => ({
+  token_url: `http://127.0.0.1:${(issuer.address() as AddressInfo).port}/token`,
+  client_id: 'me',
+  client_secret: 'client-secret',
+  scope: 'tools',
 });
 
 const find = (label: string, callerToken?: string): McpServer =>
@@ -96,6 +103,88 @@ it('the service tries a refused token again only once', async () => {
   expect(asked.length).toBeLessThanOrEqual(1);
 });
 
+it('the service asks once for another token when several calls are refused at once, and sends each of them again', async () => {
+  await using own = await startMcp({ servers: { docs: { url: fake.url, oauth: oauth() } } });
+  const server = findServer(own);
+  await server.list(calm);
+  const [first] = tokens();
+  fake.behaviour = ({ headers }, answer) => {
+    if (headers.authorization !== first) return false;
+    answer.writeHead(401).end();
+    return true;
+  };
+  const calls = [1, 2, 3, 4, 5].map(() => server.call('who', {}, { signal: calm }));
+  expect(await Promise.all(calls)).toEqual(calls.map(() => ({ output: 'undefined' })));
+  expect(asked).toHaveLength(2);
+});
+
+it.each([
+  ['a number', 300, 269, 271],
+  ['a string', '300', 269, 271],
+  ['short', 20, 9, 11],
+  ['not given', undefined, 269, 271],
+])(
+  'the service keeps a token whose lifetime is %s until shortly before its end',
+  async (_name, lifetime, kept, over) => {
+    members = { expires_in: lifetime };
+    await using own = await startMcp({ servers: { docs: { url: fake.url, oauth: oauth() } } });
+    const server = findServer(own);
+    await server.list(calm);
+    own.clock.advance(kept * 1000);
+    await server.list(calm);
+    expect(asked).toHaveLength(1);
+    own.clock.advance((over - kept) * 1000);
+    await server.list(calm);
+    expect(asked).toHaveLength(2);
+  },
+);
+
+it.each([
+  ['that no header can hold', { access_token: 'secret-token\r\nx-admin: 1' }],
+  ['that is empty', { access_token: '' }],
+  ['of another type', { token_type: 'DPoP' }],
+])('the service refuses a token %s, and does not quote it', async (_name, odd) => {
+  members = odd;
+  await using own = await startMcp({ servers: { docs: { url: fake.url, oauth: oauth() } } });
+  const message = 'The authorization server gave a token that is no Bearer token.';
+  expect(await findServer(own).call('who', {}, { signal: calm })).toEqual({
+    error: { type: 'http_error', code: 401, message },
+  });
+  expect(own.log.complaints.join()).not.toContain('secret-token');
+  expect(fake.requests).toEqual([]);
+});
+
+it('the service repeats no token to clients, whichever request has got it, also one that was replaced', async () => {
+  await using own = await startMcp({
+    servers: {
+      docs: { url: fake.url, oauth: oauth() },
+      exchanging: { url: fake.url, oauth: { ...oauth(), grant: 'token_exchange' } },
+    },
+  });
+  const ask = (description: string): Promise<unknown> => {
+    const shared = { type: 'mcp', server_label: 'docs', server_description: description } as const;
+    return own.servers.find(shared, 'acme', 'tools[0]').call('leak', {}, { signal: calm });
+  };
+  expect(await ask('one')).toEqual({ output: 'you are [redacted]' });
+  expect(await ask('another')).toEqual({ output: 'you are [redacted]' });
+  own.clock.advance(280_000);
+  fake.behaviour = ({ message }, answer) => {
+    if (message.method !== 'tools/call') return false;
+    const content = [{ type: 'text', text: 'first token-service-1, then token-service-2' }];
+    answer.setHeader('content-type', 'application/json');
+    answer.end(JSON.stringify({ jsonrpc: '2.0', id: message.id, result: { content } }));
+    return true;
+  };
+  expect(await ask('a third')).toEqual({ output: 'first [redacted], then [redacted]' });
+  fake.behaviour = null;
+  members = { access_token: 'exchanged-token' };
+  const exchanging = { type: 'mcp', server_label: 'exchanging', authorization: 'alice' } as const;
+  for (let request = 0; request < 2; request++) {
+    const server = own.servers.find(exchanging, 'acme', 'tools[0]');
+    expect(await server.call('leak', {}, { signal: calm })).toEqual({ output: 'you are [redacted]' });
+  }
+});
+
 it("the service exchanges the caller's token, one for each caller", async () => {
   await find('caller', 'alice-token').list(calm);
   await find('caller', 'bob-token').list(calm);
@@ -118,13 +207,17 @@ it('the service exchanges the authorization of a tool, which its server does not
   expect(tokens().at(-1)).toMatch(/^Bearer token-carol-token-/);
 });
 
-it('the service says without secrets that there is no token', async () => {
-  refuses = true;
+it.each([
+  ['{"error":"invalid_client client-secret"}', 'HTTP 400'],
+  ['{"error":"invalid_grant","error_description":"client-secret of carol-token"}', 'HTTP 400, invalid_grant'],
+  ['no JSON, but client-secret', 'HTTP 400'],
+])('the service says without secrets that there is no token, but %s', async (body, words) => {
+  refuses = body;
   const error: unknown = await find('caller', 'carol-token')
     .list(calm)
     .catch((reason: unknown) => reason);
   expect(error).toMatchObject({
-    message: "Error retrieving tool list from MCP server: 'caller'. The authorization server gave no token (HTTP 400).",
+    message: `Error retrieving tool list from MCP server: 'caller'. The authorization server gave no token (${words}).`,
   });
   expect(fake.requests).toEqual([]);
   expect(service.log.complaints.join()).not.toMatch(/client-secret|carol-token/);
