@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-import { answerError } from './answer-error.js';
+import { answerError, noteErrorForms } from './answer-error.js';
 import { setOpenAiHeaders, setProcessingTime } from './openai-headers.js';
 
 /** Longest path parameter: the size limit of request headers bounds the URL anyway. */
@@ -34,6 +34,7 @@ export function createAdapter(): FastifyAdapter {
     },
   });
   takeAsOwnCompilers(adapter.getInstance());
+  noteErrorForms(adapter.getInstance());
   // Else Node closes the connection of a client that has sent its request and half-closes. Who waits for an answer probes such a client.
   Object.assign(adapter.getInstance().server, { httpAllowHalfOpen: true });
   return adapter;

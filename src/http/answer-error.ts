@@ -1,10 +1,11 @@
 import { Logger } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 import { OutageLog } from '../logging/index.js';
 import type { ApiError } from '../protocol/index.js';
 import { StateError } from '../state/index.js';
 import type { ApiRoutes } from './api-routes.js';
+import { pathOf } from './api-paths.js';
 import { describeTarget, logRefusal } from './log-refusal.js';
 import { toApiError, toHttpError } from './to-api-error.js';
 
@@ -12,6 +13,11 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The form of the errors of a route; OpenAI's by default. */
     errorForm?: ErrorForm;
+  }
+
+  interface FastifyInstance {
+    /** The forms of the routes that have one, by their paths. */
+    errorForms: Map<string, ErrorForm>;
   }
 }
 
@@ -32,6 +38,22 @@ export const openAiForm: ErrorForm = (error) => ({ status: error.status, body: e
 const logger = new Logger('Http');
 const outages = new OutageLog(logger);
 
+/** Notes the forms of the routes that are added from now on: requests that reach no route have that of the route at or above their path. */
+export function noteErrorForms(fastify: FastifyInstance): void {
+  const forms = new Map<string, ErrorForm>();
+  fastify.decorate('errorForms', forms);
+  fastify.addHook('onRoute', ({ url, config }) => {
+    if (config?.errorForm !== undefined) forms.set(url, config.errorForm);
+  });
+}
+
+function formOf({ routeOptions, server, url }: FastifyRequest): ErrorForm {
+  if (routeOptions.config.errorForm !== undefined) return routeOptions.config.errorForm;
+  const path = `${pathOf(url)}/`;
+  for (const [route, form] of server.errorForms) if (path.startsWith(`${route}/`)) return form;
+  return openAiForm;
+}
+
 /**
  * Answers a request with the error body of a thrown value (protocol §7), in the form of its route. Logs the refusal or, for an internal
  * error, details that clients must not see.
@@ -45,8 +67,7 @@ export function answerError(thrown: unknown, request: FastifyRequest, reply: Fas
   // Fastify closes the connection when it refuses a body, while the client is still sending and so cannot read the
   // error. Without the header, Node discards the rest of the body.
   void reply.removeHeader('connection');
-  const form = request.routeOptions.config.errorForm ?? openAiForm;
-  const { status, body, headers } = form(error, request);
+  const { status, body, headers } = formOf(request)(error, request);
   void reply
     .status(status)
     .headers({ ...error.headers, ...headers })

@@ -1,3 +1,7 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request, type RequestOptions } from 'node:http';
+import { json } from 'node:stream/consumers';
+
 import Anthropic from '@anthropic-ai/sdk';
 import { describe, expect, it } from '@jest/globals';
 
@@ -6,6 +10,17 @@ import { FakeSearxng, ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
 import { startService } from '../support/service.js';
 import { anthropic, BEHIND_KEY, HELLO, LOOK } from './anthropic.js';
+
+/** Sends what `fetch` refuses to send. */
+async function sendRaw(url: URL, options: RequestOptions, body: string) {
+  const sent = request(url, options).end(body);
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+  return {
+    status: answer.statusCode,
+    requestId: answer.headers['request-id'],
+    body: (await json(answer)) as Readonly<Record<string, unknown>>,
+  };
+}
 
 const service = useService(BEHIND_KEY);
 const client = (options: object = {}): Anthropic => anthropic(service, options);
@@ -52,6 +67,48 @@ describe('an error', () => {
       body: '{',
     });
     expect([response.status, await response.json()]).toMatchObject([400, { error: { type: 'invalid_request_error' } }]);
+  });
+});
+
+describe('an error of the transport', () => {
+  const small = useService({ providers: [ScriptedProvider], environment: { BODY_LIMIT_BYTES: '1024' } });
+  const JSON_BODY = { 'content-type': 'application/json' };
+
+  it.each<[what: string, method: string, path: string, status: number, type: string, headers?: object, body?: string]>([
+    ['a method that the path does not have', 'GET', '/messages', 405, 'invalid_request_error'],
+    ['a method that the count does not have', 'DELETE', '/messages/count_tokens/', 405, 'invalid_request_error'],
+    ['a path that is not there', 'POST', '/messages/batches?limit=1', 404, 'not_found_error'],
+    ['a path that cannot be read', 'POST', '/messages/%zz', 400, 'invalid_request_error'],
+    ['a body that is too large', 'POST', '/messages', 413, 'request_too_large', JSON_BODY, ' '.repeat(2000)],
+    [
+      'a body of another type',
+      'POST',
+      '/messages',
+      415,
+      'invalid_request_error',
+      { 'content-type': 'text/plain' },
+      'x',
+    ],
+    ['an expectation', 'POST', '/messages', 417, 'invalid_request_error', { ...JSON_BODY, expect: 'tea' }, '{}'],
+    ['a method on models', 'DELETE', '/models', 405, 'invalid_request_error', { 'anthropic-version': '2023-06-01' }],
+  ])(
+    'an error of the transport has the form of Anthropic: %s',
+    async (_, method, path, status, type, headers = {}, body = '') => {
+      const url = new URL(`${small.baseURL}${path}`);
+      const answer = await sendRaw(url, { method, headers: { ...headers } }, body);
+      expect(answer).toMatchObject({ status, body: { type: 'error', error: { type, message: expect.any(String) } } });
+      expect([answer.requestId, answer.body.request_id]).toEqual([
+        answer.body.request_id,
+        expect.stringMatching(/^req_/),
+      ]);
+    },
+  );
+
+  it('an error of the transport elsewhere has the form of OpenAI', async () => {
+    for (const path of ['/messages2', '/chat/completions/x/messages/y', '/models']) {
+      const answer = await sendRaw(new URL(`${small.baseURL}${path}`), { method: 'PUT', headers: {} }, '');
+      expect(answer.body).toMatchObject({ error: { type: 'invalid_request_error', code: expect.any(String) } });
+    }
   });
 });
 
