@@ -123,7 +123,7 @@ function toFilter(parameters: ListParameters): ResponseFilter {
   return {
     ...(session === undefined ? {} : { sessionId: session }),
     ...(model === undefined ? {} : { model }),
-    ...(status === undefined ? {} : { status }),
+    ...(status === undefined ? {} : { statuses: [status] }),
     ...(pairs === undefined ? {} : { metadata: pairs }),
     ...(from.length === 0 ? {} : { createdFrom: Math.max(...from) }),
     ...(before.length === 0 ? {} : { createdBefore: Math.min(...before) }),

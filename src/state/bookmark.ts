@@ -22,10 +22,10 @@ export interface Bookmark {
 
 /** Whether the list of a filter had the response. `labels`: those of the filter's metadata. */
 export function wasListed(bookmark: Bookmark, filter: ResponseFilter, labels: readonly string[] = []): boolean {
-  const { sessionId, model, status, createdFrom = -Infinity, createdBefore = Infinity } = filter;
+  const { sessionId, model, statuses, createdFrom = -Infinity, createdBefore = Infinity } = filter;
   if (sessionId !== undefined && !bookmark.sessions.includes(toKey(sessionId))) return false;
   if (model !== undefined && bookmark.model !== toKey(model)) return false;
-  if (status !== undefined && bookmark.status !== status) return false;
+  if (statuses?.includes(bookmark.status) === false) return false;
   if (bookmark.createdAt < createdFrom || bookmark.createdAt >= createdBefore) return false;
   return labels.every((label) => bookmark.labels.includes(label));
 }

@@ -6,7 +6,8 @@ import type { Page, PageRequest } from './page.js';
 export interface ResponseFilter {
   readonly sessionId?: string;
   readonly model?: string;
-  readonly status?: string;
+  /** Any of these. */
+  readonly statuses?: readonly string[];
   /** Every name must have its value. */
   readonly metadata?: Readonly<Record<string, string>>;
   /** Unix seconds, inclusive. */

@@ -57,10 +57,8 @@ export function toResponseId(completionId: string): string | null {
   return COMPLETION_PREFIX.test(completionId) ? completionId.replace(COMPLETION_PREFIX, 'resp_') : null;
 }
 
-/** Whether a response is a completion: it has ended, and not failed. */
-export function hasAnswer({ status }: ResponseObject): boolean {
-  return status === 'completed' || status === 'incomplete';
-}
+/** The statuses of responses that are completions: they have ended, and not failed. */
+export const ANSWERED: readonly string[] = ['completed', 'incomplete'];
 
 /**
  * A response that has ended as a completion, cut at the first of `stops`. Throws ApiError for a response that has failed: a completion cannot

@@ -5,18 +5,18 @@ import type { ChatCompletionDeleted } from 'openai/resources/chat/completions';
 import { type Caller, CurrentCaller, type Tenant } from '../../access/index.js';
 import { Describe } from '../../api-description/index.js';
 import { apiPaths, ForwardParameters, metadataFilter, metadataIn, toForwardParameters } from '../../http/index.js';
-import { ApiError, type ListObject, type ResponseObject, toListObject } from '../../protocol/index.js';
+import { ApiError, type Item, type ListObject, type ResponseObject, toListObject } from '../../protocol/index.js';
 import { StoredResponsesService } from '../../responses/index.js';
 import { readSessionId } from '../../sessions/index.js';
 import { type PageRequest, type ResponseFilter, ResponseGraph } from '../../state/index.js';
 import { compile, type Query as QueryMembers, Satisfies } from '../../validation/index.js';
 import { BehindDoor } from '../door.js';
-import { type Completion, hasAnswer, toCompletion, toResponseId } from './completion.js';
+import { ANSWERED, type Completion, toCompletion, toResponseId } from './completion.js';
 import { type StoredMessage, toStoredMessages } from './stored-message.js';
 
 type Parameters = Readonly<Record<string, unknown>>;
 
-/** Pages that are read for one, unless nothing is found in them. */
+/** Pages of items that are read for one of messages, unless nothing is found in them. */
 const MOST_READS = 10;
 const LONGEST_PAGE = 100;
 
@@ -65,15 +65,16 @@ export class StoredChatController {
     const { limit, order, after, model, metadata: pairs } = parameters;
     const sessionId = readSessionId(headers);
     const filter: ResponseFilter = {
+      statuses: ANSWERED,
       ...(sessionId === undefined ? {} : { sessionId }),
       ...(model === undefined ? {} : { model }),
       ...(pairs === undefined ? {} : { metadata: pairs }),
     };
     const page = { limit, order, ...(after === undefined ? {} : { after: cursorOf(after) }) };
-    return collect(
-      page,
-      (asked) => this.graph.list(tenant, filter, asked),
-      (response) => (hasAnswer(response) ? [toCompletion(response)] : []),
+    const { data, hasMore } = await this.graph.list(tenant, filter, page);
+    return toListObject(
+      data.map((response) => toCompletion(response)),
+      hasMore,
     );
   }
 
@@ -114,11 +115,9 @@ export class StoredChatController {
     const page = toPage(query);
     checkPage(page, OPTIONS);
     const { id: responseId } = await this.find(tenant, id, within);
-    const read = async (asked: PageRequest) => {
-      const { data, has_more: hasMore } = await naming(id, this.stored.inputItems(tenant, responseId, asked, within));
-      return { data, hasMore };
-    };
-    return collect(page as PageRequest, read, toStoredMessages);
+    return collect(page as PageRequest, (asked) =>
+      naming(id, this.stored.inputItems(tenant, responseId, asked, within)),
+    );
   }
 
   @Describe(() => ({
@@ -146,23 +145,22 @@ export class StoredChatController {
     const responseId = toResponseId(id);
     if (responseId === null) throw ApiError.notFound('Completion', id);
     const response = await naming(id, this.stored.retrieve(tenant, responseId, within));
-    if (!hasAnswer(response)) throw ApiError.notFound('Completion', id);
+    if (!ANSWERED.includes(response.status)) throw ApiError.notFound('Completion', id);
     return response;
   }
 }
 
-/** A page of what is picked from pages, with something at least if there is any: clients go on behind the last element that they see. */
-async function collect<One extends { readonly id: string }, Picked extends { readonly id: string }>(
+/** A page of messages, with one at least if there is any: clients go on behind the last element that they see. */
+async function collect(
   page: PageRequest,
-  read: (page: PageRequest) => Promise<{ readonly data: readonly One[]; readonly hasMore: boolean }>,
-  pick: (one: One) => readonly Picked[],
-): Promise<ListObject<Picked>> {
-  const data: Picked[] = [];
+  read: (page: PageRequest) => Promise<ListObject<Item>>,
+): Promise<ListObject<StoredMessage>> {
+  const data: StoredMessage[] = [];
   let asked = page;
   for (let reads = 0; reads < MOST_READS || data.length === 0; reads += 1) {
     const left = page.limit - data.length;
-    const { data: found, hasMore } = await read(asked);
-    const picked = found.flatMap(pick);
+    const { data: found, has_more: hasMore } = await read(asked);
+    const picked = found.flatMap(toStoredMessages);
     data.push(...picked.slice(0, left));
     if (!hasMore && picked.length <= left) return toListObject(data, false);
     if (data.length === page.limit) break;

@@ -176,6 +176,6 @@ function isOf(
   filter: ResponseFilter,
 ): boolean {
   if (filter.model !== undefined && model !== filter.model) return false;
-  if (filter.status !== undefined && status !== filter.status) return false;
+  if (filter.statuses?.includes(status) === false) return false;
   return createdAt >= (filter.createdFrom ?? -Infinity) && createdAt < (filter.createdBefore ?? Infinity);
 }

@@ -50,13 +50,13 @@ export class RedisResponseGraph extends ResponseGraph {
   }
 
   override async list(tenant: Tenant, filter: ResponseFilter, page: PageRequest): Promise<ResponsePage> {
-    const { sessionId, model, status, metadata, createdFrom, createdBefore } = filter;
+    const { sessionId, model, statuses, metadata, createdFrom, createdBefore } = filter;
     const labels = toLabels(tenant, metadata ?? {});
     const index = sessionId === undefined ? this.keys.responsesOf(tenant) : this.keys.place(tenant, sessionId).members;
     const criteria = {
       within: withinOf(sessionId),
       model: model === undefined ? undefined : toKey(model),
-      status,
+      statuses,
       labels,
     };
     const list = { index, criteria, createdFrom, createdBefore };

@@ -23,8 +23,8 @@ const NOT_STORED = -2;
 /**
  * Which responses are visible and match a filter.
  *
- * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: within; ARGV[3]: the model; ARGV[4]: the status; ARGV[5]: labels, with blanks
- * in between; each of these is empty when it does not matter, but the model is one to match if ARGV[6] is 1; from
+ * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: within; ARGV[3]: the model; ARGV[4]: statuses, and ARGV[5]: labels, with
+ * blanks in between; each of these is empty when it does not matter, but the model is one to match if ARGV[6] is 1; from
  * ARGV[7] on: ids. Returns the size of each, bytes, or NO_MATCH or NOT_STORED.
  */
 const MATCH = new Script(`${RESPONSES}
@@ -32,7 +32,8 @@ local function matches(id)
   if not visible(id, ARGV[2]) then return false end
   local known = redis.call('HMGET', at(id), 'model', 'status', 'labels')
   if ARGV[6] == '1' and known[1] ~= ARGV[3] then return false end
-  if ARGV[4] ~= '' and known[2] ~= ARGV[4] then return false end
+  local statuses = ' ' .. ARGV[4] .. ' '
+  if ARGV[4] ~= '' and not string.find(statuses, ' ' .. known[2] .. ' ', 1, true) then return false end
   local labels = ' ' .. (known[3] or '') .. ' '
   for label in string.gmatch(ARGV[5], '%S+') do
     if not string.find(labels, ' ' .. label .. ' ', 1, true) then return false end
@@ -56,7 +57,8 @@ export interface Criteria {
   readonly within: string;
   /** As of `toKey`. */
   readonly model?: string | undefined;
-  readonly status?: string | undefined;
+  /** Any of these. */
+  readonly statuses?: readonly string[] | undefined;
   /** As of `toLabels`; all of them. */
   readonly labels?: readonly string[];
 }
@@ -135,11 +137,11 @@ export class ListedResponses {
   async match(
     tenant: Tenant,
     responseKeys: readonly string[],
-    { within, model, status, labels = [] }: Criteria,
+    { within, model, statuses = [], labels = [] }: Criteria,
     lock?: string,
   ): Promise<{ readonly matching: readonly Listed[]; readonly missing: readonly string[] }> {
     const lockOf = await this.locate(tenant, responseKeys, lock);
-    const filter = [within, model ?? '', status ?? '', labels.join(' '), model === undefined ? 0 : 1];
+    const filter = [within, model ?? '', statuses.join(' '), labels.join(' '), model === undefined ? 0 : 1];
     const sizes = await this.ask(tenant, lockOf, (base, ids) =>
       run(MATCH, [base], this.clock.now(), ...filter, ...ids),
     );

@@ -111,10 +111,10 @@ const LOG: Calls<EventLog> = {
 
 const GRAPH: Calls<ResponseGraph> = {
   list: [
-    ({ graph }, tenant) => graph.list(tenant, { status: 'queued' }, PAGE),
+    ({ graph }, tenant) => graph.list(tenant, { statuses: ['queued'] }, PAGE),
     ({ graph }, tenant) => graph.list(tenant, {}, PAGE),
     ({ graph }, tenant) => graph.list(tenant, { sessionId: 'session' }, PAGE),
-    ({ graph }, tenant) => graph.list(tenant, { model: 'gpt', status: 'completed' }, PAGE),
+    ({ graph }, tenant) => graph.list(tenant, { model: 'gpt', statuses: ['completed'] }, PAGE),
     ({ graph }, tenant) => graph.list(tenant, { metadata: { kind: 'secret' } }, PAGE),
     ({ graph }, tenant) => graph.list(tenant, {}, { ...PAGE, after: 'target' }),
     ({ graph }, tenant) => graph.list(tenant, { sessionId: 'session' }, { ...PAGE, before: 'target' }),

@@ -122,7 +122,7 @@ export async function readEverything(backend: StateBackend): Promise<unknown> {
       unfinished: (await runs.unfinished(tenant, id, { cascade: true })).toSorted(),
       log: await log.read(tenant, id, -1),
     })),
-    lists: await each([{}, { model: 'other' }, { metadata: { kind: 'tree' } }, { status: 'queued' }], (filter) =>
+    lists: await each([{}, { model: 'other' }, { metadata: { kind: 'tree' } }, { statuses: ['queued'] }], (filter) =>
       graph.list(tenant, filter, PAGE),
     ),
     items: [...(await store.items(tenant, items))].sort(),

@@ -43,7 +43,7 @@ const PLAIN = { tables: '', order: ['r.created_at', 'r.id'], known: 'true', tooL
 
 /** The responses of a tenant that match a filter. */
 export function filtered(tenant: string, now: Date, filter: ResponseFilter): PageSource {
-  const { sessionId, model, status, metadata, createdFrom, createdBefore } = filter;
+  const { sessionId, model, statuses, metadata, createdFrom, createdBefore } = filter;
   const values: [...Viewer, ...unknown[]] = [tenant, now, sessionId === undefined ? null : toKey(sessionId)];
   const conditions: string[] = [];
   const where = (condition: (value: string) => string, value: unknown): void => {
@@ -52,7 +52,10 @@ export function filtered(tenant: string, now: Date, filter: ResponseFilter): Pag
     conditions.push(` AND ${condition(`$${values.length}`)}`);
   };
   where((value) => `r.model = ${value}`, model === undefined ? undefined : toKey(model));
-  where((value) => `r.status = ${value}`, status);
+  // One by itself, which an index has in the order of the list.
+  const [status, ...others] = statuses ?? [];
+  if (others.length === 0) where((value) => `r.status = ${value}`, status);
+  else where((value) => `r.status = ANY(${value}::text[])`, statuses);
   const labels = toLabels(tenant, metadata ?? {});
   where((value) => `r.labels @> ${value}::text[]`, labels.length === 0 ? undefined : labels);
   where((value) => `r.created_at >= to_timestamp(${value})`, createdFrom);

@@ -151,7 +151,7 @@ export function graphOperations(database: DatabaseSync) {
 
 /** The responses of a tenant that match a filter: from the shortest list that there is of them. */
 function filtered(owner: number, tenant: string, now: number, filter: ResponseFilter): PageSource {
-  const { sessionId, model, status, metadata, createdFrom, createdBefore } = filter;
+  const { sessionId, model, statuses, metadata, createdFrom, createdBefore } = filter;
   const values: [number, number, ...SQLInputValue[]] = [owner, now, sessionId === undefined ? null : toKey(sessionId)];
   const searched = toLabels(toKey(tenant), metadata ?? {});
   const [label, ...labels] = searched;
@@ -173,7 +173,7 @@ function filtered(owner: number, tenant: string, now: number, filter: ResponseFi
     where((value) => `EXISTS (${has} = ${value})`, other);
   }
   where((value) => `r.model = ${value}`, model === undefined ? undefined : toKey(model));
-  where((value) => `r.status = ${value}`, status);
+  where((value) => `r.status IN (SELECT value FROM json_each(${value}))`, statuses && JSON.stringify(statuses));
   where((value) => `${order}.created_at >= ${value}`, createdFrom);
   where((value) => `${order}.created_at < ${value}`, createdBefore);
   const had = (gone: Bookmark): boolean => wasListed(gone, filter, searched);

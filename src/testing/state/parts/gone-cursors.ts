@@ -60,7 +60,7 @@ const LISTS: readonly List[] = [
     of: ({ graph }, tenant) => {
       const times = { createdFrom: START / 1000 + 1, createdBefore: START / 1000 + 8 };
       return (page) =>
-        graph.list(tenant, { model: 'm', metadata: { team: 'red' }, status: 'completed', ...times }, page);
+        graph.list(tenant, { model: 'm', metadata: { team: 'red' }, statuses: ['completed'], ...times }, page);
     },
     ids: 'ACE',
   },

@@ -52,7 +52,7 @@ export const RUNS_LIFE = part(
 
     const idsOf = (items: readonly { readonly id: string }[] | undefined): unknown => items?.map(({ id }) => id);
     const listed = async (status: ResponseObject['status']): Promise<unknown> =>
-      idsOf((await graph.list(tenant, { status }, PAGE)).data);
+      idsOf((await graph.list(tenant, { statuses: [status] }, PAGE)).data);
     const outputOf = async (id: string): Promise<unknown> => idsOf((await store.get(tenant, id))?.output);
 
     it('a background response goes from queued over in_progress to its end', async () => {
