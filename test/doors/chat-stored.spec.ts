@@ -73,6 +73,15 @@ describe('stored completions', () => {
       expect(await statusesOf(late.replace('resp_', 'chatcmpl-'))).toEqual([200, 200]);
     });
 
+    it('stored completions say that their metadata cannot be changed', async () => {
+      const { body } = await service.api.post('chat/completions', { ...ASK, store: true });
+      const update = service.client().chat.completions.update(String(body['id']), { metadata: { a: 'b' } });
+      await expect(update).rejects.toMatchObject({
+        status: 405,
+        message: expect.stringContaining("cannot be changed: send 'metadata' with the request that creates it"),
+      });
+    });
+
     it('stored completions are those of a session, too', async () => {
       const { body } = await service.api.with({ 'x-session-id': 's1' }).post('chat/completions', ASK);
       expect((await service.api.get(`chat/completions/${String(body['id'])}`)).status).toBe(200);
