@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
@@ -56,6 +56,7 @@ async function run(
     testEnvironmentOptions: { patienceMs: 100, heapMegabytes },
     injectGlobals: false,
     transform: {},
+    testSequencer: join(HERE, 'sequencer.ts'),
     testMatch: ['<rootDir>/*.spec.ts'],
     moduleFileExtensions: ['ts', 'js'],
     maxWorkers: 1,
@@ -231,6 +232,16 @@ describe('a spec that shares the modules of its worker', () => {
     const spec = "import { it } from '@jest/globals'; it('this', () => undefined); it('that', () => undefined);";
     const { assertionResults } = only(await run({ 'one.spec.ts': spec }, ['-t', 'that']));
     expect(assertionResults.map(({ status }) => status)).toEqual(['pending', 'passed']);
+  });
+});
+
+describe('the order of the files', () => {
+  it('a file that says why it is slow runs before larger ones that do not', async () => {
+    const quick = "import { it } from '@jest/globals'; it('runs', () => undefined);";
+    const large = `${quick}\n// ${'It waits for nothing. '.repeat(10)}`;
+    const files = { 'a.spec.ts': large, 'b.spec.ts': large, 'z.spec.ts': `// Slow: waits.\n${quick}` };
+    const { testResults } = await run(files, ['--runInBand']);
+    expect(testResults.map(({ name }) => basename(name))[0]).toBe('z.spec.ts');
   });
 });
 

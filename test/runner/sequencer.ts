@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { relative } from 'node:path';
 
@@ -9,7 +10,10 @@ import type { TestSequencerOptions } from '@jest/test-sequencer';
 // What a CommonJS package exports as its default is, to a module, the package.
 const { default: Sequencer } = createRequire(import.meta.url)('@jest/test-sequencer') as typeof sequencer;
 
-/** What builds processes, or sends thousands of requests: begun last, it would run on while the other workers have nothing to do. */
+/** What a file says that takes more than 15 s: slowest-files.ts. Begun last, it would run on while the other workers have nothing to do. */
+const SLOW = /^\/\/ Slow: /m;
+
+/** What builds processes, or sends thousands of requests, and may take as long. */
 const LONG = [/\/test\/load\//, /\/test\/cluster\//, /\/test\/process\//, /\/test\/robustness\//, /\/test\/state\//];
 
 /**
@@ -27,7 +31,8 @@ export default class LongestFirst extends Sequencer {
   }
 
   override sort(tests: Test[]): Test[] {
-    const rank = ({ path }: Test): number => LONG.findIndex((pattern) => pattern.test(path)) >>> 0;
+    const ranks = new Map(tests.map((test) => [test, toRank(test)]));
+    const rank = (test: Test): number => ranks.get(test) ?? 0;
     return this.order(tests).toSorted((one, other) => rank(one) - rank(other));
   }
 
@@ -40,4 +45,10 @@ export default class LongestFirst extends Sequencer {
         .digest('hex');
     return tests.toSorted((one, other) => (place(one) < place(other) ? -1 : 1));
   }
+}
+
+function toRank({ path }: Test): number {
+  const kind = LONG.findIndex((pattern) => pattern.test(path));
+  const rank = kind === -1 ? LONG.length : kind;
+  return SLOW.test(readFileSync(path, 'utf8')) ? rank : rank + LONG.length + 1;
 }
