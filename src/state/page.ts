@@ -28,3 +28,10 @@ export interface Page<T> {
 
 /** Most bytes of responses on one page, not counting the first. */
 export const PAGE_BYTES = 16 * 1024 * 1024;
+
+/** The page of entries that were read from its cursor on, one more than its limit if there are more. */
+export function toPage<T>(found: readonly T[], { limit, before }: Pick<PageRequest, 'limit' | 'before'>): Page<T> {
+  const data = found.slice(0, limit);
+  // Read from its end, a page that ends before a cursor is turned round.
+  return { data: before === undefined ? data : data.reverse(), hasMore: found.length > limit };
+}

@@ -32,7 +32,7 @@ const MAY = [
   /^DELETE FROM conversation_items WHERE conversation = \?1 AND position IN/,
   // An export reads everything.
   /^SELECT name, value FROM secrets/,
-  /^SELECT name FROM tenants/,
+  /^SELECT name (?:AS tenant )?FROM tenants/,
 ];
 
 function recordOf(index: number): NewResponse {

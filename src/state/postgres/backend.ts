@@ -8,6 +8,8 @@ import { StateStartError, StoreUnavailableError } from '../errors.js';
 import { StateBackend } from '../state-backend.js';
 import { keepOpening } from '../repeat.js';
 import { SharedTime } from '../shared-time.js';
+import { VECTOR_STORE_MODES } from '../sql/vector-stores.js';
+import type { VectorStoreRecords } from '../vector-stores.js';
 import type { DatabaseSettings } from './connection-options.js';
 import { Database } from './database.js';
 import { isPassing } from './database-errors.js';
@@ -51,7 +53,7 @@ export class PostgresBackend extends StateBackend {
   override readonly usage: PostgresUsageStore;
   override readonly files: PostgresFileStore;
   override readonly vectors: PostgresVectorIndex;
-  override readonly vectorStores: PostgresVectorStores;
+  override readonly vectorStores: VectorStoreRecords;
   private readonly logger = new Logger('Database');
   private readonly outages = new OutageLog(this.logger);
   private readonly database: Database;
@@ -88,7 +90,8 @@ export class PostgresBackend extends StateBackend {
     this.secrets = new PostgresSecretStore(this.database);
     this.claims = new PostgresClaims(this.database, clock);
     this.usage = new PostgresUsageStore(this.database);
-    this.vectorStores = new PostgresVectorStores(this.database, clock);
+    const vectorStores = new PostgresVectorStores(() => clock.now());
+    this.vectorStores = this.database.contract(vectorStores, VECTOR_STORE_MODES);
     this.files = new PostgresFileStore(this.database, clock);
     this.pgvector = new Pgvector(settings, this.database, this.logger, clock);
     this.vectors = new PostgresVectorIndex(this.database, this.pgvector);

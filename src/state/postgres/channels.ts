@@ -1,4 +1,4 @@
-import { adHoc } from './statement.js';
+import { adHoc } from '../sql/statement.js';
 
 /** The channels on which replicas notify each other. */
 export const CHANNELS = {

@@ -3,7 +3,7 @@ import type { Clock } from '../../time/index.js';
 import { Claims } from '../claims.js';
 import { toKey } from '../keys.js';
 import type { Database } from './database.js';
-import { prepared } from './statement.js';
+import { prepared } from '../sql/statement.js';
 
 /** Returns what is stored, by whomever: an insertion that does nothing would not see what another one has just added. */
 const CLAIM = prepared<

@@ -14,7 +14,8 @@ import {
   isWorthRepeating,
   toStoreError,
 } from './database-errors.js';
-import { adHoc, type Statement } from './statement.js';
+import { adHoc, type Statement } from '../sql/statement.js';
+import { awaitSteps, type Modes, type Promised, promised } from '../sql/steps.js';
 
 /** Runs one statement; within a transaction, on its connection. */
 export type RunStatement = <Values extends readonly unknown[], Row>(
@@ -151,6 +152,17 @@ export class Database {
         if (!breaksConnection(error)) await client.query('ROLLBACK');
         throw error;
       }
+    });
+  }
+
+  /** A contract whose methods are steps. */
+  contract<Methods extends object, Name extends keyof Methods & string>(
+    methods: Methods,
+    modes: Modes<Name>,
+  ): Promised<Methods, Name> {
+    return promised(methods, modes, (begin, mode) => {
+      if (mode === 'transaction') return this.transaction((run) => awaitSteps(begin(), run));
+      return awaitSteps(begin(), mode === 'once' ? this.query : this.repeatable);
     });
   }
 

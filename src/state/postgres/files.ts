@@ -19,7 +19,7 @@ import { PostgresObjectRecords } from './objects.js';
 import type { Page } from '../page.js';
 import type { Database, RunStatement } from './database.js';
 import { tenantOf } from './moved-rows.js';
-import { adHoc } from './statement.js';
+import { adHoc } from '../sql/statement.js';
 import {
   ADD,
   ADD_UPLOAD,

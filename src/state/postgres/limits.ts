@@ -10,7 +10,7 @@ import {
   type Take,
 } from '../shared-limits.js';
 import type { Database } from './database.js';
-import { adHoc, prepared } from './statement.js';
+import { adHoc, prepared } from '../sql/statement.js';
 
 interface CountedRow {
   readonly admitted: boolean;

@@ -7,8 +7,8 @@ import { StateStartError } from '../errors.js';
 import type { ChunkQuery } from '../vector-index.js';
 import { type DatabaseSettings, directOptions } from './connection-options.js';
 import type { Database, RunStatement } from './database.js';
-import { adHoc, prepared, type Statement } from './statement.js';
-import { BATCH } from './statements/vector-stores.js';
+import { adHoc, prepared, type Statement } from '../sql/statement.js';
+import { STORE_BATCH as BATCH } from '../sql/statements/vector-stores.js';
 import { APPEND, appendWithHalf, type Candidate, type NewChunk, OF_WANTED, type Wanted } from './statements/vectors.js';
 
 /** The name under which `npm run migrate` reports what POSTGRES_VECTORS=pgvector needs. */

@@ -12,8 +12,9 @@ import {
 } from '../vector-index.js';
 import type { Database, RunStatement } from './database.js';
 import { type Pgvector, toVector } from './pgvector.js';
-import { prepared } from './statement.js';
-import { BATCH, discard } from './statements/vector-stores.js';
+import { prepared } from '../sql/statement.js';
+import { STORE_BATCH as BATCH } from '../sql/statements/vector-stores.js';
+import { discard } from './vector-stores.js';
 import { type Candidate, OF_WANTED, type Wanted, WANTED } from './statements/vectors.js';
 import { signsOf } from './vector-signs.js';
 

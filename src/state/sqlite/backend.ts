@@ -18,7 +18,10 @@ import type { SecretStore } from '../secret-store.js';
 import type { SessionStore } from '../session-store.js';
 import { StateBackend } from '../state-backend.js';
 import type { UsageStore } from '../usage-store.js';
+import { methodsOf } from '../sql/steps.js';
+import { VECTOR_STORE_MODES } from '../sql/vector-stores.js';
 import type { VectorIndex } from '../vector-index.js';
+import type { VectorStoreRecords } from '../vector-stores.js';
 import { DatabaseThread } from './database-thread.js';
 import { explainStart } from './explain-error.js';
 import { FILE_NAME } from './open-database.js';
@@ -32,7 +35,6 @@ import { SqliteRuns } from './runs.js';
 import { SqliteSessionStore } from './sessions.js';
 import { SqliteTombstones } from './tombstones.js';
 import { SqliteTransfer } from './transfer.js';
-import { SqliteVectorStores } from './vector-stores.js';
 
 /** The variables of the file. */
 export type FileSettings = Pick<Environment, 'STATE_DIR' | 'CONTEXT_MAX_BYTES'>;
@@ -55,7 +57,7 @@ export class SqliteBackend extends StateBackend {
   override readonly usage: UsageStore;
   override readonly files: SqliteFileStore;
   override readonly vectors: VectorIndex;
-  override readonly vectorStores: SqliteVectorStores;
+  override readonly vectorStores: VectorStoreRecords;
   private readonly thread: DatabaseThread;
   private readonly logger = new Logger('Sqlite');
 
@@ -84,7 +86,7 @@ export class SqliteBackend extends StateBackend {
     this.vectors = thread.contract('vectors', [
       ...(['append', 'publish', 'describe', 'documents', 'texts', 'nearest', 'matching', 'purge'] as const),
     ]);
-    this.vectorStores = new SqliteVectorStores(thread, clock);
+    this.vectorStores = thread.contract('vectorStores', methodsOf(VECTOR_STORE_MODES));
     this.transfer = new SqliteTransfer(thread, jobs);
     [this.thread, this.locks, this.log, this.jobs, this.conversations] = [thread, locks, log, jobs, conversations];
   }
@@ -99,7 +101,7 @@ export class SqliteBackend extends StateBackend {
     await this.thread.start();
     await this.warnOfReaders();
     await this.jobs.start();
-    await this.vectorStores.start();
+    await this.thread.call('vectorStores.start');
   }
 
   /** Warns if other users of the machine may read what is stored. */

@@ -3,6 +3,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { sqliteClaims } from './claims.js';
 import { sqliteSecrets } from './secrets.js';
 import { sqliteUsage } from './usage.js';
+import { sqliteVectorStores } from './vector-stores.js';
 import { sqliteVectors } from './vectors.js';
 
 /** The contracts that the thread executes as they are. `now`: the time of the call, milliseconds since the epoch. */
@@ -12,5 +13,6 @@ export function contractsOf(database: DatabaseSync, now: () => number) {
     claims: sqliteClaims(database, now),
     usage: sqliteUsage(database),
     vectors: sqliteVectors(database),
+    vectorStores: sqliteVectorStores(database, now),
   };
 }

@@ -14,9 +14,7 @@ import { moveInOperations } from './operations/move-in.js';
 import { moveOutOperations } from './operations/move-out.js';
 import { runEndOperations } from './operations/run-ends.js';
 import { runOperations } from './operations/runs.js';
-import { orphanOperations, storeFileClaimOperations } from './operations/store-file-claims.js';
 import { sessionOperations } from './operations/sessions.js';
-import { vectorStoreOperations } from './operations/vector-stores.js';
 
 /** What the thread can be asked for, by name: synchronous functions over the database. */
 export function operationsOf(database: DatabaseSync, now: () => number) {
@@ -38,9 +36,6 @@ export function operationsOf(database: DatabaseSync, now: () => number) {
     ...checkOperations(database),
     ...fileOperations(database),
     ...objectOperations(database),
-    ...orphanOperations(database),
-    ...vectorStoreOperations(database),
-    ...storeFileClaimOperations(database),
     ...moveOutOperations(database),
     ...moveInOperations(database, log),
   };

@@ -1,144 +1,152 @@
+import type { DatabaseSync } from 'node:sqlite';
+
 import type { Tenant } from '../../access/index.js';
-import type { Clock } from '../../time/index.js';
-import { UnknownCursorError } from '../errors.js';
-import type { Page, PageRequest } from '../page.js';
-import type { Attributes } from '../vector-index.js';
+import { toKey } from '../keys.js';
+import { SQLITE } from '../sql/dialect.js';
+import type { Owner } from '../sql/owners.js';
+import { adHoc } from '../sql/statement.js';
 import {
-  type ClaimedFile,
-  type HeldStore,
-  type StoreBatch,
-  type StoreFile,
-  type StoreFileCounts,
-  type StoreFileOutcome,
-  type StoreFilePage,
-  type VectorStoreChange,
-  type VectorStoreRecord,
-  VectorStoreRecords,
-  type VectorStoreUsage,
-} from '../vector-stores.js';
-import type { DatabaseThread } from './database-thread.js';
+  type AboutRow,
+  type ByFile,
+  type ById,
+  orphanDocuments,
+  vectorStoreStatements,
+  WAITS,
+} from '../sql/statements/vector-stores.js';
+import { immediate, rowOf, rowsOf, type Steps } from '../sql/steps.js';
+import { type FileColumns, SqlVectorStores, type StoreColumns, VECTOR_STORE_MODES } from '../sql/vector-stores.js';
+import { type ClaimedFile, type HeldStore, inTurn, type StoreFile, type WaitingFile } from '../vector-stores.js';
+import { tenantNumbers } from './operations/tenants.js';
+import { statementRunner } from './run-statements.js';
 
-/** Vector stores in SQLite. */
-export class SqliteVectorStores extends VectorStoreRecords {
-  constructor(
-    private readonly thread: DatabaseThread,
-    private readonly clock: Clock,
-  ) {
-    super();
-  }
+const SHARED = vectorStoreStatements(
+  SQLITE,
+  'SELECT name AS tenant FROM tenants WHERE owner IN (SELECT owner FROM vector_stores WHERE gone_at IS NULL)',
+);
 
-  /** Ends the claims of the process before: no other one can have the file of the database. Throws StoreUnavailableError. */
-  start(): Promise<void> {
-    return this.thread.call('releaseStoreFiles');
-  }
+const STATEMENTS = {
+  ...SHARED,
+  insert: adHoc<readonly [...ById, ...StoreColumns], never>(
+    'INSERT INTO vector_stores (owner, id, created_at, expires_at, about) VALUES ($1, $2, $3, $4, $5)',
+  ),
+  served: adHoc<ByFile, { readonly served: number }>(
+    'SELECT served FROM vector_store_files WHERE owner = $1 AND store_id = $2 AND id = $3',
+  ),
+  replace: adHoc<ByFile, never>('DELETE FROM vector_store_files WHERE owner = $1 AND store_id = $2 AND id = $3'),
+  insertFile: adHoc<readonly [...ByFile, ...FileColumns, served: number], never>(
+    `INSERT INTO vector_store_files
+      (owner, store_id, id, created_at, batch_id, status, bytes, about, unfound_at, served, attempt, claimed_until)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, 0)`,
+  ),
+  nextWaiting: adHoc<readonly [after: Owner], { readonly owner: number; readonly tenant: string }>(
+    `SELECT owner, (SELECT name FROM tenants t WHERE t.owner = f.owner) AS tenant FROM vector_store_files f
+    WHERE ${WAITS} AND owner > $1 ORDER BY owner LIMIT 1`,
+  ),
+  lastServed: adHoc<readonly [owner: Owner], { readonly served: number }>(
+    'SELECT max(served) AS served FROM vector_store_files WHERE owner = $1',
+  ),
+  waiting: adHoc<
+    readonly [owner: Owner, now: number, held: readonly string[], most: number],
+    AboutRow & { readonly place: number }
+  >(
+    `SELECT place, about FROM vector_store_files
+    WHERE ${WAITS} AND owner = $1 AND claimed_until <= $2 AND NOT ${SQLITE.isIn('store_id', '$3')}
+    ORDER BY place LIMIT $4`,
+  ),
+  nextAttempt: adHoc<readonly [], { readonly attempt: number }>(
+    'UPDATE vector_store_claims SET last = last + 1 RETURNING last AS attempt',
+  ),
+  claim: adHoc<readonly [attempt: number, until: number, place: number], { readonly tries: number }>(
+    `UPDATE vector_store_files SET attempt = $1, served = $1, tries = tries + 1, claimed_until = $2, reserved = 0
+    WHERE place = $3 RETURNING tries`,
+  ),
+  release: adHoc<readonly [], never>(`UPDATE vector_store_files SET claimed_until = 0 WHERE ${WAITS}`),
+  orphans: adHoc<readonly [now: number], { readonly document: number }>(orphanDocuments(SQLITE)),
+};
 
-  override create(tenant: Tenant, store: VectorStoreRecord, most: number): Promise<boolean> {
-    return this.thread.call('createVectorStore', tenant, store, most);
-  }
+/** Forgets documents: nothing finds them any more, and the purge of the index frees their chunks. */
+function discarding<Values extends readonly unknown[]>(which: string) {
+  return {
+    keep: adHoc<Values, never>(`INSERT INTO vector_garbage SELECT document FROM vector_documents WHERE ${which}`),
+    forget: adHoc<Values, never>(`DELETE FROM vector_documents WHERE ${which}`),
+  };
+}
 
-  override get(tenant: Tenant, storeId: string): Promise<VectorStoreRecord | undefined> {
-    return this.thread.call('getVectorStore', tenant, storeId);
-  }
+const DISCARD_STORE = discarding<ById>('owner = $1 AND store_id = $2');
+const DISCARD_FILES = discarding<readonly [...ById, fileIds: readonly string[]]>(
+  `owner = $1 AND store_id = $2 AND ${SQLITE.isIn('file_id', '$3')}`,
+);
+/** Also for the index, which forgets what was written in vain, and what was replaced. */
+export const DISCARD_DOCUMENTS = discarding<readonly [documents: readonly number[]]>(SQLITE.isIn('document', '$1'));
 
-  override async list(tenant: Tenant, page: PageRequest): Promise<Page<VectorStoreRecord>> {
-    return known(await this.thread.call('listVectorStores', tenant, page), page);
-  }
-
-  override change(tenant: Tenant, storeId: string, change: VectorStoreChange): Promise<VectorStoreRecord | undefined> {
-    return this.thread.call('changeVectorStore', tenant, storeId, change, this.clock.now());
-  }
-
-  override delete(tenant: Tenant, storeId: string): Promise<boolean> {
-    return this.thread.call('deleteVectorStore', tenant, storeId, this.clock.now());
-  }
-
-  override add(
-    tenant: Tenant,
-    storeId: string,
-    files: readonly StoreFile[],
-    batch: StoreBatch | null,
-  ): Promise<boolean> {
-    return this.thread.call('addStoreFiles', tenant, storeId, files, batch, this.clock.now());
-  }
-
-  override file(tenant: Tenant, storeId: string, fileId: string): Promise<StoreFile | undefined> {
-    return this.thread.call('getStoreFile', tenant, storeId, fileId);
-  }
-
-  override async files(tenant: Tenant, storeId: string, page: StoreFilePage): Promise<Page<StoreFile>> {
-    return known(await this.thread.call('listStoreFiles', tenant, storeId, page), page);
-  }
-
-  override count(tenant: Tenant, storeId: string, batchId?: string): Promise<StoreFileCounts> {
-    return this.thread.call('countStoreFiles', tenant, storeId, batchId);
-  }
-
-  override describe(
-    tenant: Tenant,
-    storeId: string,
-    fileId: string,
-    attributes: Attributes,
-  ): Promise<StoreFile | undefined> {
-    return this.thread.call('describeStoreFile', tenant, storeId, fileId, attributes, this.clock.now());
-  }
-
-  override detach(tenant: Tenant, storeId: string, fileId: string): Promise<boolean> {
-    return this.thread.call('detachStoreFile', tenant, storeId, fileId, this.clock.now());
-  }
-
-  override storesOf(tenant: Tenant, fileId: string): Promise<readonly string[]> {
-    return this.thread.call('storesOfFile', tenant, fileId);
-  }
-
-  override batch(tenant: Tenant, storeId: string, batchId: string): Promise<StoreBatch | undefined> {
-    return this.thread.call('getStoreBatch', tenant, storeId, batchId);
-  }
-
-  override cancelBatch(tenant: Tenant, storeId: string, batchId: string): Promise<readonly string[] | undefined> {
-    return this.thread.call('cancelStoreBatch', tenant, storeId, batchId, this.clock.now());
-  }
-
-  override claim(
+/** What SQLite does its own way with vector stores. */
+class SqliteVectorStores extends SqlVectorStores {
+  override *claim(
     most: number,
     now: number,
     until: number,
     heldBack: readonly HeldStore[] = [],
-  ): Promise<readonly ClaimedFile[]> {
-    return this.thread.call('claimStoreFiles', most, now, until, heldBack);
+  ): Steps<readonly ClaimedFile[]> {
+    const lines: (WaitingFile & AboutRow & { readonly tenant: Tenant })[] = [];
+    for (let row = yield* rowOf(STATEMENTS.nextWaiting, [-1]); row !== undefined;) {
+      const { owner } = row;
+      const tenant = JSON.parse(row.tenant) as Tenant;
+      const served = (yield* rowOf(STATEMENTS.lastServed, [owner]))?.served ?? 0;
+      const held = heldBack.flatMap((each) => (each.tenant === tenant ? [toKey(each.storeId)] : []));
+      const files = yield* rowsOf(STATEMENTS.waiting, [owner, now, held, most]);
+      lines.push(...files.map((file, turn) => ({ ...file, turn, served, tenant })));
+      row = yield* rowOf(STATEMENTS.nextWaiting, [owner]);
+    }
+    const claimed: ClaimedFile[] = [];
+    for (const { place, tenant, about } of inTurn(lines).slice(0, most)) {
+      const { attempt = 0 } = (yield* rowOf(STATEMENTS.nextAttempt, [])) ?? {};
+      const { tries = 0 } = (yield* rowOf(STATEMENTS.claim, [attempt, until, place])) ?? {};
+      claimed.push({ ...(JSON.parse(about) as StoreFile), tenant, attempt, tries });
+    }
+    return claimed;
   }
 
-  override reserve(claimed: ClaimedFile, bytes: number, most: number): Promise<'reserved' | 'full' | 'lost'> {
-    return this.thread.call('reserveStoreFile', claimed, bytes, most);
+  protected override insert(key: ById, _: Tenant, columns: StoreColumns): Steps<unknown> {
+    return rowsOf(STATEMENTS.insert, [...key, ...columns]);
   }
 
-  override renew(claimed: ClaimedFile, until: number): Promise<boolean> {
-    return this.thread.call('renewStoreFile', claimed, until);
+  protected override *insertFile(key: ByFile, _: Tenant, columns: FileColumns): Steps<void> {
+    const { served = 0 } = (yield* rowOf(STATEMENTS.served, key)) ?? {};
+    yield* rowsOf(STATEMENTS.replace, key);
+    yield* rowsOf(STATEMENTS.insertFile, [...key, ...columns, served]);
   }
 
-  override giveBack(claimed: ClaimedFile, notBefore: number): Promise<boolean> {
-    return this.thread.call('giveBackStoreFile', claimed, notBefore);
+  protected override *discardStore(key: ById): Steps<void> {
+    yield* rowsOf(DISCARD_STORE.keep, key);
+    yield* rowsOf(DISCARD_STORE.forget, key);
   }
 
-  override settle(claimed: ClaimedFile, outcome: StoreFileOutcome): Promise<boolean> {
-    return this.thread.call('settleStoreFile', claimed, outcome, this.clock.now());
+  protected override *discardFiles(key: ById, fileIds: readonly string[]): Steps<void> {
+    yield* rowsOf(DISCARD_FILES.keep, [...key, fileIds]);
+    yield* rowsOf(DISCARD_FILES.forget, [...key, fileIds]);
   }
 
-  override used(tenant: Tenant): Promise<VectorStoreUsage> {
-    return this.thread.call('vectorStoresUsed', tenant);
-  }
-
-  override tenants(): Promise<readonly Tenant[]> {
-    return this.thread.call('tenantsWithStores');
-  }
-
-  override async purge(): Promise<boolean> {
-    const now = this.clock.now();
-    // Their files are found by what is left of them.
-    return (await this.thread.call('dropOrphans', now)) || (await this.thread.call('purgeVectorStores', now));
+  protected override *dropOrphans(now: number): Steps<boolean> {
+    const documents = (yield* rowsOf(STATEMENTS.orphans, [now])).map(({ document }) => document);
+    yield* rowsOf(DISCARD_DOCUMENTS.keep, [documents]);
+    yield* rowsOf(DISCARD_DOCUMENTS.forget, [documents]);
+    return documents.length > 0;
   }
 }
 
-function known<T>(page: Page<T> | 'unknown cursor', asked: PageRequest): Page<T> {
-  if (page === 'unknown cursor') throw new UnknownCursorError(asked);
-  return page;
+/** Vector stores in SQLite. */
+export function sqliteVectorStores(database: DatabaseSync, now: () => number) {
+  const run = statementRunner(database, [
+    ...Object.values(STATEMENTS),
+    ...Object.values(DISCARD_STORE),
+    ...Object.values(DISCARD_FILES),
+    ...Object.values(DISCARD_DOCUMENTS),
+  ]);
+  const stores = new SqliteVectorStores(SQLITE, SHARED, tenantNumbers(database), now);
+  return {
+    ...immediate(stores, VECTOR_STORE_MODES, run),
+
+    /** Ends the claims of the process before: no other one can have the file of the database. */
+    start: (): void => void run(STATEMENTS.release, []),
+  };
 }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 
 import { toKey } from '../keys.js';
 import {
@@ -12,6 +12,8 @@ import {
 } from '../vector-index.js';
 import type { Executed } from './executed.js';
 import { tenantNumbers } from './operations/tenants.js';
+import { statementRunner } from './run-statements.js';
+import { DISCARD_DOCUMENTS } from './vector-stores.js';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -61,7 +63,7 @@ export function sqliteVectors(database: DatabaseSync): Executed<VectorIndex> {
   const addWords = database.prepare('INSERT INTO vector_words (rowid, scope, text) VALUES (?, ?, ?)');
   const removeChunk = database.prepare('DELETE FROM vector_chunks WHERE chunk = ?');
   const removeWords = database.prepare('DELETE FROM vector_words WHERE rowid = ?');
-  const discard = discardIn(database);
+  const run = statementRunner(database, Object.values(DISCARD_DOCUMENTS));
   const garbage = database.prepare(
     `SELECT g.document, c.chunk FROM vector_garbage g JOIN vector_chunks c ON c.document = g.document
     ORDER BY g.document LIMIT ${CHUNKS}`,
@@ -98,7 +100,8 @@ export function sqliteVectors(database: DatabaseSync): Executed<VectorIndex> {
     removeChunk.run(Number(row['chunk']));
   };
   const forget = (row: Row | undefined): void => {
-    if (row !== undefined) discard.document(Number(row['document']));
+    if (row === undefined) return;
+    for (const statement of Object.values(DISCARD_DOCUMENTS)) run(statement, [[Number(row['document'])]]);
   };
   const wanted = (tenant: string, { storeIds, documents }: Omit<ChunkQuery, 'limit'>) =>
     [
@@ -122,7 +125,7 @@ export function sqliteVectors(database: DatabaseSync): Executed<VectorIndex> {
     publish: (tenant, storeId, fileId, { attributes, count: expected }) => {
       const document = findOrBegin(tenant, storeId, fileId);
       if (Number(count.get(document)?.['count']) !== expected) {
-        discard.document(document);
+        forget({ document });
         return false;
       }
       forget(publishedOf(tenant, storeId, fileId));
@@ -172,25 +175,6 @@ export function sqliteVectors(database: DatabaseSync): Executed<VectorIndex> {
       removeGarbage.run(isMore ? Number(chunks.at(-1)?.['document']) : Number.MAX_SAFE_INTEGER);
       return isMore;
     },
-  };
-}
-
-/** Forgets documents: nothing finds them any more, and the index frees their chunks. */
-export function discardIn(database: DatabaseSync) {
-  const by = (which: string) => {
-    const keep = database.prepare(`INSERT INTO vector_garbage SELECT document FROM vector_documents WHERE ${which}`);
-    const forget = database.prepare(`DELETE FROM vector_documents WHERE ${which}`);
-    return (...values: readonly SQLInputValue[]): void => {
-      keep.run(...values);
-      forget.run(...values);
-    };
-  };
-  const [document, store] = [by('document = ?'), by('owner = ? AND store_id = ?')];
-  const file = by('owner = ? AND store_id = ? AND file_id = ?');
-  return {
-    document: (number: number): void => document(number),
-    store: (owner: number, storeId: string): void => store(owner, storeId),
-    file: (owner: number, storeId: string, fileId: string): void => file(owner, storeId, fileId),
   };
 }
 

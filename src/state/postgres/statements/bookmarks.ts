@@ -1,6 +1,6 @@
 import { BOOKMARK_MS } from '../../bookmark.js';
 import { GRAPH_MAX_RESPONSES } from '../../response-graph.js';
-import { adHoc } from '../statement.js';
+import { adHoc } from '../../sql/statement.js';
 
 /** BOOKMARK_MS in SQL. */
 export const BOOKMARK_TIME = `interval '${BOOKMARK_MS} milliseconds'`;

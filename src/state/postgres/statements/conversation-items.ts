@@ -1,5 +1,5 @@
 import { PAGE_BYTES, type PageRequest } from '../../page.js';
-import { prepared, type Statement } from '../statement.js';
+import { prepared, type Statement } from '../../sql/statement.js';
 import { directionOf } from './page.js';
 
 type Names = readonly [tenant: string, conversationId: string];

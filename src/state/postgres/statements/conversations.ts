@@ -1,4 +1,4 @@
-import { adHoc, prepared } from '../statement.js';
+import { adHoc, prepared } from '../../sql/statement.js';
 import { BOOKMARK_TIME } from './bookmarks.js';
 import { isLocked, leaseEnd, take } from './locks.js';
 

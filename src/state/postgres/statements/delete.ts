@@ -1,4 +1,4 @@
-import { adHoc, prepared } from '../statement.js';
+import { adHoc, prepared } from '../../sql/statement.js';
 import { remember } from './bookmarks.js';
 import { notifyReplicas, SUBTREE, type Viewer, VISIBLE } from './visible.js';
 

@@ -1,5 +1,5 @@
 import type { FileUsage } from '../../file-store.js';
-import { prepared } from '../statement.js';
+import { prepared } from '../../sql/statement.js';
 
 /** Pieces that one purge frees at most, and files that it forgets; files in a batch of those that have ended. */
 export const BATCH = 64;

@@ -1,4 +1,4 @@
-import { adHoc, prepared } from '../statement.js';
+import { adHoc, prepared } from '../../sql/statement.js';
 
 type Lease = readonly [tenant: string, name: string, fence: number];
 

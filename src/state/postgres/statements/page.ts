@@ -3,7 +3,7 @@ import { isForward, PAGE_BYTES, type PageRequest } from '../../page.js';
 import { GRAPH_MAX_RESPONSES, type ResponseFilter } from '../../response-graph.js';
 import { toKey, toLabels } from '../../keys.js';
 import type { StoredResponse } from '../../stored-response.js';
-import { adHoc, type Statement } from '../statement.js';
+import { adHoc, type Statement } from '../../sql/statement.js';
 import { OUTPUT_OF_RESPONSE, type Viewer, VISIBLE } from './visible.js';
 
 /** The comparison with the cursor and the order of rows. */

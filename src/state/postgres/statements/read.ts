@@ -1,6 +1,6 @@
 import type { StoredResponse } from '../../stored-response.js';
 import type { PageRequest } from '../../page.js';
-import { prepared, type Statement } from '../statement.js';
+import { prepared, type Statement } from '../../sql/statement.js';
 import { OUTPUT_OF_RESPONSE, type Viewer, VISIBLE } from './visible.js';
 import { directionOf } from './page.js';
 

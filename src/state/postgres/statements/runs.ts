@@ -1,5 +1,5 @@
 import { CHANNELS } from '../channels.js';
-import { adHoc, prepared } from '../statement.js';
+import { adHoc, prepared } from '../../sql/statement.js';
 import type { BatchColumns, BatchRow } from '../../log-columns.js';
 import { EARLIER, IN_CONVERSATION, WEIGHT } from './read.js';
 import { SUBTREE, type Viewer, VISIBLE } from './visible.js';

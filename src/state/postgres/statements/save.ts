@@ -1,4 +1,4 @@
-import { prepared } from '../statement.js';
+import { prepared } from '../../sql/statement.js';
 import { insertUsage } from './usage.js';
 
 /** The role of an item in its response; `0009_items.sql` and `0015_given-items.sql` allow these. */

@@ -1,4 +1,4 @@
-import { adHoc, prepared } from '../statement.js';
+import { adHoc, prepared } from '../../sql/statement.js';
 import { remember } from './bookmarks.js';
 import type { GoneRow } from './delete.js';
 import { notifyReplicas } from './visible.js';

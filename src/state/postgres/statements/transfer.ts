@@ -1,4 +1,4 @@
-import { adHoc, prepared } from '../statement.js';
+import { adHoc, prepared } from '../../sql/statement.js';
 import { JOBS_SCHEMA } from '../migrate-jobs.js';
 
 /** All that have something. The name as JSON, if one of their background responses tells it. */

@@ -1,4 +1,4 @@
-import { prepared } from '../statement.js';
+import { prepared } from '../../sql/statement.js';
 
 /** Whose chunks are looked at: of these stores, and of these documents or, with null, of all of them. */
 export type Wanted = readonly [owner: string, storeIds: readonly string[], documents: readonly number[] | null];

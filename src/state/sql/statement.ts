@@ -8,6 +8,9 @@ export interface Statement<Values extends readonly unknown[], Row> {
   readonly [types]?: (values: Values) => Row;
 }
 
+/** A statement of any values and rows. */
+export type AnyStatement = Pick<Statement<never, unknown>, 'text' | 'name'>;
+
 /** A frequent statement: prepared once per connection, unless a pooler is used. */
 export function prepared<Values extends readonly unknown[], Row>(name: string, text: string): Statement<Values, Row> {
   return { name: `antiphon_${name}`, text };

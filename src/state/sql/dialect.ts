@@ -1,0 +1,41 @@
+import type { Owner } from './owners.js';
+import { prepared, type Statement } from './statement.js';
+
+/** What differs in the SQL of databases. Placeholders are `$1` and so on. */
+export interface Dialect {
+  /** A table. */
+  readonly table: (name: string) => string;
+  /** A whole number, which a driver could also give as a text. */
+  readonly number: (expression: string) => string;
+  /** The greatest of several values. */
+  readonly greatest: (...values: readonly string[]) => string;
+  /** Whether a column is in a list of texts. */
+  readonly isIn: (column: string, list: string) => string;
+  /** A value that may be null, and a text otherwise. */
+  readonly text: (value: string) => string;
+  /** Waits for others that do the same for a tenant, until the end of the transaction; null where nobody else does anything meanwhile. */
+  readonly lock: (name: string, what: string) => Statement<readonly [owner: Owner], unknown> | null;
+  /** Ends a query whose rows nobody else changes until the end of the transaction. */
+  readonly held: string;
+}
+
+export const POSTGRES: Dialect = {
+  table: (name) => `antiphon.${name}`,
+  number: (expression) => `(${expression})::float8`,
+  greatest: (...values) => `greatest(${values.join(', ')})`,
+  isIn: (column, list) => `${column} = ANY (${list}::text[])`,
+  text: (value) => `${value}::text`,
+  lock: (name, what) => prepared(name, `SELECT pg_advisory_xact_lock(hashtextextended('antiphon ${what} ' || $1, 0))`),
+  held: 'FOR UPDATE',
+};
+
+/** One connection does everything, so that nothing has to be held. Lists are JSON. */
+export const SQLITE: Dialect = {
+  table: (name) => name,
+  number: (expression) => expression,
+  greatest: (...values) => `max(${values.join(', ')})`,
+  isIn: (column, list) => `${column} IN (SELECT value FROM json_each(${list}))`,
+  text: (value) => value,
+  lock: () => null,
+  held: '',
+};

@@ -1,0 +1,60 @@
+import { UnknownCursorError } from '../errors.js';
+import { toKey } from '../keys.js';
+import { isForward, type Page, type PageRequest, toPage } from '../page.js';
+import type { Dialect } from './dialect.js';
+import { adHoc } from './statement.js';
+import { rowOf, rowsOf, type Steps } from './steps.js';
+
+type Columns = Readonly<Record<string, string | number>>;
+
+/** What is paged: a table of records with `created_at` and `id`, by which it is ordered, and `about`. */
+export interface PagedTable {
+  readonly name: string;
+  /** What all its entries have that can be in the list, also those that are gone. */
+  readonly within: Columns;
+  /** What those have, too, that are listed. */
+  readonly filter?: Columns;
+  /** The condition of those that are listed. */
+  readonly condition?: string;
+}
+
+/**
+ * A page of records. A cursor is an entry of the table, which is perhaps not listed, as it is gone or the filter leaves it out. Throws
+ * UnknownCursorError.
+ */
+export function* readPage<T>(
+  dialect: Dialect,
+  { name, within, filter = {}, condition = 'gone_at IS NULL' }: PagedTable,
+  page: PageRequest,
+): Steps<Page<T>> {
+  const table = dialect.table(name);
+  const cursor = page.after ?? page.before;
+  const [comparison, direction] = isForward(page) ? ['>', 'ASC'] : ['<', 'DESC'];
+  const values: unknown[] = Object.values({ ...within, ...filter });
+  let behind = '';
+  if (cursor !== undefined) {
+    const find = adHoc<readonly unknown[], { readonly created_at: unknown; readonly id: string }>(
+      `SELECT created_at, id FROM ${table} WHERE ${equal({ ...within, id: cursor })}`,
+    );
+    const place = yield* rowOf(find, [...Object.values(within), toKey(cursor)]);
+    if (place === undefined) throw new UnknownCursorError(page);
+    behind = ` AND (created_at, id) ${comparison} ($${values.length + 1}, $${values.length + 2})`;
+    values.push(place.created_at, place.id);
+  }
+  const select = adHoc<readonly unknown[], { readonly about: string }>(
+    `SELECT about FROM ${table} WHERE ${equal({ ...within, ...filter })} AND ${condition}${behind}
+    ORDER BY created_at ${direction}, id ${direction} LIMIT ${page.limit + 1}`,
+  );
+  const rows = yield* rowsOf(select, values);
+  return toPage(
+    rows.map(({ about }) => JSON.parse(about) as T),
+    page,
+  );
+}
+
+/** A condition with a placeholder for each column, in their order. */
+function equal(columns: Columns): string {
+  return Object.keys(columns)
+    .map((name, index) => `${name} = $${index + 1}`)
+    .join(' AND ');
+}
