@@ -162,7 +162,9 @@ export class Database {
   ): Promised<Methods, Name> {
     return promised(methods, modes, (begin, mode) => {
       if (mode === 'transaction') return this.transaction((run) => awaitSteps(begin(), run));
-      return awaitSteps(begin(), mode === 'once' ? this.query : this.repeatable);
+      return awaitSteps(begin(), (statement, values) => {
+        return statement.isOnce === true ? this.query(statement, values) : this.repeatable(statement, values);
+      });
     });
   }
 

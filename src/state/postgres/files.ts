@@ -1,280 +1,234 @@
 import type { Tenant } from '../../access/index.js';
-import type { Clock } from '../../time/index.js';
 import { BOOKMARK_MS } from '../bookmark.js';
-import { StoreUnavailableError, UnknownCursorError } from '../errors.js';
-import {
-  type EndedFile,
-  type FilePage,
-  type FilePiece,
-  type FileQuota,
-  type FileRecord,
+import type {
+  EndedFile,
+  FilePiece,
+  FileQuota,
+  FileRecord,
   FileStore,
-  type FileUsage,
-  NoBucketError,
-  requireRoom,
-  type UploadRecord,
+  ObjectRecords,
+  PiecePlace,
+  StoredObject,
 } from '../file-store.js';
 import { isDigest, toKey } from '../keys.js';
-import { PostgresObjectRecords } from './objects.js';
-import type { Page } from '../page.js';
-import type { Database, RunStatement } from './database.js';
+import { POSTGRES } from '../sql/dialect.js';
+import { FILE_MODES, OBJECT_MODES, SqlFiles, SqlObjects, toFileStore } from '../sql/files.js';
+import { KEYS } from '../sql/owners.js';
+import { once, prepared } from '../sql/statement.js';
+import { FILE_BATCH, fileStatements, objectStatements } from '../sql/statements/files.js';
+import { rowOf, rowsOf, type Steps } from '../sql/steps.js';
+import type { Database } from './database.js';
 import { tenantOf } from './moved-rows.js';
-import { adHoc } from '../sql/statement.js';
-import {
-  ADD,
-  ADD_UPLOAD,
-  APPEND,
-  BATCH,
-  CHANGE_UPLOAD,
-  DROP_PARTS,
-  DROP_PIECES,
-  ENDED,
-  EXPIRE,
-  FIND,
-  FIND_UPLOAD,
-  FORGET,
-  FREE,
-  HOLD_UPLOAD,
-  JOIN,
-  OWNERS,
-  LOCK,
-  PARTS,
-  POSTPONE,
-  RELEASE,
-  SHOW,
-  TO_PART,
-  USED,
-  type ByIdAt,
-  type FileRow,
-} from './statements/files.js';
 
-/** What stands for an expiry that never comes. */
-const NEVER = Number.MAX_SAFE_INTEGER;
+const FILES = fileStatements(POSTGRES);
 
-/** Files in PostgreSQL. */
-export class PostgresFileStore extends FileStore {
-  override readonly objects: PostgresObjectRecords;
+const OBJECTS = objectStatements(
+  POSTGRES,
+  `SELECT p.bytes, p.object, p.length FROM antiphon.files f
+    JOIN antiphon.file_places l ON l.content = f.content
+    JOIN antiphon.file_pieces p ON p.owner = l.owner AND p.hash = l.hash
+  WHERE f.owner = $1 AND f.id = $2 AND f.expires_at > $3 AND l.position = $4`,
+);
 
-  constructor(
-    private readonly database: Database,
-    private readonly clock: Clock,
-  ) {
-    super();
-    this.objects = new PostgresObjectRecords(database, clock, (tenant) => this.used(tenant));
-  }
+const NO_BYTES = new Uint8Array();
 
-  override async append(
+/** The next piece of a draft, and how long it is. */
+type NextPiece = readonly [
+  owner: string,
+  id: string,
+  expiresAt: number,
+  position: number,
+  hash: string,
+  length: number,
+];
+
+/** Gives the object of the piece, which is another one where there was an equal piece. */
+const APPEND = prepared<
+  readonly [...NextPiece, bytes: Uint8Array, object: string | null],
+  { readonly object: string | null }
+>(
+  'append_piece',
+  `WITH draft AS (
+    INSERT INTO antiphon.files AS f (owner, id, kind, created_at, expires_at, bytes)
+    VALUES ($1, $2, 'draft', 0, $3, $6)
+    ON CONFLICT (owner, id) DO UPDATE SET bytes = f.bytes + excluded.bytes, expires_at = excluded.expires_at
+    RETURNING content
+  ), piece AS (
+    INSERT INTO antiphon.file_pieces AS p (owner, hash, uses, bytes, object, length)
+    VALUES ($1, $5, 1, $7, $8, $6)
+    ON CONFLICT (owner, hash) DO UPDATE SET uses = p.uses + 1 RETURNING p.object
+  ), place AS (
+    INSERT INTO antiphon.file_places (content, position, owner, hash) SELECT content, $4, $1, $5 FROM draft
+  )
+  SELECT object FROM piece`,
+);
+
+const APPEND_KNOWN = prepared<NextPiece, { readonly object: string | null }>(
+  'append_known_piece',
+  `WITH piece AS (
+    UPDATE antiphon.file_pieces SET uses = uses + 1 WHERE owner = $1 AND hash = $5 RETURNING object
+  ), draft AS (
+    INSERT INTO antiphon.files AS f (owner, id, kind, created_at, expires_at, bytes)
+    SELECT $1, $2, 'draft', 0, $3, $6 FROM piece
+    ON CONFLICT (owner, id) DO UPDATE SET bytes = f.bytes + excluded.bytes, expires_at = excluded.expires_at
+    RETURNING content
+  ), place AS (
+    INSERT INTO antiphon.file_places (content, position, owner, hash) SELECT content, $4, $1, $5 FROM draft
+  )
+  SELECT object FROM piece`,
+);
+
+const TENANTS = prepared<readonly [now: number], { readonly owner: string }>(
+  'file_owners',
+  `SELECT DISTINCT owner FROM antiphon.files WHERE kind = 'file' AND expires_at > $1`,
+);
+
+const ENDED = prepared<readonly [now: number], { readonly owner: string; readonly about: string }>(
+  'ended_files',
+  `SELECT owner, about FROM antiphon.files WHERE kind = 'file' AND expires_at <= $1 ORDER BY expires_at LIMIT ${FILE_BATCH}`,
+);
+
+/** Rows are locked in one order, so that purges of several replicas do not wait for each other. */
+const FREE = prepared<readonly [now: number], { readonly owner: string; readonly hash: string }>(
+  'free_pieces',
+  `WITH freed AS (
+    DELETE FROM antiphon.file_places WHERE (content, position) IN (
+      SELECT l.content, l.position FROM antiphon.files f JOIN antiphon.file_places l ON l.content = f.content
+      WHERE f.expires_at <= $1 AND f.kind <> 'file' LIMIT ${FILE_BATCH} FOR UPDATE OF l SKIP LOCKED
+    ) RETURNING owner, hash
+  ), counts AS (
+    SELECT owner, hash, count(*) AS count FROM freed GROUP BY owner, hash
+  ), held AS (
+    SELECT p.owner, p.hash FROM antiphon.file_pieces p JOIN counts USING (owner, hash)
+    ORDER BY p.owner, p.hash FOR UPDATE OF p
+  )
+  UPDATE antiphon.file_pieces p SET uses = p.uses - c.count FROM counts c JOIN held USING (owner, hash)
+  WHERE p.owner = c.owner AND p.hash = c.hash RETURNING p.owner, p.hash`,
+);
+
+const DROP_PIECES = prepared<readonly [owners: readonly string[], hashes: readonly string[]], never>(
+  'drop_pieces_and_objects',
+  `WITH dropped AS (
+    DELETE FROM antiphon.file_pieces p USING unnest($1::text[], $2::text[]) AS gone (owner, hash)
+    WHERE p.owner = gone.owner AND p.hash = gone.hash AND p.uses <= 0 RETURNING p.object
+  )
+  INSERT INTO antiphon.file_objects (name, due_at) SELECT object, 0 FROM dropped WHERE object IS NOT NULL`,
+);
+
+/** A content goes once it has no pieces any more: it may have been dropped behind `FREE`, and only it knows which pieces to free. */
+const FORGET = prepared<readonly [now: number, before: number], { readonly count: number }>(
+  'forget_files',
+  `WITH files AS (
+    DELETE FROM antiphon.files WHERE content IN (SELECT f.content FROM antiphon.files f
+      WHERE f.expires_at <= $1 AND f.kind <> 'file' AND (f.kind <> 'ended' OR f.expires_at <= $2)
+        AND NOT EXISTS (SELECT FROM antiphon.file_places l WHERE l.content = f.content)
+      LIMIT ${FILE_BATCH} FOR UPDATE OF f SKIP LOCKED) RETURNING 1
+  ), uploads AS (
+    DELETE FROM antiphon.file_uploads WHERE (owner, id) IN (SELECT owner, id FROM antiphon.file_uploads
+      WHERE expires_at <= $1 LIMIT ${FILE_BATCH} FOR UPDATE SKIP LOCKED) RETURNING 1
+  )
+  SELECT greatest((SELECT count(*) FROM files), (SELECT count(*) FROM uploads))::integer AS count`,
+);
+
+/** What PostgreSQL does its own way with pieces, and with objects of a bucket. */
+class PostgresObjects extends SqlObjects {
+  override *appendKnown(
     tenant: Tenant,
     draftId: string,
-    piece: FilePiece,
+    piece: PiecePlace & { readonly length: number },
     expiresAt: number,
     quota: FileQuota,
-  ): Promise<void> {
-    const { position, hash, bytes } = piece;
-    const next = [toKey(tenant), toKey(draftId), expiresAt, position, hash, bytes.length] as const;
-    // Not repeated: the place of the piece would be taken.
-    await this.database.query(APPEND, [...next, bytes, null]);
-    // Behind the piece: whoever is last sees all others, and no writer waits for another with a connection in its hands.
-    requireRoom(await this.used(tenant), quota);
+  ): Steps<string | null | undefined> {
+    yield* this.requireRoom(tenant, quota, { bytes: piece.length, files: 0 });
+    const known = yield* rowOf(once(APPEND_KNOWN), toNext(tenant, draftId, piece, expiresAt));
+    // Others may have come at once.
+    if (known !== undefined) yield* this.requireRoom(tenant, quota);
+    return known?.object;
   }
 
-  override async discard(tenant: Tenant, draftId: string): Promise<void> {
-    await this.database.repeatable(EXPIRE, [...this.at(tenant, draftId), 'draft']);
+  override *append(tenant: Tenant, draftId: string, piece: PiecePlace & StoredObject, expiresAt: number): Steps<void> {
+    const { object } = piece;
+    yield* this.take(object);
+    const stored = yield* rowOf(APPEND, [...toNext(tenant, draftId, piece, expiresAt), NO_BYTES, object]);
+    if (stored?.object !== object) yield* rowsOf(this.statements.plan, [object, 0]);
   }
+}
 
-  override async commit(tenant: Tenant, record: FileRecord, quota: FileQuota): Promise<void> {
-    const id = [toKey(tenant), toKey(record.id)] as const;
-    await this.database.transaction(async (run) => {
-      if (record.bytes === 0) await run(ADD, id);
-      await run(LOCK, [id[0]]);
-      const [row] = await run(FIND, id);
-      if (row?.bytes !== record.bytes) throw new StoreUnavailableError('the draft of a file is gone');
-      // Its bytes count already.
-      await this.requireRoom(run, tenant, { bytes: 0, files: 1 }, quota);
-      await run(SHOW, toShown(row.content, tenant, record));
-    });
-  }
-
-  override async get(tenant: Tenant, fileId: string): Promise<FileRecord | undefined> {
-    const [row] = await this.database.repeatable(FIND, [toKey(tenant), toKey(fileId)]);
-    return row?.kind === 'file' && row.expires_at > this.clock.now() ? toRecord(row) : undefined;
-  }
-
-  override async list(tenant: Tenant, page: FilePage): Promise<Page<FileRecord>> {
-    const { limit, order, after, purpose } = page;
-    const [cursor] = after === undefined ? [] : await this.database.repeatable(FIND, [toKey(tenant), toKey(after)]);
-    if (after !== undefined && cursor?.kind !== 'file' && cursor?.kind !== 'ended') throw new UnknownCursorError(page);
-    const [sign, direction] = order === 'asc' ? ['>', 'ASC'] : ['<', 'DESC'];
-    const select = adHoc<readonly unknown[], Pick<FileRow, 'about'>>(
-      `SELECT about FROM antiphon.files
-      WHERE owner = $1 AND kind = 'file' AND expires_at > $2 AND ($3::text IS NULL OR purpose = $3)
-        ${cursor === undefined ? '' : `AND (created_at, id) ${sign} ($4, $5)`}
-      ORDER BY created_at ${direction}, id ${direction} LIMIT ${limit + 1}`,
-    );
-    const place = cursor === undefined ? [] : [cursor.created_at, toKey(after ?? '')];
-    const values = [toKey(tenant), this.clock.now(), purpose ?? null, ...place];
-    const rows = await this.database.repeatable(select, values);
-    return { data: rows.slice(0, limit).map(toRecord), hasMore: rows.length > limit };
-  }
-
-  override async delete(tenant: Tenant, fileId: string): Promise<boolean> {
-    return (await this.database.query(EXPIRE, [...this.at(tenant, fileId), 'file'])).length > 0;
-  }
-
-  override async piece(tenant: Tenant, contentId: string, position: number): Promise<Uint8Array | undefined> {
-    const found = await this.objects.find(tenant, contentId, position);
-    if (found === undefined || found instanceof Uint8Array) return found;
-    throw new NoBucketError();
-  }
-
-  override async used(tenant: Tenant): Promise<FileUsage> {
-    return this.usedOf(this.database.repeatable, tenant);
-  }
-
-  override async tenants(): Promise<readonly Tenant[]> {
-    const rows = await this.database.repeatable(OWNERS, [this.clock.now()]);
-    return rows.map(({ owner }) => tenantOf(owner, null));
-  }
-
-  override async createUpload(tenant: Tenant, upload: UploadRecord, quota: FileQuota): Promise<void> {
-    const { id, expiresAt, bytes } = upload;
-    await this.database.transaction(async (run) => {
-      await run(LOCK, [toKey(tenant)]);
-      await this.requireRoom(run, tenant, { bytes, files: 1 }, quota);
-      await run(ADD_UPLOAD, [toKey(tenant), toKey(id), expiresAt, JSON.stringify(upload)]);
-    });
-  }
-
-  override async upload(tenant: Tenant, uploadId: string): Promise<UploadRecord | undefined> {
-    const [row] = await this.database.repeatable(FIND_UPLOAD, this.at(tenant, uploadId));
-    return row && (JSON.parse(row.about) as UploadRecord);
-  }
-
-  override addPart(tenant: Tenant, uploadId: string, partId: string): Promise<boolean> {
-    return this.database.transaction(async (run) => {
-      const upload = await this.hold(run, tenant, uploadId);
-      if (upload === undefined) return false;
-      const part = [toKey(tenant), toKey(partId), toKey(uploadId), upload.expiresAt] as const;
-      if ((await run(TO_PART, part)).length === 0) throw new StoreUnavailableError('the draft of a part is gone');
-      return true;
-    });
-  }
-
-  override async parts(tenant: Tenant, uploadId: string): Promise<ReadonlyMap<string, number>> {
-    const rows = await this.database.repeatable(PARTS, this.at(tenant, uploadId));
-    return new Map(rows.map(({ id, bytes }) => [id, bytes]));
-  }
-
-  override complete(
+/** What PostgreSQL does its own way with files. */
+class PostgresFiles extends SqlFiles {
+  override *append(
     tenant: Tenant,
-    uploadId: string,
-    partIds: readonly string[],
-    record: FileRecord,
+    draftId: string,
+    { bytes, ...place }: FilePiece,
+    expiresAt: number,
     quota: FileQuota,
-  ): Promise<boolean> {
-    const id = [toKey(tenant), toKey(record.id)] as const;
-    return this.database.transaction(async (run) => {
-      await run(LOCK, [id[0]]);
-      const upload = await this.hold(run, tenant, uploadId);
-      if (upload === undefined) return false;
-      const parts = new Map((await run(PARTS, this.at(tenant, uploadId))).map((part) => [part.id, part]));
-      const joined = partIds.flatMap((partId) => parts.get(toKey(partId)) ?? []);
-      const bytes = joined.reduce((sum, part) => sum + part.bytes, 0);
-      if (joined.length < partIds.length || bytes !== record.bytes) return false;
-      // Its parts and itself count already.
-      await this.requireRoom(run, tenant, { bytes: 0, files: 0 }, quota);
-      await run(ADD, id);
-      const [row] = await run(FIND, id);
-      if (row === undefined) throw new Error('a file was not stored');
-      let position = 0;
-      for (const { content } of joined) position += (await run(JOIN, [row.content, position, content])).length;
-      await run(SHOW, toShown(row.content, tenant, record));
-      await run(DROP_PARTS, [toKey(tenant), toKey(uploadId)]);
-      await this.change(run, tenant, { ...upload, status: 'completed', file: record });
-      return true;
-    });
+  ): Steps<void> {
+    const next = toNext(tenant, draftId, { ...place, length: bytes.length }, expiresAt);
+    // Not repeated: the place of the piece would be taken.
+    yield* rowsOf(once(APPEND), [...next, bytes, null]);
+    // Behind the piece: whoever is last sees all others, and no writer waits for another with a connection in its hands.
+    yield* this.objects.requireRoom(tenant, quota);
   }
 
-  override cancel(tenant: Tenant, uploadId: string): Promise<boolean> {
-    return this.database.transaction(async (run) => {
-      const upload = await this.hold(run, tenant, uploadId);
-      if (upload === undefined) return false;
-      await run(DROP_PARTS, [toKey(tenant), toKey(uploadId)]);
-      await this.change(run, tenant, { ...upload, status: 'cancelled' });
-      return true;
-    });
+  override *tenants(): Steps<readonly Tenant[]> {
+    return (yield* rowsOf(TENANTS, [this.now()])).map(({ owner }) => tenantOf(owner, null));
   }
 
-  override async ended(): Promise<readonly EndedFile[]> {
-    const rows = await this.database.repeatable(ENDED, [this.clock.now()]);
-    return rows.map((row) => {
-      const { id, tenant = row.owner as Tenant } = readAbout(row);
+  override *ended(): Steps<readonly EndedFile[]> {
+    return (yield* rowsOf(ENDED, [this.now()])).map(({ owner, about }) => {
+      const { id, tenant = owner as Tenant } = JSON.parse(about) as About;
       return { tenant, id };
     });
   }
 
-  override async release({ tenant, id }: EndedFile): Promise<void> {
-    await this.database.repeatable(RELEASE, this.at(tenant, id));
+  override *purge(): Steps<boolean> {
+    const now = this.now();
+    const freed = yield* rowsOf(FREE, [now]);
+    if (freed.length > 0) {
+      yield* rowsOf(DROP_PIECES, [freed.map(({ owner }) => owner), freed.map(({ hash }) => hash)]);
+      return true;
+    }
+    return (yield* rowOf(FORGET, [now, now - BOOKMARK_MS]))?.count === FILE_BATCH;
   }
 
-  override async postpone({ tenant, id }: EndedFile): Promise<void> {
-    await this.database.repeatable(POSTPONE, this.at(tenant, id));
+  protected override toAbout(tenant: Tenant, record: FileRecord): string {
+    const about: About = isDigest(toKey(tenant)) ? { ...record, tenant } : record;
+    return JSON.stringify(about);
   }
 
-  override async purge(): Promise<boolean> {
-    const now = this.clock.now();
-    const hasFreed = await this.database.transaction(async (run) => {
-      const freed = await run(FREE, [now]);
-      if (freed.length > 0) await run(DROP_PIECES, [freed.map(({ owner }) => owner), freed.map(({ hash }) => hash)]);
-      return freed.length > 0;
-    });
-    if (hasFreed) return true;
-    const [forgotten] = await this.database.query(FORGET, [now, now - BOOKMARK_MS]);
-    return forgotten?.count === BATCH;
-  }
-
-  private at(tenant: Tenant, id: string): ByIdAt {
-    return [toKey(tenant), toKey(id), this.clock.now()];
-  }
-
-  private async usedOf(run: RunStatement, tenant: Tenant): Promise<FileUsage> {
-    const [row] = await run(USED, [toKey(tenant), this.clock.now()]);
-    return row ?? { bytes: 0, files: 0 };
-  }
-
-  private async requireRoom(run: RunStatement, tenant: Tenant, added: FileUsage, quota: FileQuota): Promise<void> {
-    const { bytes, files } = await this.usedOf(run, tenant);
-    requireRoom({ bytes: bytes + added.bytes, files: files + added.files }, quota);
-  }
-
-  /** An upload that is pending, locked for the transaction. */
-  private async hold(run: RunStatement, tenant: Tenant, uploadId: string): Promise<UploadRecord | undefined> {
-    const [row] = await run(HOLD_UPLOAD, this.at(tenant, uploadId));
-    const upload = row && (JSON.parse(row.about) as UploadRecord);
-    return upload?.status === 'pending' ? upload : undefined;
-  }
-
-  private async change(run: RunStatement, tenant: Tenant, upload: UploadRecord): Promise<void> {
-    await run(CHANGE_UPLOAD, [toKey(tenant), toKey(upload.id), JSON.stringify(upload)]);
+  protected override read(about: string): FileRecord {
+    const { tenant: _, ...record } = JSON.parse(about) as About;
+    return record;
   }
 }
 
-function toShown(content: string, tenant: Tenant, record: FileRecord) {
-  const { createdAt, expiresAt, purpose, bytes } = record;
-  const about: About = isDigest(toKey(tenant)) ? { ...record, tenant } : record;
-  return [content, createdAt, expiresAt ?? NEVER, purpose, JSON.stringify(about), bytes] as const;
+/** Files in PostgreSQL. */
+export function postgresFiles(database: Database, now: () => number): FileStore & { readonly objects: ObjectRecords } {
+  const steps = new PostgresObjects(OBJECTS, KEYS, now);
+  const { requireRoom, ...objects } = database.contract(steps, {
+    ...OBJECT_MODES,
+    append: 'transaction',
+    requireRoom: 'statements',
+  });
+  const files = database.contract(new PostgresFiles(POSTGRES, FILES, steps, KEYS, now), FILE_MODES);
+  const append: ObjectRecords['append'] = async (tenant, draftId, piece, expiresAt, quota) => {
+    await objects.append(tenant, draftId, piece, expiresAt);
+    // Behind the transaction: whoever is last sees all others.
+    await requireRoom(tenant, quota);
+  };
+  return toFileStore(files, { ...objects, append });
+}
+
+function toNext(
+  tenant: Tenant,
+  draftId: string,
+  { position, hash, length }: PiecePlace & { readonly length: number },
+  expiresAt: number,
+): NextPiece {
+  return [toKey(tenant), toKey(draftId), expiresAt, position, hash, length];
 }
 
 /** What is stored of a file, with its tenant where the key of that is a digest. */
 interface About extends FileRecord {
   readonly tenant?: Tenant;
-}
-
-function readAbout({ about }: Pick<FileRow, 'about'>): About {
-  return JSON.parse(about ?? '') as About;
-}
-
-function toRecord(row: Pick<FileRow, 'about'>): FileRecord {
-  const { tenant: _, ...record } = readAbout(row);
-  return record;
 }

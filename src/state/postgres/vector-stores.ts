@@ -2,7 +2,7 @@ import type { Tenant } from '../../access/index.js';
 import { toKey } from '../keys.js';
 import { POSTGRES } from '../sql/dialect.js';
 import { KEYS } from '../sql/owners.js';
-import { prepared, type Statement } from '../sql/statement.js';
+import { once, prepared, type Statement } from '../sql/statement.js';
 import {
   type AboutRow,
   type ByFile,
@@ -107,7 +107,7 @@ export class PostgresVectorStores extends SqlVectorStores {
     heldBack: readonly HeldStore[] = [],
   ): Steps<readonly ClaimedFile[]> {
     const held = [heldBack.map(({ tenant }) => toKey(tenant)), heldBack.map(({ storeId }) => toKey(storeId))] as const;
-    const rows = yield* rowsOf(CLAIM, [most, now, until, ...held]);
+    const rows = yield* rowsOf(once(CLAIM), [most, now, until, ...held]);
     return inTurn(rows).map(({ about, tenant, attempt, tries }) => ({
       ...(JSON.parse(about) as StoreFile),
       tenant: JSON.parse(tenant) as Tenant,

@@ -17,6 +17,8 @@ export interface Dialect {
   readonly lock: (name: string, what: string) => Statement<readonly [owner: Owner], unknown> | null;
   /** Ends a query whose rows nobody else changes until the end of the transaction. */
   readonly held: string;
+  /** The same, of rows that nobody else holds. */
+  readonly skipping: string;
 }
 
 export const POSTGRES: Dialect = {
@@ -27,6 +29,7 @@ export const POSTGRES: Dialect = {
   text: (value) => `${value}::text`,
   lock: (name, what) => prepared(name, `SELECT pg_advisory_xact_lock(hashtextextended('antiphon ${what} ' || $1, 0))`),
   held: 'FOR UPDATE',
+  skipping: 'FOR UPDATE SKIP LOCKED',
 };
 
 /** One connection does everything, so that nothing has to be held. Lists are JSON. */
@@ -38,4 +41,5 @@ export const SQLITE: Dialect = {
   text: (value) => value,
   lock: () => null,
   held: '',
+  skipping: '',
 };

@@ -12,10 +12,12 @@ export interface PagedTable {
   readonly name: string;
   /** What all its entries have that can be in the list, also those that are gone. */
   readonly within: Columns;
-  /** What those have, too, that are listed. */
-  readonly filter?: Columns;
+  /** What those have, too, that are listed; undefined: anything. */
+  readonly filter: Readonly<Record<string, string | undefined>>;
   /** The condition of those that are listed. */
-  readonly condition?: string;
+  readonly isListed?: string;
+  /** The condition of those that can be a cursor. */
+  readonly isCursor?: string;
 }
 
 /**
@@ -24,17 +26,20 @@ export interface PagedTable {
  */
 export function* readPage<T>(
   dialect: Dialect,
-  { name, within, filter = {}, condition = 'gone_at IS NULL' }: PagedTable,
+  { name, within, filter, isListed = 'gone_at IS NULL', isCursor = 'true' }: PagedTable,
   page: PageRequest,
+  read = (about: string): T => JSON.parse(about) as T,
 ): Steps<Page<T>> {
   const table = dialect.table(name);
   const cursor = page.after ?? page.before;
   const [comparison, direction] = isForward(page) ? ['>', 'ASC'] : ['<', 'DESC'];
-  const values: unknown[] = Object.values({ ...within, ...filter });
+  const wanted = Object.entries(filter).filter(([, value]) => value !== undefined);
+  const listed = { ...within, ...(Object.fromEntries(wanted) as Columns) };
+  const values: unknown[] = Object.values(listed);
   let behind = '';
   if (cursor !== undefined) {
     const find = adHoc<readonly unknown[], { readonly created_at: unknown; readonly id: string }>(
-      `SELECT created_at, id FROM ${table} WHERE ${equal({ ...within, id: cursor })}`,
+      `SELECT created_at, id FROM ${table} WHERE ${equal({ ...within, id: cursor })} AND ${isCursor}`,
     );
     const place = yield* rowOf(find, [...Object.values(within), toKey(cursor)]);
     if (place === undefined) throw new UnknownCursorError(page);
@@ -42,12 +47,12 @@ export function* readPage<T>(
     values.push(place.created_at, place.id);
   }
   const select = adHoc<readonly unknown[], { readonly about: string }>(
-    `SELECT about FROM ${table} WHERE ${equal({ ...within, ...filter })} AND ${condition}${behind}
+    `SELECT about FROM ${table} WHERE ${equal(listed)} AND ${isListed}${behind}
     ORDER BY created_at ${direction}, id ${direction} LIMIT ${page.limit + 1}`,
   );
   const rows = yield* rowsOf(select, values);
   return toPage(
-    rows.map(({ about }) => JSON.parse(about) as T),
+    rows.map(({ about }) => read(about)),
     page,
   );
 }

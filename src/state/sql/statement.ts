@@ -5,15 +5,24 @@ export interface Statement<Values extends readonly unknown[], Row> {
   readonly text: string;
   /** The name of the prepared statement; without one it is planned each time. */
   readonly name?: string;
+  /** Whether it must not be asked again when its connection broke: what it does a second time is not the same. */
+  readonly isOnce?: true;
   readonly [types]?: (values: Values) => Row;
 }
 
 /** A statement of any values and rows. */
-export type AnyStatement = Pick<Statement<never, unknown>, 'text' | 'name'>;
+export type AnyStatement = Pick<Statement<never, unknown>, 'text' | 'name' | 'isOnce'>;
 
 /** A frequent statement: prepared once per connection, unless a pooler is used. */
 export function prepared<Values extends readonly unknown[], Row>(name: string, text: string): Statement<Values, Row> {
   return { name: `antiphon_${name}`, text };
+}
+
+/** A statement that must not be asked again when its connection broke. */
+export function once<Values extends readonly unknown[], Row>(
+  statement: Statement<Values, Row>,
+): Statement<Values, Row> {
+  return { ...statement, isOnce: true };
 }
 
 /** A statement composed per request. */

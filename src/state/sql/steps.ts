@@ -32,11 +32,8 @@ export type Promised<Methods, Name extends keyof Methods> = {
     : never;
 };
 
-/**
- * How PostgreSQL runs a method: in a transaction; or each statement by itself, `repeatable` where it may be asked once more after its connection
- * broke. In SQLite every call is a part of a transaction.
- */
-export type Mode = 'transaction' | 'once' | 'repeatable';
+/** How PostgreSQL runs a method: in a transaction, or each statement by itself. In SQLite every call is a part of a transaction. */
+export type Mode = 'transaction' | 'statements';
 
 /** The methods of a contract, in its order. */
 export type Modes<Name extends PropertyKey> = Readonly<Record<Name, Mode>>;

@@ -37,27 +37,27 @@ import {
 /** How the methods of vector stores are run. */
 export const VECTOR_STORE_MODES: Modes<keyof VectorStoreRecords> = {
   create: 'transaction',
-  get: 'repeatable',
-  list: 'repeatable',
+  get: 'statements',
+  list: 'statements',
   change: 'transaction',
   delete: 'transaction',
   add: 'transaction',
-  file: 'repeatable',
-  files: 'repeatable',
-  count: 'repeatable',
+  file: 'statements',
+  files: 'statements',
+  count: 'statements',
   describe: 'transaction',
   detach: 'transaction',
-  storesOf: 'repeatable',
-  batch: 'repeatable',
+  storesOf: 'statements',
+  batch: 'statements',
   cancelBatch: 'transaction',
-  claim: 'once',
+  claim: 'statements',
   reserve: 'transaction',
-  renew: 'repeatable',
-  giveBack: 'once',
+  renew: 'statements',
+  giveBack: 'statements',
   settle: 'transaction',
-  used: 'repeatable',
-  tenants: 'repeatable',
-  purge: 'repeatable',
+  used: 'statements',
+  tenants: 'statements',
+  purge: 'statements',
 };
 
 /** A new vector store. */
@@ -96,7 +96,11 @@ export abstract class SqlVectorStores implements InSteps<VectorStoreRecords> {
   }
 
   *list(tenant: Tenant, page: PageRequest): Steps<Page<VectorStoreRecord>> {
-    return yield* readPage(this.dialect, { name: 'vector_stores', within: { owner: this.owners.find(tenant) } }, page);
+    return yield* readPage(
+      this.dialect,
+      { name: 'vector_stores', within: { owner: this.owners.find(tenant) }, filter: {} },
+      page,
+    );
   }
 
   *change(tenant: Tenant, storeId: string, change: VectorStoreChange): Steps<VectorStoreRecord | undefined> {
@@ -146,10 +150,7 @@ export abstract class SqlVectorStores implements InSteps<VectorStoreRecords> {
   *files(tenant: Tenant, storeId: string, page: StoreFilePage): Steps<Page<StoreFile>> {
     const [owner, store] = this.keyOf(tenant, storeId);
     const { status, batchId } = page;
-    const filter = {
-      ...(status === undefined ? {} : { status }),
-      ...(batchId === undefined ? {} : { batch_id: toKey(batchId) }),
-    };
+    const filter = { status, batch_id: batchId && toKey(batchId) };
     const table = { name: 'vector_store_files', within: { owner, store_id: store }, filter };
     return yield* readPage(this.dialect, table, page);
   }

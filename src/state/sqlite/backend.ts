@@ -7,6 +7,7 @@ import type { Environment } from '../../config/index.js';
 import type { Clock } from '../../time/index.js';
 import type { BackgroundRuns } from '../background-runs.js';
 import type { Claims } from '../claims.js';
+import type { FileStore } from '../file-store.js';
 import { DeletionNotices, RunNotices } from '../notices.js';
 import { StateStartError } from '../errors.js';
 import { InProcessJobQueue } from '../in-process/jobs.js';
@@ -18,6 +19,7 @@ import type { SecretStore } from '../secret-store.js';
 import type { SessionStore } from '../session-store.js';
 import { StateBackend } from '../state-backend.js';
 import type { UsageStore } from '../usage-store.js';
+import { FILE_MODES, OBJECT_MODES, toFileStore } from '../sql/files.js';
 import { methodsOf } from '../sql/steps.js';
 import { VECTOR_STORE_MODES } from '../sql/vector-stores.js';
 import type { VectorIndex } from '../vector-index.js';
@@ -25,7 +27,6 @@ import type { VectorStoreRecords } from '../vector-stores.js';
 import { DatabaseThread } from './database-thread.js';
 import { explainStart } from './explain-error.js';
 import { FILE_NAME } from './open-database.js';
-import { SqliteFileStore } from './files.js';
 import { SqliteEventLog } from './log.js';
 import { SqliteConversationStore } from './conversations.js';
 import { SqliteJobJournal } from './jobs.js';
@@ -55,7 +56,7 @@ export class SqliteBackend extends StateBackend {
   override readonly jobs: InProcessJobQueue;
   override readonly transfer: SqliteTransfer;
   override readonly usage: UsageStore;
-  override readonly files: SqliteFileStore;
+  override readonly files: FileStore;
   override readonly vectors: VectorIndex;
   override readonly vectorStores: VectorStoreRecords;
   private readonly thread: DatabaseThread;
@@ -82,7 +83,8 @@ export class SqliteBackend extends StateBackend {
     this.secrets = thread.contract('secrets', ['getOrCreate', 'find']);
     this.claims = thread.contract('claims', ['claim', 'release']);
     this.usage = thread.contract('usage', ['record', 'report', 'purge']);
-    this.files = new SqliteFileStore(thread, clock);
+    const objects = thread.contract('objects', methodsOf(OBJECT_MODES));
+    this.files = toFileStore(thread.contract('files', methodsOf(FILE_MODES)), objects);
     this.vectors = thread.contract('vectors', [
       ...(['append', 'publish', 'describe', 'documents', 'texts', 'nearest', 'matching', 'purge'] as const),
     ]);

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 
 import { sqliteClaims } from './claims.js';
+import { sqliteFiles } from './files.js';
 import { sqliteSecrets } from './secrets.js';
 import { sqliteUsage } from './usage.js';
 import { sqliteVectorStores } from './vector-stores.js';
@@ -12,6 +13,7 @@ export function contractsOf(database: DatabaseSync, now: () => number) {
     secrets: sqliteSecrets(database),
     claims: sqliteClaims(database, now),
     usage: sqliteUsage(database),
+    ...sqliteFiles(database, now),
     vectors: sqliteVectors(database),
     vectorStores: sqliteVectorStores(database, now),
   };

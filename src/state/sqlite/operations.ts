@@ -6,10 +6,8 @@ import { chainOperations, responseOperations } from './operations/responses.js';
 import { conversationOperations } from './operations/conversations.js';
 import { deleteOperations, freeOperations } from './operations/delete.js';
 import { eventLogOperations } from './operations/log.js';
-import { fileOperations } from './operations/files.js';
 import { graphOperations } from './operations/graph.js';
 import { jobOperations } from './operations/jobs.js';
-import { objectOperations } from './operations/objects.js';
 import { moveInOperations } from './operations/move-in.js';
 import { moveOutOperations } from './operations/move-out.js';
 import { runEndOperations } from './operations/run-ends.js';
@@ -34,8 +32,6 @@ export function operationsOf(database: DatabaseSync, now: () => number) {
     ...runEndOperations(database, log, jobs),
     ...named(contractsOf(database, now)),
     ...checkOperations(database),
-    ...fileOperations(database),
-    ...objectOperations(database),
     ...moveOutOperations(database),
     ...moveInOperations(database, log),
   };

@@ -1,7 +1,7 @@
 import type { StoreFileCounts, VectorStoreUsage } from '../../vector-stores.js';
 import type { Dialect } from '../dialect.js';
 import type { Owner } from '../owners.js';
-import { prepared } from '../statement.js';
+import { once, prepared } from '../statement.js';
 
 /** Files, batches and documents that one purge forgets at most. */
 export const STORE_BATCH = 256;
@@ -105,10 +105,12 @@ export function vectorStoreStatements({ table, number, greatest, isIn, text, loc
       'write_store_batch',
       `UPDATE ${batches} SET about = $4 WHERE ${OF_FILE}`,
     ),
-    giveBack: prepared<readonly [...ByClaim, notBefore: number], unknown>(
-      'give_back_store_file',
-      `UPDATE ${files} SET attempt = 0, tries = tries - 1, claimed_until = $5, reserved = 0
-      WHERE ${OF_FILE} AND attempt = $4 AND ${WAITS} RETURNING 1`,
+    giveBack: once(
+      prepared<readonly [...ByClaim, notBefore: number], unknown>(
+        'give_back_store_file',
+        `UPDATE ${files} SET attempt = 0, tries = tries - 1, claimed_until = $5, reserved = 0
+        WHERE ${OF_FILE} AND attempt = $4 AND ${WAITS} RETURNING 1`,
+      ),
     ),
     holdRoom: prepared<ByClaim, { readonly bytes: number; readonly reserved: number }>(
       'hold_room_of_store_file',
