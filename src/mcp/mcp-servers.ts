@@ -5,6 +5,7 @@ import { faultOfPublicUrl } from '../outbound/index.js';
 import { ApiError } from '../protocol/index.js';
 import { requirePackages } from '../require-packages.js';
 import { Clock } from '../time/index.js';
+import { didYouMean } from '../validation/index.js';
 import type { HttpClient } from './bounded-fetch.js';
 import { faultOfHeader, lowerCased } from './headers.js';
 import { McpObserver } from './mcp-observer.js';
@@ -152,7 +153,7 @@ export class McpServers implements OnModuleInit, OnApplicationShutdown {
     const isExchanged = server?.needsCaller === true && server.forwardable?.has('authorization') !== true;
     const headers = headersOf(isExchanged ? shown : tool, param);
     if (server === undefined) {
-      const ofClient = this.ofClient(tenant, this.urlOf(tool, param));
+      const ofClient = this.ofClient(tenant, this.urlOf(tool, tenant, param));
       return ofClient.called({ tool, tenant, headers, callerToken: null });
     }
     const exchanged = isExchanged ? (callerToken ?? authorization ?? undefined) : callerToken;
@@ -185,14 +186,22 @@ export class McpServers implements OnModuleInit, OnApplicationShutdown {
   }
 
   /** The URL that a client has brought, if it may. */
-  private urlOf({ server_url: text, connector_id: connector }: McpToolParam, param: string): URL {
+  private urlOf(
+    { server_label: label, server_url: text, connector_id: connector }: McpToolParam,
+    tenant: string,
+    param: string,
+  ): URL {
     const place = `${param}.server_url`;
     if (text == null) {
       if (connector != null) {
         throw ApiError.badRequest(`The connector '${connector}' is not known.`, `${param}.connector_id`);
       }
-      const which = "One of 'server_url', 'connector_id', or 'tunnel_id' must be provided.";
-      const message = `Missing required parameter: '${place}'. ${which}`;
+      const open = [...this.running.keys()].filter((name) => this.known({ type: 'mcp', server_label: name }, tenant));
+      const [nearest] = didYouMean(label, open);
+      const suggestion = nearest === undefined ? '' : ` Did you mean '${nearest}'?`;
+      const named = `This server knows no MCP server '${label}'.${suggestion}`;
+      const which = "Otherwise one of 'server_url', 'connector_id', or 'tunnel_id' must be provided.";
+      const message = `Missing required parameter: '${place}'. ${named} ${which}`;
       throw ApiError.of('missing_required_parameter', message, { param: place });
     }
     const refuse = (fault: string): ApiError => ApiError.badRequest(`Invalid '${place}': it ${fault}.`, place);

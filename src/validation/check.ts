@@ -10,6 +10,8 @@ export interface CheckOptions {
   readonly unknownParameters: UnknownParameters;
   /** Required with `typos`. */
   readonly typos?: TypoSearch;
+  /** Further members that every object of the value may have. */
+  readonly anywhere?: ReadonlySet<string> | undefined;
   /** Names of rules that do not apply to the value. */
   readonly tolerated?: ReadonlySet<string> | undefined;
 }

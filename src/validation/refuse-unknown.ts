@@ -12,13 +12,13 @@ import { unknownMember } from './violations.js';
 export function refuseUnknown(
   value: object,
   known: ReadonlySet<string>,
-  { unknownParameters, typos }: CheckOptions,
+  { unknownParameters, typos, anywhere }: CheckOptions,
   accepted?: ReadonlySet<string>,
 ): Violation | null {
   if (unknownParameters === 'ignore') return null;
   // Not Object.keys: most objects have no unknown member, and need no array to show it.
   for (const member in value) {
-    if (known.has(member) || accepted?.has(member) === true) continue;
+    if (known.has(member) || accepted?.has(member) === true || anywhere?.has(member) === true) continue;
     if (unknownParameters === 'typos') {
       if (typos === undefined || typos.isOver) return null;
       if (!typos.isTypo(member, known)) continue;

@@ -68,13 +68,15 @@ describe('servers of the operator', () => {
   it('servers of the operator are those of their tenants: for others they do not exist', () => {
     const members = { server_label: 'billing' } as const;
     expect(find(members).label).toBe('billing');
-    expect(refusal(service, members, 'globex')).toEqual(refusal(service, { server_label: 'nothing' }, 'globex'));
     expect(refusal(service, members, 'globex')).toEqual({
       status: 400,
       param: 'tools[2].server_url',
       message:
-        "Missing required parameter: 'tools[2].server_url'. One of 'server_url', 'connector_id', or 'tunnel_id' must be provided.",
+        "Missing required parameter: 'tools[2].server_url'. This server knows no MCP server 'billing'. Otherwise one of 'server_url', 'connector_id', or 'tunnel_id' must be provided.",
     });
+    const suggested = expect.objectContaining({ message: expect.stringContaining("Did you mean 'billing'?") });
+    expect(refusal(service, { server_label: 'biling' }, 'acme')).toEqual(suggested);
+    expect(refusal(service, { server_label: 'biling' }, 'globex')).not.toEqual(suggested);
     const byUrl = tool({ server_label: 'b', server_url: FILE.servers.billing.url });
     expect(service.servers.runs(byUrl, 'acme')).toBe(true);
     expect(service.servers.runs(byUrl, 'globex')).toBe(false);

@@ -270,6 +270,15 @@ describe('web_search', () => {
     expect(annotations).toMatchObject([{ start_index: 204, end_index: 207 }]);
   });
 
+  it('web_search takes marks out of an answer for which nothing was found, and leaves them where nothing was searched', async () => {
+    engine.answer = () => [];
+    service.provider.reply(...search('a')).reply(...say('High at nine【1】. And more 【7】.'));
+    const { response } = await SSE_TRANSPORT.run(service, BODY);
+    expect(textOf(response)).toMatchObject({ text: 'High at nine. And more.', annotations: [] });
+    service.provider.reply(...say('Step【1】.'));
+    expect(textOf((await SSE_TRANSPORT.run(service, BODY)).response)).toMatchObject({ text: 'Step【1】.' });
+  });
+
   it('web_search keeps brackets that are no marks', async () => {
     service.provider.reply(...search('a')).reply(...say('【注', '意】 a 【', 'x'.repeat(100), ' end ', '【'));
     const { response } = await SSE_TRANSPORT.run(service, BODY);

@@ -1,15 +1,26 @@
 import { Allow, IsArray, IsIn, IsOptional, IsString } from 'class-validator';
-import { described, every, isObject, nested, unionBy, wrongType } from '../../validation/index.js';
+import { Closed, described, every, isObject, nested, unionBy, wrongType } from '../../validation/index.js';
 import { fileSource, imageSource } from './media-sources.js';
 
+/** Members of all parts that clients write. */
+class InputPartMembers {
+  @Allow()
+  readonly type!: string;
+
+  @Allow()
+  readonly prompt_cache_breakpoint?: unknown;
+}
+
 /** `input_text` (protocol §3.2). */
-export class InputText {
+@Closed()
+export class InputText extends InputPartMembers {
   @IsString()
   readonly text!: string;
 }
 
 /** `input_image` (protocol §3.2); clients omit `detail` although it is typed as required. */
-export class InputImage {
+@Closed()
+export class InputImage extends InputPartMembers {
   @IsOptional()
   @IsIn(['auto', 'low', 'high', 'original'])
   readonly detail?: string | null;
@@ -24,7 +35,8 @@ export class InputImage {
 }
 
 /** `input_file` (protocol §3.2). */
-export class InputFile {
+@Closed()
+export class InputFile extends InputPartMembers {
   @IsOptional()
   @IsString()
   readonly file_id?: string | null;
@@ -40,6 +52,9 @@ export class InputFile {
   @IsOptional()
   @IsString()
   readonly filename?: string | null;
+
+  @Allow()
+  readonly detail?: unknown;
 }
 
 /** `output_text` as clients replay it: often without `annotations` and `logprobs` (protocol §3.2). */

@@ -68,6 +68,85 @@ const answer: Complete<OpenAI.ResponseOutputMessage & Beta.BetaResponseOutputMes
   agent: { agent_name: 'a' },
 };
 
+const breakpoint = { prompt_cache_breakpoint: { mode: 'explicit' } };
+
+const textPart: Complete<OpenAI.ResponseInputText & Beta.BetaResponseInputText> = {
+  type: 'input_text',
+  text: 'Hi',
+  ...breakpoint,
+};
+
+const imagePart: Complete<OpenAI.ResponseInputImage & Beta.BetaResponseInputImage> = {
+  type: 'input_image',
+  detail: 'low',
+  image_url: 'https://example.com/a.png',
+  file_id: null,
+  ...breakpoint,
+};
+
+const filePart: Complete<OpenAI.ResponseInputFile & Beta.BetaResponseInputFile> = {
+  type: 'input_file',
+  detail: 'low',
+  file_data: undefined,
+  file_id: 'file-1',
+  file_url: undefined,
+  filename: 'a.txt',
+  ...breakpoint,
+};
+
+const callable = { allowed_callers: ['direct'], async: false, defer_loading: false };
+
+const functionTool: Complete<OpenAI.FunctionTool & Beta.BetaFunctionTool> = {
+  type: 'function',
+  name: 'lookup',
+  description: 'Looks up',
+  parameters: { type: 'object', properties: {}, required: [], additionalProperties: false },
+  strict: true,
+  output_schema: { type: 'object' },
+  ...callable,
+};
+
+const customTool: Complete<OpenAI.CustomTool & Beta.BetaCustomTool> = {
+  type: 'custom',
+  name: 'edit',
+  description: 'Edits',
+  format: { type: 'text' },
+  ...callable,
+};
+
+const namespaceTool: Complete<OpenAI.NamespaceTool & Beta.BetaNamespaceTool> = {
+  type: 'namespace',
+  name: 'crm',
+  description: 'Customers',
+  tools: [customTool],
+};
+
+const fileSearchTool: Complete<OpenAI.FileSearchTool & Beta.BetaFileSearchTool> = {
+  type: 'file_search',
+  vector_store_ids: ['vs_1'],
+  filters: { type: 'eq', key: 'a', value: 1 },
+  max_num_results: 3,
+  ranking_options: { ranker: 'auto' },
+};
+
+const webSearchTool: Complete<OpenAI.WebSearchTool & OpenAI.WebSearchPreviewTool & Beta.BetaWebSearchTool> = {
+  type: 'web_search',
+  external_web_access: true,
+  filters: { allowed_domains: ['example.com'] },
+  search_content_types: ['text'],
+  search_context_size: 'low',
+  user_location: { type: 'approximate' },
+};
+
+const interpreterTool: Complete<OpenAI.Tool.CodeInterpreter> = {
+  type: 'code_interpreter',
+  container: { type: 'auto' },
+  allowed_callers: ['direct'],
+};
+
+const tools = [functionTool, customTool, namespaceTool, fileSearchTool, webSearchTool, interpreterTool];
+const parts = [textPart, imagePart, filePart];
+
 /** The fields of a request, without `betas`, which the SDK sends as a header. */
 const fields: Complete<OpenAI.ResponseCreateParamsBase & Omit<Beta.ResponseCreateParamsBase, 'betas'>> = {
   access_programs: accessPrograms,
@@ -120,9 +199,64 @@ describe('CreateRequestBody', () => {
   });
 });
 
+describe('UNKNOWN_PARAMETERS=typos', () => {
+  it.each<[param: string, suggestion: string, members: object]>([
+    ['tools[0].paramters', 'parameters', { tools: [{ type: 'function', name: 'a', paramters: {} }] }],
+    ['tools[0].descripton', 'description', { tools: [{ type: 'custom', name: 'a', descripton: '' }] }],
+    [
+      'tools[0].tools[0].strct',
+      'strict',
+      { tools: [{ ...namespaceTool, tools: [{ type: 'function', name: 'a', strct: true }] }] },
+    ],
+    ['tools[0].filter', 'filters', { tools: [{ type: 'web_search', filter: {} }] }],
+    ['tools[0].filter', 'filters', { tools: [{ type: 'web_search_preview', filter: {} }] }],
+    [
+      'tools[0].max_num_result',
+      'max_num_results',
+      { tools: [{ type: 'file_search', vector_store_ids: ['vs_1'], max_num_result: 3 }] },
+    ],
+    ['tools[0].contaner', 'container', { tools: [{ type: 'code_interpreter', contaner: 'cntr_1' }] }],
+    [
+      'input[0].content[0].detial',
+      'detail',
+      {
+        input: [
+          { role: 'user', content: [{ type: 'input_image', image_url: 'https://example.com/a.png', detial: 'low' }] },
+        ],
+      },
+    ],
+    [
+      'input[0].output[0].txet',
+      'text',
+      { input: [{ type: 'function_call_output', call_id: 'c', output: [{ type: 'input_text', txet: 'a' }] }] },
+    ],
+  ])('UNKNOWN_PARAMETERS=typos refuses %s, and suggests %s', (param, suggestion, members) => {
+    expect(violationOf({ model: 'm', input: 'Hi', ...members }, 'typos')).toMatchObject([
+      400,
+      'unknown_parameter',
+      param,
+      `Unknown parameter: '${param}'. Did you mean '${suggestion}'?`,
+    ]);
+  });
+
+  it('UNKNOWN_PARAMETERS=typos takes members of tools and parts that look like none of the API', () => {
+    const vendor = { tools: [{ type: 'function', name: 'a', x_vendor: 1, cache_control: {} }] };
+    const input = [{ role: 'user', content: [{ ...textPart, annotations: [], cache_control: {} }] }];
+    expect(violationOf({ model: 'm', input, ...vendor }, 'typos')).toBeNull();
+  });
+});
+
 describe('UNKNOWN_PARAMETERS=reject knows every member of the SDK, also those that are not implemented', () => {
   it.each(Object.entries(fields))('%s', (name, value) => {
     expect(IMPLEMENTED).toContain(codeOf({ [name]: value }));
+  });
+
+  it.each(tools.map((tool) => [tool['type'], tool]))('tools[0] of type %s', (_type, tool) => {
+    expect(codeOf({ tools: [tool] })).toBeNull();
+  });
+
+  it.each(parts.map((part) => [part.type, part]))('a part of type %s', (_type, part) => {
+    expect(codeOf({ input: [{ role: 'user', content: [part] }] })).toBeNull();
   });
 
   it.each<[param: string, members: object]>([

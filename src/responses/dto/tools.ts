@@ -1,4 +1,5 @@
 import {
+  Allow,
   IsArray,
   IsBoolean,
   IsIn,
@@ -10,6 +11,7 @@ import {
   MinLength,
 } from 'class-validator';
 import {
+  Closed,
   described,
   every,
   isObject,
@@ -29,6 +31,12 @@ const CALLERS = ['direct', 'programmatic'];
 
 /** Members of tools that clients run, after their own (protocol §3.4). */
 class CallableToolMembers {
+  @Allow()
+  readonly type!: string;
+
+  @Allow()
+  readonly defer_loading?: unknown;
+
   @IsOptional()
   @IsBoolean()
   readonly async?: boolean | null;
@@ -40,6 +48,7 @@ class CallableToolMembers {
 }
 
 /** `function`: flat, not nested under a `function` member as in Chat Completions (protocol §3.4). */
+@Closed()
 export class FunctionToolBody extends CallableToolMembers {
   @IsString()
   @MinLength(1)
@@ -58,9 +67,13 @@ export class FunctionToolBody extends CallableToolMembers {
   @IsOptional()
   @IsBoolean()
   readonly strict?: boolean | null;
+
+  @Allow()
+  readonly output_schema?: unknown;
 }
 
 /** `custom`: a tool that takes free text (protocol §3.4). */
+@Closed()
 export class CustomToolBody extends CallableToolMembers {
   @IsString()
   @MinLength(1)
@@ -77,7 +90,11 @@ export class CustomToolBody extends CallableToolMembers {
 }
 
 /** `namespace`: tools under a common name (protocol §3.4). */
+@Closed()
 export class NamespaceToolBody {
+  @Allow()
+  readonly type!: string;
+
   @IsString()
   @MinLength(1)
   readonly name!: string;
@@ -109,17 +126,64 @@ const container = stringOr({
 });
 
 /** `code_interpreter` (protocol §3.4). */
+@Closed()
 export class CodeInterpreterToolBody {
+  @Allow()
+  readonly type!: string;
+
   @Satisfies(container)
   readonly container!: string | object;
+
+  @Allow()
+  readonly allowed_callers?: unknown;
 }
 
 /** `file_search` (protocol §3.4). */
+@Closed()
 export class FileSearchToolBody {
+  @Allow()
+  readonly type!: string;
+
   @IsArray()
   @IsString({ each: true })
   readonly vector_store_ids!: readonly string[];
+
+  @Allow()
+  readonly filters?: unknown;
+
+  @Allow()
+  readonly max_num_results?: unknown;
+
+  @Allow()
+  readonly ranking_options?: unknown;
 }
+
+/** `web_search`, and its previews (protocol §3.4). What the members may be is known to whoever searches. */
+@Closed()
+export class WebSearchToolBody {
+  @Allow()
+  readonly type!: string;
+
+  @Allow()
+  readonly external_web_access?: unknown;
+
+  @Allow()
+  readonly filters?: unknown;
+
+  @Allow()
+  readonly return_token_budget?: unknown;
+
+  @Allow()
+  readonly search_content_types?: unknown;
+
+  @Allow()
+  readonly search_context_size?: unknown;
+
+  @Allow()
+  readonly user_location?: unknown;
+}
+
+const WEB_SEARCHES = ['web_search', 'web_search_2025_08_26', 'web_search_preview', 'web_search_preview_2025_03_11'];
 
 const anyTool = described((value) => (isObject(value) ? null : wrongType('an object', value)), { type: 'object' });
 
@@ -133,6 +197,7 @@ export const tool: Check = unionBy(
     ['mcp', nested(McpToolBody)],
     ['code_interpreter', nested(CodeInterpreterToolBody)],
     ['file_search', nested(FileSearchToolBody)],
+    ...WEB_SEARCHES.map((type) => [type, nested(WebSearchToolBody)] as const),
   ]),
   anyTool,
 );

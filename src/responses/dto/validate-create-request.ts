@@ -59,6 +59,9 @@ const UNBUILT: readonly { readonly param: string; readonly isUsed: (request: Cre
   },
 ];
 
+/** Forwarded where clients of Anthropic's models put them: in any part (docs/providers.md). */
+const CACHE_MARKS: ReadonlySet<string> = new Set(['cache_control']);
+
 const HTTP_BODY = { check: compile(CreateRequestBody), members: membersOf(CreateRequestBody) };
 const COUNT_BODY = { check: compile(InputTokensBody), members: COUNTED_MEMBERS };
 const EVENT_BODY = { check: compile(CreateEventBody), members: membersOf(CreateEventBody) };
@@ -142,7 +145,8 @@ function validate(
   const unknown = refuseUnknown(members, known, given, forwarded);
   if (unknown !== null) throw unknown.toError();
   const request = members as unknown as CreateResponseRequest;
-  const rules: CheckOptions = { ...given, tolerated: toleratedFor?.(request.model) };
+  const anywhere = forwarded?.has('cache_control') === true ? CACHE_MARKS : undefined;
+  const rules: CheckOptions = { ...given, anywhere, tolerated: toleratedFor?.(request.model) };
   check(members, rules);
   refuseTwoHistories(request);
   refuseMisplacedTrigger(request.input);

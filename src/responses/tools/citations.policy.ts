@@ -76,16 +76,16 @@ const SENTENCES = new Intl.Segmenter(undefined, { granularity: 'sentence' });
 class MarkReader {
   private readonly texts = new Map<string | undefined, GrowingText>();
 
-  private known: ReadonlyMap<string, Source> | null = null;
+  private known: ReadonlyMap<string, Source> | null | undefined;
 
   /** `find` is called with the first mark: it costs a look at the whole context. `holdsSpace`: whether space waits for a mark behind it. */
   constructor(
-    private readonly find: () => ReadonlyMap<string, Source>,
+    private readonly find: () => ReadonlyMap<string, Source> | null,
     private readonly holdsSpace: boolean,
   ) {}
 
-  private get sources(): ReadonlyMap<string, Source> {
-    return (this.known ??= this.find());
+  private get sources(): ReadonlyMap<string, Source> | null {
+    return this.known === undefined ? (this.known = this.find()) : this.known;
   }
 
   /** The events in place of one. */
@@ -159,7 +159,7 @@ class MarkReader {
         return events;
       }
       const inside = end === -1 ? '' : left.slice(at + 1, end);
-      if (inside.length > LONGEST_MARK || !IN_MARK.test(inside) || this.sources.size === 0) {
+      if (inside.length > LONGEST_MARK || !IN_MARK.test(inside) || this.sources === null) {
         write(left.slice(0, at + 1));
         left = left.slice(at + 1);
         continue;
@@ -176,7 +176,7 @@ class MarkReader {
   /** The annotations of a mark: none for what is no source. */
   private cite(growing: GrowingText, inside: string): readonly Annotation[] {
     const names = inside.split(/[,;]/).map((part) => (part.split('†', 1)[0] ?? '').trim());
-    const found = names.map((name) => this.sources.get(name)).filter((source) => source !== undefined);
+    const found = names.map((name) => this.sources?.get(name)).filter((source) => source !== undefined);
     if (found.length === 0) return [];
     const { length, tail } = growing;
     const end = growing.citedUpTo === -1 ? length - (tail.length - tail.trimEnd().length) : growing.citedUpTo;

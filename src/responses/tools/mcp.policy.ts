@@ -119,11 +119,12 @@ export class McpPolicy extends PassPolicy implements OnModuleInit {
     const answered = new Map<unknown, number>();
     for (const { approval_request_id: id } of context) answered.set(id, (answered.get(id) ?? 0) + 1);
     for (const [index, { approval_request_id: id }] of answers) {
+      if (typeof id !== 'string') continue;
       const place = `input[${index}].approval_request_id`;
-      // Those of upstreams are their affair.
-      if (typeof id !== 'string' || !McpApprovals.isOwn(id)) continue;
       const request = requests.get(id);
       if (request === undefined) throw ApiError.badRequest(`No approval request found with the id '${id}'.`, place);
+      // Those of upstreams are their affair.
+      if (!McpApprovals.isOwn(id)) continue;
       if ((answered.get(id) ?? 0) > 1) {
         throw ApiError.badRequest(`The approval request '${id}' was answered before.`, place);
       }

@@ -25,7 +25,7 @@ export class Sources {
 
   /** Takes the sources that a context has: theirs are the marks up to there. */
   learn(context: readonly Item[]): void {
-    for (const [name, source] of sourcesIn(context)) {
+    for (const [name, source] of sourcesIn(context) ?? []) {
       const number = name.startsWith(this.prefix) ? Number(name.slice(this.prefix.length)) : NaN;
       if (!Number.isInteger(number)) continue;
       this.last = Math.max(this.last, number);
@@ -42,13 +42,15 @@ export class Sources {
   }
 }
 
-/** The sources of a context, by what stands in their marks. */
-export function sourcesIn(context: readonly Item[]): ReadonlyMap<string, Source> {
+/** The sources of a context, by what stands in their marks; null where nothing was searched, so that what looks like a mark is text. */
+export function sourcesIn(context: readonly Item[]): ReadonlyMap<string, Source> | null {
   const sources = new Map<string, Source>();
+  let isSearched = false;
   let objectsLeft = MOST_OBJECTS;
   for (const item of context) {
     const { type, call_id: id, output } = item;
     if (type !== 'function_call_output' || typeof id !== 'string' || !CALL.test(id)) continue;
+    isSearched = true;
     if (typeof output !== 'string' || output.length > LONGEST_OUTPUT) continue;
     const known = listed.get(item);
     objectsLeft -= known === undefined ? countObjects(output, objectsLeft) : 0;
@@ -57,7 +59,7 @@ export function sourcesIn(context: readonly Item[]): ReadonlyMap<string, Source>
     listed.set(item, own);
     for (const [name, source] of own) sources.set(name, source);
   }
-  return sources;
+  return isSearched ? sources : null;
 }
 
 /** Characters of an output that may list sources: those of the service are shorter. */
