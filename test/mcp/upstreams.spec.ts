@@ -146,24 +146,88 @@ describe('tools of the service, with an upstream that speaks Chat Completions', 
     expect(server.count('tools/call')).toBe(2);
   });
 
-  it('tools of the service may be deferred: a search of the client finds them, and the service runs them', async () => {
-    const search = {
-      type: 'tool_search',
-      execution: 'client',
-      description: 'Finds tools.',
-      parameters: { type: 'object' },
-    };
-    const tools = [{ ...DICE, defer_loading: true }, search] as never;
-    service.upstream.answer({ toolCalls: [{ id: 'call_1', name: 'tool_search', arguments: '{}' }] });
+  /** The functions that the upstream was offered with a request, by its number. */
+  const offered = (request: number): readonly Wire[] =>
+    (
+      (service.upstream.requests[request]?.body as unknown as Wire)['tools'] as readonly { readonly function: Wire }[]
+    ).map((tool) => tool.function);
+
+  const callRoll = (): void => {
+    service.upstream.answer({ toolCalls: [{ id: 'call_roll', name: 'dice__roll', arguments: '{}' }] });
+  };
+
+  it.each([
+    ['the server', { ...DICE, defer_loading: true }],
+    ['the function that stands for a tool', { type: 'function', name: 'dice__roll', parameters: {}, strict: false }],
+  ])(
+    'tools of the service may be deferred: a search of the client finds %s, and the service runs it',
+    async (_name, found) => {
+      const search = {
+        type: 'tool_search',
+        execution: 'client',
+        description: 'Finds tools.',
+        parameters: { type: 'object' },
+      };
+      const tools = [{ ...DICE, defer_loading: true }, search] as never;
+      service.upstream.answer({ toolCalls: [{ id: 'call_1', name: 'tool_search', arguments: '{}' }] });
+      const { responses } = service.client();
+      const first = await responses.create({ model: 'tested', input: 'Roll.', tools });
+      const asked = first.output.at(-1) as unknown as Wire;
+      expect(asked['type']).toBe('tool_search_call');
+      expect(offered(0).map(({ name }) => name)).toEqual(['tool_search']);
+      expect(offered(0)[0]?.['description']).toContain('Rolls dice.');
+      callRoll();
+      service.upstream.answer({ text: 'A four.' });
+      const answer = { type: 'tool_search_output', call_id: asked['call_id'], execution: 'client', tools: [found] };
+      const body = { model: 'tested', previous_response_id: first.id, tools, input: [answer] as never };
+      const { output } = await responses.create(body);
+      expect(offered(1).map(({ name }) => name)).toEqual(['tool_search', 'dice__roll']);
+      expect(output).toMatchObject([{ type: 'mcp_call', name: 'roll', output: 'four' }, { type: 'message' }]);
+    },
+  );
+
+  it('tools of the service may come with the input, and count for the turns that continue it', async () => {
     const { responses } = service.client();
-    const first = await responses.create({ model: 'tested', input: 'Roll.', tools });
-    const asked = first.output.at(-1) as unknown as Wire;
-    expect(asked['type']).toBe('tool_search_call');
-    const [before] = service.upstream.requests.map(({ body }) => body as unknown as Wire);
-    const offered = before?.['tools'] as readonly { readonly function: Wire }[];
-    expect(offered.map((tool) => tool.function['name'])).toEqual(['tool_search']);
-    expect(offered[0]?.function['description']).toContain('Rolls dice.');
+    const added = { type: 'additional_tools', role: 'developer', tools: [DICE] };
+    callRoll();
+    service.upstream.answer({ text: 'A four.' });
+    const input = [added, { role: 'user', content: 'Roll.' }] as never;
+    const first = await responses.create({ model: 'tested', input });
+    expect(first.output.map(({ type }) => type)).toEqual(['mcp_list_tools', 'mcp_call', 'message']);
+    callRoll();
+    service.upstream.answer({ text: 'Again.' });
+    const next = await responses.create({ model: 'tested', previous_response_id: first.id, input: 'Again.' });
+    expect(next.output.map(({ type }) => type)).toEqual(['mcp_call', 'message']);
+    expect(offered(2).map(({ name }) => name)).toEqual(['dice__roll']);
   });
+
+  it('tools of a server that nobody knows are refused, also with the input', async () => {
+    const unknown = { ...DICE, server_label: 'nobody' };
+    const input = [
+      { role: 'user', content: 'Roll.' },
+      { type: 'additional_tools', tools: [unknown] },
+    ] as never;
+    await expect(service.client().responses.create({ model: 'tested', input })).rejects.toMatchObject({
+      status: 400,
+      param: 'input[1].tools[0].server_url',
+    });
+  });
+
+  it.each([
+    ['additional_tools', { authorization: 'mine' }, 'authorization'],
+    ['tool_search_output', { headers: { 'x-key': 'mine' } }, 'headers'],
+  ])(
+    'credentials of a server are refused in items of the type %s, which are stored',
+    async (type, credentials, member) => {
+      const items = [{ type, call_id: 'call_1', tools: [{ ...DICE, ...credentials }] }] as never;
+      const { conversations, responses } = service.client();
+      await expect(responses.create({ model: 'tested', input: items })).rejects.toMatchObject({
+        status: 400,
+        param: `input[0].tools[0].${member}`,
+      });
+      await expect(conversations.create({ items })).rejects.toMatchObject({ param: `items[0].tools[0].${member}` });
+    },
+  );
 });
 
 describe('tools of the service, with an upstream that speaks the Responses API', () => {

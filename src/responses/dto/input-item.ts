@@ -14,7 +14,14 @@ import { AnyItem } from './any-item.js';
 import { CustomToolCall, CustomToolCallOutput, FunctionCall, FunctionCallOutput } from './call-items.js';
 import { McpApprovalResponse, McpCallItem, McpListItem } from './mcp.js';
 import { messageItem } from './message-items.js';
-import { AdditionalTools, Compaction, ConfigurationUpdate, ItemReference, Reasoning } from './state-items.js';
+import {
+  AdditionalTools,
+  Compaction,
+  ConfigurationUpdate,
+  ItemReference,
+  Reasoning,
+  ToolSearchOutput,
+} from './state-items.js';
 
 const anyItem = nested(AnyItem);
 const itemReference = nested(ItemReference);
@@ -36,6 +43,7 @@ const ITEMS: ReadonlyMap<string, Check> = new Map([
   ['mcp_approval_response', nested(McpApprovalResponse)],
   ['mcp_call', nested(McpCallItem)],
   ['mcp_list_tools', nested(McpListItem)],
+  ['tool_search_output', nested(ToolSearchOutput)],
 ]);
 
 /** The type of an item, inferred from its other members when absent (protocol §3.1). */

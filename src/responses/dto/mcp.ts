@@ -10,6 +10,7 @@ import {
   Satisfies,
   schemaOf,
   unknownValue,
+  Violation,
   wrongType,
 } from '../../validation/index.js';
 import { AnyItem } from './any-item.js';
@@ -110,6 +111,17 @@ export class McpToolBody {
   @IsBoolean()
   readonly defer_loading?: boolean | null;
 }
+
+/** Whether a tool that an item brings is without credentials: items are stored and given back, and credentials are for one request. */
+export const withoutCredentials = described((value) => {
+  const { type, authorization, headers } = Object(value) as Readonly<Record<string, unknown>>;
+  const member =
+    authorization != null ? 'authorization' : Object.keys(Object(headers) as object).length > 0 ? 'headers' : null;
+  if (type !== 'mcp' || member === null) return null;
+  const describe = (path: string): string =>
+    `Invalid '${path}': items are stored, and credentials are not. Name the tool in 'tools'.`;
+  return new Violation('invalid_value', describe).under(member);
+}, {});
 
 /** `mcp_approval_response` (protocol §3.1). */
 export class McpApprovalResponse extends AnyItem {

@@ -4,7 +4,7 @@ import { Closed, listOf, nested, Satisfies } from '../../validation/index.js';
 import { AnyItem } from './any-item.js';
 import { ITEM_STATUSES } from './item-status.js';
 import { updatedFormat } from './text-config.js';
-import { tool } from './tools.js';
+import { foundTool, toolOfItem } from './tools.js';
 import { EFFORTS } from './tuning.js';
 
 /** `summary_text`, a part of a reasoning summary (protocol §3.2). */
@@ -40,8 +40,15 @@ export class Compaction extends AnyItem {
 
 /** `additional_tools`: tools that take effect in the middle of a transcript (protocol §3.1). */
 export class AdditionalTools extends AnyItem {
-  @Satisfies(listOf(tool, 'an array of tools'))
+  @Satisfies(listOf(toolOfItem, 'an array of tools'))
   readonly tools!: readonly object[];
+}
+
+/** `tool_search_output` (protocol §3.1). */
+export class ToolSearchOutput extends AnyItem {
+  @IsOptional()
+  @Satisfies(listOf(foundTool, 'an array of tools'))
+  readonly tools?: readonly object[] | null;
 }
 
 /** The reasoning that a `configuration_update` changes: nothing but the effort. */

@@ -24,7 +24,7 @@ import {
   wrongType,
   type Check,
 } from '../../validation/index.js';
-import { McpToolBody } from './mcp.js';
+import { McpToolBody, withoutCredentials } from './mcp.js';
 import { strictParameters } from './strict-schema.js';
 
 const CALLERS = ['direct', 'programmatic'];
@@ -201,3 +201,9 @@ export const tool: Check = unionBy(
   ]),
   anyTool,
 );
+
+/** A tool that an item brings. */
+export const toolOfItem: Check = every([tool, withoutCredentials]);
+
+/** A tool that a search has found, as it was found. */
+export const foundTool: Check = every([anyTool, withoutCredentials]);

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 
-import { ApiError, type Item, type Tool } from '../../protocol/index.js';
+import { addsTools, ApiError, type Item, type Tool } from '../../protocol/index.js';
 import type { Turn } from '../../providers/index.js';
-import type { McpToolInfo } from '../../mcp/index.js';
+import type { McpToolInfo, McpToolParam } from '../../mcp/index.js';
+import { objectsIn } from '../../validation/index.js';
+import { isAllowed } from './mcp-rules.js';
 import { askWithFunctions, type NamedFunction } from './tool-choice.js';
 
 /** A tool of a server, as the model knows it. */
@@ -75,15 +77,15 @@ export class McpFunctions {
           this.isOwn(tool) ? (isOffered ? this.definitionsOf(tool) : []) : [tool as Tool],
         ),
       named: (tool) => (this.isOwn(tool) ? (isOffered ? this.named(tool) : []) : undefined),
-      readable: (items) => this.readable(items),
+      readable: (items) => this.readable(items, isOffered),
       isOffered,
       isFirst,
     });
   }
 
-  /** Items as a model reads them that knows functions alone: calls with their outputs. */
-  readable(items: readonly Item[]): readonly Item[] {
-    if (!items.some(({ type }) => MCP_ITEMS.has(type))) return items;
+  /** Items as a model reads them that knows functions alone: calls with their outputs, and functions that a search has found. */
+  private readable(items: readonly Item[], isOffered: boolean): readonly Item[] {
+    if (!items.some(({ type }) => MCP_ITEMS.has(type) || addsTools(type))) return items;
     const answers = new Map<string, Item>();
     const run = new Set<unknown>();
     const requested = new Set<string>();
@@ -101,6 +103,8 @@ export class McpFunctions {
       } else if (this.isOfServer(item, 'mcp_approval_request')) {
         const answer = answers.get(item.id);
         if (!run.has(item.id)) read.push(...this.toPair(item, answer === undefined ? UNANSWERED : denialOf(answer)));
+      } else if (addsTools(item.type)) {
+        read.push(this.withFunctions(item, isOffered));
       } else if (!this.isOfServer(item, 'mcp_list_tools')) {
         read.push(item);
       }
@@ -136,6 +140,19 @@ export class McpFunctions {
     ];
   }
 
+  /** An item that adds tools to those of the request, with functions in place of them: what it names is not deferred any more. */
+  private withFunctions(item: Item, isOffered: boolean): Item {
+    const tools = objectsIn(item['tools']);
+    if (!tools.some((tool) => this.isOwn(tool))) return item;
+    const replaced = tools.flatMap((tool): readonly object[] => {
+      if (!this.isOwn(tool)) return [tool];
+      return isOffered
+        ? this.functionsOf(tool).map(([name, each]) => toDefinition(name, { ...each, isDeferred: false }))
+        : [];
+    });
+    return { ...item, tools: replaced };
+  }
+
   private isOwn(tool: object): boolean {
     const { type, server_label: label } = tool as Readonly<Record<string, unknown>>;
     return type === 'mcp' && typeof label === 'string' && this.labels.has(label);
@@ -146,8 +163,13 @@ export class McpFunctions {
   }
 
   private definitionsOf(tool: object): Tool[] {
-    const { server_label: label } = tool as { readonly server_label?: unknown };
-    return [...this.byName].filter(([, each]) => each.label === label).map(([name, each]) => toDefinition(name, each));
+    return this.functionsOf(tool).map(([name, each]) => toDefinition(name, each));
+  }
+
+  /** The functions of a server, as far as a tool allows them. */
+  private functionsOf(tool: object): readonly (readonly [string, McpFunction])[] {
+    const { server_label: label, allowed_tools: allowed } = tool as McpToolParam;
+    return [...this.byName].filter(([, each]) => each.label === label && isAllowed(each.tool, allowed));
   }
 
   /** The functions that a choice names. */

@@ -90,8 +90,18 @@ export class McpPolicy extends PassPolicy implements OnModuleInit {
   private find(turn: Turn): readonly RunTool[] {
     const named = mcpToolsOf(turn)
       .filter(({ tool }) => this.servers.runs(tool, turn.tenant))
-      .map(({ tool, index }) => ({ tool, server: this.servers.find(tool, turn.tenant, `tools[${index}]`) }));
+      .flatMap((each) => this.findNamed(each, turn.tenant));
     return [...named, ...this.injectedInto(turn, named)];
+  }
+
+  private findNamed({ tool, place }: NamedTool, tenant: string): readonly RunTool[] {
+    try {
+      return [{ tool, server: this.servers.find(tool, tenant, place ?? 'input') }];
+    } catch (error) {
+      // The server may be gone since an earlier request has named it.
+      if (place === null && error instanceof ApiError) return [];
+      throw error;
+    }
   }
 
   /** The tools that the program gives to a turn, without those that its request names in its own way. */
@@ -139,15 +149,41 @@ export class McpPolicy extends PassPolicy implements OnModuleInit {
   }
 }
 
-/** The MCP tools of a request, as the client sent them: the settings are without credentials. */
-function mcpToolsOf({
-  settings,
-  parameters,
-}: Turn): readonly { readonly tool: McpToolParam; readonly index: number }[] {
-  if (!settings.tools.some(({ type }) => type === 'mcp')) return [];
-  const tools = objectsIn(parameters.tools ?? settings.tools);
+/** An MCP tool, with its place in the request: null for one that came with the input of an earlier request. */
+interface NamedTool {
+  readonly tool: McpToolParam;
+  readonly place: string | null;
+}
+
+/**
+ * The MCP tools of a turn: those of the request, as the client sent them, since the settings are without credentials, and those of other
+ * servers that items of the context have brought.
+ */
+function mcpToolsOf({ settings, parameters, input, context }: Turn): readonly NamedTool[] {
+  const isNamed = settings.tools.some(({ type }) => type === 'mcp');
+  const own = isNamed ? toMcpTools(objectsIn(parameters.tools ?? settings.tools), (index) => `tools[${index}]`) : [];
+  const named = new Map(own.map(({ tool }) => [tool.server_label, null]));
+  const added = [...broughtBy(input, true), ...broughtBy(context, false)].filter(
+    ({ tool: { server_label: label } }) => {
+      const isNew = !named.has(label);
+      named.set(label, null);
+      return isNew;
+    },
+  );
+  return [...own, ...added];
+}
+
+function broughtBy(items: readonly Item[], isInput: boolean): readonly NamedTool[] {
+  return [...items.entries()].flatMap(([item, { type, tools }]) =>
+    type === 'additional_tools'
+      ? toMcpTools(objectsIn(tools), (index) => (isInput ? `input[${item}].tools[${index}]` : null))
+      : [],
+  );
+}
+
+function toMcpTools(tools: readonly object[], placeOf: (index: number) => string | null): readonly NamedTool[] {
   return [...tools.entries()].flatMap(([index, tool]) =>
-    tool['type'] === 'mcp' ? [{ tool: tool as unknown as McpToolParam, index }] : [],
+    (tool as { readonly type?: unknown }).type === 'mcp' ? [{ tool: tool as McpToolParam, place: placeOf(index) }] : [],
   );
 }
 
