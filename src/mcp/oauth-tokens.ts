@@ -145,7 +145,7 @@ export class OAuthTokens {
   }
 }
 
-/** Whether a token can be sent as `Bearer`. Those of an exchange may be of a type of their own (RFC 8693 §2.2.1). */
+/** Whether a token can be sent as `Bearer`. Those of an exchange may be of a type of their own (RFC 8693, section 2.2.1). */
 function isBearer(type: unknown): boolean {
   return type == null || (typeof type === 'string' && /^(?:bearer|n_a)$/i.test(type));
 }
