@@ -46,11 +46,10 @@ export class CacheMarks {
     if (mark == null) return parts;
     const last = parts.at(-1);
     if (last !== undefined && this.takes(given)) return parts.with(-1, { ...last, [CACHE_MARK]: mark });
-    if (!this.isRefused) this.options.ignore(CACHE_MARK);
-    else {
-      const param = `${path}.${CACHE_MARK}`;
-      throw ApiError.of('unknown_parameter', `Unknown parameter: '${param}'.`, { param });
-    }
+    const param = `${path}.${CACHE_MARK}`;
+    if (this.isRefused) throw ApiError.of('unknown_parameter', `Unknown parameter: '${param}'.`, { param });
+    // What becomes no part is marked in vain for every model.
+    this.options.ignore(last === undefined ? param.replaceAll(/\d+/g, '') : CACHE_MARK);
     return parts;
   }
 }

@@ -58,6 +58,61 @@ describe('cache_control', () => {
     });
   });
 
+  it('cache_control reaches an upstream from blocks within documents, results of searches and results of tools', async () => {
+    const text = (value: string) => ({ type: 'text' as const, text: value });
+    const source = { type: 'content' as const, content: [{ ...text('Page 1.'), ...MARK }, text('Page 2.')] };
+    const found = { type: 'search_result' as const, title: 'Sea', source: 'https://sea.test' };
+    const said = [
+      { type: 'document' as const, title: 'Log', source },
+      { ...found, content: [{ ...text('Salt.'), ...MARK }, text('Water.')] },
+    ];
+    const result = { type: 'tool_result' as const, tool_use_id: 'call_1', content: said };
+    const [, called] = MARKED.messages;
+    const messages = [{ role: 'user' as const, content: said }, called, { role: 'user' as const, content: [result] }];
+    await anthropic(service).messages.create({ ...HELLO, model: 'tested', messages } as never);
+    const parts = [
+      text('Log'),
+      { ...text('Page 1.'), ...MARK },
+      text('Page 2.'),
+      { ...text('Sea\nhttps://sea.test\nSalt.\nWater.'), ...MARK },
+    ];
+    expect(sent()).toMatchObject({ messages: [{ content: parts }, {}, { role: 'tool', content: parts }] });
+  });
+
+  it.each([
+    [
+      'an empty text',
+      'messages[].content[]',
+      {
+        messages: [
+          {
+            role: 'user',
+            content: [
+              { type: 'text', text: '', ...MARK },
+              { type: 'text', text: 'Hi' },
+            ],
+          },
+        ],
+      },
+    ],
+    [
+      'thinking',
+      'messages[].content[]',
+      {
+        messages: [
+          ...HELLO.messages,
+          { role: 'assistant', content: [{ type: 'thinking', thinking: 'x', signature: 'foreign', ...MARK }] },
+        ],
+      },
+    ],
+    ['a tool', 'tools[]', { messages: HELLO.messages, tools: [{ ...LOOK, ...MARK }] }],
+  ])('cache_control of %s is said in the log to have no effect, for any model', async (_, place, request) => {
+    await using fresh = await startChatService({ provider: { forward: ['cache_control'] } });
+    using log = CollectedLog.begin();
+    await anthropic(fresh).messages.countTokens({ model: 'tested', ...request } as never);
+    expect(log.complaints).toEqual([expect.stringContaining(`"${place}.cache_control", which has no effect here`)]);
+  });
+
   it('cache_control leaves what is not marked as short as it was', async () => {
     const { system: _, ...rest } = MARKED;
     await anthropic(service).messages.create({ ...rest, system: [{ type: 'text', text: 'Be brief.' }] });

@@ -70,6 +70,8 @@ function addItems({ role, content }: MessageParam, path: string, marks: CacheMar
       case 'redacted_thinking': {
         const [signature, members] =
           block.type === 'thinking' ? [block.signature, SEAL_MEMBERS] : [block.data, REDACTED_MEMBERS];
+        // The API of Anthropic refuses marks here.
+        marks.keep(block as object, [], place);
         const sealed = openSignature(signature);
         if (sealed === null) break;
         flush();
@@ -81,13 +83,14 @@ function addItems({ role, content }: MessageParam, path: string, marks: CacheMar
       }
       case 'text':
         // Clients send back empty texts, which say nothing.
-        if (block.text === '') break;
-        for (const part of marks.keep(block, [toTextPart(role, block.text)], place)) parts.push([part, place]);
+        for (const part of marks.keep(block, block.text === '' ? [] : [toTextPart(role, block.text)], place)) {
+          parts.push([part, place]);
+        }
         break;
       case 'image':
       case 'document':
       case 'search_result':
-        for (const part of marks.keep(block, toParts(block), place)) parts.push([part, place]);
+        for (const part of toParts(block, place, marks)) parts.push([part, place]);
         break;
       default:
       // Refused by the rules of the body.
@@ -105,19 +108,25 @@ function toTextPart(role: MessageParam['role'], text: string): ContentPart {
 
 type GivenBlock = TextBlockParam | ImageBlockParam | DocumentBlockParam | SearchResultBlockParam;
 
-/** What a user or a tool says, in parts. */
-function toParts(block: GivenBlock): readonly ContentPart[] {
+/** What a user or a tool says, in parts with the marks of the block and of what stands in it. */
+function toParts(block: GivenBlock, path: string, marks: CacheMarks): readonly ContentPart[] {
+  return marks.keep(block, toPlainParts(block, path, marks), path);
+}
+
+function toPlainParts(block: GivenBlock, path: string, marks: CacheMarks): readonly ContentPart[] {
   switch (block.type) {
     case 'text':
       return [{ type: 'input_text', text: block.text }];
     case 'image':
       return [toImage(block)];
     case 'document':
-      return toDocument(block);
+      return toDocument(block, path, marks);
     case 'search_result': {
       const { title, source, content } = block;
       const text = [title, source, ...content.map((each) => each.text)].join('\n');
-      return [{ type: 'input_text', text }];
+      // Its texts are one part, so that the last mark of them counts.
+      const marked = content.findLastIndex((each) => each[CACHE_MARK] != null);
+      return marks.keep(content[marked] ?? {}, [{ type: 'input_text', text }], `${path}.content[${marked}]`);
     }
   }
 }
@@ -134,7 +143,11 @@ function toImage({ source }: ImageBlockParam): ContentPart {
 }
 
 /** A document whose text is given is text; what is known of it goes before. */
-function toDocument({ source, title, context }: DocumentBlockParam): readonly ContentPart[] {
+function toDocument(
+  { source, title, context }: DocumentBlockParam,
+  path: string,
+  marks: CacheMarks,
+): readonly ContentPart[] {
   const about = [title, context].filter((text) => text != null && text !== '').join('\n');
   const before = about === '' ? [] : [{ type: 'input_text', text: about }];
   switch (source.type) {
@@ -154,7 +167,8 @@ function toDocument({ source, title, context }: DocumentBlockParam): readonly Co
     case 'content': {
       const { content } = source;
       if (typeof content === 'string') return [...before, { type: 'input_text', text: content }];
-      return [...before, ...(content as readonly GivenBlock[]).flatMap(toParts)];
+      const given = content as readonly GivenBlock[];
+      return [...before, ...given.flatMap((each, at) => toParts(each, `${path}.source.content[${at}]`, marks))];
     }
   }
 }
@@ -176,7 +190,7 @@ function toOutput(block: ToolResultBlockParam, path: string, marks: CacheMarks):
     content == null ? [] : typeof content === 'string' ? [{ type: 'text' as const, text: content }] : content;
   const given = [...(blocks as readonly GivenBlock[]).entries()].flatMap(([index, each]) => {
     const place = typeof content === 'string' ? `${path}.content` : `${path}.content[${index}]`;
-    return marks.keep(each, toParts(each), place).map((part): PlacedPart => [part, place]);
+    return toParts(each, place, marks).map((part): PlacedPart => [part, place]);
   });
   const parts = marks.keep(block, partsOf(given), path);
   const [first] = parts;
