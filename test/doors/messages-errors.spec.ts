@@ -155,6 +155,20 @@ describe('with UNKNOWN_PARAMETERS=reject', () => {
   });
   const { max_tokens: _, ...COUNTED } = HELLO;
   const SEARCH = { type: 'web_search_20250305', name: 'web_search', max_uses: 3 };
+  const cited = {
+    messages: [
+      {
+        role: 'user',
+        content: [
+          {
+            type: 'document',
+            source: { type: 'text', media_type: 'text/plain', data: 'A log.' },
+            citations: { enabled: true },
+          },
+        ],
+      },
+    ],
+  };
   const block = (more: object): object => ({
     messages: [{ role: 'user', content: [{ type: 'text', text: 'x', ...more }] }],
   });
@@ -174,6 +188,7 @@ describe('with UNKNOWN_PARAMETERS=reject', () => {
 
   it.each([
     ['messages', { ...HELLO, ...block({ cache_control: { type: 'ephemeral' }, citations: null }) }],
+    ['messages', { ...HELLO, ...cited }],
     ['messages', { ...HELLO, tools: [SEARCH] }],
     ['messages/count_tokens', { ...COUNTED, tools: [SEARCH, { ...LOOK, eager_input_streaming: true }] }],
   ])('a request of %s may have all that Anthropic knows and that changes nothing here', async (path, body) => {

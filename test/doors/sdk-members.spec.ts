@@ -108,6 +108,46 @@ const TOOL: Complete<Omit<Anthropic.Tool & Beta.BetaTool, 'name' | 'input_schema
   type: ['answer', 'custom'],
 };
 
+type Own<T> = Complete<Omit<T, 'type' | 'cache_control'>>;
+
+const IMAGE = { type: 'base64', media_type: 'image/png', data: 'aGVsbG8=' };
+
+/** Members of blocks, beside the least that a block needs. */
+const BLOCKS: readonly (readonly [least: object, members: Readonly<Record<string, readonly [Fate, unknown]>>])[] = [
+  [
+    { type: 'text', text: 'Hi.' },
+    // Of an answer that is sent back.
+    { text: ['turn', 'Ho.'], citations: ['answer', []] } satisfies Own<
+      Anthropic.TextBlockParam & Beta.BetaTextBlockParam
+    >,
+  ],
+  [
+    { type: 'image', source: IMAGE },
+    {
+      source: ['turn', { ...IMAGE, data: 'aGFsbG8=' }],
+      transformations: ['ignored', { resize: {} }],
+    } satisfies Own<Anthropic.ImageBlockParam & Beta.BetaImageBlockParam>,
+  ],
+  [
+    { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'A log.' } },
+    {
+      source: ['turn', { type: 'content', content: 'Another log.' }],
+      citations: ['ignored', { enabled: true }],
+      context: ['turn', 'Of a ship.'],
+      title: ['turn', 'Log'],
+    } satisfies Own<Anthropic.DocumentBlockParam & Beta.BetaRequestDocumentBlock>,
+  ],
+  [
+    { type: 'search_result', title: 'Sea', source: 'https://sea.test', content: [{ type: 'text', text: 'Salt.' }] },
+    {
+      content: ['turn', []],
+      source: ['turn', 'https://lake.test'],
+      title: ['turn', 'Lake'],
+      citations: ['ignored', { enabled: true }],
+    } satisfies Own<Anthropic.SearchResultBlockParam & Beta.BetaSearchResultBlockParam>,
+  ],
+];
+
 const CHAT_FUNCTION: Complete<Omit<Chat.ChatCompletionFunctionTool['function'], 'name'>> = {
   description: ['turn', 'Looks.'],
   parameters: ['turn', SCHEMA],
@@ -174,6 +214,16 @@ describe.each([
       const asked = await ask(path, { ...least, ...beside, [name]: value });
       expectFate(fate, name, { asked, plain });
       if (fate === 'answer') expect(bare(asked)).not.toBe(bare(plain));
+    },
+  );
+});
+
+describe('each member of a block', () => {
+  it.each(BLOCKS.flatMap(([least, members]) => rows(members).map(([name, row]) => [name, least, row] as const)))(
+    'each member of a block has its effect, or is said to be ignored: %s of %j',
+    async (name, least, [fate, value]) => {
+      const asking = (block: object) => ask('messages', { ...HELLO, messages: [{ role: 'user', content: [block] }] });
+      expectFate(fate, name, { asked: await asking({ ...least, [name]: value }), plain: await asking(least) });
     },
   );
 });

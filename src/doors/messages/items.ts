@@ -15,6 +15,13 @@ import { openSignature } from './signature.js';
 /** An item, and where it comes from. */
 export type Placed = readonly [item: InputItem, place: Place];
 
+/** What blocks depend on beside themselves. */
+export interface Surroundings {
+  readonly marks: CacheMarks;
+  /** Is told the name of a member that has no effect. */
+  readonly ignore: (name: string) => void;
+}
+
 /** A part, and the block that it was made from. */
 type PlacedPart = readonly [part: ContentPart, path: string];
 
@@ -28,13 +35,13 @@ const REDACTED_MEMBERS = { encrypted_content: 'data' };
  * The items of messages, in their order. What is no call, result or reasoning is one message as long as nothing comes between in the message
  * of the request.
  */
-export function toItems(messages: readonly MessageParam[], marks: CacheMarks): readonly Placed[] {
+export function toItems(messages: readonly MessageParam[], around: Surroundings): readonly Placed[] {
   const items: Placed[] = [];
-  for (const [index, message] of messages.entries()) addItems(message, `messages[${index}]`, marks, items);
+  for (const [index, message] of messages.entries()) addItems(message, `messages[${index}]`, around, items);
   return items;
 }
 
-function addItems({ role, content }: MessageParam, path: string, marks: CacheMarks, items: Placed[]): void {
+function addItems({ role, content }: MessageParam, path: string, around: Surroundings, items: Placed[]): void {
   if (typeof content === 'string') {
     items.push([{ type: 'message', role, content }, { path }]);
     return;
@@ -53,7 +60,7 @@ function addItems({ role, content }: MessageParam, path: string, marks: CacheMar
     switch (block.type) {
       case 'tool_result': {
         flush();
-        const { output, parts: paths } = toOutput(block, place, marks);
+        const { output, parts: paths } = toOutput(block, place, around);
         const item = { type: 'function_call_output', call_id: block.tool_use_id, output };
         items.push([item, { path: place, members: RESULT_MEMBERS, parts: paths }]);
         break;
@@ -61,7 +68,7 @@ function addItems({ role, content }: MessageParam, path: string, marks: CacheMar
       case 'tool_use': {
         flush();
         const { id, name, input } = block;
-        marks.keep(block, [], place);
+        around.marks.keep(block, [], place);
         const item = { type: 'function_call', call_id: id, name, arguments: JSON.stringify(input) };
         items.push([item, { path: place, members: USE_MEMBERS }]);
         break;
@@ -71,7 +78,7 @@ function addItems({ role, content }: MessageParam, path: string, marks: CacheMar
         const [signature, members] =
           block.type === 'thinking' ? [block.signature, SEAL_MEMBERS] : [block.data, REDACTED_MEMBERS];
         // The API of Anthropic refuses marks here.
-        marks.keep(block as object, [], place);
+        around.marks.keep(block as object, [], place);
         const sealed = openSignature(signature);
         if (sealed === null) break;
         flush();
@@ -83,14 +90,14 @@ function addItems({ role, content }: MessageParam, path: string, marks: CacheMar
       }
       case 'text':
         // Clients send back empty texts, which say nothing.
-        for (const part of marks.keep(block, block.text === '' ? [] : [toTextPart(role, block.text)], place)) {
+        for (const part of around.marks.keep(block, block.text === '' ? [] : [toTextPart(role, block.text)], place)) {
           parts.push([part, place]);
         }
         break;
       case 'image':
       case 'document':
       case 'search_result':
-        for (const part of toParts(block, place, marks)) parts.push([part, place]);
+        for (const part of toParts(block, place, around)) parts.push([part, place]);
         break;
       default:
       // Refused by the rules of the body.
@@ -109,26 +116,37 @@ function toTextPart(role: MessageParam['role'], text: string): ContentPart {
 type GivenBlock = TextBlockParam | ImageBlockParam | DocumentBlockParam | SearchResultBlockParam;
 
 /** What a user or a tool says, in parts with the marks of the block and of what stands in it. */
-function toParts(block: GivenBlock, path: string, marks: CacheMarks): readonly ContentPart[] {
-  return marks.keep(block, toPlainParts(block, path, marks), path);
+function toParts(block: GivenBlock, path: string, around: Surroundings): readonly ContentPart[] {
+  return around.marks.keep(block, toPlainParts(block, path, around), path);
 }
 
-function toPlainParts(block: GivenBlock, path: string, marks: CacheMarks): readonly ContentPart[] {
+function toPlainParts(block: GivenBlock, path: string, around: Surroundings): readonly ContentPart[] {
   switch (block.type) {
     case 'text':
       return [{ type: 'input_text', text: block.text }];
     case 'image':
+      if (block.transformations != null) around.ignore('image.transformations');
       return [toImage(block)];
     case 'document':
-      return toDocument(block, path, marks);
+      noteCitations(block, around);
+      return toDocument(block, path, around);
     case 'search_result': {
+      noteCitations(block, around);
       const { title, source, content } = block;
       const text = [title, source, ...content.map((each) => each.text)].join('\n');
       // Its texts are one part, so that the last mark of them counts.
       const marked = content.findLastIndex((each) => each[CACHE_MARK] != null);
-      return marks.keep(content[marked] ?? {}, [{ type: 'input_text', text }], `${path}.content[${marked}]`);
+      return around.marks.keep(content[marked] ?? {}, [{ type: 'input_text', text }], `${path}.content[${marked}]`);
     }
   }
+}
+
+/** Those who ask for citations get none: no other model makes them. */
+function noteCitations(
+  { type, citations }: DocumentBlockParam | SearchResultBlockParam,
+  { ignore }: Surroundings,
+): void {
+  if (citations?.enabled === true) ignore(`${type}.citations`);
 }
 
 function toImage({ source }: ImageBlockParam): ContentPart {
@@ -146,7 +164,7 @@ function toImage({ source }: ImageBlockParam): ContentPart {
 function toDocument(
   { source, title, context }: DocumentBlockParam,
   path: string,
-  marks: CacheMarks,
+  around: Surroundings,
 ): readonly ContentPart[] {
   const about = [title, context].filter((text) => text != null && text !== '').join('\n');
   const before = about === '' ? [] : [{ type: 'input_text', text: about }];
@@ -168,7 +186,7 @@ function toDocument(
       const { content } = source;
       if (typeof content === 'string') return [...before, { type: 'input_text', text: content }];
       const given = content as readonly GivenBlock[];
-      return [...before, ...given.flatMap((each, at) => toParts(each, `${path}.source.content[${at}]`, marks))];
+      return [...before, ...given.flatMap((each, at) => toParts(each, `${path}.source.content[${at}]`, around))];
     }
   }
 }
@@ -182,7 +200,7 @@ interface Output {
   readonly parts: readonly string[];
 }
 
-function toOutput(block: ToolResultBlockParam, path: string, marks: CacheMarks): Output {
+function toOutput(block: ToolResultBlockParam, path: string, around: Surroundings): Output {
   const { content, is_error: isError } = block;
   const error = isError === true ? ERROR_MARK : '';
   // Clients send null for a tool that says nothing.
@@ -190,9 +208,9 @@ function toOutput(block: ToolResultBlockParam, path: string, marks: CacheMarks):
     content == null ? [] : typeof content === 'string' ? [{ type: 'text' as const, text: content }] : content;
   const given = [...(blocks as readonly GivenBlock[]).entries()].flatMap(([index, each]) => {
     const place = typeof content === 'string' ? `${path}.content` : `${path}.content[${index}]`;
-    return toParts(each, place, marks).map((part): PlacedPart => [part, place]);
+    return toParts(each, place, around).map((part): PlacedPart => [part, place]);
   });
-  const parts = marks.keep(block, partsOf(given), path);
+  const parts = around.marks.keep(block, partsOf(given), path);
   const [first] = parts;
   if (first === undefined) return { output: error, parts: [] };
   if (parts.length === 1 && first.type === 'input_text' && !(CACHE_MARK in first)) {

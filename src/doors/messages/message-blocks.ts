@@ -74,9 +74,10 @@ const file = nested(FileSource);
 
 @Closed()
 class ImageBlock extends Block {
-  // How images are made smaller: upstreams do that as they like.
-  @Allow()
-  readonly transformations?: unknown;
+  // How images are made smaller, which upstreams do as they like: without effect (items.ts).
+  @IsOptional()
+  @IsObject()
+  readonly transformations?: object | null;
 
   @Satisfies(
     unionBy(
@@ -114,7 +115,21 @@ class ContentSource extends Source {
 }
 
 @Closed()
-class DocumentBlock extends Block {
+class Citations {
+  @IsOptional()
+  @IsBoolean()
+  readonly enabled?: boolean | null;
+}
+
+/** What can be cited by Anthropic's models: without effect (items.ts). */
+class CitedBlock extends Block {
+  @IsOptional()
+  @Satisfies(nested(Citations))
+  readonly citations?: Citations | null;
+}
+
+@Closed()
+class DocumentBlock extends CitedBlock {
   @Satisfies(
     unionBy(
       'type',
@@ -139,7 +154,7 @@ class DocumentBlock extends Block {
 }
 
 @Closed()
-class SearchResultBlock extends Block {
+class SearchResultBlock extends CitedBlock {
   @IsString()
   readonly source!: string;
 

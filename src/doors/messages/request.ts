@@ -101,7 +101,7 @@ export function translateCount(body: unknown, options: TranslationOptions): Tran
 function toAsked(request: AskedRequest, options: TranslationOptions): Translation {
   const { model, system, tools, tool_choice: choice, output_config: output, thinking, stop_sequences: stops } = request;
   const marks = new CacheMarks(model, options);
-  const said = toItems(request.messages, marks);
+  const said = toItems(request.messages, { marks, ignore: options.ignore });
   if (said.length === 0) throw nothingSaid();
   const { instructions, items } = toSystem(system, marks);
   const placed = [...items, ...said];
