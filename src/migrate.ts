@@ -1,4 +1,4 @@
 import { requireNode } from './node-version.js';
 
 // Loaded only then: old versions cannot even parse it.
-if (requireNode()) void import('./apply-migrations.js');
+if (requireNode()) void import('./apply-migrations.js').then(({ applyMigrations }) => applyMigrations());

@@ -24,8 +24,8 @@ export function isInstalled(name: string): boolean {
     import.meta.resolve(name);
     return true;
   } catch (error) {
-    // Others have no module to import, only files.
-    return (error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND';
+    // Others have no module to import, only files. Jest has a code of its own.
+    return !['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND'].includes(String((error as NodeJS.ErrnoException).code));
   }
 }
 

@@ -22,6 +22,16 @@ export function endStart(): void {
   setFlagsFromString('--semi-space-growth-factor=2');
 }
 
+/** Does what V8 must do with the flags of a start: of what is compiled, it takes only what was kept with the same ones. */
+export function asAtStart<T>(work: () => T): T {
+  beginStart();
+  try {
+    return work();
+  } finally {
+    endStart();
+  }
+}
+
 // Not in the directory for temporary files, where another user could prepare it. Without effect where it cannot be written, and
 // where NODE_COMPILE_CACHE or NODE_DISABLE_COMPILE_CACHE say otherwise.
 enableCompileCache(fileURLToPath(new URL('../.cache/compiled', import.meta.url)));

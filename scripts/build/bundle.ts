@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 import { build, type BuildOptions, type Metafile, type Plugin } from 'esbuild';
@@ -27,7 +27,7 @@ const onDemand: Plugin = {
  * Of modules in ESM, esbuild leaves out what is not used: of `class-validator` every rule but those of our classes, and half a megabyte of
  * telephone numbers.
  */
-function inEsm(filter: RegExp): Plugin {
+export function inEsm(filter: RegExp): Plugin {
   return {
     name: 'in-esm',
     setup(bundler) {
@@ -39,7 +39,7 @@ function inEsm(filter: RegExp): Plugin {
 }
 
 /** Fastify loads Node's HTTP/2, and uses it only where an application asks for it. */
-const lazyHttp2: Plugin = {
+export const lazyHttp2: Plugin = {
   name: 'lazy-http2',
   setup(bundler) {
     bundler.onResolve({ filter: /^(?:node:)?http2$/ }, ({ namespace }) =>
@@ -59,7 +59,7 @@ const besideLoader: Plugin = {
   },
 };
 
-const COMMON = {
+export const COMMON = {
   bundle: true,
   format: 'esm',
   platform: 'node',
@@ -76,10 +76,10 @@ const REQUIRE = `import { createRequire as requireFrom } from 'node:module';
 const require = requireFrom(import.meta.url);`;
 
 /** Only the vocabulary is read from it, where it is installed. How words are split is in the package. */
-const TOKENIZER = 'gpt-tokenizer';
+export const TOKENIZER = 'gpt-tokenizer';
 
 /** The modules of the threads, by the names under which the service looks for them beside itself. */
-function threadsIn(folder: string): Readonly<Record<string, string>> {
+export function threadsIn(folder: string): Readonly<Record<string, string>> {
   return {
     thread: join(folder, 'state/sqlite/thread.js'),
     'schema-thread': join(folder, 'simulator/schema/schema-thread.js'),
@@ -140,9 +140,9 @@ async function bundleScript(entry: string): Promise<{ readonly text: string; rea
 }
 
 /** Nest's loggers make formats of times when they are loaded, for 17 ms of CPU, and ours writes times by itself. */
-function formatTimesLate(script: string): string {
+export function formatTimesLate(script: string): string {
   const late = script.replaceAll(
-    /\bnew Intl\.DateTimeFormat\(void 0, \{[^{}]*\}\)(?=;)/g,
+    /\bnew Intl\.DateTimeFormat\(void 0, ?\{[^{}]*\}\)(?=[;,])/g,
     (format) => `{ format: (time) => ${format}.format(time) }`,
   );
   if (late === script && script.includes('ConsoleLogger')) throw new Error('Nest formats times in another way now');
@@ -150,60 +150,13 @@ function formatTimesLate(script: string): string {
 }
 
 /** A script imports nothing by itself, so that it asks its loader. */
-function importThroughLoader(script: string): string {
+export function importThroughLoader(script: string): string {
   if (/^\s*(?:async )?import\(.*\{$/m.test(script)) throw new Error('a method is named `import`');
   return script.replaceAll(/(?<![.\w$])import\(/g, 'importModule(');
 }
 
-/**
- * Makes the package from compiled modules: what programs import, and the program `antiphon`, in a few files that share their parts. Packages
- * that npm installs beside it stay outside, so that an application has one copy of them, and so does what is loaded on demand.
- */
-export async function bundlePackage(compiled: string, folder: string): Promise<void> {
-  const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as {
-    readonly dependencies: Readonly<Record<string, string>>;
-    readonly peerDependencies: Readonly<Record<string, string>>;
-  };
-  const { [TOKENIZER]: _, ...installed } = { ...manifest.dependencies, ...manifest.peerDependencies };
-  const { metafile, outputFiles } = await build({
-    ...COMMON,
-    entryPoints: {
-      index: join(compiled, 'index.js'),
-      testing: join(compiled, 'testing/index.js'),
-      main: join(compiled, 'main.js'),
-      migrate: join(compiled, 'migrate.js'),
-      ...threadsIn(compiled),
-    },
-    outdir: folder,
-    splitting: true,
-    chunkNames: '[name]-[hash]',
-    external: Object.keys(installed),
-    plugins: [inEsm(/^class-(?:transformer|validator)$/)],
-  });
-  mkdirSync(folder, { recursive: true });
-  for (const { path, text } of outputFiles) writeFileSync(path, toAscii(withMetadata(nameOnlyClasses(text))));
-  for (const path of typesFrom(compiled, ['index.d.ts', 'testing/index.d.ts'])) {
-    mkdirSync(join(folder, dirname(path)), { recursive: true });
-    cpSync(join(compiled, path), join(folder, path));
-  }
-  copyMigrations(compiled, folder);
-  listLicences(modulesIn(metafile), join(folder, 'licences.txt'));
-}
-
-/** The declarations that those of the entry points import, and theirs: no program can reach others. */
-function typesFrom(compiled: string, entries: readonly string[]): ReadonlySet<string> {
-  const found = new Set(entries);
-  for (const path of found) {
-    const text = readFileSync(join(compiled, path), 'utf8');
-    for (const [, target = ''] of text.matchAll(/(?:from|import\()\s*["'](\.[^"']+)\.js["']/g)) {
-      found.add(join(dirname(path), `${target}.d.ts`));
-    }
-  }
-  return found;
-}
-
 /** The modules of which something is left in the files. */
-function modulesIn({ outputs }: Metafile): readonly string[] {
+export function modulesIn({ outputs }: Metafile): readonly string[] {
   const inputs = Object.values(outputs).flatMap((output) => Object.entries(output.inputs));
   return inputs.filter(([, { bytesInOutput }]) => bytesInOutput > 0).map(([path]) => path);
 }
@@ -219,36 +172,40 @@ async function packVocabulary(folder: string): Promise<void> {
 }
 
 /** Modules look for these beside themselves. */
-function copyMigrations(compiled: string, folder: string): void {
+export function copyMigrations(compiled: string, folder: string): void {
   cpSync(join(compiled, 'state/postgres/migrations'), join(folder, 'migrations'), { recursive: true });
 }
 
-/** Decorators write what they know of types only where this package is loaded, and esbuild does not keep the order of files. */
-function withMetadata(bundle: string): string {
-  return bundle.includes('__metadata') ? `import 'reflect-metadata';\n${bundle}` : bundle;
-}
-
-/** How esbuild restores the name of what it had to rename, in a line of its own. */
-const NAME = 'var __name = (target, value) => __defProp(target, "name", { value, configurable: true });';
+/** How esbuild restores the name of what it had to rename, in a line of its own; with short names where it minifies. */
+const NAME =
+  /var (\w+) ?= ?\((\w+), ?(\w+)\) ?=> ?(\w+)\(\2, ?"name", ?\{ ?value(?:: ?\3)?, ?configurable: ?(?:true|!0) ?\}\)[;,]/;
 
 /**
  * Names of classes are in the log, and Nest's decide what is logged. Names of functions are nowhere, and to set them would cost a
  * call of `defineProperty` for each function that a turn makes: a quarter of its CPU.
  */
-function nameOnlyClasses(bundle: string): string {
-  const named = bundle
-    .replace(NAME, 'var __name = (target) => target;')
-    .replaceAll(/__name\(this, ("[^"]*")\)/g, 'Object.defineProperty(this, "name", { value: $1, configurable: true })');
-  if (/\b__name = (?!\(target\) => target;)|__name\(this\b/.test(named))
-    throw new Error('esbuild names classes in another way now');
-  return named;
+export function nameOnlyClasses(bundle: string): string {
+  const [found, name = '__name'] = NAME.exec(bundle) ?? [];
+  if (found === undefined) {
+    if (/"name", ?\{ ?value/.test(bundle)) throw new Error('esbuild names classes in another way now');
+    return bundle;
+  }
+  const end = found.at(-1) ?? ';';
+  const kept = `${found.slice(0, found.indexOf('='))}= (target) => target${end}`;
+  const call = `(?<![\\w$.])${name.replaceAll('$', '\\$')}`;
+  const ofClasses = new RegExp(`${call}\\(this, ?("[^"]*")\\)`, 'g');
+  const ofFunctions = new RegExp(`(?<=[;{}]\\s*)${call}\\([\\w$]+, ?"[^"]*"\\)[;,]`, 'g');
+  return bundle
+    .replace(found, () => kept)
+    .replaceAll(ofClasses, 'Object.defineProperty(this, "name", { value: $1, configurable: true })')
+    .replaceAll(ofFunctions, '');
 }
 
 /**
  * Escapes what esbuild leaves, in regular expressions and comments. Node keeps the text of a module, and one character beyond Latin-1 makes
  * it keep two bytes for each: 9 MB.
  */
-function toAscii(bundle: string): string {
+export function toAscii(bundle: string): string {
   if (/\\[^\0-\x7F]/.test(bundle)) throw new Error('a backslash is before a character that has to be escaped');
   return bundle.replaceAll(/[^\0-\x7F]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

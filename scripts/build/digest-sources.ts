@@ -6,10 +6,12 @@ import { join } from 'node:path';
 const FILES = [
   'package-lock.json',
   'scripts/build/bundle-console.ts',
+  'scripts/build/bundle-package.ts',
   'scripts/build/bundle.ts',
   'scripts/build/compile-program.ts',
   'scripts/build/list-licences.ts',
   'scripts/build/main.ts',
+  'scripts/build/package-loader.ts',
   'scripts/build/program-loader.ts',
   'tsconfig.json',
   'tsconfig.build.json',

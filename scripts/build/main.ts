@@ -8,7 +8,8 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
 import { bundleConsole } from './bundle-console.ts';
-import { bundlePackage, bundleProgram } from './bundle.ts';
+import { bundleProgram } from './bundle.ts';
+import { bundlePackage } from './bundle-package.ts';
 import { compileProgram } from './compile-program.ts';
 import { digestSources } from './digest-sources.ts';
 

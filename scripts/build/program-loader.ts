@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { Script } from 'node:vm';
 
 import type * as Start from '../../src/start.ts';
-import { beginStart, endStart } from '../../src/tune-engine.ts';
+import { asAtStart } from '../../src/tune-engine.ts';
 
 /** The file beside this one. Its name changes with its content, of which V8 compares only the length with what is compiled. */
 declare const PROGRAM: string;
@@ -36,10 +36,7 @@ export const { run } = evaluate() as typeof Start;
 
 /** Writes what is compiled by now for later starts, without effect where that cannot be written. */
 export function keepCompiled(path: string = built): void {
-  // V8 takes it only with the flags that it was made with.
-  beginStart();
-  const compiled = script.createCachedData();
-  endStart();
+  const compiled = asAtStart(() => script.createCachedData());
   const temporary = `${path}.${process.pid}`;
   try {
     writeFileSync(temporary, compiled);

@@ -52,7 +52,7 @@ describe('a build', () => {
       'start.ts',
       `import 'reflect-metadata';\nimport { part } from './part.js';\nexport function run(): readonly string[] {\n  return part;\n}\n`,
     );
-    await write('tune-engine.ts', 'export function beginStart(): void {}\nexport function endStart(): void {}\n');
+    await write('tune-engine.ts', 'export function asAtStart<T>(work: () => T): T {\n  return work();\n}\n');
     await write('part.ts', "export const part: readonly string[] = ['a part'];\n");
     await write('state/sqlite/thread.ts', 'export {};\n');
     await mkdir(join(folder, 'src/simulator/schema'), { recursive: true });
@@ -62,10 +62,11 @@ describe('a build', () => {
     await mkdir(join(folder, 'src/providers/tokens'), { recursive: true });
     await write('providers/tokens/vocabulary.ts', VOCABULARY);
     await write('index.ts', "import 'reflect-metadata';\nexport { part } from './part.js';\n");
-    await mkdir(join(folder, 'src/testing'));
+    await mkdir(join(folder, 'src/testing/simulation'), { recursive: true });
+    await write('testing/simulation/index.ts', "export { part as simulated } from '../../part.js';\n");
     await write('testing/index.ts', "export { part as tested } from '../part.js';\n");
-    await write('migrate.ts', "import './apply-migrations.js';\n");
-    await write('apply-migrations.ts', 'export {};\n');
+    await write('migrate.ts', "import { applyMigrations } from './apply-migrations.js';\napplyMigrations();\n");
+    await write('apply-migrations.ts', 'export function applyMigrations(): void {}\n');
     await write('state/postgres/migrations/1.sql', 'SELECT 1;');
     expect(await build()).toBe(0);
   });
@@ -100,7 +101,7 @@ describe('a build', () => {
     expect(await built('start.licences.txt')).toMatch(/^reflect-metadata [\d.]+ \(Apache-2.0\)$/m);
   });
 
-  it('a build has the package in files that share their parts, without what npm installs beside it', async () => {
+  it('a build has the service once in the package, without what npm installs beside it', async () => {
     const files = (await readdir(join(folder, 'lib'))).filter((name) => name.endsWith('.js'));
     const texts = await Promise.all(files.map((name) => readFile(join(folder, 'lib', name), 'utf8')));
     expect(texts.filter((text) => text.includes('a part'))).toHaveLength(1);
