@@ -18,6 +18,7 @@ export { findSecrets, quotesKnownSecret, redact, redactDeeply, SHORTEST_SECRET }
 export { reasonOf, scrub } from './scrub.js';
 export type * from './tokens/count-options.js';
 export * from './tokens/token-counter.js';
+export { splitSentences } from './tokens/split-sentences.js';
 export { loadTokenizer } from './tokens/tokenizer.js';
 export * from './tolerated-rules.js';
 export * from './turn.js';

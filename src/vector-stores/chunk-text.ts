@@ -1,6 +1,6 @@
 import { setImmediate as nextLoopTurn } from 'node:timers/promises';
 
-import { countTokens, loadTokenizer } from '../providers/index.js';
+import { countTokens, loadTokenizer, splitSentences } from '../providers/index.js';
 
 /** How a text is cut, in tokens. */
 export interface Chunking {
@@ -21,8 +21,6 @@ const LONGEST_UNIT = 400;
 
 /** Characters that are counted before the event loop goes on: about a ms of work. */
 const COUNTED_AT_ONCE = 16_384;
-
-const SENTENCES = new Intl.Segmenter(undefined, { granularity: 'sentence' });
 
 /**
  * Cuts a text into chunks that overlap, at the ends of lines and sentences where there are any. Chunks have up to `size` tokens of o200k_base,
@@ -77,7 +75,7 @@ function lastOf(units: readonly Unit[], most: number): Unit[] {
 function* unitsOf(text: string, most: number): Generator<Unit> {
   for (const line of linesOf(text)) {
     const isShort = line.length <= LONGEST_UNIT;
-    for (const { segment } of isShort ? [{ segment: line }] : SENTENCES.segment(line)) {
+    for (const { segment } of isShort ? [{ segment: line }] : splitSentences(line)) {
       for (const piece of pieces(segment)) yield* halves(piece, most);
     }
   }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import type { Annotation, ForeignItem } from '../../protocol/index.js';
-import type { ModelEvent, Turn } from '../../providers/index.js';
+import { type ModelEvent, splitSentences, type Turn } from '../../providers/index.js';
 import { isObject, objectsIn } from '../../validation/index.js';
 import { WebSearch } from '../../web-search/index.js';
 import { PassPolicy, type TurnPolicy } from '../turn/pass-policy.js';
@@ -69,8 +69,6 @@ const IN_MARK = /^\s*[a-z]?\d+(?:†[^,;]*)?(?:\s*[,;]\s*[a-z]?\d+(?:†[^,;]*)?
 const LONGEST_STATEMENT = 600;
 /** Space before a mark, characters: more is text. */
 const LONGEST_SPACE = 16;
-
-const SENTENCES = new Intl.Segmenter(undefined, { granularity: 'sentence' });
 
 /** Reads marks in the text of one pass, also in pieces. */
 class MarkReader {
@@ -236,7 +234,7 @@ function grow(growing: GrowingText, delta: string): void {
 function startOfStatement(text: string): number {
   const line = text.lastIndexOf('\n') + 1;
   let start = line;
-  for (const { segment, index } of SENTENCES.segment(text.slice(line))) {
+  for (const { segment, index } of splitSentences(text.slice(line))) {
     if (segment.trim() !== '') start = line + index;
   }
   // Neither the space before it nor the sign of a list.
