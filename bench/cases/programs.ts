@@ -27,7 +27,8 @@ export const DIST = '../dist/main.js';
 
 /** Starts the built service. */
 export function built(variables?: Variables): Start {
-  return (bench) => bench.start(DIST, variables);
+  const start: Start = (bench) => bench.start(DIST, variables);
+  return variables === undefined ? common(start, 'built') : start;
 }
 
 /** Starts the service with models that cost nothing. */
@@ -58,12 +59,14 @@ export const upstream = common((bench) => bench.start('servers/upstream.ts'), 'u
 
 /** Starts a bare relay before the upstream. */
 export function relay(RELAY: RelayName): Start {
-  return async (bench) => bench.start('servers/relays.ts', { RELAY, UPSTREAM: (await bench.server(upstream)).origin });
+  const start: Start = async (bench) =>
+    bench.start('servers/relays.ts', { RELAY, UPSTREAM: (await bench.server(upstream)).origin });
+  return common(start, `relay ${RELAY}`);
 }
 
 /** Starts the built service before the upstream, with these settings of the provider. */
 export function before(provider: object, variables?: (bench: Bench) => Promise<Variables>): Start {
-  return async (bench) => {
+  const start: Start = async (bench) => {
     const base_url = `${(await bench.server(upstream)).origin}/v1`;
     const PROVIDERS_FILE = join(await bench.folder(), 'providers.json');
     const providers = { upstream: { base_url, discover: false, ...provider } };
@@ -73,6 +76,7 @@ export function before(provider: object, variables?: (bench: Bench) => Promise<V
     );
     return await bench.start(DIST, { ...(await variables?.(bench)), PROVIDERS_FILE });
   };
+  return variables === undefined ? common(start, `before ${JSON.stringify(provider)}`) : start;
 }
 
 /** The names of the backends. */
