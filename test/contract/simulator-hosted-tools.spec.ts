@@ -5,10 +5,12 @@ import type OpenAI from 'openai';
 
 import { expectLine, faultsOfFiles } from '../support/script-faults.js';
 import { useService } from '../support/describe-service.js';
-import { startWithScripts } from '../support/script-files.js';
+import { addScript, startWithScripts } from '../support/script-files.js';
 import { outline } from '../support/simulator-requests.js';
 import { STREAMING } from '../support/simulated-faults.js';
 import { TRANSPORTS } from '../support/transports.js';
+
+const CONTROLLED = { environment: { SIMULATOR_CONTROL: true } };
 
 const ID = expect.stringMatching(/^[a-z]+_[0-9a-f]{32}$/);
 
@@ -117,9 +119,11 @@ const include = [
 ] as const;
 
 describe.each(TRANSPORTS)('a hosted tool in a script over $name', (transport) => {
+  const service = useService(CONTROLLED);
+
   it.each(LINES)('a hosted tool in a script plays %j', async (line, item, events) => {
-    await using service = await startWithScripts({ 'played.yaml': { turns: [{ ...line, text: 'Done.' }] } });
-    const answer = await transport.run(service, { model: 'played', input: 'Go.', include });
+    const play = await addScript(service, transport, { turns: [{ ...line, text: 'Done.' }] });
+    const answer = await play({ input: 'Go.', include });
     const { output } = answer.response;
     expect(output).toEqual([item, expect.objectContaining({ type: 'message' })]);
     if (answer.events === undefined) return;
@@ -131,8 +135,8 @@ describe.each(TRANSPORTS)('a hosted tool in a script over $name', (transport) =>
   });
 
   it.each(MCP_LINES)('a hosted tool in a script plays %j', async (line, call, end) => {
-    await using service = await startWithScripts({ 'played.yaml': { turns: [{ ...line, text: 'Done.' }] } });
-    const { response, events } = await transport.run(service, { model: 'played', input: 'Go.' });
+    const play = await addScript(service, transport, { turns: [{ ...line, text: 'Done.' }] });
+    const { response, events } = await play({ input: 'Go.' });
     expect(response.status).toBe('completed');
     expect(response['output']).toEqual([
       {
@@ -157,8 +161,8 @@ describe.each(TRANSPORTS)('a hosted tool in a script over $name', (transport) =>
 
   it('a script shows what a request did not ask for to nobody', async () => {
     const turns = [{ steps: LINES.map(([line]) => line) }];
-    await using service = await startWithScripts({ 'played.yaml': { turns } });
-    const { response } = await transport.run(service, { model: 'played', input: 'Go.' });
+    const play = await addScript(service, transport, { turns });
+    const { response } = await play({ input: 'Go.' });
     const text = JSON.stringify(response['output']);
     for (const hidden of ['example.com', 'Thirty days', '42']) {
       expect(text.replaceAll(/[a-z]+_[0-9a-f]{32}/g, '')).not.toContain(hidden);
@@ -170,15 +174,17 @@ describe.each(TRANSPORTS)('a hosted tool in a script over $name', (transport) =>
       { mcp: 'shop.look', text: 'One.' },
       { mcp: 'shop.buy', text: 'Two.' },
     ];
-    await using service = await startWithScripts({ 'played.yaml': { turns } });
-    const first = await transport.run(service, { model: 'played', input: 'Go.' });
-    const body = { model: 'played', input: 'Go on.', previous_response_id: first.response.id };
-    const { response } = await transport.run(service, body);
+    const play = await addScript(service, transport, { turns });
+    const first = await play({ input: 'Go.' });
+    const body = { input: 'Go on.', previous_response_id: first.response.id };
+    const { response } = await play(body);
     expect(typesOf(response['output'])).toEqual(['mcp_call', 'message']);
   });
 });
 
 describe.each(STREAMING)('a call that waits for an approval over $name', (transport) => {
+  const service = useService(CONTROLLED);
+
   const BUY = { server: 'shop', tool: 'buy', arguments: { sku: 1 }, output: 'Bought.', approval: true };
   const answer = (request: { readonly id: string }, approve: boolean) => ({
     type: 'mcp_approval_response',
@@ -195,8 +201,7 @@ describe.each(STREAMING)('a call that waits for an approval over $name', (transp
     'a call that waits for an approval goes on once it is approved, then with the next turn: %s',
     async (_, settings) => {
       const turns = [{ steps: [{ text: 'I will buy it.' }, { mcp: BUY }, { text: 'Done.' }] }, { text: 'Next.' }];
-      await using service = await startWithScripts({ 'played.yaml': { ...settings, turns } });
-      const run = (body: object) => transport.run(service, { model: 'played', ...body });
+      const run = await addScript(service, transport, { ...settings, turns });
       const asked = await run({ input: 'Buy.' });
       expect(typesOf(asked.response['output'])).toEqual(['message', 'mcp_list_tools', 'mcp_approval_request']);
       const request = (asked.response['output'] as { id: string }[])[2] ?? { id: '' };
@@ -213,24 +218,24 @@ describe.each(STREAMING)('a call that waits for an approval over $name', (transp
   );
 
   it('a turn leaves out the call that is not approved', async () => {
-    await using service = await startWithScripts({ 'played.yaml': { turns: [{ mcp: BUY, text: 'Well.' }] } });
-    const asked = await transport.run(service, { model: 'played', input: 'Buy.' });
+    const play = await addScript(service, transport, { turns: [{ mcp: BUY, text: 'Well.' }] });
+    const asked = await play({ input: 'Buy.' });
     const [list, request] = asked.response['output'] as [{ id: string }, { id: string }];
     // As stateless clients do it: everything is sent again.
     const input = [{ role: 'user', content: 'Buy.' }, list, request, answer(request, false)];
-    const { response } = await transport.run(service, { model: 'played', input });
+    const { response } = await play({ input });
     expect(response['output']).toMatchObject([{ type: 'message', content: [{ text: 'Well.' }] }]);
   });
 
   it('an approval is asked for each of several calls', async () => {
     const steps = [{ mcp: BUY }, { mcp: { ...BUY, output: 'Another.' } }, { text: 'Both.' }];
-    await using service = await startWithScripts({ 'played.yaml': { turns: [{ steps }], on_exhausted: 'error' } });
-    let { response } = await transport.run(service, { model: 'played', input: 'Buy two.' });
+    const play = await addScript(service, transport, { turns: [{ steps }], on_exhausted: 'error' });
+    let { response } = await play({ input: 'Buy two.' });
     const seen: (readonly string[])[] = [typesOf(response['output'])];
     for (let call = 0; call < 2; call++) {
       const request = (response['output'] as { id: string }[]).at(-1) ?? { id: '' };
-      const body = { model: 'played', previous_response_id: response.id, input: [answer(request, true)] };
-      ({ response } = await transport.run(service, body));
+      const body = { previous_response_id: response.id, input: [answer(request, true)] };
+      ({ response } = await play(body));
       seen.push(typesOf(response['output']));
     }
     expect(seen).toEqual([

@@ -3,10 +3,10 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { Clock } from '../../src/index.js';
+import { useService } from '../support/describe-service.js';
 import { textOf } from '../support/say.js';
-import { type ScriptContent, startWithScripts } from '../support/script-files.js';
-import type { Service } from '../support/service.js';
-import { Refusal, type Transport } from '../support/transport.js';
+import { addScript, type Play, type ScriptContent, startWithScripts } from '../support/script-files.js';
+import { Refusal } from '../support/transport.js';
 import { TRANSPORTS } from '../support/transports.js';
 import { WatchedClock } from '../support/watched-clock.js';
 
@@ -22,8 +22,7 @@ class Conversation {
   private previous: string | null = null;
 
   constructor(
-    private readonly service: Service,
-    private readonly transport: Transport,
+    private readonly play: Play,
     private readonly keeps: Keeping,
   ) {}
 
@@ -35,7 +34,7 @@ class Conversation {
         ? { input: items, previous_response_id: this.previous }
         : { input: [...this.history, ...items], store: false };
     try {
-      const { response } = await this.transport.run(this.service, { model: 'played', ...past, ...more });
+      const { response } = await this.play({ ...past, ...more });
       if (response.status === 'failed') return (response['error'] as { readonly code: string }).code;
       this.previous = response.id;
       this.history = [...this.history, ...items, ...(response['output'] as readonly unknown[])];
@@ -63,17 +62,15 @@ const WAYS = TRANSPORTS.flatMap((transport) =>
 );
 
 describe.each(WAYS)('conversations over $name', ({ transport, keeps }) => {
-  const start = async (script: ScriptContent): Promise<AsyncDisposable & { talk(): Conversation }> => {
-    const service = await startWithScripts({ 'played.yaml': script }, { environment: { SIMULATOR_CONTROL: true } });
-    return {
-      talk: () => new Conversation(service, transport, keeps),
-      [Symbol.asyncDispose]: () => service.close(),
-    };
+  const service = useService({ environment: { SIMULATOR_CONTROL: true } });
+  const start = async (script: ScriptContent): Promise<{ talk(): Conversation }> => {
+    const play = await addScript(service, transport, script);
+    return { talk: () => new Conversation(play, keeps) };
   };
 
   it('scripted conversations go on each for itself with advance: conversation', async () => {
     const turns = [{ text: 'one' }, { reasoning: 'Hm.', text: 'two' }, { text: 'three' }];
-    await using script = await start({ advance: 'conversation', on_exhausted: 'loop', turns });
+    const script = await start({ advance: 'conversation', on_exhausted: 'loop', turns });
     const [ada, ben] = [script.talk(), script.talk()];
     const said = [];
     for (const who of [ada, ben, ada, ada, ben, ada, ben, ada]) said.push(await who.say('Hello.'));
@@ -86,7 +83,7 @@ describe.each(WAYS)('conversations over $name', ({ transport, keeps }) => {
     ['loop', 'one'],
   ])('scripted conversations that are longer than the script: %s', async (afterLast, expected) => {
     const turns = [{ text: 'one' }, { text: 'two' }];
-    await using script = await start({ advance: 'conversation', on_exhausted: afterLast, turns });
+    const script = await start({ advance: 'conversation', on_exhausted: afterLast, turns });
     const talk = script.talk();
     expect(await talk.say('a')).toBe('one');
     expect(await talk.say('b')).toBe('two');
@@ -95,7 +92,7 @@ describe.each(WAYS)('conversations over $name', ({ transport, keeps }) => {
   });
 
   it('scripted conversations share the turns with advance: request', async () => {
-    await using script = await start({ turns: [{ text: 'one' }, { text: 'two' }, { text: 'three' }] });
+    const script = await start({ turns: [{ text: 'one' }, { text: 'two' }, { text: 'three' }] });
     const [ada, ben] = [script.talk(), script.talk()];
     const said = [];
     for (const who of [ada, ben, ada]) said.push(await who.say('Hello.'));
@@ -112,7 +109,7 @@ describe.each(WAYS)('conversations over $name', ({ transport, keeps }) => {
     'scripted conversations try again when a turn %s, and get the next one',
     async (_name, turn, code) => {
       const turns = [turn, { text: 'one' }, turn, turn, { text: 'two' }, { text: 'three' }];
-      await using script = await start({ advance: 'conversation', turns });
+      const script = await start({ advance: 'conversation', turns });
       const talk = script.talk();
       const said = [];
       for (const message of ['a', 'a', 'b', 'b', 'b', 'c', 'd']) said.push(await talk.say(message));
@@ -137,7 +134,7 @@ describe.each(WAYS)('conversations over $name', ({ transport, keeps }) => {
       { when: 'weather', text: 'Sunny.' },
       { text: 'Welcome.' },
     ];
-    await using script = await start({ match: 'last_user_message', turns });
+    const script = await start({ match: 'last_user_message', turns });
     const talk = script.talk();
     for (let round = 0; round < 2; round += 1) {
       expect(await talk.say('Hello.')).toBe('Welcome.');
@@ -154,7 +151,7 @@ describe.each(WAYS)('conversations over $name', ({ transport, keeps }) => {
       { calls: [{ name: 'look', call_id: 'call_2' }] },
       { text: 'Sunny.' },
     ];
-    await using script = await start({ advance: 'conversation', on_exhausted: 'error', turns });
+    const script = await start({ advance: 'conversation', on_exhausted: 'error', turns });
     const talks = [script.talk(), script.talk()];
     for (const talk of talks) expect(await talk.say('The weather?')).toBe('I will look.[look]');
     for (const talk of talks) expect(await talk.bring('call_1')).toBe('[look]');
@@ -166,7 +163,7 @@ describe.each(WAYS)('conversations over $name', ({ transport, keeps }) => {
     ['order', { advance: 'conversation' }],
     ['last_user_message', { match: 'last_user_message' }],
   ])('a scripted conversation cannot be moved to a turn by x-simulate: by %s', async (_name, settings) => {
-    await using script = await start({ ...settings, turns: [{ text: 'one' }, { text: 'two' }] });
+    const script = await start({ ...settings, turns: [{ text: 'one' }, { text: 'two' }] });
     const talk = script.talk();
     expect(await talk.say('a', { client_metadata: { 'x-simulate': 'turn=2' } })).toBe('invalid_value');
     expect(await talk.say('a')).toBe('one');
@@ -177,7 +174,7 @@ describe.each(TRANSPORTS)('a conversation over $name', (transport) => {
   it('a scripted conversation gets the next turn when it tries again after a cut', async () => {
     const turns = [{ text: ['I was'], cut: true }, { text: 'one' }];
     await using service = await startWithScripts({ 'played.yaml': { advance: 'conversation', turns } });
-    const talk = new Conversation(service, transport, 'replayed history');
+    const talk = new Conversation((body) => transport.run(service, { model: 'played', ...body }), 'replayed history');
     await expect(talk.say('a')).rejects.toThrow();
     expect(await talk.say('a')).toBe('one');
   });
@@ -190,7 +187,7 @@ describe.each(TRANSPORTS)('a conversation over $name', (transport) => {
       { overrides: [[Clock, clock]], environment: { MODEL_IDLE_TIMEOUT_MS: IDLE_MS } },
     );
     try {
-      const talk = new Conversation(service, transport, 'replayed history');
+      const talk = new Conversation((body) => transport.run(service, { model: 'played', ...body }), 'replayed history');
       const stalled = clock.whenScheduled(WITHOUT_END_MS);
       const failed = talk.say('a');
       await stalled;

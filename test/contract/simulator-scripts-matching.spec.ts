@@ -1,24 +1,25 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 
+import { useService } from '../support/describe-service.js';
 import { say } from '../support/say.js';
-import { type ScriptContent, startWithScripts } from '../support/script-files.js';
+import { addScript, type ScriptContent, startWithScripts } from '../support/script-files.js';
 import type { Transport } from '../support/transport.js';
 import { JSON_TRANSPORT, TRANSPORTS } from '../support/transports.js';
 
 const texts = (...words: readonly string[]): readonly object[] => words.map((text) => ({ text }));
 const control = (text: string): object => ({ client_metadata: { 'x-simulate': text } });
 
-interface PlayedScript extends AsyncDisposable {
+interface PlayedScript {
   ask(input: unknown, more?: object): Promise<string>;
 }
 
-/** Starts a service with one script and gives a way to ask it. */
+const service = useService({ environment: { SIMULATOR_CONTROL: true } });
+
+/** Adds a script and gives a way to ask it. */
 async function play(script: ScriptContent, transport: Transport): Promise<PlayedScript> {
-  const service = await startWithScripts({ 'played.yaml': script }, { environment: { SIMULATOR_CONTROL: true } });
-  return {
-    ask: (input, more = {}) => say(transport, service, { model: 'played', input, ...more }),
-    [Symbol.asyncDispose]: () => service.close(),
-  };
+  const run = await addScript(service, transport, script);
+  const played: Transport = { name: transport.name, run: (_, body) => run({ ...body }) };
+  return { ask: (input, more = {}) => say(played, service, { input, ...more }) };
 }
 
 describe.each(TRANSPORTS)('a script in order over $name', (transport) => {
@@ -28,14 +29,14 @@ describe.each(TRANSPORTS)('a script in order over $name', (transport) => {
     ['begins anew', { on_exhausted: 'loop' }, ['one', 'two', 'one', 'two', 'one']],
     ['is exhausted', { on_exhausted: 'error' }, ['one', 'two', ...Array<string>(3).fill('script_exhausted')]],
   ])('%s when there are no more turns', async (_name, settings, expected) => {
-    await using script = await play({ ...settings, turns: texts('one', 'two') }, transport);
+    const script = await play({ ...settings, turns: texts('one', 'two') }, transport);
     const said = [];
     for (const input of ['a', 'b', 'c', 'd', 'e']) said.push(await script.ask(input));
     expect(said).toEqual(expected);
   });
 
   it('a script begins at the turn that x-simulate names, and goes on after it', async () => {
-    await using script = await play({ on_exhausted: 'error', turns: texts('one', 'two', 'three') }, transport);
+    const script = await play({ on_exhausted: 'error', turns: texts('one', 'two', 'three') }, transport);
     const said = [];
     for (const turn of [undefined, 3, undefined, 1, undefined, 2, undefined, 9]) {
       said.push(await script.ask('Next', turn === undefined ? {} : control(`turn=${turn}`)));
@@ -66,10 +67,6 @@ describe.each(TRANSPORTS)('a script by the last user message over $name', (trans
 
   beforeAll(async () => {
     script = await play({ match: 'last_user_message', turns }, transport);
-  });
-
-  afterAll(async () => {
-    await script[Symbol.asyncDispose]();
   });
 
   it.each([
@@ -106,10 +103,7 @@ describe.each(TRANSPORTS)('a script by the last user message over $name', (trans
   it('a script refuses what no turn answers', async () => {
     const conditional = turns.slice(0, -1);
     for (const afterLast of ['repeat_last', 'error', 'loop']) {
-      await using script = await play(
-        { match: 'last_user_message', on_exhausted: afterLast, turns: conditional },
-        transport,
-      );
+      const script = await play({ match: 'last_user_message', on_exhausted: afterLast, turns: conditional }, transport);
       expect(await script.ask('Hello?')).toBe('script_exhausted');
       expect(await script.ask('the weather?')).toBe('contains');
     }
@@ -132,7 +126,7 @@ describe.each(TRANSPORTS)('a script by the last user message over $name', (trans
       on_exhausted: 'loop',
       turns: [{ when: 'sun', text: 'sun 1' }, { text: 'other 1' }, { when: 'sun', text: 'sun 2' }, { text: 'other 2' }],
     };
-    await using played = await play(script, transport);
+    const played = await play(script, transport);
     const said = [];
     for (const input of ['sun?', 'sun!', 'rain', 'sun.', 'rain']) said.push(await played.ask(input));
     expect(said).toEqual(['sun 1', 'sun 2', 'other 1', 'sun 1', 'other 2']);

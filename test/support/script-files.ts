@@ -1,10 +1,13 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
 
 import { stringify } from 'yaml';
 
+import { ApiClient } from './api-client.js';
 import { type Service, type ServiceOptions, startService } from './service.js';
+import { Refusal, type Transport, type TurnResult } from './transport.js';
 
 /** Files by name: a text as it is, or a script, written as the ending of the name says. */
 export type ScriptFiles = Readonly<Record<string, string | ScriptContent>>;
@@ -36,6 +39,25 @@ export function startWithScripts(files: ScriptFiles, options: ServiceOptions = {
   return withScriptFiles(files, (paths) =>
     startService({ ...options, environment: { SIMULATOR_SCRIPTS: paths.join(','), ...options.environment } }),
   );
+}
+
+/** Runs a turn of the model `played`. */
+export type Play = (body: {
+  readonly client_metadata?: object;
+  readonly [member: string]: unknown;
+}) => Promise<TurnResult>;
+
+/** What names a space of the simulator: a header, and a member of `client_metadata`. */
+const SPACE = 'x-simulator-space';
+
+/** Adds a script as the model `played` to a service with SIMULATOR_CONTROL, in a space that no other test sees. */
+export async function addScript(service: Service, transport: Transport, script: ScriptContent): Promise<Play> {
+  const space = { [SPACE]: randomUUID() };
+  const simulator = new ApiClient(`${service.origin}/simulator`, space);
+  const { status, body: answer } = await simulator.post('scripts', { model: 'played', ...script });
+  if (status !== 200) throw new Refusal(status, answer);
+  return ({ client_metadata, ...body }) =>
+    transport.run(service, { model: 'played', ...body, client_metadata: { ...client_metadata, ...space } });
 }
 
 function toText(name: string, content: string | ScriptContent): string {
