@@ -2,14 +2,15 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 
-import { Clock } from '../../src/index.js';
+import { Clock, ProviderRegistry } from '../../src/index.js';
 import { ApiClient } from '../support/api-client.js';
 import { CountingUpstream, type CountReply } from '../support/counting-upstream.js';
+import { useService } from '../support/describe-service.js';
 import { message } from '../support/responses-upstream/items.js';
 import { toEvents } from '../support/responses-upstream/to-events.js';
-import { type Service, startService } from '../support/service.js';
+import { startService } from '../support/service.js';
 import { ShiftedClock } from '../support/shifted-clock.js';
 
 const TOOL = { type: 'function', name: 'look', description: 'Looks.', parameters: { type: 'object', properties: {} } };
@@ -76,19 +77,28 @@ const COUNTERS: readonly Counter[] = [
 const clock = new ShiftedClock();
 let upstreams: CountingUpstream[];
 let directory: string;
-let service: Service | undefined;
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'antiphon-counts-'));
+  await writeFile(providersFile(), '{}');
+});
+
+afterAll(() => rm(directory, { recursive: true }));
+
+/** All tests share it: each writes its providers, and has them loaded. */
+const service = useService(() =>
+  startService({ environment: { PROVIDERS_FILE: providersFile() }, overrides: [[Clock, clock]] }),
+);
 
 beforeEach(async () => {
   upstreams = [await CountingUpstream.start(), await CountingUpstream.start()];
-  directory = await mkdtemp(join(tmpdir(), 'antiphon-counts-'));
 });
 
-afterEach(async () => {
-  await service?.close();
-  service = undefined;
-  await Promise.all(upstreams.map((upstream) => upstream.close()));
-  await rm(directory, { recursive: true });
-});
+afterEach(() => Promise.all(upstreams.map((upstream) => upstream.close())));
+
+function providersFile(): string {
+  return join(directory, 'providers.json');
+}
 
 /** The upstream of this place. */
 function upstream(index = 0): CountingUpstream {
@@ -97,23 +107,22 @@ function upstream(index = 0): CountingUpstream {
   return found;
 }
 
-/** Starts the service in front of the upstreams: a provider for each entry, and a model that they all answer. */
-function start(...entries: readonly object[]): Promise<ApiClient> {
-  return startIn({}, ...entries);
+/** Puts the service in front of the upstreams. */
+async function start(...entries: readonly object[]): Promise<ApiClient> {
+  await write(...entries);
+  await service.app.get(ProviderRegistry).reload();
+  return service.api;
 }
 
-/** The same with further variables. */
-async function startIn(environment: object, ...entries: readonly object[]): Promise<ApiClient> {
+/** Writes a provider for each entry, and a model that all upstreams answer. */
+async function write(...entries: readonly object[]): Promise<void> {
   const named = entries.map((entry, index) => [
     `p${index}`,
     { base_url: `${upstream(index).origin}/v1`, discover: false, retries: 0, ...entry },
   ]);
   const targets = entries.map((_, index) => ({ provider: `p${index}`, model: 'theirs' }));
-  const file = join(directory, 'providers.json');
   const models = [{ name: 'tested', context_window: 100, upstreams: targets }];
-  await writeFile(file, JSON.stringify({ providers: Object.fromEntries(named) as object, models }));
-  service = await startService({ environment: { PROVIDERS_FILE: file, ...environment }, overrides: [[Clock, clock]] });
-  return new ApiClient(service.baseURL);
+  await writeFile(providersFile(), JSON.stringify({ providers: Object.fromEntries(named) as object, models }));
 }
 
 function count(api: ApiClient, over: object = {}): ReturnType<ApiClient['post']> {
@@ -220,8 +229,10 @@ it('the service does not ask an upstream of kind responses for the counts of tur
 });
 
 it('the service asks for counts while turns are recorded', async () => {
-  const api = await startIn({ RECORD_FILE: join(directory, 'record.yaml') }, { dialect: 'llama.cpp' });
-  expect((await count(api)).body['input_tokens']).toBe(1234);
+  await write({ dialect: 'llama.cpp' });
+  const environment = { PROVIDERS_FILE: providersFile(), RECORD_FILE: join(directory, 'record.yaml') };
+  await using recording = await startService({ environment, overrides: [[Clock, clock]] });
+  expect((await count(new ApiClient(recording.baseURL))).body['input_tokens']).toBe(1234);
 });
 
 it('the service estimates for servers that do not count', async () => {

@@ -2,14 +2,15 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 
-import { Clock } from '../../src/index.js';
+import { Clock, ProviderRegistry } from '../../src/index.js';
 import { FakeClock } from '../../src/testing/index.js';
-import { ApiClient } from '../support/api-client.js';
+import type { ApiClient } from '../support/api-client.js';
 import { TRIGGER } from '../support/compaction.js';
 import { CountingUpstream, type CountCall, type CountReply } from '../support/counting-upstream.js';
-import { type Service, startService } from '../support/service.js';
+import { useService } from '../support/describe-service.js';
+import { startService } from '../support/service.js';
 
 /** A message of so many words, each one token of the estimate. */
 const words = (name: string, count: number): string => `${name}${' word'.repeat(count - 1)}`;
@@ -26,32 +27,39 @@ const ROUNDS = ['one', 'two', 'three', 'four'].flatMap((name) => [
 const INPUT = [...ROUNDS, { role: 'user', content: 'end' }];
 const COUNTED = 'tokenized';
 
+const clock = new FakeClock();
 let upstream: CountingUpstream;
 let directory: string;
-let service: Service | undefined;
-let clock: FakeClock;
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'antiphon-counts-'));
+  await writeFile(providersFile(), '{}');
+});
+
+afterAll(() => rm(directory, { recursive: true }));
+
+/** All tests share it: each writes its providers, and has them loaded. */
+const service = useService(() =>
+  startService({ environment: { PROVIDERS_FILE: providersFile() }, overrides: [[Clock, clock]] }),
+);
 
 beforeEach(async () => {
   upstream = await CountingUpstream.start();
-  directory = await mkdtemp(join(tmpdir(), 'antiphon-counts-'));
-  clock = new FakeClock();
 });
 
-afterEach(async () => {
-  await service?.close();
-  service = undefined;
-  await upstream.close();
-  await rm(directory, { recursive: true });
-});
+afterEach(() => upstream.close());
 
-/** The service in front of the upstream, whose model has a window of so many tokens. */
+function providersFile(): string {
+  return join(directory, 'providers.json');
+}
+
+/** Puts the service in front of the upstream, whose model has a window of so many tokens. */
 async function start(entry: object, contextWindow: number): Promise<ApiClient> {
-  const file = join(directory, 'providers.json');
   const provider = { base_url: `${upstream.origin}/v1`, discover: false, retries: 0, ...entry };
   const models = [{ name: COUNTED, provider: 'p', model: 'theirs', context_window: contextWindow }];
-  await writeFile(file, JSON.stringify({ providers: { p: provider }, models }));
-  service = await startService({ environment: { PROVIDERS_FILE: file }, overrides: [[Clock, clock]] });
-  return new ApiClient(service.baseURL);
+  await writeFile(providersFile(), JSON.stringify({ providers: { p: provider }, models }));
+  await service.app.get(ProviderRegistry).reload();
+  return service.api;
 }
 
 const create = (api: ApiClient, over: object = {}): ReturnType<ApiClient['post']> =>
