@@ -1,5 +1,3 @@
-// Slow: starts a service for each of 188 faults.
-
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { RESERVED_NAMES } from '../../src/providers/chat-completions/request/reserved-names.js';
-import { faultOfFile, failedStart } from '../support/routing/start-fault.js';
+import { faultOfFile, failedStart, type StartFault, useFailingReload } from '../support/routing/start-fault.js';
 import { WholeLog } from '../support/routing/whole-log.js';
 
 /** Stands in every file, and in what is wrong with it. */
@@ -22,9 +20,19 @@ const provider = (members: object): object => ({ providers: { gpu: { ...gpu, ...
 /** A file with a provider and these models. */
 const models = (...entries: readonly object[]): object => ({ providers: { gpu }, models: entries });
 
-/** The one line that stops the start. Throws unless it is one, names the variable, and tells nothing of the file. */
-async function lineOf(content: string | object, name?: string): Promise<string> {
-  const { message, logged } = await faultOfFile({ content, ...(name === undefined ? {} : { name }) });
+const reload = { json: useFailingReload('providers.json'), yaml: useFailingReload('providers.yaml') };
+
+/** The one line in which a reload fails. Throws unless it is one, names the variable, and tells nothing of the file. */
+async function lineOf(content: string | object): Promise<string> {
+  return requireLine(await (typeof content === 'string' ? reload.yaml : reload.json)(content));
+}
+
+/** The one line that stops the start. */
+async function stopOf(content: string | object, name?: string): Promise<string> {
+  return requireLine(await faultOfFile({ content, ...(name === undefined ? {} : { name }) }));
+}
+
+function requireLine({ message, logged }: StartFault): string {
   expect(message).toMatch(/^PROVIDERS_FILE: [^\n]+$/);
   expect(message).not.toContain(SECRET);
   expect(logged).not.toContain(SECRET);
@@ -196,7 +204,7 @@ describe('an entry of the models that cannot be', () => {
   });
 
   it('a model is refused under a name that is there, which is not shown', async () => {
-    expect(await lineOf(models({ name: SECRET, ...x }, { name: SECRET, ...x }))).toContain('models[1].name');
+    expect(await stopOf(models({ name: SECRET, ...x }, { name: SECRET, ...x }))).toContain('models[1].name');
   });
 
   it('a model is refused as the second default', async () => {
@@ -252,7 +260,7 @@ describe('a reference to the environment', () => {
   it('a reference to the environment that is empty counts as not set', async () => {
     process.env['ROUTING_TEST_EMPTY'] = '';
     try {
-      expect(await lineOf(provider({ api_key: '${ROUTING_TEST_EMPTY}' }))).toContain('ROUTING_TEST_EMPTY');
+      expect(await stopOf(provider({ api_key: '${ROUTING_TEST_EMPTY}' }))).toContain('ROUTING_TEST_EMPTY');
     } finally {
       delete process.env['ROUTING_TEST_EMPTY'];
     }
@@ -297,7 +305,7 @@ describe('a file that cannot be read', () => {
   });
 
   it('a file is refused for what is wrong with its YAML, with line and column', async () => {
-    const line = await lineOf(`providers:\n  gpu:\n    api_key: "${SECRET}\n`);
+    const line = await stopOf(`providers:\n  gpu:\n    api_key: "${SECRET}\n`);
     expect(line).toMatch(/at line \d+, column \d+: Missing closing "quote\.$/);
   });
 
@@ -307,7 +315,7 @@ describe('a file that cannot be read', () => {
     ['that is a text', `"${SECRET}"`],
     ['that is a list', `["${SECRET}"]`],
   ])('a file in JSON is refused: %s', async (_, text) => {
-    await lineOf(text, 'providers.json');
+    await stopOf(text, 'providers.json');
   });
 
   it('a file is refused with aliases that would fill the memory', async () => {

@@ -5,15 +5,16 @@ import { describe, expect, it } from '@jest/globals';
 
 import { createApp } from '../../src/index.js';
 import { RESERVED_MEMBERS } from '../../src/providers/responses/request/member-names.js';
-import { faultOfFile, withFile } from '../support/routing/start-fault.js';
+import { faultOfFile, useFailingReload, withFile } from '../support/routing/start-fault.js';
 
 const SECRET = 'tz-top-secret-0123456789';
 
 const entry = { kind: 'responses', base_url: 'http://127.0.0.1:9/v1', api_key: SECRET, headers: { 'x-key': SECRET } };
 
 describe('an entry of the kind responses that cannot be', () => {
+  const reload = useFailingReload('providers.json');
   const lineOf = async (members: object): Promise<string> => {
-    const { message, logged } = await faultOfFile({ content: { providers: { up: { ...entry, ...members } } } });
+    const { message, logged } = await reload({ providers: { up: { ...entry, ...members } } });
     expect(message).toMatch(/^PROVIDERS_FILE: [^\n]+$/);
     expect(message + logged).not.toContain(SECRET);
     return message;

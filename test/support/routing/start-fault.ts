@@ -2,11 +2,14 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { EnvironmentError } from '../../../src/index.js';
-import { type ServiceOptions, startService } from '../service.js';
+import { Logger } from '@nestjs/common';
+
+import { EnvironmentError, ProviderRegistry } from '../../../src/index.js';
+import { useService } from '../describe-service.js';
+import { type Service, type ServiceOptions, startService } from '../service.js';
 import { WholeLog } from './whole-log.js';
 
-/** How a start ended that a providers file stopped. */
+/** How a start ended that a providers file stopped, or a reload that it failed. */
 export interface StartFault {
   /** What the operator is told. */
   readonly message: string;
@@ -35,13 +38,51 @@ export function faultOfFile(file: FileContent, options: ServiceOptions = {}): Pr
   });
 }
 
+const NOT_RELOADED = /^error cannot reload .+?, keeping the previous configuration: ([^]*) ProviderRegistry$/;
+
+/**
+ * A service that the tests of a file share, with a providers file of this name that has no providers. What is given instead cannot be
+ * used: a reload says so in the words of a start, of which it is a part, and the service goes on.
+ */
+export function useFailingReload(name: string): (content: string | object) => Promise<StartFault> {
+  let path = '';
+  const service = useService(async (): Promise<Service> => {
+    const directory = await mkdtemp(join(tmpdir(), 'antiphon-providers-'));
+    path = join(directory, name);
+    await writeFile(path, '{}');
+    const started = await startService({ environment: { PROVIDERS_FILE: path } });
+    const close = async (): Promise<void> => {
+      await started.close();
+      await rm(directory, { recursive: true });
+    };
+    return { ...started, close, [Symbol.asyncDispose]: close };
+  });
+  return async (content) => {
+    await writeFile(path, toText(content));
+    using log = new WholeLog();
+    Logger.overrideLogger(log);
+    const warnings = collectWarnings();
+    await service.app
+      .get(ProviderRegistry)
+      .reload()
+      .finally(() => warnings.end());
+    const [message] = log.lines.flatMap((line) => NOT_RELOADED.exec(line)?.[1] ?? []);
+    if (message === undefined) throw new Error(`the file is loaded: ${log.text}`);
+    return { message, logged: [log.text, ...warnings.texts].join('\n') };
+  };
+}
+
+function toText(content: string | object): string {
+  return typeof content === 'string' ? content : JSON.stringify(content, null, 2);
+}
+
 /** Runs something with a file in a directory of its own, which is gone afterwards. */
 export async function withFile<T>({ name, content }: FileContent, use: (path: string) => Promise<T>): Promise<T> {
   const directory = await mkdtemp(join(tmpdir(), 'antiphon-providers-'));
   const isText = typeof content === 'string';
   const path = join(directory, name ?? (isText ? 'providers.yaml' : 'providers.json'));
   try {
-    await writeFile(path, isText ? content : JSON.stringify(content, null, 2));
+    await writeFile(path, toText(content));
     return await use(path);
   } finally {
     await rm(directory, { recursive: true });
