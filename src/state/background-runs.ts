@@ -61,6 +61,11 @@ export interface UnfinishedResponse {
   readonly log: LogBatch;
 }
 
+/** A queued response as it is stored: it has made nothing yet, and does not expire. */
+export function toResponseRecord(record: QueuedRecord): ResponseRecord & QueuedRecord {
+  return { ...record, given: [], origin: null, conversation: null, fence: null, expiresAt: NEVER };
+}
+
 /** The end of a background response. */
 export interface Ending extends Pick<
   ResponseRecord,

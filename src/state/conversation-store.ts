@@ -42,6 +42,9 @@ export type ConversationRefusal =
   | { readonly refused: 'not_found' | 'locked' | 'item_not_found' }
   | { readonly refused: 'duplicate_item'; readonly itemId: string };
 
+/** Most deleted conversations that a database looks at in one step, and most items that it frees. */
+export const CONVERSATIONS_FORGOTTEN = { conversations: 1000, items: 10_000 } as const;
+
 /**
  * Stores conversations and their items, which do not expire. Other tenants' conversations are not found. A turn appends to
  * its conversation with `ResponseStore.save` or `BackgroundRuns.finish`. Methods throw StoreUnavailableError when the backend is

@@ -1,5 +1,5 @@
 import type { Tenant } from '../access/index.js';
-import type { Item, StreamEvent } from '../protocol/index.js';
+import { isTerminalEvent, type Item, type StreamEvent } from '../protocol/index.js';
 
 /** One attempt to run a background response. */
 export interface Run {
@@ -55,6 +55,24 @@ export type LogPage =
       readonly isLast: boolean;
     }
   | { readonly missing: 'no stream' | 'expired' };
+
+/** Most bytes of events that a database reads for a page, of which the first batch always fits, and most batches. */
+export const LOG_PAGE_LIMITS = { bytes: 1024 * 1024, batches: 256 } as const;
+
+/** Of how many responses a database deletes the events at once, and how many batches at most. */
+export const LOGS_FORGOTTEN = { responses: 200, batches: 10_000 } as const;
+
+/** A page of the events that a database has read, from the batch on that has the next one. */
+export function toLogPage(
+  found: readonly StreamEvent[],
+  after: number,
+  log: { readonly isStream: boolean; readonly hasEnded: boolean; readonly hasExpired: boolean },
+): LogPage {
+  if (!log.isStream) return { missing: 'no stream' };
+  if (log.hasExpired) return { missing: 'expired' };
+  const events = found.filter(({ sequenceNumber }) => sequenceNumber > after);
+  return { events, isLast: log.hasEnded && (events.length === 0 || isTerminalEvent(events.at(-1))) };
+}
 
 /**
  * The events of background responses, for their readers and for further attempts. The terminal event is appended by

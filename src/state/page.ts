@@ -29,9 +29,23 @@ export interface Page<T> {
 /** Most bytes of responses on one page, not counting the first. */
 export const PAGE_BYTES = 16 * 1024 * 1024;
 
-/** The page of entries that were read from its cursor on, one more than its limit if there are more. */
-export function toPage<T>(found: readonly T[], { limit, before }: Pick<PageRequest, 'limit' | 'before'>): Page<T> {
-  const data = found.slice(0, limit);
+/**
+ * The page of entries that are read in the order from its cursor, bounded in number and, with `bytesOf`, in size; the first always fits. Reads one
+ * entry more than it has, if there is one.
+ */
+export function toPage<T>(
+  entries: Iterable<T>,
+  { limit, before }: Pick<PageRequest, 'limit' | 'before'>,
+  bytesOf: (entry: T) => number = () => 0,
+): Page<T> {
+  const data: T[] = [];
+  let [bytes, hasMore] = [0, false];
+  for (const entry of entries) {
+    bytes += bytesOf(entry);
+    hasMore = data.length === limit || (data.length > 0 && bytes > PAGE_BYTES);
+    if (hasMore) break;
+    data.push(entry);
+  }
   // Read from its end, a page that ends before a cursor is turned round.
-  return { data: before === undefined ? data : data.reverse(), hasMore: found.length > limit };
+  return { data: before === undefined ? data : data.reverse(), hasMore };
 }

@@ -2,7 +2,7 @@ import type { Tenant } from '../../access/index.js';
 import { estimateBytes, type Item } from '../../protocol/index.js';
 import type { ConversationRecord } from '../conversation-store.js';
 import { interleave } from '../given-items.js';
-import { isForward, type Page, PAGE_BYTES, type PageRequest } from '../page.js';
+import { isForward, type Page, type PageRequest, toPage } from '../page.js';
 import type { ResponseRecord } from '../response-store.js';
 import type { MovedEntry } from '../state-transfer.js';
 import type { Sortable } from './sorted-list.js';
@@ -126,21 +126,18 @@ export class MemoryConversation implements Sortable {
 
   /** A page of the items that clients see, from the position of its cursor on; it costs only its entries. */
   page(request: PageRequest, cursor: number | undefined): Page<Item> {
-    const { before, limit } = request;
     const step = isForward(request) ? 1 : -1;
     let index = step === 1 ? 0 : this.entries.length - 1;
     if (cursor !== undefined) index = step === 1 ? this.indexOf(cursor + 1) : this.indexOf(cursor) - 1;
-    const data: Item[] = [];
-    let bytes = 0;
-    let hasMore = false;
+    const { data, hasMore } = toPage(this.shownFrom(index, step), request, ({ bytes }) => bytes);
+    return { data: data.map(({ item }) => item), hasMore };
+  }
+
+  private *shownFrom(start: number, step: 1 | -1): Generator<ConversationEntry> {
+    let index = start;
     for (let entry = this.entries[index]; entry !== undefined; entry = this.entries[(index += step)]) {
-      if (entry.isGiven) continue;
-      bytes += entry.bytes;
-      hasMore = data.length === limit || (data.length > 0 && bytes > PAGE_BYTES);
-      if (hasMore) break;
-      data.push(entry.item);
+      if (!entry.isGiven) yield entry;
     }
-    return { data: before === undefined ? data : data.reverse(), hasMore };
   }
 
   private put(entry: ConversationEntry): void {

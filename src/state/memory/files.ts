@@ -14,7 +14,7 @@ import {
   requireRoom,
   type UploadRecord,
 } from '../file-store.js';
-import type { Page } from '../page.js';
+import { type Page, toPage } from '../page.js';
 
 interface Piece {
   readonly bytes: Uint8Array;
@@ -114,7 +114,7 @@ export class MemoryFileStore extends FileStore {
       if (cursor === null || (record.id !== cursor.id && isAfter(record, cursor) === sign > 0)) found.push(record);
     }
     found.sort((a, b) => (isAfter(a, b) ? sign : -sign));
-    return { data: found.slice(0, page.limit), hasMore: found.length > page.limit };
+    return toPage(found, page);
   }
 
   override async delete(tenant: Tenant, fileId: string): Promise<boolean> {

@@ -8,6 +8,7 @@ import {
   type QueueBounds,
   type QueuedRecord,
   type StartedRun,
+  toResponseRecord,
 } from '../background-runs.js';
 import { RunLostError } from '../errors.js';
 import type { Run } from '../event-log.js';
@@ -40,8 +41,7 @@ export class MemoryRuns extends BackgroundRuns {
     const { responses, log, jobs } = this.parts;
     log.admit(tenant, bounds);
     responses.requireRoom(tenant, record);
-    const whole = { ...record, given: [], origin: null, conversation: null, fence: null, expiresAt: Infinity };
-    const node = responses.add(tenant, whole, toRun(record));
+    const node = responses.add(tenant, { ...toResponseRecord(record), expiresAt: Infinity }, toRun(record));
     log.enter(node, record.opening);
     jobs.add([record.job]);
   }

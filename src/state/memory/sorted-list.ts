@@ -1,4 +1,4 @@
-import { isForward, type Page, PAGE_BYTES, type PageRequest } from '../page.js';
+import { isForward, type Page, type PageRequest, toPage } from '../page.js';
 
 /** An entry that is listed in the order of creation. */
 export interface Sortable {
@@ -58,7 +58,6 @@ export class SortedList<T extends Sortable> implements Iterable<T> {
 
   /** A page of the entries that `shows` accepts, from the place of its cursor on. */
   page(request: PageRequest, cursor: SortedPlace | undefined, shows: (entry: T) => boolean): Page<T> {
-    const { before, limit } = request;
     const step = isForward(request) ? 1 : -1;
     let index = step === 1 ? this.head : this.entries.length - 1;
     if (cursor !== undefined) {
@@ -67,18 +66,14 @@ export class SortedList<T extends Sortable> implements Iterable<T> {
       const isEntry = next !== undefined && !isBefore(cursor, next);
       index = step === 1 && !isEntry ? position : position + step;
     }
-    const data: T[] = [];
-    let bytes = 0;
-    let hasMore = false;
-    for (; index >= this.head && index < this.entries.length; index += step) {
+    return toPage(this.from(index, step, shows), request, ({ bytes }) => bytes);
+  }
+
+  private *from(start: number, step: 1 | -1, shows: (entry: T) => boolean): Generator<T> {
+    for (let index = start; index >= this.head && index < this.entries.length; index += step) {
       const entry = this.entries[index] as T;
-      if (!shows(entry)) continue;
-      bytes += entry.bytes;
-      hasMore = data.length === limit || (data.length > 0 && bytes > PAGE_BYTES);
-      if (hasMore) break;
-      data.push(entry);
+      if (shows(entry)) yield entry;
     }
-    return { data: before === undefined ? data : data.reverse(), hasMore };
   }
 
   private removeFirst(): void {

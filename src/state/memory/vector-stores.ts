@@ -2,7 +2,7 @@ import { type Tenant, tenantKey } from '../../access/index.js';
 import type { Clock } from '../../time/index.js';
 import { BOOKMARK_MS } from '../bookmark.js';
 import { UnknownCursorError } from '../errors.js';
-import { isForward, type Page, type PageRequest } from '../page.js';
+import { isForward, type Page, type PageRequest, toPage } from '../page.js';
 import type { Attributes } from '../vector-index.js';
 import {
   type ClaimedFile,
@@ -76,7 +76,7 @@ export class MemoryVectorStores extends VectorStoreRecords {
 
   override async list(tenant: Tenant, page: PageRequest): Promise<Page<VectorStoreRecord>> {
     const entries = [...this.stores.values()].filter((entry) => entry.tenant === tenant);
-    return toPage(entries, page, ({ record }) => [record, record.id]);
+    return pageOf(entries, page, ({ record }) => [record, record.id]);
   }
 
   override async change(
@@ -140,7 +140,7 @@ export class MemoryVectorStores extends VectorStoreRecords {
     const entries = [...(this.find(tenant, storeId)?.files.values() ?? [])];
     const isCursor = ({ file }: FileEntry): boolean => file.fileId === (page.after ?? page.before);
     const listed = entries.filter((entry) => isListed(entry) || isCursor(entry));
-    return toPage(listed, page, ({ file }) => [file, file.fileId], isListed);
+    return pageOf(listed, page, ({ file }) => [file, file.fileId], isListed);
   }
 
   override async count(tenant: Tenant, storeId: string, batchId?: string): Promise<StoreFileCounts> {
@@ -319,7 +319,7 @@ export class MemoryVectorStores extends VectorStoreRecords {
 }
 
 /** A page of entries: those that are gone, or not listed, are cursors only. Throws UnknownCursorError. */
-function toPage<E extends Listed, T extends { readonly createdAt: number }>(
+function pageOf<E extends Listed, T extends { readonly createdAt: number }>(
   entries: readonly E[],
   page: PageRequest,
   valueOf: (entry: E) => readonly [value: T, id: string],
@@ -335,7 +335,5 @@ function toPage<E extends Listed, T extends { readonly createdAt: number }>(
   const at = cursor === undefined ? -1 : sorted.findIndex(({ named: [, id] }) => id === cursor);
   if (cursor !== undefined && at === -1) throw new UnknownCursorError(page);
   const found = sorted.slice(at + 1).flatMap(({ named: [value], isShown }) => (isShown ? [value] : []));
-  const data = found.slice(0, page.limit);
-  // Read from its end, a page that ends before a cursor is turned round.
-  return { data: page.before === undefined ? data : data.reverse(), hasMore: found.length > page.limit };
+  return toPage(found, page);
 }

@@ -8,6 +8,7 @@ import {
   type ConversationContext,
   type ConversationRecord,
   type ConversationRefusal,
+  CONVERSATIONS_FORGOTTEN,
   ConversationStore,
   type OpenedConversation,
   type OpenOptions,
@@ -34,12 +35,7 @@ import {
   UPDATE_CONVERSATION,
 } from './statements/conversations.js';
 
-/** Most deleted conversations that one statement looks at. */
-const CONVERSATIONS = 1000;
-
-/** Most items that one statement frees. */
-const ITEMS = 10_000;
-
+const { conversations: CONVERSATIONS, items: ITEMS } = CONVERSATIONS_FORGOTTEN;
 const BEGINNING = ['', ''] as const;
 
 /** Conversations in PostgreSQL, for all replicas (docs/decisions/2026-11-22-conversations.md). */

@@ -1,10 +1,19 @@
 import { randomUUID } from 'node:crypto';
 
 import type { Tenant } from '../../access/index.js';
-import { isTerminalEvent, type Item, type StreamEvent } from '../../protocol/index.js';
+import type { Item, StreamEvent } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import { RunLostError } from '../errors.js';
-import { begins, EventLog, finishedItems, type LogBatch, type LogPage, type Run } from '../event-log.js';
+import {
+  begins,
+  EventLog,
+  finishedItems,
+  type LogBatch,
+  type LogPage,
+  LOGS_FORGOTTEN,
+  type Run,
+  toLogPage,
+} from '../event-log.js';
 import type { RunNotices } from '../notices.js';
 import { LogAnnouncer } from '../log-announcer.js';
 import { toKey } from '../keys.js';
@@ -15,9 +24,6 @@ import { viewerOf } from './statements/visible.js';
 
 /** Responses per notice, which is limited to 8000 bytes. */
 const NOTICE_RESPONSES = 20;
-/** Most responses whose events are deleted at once, and most batches of events. */
-const FORGET_RESPONSES = 200;
-const FORGET_BATCHES = 10_000;
 
 /** The largest number of an event that a column holds. */
 const MAX_EVENT = 2 ** 31 - 1;
@@ -64,13 +70,11 @@ export class PostgresEventLog extends EventLog {
     ]);
     const [first] = rows;
     if (first === undefined) return undefined;
-    if (first.is_stream !== true) return { missing: 'no stream' };
-    if (first.has_expired) return { missing: 'expired' };
     const events = rows.flatMap(({ first_event, events: text }) =>
       first_event === null || text === null ? [] : readEvents({ first_event, events: text }),
     );
-    const next = events.filter(({ sequenceNumber }) => sequenceNumber > after);
-    return { events: next, isLast: first.has_ended && (next.length === 0 || isTerminalEvent(next.at(-1))) };
+    const { is_stream: isStream, has_ended: hasEnded, has_expired: hasExpired } = first;
+    return toLogPage(events, after, { isStream: isStream === true, hasEnded, hasExpired });
   }
 
   /** The items that a running response has finished. */
@@ -98,7 +102,7 @@ export class PostgresEventLog extends EventLog {
   /** Deletes the events of some responses that ended long ago; false when there are no more. */
   async forget(): Promise<boolean> {
     const now = new Date(this.clock.now());
-    const [row] = await this.database.query(FORGET_LOGS, [now, FORGET_RESPONSES, FORGET_BATCHES]);
+    const [row] = await this.database.query(FORGET_LOGS, [now, LOGS_FORGOTTEN.responses, LOGS_FORGOTTEN.batches]);
     return row?.has_more === true;
   }
 

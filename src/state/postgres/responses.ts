@@ -8,7 +8,7 @@ import {
   UnknownCursorError,
   WriteLockLostError,
 } from '../errors.js';
-import type { Page, PageRequest } from '../page.js';
+import { type Page, type PageRequest, toPage } from '../page.js';
 import { type Chain, type DeleteOptions, type ResponseRecord, ResponseStore } from '../response-store.js';
 import { conversationLock } from '../write-lock.js';
 import { readItems, readResponse } from '../stored-response.js';
@@ -95,8 +95,8 @@ export class PostgresResponseStore extends ResponseStore {
     if (rows[0]?.known !== true) return undefined;
     if (cursor !== undefined && !rows[0].found) throw new UnknownCursorError(page);
     const bodies = rows.map(({ body }) => body).filter((body) => body !== null);
-    const data = bodies.slice(0, page.limit).map((body) => JSON.parse(body) as Item);
-    return { data: page.before === undefined ? data : data.reverse(), hasMore: bodies.length > page.limit };
+    const { data, hasMore } = toPage(bodies, page);
+    return { data: data.map((body) => JSON.parse(body) as Item), hasMore };
   }
 
   override async items(tenant: Tenant, ids: readonly string[], within?: string): Promise<ReadonlyMap<string, Item>> {

@@ -6,10 +6,10 @@ import {
   type ComposeEnding,
   type ConcludeOptions,
   type Ending,
-  NEVER,
   type QueueBounds,
   type QueuedRecord,
   type StartedRun,
+  toResponseRecord,
 } from '../background-runs.js';
 import { ContextTooLargeError, QueueFullError, RunLostError, WriteLockLostError } from '../errors.js';
 import type { Run } from '../event-log.js';
@@ -64,10 +64,9 @@ export class PostgresRuns extends BackgroundRuns {
   override create(tenant: Tenant, record: QueuedRecord, bounds: QueueBounds): Promise<void> {
     const { turn, isStream, response, opening, job } = record;
     const names = namesOf({ tenant, responseId: response.id });
-    const whole = { ...record, given: [], origin: null, conversation: null, fence: null, expiresAt: NEVER };
     return this.database.transaction(async (run) => {
       await this.requireRoom(run, names[0], bounds);
-      await this.responses.insertWhole(run, tenant, whole);
+      await this.responses.insertWhole(run, tenant, toResponseRecord(record));
       const values = [JSON.stringify(tenant), turn, isStream, response.store, ...toBatchColumns(opening)] as const;
       await run(CREATE_RUN, [...names, ...values]);
       await this.jobs.enqueue(run, [job]);

@@ -1,8 +1,8 @@
 import { type Tenant, tenantKey } from '../../access/index.js';
-import { isTerminalEvent, type Item, type StreamEvent } from '../../protocol/index.js';
+import type { Item, StreamEvent } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import { RunLostError } from '../errors.js';
-import { begins, EventLog, finishedItems, type LogBatch, type LogPage, type Run } from '../event-log.js';
+import { begins, EventLog, finishedItems, type LogBatch, type LogPage, type Run, toLogPage } from '../event-log.js';
 import { readEvents, readLog, toBatchColumns } from '../log-columns.js';
 import type { RunNotices } from '../notices.js';
 import type { RunGate } from '../in-process/run-gate.js';
@@ -39,10 +39,12 @@ export class SqliteEventLog extends EventLog {
     const page = await this.thread.call('logPage', look, responseId, next);
     if (page === undefined) return undefined;
     const { is_stream: isStream, log_expires_at: expiresAt, batches } = page;
-    if (isStream !== 1) return { missing: 'no stream' };
-    if ((expiresAt ?? Infinity) <= look.now) return { missing: 'expired' };
-    const events = batches.flatMap(readEvents).filter(({ sequenceNumber }) => sequenceNumber > after);
-    return { events, isLast: expiresAt !== null && (events.length === 0 || isTerminalEvent(events.at(-1))) };
+    const hasExpired = (expiresAt ?? Infinity) <= look.now;
+    return toLogPage(batches.flatMap(readEvents), after, {
+      isStream: isStream === 1,
+      hasEnded: expiresAt !== null,
+      hasExpired,
+    });
   }
 
   /** The items that a running response has finished. */

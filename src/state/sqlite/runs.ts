@@ -6,10 +6,10 @@ import {
   type ComposeEnding,
   type ConcludeOptions,
   type Ending,
-  NEVER,
   type QueueBounds,
   type QueuedRecord,
   type StartedRun,
+  toResponseRecord,
 } from '../background-runs.js';
 import {
   ContextTooLargeError,
@@ -59,7 +59,7 @@ export class SqliteRuns extends BackgroundRuns {
     const { turn, isStream, opening, response, parentId } = record;
     const job = withId(record.job);
     const run = { turn, isStream, opening: toBatchColumns(opening), job: toStoredJob(job) };
-    const whole = { ...record, given: [], origin: null, conversation: null, fence: null, expiresAt: NEVER };
+    const whole = toResponseRecord(record);
     const store = (parent: string | null) =>
       thread.call(
         'createRun',

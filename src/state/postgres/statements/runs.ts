@@ -1,5 +1,6 @@
 import { CHANNELS } from '../channels.js';
 import { adHoc, prepared } from '../../sql/statement.js';
+import { LOG_PAGE_LIMITS } from '../../event-log.js';
 import type { BatchColumns, BatchRow } from '../../log-columns.js';
 import { EARLIER, IN_CONVERSATION, WEIGHT } from './read.js';
 import { SUBTREE, type Viewer, VISIBLE } from './visible.js';
@@ -291,11 +292,6 @@ export const NOTIFY_LOGGED = prepared<readonly [payloads: readonly string[]], ne
   `SELECT pg_notify('${CHANNELS.logged}', payload) FROM unnest($1::text[]) AS payload`,
 );
 
-/** Most bytes of events on a page; the first batch always fits. */
-const PAGE_BYTES = 1024 * 1024;
-/** Most batches on a page. */
-const PAGE_BATCHES = 256;
-
 /** A batch of a page; a page without events is one row without a batch. */
 export interface LogPageRow {
   /** Null: the response never was in the background. */
@@ -316,13 +312,13 @@ export const LOG_PAGE = prepared<readonly [...Viewer, responseId: string, next: 
       WHERE owner = $1 AND response_id = $4 AND events <> '' AND first_event >= coalesce((
         SELECT max(first_event) FROM antiphon.event_log WHERE owner = $1 AND response_id = $4 AND events <> '' AND first_event <= $5
       ), 0)
-      ORDER BY first_event, first_note LIMIT ${PAGE_BATCHES}
+      ORDER BY first_event, first_note LIMIT ${LOG_PAGE_LIMITS.batches}
     ) next
   )
   SELECT b.is_stream, b.log_expires_at IS NOT NULL AS has_ended, coalesce(b.log_expires_at <= $2, false) AS has_expired,
     page.first_event, page.events
   FROM antiphon.responses r LEFT JOIN antiphon.background_runs b ON b.owner = r.owner AND b.response_id = r.id
-    LEFT JOIN page ON b.is_stream AND page.before < ${PAGE_BYTES}
+    LEFT JOIN page ON b.is_stream AND page.before < ${LOG_PAGE_LIMITS.bytes}
   WHERE ${VISIBLE} AND r.id = $4
   ORDER BY page.first_event`,
 );

@@ -1,17 +1,20 @@
 import type { DatabaseSync } from 'node:sqlite';
 
-import type { ConversationRecord, ConversationRefusal } from '../../conversation-store.js';
+import {
+  type ConversationRecord,
+  type ConversationRefusal,
+  CONVERSATIONS_FORGOTTEN,
+} from '../../conversation-store.js';
 import { toKey } from '../../keys.js';
-import { isForward, PAGE_BYTES, type PageRequest } from '../../page.js';
+import { isForward, type PageRequest, toPage } from '../../page.js';
 import type { ItemPage, ItemText } from '../new-response.js';
 import { turnAppending } from './append-turn.js';
 import { bookmarking } from './bookmarks.js';
 import { bytesOf, turnInput } from './response-items.js';
 import { tenantNumbers } from './tenants.js';
 
-/** Most deleted conversations that one step looks at, and most items that it frees. */
-const CONVERSATIONS = 1000;
-const ITEMS = 10_000;
+const CONVERSATIONS: number = CONVERSATIONS_FORGOTTEN.conversations;
+const ITEMS: number = CONVERSATIONS_FORGOTTEN.items;
 
 type Metadata = ConversationRecord['metadata'];
 
@@ -169,7 +172,9 @@ export function conversationOperations(database: DatabaseSync) {
           ? edge
           : (shownItem(found, cursor)?.position ?? findItemBookmark(found.conversation, toKey(cursor), now));
       if (position === undefined) return 'unknown cursor';
-      return readPage(pages[isUp ? 'ASC' : 'DESC'].iterate(found.conversation, position), page);
+      const rows = pages[isUp ? 'ASC' : 'DESC'].iterate(found.conversation, position);
+      const { data, hasMore } = toPage(rows, page, ({ body }) => Buffer.byteLength(String(body)));
+      return { items: data.map(({ body }) => String(body)).join(','), hasMore };
     },
 
     /** The latest item of an id that clients see, as JSON. */
@@ -218,18 +223,4 @@ export function conversationOperations(database: DatabaseSync) {
 
 function toRecord(id: string, { created_at: createdAt, metadata }: Found): ConversationRecord {
   return { id, createdAt, metadata: JSON.parse(metadata) as Metadata };
-}
-
-/** A page of items, which are read in order from its cursor, bounded in number and size; the first always fits. */
-function readPage(rows: Iterable<unknown>, { limit, before }: PageRequest): ItemPage {
-  const bodies: string[] = [];
-  let [bytes, hasMore] = [0, false];
-  for (const row of rows) {
-    const { body } = row as { readonly body: string };
-    bytes += Buffer.byteLength(body);
-    hasMore = bodies.length === limit || (bodies.length > 0 && bytes > PAGE_BYTES);
-    if (hasMore) break;
-    bodies.push(body);
-  }
-  return { items: (before === undefined ? bodies : bodies.reverse()).join(','), hasMore };
 }

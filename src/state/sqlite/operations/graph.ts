@@ -2,11 +2,11 @@ import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 
 import { type Bookmark, wasListed } from '../../bookmark.js';
 import { toKey, toLabels } from '../../keys.js';
-import type { PageRequest } from '../../page.js';
+import { type PageRequest, toPage } from '../../page.js';
 import { GRAPH_MAX_RESPONSES, type ResponseFilter, type TreeBounds } from '../../response-graph.js';
 import type { StoredResponse, TreeRow } from '../../stored-response.js';
 import { bookmarking } from './bookmarks.js';
-import { type PageOutcome, type PageSource, responsePages, withinBounds } from './page.js';
+import { type PageOutcome, type PageSource, responsePages } from './page.js';
 import { tenantNumbers } from './tenants.js';
 import { CONTINUING, type Look, type LookValues, lookValues, VISIBLE } from './visible.js';
 
@@ -103,7 +103,7 @@ export function graphOperations(database: DatabaseSync) {
       children.set(response, next.length);
       if (level < depth && nodes.length <= limit) nodes.push(...next.map((node) => ({ ...node, level: level + 1 })));
     }
-    return withinBounds(nodes, limit).map(({ response, parent }) => ({
+    return toPage(nodes, { limit }, ({ size }) => size).data.map(({ response, parent }) => ({
       ...(select.get(response) as unknown as StoredResponse),
       key: response,
       parent,

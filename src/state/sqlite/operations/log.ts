@@ -1,17 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite';
 
+import { LOG_PAGE_LIMITS, LOGS_FORGOTTEN } from '../../event-log.js';
 import { toKey } from '../../keys.js';
 import type { BatchColumns, BatchRow } from '../../log-columns.js';
 import { tenantNumbers } from './tenants.js';
 import { type Look, lookValues, VISIBLE } from './visible.js';
-
-/** Most bytes of events on a page; the first batch always fits. */
-const PAGE_BYTES = 1024 * 1024;
-/** Most batches on a page. */
-const PAGE_BATCHES = 256;
-/** Most responses whose events are deleted at once, and most batches of events. */
-const FORGET_RESPONSES = 200;
-const FORGET_BATCHES = 10_000;
 
 /** A page of a log. */
 export interface StoredPage {
@@ -53,11 +46,11 @@ export function eventLogOperations(database: DatabaseSync) {
     WHERE response = ?1 AND events <> '' AND first_event >= coalesce((
       SELECT first_event FROM event_log WHERE response = ?1 AND events <> '' AND first_event <= ?2
       ORDER BY first_event DESC LIMIT 1), 0)
-    ORDER BY first_event, first_note LIMIT ${PAGE_BATCHES}`,
+    ORDER BY first_event, first_note LIMIT ${LOG_PAGE_LIMITS.batches}`,
   );
   const expired = database.prepare(
     `SELECT response FROM runs WHERE log_expires_at > 0 AND log_expires_at <= ? ORDER BY log_expires_at
-    LIMIT ${FORGET_RESPONSES}`,
+    LIMIT ${LOGS_FORGOTTEN.responses}`,
   );
   const remove = database.prepare(
     `DELETE FROM event_log WHERE response = ?1 AND (first_event, first_note) IN (
@@ -98,7 +91,7 @@ export function eventLogOperations(database: DatabaseSync) {
       let bytes = 0;
       for (const row of page.iterate(response, next)) {
         const batch = row as unknown as StoredPage['batches'][number];
-        if (bytes >= PAGE_BYTES) break;
+        if (bytes >= LOG_PAGE_LIMITS.bytes) break;
         batches.push(batch);
         bytes += batch.events.length;
       }
@@ -108,14 +101,14 @@ export function eventLogOperations(database: DatabaseSync) {
     /** Deletes the events of some responses that ended long ago; whether there are more. */
     forgetLogs: (now: number): boolean => {
       const rows = expired.all(now);
-      let left = FORGET_BATCHES;
+      let left: number = LOGS_FORGOTTEN.batches;
       for (const row of rows) {
         const response = Number(row['response']);
         left -= Number(remove.run(response, left).changes);
         if (left === 0) return true;
         empty.run(response);
       }
-      return rows.length === FORGET_RESPONSES;
+      return rows.length === LOGS_FORGOTTEN.responses;
     },
   };
 }

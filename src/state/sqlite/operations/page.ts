@@ -2,7 +2,7 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 
 import type { Bookmark } from '../../bookmark.js';
 import { toKey } from '../../keys.js';
-import { isForward, type Page, PAGE_BYTES, type PageRequest } from '../../page.js';
+import { isForward, type Page, type PageRequest, toPage } from '../../page.js';
 import type { StoredResponse } from '../../stored-response.js';
 import { bookmarking } from './bookmarks.js';
 
@@ -71,18 +71,7 @@ export function responsePages(database: DatabaseSync) {
     const text = `SELECT r.response, r.size ${rows}${behind}
       ORDER BY ${order}.created_at ${direction}, ${order}.id ${direction} LIMIT ?${next}`;
     const candidates = prepare(text).all(...limited) as unknown as Candidate[];
-    const shown = withinBounds(candidates, limit);
-    const data = shown.map(({ response }) => select.get(response) as unknown as StoredResponse);
-    return { data: before === undefined ? data : data.reverse(), hasMore: shown.length < candidates.length };
+    const { data, hasMore } = toPage(candidates, page, ({ size }) => size);
+    return { data: data.map(({ response }) => select.get(response) as unknown as StoredResponse), hasMore };
   };
-}
-
-/** The first of them, in number and size as many as a page has. */
-export function withinBounds<T extends Pick<Candidate, 'size'>>(candidates: readonly T[], limit: number): readonly T[] {
-  let bytes = 0;
-  const end = candidates.findIndex(({ size }, index) => {
-    bytes += size;
-    return index === limit || (index > 0 && bytes > PAGE_BYTES);
-  });
-  return end < 0 ? candidates : candidates.slice(0, end);
 }
