@@ -3,8 +3,8 @@ import type { Clock } from '../../time/index.js';
 import { Claims } from '../claims.js';
 import type { RedisKeys } from './keys.js';
 import type { Redis } from './redis.js';
-import { run, Script } from './script.js';
-import { GRACE_MS } from './scripts/enter.js';
+import { NUMBERS, run, Script } from './script.js';
+import { GRACE_MS } from './scripts/indexes.js';
 
 /**
  * Takes a name that is free. Repeated, it does the same.
@@ -12,10 +12,11 @@ import { GRACE_MS } from './scripts/enter.js';
  * KEYS: 1 the claim: when it ends, ms since the epoch, and its owner, as JSON. ARGV: 1 owner, 2 when the claim ends, 3 now. Returns the
  * owner.
  */
-const CLAIM = new Script(`local ends, owner = (redis.call('GET', KEYS[1]) or '0 '):match('^(%d+) (.*)$')
+const CLAIM = new Script(`${NUMBERS}
+local ends, owner = (redis.call('GET', KEYS[1]) or '0 '):match('^(%d+) (.*)$')
 if tonumber(ends) > tonumber(ARGV[3]) then return owner end
 local ms = ARGV[2] - ARGV[3]
-if ms > 0 then redis.call('SET', KEYS[1], ARGV[2] .. ' ' .. ARGV[1], 'PX', string.format('%.0f', ms + ${GRACE_MS})) end
+if ms > 0 then redis.call('SET', KEYS[1], ARGV[2] .. ' ' .. ARGV[1], 'PX', whole(ms + ${GRACE_MS})) end
 return ARGV[1]`);
 
 /** Frees a name of an owner. Repeated, it does nothing. KEYS: as for the claim. ARGV: 1 owner. */

@@ -6,20 +6,12 @@ import { toItemId } from './conversation-items.js';
 import { CERTAIN_MS } from './dangling-entries.js';
 import type { RedisKeys } from './keys.js';
 import type { Redis } from './redis.js';
-import { type Command, FREES_MEMORY, run, Script } from './script.js';
+import { type Command, run } from './script.js';
 import { CONVERSATION_ITEM, type ConversationItem } from './scripts/conversation-items.js';
+import { WITHDRAW } from './scripts/indexes.js';
 
 /** Most commands of a round trip: their items can be large. */
 const BATCH = 32;
-
-/**
- * Removes a conversation from those that have an item, unless it was added again later.
- *
- * KEYS[1]: those that have it. ARGV[1]: the name of the conversation; ARGV[2]: when it was added.
- */
-const WITHDRAW = new Script(
-  `${FREES_MEMORY}if tonumber(redis.call('ZSCORE', KEYS[1], ARGV[1]) or 0) == tonumber(ARGV[2]) then redis.call('ZREM', KEYS[1], ARGV[1]) end`,
-);
 
 /** One conversation that may have an item. */
 interface Holder {

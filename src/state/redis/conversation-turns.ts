@@ -5,36 +5,17 @@ import type { ResponseRecord } from '../response-store.js';
 import { conversationLock } from '../write-lock.js';
 import type { ConversationIndex } from './conversation-index.js';
 import { shownItems, toTurnEntries } from './conversation-items.js';
+import { toTurnError, type TurnRefusal } from './errors.js';
 import { HeldItems } from './held-items.js';
 import { indexCommands } from './indexes.js';
 import { insertionArgs, toInsertion } from './insertion.js';
 import type { RedisKeys } from './keys.js';
 import type { KnownVersions } from './known-versions.js';
 import type { Locators } from './locators.js';
-import type { RedisUsageStore } from './usage.js';
 import type { Redis } from './redis.js';
-import { run, Script } from './script.js';
-import { LOCKS } from './scripts/locks.js';
-import { RESPONSES } from './scripts/responses.js';
-import { toTurnError, type TurnRefusal } from './errors.js';
-
-/**
- * Stores a response that was made in a conversation in the place of that, appends its turn and releases the lock; nothing, if
- * the turn is refused. A response that is stored already stays as it is: the script may be repeated.
- *
- * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the fence of the conversation's lock, empty when there is none to check; ARGV[3]: the
- * version that the turn has read; from ARGV[4] on: the insertion, then the entries. Returns a `TurnRefusal`, or nil.
- */
-const SAVE_TURN = new Script(`${LOCKS}${RESPONSES}
-local r, next = insertionAt(4)
-if exists(r.id) then return nil end
-local refusal = turnRefusal(base, ARGV[2], ARGV[3])
-if refusal then return refusal end
-insert(r)
-redis.call('HSET', at(r.id), addTurn(base, r.id, entriesFrom(next)))
-keepConversation(base, tonumber(redis.call('HGET', at(r.id), 'until')), now)
-release_lock(base, ARGV[2])
-return nil`);
+import { run } from './script.js';
+import { SAVE_TURN } from './scripts/save.js';
+import type { RedisUsageStore } from './usage.js';
 
 /** Saves the turns of conversations. Each response lies in the place of its conversation, and is its first there: it has no parent. */
 export class RedisConversationTurns {

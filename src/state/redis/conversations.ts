@@ -21,7 +21,7 @@ import type { PlaceKeys, RedisKeys } from './keys.js';
 import type { KnownVersions } from './known-versions.js';
 import type { RedisWriteLock } from './locks.js';
 import type { Redis } from './redis.js';
-import { FREES_MEMORY, run, Script } from './script.js';
+import { run } from './script.js';
 import {
   CONVERSATION_ITEM,
   CONVERSATION_ITEMS,
@@ -30,63 +30,15 @@ import {
   DELETE_ITEM,
   type ItemDeleted,
 } from './scripts/conversation-items.js';
-import { CONVERSATIONS } from './scripts/conversations.js';
-import { LOCKS } from './scripts/locks.js';
-import { type ConversationRead, READ_CONVERSATION } from './scripts/read-conversation.js';
-
-/**
- * Replaces the metadata of a conversation.
- *
- * KEYS[1]: its place. ARGV[1]: the metadata, JSON. Returns when it was created, Unix seconds; nil when it is not found.
- */
-const UPDATE_CONVERSATION = new Script(`${CONVERSATIONS}
-local base = KEYS[1]
-if not findConversation(base) then return nil end
-redis.call('HSET', base .. ':conversation', 'metadata', ARGV[1])
-return redis.call('HGET', base .. ':conversation', 'created')`);
-
-/**
- * Hides a conversation; nothing is appended to it any more. It is freed at once, or with the last response that was made in it.
- *
- * KEYS[1]: its place. ARGV[1]: now, ms since the epoch. Returns the ids of its items, JSON; nil when it is not found.
- */
-const DELETE_CONVERSATION = new Script(`${FREES_MEMORY}${CONVERSATIONS}
-local base = KEYS[1]
-if not findConversation(base) then return nil end
-local ids = redis.call('HKEYS', base .. ':item-ids')
-hideConversation(base, tonumber(ARGV[1]))
-return ids`);
-
-/**
- * Stores a conversation, once.
- *
- * KEYS[1]: its place. ARGV[1]: when it was created, Unix seconds; ARGV[2]: its metadata, JSON; ARGV[3]: its name (`conversationName`);
- * from ARGV[4] on: its items.
- */
-const CREATE_CONVERSATION = new Script(`${CONVERSATIONS}
-local base = KEYS[1]
-if redis.call('EXISTS', base .. ':conversation') == 1 then return end
-redis.call('HSET', base .. ':conversation', 'created', ARGV[1], 'metadata', ARGV[2], 'name', ARGV[3])
-addEntries(base, entriesFrom(4))`);
-
-/**
- * Adds items of a client to a conversation. A turn whose lease has expired is not saved any more.
- *
- * KEYS[1]: its place. ARGV[1]: names the call, so that its repetition does nothing; from ARGV[2] on: the items. Returns `Appended`.
- */
-const APPEND_ITEMS = new Script(`${LOCKS}${CONVERSATIONS}
-local base = KEYS[1]
-if not findConversation(base) then return {'not_found'} end
-if redis.call('HGET', base .. ':conversation', 'change') == ARGV[1] then return {'appended'} end
-if is_locked(base) then return {'locked'} end
-local entries = entriesFrom(2)
-for _, entry in ipairs(entries) do
-  if redis.call('HEXISTS', base .. ':item-ids', entry.id) == 1 then return {'duplicate_item', entry.id} end
-end
-addEntries(base, entries)
-redis.call('HSET', base .. ':conversation', 'change', ARGV[1])
-void_lock(base)
-return {'appended'}`);
+import {
+  APPEND_ITEMS,
+  type Appended,
+  type ConversationRead,
+  CREATE_CONVERSATION,
+  DELETE_CONVERSATION,
+  READ_CONVERSATION,
+  UPDATE_CONVERSATION,
+} from './scripts/conversations.js';
 
 /** Conversations in Redis, for all replicas. Each lies in the slot of its lock, with the responses that were made in it. */
 export class RedisConversationStore extends ConversationStore {
@@ -235,7 +187,3 @@ export class RedisConversationStore extends ConversationStore {
 function toRecord(id: string, created: string, metadata: string): ConversationRecord {
   return { id, createdAt: Number(created), metadata: JSON.parse(metadata) as ConversationRecord['metadata'] };
 }
-
-/** What became of an addition; with the id of an item, JSON, that is there already. */
-type Appended =
-  readonly [outcome: 'appended' | 'not_found' | 'locked'] | readonly [outcome: 'duplicate_item', id: string];

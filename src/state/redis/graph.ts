@@ -20,7 +20,7 @@ import type { Locators } from './locators.js';
 import { withinOf } from './membership.js';
 import type { Redis } from './redis.js';
 import { run } from './script.js';
-import { LEAVES, type LeavesReply, TREE, type TreeReply } from './scripts/walk.js';
+import { LEAVES, type LeavesReply, TREE, type TreeReply } from './scripts/graph.js';
 
 type ResponsePage = Page<ResponseObject>;
 

@@ -3,7 +3,7 @@ import type { Item } from '../../protocol/index.js';
 import { type Indexed, type ItemText, listedFor, toHolder } from './indexes.js';
 import { itemName, type RedisKeys } from './keys.js';
 import { type Command, run } from './script.js';
-import { ENTER } from './scripts/enter.js';
+import { ENTER } from './scripts/indexes.js';
 
 /** Where an item is in the texts of its response, in bytes. */
 interface Position {

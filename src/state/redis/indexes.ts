@@ -4,8 +4,8 @@ import { BOOKMARK_MS } from '../bookmark.js';
 import type { Insertion } from './insertion.js';
 import { ITEM_NAME_LENGTH, type RedisKeys } from './keys.js';
 import { type Command, run } from './script.js';
-import type { Freed } from './scripts/free.js';
-import { ENTER, GRACE_MS, LONGEST_MS, UNFINISHED_MS } from './scripts/enter.js';
+import type { Freed } from './scripts/delete.js';
+import { ENTER, GRACE_MS, LONGEST_MS, UNFINISHED_MS } from './scripts/indexes.js';
 
 /** The number of indexes of what expires. */
 export const SHARDS = 16;

@@ -6,7 +6,7 @@ import { toKey, toLabels } from '../keys.js';
 import type { ResponseRecord } from '../response-store.js';
 import { bytesOf, toBody } from '../stored-response.js';
 import { membershipOf } from './membership.js';
-import { LONGEST_MS } from './scripts/enter.js';
+import { LONGEST_MS } from './scripts/indexes.js';
 
 /** Kept longer than they live, so that a chain that grows extends its beginning rarely: this part of the lifetime. */
 const SLACK = 1 / 8;

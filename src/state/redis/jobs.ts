@@ -13,9 +13,9 @@ import {
 } from '../job-queue.js';
 import type { RunNotices } from '../notices.js';
 import { type JobData, JobEngine, PRIORITY } from './job-engine.js';
-import type { Redis } from './redis.js';
 import type { RedisNotices } from './notices.js';
 import { RedisQueueWorker } from './queue-worker.js';
+import type { Redis } from './redis.js';
 
 /** How long a start waits for a queue to be prepared, ms. */
 const PREPARING_MS = 2000;

@@ -137,16 +137,6 @@ export class RedisKeys {
 export class PlaceKeys {
   constructor(readonly base: string) {}
 
-  /** String: the fence of the latest lease. */
-  get fence(): string {
-    return `${this.base}:fence`;
-  }
-
-  /** String that expires with the lease: who acquired it. */
-  get lease(): string {
-    return `${this.base}:lease`;
-  }
-
   /** Sorted set: the ids of the responses of the session, as of `toKey`, by `created_at`. */
   get members(): string {
     return `${this.base}:members`;

@@ -9,44 +9,9 @@ import type { DanglingEntries } from './dangling-entries.js';
 import type { RedisKeys } from './keys.js';
 import type { Locators } from './locators.js';
 import type { Redis } from './redis.js';
-import { type Command, run, Script } from './script.js';
-import { PAGE, type PageReply } from './scripts/page.js';
+import { type Command, run } from './script.js';
+import { MATCH, NO_MATCH, NOT_STORED, PAGE, type PageReply } from './scripts/page.js';
 import { READ, type ReadReply } from './scripts/read.js';
-import { RESPONSES } from './scripts/responses.js';
-
-/** In place of the size of a response that is not visible or does not match. */
-const NO_MATCH = -1;
-
-/** In place of the size of a response that is not stored in the place. */
-const NOT_STORED = -2;
-
-/**
- * Which responses are visible and match a filter.
- *
- * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: within; ARGV[3]: the model; ARGV[4]: statuses, and ARGV[5]: labels, with
- * blanks in between; each of these is empty when it does not matter, but the model is one to match if ARGV[6] is 1; from
- * ARGV[7] on: ids. Returns the size of each, bytes, or NO_MATCH or NOT_STORED.
- */
-const MATCH = new Script(`${RESPONSES}
-local function matches(id)
-  if not visible(id, ARGV[2]) then return false end
-  local known = redis.call('HMGET', at(id), 'model', 'status', 'labels')
-  if ARGV[6] == '1' and known[1] ~= ARGV[3] then return false end
-  local statuses = ' ' .. ARGV[4] .. ' '
-  if ARGV[4] ~= '' and not string.find(statuses, ' ' .. known[2] .. ' ', 1, true) then return false end
-  local labels = ' ' .. (known[3] or '') .. ' '
-  for label in string.gmatch(ARGV[5], '%S+') do
-    if not string.find(labels, ' ' .. label .. ' ', 1, true) then return false end
-  end
-  return true
-end
-local replies = {}
-for i = 7, #ARGV do
-  local id = ARGV[i]
-  local size = redis.call('HGET', at(id), 'size')
-  replies[#replies + 1] = not size and ${NOT_STORED} or matches(id) and tonumber(size) or ${NO_MATCH}
-end
-return replies`);
 
 /** Most responses that one script looks at. */
 const BATCH = 1000;

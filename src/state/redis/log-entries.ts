@@ -1,3 +1,4 @@
+import type { Clock } from '../../time/index.js';
 import type { StreamEvent } from '../../protocol/index.js';
 import type { LogBatch } from '../event-log.js';
 import { readEvents, readLog, toBatchColumns } from '../log-columns.js';
@@ -48,4 +49,19 @@ export async function readWholeLog(
 
 function firstEventOf(entry: string): number {
   return Number(entry.slice(0, entry.indexOf('-'))) - 1;
+}
+
+/** Between attempts to write to a run that another process holds, ms. */
+const PAUSE_MS = 10;
+
+/** Repeats a write to a run for as long as another process holds that. */
+export async function whenReleased<Reply>(
+  clock: Clock,
+  write: () => Promise<Reply | 'held'>,
+): Promise<Exclude<Reply, 'held'>> {
+  for (;;) {
+    const reply = await write();
+    if (reply !== 'held') return reply as Exclude<Reply, 'held'>;
+    await clock.sleep(PAUSE_MS);
+  }
 }

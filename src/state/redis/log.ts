@@ -9,35 +9,13 @@ import { LogAnnouncer } from '../log-announcer.js';
 import type { RunNotices } from '../notices.js';
 import type { RedisKeys } from './keys.js';
 import type { Locators } from './locators.js';
-import { batchArgs, eventsOf, type StoredBatch, toLog } from './log-entries.js';
+import { batchArgs, eventsOf, type StoredBatch, toLog, whenReleased } from './log-entries.js';
 import { withinOf } from './membership.js';
 import type { RedisNotices } from './notices.js';
 import type { Redis } from './redis.js';
 import type { RunIndex } from './run-index.js';
-import { whenReleased } from './run-hold.js';
-import { run, Script } from './script.js';
-import { FORGET_LOG, ITEMS_OF_LOG, type LogPageReply, READ_LOG } from './scripts/read-log.js';
-import { RESPONSES } from './scripts/responses.js';
-import { RUNS } from './scripts/runs.js';
-
-/** What became of a batch: `held`, somebody ends the response from outside; `closed`, the run may write no more. */
-type Appended = 'appended' | 'held' | 'closed';
-
-/**
- * Appends a batch if the attempt is the latest and the response has not ended. One that begins leaves the queue.
- *
- * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the response; ARGV[3]: the attempt; ARGV[4] to ARGV[7]: the batch;
- * ARGV[8]: 1 when it begins. Returns `Appended`.
- */
-const APPEND = new Script(`${RESPONSES}${RUNS}
-local id = ARGV[2]
-if not isOpen(id, ARGV[3]) then return 'closed' end
-if isHeld(id, '') then return 'held' end
-addBatch(id, 4)
-if ARGV[8] == '1' and redis.call('HGET', at(id), 'status') == 'queued' then
-  redis.call('HSET', at(id), 'status', 'in_progress')
-end
-return 'appended'`);
+import { run } from './script.js';
+import { APPEND, FORGET_LOG, ITEMS_OF_LOG, type LogAppended, type LogPageReply, READ_LOG } from './scripts/log.js';
 
 /** Logs that are forgotten at once. */
 const FORGET_LOGS = 200;
@@ -73,10 +51,10 @@ export class RedisEventLog extends EventLog {
     if (lock === undefined) throw new RunLostError(responseId);
     const responseKey = toKey(responseId);
     const isBeginning = begins(batch);
-    const write = async (): Promise<Appended> => {
+    const write = async (): Promise<LogAppended> => {
       const values = [clock.now(), responseKey, attempt, ...batchArgs(batch), isBeginning ? 1 : 0];
       const [reply] = await redis.write(run(APPEND, [keys.place(tenant, lock).base], ...values));
-      return reply as Appended;
+      return reply as LogAppended;
     };
     const outcome = await gate.pass(tenantKey(tenant, responseId), () => whenReleased(clock, write));
     if (outcome === 'closed') throw new RunLostError(responseId);

@@ -12,8 +12,8 @@ import type { RedisKeys } from './keys.js';
 import { batchArgs } from './log-entries.js';
 import type { RunIndex } from './run-index.js';
 import { type Command, run } from './script.js';
-import { MOVE_CONVERSATION, MOVE_ENTRIES, WAITING_MS } from './scripts/move-in.js';
-import { STORE_RUN } from './scripts/run-life.js';
+import { STORE_RUN } from './scripts/runs.js';
+import { MOVE_CONVERSATION, MOVE_ENTRIES, WAITING_MS } from './scripts/transfer.js';
 
 /** Most events of a batch that is written. */
 const EVENTS = 500;

@@ -7,8 +7,8 @@ import { Backoff, type Clock } from '../../time/index.js';
 import type { DeletionNotices, RunNotices } from '../notices.js';
 import { PAUSES } from '../repeat.js';
 import { connectSubscriber, type RedisSettings } from './connection-options.js';
-import type { RedisKeys } from './keys.js';
 import { reasonOf } from './errors.js';
+import type { RedisKeys } from './keys.js';
 import type { Redis } from './redis.js';
 import type { Command } from './script.js';
 

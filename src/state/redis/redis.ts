@@ -3,8 +3,8 @@ import { Cluster, Command as DriverCommand, type Redis as Client } from 'ioredis
 import type { Clock } from '../../time/index.js';
 import { StoreUnavailableError } from '../errors.js';
 import { type Batch, type Confirmation, sendBatch } from './batch.js';
-import { close, Connection } from './connection.js';
 import type { RedisSettings } from './connection-options.js';
+import { close, Connection } from './connection.js';
 import { isDemoted, isMoving, isPassing, isTimeout, isWorthRepeating, replyOf, toStoreError } from './errors.js';
 import { requireUsable } from './requirements.js';
 import { type Command, keyOf, run, Script } from './script.js';

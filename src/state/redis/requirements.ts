@@ -2,8 +2,8 @@ import { Cluster } from 'ioredis';
 
 import { describe } from '../driver-errors.js';
 import { StateStartError } from '../errors.js';
-import type { Connection } from './connection.js';
 import type { RedisSettings } from './connection-options.js';
+import type { Connection } from './connection.js';
 import { isRefusal, reasonOf, UnknownPrimaryError } from './errors.js';
 
 const OLDEST_REDIS = 7;

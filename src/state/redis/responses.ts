@@ -10,25 +10,25 @@ import type { Page, PageRequest } from '../page.js';
 import { type Chain, type DeleteOptions, type ResponseRecord, ResponseStore } from '../response-store.js';
 import { readItems, readResponse } from '../stored-response.js';
 import type { ConversationIndex } from './conversation-index.js';
+import type { RedisConversationTurns } from './conversation-turns.js';
 import { HeldItems } from './held-items.js';
 import { indexCommands } from './indexes.js';
 import { insertionArgs, toInsertion } from './insertion.js';
 import type { RedisKeys } from './keys.js';
 import { toTexts } from './listed-responses.js';
 import type { Locators } from './locators.js';
-import { sessionOf, withinOf } from './membership.js';
-import type { RedisConversationTurns } from './conversation-turns.js';
-import type { Redis } from './redis.js';
-import type { RedisEventLog } from './log.js';
-import type { RedisUsageStore } from './usage.js';
 import type { RedisWriteLock } from './locks.js';
+import type { RedisEventLog } from './log.js';
+import { sessionOf, withinOf } from './membership.js';
+import type { Redis } from './redis.js';
 import { run, type Script } from './script.js';
-import { CHAIN, type ChainReply } from './scripts/chain.js';
 import { DELETE, type GoneReply } from './scripts/delete.js';
-import { INPUT, type InputReply, READ, type ReadReply, SAVE, type Saved } from './scripts/read.js';
+import { CHAIN, type ChainReply, INPUT, type InputReply, READ, type ReadReply } from './scripts/read.js';
+import { SAVE, type Saved } from './scripts/save.js';
 import type { SessionMembers } from './session-members.js';
 import type { StoredItems } from './stored-items.js';
 import type { Tombstones } from './tombstones.js';
+import type { RedisUsageStore } from './usage.js';
 
 /** The parts of Redis that know the rest about responses. */
 export interface ResponseParts {

@@ -12,22 +12,21 @@ import type { UsageRecord } from '../usage-store.js';
 import { conversationLock } from '../write-lock.js';
 import type { ConversationIndex } from './conversation-index.js';
 import { shownItems, toTurnEntries, type TurnItems } from './conversation-items.js';
+import { toTurnError } from './errors.js';
 import { HeldItems } from './held-items.js';
 import { renewalCommands } from './indexes.js';
 import { slackOf, toOutputTexts } from './insertion.js';
-import type { RedisKeys } from './keys.js';
-import { batchArgs } from './log-entries.js';
-import { sessionsOf } from './membership.js';
-import type { Redis } from './redis.js';
 import { type IdentifiedJob, identify, type RedisJobQueue } from './jobs.js';
-import type { RedisNotices } from './notices.js';
-import type { RedisUsageStore } from './usage.js';
+import type { RedisKeys } from './keys.js';
 import type { RedisWriteLock } from './locks.js';
+import { batchArgs, whenReleased } from './log-entries.js';
+import { sessionsOf } from './membership.js';
+import type { RedisNotices } from './notices.js';
+import type { Redis } from './redis.js';
 import type { RunEntry, RunIndex } from './run-index.js';
-import { whenReleased } from './run-hold.js';
 import { type Command, run } from './script.js';
-import { END_RUN, type Ended } from './scripts/end-run.js';
-import { toTurnError } from './errors.js';
+import { END_RUN, type Ended } from './scripts/runs.js';
+import type { RedisUsageStore } from './usage.js';
 
 /** What ends need. */
 export interface RunEndParts {

@@ -3,26 +3,8 @@ import type { QueueBounds } from '../background-runs.js';
 import { QueueFullError } from '../errors.js';
 import type { RedisKeys } from './keys.js';
 import type { Redis } from './redis.js';
-import { type Command, run, Script } from './script.js';
-import { ENTER } from './scripts/enter.js';
-import { GRACE_MS, LONGEST_MS } from './scripts/enter.js';
-
-/**
- * Enters a response into the queue if the bounds allow it.
- *
- * KEYS: 1 the queued ones of all, 2 of the tenant, 3 the outbox. ARGV: 1 the entry; 2 when it was created, ms; 3 when
- * the outbox is looked at, ms; 4 most of all, 5 most of the tenant; 6 how long the lists are of use, ms. Returns `Admitted`.
- */
-const ADMIT = new Script(`
-if not redis.call('ZSCORE', KEYS[1], ARGV[1]) then
-  if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[4]) then return 'total' end
-  if redis.call('ZCARD', KEYS[2]) >= tonumber(ARGV[5]) then return 'perTenant' end
-end
-redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1])
-redis.call('ZADD', KEYS[2], ARGV[2], ARGV[1])
-redis.call('ZADD', KEYS[3], ARGV[3], ARGV[1])
-for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, ARGV[6]) end
-return 'admitted'`);
+import { type Command, run } from './script.js';
+import { ADMIT, type Admitted, ENTER, GRACE_MS, LONGEST_MS } from './scripts/indexes.js';
 
 /** How long after its creation it is asked first whether a response has a job, ms: a creation may be between its steps. */
 const FIRST_CHECK_MS = 5000;
@@ -136,6 +118,3 @@ function readMember(member: string): RunEntry {
   const [tenant, lock, responseKey] = JSON.parse(member) as [Tenant, string, string];
   return { tenant, lock, responseKey };
 }
-
-/** Which bound is reached, if any. */
-type Admitted = 'admitted' | 'total' | 'perTenant';

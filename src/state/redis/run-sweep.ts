@@ -7,9 +7,9 @@ import type { Clock, Timer } from '../../time/index.js';
 import { NEVER } from '../background-runs.js';
 import { inOneLine } from '../errors.js';
 import { renewalCommands } from './indexes.js';
+import type { RedisJobQueue } from './jobs.js';
 import type { RedisKeys } from './keys.js';
 import type { Redis } from './redis.js';
-import type { RedisJobQueue } from './jobs.js';
 import type { RunEnds, RunState } from './run-ends.js';
 import type { RunEntry, RunIndex } from './run-index.js';
 

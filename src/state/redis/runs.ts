@@ -23,29 +23,31 @@ import { conversationLock } from '../write-lock.js';
 import { HeldItems } from './held-items.js';
 import { indexCommands } from './indexes.js';
 import { insertionArgs, toInsertion } from './insertion.js';
+import { identify, type RedisJobQueue } from './jobs.js';
 import type { RedisKeys } from './keys.js';
 import type { Locators } from './locators.js';
-import { batchArgs, readWholeLog } from './log-entries.js';
+import { batchArgs, readWholeLog, whenReleased } from './log-entries.js';
+import type { RedisEventLog } from './log.js';
 import { withinOf } from './membership.js';
 import type { Redis } from './redis.js';
-import type { RedisEventLog } from './log.js';
-import { identify, type RedisJobQueue } from './jobs.js';
 import type { RedisResponseStore } from './responses.js';
 import type { RunEnds } from './run-ends.js';
 import type { RunEntry, RunIndex } from './run-index.js';
-import { whenReleased } from './run-hold.js';
 import { run } from './script.js';
-import type { SessionMembers } from './session-members.js';
 import {
   HAND_BACK,
+  type Held,
+  HOLD_RUN,
+  RELEASE_RUN,
   RUN_CONTEXT,
   type RunContext,
   START_RUN,
   type Started,
   STORE_RUN,
   type StoredRun,
-} from './scripts/run-life.js';
-import { type Held, HOLD_RUN, RELEASE_RUN, UNFINISHED } from './scripts/end-run.js';
+  UNFINISHED,
+} from './scripts/runs.js';
+import type { SessionMembers } from './session-members.js';
 
 /** How often an end from outside is tried that takes longer than a run waits for it. */
 const MOST_HOLDS = 3;

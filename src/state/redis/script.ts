@@ -15,6 +15,21 @@ export class Script {
 /** Begins a script that frees memory in the end: it runs also when memory is full. */
 export const FREES_MEMORY = '#!lua flags=allow-oom\n';
 
+/**
+ * Functions in Lua, for scripts to begin with.
+ *
+ * - `whole(number)`: a whole number as a text; Lua writes large ones with an exponent.
+ * - `serverTime()`: what the clock of Redis shows, ms since the epoch.
+ */
+export const NUMBERS = `
+local function whole(number) return string.format('%.0f', number) end
+
+local function serverTime()
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+`;
+
 /** A command: a name with its arguments, or a script with its keys and arguments. */
 export type Command =
   | readonly [name: string, key: string, ...args: readonly (string | number)[]]

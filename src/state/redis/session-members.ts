@@ -10,7 +10,7 @@ import type { ListedResponses } from './listed-responses.js';
 import { membershipOf } from './membership.js';
 import type { Redis } from './redis.js';
 import { run } from './script.js';
-import { ENTER_BELOW } from './scripts/enter.js';
+import { ENTER_BELOW } from './scripts/indexes.js';
 
 /** A response that is about to be stored. */
 export type NewMember = Pick<ResponseRecord, 'response' | 'sessionId' | 'sessionLimit' | 'expiresAt'>;

@@ -13,9 +13,8 @@ import type { RedisNotices } from './notices.js';
 import type { Redis } from './redis.js';
 import { leaveCommands } from './run-index.js';
 import { type Command, run } from './script.js';
-import type { GoneReply } from './scripts/delete.js';
-import { type Freed, SWEEP, type SweepReply } from './scripts/free.js';
-import { GRACE_MS } from './scripts/enter.js';
+import { type Freed, type GoneReply, SWEEP, type SweepReply } from './scripts/delete.js';
+import { GRACE_MS } from './scripts/indexes.js';
 
 /** Most responses per script. */
 const BATCH = 1000;

@@ -12,17 +12,17 @@ import {
 } from '../state-transfer.js';
 import { type Catalogue, takeStock } from './catalogue.js';
 import type { ConversationIndex } from './conversation-index.js';
+import { identify, type RedisJobQueue } from './jobs.js';
 import type { RedisKeys } from './keys.js';
 import type { Locators } from './locators.js';
-import { readChains } from './moved-responses.js';
 import { lockOf, MoveIn, responseKeysOf } from './move-in.js';
+import { readChains } from './moved-responses.js';
 import type { Redis } from './redis.js';
-import { identify, type RedisJobQueue } from './jobs.js';
 import type { RunEnds } from './run-ends.js';
 import type { RunIndex } from './run-index.js';
 import { type Command, run } from './script.js';
-import { KEEP_JOB } from './scripts/move-in.js';
-import type { StoredRun } from './scripts/run-life.js';
+import type { StoredRun } from './scripts/runs.js';
+import { KEEP_JOB } from './scripts/transfer.js';
 
 const QUEUES: readonly QueueName[] = ['turns', 'webhooks'];
 /** Entries of a conversation that are read at once. */

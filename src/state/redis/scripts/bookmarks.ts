@@ -1,7 +1,7 @@
 import { BOOKMARK_MS } from '../../bookmark.js';
 import { GRAPH_MAX_RESPONSES } from '../../response-graph.js';
 import { Script } from '../script.js';
-import { GRACE_MS } from './enter.js';
+import { GRACE_MS } from './indexes.js';
 import { RESPONSES } from './responses.js';
 
 /** What is remembered of a response that is gone, JSON; texts are as its hash has them. */

@@ -2,7 +2,7 @@ import { PAGE_BYTES } from '../../page.js';
 import { BOOKMARK_MS } from '../../bookmark.js';
 import { FREES_MEMORY, Script } from '../script.js';
 import { CONVERSATIONS } from './conversations.js';
-import { GRACE_MS } from './enter.js';
+import { GRACE_MS } from './indexes.js';
 import { LOCKS } from './locks.js';
 
 /** A page of items, JSON, in the direction in which they were read; or why there is none. */
@@ -81,7 +81,7 @@ local about = base .. ':conversation'
 if not findConversation(base) then return {'not_found'} end
 local known = redis.call('HMGET', about, 'created', 'metadata', 'change')
 if known[3] == ARGV[1] then return {'deleted', known[1], known[2]} end
-if is_locked(base) then return {'locked'} end
+if isLocked(base) then return {'locked'} end
 local seen, given = positionsOf(base, ARGV[2])
 if #seen == 0 then return {'item_not_found'} end
 local size = 0
@@ -92,10 +92,10 @@ for _, position in ipairs(seen) do
 end
 if #given == 0 then redis.call('HDEL', base .. ':item-ids', ARGV[2])
 else redis.call('HSET', base .. ':item-ids', ARGV[2], 'g' .. table.concat(given, ' g')) end
-local place = seen[#seen] .. string.format(' %.0f', ARGV[3] + ${BOOKMARK_MS})
+local place = seen[#seen] .. ' ' .. whole(ARGV[3] + ${BOOKMARK_MS})
 redis.call('SET', base .. ':gone-item:' .. ARGV[2], place, 'PX', ${BOOKMARK_MS + GRACE_MS})
 redis.call('HINCRBY', about, 'size', -size)
 redis.call('HINCRBY', about, 'version', 1)
 redis.call('HSET', about, 'change', ARGV[1])
-void_lock(base)
+voidLock(base)
 return {'deleted', known[1], known[2]}`);

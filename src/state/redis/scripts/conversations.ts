@@ -1,5 +1,6 @@
-import { GRACE_MS } from './enter.js';
-
+import { FREES_MEMORY, NUMBERS, Script } from '../script.js';
+import { GRACE_MS } from './indexes.js';
+import { LOCKS } from './locks.js';
 /**
  * Lua functions about the conversation of a place, for scripts to begin with. `base` is the beginning of the place's keys:
  *
@@ -12,7 +13,7 @@ import { GRACE_MS } from './enter.js';
  *
  * Entries that are added are tables with `kind` (`item` or `given`), `id` (JSON) and `text`.
  */
-export const CONVERSATIONS = `
+export const CONVERSATIONS = `${NUMBERS}
 -- The conversation: its version, size and latest change; nil when it is not found.
 local function findConversation(base)
   local found = redis.call('HMGET', base .. ':conversation', 'version', 'size', 'deleted', 'change')
@@ -69,7 +70,7 @@ end
 
 -- Why a turn may not be appended: 'lost', 'deleted' or 'changed'; nil when it may. Needs LOCKS.
 local function turnRefusal(base, fence, version)
-  if fence ~= '' and not has_lock(base, fence) then return 'lost' end
+  if fence ~= '' and not hasLock(base, fence) then return 'lost' end
   local conversation = findConversation(base)
   if not conversation then return 'deleted' end
   if conversation.version ~= tonumber(version) then return 'changed' end
@@ -79,7 +80,7 @@ end
 -- Deleted conversations also go by themselves, when no response needs them any more.
 local function expireConversation(base, ms)
   for _, key in ipairs({':conversation', ':items', ':item-ids'}) do
-    redis.call('PEXPIRE', base .. key, string.format('%.0f', math.max(ms, 0) + ${GRACE_MS}))
+    redis.call('PEXPIRE', base .. key, whole(math.max(ms, 0) + ${GRACE_MS}))
   end
 end
 
@@ -88,7 +89,7 @@ local function keepConversation(base, keptUntil, now)
   local about = base .. ':conversation'
   local state = redis.call('HMGET', about, 'until', 'deleted', 'created')
   if not state[3] or keptUntil <= tonumber(state[1] or 0) then return end
-  redis.call('HSET', about, 'until', string.format('%.0f', keptUntil))
+  redis.call('HSET', about, 'until', whole(keptUntil))
   if state[2] then expireConversation(base, keptUntil - now) end
 end
 
@@ -131,3 +132,84 @@ local function entriesFrom(first)
   return entries, first + 1 + count * 3
 end
 `;
+
+/**
+ * Stores a conversation, once.
+ *
+ * KEYS[1]: its place. ARGV[1]: when it was created, Unix seconds; ARGV[2]: its metadata, JSON; ARGV[3]: its name (`conversationName`);
+ * from ARGV[4] on: its items.
+ */
+export const CREATE_CONVERSATION = new Script(`${CONVERSATIONS}
+local base = KEYS[1]
+if redis.call('EXISTS', base .. ':conversation') == 1 then return end
+redis.call('HSET', base .. ':conversation', 'created', ARGV[1], 'metadata', ARGV[2], 'name', ARGV[3])
+addEntries(base, entriesFrom(4))`);
+
+/**
+ * Replaces the metadata of a conversation.
+ *
+ * KEYS[1]: its place. ARGV[1]: the metadata, JSON. Returns when it was created, Unix seconds; nil when it is not found.
+ */
+export const UPDATE_CONVERSATION = new Script(`${CONVERSATIONS}
+local base = KEYS[1]
+if not findConversation(base) then return nil end
+redis.call('HSET', base .. ':conversation', 'metadata', ARGV[1])
+return redis.call('HGET', base .. ':conversation', 'created')`);
+
+/**
+ * Hides a conversation; nothing is appended to it any more. It is freed at once, or with the last response that was made in it.
+ *
+ * KEYS[1]: its place. ARGV[1]: now, ms since the epoch. Returns the ids of its items, JSON; nil when it is not found.
+ */
+export const DELETE_CONVERSATION = new Script(`${FREES_MEMORY}${CONVERSATIONS}
+local base = KEYS[1]
+if not findConversation(base) then return nil end
+local ids = redis.call('HKEYS', base .. ':item-ids')
+hideConversation(base, tonumber(ARGV[1]))
+return ids`);
+
+/** A conversation that was read, or why it was not. `items` is null when they are known; `fence` when the lock was not wanted. */
+export type ConversationRead =
+  | readonly [outcome: 'read', version: number, change: string, items: string | null, fence: string | null]
+  | readonly [outcome: 'not_found' | 'locked' | 'too_large'];
+
+/**
+ * Reads the items of a conversation and, if wanted, takes its lock.
+ *
+ * KEYS[1]: its place. ARGV[1]: most bytes of items; to take the lock ARGV[2]: how long the lease lasts, ms; ARGV[3]: names the call, so
+ * that its repetition finds its own lease; ARGV[4]: the version whose items are known, or nothing; ARGV[5]: the change that made it. Returns
+ * `ConversationRead`.
+ */
+export const READ_CONVERSATION = new Script(`${LOCKS}${CONVERSATIONS}
+local base = KEYS[1]
+local conversation = findConversation(base)
+if not conversation then return {'not_found'} end
+local isNew = conversation.version ~= tonumber(ARGV[4]) or conversation.change ~= ARGV[5]
+if isNew and conversation.size > tonumber(ARGV[1]) then return {'too_large'} end
+local fence = ARGV[2] and acquireLock(base, ARGV[3], ARGV[2])
+if ARGV[2] and not fence then return {'locked'} end
+local items = isNew and itemsUntil(base, '+', conversation.size)
+return {'read', conversation.version, conversation.change, items, fence or false}`);
+
+/** What became of an addition; with the id of an item, JSON, that is there already. */
+export type Appended =
+  readonly [outcome: 'appended' | 'not_found' | 'locked'] | readonly [outcome: 'duplicate_item', id: string];
+
+/**
+ * Adds items of a client to a conversation. A turn whose lease has expired is not saved any more.
+ *
+ * KEYS[1]: its place. ARGV[1]: names the call, so that its repetition does nothing; from ARGV[2] on: the items. Returns `Appended`.
+ */
+export const APPEND_ITEMS = new Script(`${LOCKS}${CONVERSATIONS}
+local base = KEYS[1]
+if not findConversation(base) then return {'not_found'} end
+if redis.call('HGET', base .. ':conversation', 'change') == ARGV[1] then return {'appended'} end
+if isLocked(base) then return {'locked'} end
+local entries = entriesFrom(2)
+for _, entry in ipairs(entries) do
+  if redis.call('HEXISTS', base .. ':item-ids', entry.id) == 1 then return {'duplicate_item', entry.id} end
+end
+addEntries(base, entries)
+redis.call('HSET', base .. ':conversation', 'change', ARGV[1])
+voidLock(base)
+return {'appended'}`);

@@ -1,35 +1,34 @@
 import { DEBT_MS, LIMIT_WINDOW_MS } from '../../shared-limits.js';
-import { Script } from '../script.js';
+import { NUMBERS, Script } from '../script.js';
 
 /**
  * The counters at KEYS[1]: `requests` and `tokens` of the window that ends at `ends`, and for each replica a field `open:<replica>` with
  * its places and until when they count, both ms since the epoch. Time is that of Redis; it goes on after the script was called.
  */
-const COUNTERS = `local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local function int(number) return string.format('%.0f', number) end
+const COUNTERS = `${NUMBERS}
+local now = serverTime()
 local counted = redis.call('HMGET', KEYS[1], 'requests', 'tokens', 'ends')
 local requests, tokens, ends = tonumber(counted[1] or 0), tonumber(counted[2] or 0), tonumber(counted[3] or 0)
-local is_over = ends <= now
+local isOver = ends <= now
 local function windows() return 1 + math.floor((now - ends) / ${LIMIT_WINDOW_MS}) end
 -- As carriedTokens.
 local function carried(limit)
   if limit == 0 or now - ends >= ${DEBT_MS} then return 0 end
   return math.max(0, tokens - limit * windows())
 end
-local function write_window()
-  redis.call('HSET', KEYS[1], 'requests', int(requests), 'tokens', int(tokens), 'ends', int(ends))
+local function writeWindow()
+  redis.call('HSET', KEYS[1], 'requests', whole(requests), 'tokens', whole(tokens), 'ends', whole(ends))
 end
-local function own_places(replica)
+local function ownPlaces(replica)
   local places, till = (redis.call('HGET', KEYS[1], 'open:' .. replica) or '0 0'):match('^(%d+) (%d+)$')
   return tonumber(till) > now and tonumber(places) or 0
 end
-local function set_places(replica, places, lease)
-  if places > 0 then redis.call('HSET', KEYS[1], 'open:' .. replica, int(places) .. ' ' .. int(now + lease))
+local function setPlaces(replica, places, lease)
+  if places > 0 then redis.call('HSET', KEYS[1], 'open:' .. replica, whole(places) .. ' ' .. whole(now + lease))
   else redis.call('HDEL', KEYS[1], 'open:' .. replica) end
 end
 -- Removes those of replicas that have died.
-local function all_places()
+local function allPlaces()
   local sum, all = 0, redis.call('HGETALL', KEYS[1])
   for index = 1, #all, 2 do
     if all[index]:sub(1, 5) == 'open:' then
@@ -51,22 +50,22 @@ local function keep() redis.call('PEXPIRE', KEYS[1], ${DEBT_MS + LIMIT_WINDOW_MS
 export const TAKE_LIMITS = new Script(`${COUNTERS}local more, most = {}, {}
 for index = 1, 3 do more[index], most[index] = tonumber(ARGV[2 * index - 1]), tonumber(ARGV[2 * index]) end
 local resets = ends
-if is_over then
+if isOver then
   if ends > 0 then resets = ends + windows() * ${LIMIT_WINDOW_MS} end
   tokens = carried(most[2])
   requests = 0
 end
-local places = more[3] == 0 and 0 or all_places()
+local places = more[3] == 0 and 0 or allPlaces()
 local function fits(index, count) return more[index] == 0 or most[index] == 0 or count + more[index] <= most[index] end
 local admitted = fits(1, requests) and fits(2, tokens) and fits(3, places)
 if admitted then
   if more[1] > 0 or more[2] > 0 then
-    if is_over then resets = now + ${LIMIT_WINDOW_MS} end
+    if isOver then resets = now + ${LIMIT_WINDOW_MS} end
     requests, tokens, ends = requests + more[1], tokens + more[2], resets
-    write_window()
+    writeWindow()
   end
   if more[3] > 0 then
-    set_places(ARGV[7], own_places(ARGV[7]) + more[3], ARGV[8])
+    setPlaces(ARGV[7], ownPlaces(ARGV[7]) + more[3], ARGV[8])
     places = places + more[3]
   end
   keep()
@@ -78,8 +77,8 @@ return {admitted and 1 or 0, requests, tokens, places, math.max(0, resets - now)
  *
  * KEYS: 1 counters. ARGV: 1 the limit of tokens. Returns requests, tokens, places, and how long the window lasts, ms.
  */
-export const READ_LIMITS = new Script(`${COUNTERS}if is_over then requests, tokens = 0, carried(tonumber(ARGV[1])) end
-return {requests, tokens, all_places(), math.max(0, ends - now)}`);
+export const READ_LIMITS = new Script(`${COUNTERS}if isOver then requests, tokens = 0, carried(tonumber(ARGV[1])) end
+return {requests, tokens, allPlaces(), math.max(0, ends - now)}`);
 
 /**
  * Changes counters.
@@ -87,14 +86,14 @@ return {requests, tokens, all_places(), math.max(0, ends - now)}`);
  * KEYS: 1 counters. ARGV: 1 tokens, 2 their limit, 3 places, 4 replica, 5 lease, ms.
  */
 export const SETTLE_LIMITS = new Script(`${COUNTERS}local used, places = tonumber(ARGV[1]), tonumber(ARGV[3])
-if is_over and used > 0 then
+if isOver and used > 0 then
   requests, tokens, ends = 0, carried(tonumber(ARGV[2])) + used, now + ${LIMIT_WINDOW_MS}
-  write_window()
-elseif not is_over then
+  writeWindow()
+elseif not isOver then
   tokens = math.max(0, tokens + used)
-  write_window()
+  writeWindow()
 end
-if places ~= 0 then set_places(ARGV[4], own_places(ARGV[4]) + places, ARGV[5]) end
+if places ~= 0 then setPlaces(ARGV[4], ownPlaces(ARGV[4]) + places, ARGV[5]) end
 keep()
 return 1`);
 
@@ -103,7 +102,7 @@ return 1`);
  *
  * KEYS: 1 counters. ARGV: 1 replica, 2 lease, ms. Returns its places.
  */
-export const RENEW_LIMITS = new Script(`${COUNTERS}local places = own_places(ARGV[1])
-set_places(ARGV[1], places, ARGV[2])
+export const RENEW_LIMITS = new Script(`${COUNTERS}local places = ownPlaces(ARGV[1])
+setPlaces(ARGV[1], places, ARGV[2])
 if places > 0 then keep() end
 return places`);

@@ -1,6 +1,6 @@
 import { NEVER } from '../../background-runs.js';
 import { CONVERSATIONS } from './conversations.js';
-import { GRACE_MS, LIVE, LONGEST_MS, UNFINISHED_MS } from './enter.js';
+import { GRACE_MS, LIVE, LONGEST_MS, UNFINISHED_MS } from './indexes.js';
 
 /**
  * Functions in Lua about the responses of one place, for scripts to begin with. `KEYS[1]`: the base of the place's keys.
@@ -19,9 +19,6 @@ local PARTS = {'', ':body', ':input', ':inherited', ':output', ':between', ':tur
 local function at(id) return base .. ':r:' .. id end
 
 local function exists(id) return redis.call('EXISTS', at(id)) == 1 end
-
--- Lua writes large numbers with an exponent.
-local function whole(number) return string.format('%.0f', number) end
 
 local function lifetime(keptUntil)
   return whole(math.max(0, keptUntil - now) + ${GRACE_MS})

@@ -1,5 +1,24 @@
 import { Script } from '../script.js';
 import { RESPONSES } from './responses.js';
+import { RUNS } from './runs.js';
+/** What became of a batch: `held`, somebody ends the response from outside; `closed`, the run may write no more. */
+export type LogAppended = 'appended' | 'held' | 'closed';
+
+/**
+ * Appends a batch if the attempt is the latest and the response has not ended. One that begins leaves the queue.
+ *
+ * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the response; ARGV[3]: the attempt; ARGV[4] to ARGV[7]: the batch;
+ * ARGV[8]: 1 when it begins. Returns `LogAppended`.
+ */
+export const APPEND = new Script(`${RESPONSES}${RUNS}
+local id = ARGV[2]
+if not isOpen(id, ARGV[3]) then return 'closed' end
+if isHeld(id, '') then return 'held' end
+addBatch(id, 4)
+if ARGV[8] == '1' and redis.call('HGET', at(id), 'status') == 'queued' then
+  redis.call('HSET', at(id), 'status', 'in_progress')
+end
+return 'appended'`);
 
 /** Most bytes of events on a page; the first batch always fits. */
 const PAGE_BYTES = 1024 * 1024;

@@ -1,5 +1,4 @@
-import { Script } from '../script.js';
-
+import { FREES_MEMORY, Script } from '../script.js';
 /** Keys outlive the time until which a response is kept by so long, ms: the purge announces and frees it before. */
 export const GRACE_MS = 600_000;
 
@@ -39,3 +38,32 @@ if not redis.call('ZSCORE', KEYS[1], ARGV[4]) then
 end
 live(KEYS[1], ARGV[2])
 return 1`);
+
+/** Which bound is reached, if any. */
+export type Admitted = 'admitted' | 'total' | 'perTenant';
+
+/**
+ * Enters a response into the queue if the bounds allow it.
+ *
+ * KEYS: 1 the queued ones of all, 2 of the tenant, 3 the outbox. ARGV: 1 the entry; 2 when it was created, ms; 3 when
+ * the outbox is looked at, ms; 4 most of all, 5 most of the tenant; 6 how long the lists are of use, ms. Returns `Admitted`.
+ */
+export const ADMIT = new Script(`
+if not redis.call('ZSCORE', KEYS[1], ARGV[1]) then
+  if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[4]) then return 'total' end
+  if redis.call('ZCARD', KEYS[2]) >= tonumber(ARGV[5]) then return 'perTenant' end
+end
+redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1])
+redis.call('ZADD', KEYS[2], ARGV[2], ARGV[1])
+redis.call('ZADD', KEYS[3], ARGV[3], ARGV[1])
+for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, ARGV[6]) end
+return 'admitted'`);
+
+/**
+ * Removes a conversation from those that have an item, unless it was added again later.
+ *
+ * KEYS[1]: those that have it. ARGV[1]: the name of the conversation; ARGV[2]: when it was added.
+ */
+export const WITHDRAW = new Script(
+  `${FREES_MEMORY}if tonumber(redis.call('ZSCORE', KEYS[1], ARGV[1]) or 0) == tonumber(ARGV[2]) then redis.call('ZREM', KEYS[1], ARGV[1]) end`,
+);

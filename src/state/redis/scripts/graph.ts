@@ -5,7 +5,7 @@ import { RESPONSES } from './responses.js';
 
 /** A function in Lua, after RESPONSES: calls `visit` with each visible child, in order, until that returns true. */
 const EACH_CHILD = `
-local function each_child(id, within, visit)
+local function eachChild(id, within, visit)
   local start = 0
   while true do
     local children = redis.call('ZRANGE', at(id) .. ':children', start, start + 99)
@@ -31,7 +31,7 @@ if not visible(ARGV[3], ARGV[2]) then return false end
 local walked, leaves, i = {ARGV[3]}, {}, 1
 while walked[i] and #walked <= ${GRAPH_MAX_RESPONSES} do
   local id, before = walked[i], #walked
-  each_child(id, ARGV[2], function(child)
+  eachChild(id, ARGV[2], function(child)
     walked[#walked + 1] = child
     return #walked > ${GRAPH_MAX_RESPONSES}
   end)
@@ -80,7 +80,7 @@ local shown, levels, parents, i = {root}, {0}, {false}, 1
 while shown[i] and #shown < limit do
   local id, level = shown[i], levels[i]
   if level < depth then
-    each_child(id, within, function(child)
+    eachChild(id, within, function(child)
       shown[#shown + 1], levels[#levels + 1], parents[#parents + 1] = child, level + 1, id
       return #shown == limit
     end)
@@ -98,13 +98,13 @@ end
 
 local rows = {}
 for place = 1, fitting do
-  local id, seen, has_more = shown[place], 0, 0
-  each_child(id, within, function()
+  local id, seen, hasMore = shown[place], 0, 0
+  eachChild(id, within, function()
     seen = seen + 1
-    if seen > (included[id] or 0) then has_more = 1 end
-    return has_more == 1
+    if seen > (included[id] or 0) then hasMore = 1 end
+    return hasMore == 1
   end)
   local texts = redis.call('MGET', at(id) .. ':body', at(id) .. ':output')
-  rows[place] = {id, parents[place], has_more, redis.call('HGET', at(id), 'status'), texts[1], texts[2]}
+  rows[place] = {id, parents[place], hasMore, redis.call('HGET', at(id), 'status'), texts[1], texts[2]}
 end
 return rows`);

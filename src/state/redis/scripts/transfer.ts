@@ -2,7 +2,6 @@ import { Script } from '../script.js';
 import { CONVERSATIONS } from './conversations.js';
 import { RESPONSES } from './responses.js';
 import { RUNS } from './runs.js';
-
 /** What is kept only for others is kept so long without them, ms: an import may be between the two. */
 export const WAITING_MS = 86_400_000;
 
