@@ -11,11 +11,9 @@ import { StateBackend } from '../state-backend.js';
 import { RedisClaims } from './claims.js';
 import type { RedisSettings } from './connection-options.js';
 import { ConversationIndex } from './conversation-index.js';
-import { RedisConversationTurns } from './conversation-turns.js';
 import { RedisConversationStore } from './conversations.js';
 import { DanglingEntries } from './dangling-entries.js';
 import { isPassing, reasonOf } from './errors.js';
-import { GoneResponses } from './gone-responses.js';
 import { RedisResponseGraph } from './graph.js';
 import { RedisJobQueue } from './jobs.js';
 import { RedisKeys } from './keys.js';
@@ -90,7 +88,7 @@ export class RedisBackend extends StateBackend {
     this.usage = new RedisUsageStore(this.redis, keys, settings.USAGE_RETENTION_DAYS);
     const { redis, locks, published, usage } = this;
     const { CONTEXT_MAX_BYTES: maxBytes } = settings;
-    const locators = new Locators(redis, keys);
+    const locators = new Locators(redis, keys, clock);
     const dangling = new DanglingEntries(redis, clock);
     const listed = new ListedResponses(redis, keys, locators, dangling, clock);
     const members = new SessionMembers(redis, keys, listed, clock);
@@ -107,12 +105,13 @@ export class RedisBackend extends StateBackend {
     const parts = {
       locators,
       locks,
+      listed,
       members,
       tombstones,
       conversations,
       usage,
       items: new StoredItems(redis, keys, listed, dangling, maxBytes),
-      turns: new RedisConversationTurns(redis, keys, locators, conversations, usage, versions, clock),
+      versions,
       log: this.log,
     };
     this.responses = new RedisResponseStore(redis, keys, parts, clock, maxBytes);
@@ -127,8 +126,7 @@ export class RedisBackend extends StateBackend {
       responses,
       maxContextBytes: maxBytes,
     });
-    const gone = new GoneResponses(redis, keys, locators, clock);
-    this.graph = new RedisResponseGraph(redis, keys, locators, listed, gone, clock);
+    this.graph = new RedisResponseGraph(redis, keys, locators, listed, clock);
     this.sessions = new RedisSessionStore(redis, keys, locks, listed, tombstones, clock);
     this.conversations = new RedisConversationStore(redis, keys, locks, conversations, versions, clock, maxBytes);
   }

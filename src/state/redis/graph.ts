@@ -13,16 +13,20 @@ import {
   type TreeNode,
 } from '../response-graph.js';
 import { toTree } from '../stored-response.js';
-import type { GoneResponse, GoneResponses } from './gone-responses.js';
-import type { RedisKeys } from './keys.js';
+import { type RedisKeys, sessionOf, withinOf } from './keys.js';
 import { type List, type Listed, type ListedResponses, toTexts } from './listed-responses.js';
 import type { Locators } from './locators.js';
-import { withinOf } from './membership.js';
 import type { Redis } from './redis.js';
-import { run } from './script.js';
+import { type BookmarkText, FIND_GONE, type GoneFound } from './scripts/bookmarks.js';
 import { LEAVES, type LeavesReply, TREE, type TreeReply } from './scripts/graph.js';
 
 type ResponsePage = Page<ResponseObject>;
+
+/** A response that was deleted or has expired, as it is remembered where it lay. */
+interface GoneResponse extends Bookmark {
+  /** Whether it continued the response that was asked about, or what continued that. */
+  readonly isBelow: boolean;
+}
 
 /** Whether a list had a response that is gone. */
 type Had = (gone: Bookmark) => boolean;
@@ -43,7 +47,6 @@ export class RedisResponseGraph extends ResponseGraph {
     private readonly keys: RedisKeys,
     private readonly locators: Locators,
     private readonly responses: ListedResponses,
-    private readonly gone: GoneResponses,
     private readonly clock: Clock,
   ) {
     super();
@@ -83,7 +86,7 @@ export class RedisResponseGraph extends ResponseGraph {
     const node = await this.find(tenant, toKey(responseId), within);
     if (node === undefined) return undefined;
     const place = this.keys.place(tenant, node.lock);
-    const [parentKey] = await this.redis.read(['HGET', place.responseOfKey(node.responseKey), 'parent']);
+    const [parentKey] = await this.redis.read(['HGET', place.response(node.responseKey), 'parent']);
     const parent = typeof parentKey === 'string' ? await this.find(tenant, parentKey, within, node.lock) : undefined;
     const had = wasChild(parentKey, within);
     if (parent !== undefined) {
@@ -99,14 +102,12 @@ export class RedisResponseGraph extends ResponseGraph {
     page: PageRequest,
     within?: string,
   ): Promise<ResponsePage | undefined> {
-    const lock = await this.locators.find(tenant, responseId);
-    if (lock === undefined) return undefined;
-    const { base } = this.keys.place(tenant, lock);
-    const script = run(LEAVES, [base], this.clock.now(), withinOf(within), toKey(responseId));
-    const [reply] = (await this.redis.read(script)) as readonly LeavesReply[];
+    const found = await this.locators.locate(tenant, responseId);
+    if (found === undefined) return undefined;
+    const reply = (await this.locators.ask(tenant, responseId, LEAVES, withinOf(within))) as LeavesReply | undefined;
     if (reply == null) return undefined;
     if (reply === 'too large') throw new GraphTooLargeError(GRAPH_MAX_RESPONSES);
-    const leaves = toLeaves(reply, lock);
+    const leaves = toLeaves(reply, found.lock);
     if (!isForward(page)) leaves.reverse();
     const cursor = page.after ?? page.before;
     if (cursor === undefined) return this.show(tenant, leaves, page, withinOf(within));
@@ -125,11 +126,8 @@ export class RedisResponseGraph extends ResponseGraph {
     { depth, limit }: TreeBounds,
     within?: string,
   ): Promise<TreeNode | undefined> {
-    const lock = await this.locators.find(tenant, responseId);
-    if (lock === undefined) return undefined;
-    const { base } = this.keys.place(tenant, lock);
-    const script = run(TREE, [base], this.clock.now(), withinOf(within), toKey(responseId), depth, limit);
-    const [reply] = (await this.redis.read(script)) as readonly TreeReply[];
+    const args = [withinOf(within), depth, limit];
+    const reply = (await this.locators.ask(tenant, responseId, TREE, ...args)) as TreeReply | undefined;
     if (reply == null) return undefined;
     if (reply === 'too large') throw new GraphTooLargeError(GRAPH_MAX_RESPONSES);
     return toTree(
@@ -161,9 +159,11 @@ export class RedisResponseGraph extends ResponseGraph {
     tenant: Tenant,
     page: PageRequest,
     had: (gone: GoneResponse) => boolean,
-    ancestor?: string,
+    ancestor = '',
   ): Promise<GoneResponse> {
-    const gone = await this.gone.find(tenant, toKey(page.after ?? page.before ?? ''), ancestor);
+    const id = page.after ?? page.before ?? '';
+    const found = (await this.locators.ask(tenant, id, FIND_GONE, ancestor)) as GoneFound | undefined;
+    const gone = found == null ? undefined : toGone(found, this.clock.now());
     if (gone === undefined || !had(gone)) throw new UnknownCursorError(page);
     return gone;
   }
@@ -203,6 +203,21 @@ export class RedisResponseGraph extends ResponseGraph {
     const data = await this.responses.read(tenant, before === undefined ? shown : shown.reverse(), within);
     return { data, hasMore: candidates.length > count };
   }
+}
+
+/** What is remembered of a response that went BOOKMARK_MS ago at most. */
+function toGone([text, isBelow]: NonNullable<GoneFound>, now: number): GoneResponse | undefined {
+  const { created, parent, model, status, labels, memberships, until } = JSON.parse(text) as BookmarkText;
+  if (Number(until) <= now) return undefined;
+  return {
+    createdAt: Number(created),
+    parentKey: parent === false ? null : parent,
+    model,
+    status,
+    labels: labels === false ? [] : labels.split(' '),
+    sessions: memberships.split('\n').map((field) => toKey(sessionOf(field))),
+    isBelow: isBelow === 1,
+  };
 }
 
 /** What belonged to the session of a look-up. */

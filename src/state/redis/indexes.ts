@@ -2,7 +2,7 @@ import type { Tenant } from '../../access/index.js';
 import { NEVER } from '../background-runs.js';
 import { BOOKMARK_MS } from '../bookmark.js';
 import type { Insertion } from './insertion.js';
-import { ITEM_NAME_LENGTH, type RedisKeys } from './keys.js';
+import { ITEM_NAME_LENGTH, type Located, type RedisKeys, toMember } from './keys.js';
 import { type Command, run } from './script.js';
 import type { Freed } from './scripts/delete.js';
 import { ENTER, GRACE_MS, LONGEST_MS, UNFINISHED_MS } from './scripts/indexes.js';
@@ -26,14 +26,6 @@ export interface HeldItem {
 /** What indexes know of a response. */
 export type Indexed = Pick<Insertion, 'id' | 'sessions' | 'createdAt' | 'expiresAt' | 'slack'>;
 
-/** What names a response in the index of what expires. */
-export interface Expiring {
-  readonly tenant: Tenant;
-  /** The lock whose place it lies in. */
-  readonly lock: string;
-  readonly responseKey: string;
-}
-
 /**
  * The commands of a save besides the one that stores the response in the place of `lock`: how it is found. Items have
  * their own, see `HeldItems`.
@@ -47,7 +39,7 @@ export function indexCommands(
 ): readonly Command[] {
   const { id, sessions, createdAt, expiresAt } = insertion;
   const ttl = listedFor(insertion, now);
-  const locator = keys.locatorOfKey(tenant, id);
+  const locator = keys.locator(tenant, id);
   return [
     ['SET', locator, JSON.stringify(lock), 'PX', usefulFor(insertion, now)],
     // One that was deleted is moved only for those that continue it.
@@ -73,13 +65,13 @@ export function renewalCommands(
 }
 
 /** The command that has the purge look at a response when it expires. */
-export function expiryCommand(keys: RedisKeys, response: Expiring, expiresAt: number, ttl: number): Command {
-  return run(ENTER, [shardOf(keys, response)], ttl, expiresAt, toExpiringEntry(response));
+export function expiryCommand(keys: RedisKeys, response: Located, expiresAt: number, ttl: number): Command {
+  return run(ENTER, [shardOf(keys, response)], ttl, expiresAt, toMember(response));
 }
 
 /** The command that has the purge look at it no more. */
-export function unexpiringCommand(keys: RedisKeys, response: Expiring): Command {
-  return ['ZREM', shardOf(keys, response), toExpiringEntry(response)];
+export function unexpiringCommand(keys: RedisKeys, response: Located): Command {
+  return ['ZREM', shardOf(keys, response), toMember(response)];
 }
 
 /** The commands that take responses of a tenant that are freed out of the indexes. They are found as long as bookmarks tell where they were. */
@@ -91,7 +83,7 @@ export function removalCommands(
 ): readonly Command[] {
   return freed.flatMap(([responseKey, held]): readonly Command[] => [
     unexpiringCommand(keys, { tenant, lock, responseKey }),
-    ['PEXPIRE', keys.locatorOfKey(tenant, responseKey), BOOKMARK_MS + GRACE_MS],
+    ['PEXPIRE', keys.locator(tenant, responseKey), BOOKMARK_MS + GRACE_MS],
     ...leaveItems(keys, responseKey, held),
   ]);
 }
@@ -118,18 +110,8 @@ export function listedFor(response: Pick<Insertion, 'expiresAt' | 'slack'>, now:
   return response.expiresAt >= NEVER ? UNFINISHED_MS : usefulFor(response, now);
 }
 
-/** Reads an entry of the index of what expires. */
-export function readExpiring(entry: string): Expiring {
-  const [tenant, lock, responseKey] = JSON.parse(entry) as [Tenant, string, string];
-  return { tenant, lock, responseKey };
-}
-
-function toExpiringEntry({ tenant, lock, responseKey }: Expiring): string {
-  return JSON.stringify([tenant, lock, responseKey]);
-}
-
 /** By the response, so that what expires of one place is spread. */
-function shardOf(keys: RedisKeys, { responseKey }: Expiring): string {
+function shardOf(keys: RedisKeys, { responseKey }: Located): string {
   let hash = 0;
   for (let index = 0; index < responseKey.length; index += 1) hash = (hash * 31 + responseKey.charCodeAt(index)) | 0;
   return keys.expiring((hash >>> 0) % SHARDS);

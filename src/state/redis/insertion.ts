@@ -5,7 +5,7 @@ import { interleave } from '../given-items.js';
 import { toKey, toLabels } from '../keys.js';
 import type { ResponseRecord } from '../response-store.js';
 import { bytesOf, toBody } from '../stored-response.js';
-import { membershipOf } from './membership.js';
+import { membershipOf } from './keys.js';
 import { LONGEST_MS } from './scripts/indexes.js';
 
 /** Kept longer than they live, so that a chain that grows extends its beginning rarely: this part of the lifetime. */

@@ -1,10 +1,53 @@
 import { hash } from 'node:crypto';
 
 import type { Tenant } from '../../access/index.js';
-import { toKey } from '../keys.js';
+import { type Argument, type Command, run, type Script } from './script.js';
 
 /** Digests are this long, characters: 132 bits. */
 const DIGEST_LENGTH = 22;
+
+/** A response that is stored, or may be. */
+export interface Located {
+  readonly tenant: Tenant;
+  /** The lock whose place it lies in. */
+  readonly lock: string;
+  /** As of `toKey`. */
+  readonly responseKey: string;
+}
+
+/** A response as shared indexes name it. */
+export function toMember({ tenant, lock, responseKey }: Located): string {
+  return JSON.stringify([tenant, lock, responseKey]);
+}
+
+/** Reads what `toMember` has written. */
+export function readMember(member: string): Located {
+  const [tenant, lock, responseKey] = JSON.parse(member) as [Tenant, string, string];
+  return { tenant, lock, responseKey };
+}
+
+/** What the field of a session begins with. */
+const MEMBERSHIP = 'in:';
+
+/** The field of a response's hash that says that it belongs to a session. */
+export function membershipOf(sessionId: string): string {
+  return MEMBERSHIP + JSON.stringify(sessionId);
+}
+
+/** The field that a response must have to be seen within a session; empty without one. */
+export function withinOf(sessionId: string | undefined): string {
+  return sessionId === undefined ? '' : membershipOf(sessionId);
+}
+
+/** The sessions that the fields of a response's hash name. */
+export function sessionsOf(fields: readonly string[]): readonly string[] {
+  return fields.filter((field) => field.startsWith(MEMBERSHIP)).map(sessionOf);
+}
+
+/** The session that such a field names. */
+export function sessionOf(membership: string): string {
+  return JSON.parse(membership.slice(MEMBERSHIP.length)) as string;
+}
 
 /**
  * The names of all keys. What belongs together has the same hash tag `{…}`, and so lies in one slot of a cluster, where
@@ -23,13 +66,18 @@ export class RedisKeys {
     return new PlaceKeys(`${this.prefix}:{${digest(tenant, lock)}}`);
   }
 
-  /** String: the name of the lock whose slot a response lies in, as JSON. */
-  locator(tenant: Tenant, responseId: string): string {
-    return this.locatorOfKey(tenant, toKey(responseId));
+  /** Hash: a response without its texts, as of `PlaceKeys.response`. */
+  response({ tenant, lock, responseKey }: Located): string {
+    return this.place(tenant, lock).response(responseKey);
   }
 
-  /** The same by `toKey` of the response. */
-  locatorOfKey(tenant: Tenant, responseKey: string): string {
+  /** A call of a script about a response: its arguments are the time, the response, and the rest. */
+  call({ tenant, lock, responseKey }: Located, script: Script, now: number, ...args: readonly Argument[]): Command {
+    return run(script, [this.place(tenant, lock).base], now, responseKey, ...args);
+  }
+
+  /** String: the name of the lock whose slot a response lies in, as JSON. */
+  locator(tenant: Tenant, responseKey: string): string {
     return `${this.prefix}:at:${digest(tenant, responseKey)}`;
   }
 
@@ -158,18 +206,13 @@ export class PlaceKeys {
   }
 
   /** Hash: a response without its texts. Scripts append `:body`, `:input`, `:output` … to it for the rest. */
-  response(responseId: string): string {
-    return this.responseOfKey(toKey(responseId));
-  }
-
-  /** The same by `toKey` of the response. */
-  responseOfKey(responseKey: string): string {
+  response(responseKey: string): string {
     return `${this.base}:r:${responseKey}`;
   }
 
   /** Sorted set: the ids of the responses that continue one, as of `toKey`, by `created_at`. */
   children(responseKey: string): string {
-    return `${this.responseOfKey(responseKey)}:children`;
+    return `${this.response(responseKey)}:children`;
   }
 }
 

@@ -123,7 +123,11 @@ export class ListedResponses {
   }
 
   /** The responses that are still visible, in the same order; those that have not ended are without output. */
-  async read(tenant: Tenant, listed: readonly Listed[], within: string): Promise<readonly ResponseObject[]> {
+  async read(
+    tenant: Tenant,
+    listed: readonly Omit<Listed, 'size'>[],
+    within: string,
+  ): Promise<readonly ResponseObject[]> {
     const lockOf = new Map(listed.map(({ responseKey, lock }) => [responseKey, lock]));
     const replies = await this.ask(tenant, lockOf, (base, ids) => run(READ, [base], this.clock.now(), within, ...ids));
     return listed.flatMap(({ responseKey }) => {

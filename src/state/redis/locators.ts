@@ -1,9 +1,10 @@
 import type { Tenant } from '../../access/index.js';
-import type { MaybePromise } from '../../time/index.js';
-import type { RedisKeys } from './keys.js';
+import { type Clock, isPromise, type MaybePromise } from '../../time/index.js';
+import { toKey } from '../keys.js';
+import type { Located, RedisKeys } from './keys.js';
 import { Recent } from './known-versions.js';
 import type { Redis } from './redis.js';
-import type { Command } from './script.js';
+import type { Argument, Command, Script } from './script.js';
 
 /** Most locks that are remembered: some hundred bytes each. */
 const CAPACITY = 20_000;
@@ -16,6 +17,7 @@ export class Locators {
   constructor(
     private readonly redis: Redis,
     private readonly keys: RedisKeys,
+    private readonly clock: Clock,
     capacity = CAPACITY,
   ) {
     this.known = new Recent(capacity);
@@ -23,8 +25,23 @@ export class Locators {
 
   /** The lock whose place a response lies in, if it is or was stored; one read when it is not remembered. Throws StoreUnavailableError. */
   find(tenant: Tenant, responseId: string): MaybePromise<string | undefined> {
-    const locator = this.keys.locator(tenant, responseId);
+    const locator = this.keys.locator(tenant, toKey(responseId));
     return this.known.get(locator) ?? this.read(locator);
+  }
+
+  /** Where a response lies, if it is or was stored. Throws StoreUnavailableError. */
+  async locate(tenant: Tenant, responseId: string): Promise<Located | undefined> {
+    const found = this.find(tenant, responseId);
+    const lock = isPromise(found) ? await found : found;
+    return lock === undefined ? undefined : { tenant, lock, responseKey: toKey(responseId) };
+  }
+
+  /** The reply of a script about a response (`RedisKeys.call`); undefined when it was never stored. Throws StoreUnavailableError. */
+  async ask(tenant: Tenant, responseId: string, script: Script, ...args: readonly Argument[]): Promise<unknown> {
+    const located = await this.locate(tenant, responseId);
+    if (located === undefined) return undefined;
+    const [reply] = await this.redis.read(this.keys.call(located, script, this.clock.now(), ...args));
+    return reply;
   }
 
   /** The same of many responses by `toKey` of each, in one read. Those that are not stored are omitted. */
@@ -32,7 +49,7 @@ export class Locators {
     const found = new Map<string, string>();
     const unknown: { readonly responseKey: string; readonly locator: string }[] = [];
     for (const responseKey of responseKeys) {
-      const locator = this.keys.locatorOfKey(tenant, responseKey);
+      const locator = this.keys.locator(tenant, responseKey);
       const lock = this.known.get(locator);
       if (lock === undefined) unknown.push({ responseKey, locator });
       else found.set(responseKey, lock);
@@ -48,12 +65,12 @@ export class Locators {
 
   /** Remembers where a response lies that this process stores. */
   know(tenant: Tenant, responseId: string, lock: string): void {
-    this.known.set(this.keys.locator(tenant, responseId), lock);
+    this.known.set(this.keys.locator(tenant, toKey(responseId)), lock);
   }
 
   /** Forgets where responses were that are freed, by `toKey` of each. */
   forget(tenant: Tenant, responseKeys: readonly string[]): void {
-    for (const responseKey of responseKeys) this.known.delete(this.keys.locatorOfKey(tenant, responseKey));
+    for (const responseKey of responseKeys) this.known.delete(this.keys.locator(tenant, responseKey));
   }
 
   private async read(locator: string): Promise<string | undefined> {

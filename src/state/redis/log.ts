@@ -3,18 +3,15 @@ import { isTerminalEvent, type Item, type StreamEvent } from '../../protocol/ind
 import type { Clock } from '../../time/index.js';
 import { RunLostError } from '../errors.js';
 import { begins, EventLog, finishedItems, type LogBatch, type LogPage, type Run } from '../event-log.js';
-import { toKey } from '../keys.js';
 import type { RunGate } from '../in-process/run-gate.js';
 import { LogAnnouncer } from '../log-announcer.js';
 import type { RunNotices } from '../notices.js';
-import type { RedisKeys } from './keys.js';
+import { type RedisKeys, withinOf } from './keys.js';
 import type { Locators } from './locators.js';
 import { batchArgs, eventsOf, type StoredBatch, toLog, whenReleased } from './log-entries.js';
-import { withinOf } from './membership.js';
 import type { RedisNotices } from './notices.js';
 import type { Redis } from './redis.js';
 import type { RunIndex } from './run-index.js';
-import { run } from './script.js';
 import { APPEND, FORGET_LOG, ITEMS_OF_LOG, type LogAppended, type LogPageReply, READ_LOG } from './scripts/log.js';
 
 /** Logs that are forgotten at once. */
@@ -47,18 +44,17 @@ export class RedisEventLog extends EventLog {
 
   override async append({ tenant, responseId, attempt }: Run, batch: LogBatch): Promise<void> {
     const { redis, keys, locators, index, gate, clock } = this.parts;
-    const lock = await locators.find(tenant, responseId);
-    if (lock === undefined) throw new RunLostError(responseId);
-    const responseKey = toKey(responseId);
+    const located = await locators.locate(tenant, responseId);
+    if (located === undefined) throw new RunLostError(responseId);
     const isBeginning = begins(batch);
+    const args = [attempt, ...batchArgs(batch), isBeginning ? 1 : 0];
     const write = async (): Promise<LogAppended> => {
-      const values = [clock.now(), responseKey, attempt, ...batchArgs(batch), isBeginning ? 1 : 0];
-      const [reply] = await redis.write(run(APPEND, [keys.place(tenant, lock).base], ...values));
+      const [reply] = await redis.write(keys.call(located, APPEND, clock.now(), ...args));
       return reply as LogAppended;
     };
     const outcome = await gate.pass(tenantKey(tenant, responseId), () => whenReleased(clock, write));
     if (outcome === 'closed') throw new RunLostError(responseId);
-    if (isBeginning) await redis.write(...index.begun({ tenant, lock, responseKey }));
+    if (isBeginning) await redis.write(...index.begun(located));
     this.announce(responseId, batch.events);
   }
 
@@ -68,13 +64,11 @@ export class RedisEventLog extends EventLog {
     after: number,
     within?: string,
   ): Promise<LogPage | undefined> {
-    const { redis, keys, locators, clock } = this.parts;
-    const lock = await locators.find(tenant, responseId);
-    if (lock === undefined) return undefined;
-    const values = [clock.now(), toKey(responseId), withinOf(within), Math.min(after + 1, MAX_EVENT)];
-    const [reply] = await redis.read(run(READ_LOG, [keys.place(tenant, lock).base], ...values));
-    if (reply === null) return undefined;
-    const [stream, ended, entries] = reply as LogPageReply;
+    const { locators, clock } = this.parts;
+    const args = [withinOf(within), Math.min(after + 1, MAX_EVENT)];
+    const reply = (await locators.ask(tenant, responseId, READ_LOG, ...args)) as LogPageReply | null | undefined;
+    if (reply == null) return undefined;
+    const [stream, ended, entries] = reply;
     if (stream !== '1') return { missing: 'no stream' };
     if (ended !== null && Number(ended) <= clock.now()) return { missing: 'expired' };
     const events = entries.flatMap(([entry, text]) => eventsOf(entry, text));
@@ -84,12 +78,8 @@ export class RedisEventLog extends EventLog {
 
   /** The items that a running response has finished. */
   async finishedItems(tenant: Tenant, responseId: string): Promise<readonly Item[]> {
-    const { redis, keys, locators, clock } = this.parts;
-    const lock = await locators.find(tenant, responseId);
-    if (lock === undefined) return [];
-    const command = run(ITEMS_OF_LOG, [keys.place(tenant, lock).base], clock.now(), toKey(responseId));
-    const [batches] = await redis.read(command);
-    return finishedItems(toLog(batches as readonly StoredBatch[]));
+    const batches = await this.parts.locators.ask(tenant, responseId, ITEMS_OF_LOG);
+    return finishedItems(toLog((batches ?? []) as readonly StoredBatch[]));
   }
 
   /** Gives stored events to the readers of this process at once, and wakes those of others soon. */
@@ -102,12 +92,7 @@ export class RedisEventLog extends EventLog {
     const { redis, keys, index, clock } = this.parts;
     const now = clock.now();
     const entries = await index.toForget(now, FORGET_LOGS);
-    await redis.write(
-      ...entries.flatMap((entry) => [
-        run(FORGET_LOG, [keys.place(entry.tenant, entry.lock).base], now, entry.responseKey),
-        index.forgotten(entry),
-      ]),
-    );
+    await redis.write(...entries.flatMap((entry) => [keys.call(entry, FORGET_LOG, now), index.forgotten(entry)]));
     return entries.length === FORGET_LOGS;
   }
 }

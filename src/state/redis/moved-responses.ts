@@ -5,8 +5,8 @@ import { idOf, nameOf } from '../moved-names.js';
 import type { MovedResponse, MovedRun } from '../state-transfer.js';
 import { readItems, readResponse, type StoredResponse } from '../stored-response.js';
 import type { Root } from './catalogue.js';
+import { sessionsOf } from './keys.js';
 import { readWholeLog } from './log-entries.js';
-import { sessionsOf } from './membership.js';
 import type { Redis } from './redis.js';
 import type { Command } from './script.js';
 

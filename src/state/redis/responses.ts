@@ -8,23 +8,26 @@ import { toKey } from '../keys.js';
 import { pageOfItems } from '../page-of-items.js';
 import type { Page, PageRequest } from '../page.js';
 import { type Chain, type DeleteOptions, type ResponseRecord, ResponseStore } from '../response-store.js';
-import { readItems, readResponse } from '../stored-response.js';
+import type { ConversationPlace } from '../conversation-store.js';
+import { readItems } from '../stored-response.js';
+import { conversationLock } from '../write-lock.js';
 import type { ConversationIndex } from './conversation-index.js';
-import type { RedisConversationTurns } from './conversation-turns.js';
+import { shownItems, toTurnEntries } from './conversation-items.js';
+import { toTurnError, type TurnRefusal } from './errors.js';
 import { HeldItems } from './held-items.js';
 import { indexCommands } from './indexes.js';
 import { insertionArgs, toInsertion } from './insertion.js';
-import type { RedisKeys } from './keys.js';
-import { toTexts } from './listed-responses.js';
+import { type RedisKeys, sessionOf, withinOf } from './keys.js';
+import type { KnownVersions } from './known-versions.js';
+import type { ListedResponses } from './listed-responses.js';
 import type { Locators } from './locators.js';
 import type { RedisWriteLock } from './locks.js';
 import type { RedisEventLog } from './log.js';
-import { sessionOf, withinOf } from './membership.js';
 import type { Redis } from './redis.js';
-import { run, type Script } from './script.js';
+import { type Argument, type Command, run, type Script } from './script.js';
 import { DELETE, type GoneReply } from './scripts/delete.js';
-import { CHAIN, type ChainReply, INPUT, type InputReply, READ, type ReadReply } from './scripts/read.js';
-import { SAVE, type Saved } from './scripts/save.js';
+import { CHAIN, type ChainReply, INPUT, type InputReply } from './scripts/read.js';
+import { SAVE, SAVE_TURN, type Saved } from './scripts/save.js';
 import type { SessionMembers } from './session-members.js';
 import type { StoredItems } from './stored-items.js';
 import type { Tombstones } from './tombstones.js';
@@ -35,9 +38,10 @@ export interface ResponseParts {
   readonly locators: Locators;
   readonly locks: RedisWriteLock;
   readonly tombstones: Tombstones;
+  readonly listed: ListedResponses;
   readonly items: StoredItems;
   readonly log: RedisEventLog;
-  readonly turns: RedisConversationTurns;
+  readonly versions: KnownVersions;
   readonly members: SessionMembers;
   readonly conversations: ConversationIndex;
   readonly usage: RedisUsageStore;
@@ -67,27 +71,26 @@ export class RedisResponseStore extends ResponseStore {
   }
 
   override async get(tenant: Tenant, responseId: string, within?: string): Promise<ResponseObject | undefined> {
-    const replies = (await this.ask(READ, tenant, responseId, within)) as readonly ReadReply[] | undefined;
-    const [reply] = replies ?? [];
-    if (reply == null) return undefined;
-    const response = readResponse(toTexts(reply));
-    if (response.status !== 'in_progress') return response;
+    const located = await this.parts.locators.locate(tenant, responseId);
+    if (located === undefined) return undefined;
+    const [response] = await this.parts.listed.read(tenant, [located], withinOf(within));
+    if (response?.status !== 'in_progress') return response;
     return { ...response, output: await this.parts.log.finishedItems(tenant, responseId) };
   }
 
   override async delete(tenant: Tenant, responseId: string, options: DeleteOptions, within?: string): Promise<number> {
-    const lock = await this.parts.locators.find(tenant, responseId);
-    if (lock === undefined) return 0;
-    const { base } = this.keys.place(tenant, lock);
-    const args = [withinOf(within), toKey(responseId), options.cascade ? 1 : 0, randomUUID()];
-    const [reply] = await this.redis.write(run(DELETE, [base], this.clock.now(), ...args));
+    const located = await this.parts.locators.locate(tenant, responseId);
+    if (located === undefined) return 0;
+    const args = [withinOf(within), options.cascade ? 1 : 0, randomUUID()];
+    const [reply] = await this.redis.write(this.keys.call(located, DELETE, this.clock.now(), ...args));
     const gone = reply as GoneReply;
-    await this.parts.tombstones.bury(tenant, lock, gone);
+    await this.parts.tombstones.bury(tenant, located.lock, gone);
     return gone.length;
   }
 
   override async chain(tenant: Tenant, responseId: string, within?: string): Promise<Chain | undefined> {
-    const reply = (await this.ask(CHAIN, tenant, responseId, within, this.maxContextBytes)) as ChainReply | undefined;
+    const args = [withinOf(within), this.maxContextBytes];
+    const reply = (await this.parts.locators.ask(tenant, responseId, CHAIN, ...args)) as ChainReply | undefined;
     if (reply == null) return undefined;
     const [texts, origin, expiresAt, isInConversation, ...memberships] = reply;
     if (texts === null) throw new ContextTooLargeError(this.maxContextBytes, 'previous_response_id');
@@ -108,7 +111,8 @@ export class RedisResponseStore extends ResponseStore {
     page: PageRequest,
     within?: string,
   ): Promise<Page<Item> | undefined> {
-    const reply = (await this.ask(INPUT, tenant, responseId, within)) as InputReply | undefined;
+    const reply = (await this.parts.locators.ask(tenant, responseId, INPUT, withinOf(within))) as
+      InputReply | undefined;
     return reply == null ? undefined : pageOfItems(readItems(reply), page);
   }
 
@@ -132,7 +136,7 @@ export class RedisResponseStore extends ResponseStore {
   /** When the parent was never stored or was freed meanwhile, the response is saved with its whole transcript. */
   private async store(tenant: Tenant, record: ResponseRecord): Promise<void> {
     const { conversation, parentId, sessionId } = record;
-    if (conversation !== null) return this.parts.turns.save(tenant, record, conversation);
+    if (conversation !== null) return this.saveTurn(tenant, record, conversation);
     const found = parentId === null ? undefined : this.parts.locators.find(tenant, parentId);
     // Not awaited if it is known: saves are sent in the order of their calls, and then the parent is stored first.
     const place = isPromise(found) ? await found : found;
@@ -151,45 +155,65 @@ export class RedisResponseStore extends ResponseStore {
     parentId: string | null,
     lock: string,
   ): Promise<boolean> {
-    const { response, input, sessionId, fence } = record;
+    const { response, sessionId, fence } = record;
     const isHere = sessionId === lock;
     // The lock of a session lies in the place of that, which is another one for what continues a chain of somewhere else.
     if (fence !== null && !isHere && !(await this.parts.locks.pin(tenant, sessionId, fence))) {
       throw new WriteLockLostError(sessionId);
     }
-    const now = this.clock.now();
-    const held = new HeldItems(tenant, { input, output: response.output });
-    const insertion = toInsertion(tenant, record, parentId, now, held.fields);
-    const args = [now, isHere && fence !== null ? fence : '', ...insertionArgs(insertion, lock)];
     // Remembered at once, for saves that continue it before this one is answered.
     this.parts.locators.know(tenant, response.id, lock);
-    const counting = this.parts.usage.commands(record.usage);
-    const replies = await this.redis.write(
-      // First: no response is stored without its usage.
-      ...counting,
-      run(SAVE, [this.keys.place(tenant, lock).base], ...args),
-      ...indexCommands(this.keys, tenant, lock, insertion, now),
-      ...held.enter(this.keys, insertion, now),
-    );
-    const saved = replies[counting.length];
+    const saved = await this.send(tenant, record, parentId, lock, SAVE, [isHere && fence !== null ? fence : '']);
     if ((saved as Saved) === 'lost') throw new WriteLockLostError(sessionId);
     return (saved as Saved) === 'saved';
   }
 
-  /** The reply of a script about a response in its place; undefined when it is not stored anywhere. */
-  private async ask(
-    script: Script,
+  /**
+   * Saves a response in the place of its conversation, where it is the first of its chain, and appends its turn, in one round trip.
+   * Throws WriteLockLostError and ConversationChangedError.
+   */
+  private async saveTurn(tenant: Tenant, record: ResponseRecord, { id, version }: ConversationPlace): Promise<void> {
+    const { conversations, locators, versions } = this.parts;
+    const { response, fence } = record;
+    const now = this.clock.now();
+    const lock = conversationLock(id);
+    const shown = shownItems(record);
+    const found = conversations.addCommands(tenant, id, shown, now);
+    const args = [fence ?? '', version];
+    const refusal = await this.send(tenant, record, null, lock, SAVE_TURN, args, toTurnEntries(record), found);
+    if (refusal !== null) {
+      await conversations.withdraw(tenant, id, shown, now);
+      throw toTurnError(refusal as TurnRefusal, id);
+    }
+    versions.learn(this.keys.place(tenant, lock).base, version + 1, toKey(response.id));
+    locators.know(tenant, response.id, lock);
+  }
+
+  /** The reply of a script that stores a response, which is sent with what counts and finds it. `last`: arguments after the response. */
+  private async send(
     tenant: Tenant,
-    responseId: string,
-    within: string | undefined,
-    ...args: readonly (string | number)[]
+    record: ResponseRecord,
+    parentId: string | null,
+    lock: string,
+    script: Script,
+    first: readonly Argument[],
+    last: readonly Argument[] = [],
+    more: readonly Command[] = [],
   ): Promise<unknown> {
-    const found = this.parts.locators.find(tenant, responseId);
-    const lock = isPromise(found) ? await found : found;
-    if (lock === undefined) return undefined;
-    const { base } = this.keys.place(tenant, lock);
-    const about = [this.clock.now(), withinOf(within), toKey(responseId)] as const;
-    const [reply] = await this.redis.read(run(script, [base], ...about, ...args));
-    return reply;
+    const { keys } = this;
+    const now = this.clock.now();
+    const { response, input } = record;
+    const held = new HeldItems(tenant, { input, output: response.output });
+    const insertion = toInsertion(tenant, record, parentId, now, held.fields);
+    const counting = this.parts.usage.commands(record.usage);
+    const replies = await this.redis.write(
+      // First: no response is stored without its usage.
+      ...counting,
+      run(script, [keys.place(tenant, lock).base], now, ...first, ...insertionArgs(insertion, lock), ...last),
+      ...indexCommands(keys, tenant, lock, insertion, now),
+      ...held.enter(keys, insertion, now),
+      ...more,
+    );
+    return replies[counting.length];
   }
 }

@@ -17,14 +17,13 @@ import { HeldItems } from './held-items.js';
 import { renewalCommands } from './indexes.js';
 import { slackOf, toOutputTexts } from './insertion.js';
 import { type IdentifiedJob, identify, type RedisJobQueue } from './jobs.js';
-import type { RedisKeys } from './keys.js';
+import { type Located, type RedisKeys, sessionsOf } from './keys.js';
 import type { RedisWriteLock } from './locks.js';
 import { batchArgs, whenReleased } from './log-entries.js';
-import { sessionsOf } from './membership.js';
 import type { RedisNotices } from './notices.js';
 import type { Redis } from './redis.js';
-import type { RunEntry, RunIndex } from './run-index.js';
-import { type Command, run } from './script.js';
+import type { RunIndex } from './run-index.js';
+import type { Command } from './script.js';
 import { END_RUN, type Ended } from './scripts/runs.js';
 import type { RedisUsageStore } from './usage.js';
 
@@ -77,14 +76,14 @@ export class RunEnds {
   constructor(private readonly parts: RunEndParts) {}
 
   /** Ends the response of a run; does nothing when the same end is stored. Throws RunLostError, WriteLockLostError and ConversationChangedError. */
-  async end(entry: RunEntry, ending: Ending, attempt: number): Promise<void> {
+  async end(entry: Located, ending: Ending, attempt: number): Promise<void> {
     const stored = { ...ending, jobs: identify(ending.jobs) };
     const outcome = await whenReleased(this.parts.clock, () => this.store(entry, stored, { attempt }));
     if (outcome !== 'ended') throw new RunLostError(entry.responseKey);
   }
 
   /** Ends a response from outside, and notifies its run; false when it has changed meanwhile. */
-  async conclude(entry: RunEntry, ending: Ending, condition: EndCondition): Promise<boolean> {
+  async conclude(entry: Located, ending: Ending, condition: EndCondition): Promise<boolean> {
     const outcome = await this.store(entry, { ...ending, jobs: identify(ending.jobs) }, condition);
     if (outcome !== 'ended') return false;
     const { uselessJob } = ending;
@@ -95,7 +94,7 @@ export class RunEnds {
 
   /** What follows from an end that is stored: it is found and counted, its jobs are enqueued, and nobody looks after it any more. */
   async settle(
-    entry: RunEntry,
+    entry: Located,
     times: Pick<Ending, 'expiresAt' | 'logExpiresAt'>,
     output: readonly Item[],
     isShown: boolean,
@@ -106,7 +105,7 @@ export class RunEnds {
     const { tenant, lock, responseKey } = entry;
     const counting = this.parts.usage.commands(usage);
     const now = clock.now();
-    const key = this.keyOf(entry);
+    const key = keys.response(entry);
     const [created, fields, input] = await redis.read(
       ['HGET', key, 'created'],
       ['HKEYS', key],
@@ -138,13 +137,13 @@ export class RunEnds {
   }
 
   /** The states of background responses; undefined for those that are gone. */
-  async statesOf(entries: readonly RunEntry[]): Promise<readonly (RunState | undefined)[]> {
+  async statesOf(entries: readonly Located[]): Promise<readonly (RunState | undefined)[]> {
     const now = this.parts.clock.now();
     const fields = ['status', 'expires', 'ended', 'attempt', 'created', 'jobs'];
     const replies = await this.parts.redis.read(
       ...entries.flatMap((entry): readonly Command[] => [
-        ['HMGET', this.keyOf(entry), ...fields],
-        ['HKEYS', this.keyOf(entry)],
+        ['HMGET', this.parts.keys.response(entry), ...fields],
+        ['HKEYS', this.parts.keys.response(entry)],
       ]),
     );
     return entries.map((_, index) => {
@@ -162,8 +161,8 @@ export class RunEnds {
   }
 
   /** Does again what follows from an end of a process that died. */
-  async settleAgain(entry: RunEntry, jobs: readonly IdentifiedJob[]): Promise<void> {
-    const key = this.keyOf(entry);
+  async settleAgain(entry: Located, jobs: readonly IdentifiedJob[]): Promise<void> {
+    const key = this.parts.keys.response(entry);
     const [times, store, output, used] = await this.parts.redis.read(
       ['HMGET', key, 'expires', 'ended'],
       ['HGET', key, 'continuable'],
@@ -192,7 +191,7 @@ export class RunEnds {
     }
   }
 
-  private async store(entry: RunEntry, ending: StoredEnding, condition: EndCondition): Promise<Ended[0]> {
+  private async store(entry: Located, ending: StoredEnding, condition: EndCondition): Promise<Ended[0]> {
     const { response, jobs, fence, conversation } = ending;
     // Its turn is appended in one step, which needs both in one slot.
     if (conversation !== null && entry.lock !== conversationLock(conversation.id)) {
@@ -216,8 +215,8 @@ export class RunEnds {
     return outcome[0] === 'same' ? 'ended' : outcome[0];
   }
 
-  private async inputOf(entry: RunEntry): Promise<readonly Item[]> {
-    const [input] = await this.parts.redis.read(['GET', `${this.keyOf(entry)}:input`]);
+  private async inputOf(entry: Located): Promise<readonly Item[]> {
+    const [input] = await this.parts.redis.read(['GET', `${this.parts.keys.response(entry)}:input`]);
     return readItems(input as string | null);
   }
 
@@ -228,7 +227,7 @@ export class RunEnds {
   }
 
   private async send(
-    entry: RunEntry,
+    entry: Located,
     ending: StoredEnding,
     condition: EndCondition,
     turn: EndedTurn | null,
@@ -239,7 +238,7 @@ export class RunEnds {
   }
 
   private toCommand(
-    { tenant, lock, responseKey }: RunEntry,
+    entry: Located,
     ending: StoredEnding,
     { attempt, lastEntry }: EndCondition,
     turn: EndedTurn | null,
@@ -250,23 +249,20 @@ export class RunEnds {
     const now = this.parts.clock.now();
     const body = toBody(response);
     const { texts, size, itemsSize } = toOutputTexts(ending);
-    return run(
+    return keys.call(
+      entry,
       END_RUN,
-      [keys.place(tenant, lock).base],
-      ...[now, responseKey, attempt ?? '', lastEntry ?? '', ...batchArgs(log)],
-      ...[fence ?? '', JSON.stringify(lock), response.status, expiresAt, slackOf(expiresAt, now), logExpiresAt],
+      now,
+      ...[attempt ?? '', lastEntry ?? '', ...batchArgs(log)],
+      ...[fence ?? '', JSON.stringify(entry.lock), response.status, expiresAt, slackOf(expiresAt, now), logExpiresAt],
       ...[bytesOf([body]) + size, itemsSize, origin === null ? '' : JSON.stringify(origin)],
       ...[
         jobs.length === 0 ? '' : JSON.stringify(jobs),
-        response.store ? new HeldItems(tenant, { output: response.output }).names : '',
+        response.store ? new HeldItems(entry.tenant, { output: response.output }).names : '',
         usage === undefined ? '' : JSON.stringify(usage),
       ],
       ...[texts.length + 2, ':body', body, ...texts],
       ...(turn === null ? [] : [turn.conversation.version, ...toTurnEntries(turn)]),
     );
-  }
-
-  private keyOf({ tenant, lock, responseKey }: RunEntry): string {
-    return `${this.parts.keys.place(tenant, lock).base}:r:${responseKey}`;
   }
 }

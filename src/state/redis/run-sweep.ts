@@ -8,10 +8,10 @@ import { NEVER } from '../background-runs.js';
 import { inOneLine } from '../errors.js';
 import { renewalCommands } from './indexes.js';
 import type { RedisJobQueue } from './jobs.js';
-import type { RedisKeys } from './keys.js';
+import type { Located, RedisKeys } from './keys.js';
 import type { Redis } from './redis.js';
 import type { RunEnds, RunState } from './run-ends.js';
-import type { RunEntry, RunIndex } from './run-index.js';
+import type { RunIndex } from './run-index.js';
 
 /** How often one of the processes looks after background responses, ms. */
 const INTERVAL_MS = 5000;
@@ -72,7 +72,7 @@ export class RunSweep {
       const entries = await index.toCheck(clock.now(), BATCH);
       count = entries.length;
       const states = await ends.statesOf(entries);
-      const unfinished: { readonly entry: RunEntry; readonly state: RunState }[] = [];
+      const unfinished: { readonly entry: Located; readonly state: RunState }[] = [];
       for (const [position, entry] of entries.entries()) {
         const state = states[position];
         if (state === undefined) await this.leave(entry);
@@ -84,14 +84,14 @@ export class RunSweep {
   }
 
   /** A response that is not there: it was deleted, or is never stored. */
-  private async leave(entry: RunEntry): Promise<void> {
+  private async leave(entry: Located): Promise<void> {
     const { redis, index, clock } = this.parts;
     const now = clock.now();
     const isOld = ((await index.createdAt(entry)) ?? 0) < now - CREATION_MS;
     await redis.write(...(isOld ? index.left(entry) : [index.postponed(entry, now + CREATION_MS)]));
   }
 
-  private async enqueue(unfinished: readonly { readonly entry: RunEntry; readonly state: RunState }[]): Promise<void> {
+  private async enqueue(unfinished: readonly { readonly entry: Located; readonly state: RunState }[]): Promise<void> {
     const { redis, keys, index, jobs, clock } = this.parts;
     const now = clock.now();
     // Its creation may have ended before it could be found: its run, too, has to find it.

@@ -24,15 +24,14 @@ import { HeldItems } from './held-items.js';
 import { indexCommands } from './indexes.js';
 import { insertionArgs, toInsertion } from './insertion.js';
 import { identify, type RedisJobQueue } from './jobs.js';
-import type { RedisKeys } from './keys.js';
+import { type Located, type RedisKeys, withinOf } from './keys.js';
 import type { Locators } from './locators.js';
 import { batchArgs, readWholeLog, whenReleased } from './log-entries.js';
 import type { RedisEventLog } from './log.js';
-import { withinOf } from './membership.js';
 import type { Redis } from './redis.js';
 import type { RedisResponseStore } from './responses.js';
 import type { RunEnds } from './run-ends.js';
-import type { RunEntry, RunIndex } from './run-index.js';
+import type { RunIndex } from './run-index.js';
 import { run } from './script.js';
 import {
   HAND_BACK,
@@ -105,10 +104,7 @@ export class RedisRuns extends BackgroundRuns {
     const { redis, keys, clock } = this.parts;
     const entry = await this.find(attempted);
     if (entry === undefined) return undefined;
-    const { base } = keys.place(entry.tenant, entry.lock);
-    const [reply] = await redis.write(
-      run(START_RUN, [base], clock.now(), entry.responseKey, attempted.attempt, randomUUID()),
-    );
+    const [reply] = await redis.write(keys.call(entry, START_RUN, clock.now(), attempted.attempt, randomUUID()));
     if (reply === null) return undefined;
     try {
       return await this.load(entry, reply as Started);
@@ -122,9 +118,7 @@ export class RedisRuns extends BackgroundRuns {
   override async handBack(attempted: Run): Promise<void> {
     const { redis, keys, clock } = this.parts;
     const entry = await this.find(attempted);
-    if (entry === undefined) return;
-    const { base } = keys.place(entry.tenant, entry.lock);
-    await redis.write(run(HAND_BACK, [base], clock.now(), entry.responseKey, attempted.attempt));
+    if (entry !== undefined) await redis.write(keys.call(entry, HAND_BACK, clock.now(), attempted.attempt));
   }
 
   /** Throws ConversationChangedError, too. */
@@ -160,12 +154,8 @@ export class RedisRuns extends BackgroundRuns {
     { cascade }: DeleteOptions,
     within?: string,
   ): Promise<readonly string[]> {
-    const { redis, keys, clock } = this.parts;
-    const entry = await this.find({ tenant, responseId });
-    if (entry === undefined) return [];
-    const values = [clock.now(), entry.responseKey, withinOf(within), cascade ? 1 : 0];
-    const [ids] = await redis.read(run(UNFINISHED, [keys.place(tenant, entry.lock).base], ...values));
-    return ids as readonly string[];
+    const ids = await this.parts.locators.ask(tenant, responseId, UNFINISHED, withinOf(within), cascade ? 1 : 0);
+    return (ids ?? []) as readonly string[];
   }
 
   override async queuedBefore(
@@ -187,7 +177,7 @@ export class RedisRuns extends BackgroundRuns {
 
   /** Whether it was linked to its parent, if it has one. */
   private async store(
-    { tenant, lock }: RunEntry,
+    { tenant, lock }: Located,
     record: QueuedRecord,
     parentId: string | null,
     job: unknown,
@@ -216,13 +206,12 @@ export class RedisRuns extends BackgroundRuns {
     return (stored as StoredRun) !== 'unlinked';
   }
 
-  private async load(entry: RunEntry, started: Started): Promise<StartedRun | undefined> {
+  private async load(entry: Located, started: Started): Promise<StartedRun | undefined> {
     const { redis, keys, clock, maxContextBytes } = this.parts;
     const [turn, attempts, status, session, parentId] = started;
-    const place = keys.place(entry.tenant, entry.lock);
     const [{ log }, [reply]] = await Promise.all([
-      readWholeLog(redis, `${place.base}:r:${entry.responseKey}:log`),
-      redis.read(run(RUN_CONTEXT, [place.base], clock.now(), entry.responseKey, maxContextBytes)),
+      readWholeLog(redis, `${keys.response(entry)}:log`),
+      redis.read(keys.call(entry, RUN_CONTEXT, clock.now(), maxContextBytes)),
     ]);
     // It was deleted meanwhile.
     if (reply === null) return undefined;
@@ -249,17 +238,17 @@ export class RedisRuns extends BackgroundRuns {
   }
 
   private async concludeNow(
-    entry: RunEntry,
+    entry: Located,
     compose: ComposeEnding,
     { within, attempt }: ConcludeOptions,
   ): Promise<Ending | 'unchanged' | undefined> {
     const { redis, keys, clock } = this.parts;
-    const { base } = keys.place(entry.tenant, entry.lock);
     for (let holds = 0; holds < MOST_HOLDS; holds += 1) {
       const name = randomUUID();
       const held = await whenReleased(clock, async () => {
-        const values = [clock.now(), entry.responseKey, withinOf(within), attempt ?? '', name];
-        const [reply] = await redis.write(run(HOLD_RUN, [base], ...values));
+        const [reply] = await redis.write(
+          keys.call(entry, HOLD_RUN, clock.now(), withinOf(within), attempt ?? '', name),
+        );
         return reply as Held | null;
       });
       if (held === null) return undefined;
@@ -277,14 +266,13 @@ export class RedisRuns extends BackgroundRuns {
 
   /** Ends a response whose run waits; `lost` when that has not waited long enough, or somebody has deleted the response. */
   private async endHeld(
-    entry: RunEntry,
+    entry: Located,
     [body, turn]: Exclude<Held, string>,
     compose: ComposeEnding,
     attempt: number | undefined,
   ): Promise<Ending | 'unchanged' | 'lost'> {
     const { redis, keys, ends } = this.parts;
-    const { base } = keys.place(entry.tenant, entry.lock);
-    const { log, lastEntry } = await readWholeLog(redis, `${base}:r:${entry.responseKey}:log`);
+    const { log, lastEntry } = await readWholeLog(redis, `${keys.response(entry)}:log`);
     if (isTerminalEvent(log.events.at(-1))) return 'lost';
     const ending = compose({ response: JSON.parse(body) as ResponseObject, turn, log });
     if (ending === undefined) return 'unchanged';
@@ -292,14 +280,12 @@ export class RedisRuns extends BackgroundRuns {
   }
 
   /** Lets a run go on; otherwise it does so by itself later. */
-  private async release({ tenant, lock, responseKey }: RunEntry, name: string): Promise<void> {
+  private async release(entry: Located, name: string): Promise<void> {
     const { redis, keys, clock } = this.parts;
-    const command = run(RELEASE_RUN, [keys.place(tenant, lock).base], clock.now(), responseKey, name);
-    await redis.write(command).catch(() => undefined);
+    await redis.write(keys.call(entry, RELEASE_RUN, clock.now(), name)).catch(() => undefined);
   }
 
-  private async find({ tenant, responseId }: Pick<Run, 'tenant' | 'responseId'>): Promise<RunEntry | undefined> {
-    const lock = await this.parts.locators.find(tenant, responseId);
-    return lock === undefined ? undefined : { tenant, lock, responseKey: toKey(responseId) };
+  private find({ tenant, responseId }: Pick<Run, 'tenant' | 'responseId'>): Promise<Located | undefined> {
+    return this.parts.locators.locate(tenant, responseId);
   }
 }

@@ -30,13 +30,16 @@ local function serverTime()
 end
 `;
 
+/** An argument of a command. */
+export type Argument = string | number;
+
 /** A command: a name with its arguments, or a script with its keys and arguments. */
 export type Command =
-  | readonly [name: string, key: string, ...args: readonly (string | number)[]]
-  | { readonly script: Script; readonly keys: readonly string[]; readonly args: readonly (string | number)[] };
+  | readonly [name: string, key: string, ...args: readonly Argument[]]
+  | { readonly script: Script; readonly keys: readonly string[]; readonly args: readonly Argument[] };
 
 /** A call of a script. */
-export function run(script: Script, keys: readonly string[], ...args: readonly (string | number)[]): Command {
+export function run(script: Script, keys: readonly string[], ...args: readonly Argument[]): Command {
   return { script, keys, args };
 }
 

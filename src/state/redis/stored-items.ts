@@ -3,9 +3,8 @@ import type { Item } from '../../protocol/index.js';
 import { ContextTooLargeError } from '../errors.js';
 import type { DanglingEntries } from './dangling-entries.js';
 import { type HeldItem, readHolder } from './indexes.js';
-import type { RedisKeys } from './keys.js';
+import { type RedisKeys, withinOf } from './keys.js';
 import type { ListedResponses } from './listed-responses.js';
-import { withinOf } from './membership.js';
 import type { Redis } from './redis.js';
 import type { Command } from './script.js';
 
@@ -85,7 +84,7 @@ export class StoredItems {
     if (shown.size === 0) return found;
     const texts = await this.redis.read(
       ...Array.from(shown.values(), ({ responseKey, text, offset, length, lock }): Command => {
-        const key = `${this.keys.place(tenant, lock).responseOfKey(responseKey)}:${text}`;
+        const key = `${this.keys.place(tenant, lock).response(responseKey)}:${text}`;
         return ['GETRANGE', key, offset, offset + length - 1];
       }),
     );

@@ -5,10 +5,9 @@ import { OutageLog } from '../../logging/index.js';
 import type { Clock } from '../../time/index.js';
 import { inOneLine } from '../errors.js';
 import { CERTAIN_MS } from './dangling-entries.js';
-import { type Expiring, expiryCommand, readExpiring, removalCommands, SHARDS, unexpiringCommand } from './indexes.js';
-import type { RedisKeys } from './keys.js';
+import { expiryCommand, removalCommands, SHARDS, unexpiringCommand } from './indexes.js';
+import { readMember, type RedisKeys, sessionOf } from './keys.js';
 import type { Locators } from './locators.js';
-import { sessionOf } from './membership.js';
 import type { RedisNotices } from './notices.js';
 import type { Redis } from './redis.js';
 import { leaveCommands } from './run-index.js';
@@ -155,7 +154,7 @@ function idsOf(gone: GoneReply): readonly string[] {
 function groupByPlace(replies: readonly Entries[]): readonly Swept[] {
   const places = new Map<string, Swept>();
   for (const [entry, expiresAt] of replies.flat()) {
-    const { tenant, lock, responseKey }: Expiring = readExpiring(entry);
+    const { tenant, lock, responseKey } = readMember(entry);
     const name = JSON.stringify([tenant, lock]);
     const place = places.get(name) ?? { tenant, lock, times: new Map<string, number>() };
     place.times.set(responseKey, expiresAt);

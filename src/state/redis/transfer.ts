@@ -20,7 +20,7 @@ import { readChains } from './moved-responses.js';
 import type { Redis } from './redis.js';
 import type { RunEnds } from './run-ends.js';
 import type { RunIndex } from './run-index.js';
-import { type Command, run } from './script.js';
+import type { Command } from './script.js';
 import type { StoredRun } from './scripts/runs.js';
 import { KEEP_JOB } from './scripts/transfer.js';
 
@@ -129,10 +129,9 @@ export class RedisTransfer extends StateTransfer {
     for (const job of identified) {
       const { tenant, responseId } = job.data as { readonly tenant?: Tenant; readonly responseId?: unknown };
       if (job.queue !== 'turns' || tenant === undefined || typeof responseId !== 'string') continue;
-      const lock = await locators.find(tenant, responseId);
-      if (lock === undefined) continue;
-      const { base } = keys.place(tenant, lock);
-      await redis.write(run(KEEP_JOB, [base], clock.now(), toKey(responseId), JSON.stringify([job])));
+      const located = await locators.locate(tenant, responseId);
+      if (located === undefined) continue;
+      await redis.write(keys.call(located, KEEP_JOB, clock.now(), JSON.stringify([job])));
     }
     await this.parts.jobs.add(identified);
   }
@@ -166,7 +165,7 @@ export class RedisTransfer extends StateTransfer {
     const { redis, keys, locators } = this.parts;
     const located = [...(await locators.findAll(tenant, responseKeysOf(records)))];
     const existing = await redis.read(
-      ...located.map(([key, lock]): Command => ['EXISTS', keys.place(tenant, lock).responseOfKey(key)]),
+      ...located.map(([key, lock]): Command => ['EXISTS', keys.place(tenant, lock).response(key)]),
     );
     // A locator outlives what was freed.
     const lockBy = new Map(located.filter((_, index) => existing[index] === 1));

@@ -34,14 +34,14 @@ end
 /**
  * Hides a response and, if wanted, all visible responses that continue it. They stay until they are freed.
  *
- * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: within; ARGV[3]: the id; ARGV[4]: 1 for those that continue it as well;
+ * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the id; ARGV[3]: within; ARGV[4]: 1 for those that continue it as well;
  * ARGV[5]: names the call, so that its repetition returns the same. Returns a `GoneReply`.
  */
 export const DELETE = new Script(`${FREES_MEMORY}${RESPONSES}${HIDE}${VISIBLE_TO_CALL}
 local gone = {}
-if not visibleTo(ARGV[5], ARGV[3], ARGV[2]) then return gone end
-for _, id in ipairs(branch(ARGV[3], ARGV[4] == '1')) do
-  if visibleTo(ARGV[5], id, ARGV[2]) then
+if not visibleTo(ARGV[5], ARGV[2], ARGV[3]) then return gone end
+for _, id in ipairs(branch(ARGV[2], ARGV[4] == '1')) do
+  if visibleTo(ARGV[5], id, ARGV[3]) then
     gone[#gone + 1] = hide(id)
     redis.call('HSET', at(id), 'by', ARGV[5])
   end

@@ -24,14 +24,14 @@ export type LeavesReply = readonly string[] | 'too large' | null;
 /**
  * The leaves of all branches from a response on.
  *
- * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: within; ARGV[3]: the id. Returns a `LeavesReply`.
+ * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the id; ARGV[3]: within. Returns a `LeavesReply`.
  */
 export const LEAVES = new Script(`${RESPONSES}${EACH_CHILD}
-if not visible(ARGV[3], ARGV[2]) then return false end
-local walked, leaves, i = {ARGV[3]}, {}, 1
+if not visible(ARGV[2], ARGV[3]) then return false end
+local walked, leaves, i = {ARGV[2]}, {}, 1
 while walked[i] and #walked <= ${GRAPH_MAX_RESPONSES} do
   local id, before = walked[i], #walked
-  eachChild(id, ARGV[2], function(child)
+  eachChild(id, ARGV[3], function(child)
     walked[#walked + 1] = child
     return #walked > ${GRAPH_MAX_RESPONSES}
   end)
@@ -62,12 +62,12 @@ type TreeRow = readonly [
 /**
  * The tree of a response, from its earliest visible ancestor on.
  *
- * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: within; ARGV[3]: the id; ARGV[4]: levels below the root; ARGV[5]: most
+ * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the id; ARGV[3]: within; ARGV[4]: levels below the root; ARGV[5]: most
  * responses. Returns a `TreeReply`.
  */
 export const TREE = new Script(`${RESPONSES}${EACH_CHILD}
-local within, depth, limit = ARGV[2], tonumber(ARGV[4]), tonumber(ARGV[5])
-local root, climbed = ARGV[3], 1
+local within, depth, limit = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
+local root, climbed = ARGV[2], 1
 if not visible(root, within) then return false end
 while true do
   local parent = redis.call('HGET', at(root), 'parent')

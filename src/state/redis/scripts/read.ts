@@ -67,11 +67,11 @@ export type ChainReply =
 /**
  * The whole transcript up to a response that may be continued, including ancestors that are no longer visible.
  *
- * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: within; ARGV[3]: the id; ARGV[4]: most bytes. Returns a `ChainReply`.
+ * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the id; ARGV[3]: within; ARGV[4]: most bytes. Returns a `ChainReply`.
  */
 export const CHAIN = new Script(`${RESPONSES}${CHAINS}
-local id = ARGV[3]
-if not visible(id, ARGV[2]) then return false end
+local id = ARGV[2]
+if not visible(id, ARGV[3]) then return false end
 local head = redis.call('HMGET', at(id), 'status', 'continuable', 'session', 'origin', 'expires')
 if head[1] ~= 'completed' and head[1] ~= 'incomplete' or head[2] == '0' then return false end
 local path, bytes, conversation, position = pathTo(id)
@@ -93,8 +93,8 @@ export type InputReply = string | null;
 /**
  * The input items of a visible response.
  *
- * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: within; ARGV[3]: the id. Returns an `InputReply`.
+ * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the id; ARGV[3]: within. Returns an `InputReply`.
  */
 export const INPUT = new Script(`${RESPONSES}
-if not visible(ARGV[3], ARGV[2]) then return false end
-return redis.call('GET', at(ARGV[3]) .. ':input') or ''`);
+if not visible(ARGV[2], ARGV[3]) then return false end
+return redis.call('GET', at(ARGV[2]) .. ':input') or ''`);
