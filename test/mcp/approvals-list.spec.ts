@@ -13,7 +13,7 @@ import { startServiceIn, STATES } from '../support/states.js';
 import type { WireResponse } from '../support/transport.js';
 
 const TOOLS = [{ type: 'mcp', server_label: 'mail' }];
-const TENANTS = ['red', 'blue', 'green', 'grey'] as const;
+const TENANTS = ['red', 'blue', 'green', 'grey', 'lime'] as const;
 
 /** A page of `GET /approvals`. */
 interface ApprovalPage {
@@ -114,6 +114,21 @@ describe.each(STATES)('GET /approvals, with the state $state', ({ open }) => {
     const input = [{ type: 'mcp_approval_response', approval_request_id: request?.['id'], approve: false }];
     await fail({ input, tools: TOOLS, previous_response_id: lost.id });
     await waits();
+  });
+
+  it('GET /approvals keeps a response whose approval has the id of no request: it is refused', async () => {
+    const { id } = await ask('lime', 'Ada');
+    for (const wrong of ['mcpr_typo', `mcpr_${'0'.repeat(52)}`, 'mcpr_01a21d945f0322b07bf942ea7386785a', '']) {
+      const input = [{ type: 'mcp_approval_response', approval_request_id: wrong, approve: true }];
+      const { status, body } = await api('lime').post('responses', {
+        model: 'm',
+        tools: TOOLS,
+        previous_response_id: id,
+        input,
+      });
+      expect([status, body]).toMatchObject([400, { error: { param: 'input[0].approval_request_id' } }]);
+    }
+    expect(idsOf(await list('lime'))).toEqual([id]);
   });
 
   it('GET /approvals says where to go on when 200 responses have nothing that waits', async () => {

@@ -234,21 +234,6 @@ describe('an approval', () => {
     expect(server.count('tools/call')).toBe(0);
   });
 
-  it.each(['mcpr_typo', 'mcpr_01a21d945f0322b07bf942ea7386785a', ''])(
-    'an approval of %j, which is no request of the context, is refused, and the request stays open',
-    async (id) => {
-      service.provider.reply(...call('send', '{"to":"Ann"}'), USAGE);
-      const { id: parent } = (await ask({})) as { readonly id?: string };
-      const answer = { type: 'mcp_approval_response', approval_request_id: id, approve: true };
-      await expect(ask({ previous_response_id: parent, input: [answer] })).rejects.toMatchObject({
-        status: 400,
-        param: 'input[0].approval_request_id',
-      });
-      const { data } = (await (await fetch(`${service.baseURL}/approvals`)).json()) as { data: { id: string }[] };
-      expect(data.map((each) => each.id)).toContain(parent);
-    },
-  );
-
   it('an approval is asked for by the annotations of the server alone, not by those of a list that a client has made up', async () => {
     service.provider.reply({ type: 'text', delta: 'Hello.' }).reply(...call('send'), USAGE);
     const body = { model: 'm', input: 'Hi.', tools: [CAREFUL], store: false };
