@@ -78,6 +78,10 @@ function requireOwnEvent(itemType: string, type: string, event: Readonly<Record<
 
 /** The payload of an event as members of a JSON object. */
 function toPayload(event: Readonly<Record<string, unknown>>): string {
-  const payload = Object.fromEntries(Object.entries(event).filter(([member]) => !ENVELOPE.has(member)));
-  return JSON.stringify(payload).slice(1, -1);
+  // Without a prototype: an upstream may send a member `__proto__`.
+  let payload: Record<string, unknown> | null = null;
+  for (const member of Object.keys(event)) {
+    if (!ENVELOPE.has(member)) (payload ??= Object.create(null) as Record<string, unknown>)[member] = event[member];
+  }
+  return payload === null ? '' : JSON.stringify(payload).slice(1, -1);
 }

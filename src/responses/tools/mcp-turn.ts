@@ -75,6 +75,7 @@ export class McpTurn implements TurnPolicy {
   private planAhead(next: NextPass): OwnPass | undefined {
     const { context } = next.question;
     const unlisted = [...this.tools.values()].filter((each) => !this.isListed(each, context));
+    if (unlisted.length === 0 && next.unfinished.length === 0 && this.answers.length === 0) return undefined;
     const left = this.leftBehind(next, context);
     const open = this.approvedIn(context).filter(({ approvalId }) =>
       left.every((call) => call.approvalId !== approvalId),

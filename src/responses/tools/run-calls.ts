@@ -97,7 +97,13 @@ export function untilAlive<T>(
   if (signOfLifeMs === 0) return promise;
   return new Promise((resolve, reject) => {
     const timer = clock.schedule(signOfLifeMs, () => resolve(undefined));
-    promise.then(resolve, reject).finally(() => timer.cancel());
+    const settle = <V>(end: (value: V) => void): ((value: V) => void) => {
+      return (value) => {
+        timer.cancel();
+        end(value);
+      };
+    };
+    promise.then(settle(resolve), settle(reject));
   });
 }
 

@@ -6,7 +6,7 @@ import { type Item, type Origin, withoutUpstream } from '../../protocol/index.js
 import type { Finish, Turn } from '../../providers/index.js';
 import { Seals } from '../../seals/index.js';
 import { ConversationChangedError } from '../../state/index.js';
-import { Clock, isPromise } from '../../time/index.js';
+import { andThen, Clock, isPromise, type MaybePromise } from '../../time/index.js';
 import type { Outcome } from '../assembler/response-snapshot.js';
 import type { ResponseAssembler } from '../assembler/response-assembler.js';
 import type { ActiveTurn } from './active-turn.js';
@@ -114,7 +114,8 @@ class TurnPasses {
       }
       for (;;) {
         this.question = this.course.question;
-        const own = this.following.shift() ?? (this.canLookAhead() ? await this.lookAhead() : undefined);
+        const looked = this.following.shift() ?? (this.canLookAhead() ? this.lookAhead() : undefined);
+        const own = isPromise(looked) ? await looked : looked;
         if (this.mayCompact(own)) this.question = await this.compact();
         // Before the pass begins: a model that was not asked has used nothing.
         if (turn.earlyEnd !== null) {
@@ -209,11 +210,13 @@ class TurnPasses {
   }
 
   /** Asks the policies for a pass of their own. */
-  private async lookAhead(): Promise<OwnPass | undefined> {
+  private lookAhead(): MaybePromise<OwnPass | undefined> {
     const { question, resolved, policies, course } = this;
-    const ahead = await this.turn.until(policies.ahead(question, resolved.route, course.askedPolicies));
-    if (ahead !== undefined) this.course = { ...course, askedPolicies: ahead.index + 1 };
-    return ahead?.own;
+    const known = policies.ahead(question, resolved.route, course.askedPolicies);
+    return andThen(isPromise(known) ? this.turn.until(known) : known, (ahead) => {
+      if (ahead !== undefined) this.course = { ...course, askedPolicies: ahead.index + 1 };
+      return ahead?.own;
+    });
   }
 
   private mayCompact(own: OwnPass | undefined): boolean {

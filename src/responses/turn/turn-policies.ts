@@ -9,7 +9,7 @@ import type { ResponseAssembler } from '../assembler/response-assembler.js';
 import type { ActiveTurn } from './active-turn.js';
 import type { Delivery } from './delivery.js';
 import { findInstances } from './find-instances.js';
-import { type FinishedPass, type OwnPass, PassPolicy, type TurnPolicy } from './pass-policy.js';
+import { type FinishedPass, type NextPass, type OwnPass, PassPolicy, type TurnPolicy } from './pass-policy.js';
 
 /** The suffix of the item types that answer a call. */
 const OUTPUT_SUFFIX = '_output';
@@ -68,6 +68,12 @@ interface PassesOfTurn {
   readonly delivery: Delivery;
 }
 
+/** A pass that comes before the next one of the model, and the index of its policy. */
+interface PassAhead {
+  readonly own: OwnPass;
+  readonly index: number;
+}
+
 /** The policies of one turn. Its methods stand in the order in which a pass calls them. */
 export class TurnPolicies {
   constructor(
@@ -88,21 +94,20 @@ export class TurnPolicies {
     return this.list.some((policy) => policy.answer !== undefined);
   }
 
-  /** The pass that a policy answers before the model is asked, with the index of the policy; undefined for none. `from`: the first to be asked. */
-  async ahead(
-    question: Turn,
-    route: ModelRoute,
-    from: number,
-  ): Promise<{ readonly own: OwnPass; readonly index: number } | undefined> {
+  /** The pass that a policy answers before the model is asked; undefined for none. `from`: the index of the first policy to be asked. */
+  ahead(question: Turn, route: ModelRoute, from: number): MaybePromise<PassAhead | undefined> {
     const { output: _, number, ...last } = this.lastPass();
     if (number >= this.environment.MAX_PASSES) return undefined;
     const charactersLeft = this.environment.MAX_OUTPUT_CHARACTERS - this.passes.assembler.state.characters;
-    const next = { ...last, number: number + 1, question, route, charactersLeft };
-    for (const [index, policy] of this.list.entries()) {
-      const own = index < from ? undefined : await policy.ahead?.(next);
-      if (own !== undefined) return { own, index };
-    }
-    return undefined;
+    return this.askAhead({ ...last, number: number + 1, question, route, charactersLeft }, from);
+  }
+
+  /** Without a promise where no policy has one: it is asked before each pass. */
+  private askAhead(next: NextPass, index: number): MaybePromise<PassAhead | undefined> {
+    if (index >= this.list.length) return undefined;
+    return andThen(this.list[index]?.ahead?.(next), (own) =>
+      own === undefined ? this.askAhead(next, index + 1) : { own, index },
+    );
   }
 
   /** The question as the policies put it to the model. */
