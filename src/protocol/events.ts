@@ -11,15 +11,17 @@ export interface StreamEvent {
   readonly json: string;
   /** Length of the `delta` in characters where the event carries one, else -1: SSE obfuscation pads by it. */
   readonly deltaLength: number;
+  /** The `delta` as JSON text, which ends `json`, where it is known: events that were read from a log do not have it. */
+  readonly delta?: string | undefined;
   /** The final Response, on the one terminal event; null on all others. */
   readonly response: ResponseObject | null;
 }
 
 const DELTA = ',"delta":';
 
-/** The `delta` of an event that carries one, as JSON text: the last member of its event, which need not be parsed. */
-export function deltaOf({ json }: StreamEvent): string {
-  return json.slice(json.lastIndexOf(DELTA) + DELTA.length);
+/** The `delta` of an event that carries one, as JSON text. The event need not be parsed, nor its text put together where the delta is known. */
+export function deltaOf({ json, delta }: StreamEvent): string {
+  return delta ?? json.slice(json.lastIndexOf(DELTA) + DELTA.length);
 }
 
 /** The statuses that the run of a response ends with. */

@@ -59,7 +59,7 @@ export function newMessage({ id, model }: Pick<ResponseObject, 'id' | 'model'>):
 }
 
 /** The id of a message tells that of its response. */
-function toMessageId(responseId: string): string {
+export function toMessageId(responseId: string): string {
   return responseId.replace(/^resp_/, 'msg_');
 }
 

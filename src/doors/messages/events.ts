@@ -2,7 +2,16 @@ import type { RawContentBlockStartEvent, RawMessageStreamEvent } from '@anthropi
 
 import { type ApiError, deltaOf, type Item, type ResponseObject, type StreamEvent } from '../../protocol/index.js';
 import type { AdmittedTurn, StreamForm } from '../../responses/index.js';
-import { HiddenThinking, newMessage, PART_SEPARATOR, toEnd, toInput, toToolUse, toUsage } from './answer.js';
+import {
+  HiddenThinking,
+  newMessage,
+  PART_SEPARATOR,
+  toEnd,
+  toInput,
+  toMessageId,
+  toToolUse,
+  toUsage,
+} from './answer.js';
 import { toStreamError } from './errors.js';
 import type { AnswerOptions, Translation } from './request.js';
 import { toSignature } from './signature.js';
@@ -50,6 +59,10 @@ function toFrame(event: SentEvent): string {
 }
 
 const PING = toFrame({ type: 'ping' });
+/** The first frames around the id and the model, which are their only empty texts. */
+const [START_HEAD = '', BEFORE_MODEL = '', START_END = ''] = (
+  toFrame({ type: 'message_start', message: newMessage({ id: '', model: '' }) }) + PING
+).split('""');
 const STOP = toFrame({ type: 'message_stop' });
 
 /** A block of the message. */
@@ -118,7 +131,8 @@ class MessageEvents {
     this.sent = '';
     if (event.type === 'response.created') {
       const { responseId: id, settings } = this.turn;
-      this.sent = toFrame({ type: 'message_start', message: newMessage({ id, model: settings.model }) }) + PING;
+      this.sent =
+        START_HEAD + JSON.stringify(toMessageId(id)) + BEFORE_MODEL + JSON.stringify(settings.model) + START_END;
     } else if (event.response !== null) this.finish(event.response);
     else if (this.stopSequence === null) this.reduceItem(event);
     return this.sent;

@@ -32,7 +32,9 @@ export class EventWriter {
   /** Appends a delta. `prefix` is everything up to the delta's value and is made once per part, not per delta. */
   writeDelta(type: string, prefix: string, delta: string): void {
     this.state.characters += 1 + delta.length;
-    if (!this.isSilent) this.append(type, prefix + JSON.stringify(delta), delta.length, null);
+    if (this.isSilent) return;
+    const json = JSON.stringify(delta);
+    this.append(type, prefix + json, delta.length, null, json);
   }
 
   /** Appends the terminal event. `json` is the Response as JSON text without its closing brace. */
@@ -59,9 +61,15 @@ export class EventWriter {
     return notes;
   }
 
-  private append(type: string, members: string, deltaLength: number, response: ResponseObject | null): void {
+  private append(
+    type: string,
+    members: string,
+    deltaLength: number,
+    response: ResponseObject | null,
+    delta?: string,
+  ): void {
     const sequenceNumber = this.state.sequenceNumber++;
     const json = `{"type":"${type}","sequence_number":${sequenceNumber}${members}`;
-    this.events.push({ type, sequenceNumber, json, deltaLength, response });
+    this.events.push({ type, sequenceNumber, json, deltaLength, delta, response });
   }
 }
