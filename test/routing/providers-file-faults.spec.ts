@@ -20,18 +20,18 @@ const provider = (members: object): object => ({ providers: { gpu: { ...gpu, ...
 /** A file with a provider and these models. */
 const models = (...entries: readonly object[]): object => ({ providers: { gpu }, models: entries });
 
-const reload = { json: useFailingReload('providers.json'), yaml: useFailingReload('providers.yaml') };
+const json = useFailingReload('providers.json');
+const yaml = useFailingReload('providers.yaml');
 
-/** The one line in which a reload fails. Throws unless it is one, names the variable, and tells nothing of the file. */
-async function lineOf(content: string | object): Promise<string> {
-  return requireLine(await (typeof content === 'string' ? reload.yaml : reload.json)(content));
-}
+/** The one line in which a reload fails. */
+const lineOf = async (content: string | object): Promise<string> =>
+  requireLine(await (typeof content === 'string' ? yaml : json)(content));
 
-/** The one line that stops the start. */
-async function stopOf(content: string | object, name?: string): Promise<string> {
-  return requireLine(await faultOfFile({ content, ...(name === undefined ? {} : { name }) }));
-}
+/** The one line that stops a start. */
+const stopOf = async (content: string | object, name: { readonly name?: string } = {}): Promise<string> =>
+  requireLine(await faultOfFile({ content, ...name }));
 
+/** Throws unless it is one line that names the variable, and nothing of the file is told. */
 function requireLine({ message, logged }: StartFault): string {
   expect(message).toMatch(/^PROVIDERS_FILE: [^\n]+$/);
   expect(message).not.toContain(SECRET);
@@ -40,11 +40,12 @@ function requireLine({ message, logged }: StartFault): string {
 }
 
 beforeAll(() => {
-  process.env['ROUTING_TEST_KEY'] = SECRET;
+  Object.assign(process.env, { ROUTING_TEST_KEY: SECRET, ROUTING_TEST_EMPTY: '' });
 });
 
 afterAll(() => {
   delete process.env['ROUTING_TEST_KEY'];
+  delete process.env['ROUTING_TEST_EMPTY'];
 });
 
 describe('a provider that cannot be', () => {
@@ -220,9 +221,8 @@ describe('an entry of the models that cannot be', () => {
 
   it('models are refused with every fault in a line of its own', async () => {
     const entry = { name: 7, prefix: SECRET, [SECRET]: true };
-    const { message } = await faultOfFile({
-      content: { providers: { gpu: { kind: SECRET } }, models: [entry, entry] },
-    });
+    const content = { providers: { gpu: { kind: SECRET } }, models: [entry, entry] };
+    const { message } = await faultOfFile({ content });
     expect(message).not.toContain(SECRET);
     for (const place of ['providers.gpu', 'models[0].name', 'models[1].name', 'models[1]']) {
       expect(message).toMatch(new RegExp(`^PROVIDERS_FILE: .*: ${RegExp.escape(place)} must .*\\.$`, 'm'));
@@ -258,12 +258,7 @@ describe('a reference to the environment', () => {
   });
 
   it('a reference to the environment that is empty counts as not set', async () => {
-    process.env['ROUTING_TEST_EMPTY'] = '';
-    try {
-      expect(await stopOf(provider({ api_key: '${ROUTING_TEST_EMPTY}' }))).toContain('ROUTING_TEST_EMPTY');
-    } finally {
-      delete process.env['ROUTING_TEST_EMPTY'];
-    }
+    expect(await stopOf(provider({ api_key: '${ROUTING_TEST_EMPTY}' }))).toContain('ROUTING_TEST_EMPTY');
   });
 
   it.each<readonly [what: string, content: object, place: string]>([
@@ -315,7 +310,7 @@ describe('a file that cannot be read', () => {
     ['that is a text', `"${SECRET}"`],
     ['that is a list', `["${SECRET}"]`],
   ])('a file in JSON is refused: %s', async (_, text) => {
-    await stopOf(text, 'providers.json');
+    await stopOf(text, { name: 'providers.json' });
   });
 
   it('a file is refused with aliases that would fill the memory', async () => {
@@ -331,12 +326,10 @@ describe('a file that cannot be read', () => {
     ['that is a folder', async (folder: string) => mkdir(join(folder, 'folder')).then(() => join(folder, 'folder'))],
   ])('%s', async (_, prepare) => {
     const folder = await mkdtemp(join(tmpdir(), 'antiphon-providers-'));
-    const log = new WholeLog();
+    using log = new WholeLog();
     try {
-      const path = await prepare(folder);
-      expect(await failedStart(path, log)).toMatch(/^PROVIDERS_FILE: [^\n]+$/);
+      expect(await failedStart(await prepare(folder), log)).toMatch(/^PROVIDERS_FILE: [^\n]+$/);
     } finally {
-      log[Symbol.dispose]();
       await rm(folder, { recursive: true });
     }
   });

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { ChatUpstream } from '../support/chat-upstream/chat-upstream.js';
 import type { UpstreamRequest } from '../support/chat-upstream/upstream-request.js';
-import { withFile } from '../support/routing/start-fault.js';
-import { startService } from '../support/service.js';
+import { useProvidersFile, withFile } from '../support/routing/start-fault.js';
+import { type Service, startService } from '../support/service.js';
 import { JSON_TRANSPORT } from '../support/transports.js';
 
 const VARIABLES = {
@@ -29,14 +29,26 @@ afterAll(async () => {
   await upstream.close();
 });
 
-/** What the upstream is asked by a turn of a service with this file. */
+const json = useProvidersFile('providers.json');
+const yaml = useProvidersFile('providers.yaml');
+
+/** What the upstream is asked by a turn of a service with this file: one that starts with it, if it is about the name. */
 async function requestWith(content: string | object, model = 'm', name?: string): Promise<UpstreamRequest> {
   const before = upstream.requests.length;
-  await withFile({ content, ...(name === undefined ? {} : { name }) }, async (path) => {
-    await using service = await startService({ environment: { PROVIDERS_FILE: path } });
+  const ask = async (service: Service): Promise<void> => {
     const { response } = await JSON_TRANSPORT.run(service, { model, input: 'Hi' });
     expect(response).toMatchObject({ status: 'completed', model });
-  });
+  };
+  if (name === undefined) {
+    const { service, load } = typeof content === 'string' ? yaml : json;
+    await load(content);
+    await ask(service);
+  } else {
+    await withFile({ content, name }, async (path) => {
+      await using service = await startService({ environment: { PROVIDERS_FILE: path } });
+      await ask(service);
+    });
+  }
   const requests = upstream.requests.slice(before);
   expect(requests).toHaveLength(1);
   return requests[0] as UpstreamRequest;

@@ -1,15 +1,13 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
-import { Clock, ProviderRegistry } from '../../src/index.js';
+import { Clock } from '../../src/index.js';
 import { ApiClient } from '../support/api-client.js';
 import { CountingUpstream, type CountReply } from '../support/counting-upstream.js';
-import { useService } from '../support/describe-service.js';
 import { message } from '../support/responses-upstream/items.js';
 import { toEvents } from '../support/responses-upstream/to-events.js';
+import { useProvidersFile } from '../support/routing/start-fault.js';
 import { startService } from '../support/service.js';
 import { ShiftedClock } from '../support/shifted-clock.js';
 
@@ -75,30 +73,14 @@ const COUNTERS: readonly Counter[] = [
 ];
 
 const clock = new ShiftedClock();
+const { service, path, load } = useProvidersFile('providers.json', { overrides: [[Clock, clock]] });
 let upstreams: CountingUpstream[];
-let directory: string;
-
-beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'antiphon-counts-'));
-  await writeFile(providersFile(), '{}');
-});
-
-afterAll(() => rm(directory, { recursive: true }));
-
-/** All tests share it: each writes its providers, and has them loaded. */
-const service = useService(() =>
-  startService({ environment: { PROVIDERS_FILE: providersFile() }, overrides: [[Clock, clock]] }),
-);
 
 beforeEach(async () => {
   upstreams = [await CountingUpstream.start(), await CountingUpstream.start()];
 });
 
 afterEach(() => Promise.all(upstreams.map((upstream) => upstream.close())));
-
-function providersFile(): string {
-  return join(directory, 'providers.json');
-}
 
 /** The upstream of this place. */
 function upstream(index = 0): CountingUpstream {
@@ -109,20 +91,19 @@ function upstream(index = 0): CountingUpstream {
 
 /** Puts the service in front of the upstreams. */
 async function start(...entries: readonly object[]): Promise<ApiClient> {
-  await write(...entries);
-  await service.app.get(ProviderRegistry).reload();
+  await load(fileOf(...entries));
   return service.api;
 }
 
-/** Writes a provider for each entry, and a model that all upstreams answer. */
-async function write(...entries: readonly object[]): Promise<void> {
+/** A file with a provider for each entry, and a model that all upstreams answer. */
+function fileOf(...entries: readonly object[]): object {
   const named = entries.map((entry, index) => [
     `p${index}`,
     { base_url: `${upstream(index).origin}/v1`, discover: false, retries: 0, ...entry },
   ]);
   const targets = entries.map((_, index) => ({ provider: `p${index}`, model: 'theirs' }));
   const models = [{ name: 'tested', context_window: 100, upstreams: targets }];
-  await writeFile(providersFile(), JSON.stringify({ providers: Object.fromEntries(named) as object, models }));
+  return { providers: Object.fromEntries(named) as object, models };
 }
 
 function count(api: ApiClient, over: object = {}): ReturnType<ApiClient['post']> {
@@ -229,8 +210,8 @@ it('the service does not ask an upstream of kind responses for the counts of tur
 });
 
 it('the service asks for counts while turns are recorded', async () => {
-  await write({ dialect: 'llama.cpp' });
-  const environment = { PROVIDERS_FILE: providersFile(), RECORD_FILE: join(directory, 'record.yaml') };
+  await load(fileOf({ dialect: 'llama.cpp' }));
+  const environment = { PROVIDERS_FILE: path(), RECORD_FILE: join(dirname(path()), 'record.yaml') };
   await using recording = await startService({ environment, overrides: [[Clock, clock]] });
   expect((await count(new ApiClient(recording.baseURL))).body['input_tokens']).toBe(1234);
 });

@@ -1,16 +1,11 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-
-import { Clock, ProviderRegistry } from '../../src/index.js';
+import { Clock } from '../../src/index.js';
 import { FakeClock } from '../../src/testing/index.js';
 import type { ApiClient } from '../support/api-client.js';
 import { TRIGGER } from '../support/compaction.js';
 import { CountingUpstream, type CountCall, type CountReply } from '../support/counting-upstream.js';
-import { useService } from '../support/describe-service.js';
-import { startService } from '../support/service.js';
+import { useProvidersFile } from '../support/routing/start-fault.js';
 
 /** A message of so many words, each one token of the estimate. */
 const words = (name: string, count: number): string => `${name}${' word'.repeat(count - 1)}`;
@@ -28,20 +23,8 @@ const INPUT = [...ROUNDS, { role: 'user', content: 'end' }];
 const COUNTED = 'tokenized';
 
 const clock = new FakeClock();
+const { service, load } = useProvidersFile('providers.json', { overrides: [[Clock, clock]] });
 let upstream: CountingUpstream;
-let directory: string;
-
-beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'antiphon-counts-'));
-  await writeFile(providersFile(), '{}');
-});
-
-afterAll(() => rm(directory, { recursive: true }));
-
-/** All tests share it: each writes its providers, and has them loaded. */
-const service = useService(() =>
-  startService({ environment: { PROVIDERS_FILE: providersFile() }, overrides: [[Clock, clock]] }),
-);
 
 beforeEach(async () => {
   upstream = await CountingUpstream.start();
@@ -49,16 +32,11 @@ beforeEach(async () => {
 
 afterEach(() => upstream.close());
 
-function providersFile(): string {
-  return join(directory, 'providers.json');
-}
-
 /** Puts the service in front of the upstream, whose model has a window of so many tokens. */
 async function start(entry: object, contextWindow: number): Promise<ApiClient> {
   const provider = { base_url: `${upstream.origin}/v1`, discover: false, retries: 0, ...entry };
   const models = [{ name: COUNTED, provider: 'p', model: 'theirs', context_window: contextWindow }];
-  await writeFile(providersFile(), JSON.stringify({ providers: { p: provider }, models }));
-  await service.app.get(ProviderRegistry).reload();
+  await load({ providers: { p: provider }, models });
   return service.api;
 }
 

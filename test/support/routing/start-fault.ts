@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
 
 import { EnvironmentError, ProviderRegistry } from '../../../src/index.js';
-import { useService } from '../describe-service.js';
+import { type DescribedService, useService } from '../describe-service.js';
 import { type Service, type ServiceOptions, startService } from '../service.js';
 import { WholeLog } from './whole-log.js';
 
@@ -40,32 +40,44 @@ export function faultOfFile(file: FileContent, options: ServiceOptions = {}): Pr
 
 const NOT_RELOADED = /^error cannot reload .+?, keeping the previous configuration: ([^]*) ProviderRegistry$/;
 
-/**
- * A service that the tests of a file share, with a providers file of this name that has no providers. What is given instead cannot be
- * used: a reload says so in the words of a start, of which it is a part, and the service goes on.
- */
-export function useFailingReload(name: string): (content: string | object) => Promise<StartFault> {
+/** A service whose providers each test says. */
+export interface ReloadingService {
+  readonly service: DescribedService;
+  /** Path of its providers file. */
+  readonly path: () => string;
+  /** Replaces the providers file, and has it loaded, as SIGHUP does: the same call as at a start. */
+  readonly load: (content: string | object) => Promise<void>;
+}
+
+/** A service that the tests of a file share, with a providers file of this name, which has no providers at first. */
+export function useProvidersFile(name: string, options: ServiceOptions = {}): ReloadingService {
   let path = '';
   const service = useService(async (): Promise<Service> => {
     const directory = await mkdtemp(join(tmpdir(), 'antiphon-providers-'));
     path = join(directory, name);
     await writeFile(path, '{}');
-    const started = await startService({ environment: { PROVIDERS_FILE: path } });
+    const started = await startService({ ...options, environment: { PROVIDERS_FILE: path, ...options.environment } });
     const close = async (): Promise<void> => {
       await started.close();
       await rm(directory, { recursive: true });
     };
     return { ...started, close, [Symbol.asyncDispose]: close };
   });
-  return async (content) => {
+  const load = async (content: string | object): Promise<void> => {
     await writeFile(path, toText(content));
+    await service.app.get(ProviderRegistry).reload();
+  };
+  return { service, path: () => path, load };
+}
+
+/** Loads files that cannot be used into one service: a reload says so in the words of a start, and the service goes on. */
+export function useFailingReload(name: string): (content: string | object) => Promise<StartFault> {
+  const { load } = useProvidersFile(name);
+  return async (content) => {
     using log = new WholeLog();
     Logger.overrideLogger(log);
     const warnings = collectWarnings();
-    await service.app
-      .get(ProviderRegistry)
-      .reload()
-      .finally(() => warnings.end());
+    await load(content).finally(() => warnings.end());
     const [message] = log.lines.flatMap((line) => NOT_RELOADED.exec(line)?.[1] ?? []);
     if (message === undefined) throw new Error(`the file is loaded: ${log.text}`);
     return { message, logged: [log.text, ...warnings.texts].join('\n') };
