@@ -2,6 +2,7 @@ import { DatabaseSync } from 'node:sqlite';
 
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 
+import { UnknownCursorError } from '../../src/state/errors.js';
 import type { NewResponse } from '../../src/state/sqlite/new-response.js';
 import { operationsOf } from '../../src/state/sqlite/operations.js';
 import { MIGRATIONS } from '../../src/state/sqlite/schema.js';
@@ -58,6 +59,15 @@ function recordOf(index: number): NewResponse {
   };
 }
 
+/** Not every list has the cursor. */
+function unlessUnknown(read: () => unknown): void {
+  try {
+    read();
+  } catch (error) {
+    if (!(error instanceof UnknownCursorError)) throw error;
+  }
+}
+
 describe('the statements of SQLite', () => {
   const database = new DatabaseSync(':memory:');
   const texts = new Set<string>();
@@ -68,9 +78,10 @@ describe('the statements of SQLite', () => {
     const operations = operationsOf(database, () => 1);
     for (let index = 0; index < 1000; index += 1) operations.save(recordOf(index));
     for (const page of PAGES) {
-      for (const filter of FILTERS) operations.list(TENANT, 1, filter, page);
+      for (const filter of FILTERS) unlessUnknown(() => operations.list(TENANT, 1, filter, page));
       for (const relatives of ['children', 'siblings', 'leaves'] as const) {
-        operations.relatives(relatives, LOOK, relatives === 'siblings' ? 'r2' : 'r0', page);
+        const responseId = relatives === 'siblings' ? 'r2' : 'r0';
+        unlessUnknown(() => operations.relatives(relatives, LOOK, responseId, page));
       }
     }
     for (const [text] of prepare.mock.calls) texts.add(text);

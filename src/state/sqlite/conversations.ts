@@ -9,7 +9,6 @@ import {
   type OpenedConversation,
   type OpenOptions,
 } from '../conversation-store.js';
-import { ContextTooLargeError } from '../errors.js';
 import type { InProcessLock } from '../in-process/locks.js';
 import type { Page, PageRequest } from '../page.js';
 import { conversationLock } from '../write-lock.js';
@@ -92,7 +91,7 @@ export class SqliteConversationStore extends ConversationStore {
 
   override async items(tenant: Tenant, conversationId: string, page: PageRequest): Promise<Page<Item> | undefined> {
     const found = await this.thread.call('conversationPage', tenant, conversationId, page, this.clock.now());
-    return this.thread.readPage(found, page);
+    return this.thread.readPage(found);
   }
 
   override async item(
@@ -137,8 +136,7 @@ export class SqliteConversationStore extends ConversationStore {
       this.maxContextBytes,
     );
     if (found === undefined) return undefined;
-    const { version, isTooLarge, items } = found;
-    if (isTooLarge) throw new ContextTooLargeError(this.maxContextBytes, 'conversation');
+    const { version, items } = found;
     return { version, items: version === knownVersion ? null : this.thread.decode(() => readItems(items)) };
   }
 

@@ -6,8 +6,8 @@ import { Roster } from '../../collections/index.js';
 import { OutageLog } from '../../logging/index.js';
 import { Backoff, type Clock } from '../../time/index.js';
 import type { Item } from '../../protocol/index.js';
-import { StateStartError, StoreUnavailableError, UnknownCursorError } from '../errors.js';
-import type { Page, PageRequest } from '../page.js';
+import { StateStartError, StoreUnavailableError } from '../errors.js';
+import type { Page } from '../page.js';
 import { readItems } from '../stored-response.js';
 import type { Call, Opened, OperationName, Reply, ThreadOptions } from './calls.js';
 import { explainFailure } from './explain-error.js';
@@ -114,9 +114,8 @@ export class DatabaseThread {
     }
   }
 
-  /** Reads a page that an operation has returned. Throws UnknownCursorError, and StoreUnavailableError as `decode`. */
-  readPage(found: ItemPage | 'unknown cursor' | undefined, page: PageRequest): Page<Item> | undefined {
-    if (found === 'unknown cursor') throw new UnknownCursorError(page);
+  /** Reads a page that an operation has returned. Throws StoreUnavailableError as `decode`. */
+  readPage(found: ItemPage | undefined): Page<Item> | undefined {
     return found && { data: this.decode(() => readItems(found.items)), hasMore: found.hasMore };
   }
 

@@ -49,11 +49,8 @@ export interface NewResponse extends OutputTexts {
   readonly conversation: PlaceText | null;
 }
 
-/**
- * What became of it. `saved`: also when it was stored before. `unlinked`: its parent is not stored. `changed`, `deleted`:
- * so is its conversation. `full`: its session. Unless it was saved, nothing is stored.
- */
-export type SaveOutcome = 'saved' | 'unlinked' | 'changed' | 'deleted' | 'full';
+/** What became of it. `saved`: also when it was stored before. `unlinked`: its parent is not stored, and nothing is. */
+export type SaveOutcome = 'saved' | 'unlinked';
 
 /**
  * A page of items, as `readItems` takes them. Texts cross threads, not objects: clients choose how deep these are, and a thread fails to

@@ -1,8 +1,27 @@
-import { StateError, StoreUnavailableError, UnknownCursorError } from '../errors.js';
+import {
+  ContextTooLargeError,
+  ConversationChangedError,
+  GraphTooLargeError,
+  QueueFullError,
+  SessionFullError,
+  StateError,
+  StoreUnavailableError,
+  UnknownCursorError,
+} from '../errors.js';
 import { FileQuotaError, NoBucketError } from '../file-store.js';
 
 /** The errors that contracts of the thread throw. */
-const CLASSES = { FileQuotaError, NoBucketError, StoreUnavailableError, UnknownCursorError };
+const CLASSES = {
+  ContextTooLargeError,
+  ConversationChangedError,
+  FileQuotaError,
+  GraphTooLargeError,
+  NoBucketError,
+  QueueFullError,
+  SessionFullError,
+  StoreUnavailableError,
+  UnknownCursorError,
+};
 
 /** An error of a contract as it crosses threads, where a copy of an error loses its class and its members. */
 export interface Refusal {

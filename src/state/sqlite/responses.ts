@@ -1,7 +1,7 @@
 import type { Tenant } from '../../access/index.js';
 import type { Item, Origin, ResponseObject } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
-import { ContextTooLargeError, ConversationChangedError, SessionFullError, WriteLockLostError } from '../errors.js';
+import { WriteLockLostError } from '../errors.js';
 import type { InProcessLock } from '../in-process/locks.js';
 import type { Page, PageRequest } from '../page.js';
 import { type Chain, type DeleteOptions, type ResponseRecord, ResponseStore } from '../response-store.js';
@@ -61,7 +61,6 @@ export class SqliteResponseStore extends ResponseStore {
     const look = lookOf(tenant, this.clock, within);
     const chain = await this.thread.call('chain', look, responseId, this.maxContextBytes);
     if (chain === undefined) return undefined;
-    if (chain === 'too large') throw new ContextTooLargeError(this.maxContextBytes, 'previous_response_id');
     return this.thread.decode(() => ({
       responseId,
       items: readItems(chain.items),
@@ -79,12 +78,11 @@ export class SqliteResponseStore extends ResponseStore {
     within?: string,
   ): Promise<Page<Item> | undefined> {
     const found = await this.thread.call('inputItems', lookOf(tenant, this.clock, within), responseId, page);
-    return this.thread.readPage(found, page);
+    return this.thread.readPage(found);
   }
 
   override async items(tenant: Tenant, ids: readonly string[], within?: string): Promise<ReadonlyMap<string, Item>> {
     const found = await this.thread.call('items', lookOf(tenant, this.clock, within), ids, this.maxContextBytes);
-    if (found === 'too large') throw new ContextTooLargeError(this.maxContextBytes, 'input');
     return this.thread.decode(() => new Map([...found].map(([id, text]) => [id, JSON.parse(text) as Item])));
   }
 
@@ -118,10 +116,7 @@ export class SqliteResponseStore extends ResponseStore {
       ...sessionRoom(record, this.clock),
     });
     if (outcome === 'unlinked') return false;
-    if (outcome === 'full') throw new SessionFullError(record.sessionLimit ?? 0);
-    if (conversation === null) return true;
-    if (outcome !== 'saved') throw new ConversationChangedError(conversation.id, outcome === 'deleted');
-    if (fence !== null) this.locks.release(tenant, lock, fence);
+    if (conversation !== null && fence !== null) this.locks.release(tenant, lock, fence);
     return true;
   }
 }

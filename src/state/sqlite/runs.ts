@@ -11,14 +11,7 @@ import {
   type StartedRun,
   toResponseRecord,
 } from '../background-runs.js';
-import {
-  ContextTooLargeError,
-  ConversationChangedError,
-  QueueFullError,
-  RunLostError,
-  SessionFullError,
-  WriteLockLostError,
-} from '../errors.js';
+import { ContextTooLargeError, RunLostError, WriteLockLostError } from '../errors.js';
 import type { Run } from '../event-log.js';
 import type { InProcessJobQueue } from '../in-process/jobs.js';
 import type { InProcessLock } from '../in-process/locks.js';
@@ -67,11 +60,8 @@ export class SqliteRuns extends BackgroundRuns {
         bounds,
         run,
       );
-    let outcome = await store(parentId);
     // The parent was never stored, or is gone: what came before is stored with the response.
-    if (outcome === 'unlinked') outcome = await store(null);
-    if (outcome === 'total' || outcome === 'perTenant') throw new QueueFullError(outcome);
-    if (outcome === 'full') throw new SessionFullError(record.sessionLimit ?? 0);
+    if ((await store(parentId)) === 'unlinked') await store(null);
     jobs.add([job]);
   }
 
@@ -114,12 +104,11 @@ export class SqliteRuns extends BackgroundRuns {
     const lock = conversation === null ? (session ?? responseId) : conversationLock(conversation.id);
     const jobs = ending.jobs.map(withId);
     const end = toNewEnd(ending, jobs.map(toStoredJob));
-    const outcome = await this.write(run, async () => {
+    const isEnded = await this.write(run, async () => {
       if (fence !== null && !locks.isHeld(tenant, lock, fence)) throw new WriteLockLostError(lock);
       return thread.call('endRun', tenant, responseId, attempt, end);
     });
-    if (outcome === 'lost') throw new RunLostError(responseId);
-    if (outcome !== 'ended') throw new ConversationChangedError(conversation?.id ?? '', outcome === 'deleted');
+    if (!isEnded) throw new RunLostError(responseId);
     this.parts.jobs.add(jobs);
     this.parts.log.announce(responseId, log.events);
   }
@@ -142,9 +131,9 @@ export class SqliteRuns extends BackgroundRuns {
       const ending = compose(unfinished);
       if (ending === undefined) return 'unchanged';
       const jobs = ending.jobs.map(withId);
-      const outcome = await thread.call('endRun', tenant, responseId, null, toNewEnd(ending, jobs.map(toStoredJob)));
+      const isEnded = await thread.call('endRun', tenant, responseId, null, toNewEnd(ending, jobs.map(toStoredJob)));
       // Only a deletion can have come in between.
-      if (outcome !== 'ended') return 'unchanged';
+      if (!isEnded) return 'unchanged';
       queue.add(jobs);
       if (ending.uselessJob !== undefined) queue.remove(ending.uselessJob);
       log.announceEnd(responseId, ending.log.events);

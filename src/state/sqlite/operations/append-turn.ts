@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 
+import { ConversationChangedError } from '../../errors.js';
 import { toKey } from '../../keys.js';
 import type { ItemText, PlaceText } from '../new-response.js';
 
@@ -26,16 +27,11 @@ export function turnAppending(database: DatabaseSync) {
   const insert = database.prepare(
     'INSERT INTO conversation_items (conversation, position, is_given, owner, key, body) VALUES (?, ?, ?, ?, ?, ?)',
   );
-  /** Appends the items of a turn, if its conversation has the version that it has read; `size`: their bytes. */
-  return (
-    owner: number,
-    { id, version, omits }: PlaceText,
-    items: readonly TurnItem[],
-    size: number,
-  ): TurnPlace | 'changed' | 'deleted' => {
+  /** Appends the items of a turn; `size`: their bytes. Throws ConversationChangedError unless its conversation has the version that it has read. */
+  return (owner: number, { id, version, omits }: PlaceText, items: readonly TurnItem[], size: number): TurnPlace => {
     const key = toKey(id);
     const place = advance.get(owner, key, version, items.length, size) as unknown as TurnPlace | undefined;
-    if (place === undefined) return find.get(owner, key) === undefined ? 'deleted' : 'changed';
+    if (place === undefined) throw new ConversationChangedError(id, find.get(owner, key) === undefined);
     items.forEach((item, index) => {
       if (item.kind === 'input' && item.id === omits) return;
       const isGiven = item.kind === 'given' ? 1 : 0;

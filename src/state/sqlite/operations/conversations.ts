@@ -5,6 +5,7 @@ import {
   type ConversationRefusal,
   CONVERSATIONS_FORGOTTEN,
 } from '../../conversation-store.js';
+import { ContextTooLargeError, UnknownCursorError } from '../../errors.js';
 import { toKey } from '../../keys.js';
 import { isForward, type PageRequest, toPage } from '../../page.js';
 import type { ItemPage, ItemText } from '../new-response.js';
@@ -18,10 +19,9 @@ const ITEMS: number = CONVERSATIONS_FORGOTTEN.items;
 
 type Metadata = ConversationRecord['metadata'];
 
-/** The items of a conversation as comma-separated JSON texts; null when there are none, or when they are known or too large. */
+/** The items of a conversation as comma-separated JSON texts; null when there are none, or when they are known. */
 export interface ReadConversation {
   readonly version: number;
-  readonly isTooLarge: boolean;
   readonly items: string | null;
 }
 
@@ -139,9 +139,9 @@ export function conversationOperations(database: DatabaseSync) {
       const found = find(tenant, id);
       if (found === undefined) return undefined;
       const { version, items_size: size, conversation } = found;
-      if (version === knownVersion) return { version, isTooLarge: false, items: null };
-      if (size > maxBytes) return { version, isTooLarge: true, items: null };
-      return { version, isTooLarge: false, items: allItems.get(conversation)?.['items'] as string | null };
+      if (version === knownVersion) return { version, items: null };
+      if (size > maxBytes) throw new ContextTooLargeError(maxBytes, 'conversation');
+      return { version, items: allItems.get(conversation)?.['items'] as string | null };
     },
 
     /** Adds items of a client, none of which may be there already. */
@@ -156,12 +156,7 @@ export function conversationOperations(database: DatabaseSync) {
     },
 
     /** A page of the items that clients see; undefined when the conversation is not found. */
-    conversationPage: (
-      tenant: string,
-      id: string,
-      page: PageRequest,
-      now: number,
-    ): ItemPage | 'unknown cursor' | undefined => {
+    conversationPage: (tenant: string, id: string, page: PageRequest, now: number): ItemPage | undefined => {
       const found = find(tenant, id);
       if (found === undefined) return undefined;
       const cursor = page.after ?? page.before;
@@ -171,7 +166,7 @@ export function conversationOperations(database: DatabaseSync) {
         cursor === undefined
           ? edge
           : (shownItem(found, cursor)?.position ?? findItemBookmark(found.conversation, toKey(cursor), now));
-      if (position === undefined) return 'unknown cursor';
+      if (position === undefined) throw new UnknownCursorError(page);
       const rows = pages[isUp ? 'ASC' : 'DESC'].iterate(found.conversation, position);
       const { data, hasMore } = toPage(rows, page, ({ body }) => Buffer.byteLength(String(body)));
       return { items: data.map(({ body }) => String(body)).join(','), hasMore };

@@ -1,12 +1,13 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 
 import { type Bookmark, wasListed } from '../../bookmark.js';
+import { GraphTooLargeError } from '../../errors.js';
 import { toKey, toLabels } from '../../keys.js';
-import { type PageRequest, toPage } from '../../page.js';
+import { type Page, type PageRequest, toPage } from '../../page.js';
 import { GRAPH_MAX_RESPONSES, type ResponseFilter, type TreeBounds } from '../../response-graph.js';
 import type { StoredResponse, TreeRow } from '../../stored-response.js';
 import { bookmarking } from './bookmarks.js';
-import { type PageOutcome, type PageSource, responsePages } from './page.js';
+import { type PageSource, responsePages } from './page.js';
 import { tenantNumbers } from './tenants.js';
 import { CONTINUING, type Look, type LookValues, lookValues, VISIBLE } from './visible.js';
 
@@ -112,22 +113,17 @@ export function graphOperations(database: DatabaseSync) {
   };
 
   return {
-    list: (tenant: string, now: number, filter: ResponseFilter, page: PageRequest): PageOutcome =>
+    list: (tenant: string, now: number, filter: ResponseFilter, page: PageRequest): Page<StoredResponse> =>
       pageOf(filtered(tenants.find(tenant), tenant, now, filter), page),
 
     /** Undefined when the response is not found. */
-    relatives: (
-      relatives: Relatives,
-      look: Look,
-      id: string,
-      page: PageRequest,
-    ): PageOutcome | 'too large' | undefined => {
+    relatives: (relatives: Relatives, look: Look, id: string, page: PageRequest): Page<StoredResponse> | undefined => {
       const values = lookValues(tenants, look);
       const response = findNumber(values, id);
       if (response === undefined) return undefined;
       if (relatives === 'leaves') {
         const walked = count.get(...values, response, GRAPH_MAX_RESPONSES + 1)?.['responses'] as number;
-        if (walked > GRAPH_MAX_RESPONSES) return 'too large';
+        if (walked > GRAPH_MAX_RESPONSES) throw new GraphTooLargeError(GRAPH_MAX_RESPONSES);
       }
       const source: PageSource = {
         rows: RELATIVES[relatives],
@@ -139,12 +135,13 @@ export function graphOperations(database: DatabaseSync) {
     },
 
     /** From the earliest visible ancestor on, the root first; undefined when the response is not found. */
-    tree: (look: Look, id: string, bounds: TreeBounds): readonly TreeRow[] | 'too large' | undefined => {
+    tree: (look: Look, id: string, bounds: TreeBounds): readonly TreeRow[] | undefined => {
       const values = lookValues(tenants, look);
       const response = findNumber(values, id);
       if (response === undefined) return undefined;
       const top = climb.get(...values, response, GRAPH_MAX_RESPONSES) as { response: number; climbed: number };
-      return top.climbed > GRAPH_MAX_RESPONSES ? 'too large' : descend(values, top.response, bounds);
+      if (top.climbed > GRAPH_MAX_RESPONSES) throw new GraphTooLargeError(GRAPH_MAX_RESPONSES);
+      return descend(values, top.response, bounds);
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 
+import { SessionFullError } from '../../errors.js';
 import { toKey, toLabels } from '../../keys.js';
 import type { NewResponse, SaveOutcome } from '../new-response.js';
 import { turnAppending, type TurnPlace } from './append-turn.js';
@@ -80,7 +81,7 @@ export function responseNumbers(database: DatabaseSync) {
     find.get(owner, toKey(id))?.['response'] as number | undefined;
 }
 
-/** Stores responses with their place in the chain, their session and their conversation. */
+/** Stores responses with their place in the chain, their session and their conversation. Throws SessionFullError and ConversationChangedError. */
 export function responseInsertion(database: DatabaseSync) {
   const tenants = tenantNumbers(database);
   const appendTurn = turnAppending(database);
@@ -96,8 +97,10 @@ export function responseInsertion(database: DatabaseSync) {
     if (parent === undefined) return { outcome: 'unlinked' };
     if (record.sessionRoom !== undefined) {
       const { most, now } = record.sessionRoom;
-      const isFull = countMembers(owner, record.sessionId, now, most) >= most;
-      if (isFull) return { outcome: numberOf(owner, record.id) === undefined ? 'full' : 'saved' };
+      if (countMembers(owner, record.sessionId, now, most) >= most) {
+        if (numberOf(owner, record.id) === undefined) throw new SessionFullError(most);
+        return { outcome: 'saved' };
+      }
     }
     let place = null;
     if (conversation !== null) {
@@ -105,9 +108,7 @@ export function responseInsertion(database: DatabaseSync) {
       if (numberOf(owner, record.id) !== undefined) return { outcome: 'saved' };
       const turn = [...turnInput(record.input), ...turnOutput(record)];
       const inherited = record.inherited.map((text) => ({ text }));
-      const appended = appendTurn(owner, conversation, turn, bytesOf(inherited) + bytesOf(turn));
-      if (typeof appended === 'string') return { outcome: appended };
-      place = appended;
+      place = appendTurn(owner, conversation, turn, bytesOf(inherited) + bytesOf(turn));
     }
     const response = store(record, owner, parent, place);
     if (record.usage !== null) recordUsage(record.usage);

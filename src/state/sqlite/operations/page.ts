@@ -1,6 +1,7 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 
 import type { Bookmark } from '../../bookmark.js';
+import { UnknownCursorError } from '../../errors.js';
 import { toKey } from '../../keys.js';
 import { isForward, type Page, type PageRequest, toPage } from '../../page.js';
 import type { StoredResponse } from '../../stored-response.js';
@@ -17,9 +18,6 @@ export interface PageSource {
   /** Whether the set had a response that is gone. */
   readonly had: (gone: Bookmark) => boolean;
 }
-
-/** A page, or why there is none. */
-export type PageOutcome = Page<StoredResponse> | 'unknown cursor';
 
 interface Candidate {
   readonly response: number;
@@ -51,7 +49,8 @@ export function responsePages(database: DatabaseSync) {
     return gone !== undefined && had(gone) ? [gone.createdAt, id] : undefined;
   };
 
-  return (source: PageSource, page: PageRequest): PageOutcome => {
+  /** Throws UnknownCursorError. */
+  return (source: PageSource, page: PageRequest): Page<StoredResponse> => {
     const { rows, order, values } = source;
     const { limit, after, before } = page;
     const cursor = after ?? before;
@@ -64,7 +63,7 @@ export function responsePages(database: DatabaseSync) {
       const find = prepare(`SELECT 1 ${rows} AND ${order}.created_at = ?${next} AND ${order}.id = ?${next + 1}`);
       const isShown = stored !== undefined && find.get(...values, ...stored) !== undefined;
       const place = isShown ? stored : gonePlaceOf(source, toKey(cursor));
-      if (place === undefined) return 'unknown cursor';
+      if (place === undefined) throw new UnknownCursorError(page);
       behind = ` AND (${order}.created_at, ${order}.id) ${comparison} (?${next + 1}, ?${next + 2})`;
       limited.push(...place);
     }

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 
 import type { Item } from '../../../protocol/index.js';
-import { UnknownCursorError } from '../../errors.js';
+import { ContextTooLargeError } from '../../errors.js';
 import { toKey } from '../../keys.js';
 import type { PageRequest } from '../../page.js';
 import { pageOfItems } from '../../page-of-items.js';
@@ -65,20 +65,15 @@ export function responseOperations(database: DatabaseSync) {
       select.get(...lookValues(tenants, look), toKey(id)) as unknown as StoredResponse | undefined,
 
     /** A page of its input; undefined when it is not found. */
-    inputItems: (look: Look, id: string, page: PageRequest): ItemPage | 'unknown cursor' | undefined => {
+    inputItems: (look: Look, id: string, page: PageRequest): ItemPage | undefined => {
       const row = selectInput.get(...lookValues(tenants, look), toKey(id)) as { input: string | null } | undefined;
       if (row === undefined) return undefined;
-      try {
-        const { data, hasMore } = pageOfItems(readItems(row.input), page);
-        return { items: data.map((item) => JSON.stringify(item)).join(','), hasMore };
-      } catch (error) {
-        if (error instanceof UnknownCursorError) return 'unknown cursor';
-        throw error;
-      }
+      const { data, hasMore } = pageOfItems(readItems(row.input), page);
+      return { items: data.map((item) => JSON.stringify(item)).join(','), hasMore };
     },
 
     /** The latest versions of items, by id, as JSON; not if they have more bytes together. */
-    items: (look: Look, ids: readonly string[], maxBytes: number): ReadonlyMap<string, string> | 'too large' => {
+    items: (look: Look, ids: readonly string[], maxBytes: number): ReadonlyMap<string, string> => {
       const values = lookValues(tenants, look);
       const found = new Map<string, string>();
       // Many items are often of one response.
@@ -89,7 +84,7 @@ export function responseOperations(database: DatabaseSync) {
         if (text === undefined) continue;
         found.set(id, text);
         bytes += Buffer.byteLength(text);
-        if (bytes > maxBytes) return 'too large';
+        if (bytes > maxBytes) throw new ContextTooLargeError(maxBytes, 'input');
       }
       return found;
     },
@@ -132,11 +127,11 @@ export function chainOperations(database: DatabaseSync) {
     ]),
   );
   return {
-    chain: (look: Look, id: string, maxBytes: number): StoredChain | 'too large' | undefined => {
+    chain: (look: Look, id: string, maxBytes: number): StoredChain | undefined => {
       const rows = select.all(...lookValues(tenants, look), toKey(id), maxBytes) as unknown as ChainRow[];
       const last = rows.find(({ level }) => level === 0);
       if (last === undefined) return undefined;
-      if (last.bytes > maxBytes) return 'too large';
+      if (last.bytes > maxBytes) throw new ContextTooLargeError(maxBytes, 'previous_response_id');
       return {
         items: joinPath(rows),
         origin: last.origin,

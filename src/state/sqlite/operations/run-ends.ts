@@ -29,9 +29,6 @@ export interface NewEnd extends OutputTexts {
   readonly uselessJob: string | null;
 }
 
-/** What became of an end. `lost`: the run has ended otherwise, or another attempt has started. */
-export type EndOutcome = 'ended' | 'lost' | 'changed' | 'deleted';
-
 /** A background response that may be ended from outside of its run. */
 export interface OpenRun {
   /** Whether it has not ended, and the attempt, if one is meant, is the latest. */
@@ -84,19 +81,20 @@ export function runEndOperations(
     sessionOf: (tenant: string, id: string): string | undefined =>
       session.get(toKey(tenant), toKey(id))?.['session_id'] as string | undefined,
 
-    /** Ends a run; without an attempt, any may run. */
-    endRun: (tenant: string, id: string, attempt: number | null, end: NewEnd): EndOutcome => {
+    /**
+     * Ends a run; without an attempt, any may run. False when it has ended otherwise, or another attempt has started. Throws
+     * ConversationChangedError.
+     */
+    endRun: (tenant: string, id: string, attempt: number | null, end: NewEnd): boolean => {
       const run = find.get(toKey(tenant), toKey(id)) as unknown as RunRow | undefined;
-      if (run === undefined || (attempt !== null && run.attempt !== attempt)) return 'lost';
+      if (run === undefined || (attempt !== null && run.attempt !== attempt)) return false;
       const { response, owner } = run;
       const { output, given, body, conversation } = end;
       const after = turnOutput(end);
       let place = null;
       if (conversation !== null) {
         const before = turnInput(inputOf(response));
-        const appended = appendTurn(owner, conversation, [...before, ...after], bytesOf(before) + bytesOf(after));
-        if (typeof appended === 'string') return appended;
-        place = appended;
+        place = appendTurn(owner, conversation, [...before, ...after], bytesOf(before) + bytesOf(after));
       }
       update.run(
         end.status,
@@ -117,7 +115,7 @@ export function runEndOperations(
       if (end.usage !== null) recordUsage(end.usage);
       addJobs(end.jobs);
       if (end.uselessJob !== null) removeJob(end.uselessJob);
-      return 'ended';
+      return true;
     },
 
     /** A background response that a client may see, with its log while it is open. */

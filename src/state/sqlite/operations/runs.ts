@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 
 import type { QueueBounds } from '../../background-runs.js';
+import { QueueFullError } from '../../errors.js';
 import { toKey } from '../../keys.js';
 import type { BatchColumns, BatchRow } from '../../log-columns.js';
 import type { NewResponse, SaveOutcome } from '../new-response.js';
@@ -79,15 +80,14 @@ export function runOperations(
 
   const findRun = (tenant: string, id: string): RunRow | undefined =>
     find.get(toKey(tenant), toKey(id)) as unknown as RunRow | undefined;
-  const isFull = (owner: number, { total, perTenant }: QueueBounds): keyof QueueBounds | undefined => {
-    if (Number(countAll.get(total)?.['count']) >= total) return 'total';
-    return Number(countOf.get(owner, perTenant)?.['count']) >= perTenant ? 'perTenant' : undefined;
+  const requireRoom = (owner: number, { total, perTenant }: QueueBounds): void => {
+    if (Number(countAll.get(total)?.['count']) >= total) throw new QueueFullError('total');
+    if (Number(countOf.get(owner, perTenant)?.['count']) >= perTenant) throw new QueueFullError('perTenant');
   };
   return {
-    /** Stores a queued response with its first events and its job; or says which bound the queue has reached. */
-    createRun: (record: NewResponse, bounds: QueueBounds, run: NewRun): SaveOutcome | keyof QueueBounds => {
-      const full = isFull(tenants.find(record.tenant), bounds);
-      if (full !== undefined) return full;
+    /** Stores a queued response with its first events and its job. Throws QueueFullError and SessionFullError. */
+    createRun: (record: NewResponse, bounds: QueueBounds, run: NewRun): SaveOutcome => {
+      requireRoom(tenants.find(record.tenant), bounds);
       const { outcome, response } = insertResponse(record);
       if (response === undefined) return outcome;
       insert.run(response, run.turn, run.isStream ? 1 : 0);
