@@ -15,6 +15,7 @@ import { RedisConversationStore } from './conversations.js';
 import { DanglingEntries } from './dangling-entries.js';
 import { isPassing, reasonOf } from './errors.js';
 import { RedisResponseGraph } from './graph.js';
+import { ItemIndex } from './item-index.js';
 import { RedisJobQueue } from './jobs.js';
 import { RedisKeys } from './keys.js';
 import { KnownVersions } from './known-versions.js';
@@ -32,9 +33,7 @@ import { RunIndex } from './run-index.js';
 import { RunSweep } from './run-sweep.js';
 import { RedisRuns } from './runs.js';
 import { RedisSecretStore } from './secrets.js';
-import { SessionMembers } from './session-members.js';
 import { RedisSessionStore } from './sessions.js';
-import { StoredItems } from './stored-items.js';
 import { Tombstones } from './tombstones.js';
 import { RedisTransfer } from './transfer.js';
 import { RedisUsageStore } from './usage.js';
@@ -91,7 +90,6 @@ export class RedisBackend extends StateBackend {
     const locators = new Locators(redis, keys, clock);
     const dangling = new DanglingEntries(redis, clock);
     const listed = new ListedResponses(redis, keys, locators, dangling, clock);
-    const members = new SessionMembers(redis, keys, listed, clock);
     const conversations = new ConversationIndex(redis, keys, maxBytes);
     const versions = new KnownVersions();
     this.jobs = new RedisJobQueue(redis, keys.jobs, this.runNotices, published, clock);
@@ -102,15 +100,16 @@ export class RedisBackend extends StateBackend {
     this.sweep = new RunSweep({ ...runParts, ends });
     this.transfer = new RedisTransfer({ ...runParts, ends, locators, conversations });
     const tombstones = new Tombstones(redis, keys, locators, published, clock);
+    this.sessions = new RedisSessionStore(redis, keys, locks, listed, tombstones, clock);
     const parts = {
       locators,
       locks,
       listed,
-      members,
+      sessions: this.sessions,
       tombstones,
       conversations,
       usage,
-      items: new StoredItems(redis, keys, listed, dangling, maxBytes),
+      items: new ItemIndex(redis, keys, listed, dangling, maxBytes),
       versions,
       log: this.log,
     };
@@ -122,12 +121,11 @@ export class RedisBackend extends StateBackend {
       locators,
       log,
       ends,
-      members,
+      sessions: this.sessions,
       responses,
       maxContextBytes: maxBytes,
     });
     this.graph = new RedisResponseGraph(redis, keys, locators, listed, clock);
-    this.sessions = new RedisSessionStore(redis, keys, locks, listed, tombstones, clock);
     this.conversations = new RedisConversationStore(redis, keys, locks, conversations, versions, clock, maxBytes);
   }
 

@@ -14,9 +14,9 @@ import { conversationLock } from '../write-lock.js';
 import type { ConversationIndex } from './conversation-index.js';
 import { shownItems, toTurnEntries } from './conversation-items.js';
 import { toTurnError, type TurnRefusal } from './errors.js';
-import { HeldItems } from './held-items.js';
 import { indexCommands } from './indexes.js';
 import { insertionArgs, toInsertion } from './insertion.js';
+import { HeldItems, type ItemIndex } from './item-index.js';
 import { type RedisKeys, sessionOf, withinOf } from './keys.js';
 import type { KnownVersions } from './known-versions.js';
 import type { ListedResponses } from './listed-responses.js';
@@ -28,8 +28,7 @@ import { type Argument, type Command, run, type Script } from './script.js';
 import { DELETE, type GoneReply } from './scripts/delete.js';
 import { CHAIN, type ChainReply, INPUT, type InputReply } from './scripts/read.js';
 import { SAVE, SAVE_TURN, type Saved } from './scripts/save.js';
-import type { SessionMembers } from './session-members.js';
-import type { StoredItems } from './stored-items.js';
+import type { RedisSessionStore } from './sessions.js';
 import type { Tombstones } from './tombstones.js';
 import type { RedisUsageStore } from './usage.js';
 
@@ -39,10 +38,10 @@ export interface ResponseParts {
   readonly locks: RedisWriteLock;
   readonly tombstones: Tombstones;
   readonly listed: ListedResponses;
-  readonly items: StoredItems;
+  readonly items: ItemIndex;
   readonly log: RedisEventLog;
   readonly versions: KnownVersions;
-  readonly members: SessionMembers;
+  readonly sessions: RedisSessionStore;
   readonly conversations: ConversationIndex;
   readonly usage: RedisUsageStore;
 }
@@ -67,7 +66,7 @@ export class RedisResponseStore extends ResponseStore {
   }
 
   override save(tenant: Tenant, record: ResponseRecord): Promise<void> {
-    return this.parts.members.storing(tenant, record, () => this.store(tenant, record));
+    return this.parts.sessions.storing(tenant, record, () => this.store(tenant, record));
   }
 
   override async get(tenant: Tenant, responseId: string, within?: string): Promise<ResponseObject | undefined> {

@@ -20,9 +20,9 @@ import { toKey } from '../keys.js';
 import type { DeleteOptions, ResponseRecord } from '../response-store.js';
 import { readItems } from '../stored-response.js';
 import { conversationLock } from '../write-lock.js';
-import { HeldItems } from './held-items.js';
 import { indexCommands } from './indexes.js';
 import { insertionArgs, toInsertion } from './insertion.js';
+import { HeldItems } from './item-index.js';
 import { identify, type RedisJobQueue } from './jobs.js';
 import { type Located, type RedisKeys, withinOf } from './keys.js';
 import type { Locators } from './locators.js';
@@ -46,7 +46,7 @@ import {
   type StoredRun,
   UNFINISHED,
 } from './scripts/runs.js';
-import type { SessionMembers } from './session-members.js';
+import type { RedisSessionStore } from './sessions.js';
 
 /** How often an end from outside is tried that takes longer than a run waits for it. */
 const MOST_HOLDS = 3;
@@ -61,7 +61,7 @@ export interface RunParts {
   readonly gate: RunGate;
   readonly jobs: RedisJobQueue;
   readonly ends: RunEnds;
-  readonly members: SessionMembers;
+  readonly sessions: RedisSessionStore;
   readonly responses: Pick<RedisResponseStore, 'get'>;
   readonly clock: Clock;
   readonly maxContextBytes: number;
@@ -86,7 +86,7 @@ export class RedisRuns extends BackgroundRuns {
     const entry = { tenant, lock: known ?? ownLock, responseKey: toKey(response.id) };
     await index.admit(entry, response.created_at, clock.now(), bounds);
     try {
-      await this.parts.members.storing(tenant, { ...record, expiresAt: NEVER }, async () => {
+      await this.parts.sessions.storing(tenant, { ...record, expiresAt: NEVER }, async () => {
         const isLinked = known !== undefined && (await this.store(entry, record, parentId, job));
         // The parent was never stored, or was freed meanwhile.
         if (!isLinked) await this.store(entry, record, null, job);

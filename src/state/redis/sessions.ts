@@ -3,18 +3,24 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 import type { Tenant } from '../../access/index.js';
 import type { Clock } from '../../time/index.js';
-import { StoreUnavailableError } from '../errors.js';
+import { isOutOfPlace, SessionFullError, StoreUnavailableError } from '../errors.js';
+import type { ResponseRecord } from '../response-store.js';
 import { toKey } from '../keys.js';
 import { type ForkOutcome, type ForkRequest, SessionStore } from '../session-store.js';
 import type { WriteLease } from '../write-lock.js';
+import { listedFor } from './indexes.js';
+import { slackOf } from './insertion.js';
 import { membershipOf, type RedisKeys, sessionsOf } from './keys.js';
 import { type List, type Listed, type ListedResponses, toBatches } from './listed-responses.js';
 import type { RedisWriteLock } from './locks.js';
 import type { Redis } from './redis.js';
 import { run } from './script.js';
-import { ENTER } from './scripts/indexes.js';
+import { ENTER, ENTER_BELOW } from './scripts/indexes.js';
 import { JOIN, LEAVE, type LeaveReply } from './scripts/sessions.js';
 import type { Tombstones } from './tombstones.js';
+
+/** A response that is about to be stored. */
+export type NewMember = Pick<ResponseRecord, 'response' | 'sessionId' | 'sessionLimit' | 'expiresAt'>;
 
 /** The lock of all sessions of a tenant. It has spaces, which the name of a session cannot have. */
 const ALL_SESSIONS = 'all sessions of the tenant';
@@ -85,6 +91,43 @@ export class RedisSessionStore extends SessionStore {
     const [count] = await this.redis.read(['ZCARD', this.keys.place(tenant, sessionId).members]);
     if ((count as number) < responses) return false;
     return (await this.membersOf(tenant, sessionId, responses - 1)).length >= responses;
+  }
+
+  /**
+   * Stores a response while it has a place in its session. Where that has a limit, the response is listed before it is stored, so that of
+   * those that are stored at once no more get a place than there are. Throws SessionFullError.
+   */
+  async storing<T>(tenant: Tenant, member: NewMember, store: () => Promise<T>): Promise<T> {
+    const { sessionId, sessionLimit: limit, response } = member;
+    if (limit === undefined) return store();
+    const index = this.keys.place(tenant, sessionId).members;
+    if (!(await this.enter(index, member, limit, []))) {
+      // What has expired, was deleted or has left may still be listed. What is not stored may be about to be.
+      const [listed] = (await this.redis.read(['ZRANGE', index, 0, -1])) as [readonly string[]];
+      const { matching, missing } = await this.responses.match(tenant, listed, { within: membershipOf(sessionId) });
+      const taken = new Set([...matching.map(({ responseKey: key }) => key), ...missing]);
+      const gone = listed.filter((key) => !taken.has(key));
+      if (!(await this.enter(index, member, limit, gone))) throw new SessionFullError(limit);
+    }
+    try {
+      return await store();
+    } catch (error) {
+      if (isOutOfPlace(error)) await this.redis.write(['ZREM', index, toKey(response.id)]);
+      throw error;
+    }
+  }
+
+  private async enter(
+    index: string,
+    { response, expiresAt }: NewMember,
+    limit: number,
+    gone: readonly string[],
+  ): Promise<boolean> {
+    const now = this.clock.now();
+    const ttl = listedFor({ expiresAt, slack: slackOf(expiresAt, now) }, now);
+    const entry = [response.created_at, toKey(response.id)] as const;
+    const [entered] = await this.redis.write(run(ENTER_BELOW, [index], limit, ttl, ...entry, ...gone));
+    return entered === 1;
   }
 
   /** The visible responses of a session, oldest first, up to and including one of them and not many more than a number. */

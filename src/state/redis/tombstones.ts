@@ -3,9 +3,11 @@ import { Logger } from '@nestjs/common';
 import type { Tenant } from '../../access/index.js';
 import { OutageLog } from '../../logging/index.js';
 import type { Clock } from '../../time/index.js';
+import { BOOKMARK_MS } from '../bookmark.js';
 import { inOneLine } from '../errors.js';
 import { CERTAIN_MS } from './dangling-entries.js';
-import { expiryCommand, removalCommands, SHARDS, unexpiringCommand } from './indexes.js';
+import { expiryCommand, SHARDS, unexpiringCommand } from './indexes.js';
+import { leaveItems } from './item-index.js';
 import { readMember, type RedisKeys, sessionOf } from './keys.js';
 import type { Locators } from './locators.js';
 import type { RedisNotices } from './notices.js';
@@ -105,7 +107,12 @@ export class Tombstones {
       tenant,
       freed.map(([id]) => id),
     );
-    return removalCommands(this.keys, tenant, lock, freed);
+    // They are found as long as bookmarks tell where they were.
+    return freed.flatMap(([responseKey, held]): readonly Command[] => [
+      unexpiringCommand(this.keys, { tenant, lock, responseKey }),
+      ['PEXPIRE', this.keys.locator(tenant, responseKey), BOOKMARK_MS + GRACE_MS],
+      ...leaveItems(this.keys, responseKey, held),
+    ]);
   }
 
   /** Not all at once: a response may have many items. */

@@ -1,5 +1,4 @@
 import type { Tenant } from '../../access/index.js';
-import type { Item } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import type { QueueName } from '../job-queue.js';
 import { toKey } from '../keys.js';
@@ -10,13 +9,12 @@ import {
   StateTransfer,
   StateTransferError,
 } from '../state-transfer.js';
-import { type Catalogue, takeStock } from './catalogue.js';
 import type { ConversationIndex } from './conversation-index.js';
 import { identify, type RedisJobQueue } from './jobs.js';
 import type { RedisKeys } from './keys.js';
 import type { Locators } from './locators.js';
 import { lockOf, MoveIn, responseKeysOf } from './move-in.js';
-import { readChains } from './moved-responses.js';
+import { type Catalogue, readChains, readConversation, takeStock } from './move-out.js';
 import type { Redis } from './redis.js';
 import type { RunEnds } from './run-ends.js';
 import type { RunIndex } from './run-index.js';
@@ -25,8 +23,6 @@ import type { StoredRun } from './scripts/runs.js';
 import { KEEP_JOB } from './scripts/transfer.js';
 
 const QUEUES: readonly QueueName[] = ['turns', 'webhooks'];
-/** Entries of a conversation that are read at once. */
-const ENTRIES = 64;
 /** Background responses that are looked at together. */
 const RUNS = 200;
 
@@ -70,7 +66,7 @@ export class RedisTransfer extends StateTransfer {
     const { redis, keys } = this.parts;
     const catalogue = this.stock.get(tenant) ?? (await takeStock(redis, keys, tenant)).get(tenant);
     this.stock.delete(tenant);
-    for (const key of catalogue?.conversations ?? []) yield* this.readConversation(key);
+    for (const key of catalogue?.conversations ?? []) yield* readConversation(redis, key);
     yield* readChains(redis, catalogue?.roots ?? []);
   }
 
@@ -134,30 +130,6 @@ export class RedisTransfer extends StateTransfer {
       await redis.write(keys.call(located, KEEP_JOB, clock.now(), JSON.stringify([job])));
     }
     await this.parts.jobs.add(identified);
-  }
-
-  private async *readConversation(key: string): AsyncGenerator<MovedRecord> {
-    const { redis } = this.parts;
-    const fields = ['name', 'created', 'metadata', 'version', 'last', 'deleted'];
-    const [reply] = await redis.read(['HMGET', key, ...fields]);
-    const [name, created, metadata, version, last, deleted] = reply as readonly (string | null)[];
-    if (name == null || metadata == null) return;
-    const [, id] = JSON.parse(name) as [string, string];
-    const record = { id, createdAt: Number(created), metadata: JSON.parse(metadata) as Record<string, string> };
-    const about = { version: Number(version), isDeleted: deleted !== null, end: Number(last) };
-    yield { kind: 'conversation', record, ...about };
-    const items = `${key.slice(0, -'conversation'.length)}items`;
-    for (let from = '-'; ;) {
-      const [page] = await redis.read(['XRANGE', items, from, '+', 'COUNT', ENTRIES]);
-      const entries = (page as readonly (readonly [string, readonly [string, string]])[]).map(([at, [kind, text]]) => {
-        // Positions begin with 1 here.
-        return { position: Number.parseInt(at) - 1, isGiven: kind === 'given', item: JSON.parse(text) as Item };
-      });
-      const end = (page as readonly (readonly [string])[]).at(-1)?.[0];
-      if (end === undefined) return;
-      yield { kind: 'entries', conversationId: id, version: about.version, entries };
-      from = `(${end}`;
-    }
   }
 
   /** Where records lie, or are to lie: what continues a response lies with it. */

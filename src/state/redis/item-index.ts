@@ -2,22 +2,82 @@ import type { Tenant } from '../../access/index.js';
 import type { Item } from '../../protocol/index.js';
 import { ContextTooLargeError } from '../errors.js';
 import type { DanglingEntries } from './dangling-entries.js';
-import { type HeldItem, readHolder } from './indexes.js';
-import { type RedisKeys, withinOf } from './keys.js';
+import { type Indexed, listedFor } from './indexes.js';
+import { ITEM_NAME_LENGTH, itemName, type RedisKeys, withinOf } from './keys.js';
 import type { ListedResponses } from './listed-responses.js';
 import type { Redis } from './redis.js';
-import type { Command } from './script.js';
+import { type Command, run } from './script.js';
+import { ENTER } from './scripts/indexes.js';
 
 /** Most holders of an item that are looked at together. */
 const HOLDERS = 16;
+
+/** Where an item is in the texts of its response, in bytes. */
+interface Position {
+  readonly text: 'input' | 'output';
+  readonly offset: number;
+  readonly length: number;
+}
+
+/** An item of a response, as an entry of the index says. */
+interface HeldItem extends Position {
+  readonly entry: string;
+  readonly responseKey: string;
+}
 
 /** An item of a response that shows it. */
 interface Shown extends HeldItem {
   readonly lock: string;
 }
 
+/** The items that a response shows to clients. Its hash names them (`names`), so that the index loses them with it. */
+export class HeldItems {
+  /** By `itemName`. */
+  private readonly positions = new Map<string, Position>();
+
+  /** `items`: where clients see them. */
+  constructor(tenant: Tenant, items: Partial<Readonly<Record<Position['text'], readonly Item[]>>>) {
+    for (const text of ['input', 'output'] as const) {
+      let offset = 0;
+      for (const item of items[text] ?? []) {
+        const length = Buffer.byteLength(JSON.stringify(item));
+        const name = itemName(tenant, item.id);
+        if (!this.positions.has(name)) this.positions.set(name, { text, offset, length });
+        // The comma.
+        offset += length + 1;
+      }
+    }
+  }
+
+  /** The names of all items, one after the other: the field `held` of the response. */
+  get names(): string {
+    return [...this.positions.keys()].join('');
+  }
+
+  /** The field of the hash of a response, if there is something to say. */
+  get fields(): readonly string[] {
+    return this.positions.size === 0 ? [] : ['held', this.names];
+  }
+
+  /** The commands that make the items of a stored response found by their ids. An entry ends with NUL, which no key has, and the position. */
+  enter(keys: RedisKeys, response: Pick<Indexed, 'id' | 'expiresAt' | 'slack'>, now: number): readonly Command[] {
+    const ttl = listedFor(response, now);
+    return Array.from(this.positions, ([name, { text, offset, length }]) =>
+      run(ENTER, [keys.holdersOf(name)], ttl, 0, `${response.id}\0${text}:${offset}:${length}`),
+    );
+  }
+}
+
+/** The commands that take the items of a response out of the index. `names`: as of `HeldItems`. */
+export function leaveItems(keys: RedisKeys, responseKey: string, names: string): readonly Command[] {
+  return Array.from({ length: names.length / ITEM_NAME_LENGTH }, (_, index): Command => {
+    const name = names.slice(index * ITEM_NAME_LENGTH, (index + 1) * ITEM_NAME_LENGTH);
+    return ['ZREMRANGEBYLEX', keys.holdersOf(name), `[${responseKey}\0`, `(${responseKey}\u0001`];
+  });
+}
+
 /** Items by their ids: the index names the responses that show an item, and where in their texts it is. */
-export class StoredItems {
+export class ItemIndex {
   constructor(
     private readonly redis: Redis,
     private readonly keys: RedisKeys,
@@ -52,7 +112,7 @@ export class StoredItems {
     const replies = await this.redis.read(
       ...ids.map((id): Command => ['ZRANGE', this.keys.holders(tenant, id), ...range]),
     );
-    return new Map(ids.map((id, index) => [id, (replies[index] as readonly string[]).map(readHolder)]));
+    return new Map(ids.map((id, index) => [id, (replies[index] as readonly string[]).map(readEntry)]));
   }
 
   /** The first holder of each item that is visible. */
@@ -94,4 +154,16 @@ export class StoredItems {
     }
     return found;
   }
+}
+
+function readEntry(entry: string): HeldItem {
+  const end = entry.indexOf('\0');
+  const [text, offset, length] = entry.slice(end + 1).split(':');
+  return {
+    entry,
+    responseKey: entry.slice(0, end),
+    text: text as Position['text'],
+    offset: Number(offset),
+    length: Number(length),
+  };
 }

@@ -1,18 +1,113 @@
-import type { Origin } from '../../protocol/index.js';
+import type { Tenant } from '../../access/index.js';
+import type { Item, Origin } from '../../protocol/index.js';
 import { NEVER } from '../background-runs.js';
 import { givenBetween } from '../given-items.js';
 import { idOf, nameOf } from '../moved-names.js';
-import type { MovedResponse, MovedRun } from '../state-transfer.js';
+import type { MovedRecord, MovedResponse, MovedRun } from '../state-transfer.js';
 import { readItems, readResponse, type StoredResponse } from '../stored-response.js';
-import type { Root } from './catalogue.js';
+import type { RedisKeys} from './keys.js';
 import { sessionsOf } from './keys.js';
 import { readWholeLog } from './log-entries.js';
 import type { Redis } from './redis.js';
 import type { Command } from './script.js';
 
+/** Entries of a conversation that are read at once. */
+const ENTRIES = 64;
 /** Most responses that are read at once, and most bytes, unless one alone has more. */
 const RESPONSES = 64;
 const BYTES = 8 * 1024 * 1024;
+
+/** A response that continues no other one that is stored. */
+export interface Root {
+  /** Its key. */
+  readonly key: string;
+  /** Unix seconds. */
+  readonly createdAt: number;
+}
+
+/** What a tenant has: the keys of its conversations, and the beginnings of its chains, oldest first. */
+export interface Catalogue {
+  readonly conversations: string[];
+  readonly roots: Root[];
+}
+
+/**
+ * What all tenants have, or one of them: as all keys say, not the indexes. Some 200 bytes for each chain and conversation, a small
+ * part of what Redis has in memory for them. Throws StoreUnavailableError.
+ */
+export async function takeStock(redis: Redis, keys: RedisKeys, only?: Tenant): Promise<ReadonlyMap<Tenant, Catalogue>> {
+  const all = new Map<Tenant, Catalogue>();
+  // A scan may give a key twice.
+  const seen = new Set<string>();
+  const of = (tenant: Tenant): Catalogue => {
+    const catalogue = all.get(tenant) ?? { conversations: [], roots: [] };
+    all.set(tenant, catalogue);
+    return catalogue;
+  };
+  const isWanted = (tenant: Tenant, key: string): boolean => {
+    const isNew = (only === undefined || tenant === only) && !seen.has(key);
+    if (isNew) seen.add(key);
+    return isNew;
+  };
+  for await (const names of redis.scan(keys.anyConversation, 'hash')) {
+    const replies = await redis.read(...names.map((key): Command => ['HGET', key, 'name']));
+    for (const [index, key] of names.entries()) {
+      const name = replies[index];
+      if (typeof name !== 'string') continue;
+      const [tenant] = JSON.parse(name) as [Tenant];
+      if (isWanted(tenant, key)) of(tenant).conversations.push(key);
+    }
+  }
+  for await (const names of redis.scan(keys.anyResponse, 'hash')) {
+    for (const { tenant, ...root } of await rootsAmong(redis, names)) {
+      if (isWanted(tenant, root.key)) of(tenant).roots.push(root);
+    }
+  }
+  for (const { roots } of all.values()) roots.sort((one, other) => one.createdAt - other.createdAt);
+  return all;
+}
+
+/** Those of some responses that continue none, or one that is gone. */
+async function rootsAmong(
+  redis: Redis,
+  names: readonly string[],
+): Promise<readonly (Root & { readonly tenant: Tenant })[]> {
+  const known = await redis.read(...names.map((key): Command => ['HMGET', key, 'tenant', 'created', 'parent']));
+  const responses = names.flatMap((key, index) => {
+    const [tenant, created, parent] = known[index] as readonly (string | null)[];
+    if (tenant == null || created == null) return [];
+    const parentKey = parent == null ? null : beginningOf(key) + parent;
+    return [{ tenant: JSON.parse(tenant) as Tenant, key, createdAt: Number(created), parentKey }];
+  });
+  const parents = responses.flatMap(({ parentKey }) => parentKey ?? []);
+  const existing = await redis.read(...parents.map((key): Command => ['EXISTS', key]));
+  const stored = new Set(parents.filter((_, index) => existing[index] === 1));
+  return responses.filter(({ parentKey }) => parentKey === null || !stored.has(parentKey));
+}
+
+/** Reads a conversation, by its key, and its items. Throws StoreUnavailableError. */
+export async function* readConversation(redis: Redis, key: string): AsyncGenerator<MovedRecord> {
+  const fields = ['name', 'created', 'metadata', 'version', 'last', 'deleted'];
+  const [reply] = await redis.read(['HMGET', key, ...fields]);
+  const [name, created, metadata, version, last, deleted] = reply as readonly (string | null)[];
+  if (name == null || metadata == null) return;
+  const [, id] = JSON.parse(name) as [string, string];
+  const record = { id, createdAt: Number(created), metadata: JSON.parse(metadata) as Record<string, string> };
+  const about = { version: Number(version), isDeleted: deleted !== null, end: Number(last) };
+  yield { kind: 'conversation', record, ...about };
+  const items = `${key.slice(0, -'conversation'.length)}items`;
+  for (let from = '-'; ;) {
+    const [page] = await redis.read(['XRANGE', items, from, '+', 'COUNT', ENTRIES]);
+    const entries = (page as readonly (readonly [string, readonly [string, string]])[]).map(([at, [kind, text]]) => {
+      // Positions begin with 1 here.
+      return { position: Number.parseInt(at) - 1, isGiven: kind === 'given', item: JSON.parse(text) as Item };
+    });
+    const end = (page as readonly (readonly [string])[]).at(-1)?.[0];
+    if (end === undefined) return;
+    yield { kind: 'entries', conversationId: id, version: about.version, entries };
+    from = `(${end}`;
+  }
+}
 
 /** A response with the fields of its hash. */
 interface Found {
