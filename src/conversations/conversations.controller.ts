@@ -1,8 +1,8 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query, UseGuards } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, UseGuards } from '@nestjs/common';
 
 import { ApiKeyGuard, type Caller, CurrentCaller } from '../access/index.js';
 import { Describe } from '../api-description/index.js';
-import { apiPaths, UnknownFields } from '../http/index.js';
+import { apiPaths, KnownQuery, UnknownFields } from '../http/index.js';
 import type { Item, ListObject } from '../protocol/index.js';
 import { IncludeParameters, ItemsParameters, validateIncludeQuery, validateItemsQuery } from '../responses/index.js';
 import type { ConversationRecord } from '../state/index.js';
@@ -129,7 +129,7 @@ export class ConversationsController {
   @HttpCode(200)
   addItems(
     @Param('id') id: string,
-    @Query() query: Parameters,
+    @KnownQuery() query: Parameters,
     @Body() body: unknown,
     @CurrentCaller() { tenant }: Caller,
   ): Promise<ListObject<Item>> {
@@ -149,7 +149,7 @@ export class ConversationsController {
   @Get(':id/items')
   items(
     @Param('id') id: string,
-    @Query() query: Parameters,
+    @KnownQuery() query: Parameters,
     @CurrentCaller() { tenant }: Caller,
   ): Promise<ListObject<Item>> {
     return this.conversations.items(tenant, id, validateItemsQuery(query));
@@ -167,7 +167,7 @@ export class ConversationsController {
   item(
     @Param('id') id: string,
     @Param('itemId') itemId: string,
-    @Query() query: Parameters,
+    @KnownQuery() query: Parameters,
     @CurrentCaller() { tenant }: Caller,
   ): Promise<Item> {
     validateIncludeQuery(query);

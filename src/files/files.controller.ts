@@ -1,14 +1,14 @@
 import { Readable } from 'node:stream';
 
-import { Controller, Delete, Get, HttpCode, Param, Post, Query, Req, Res, UseGuards } from '@nestjs/common';
+import { Controller, Delete, Get, HttpCode, Param, Post, Req, Res, UseGuards } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 import { ApiKeyGuard, type Caller, CurrentCaller } from '../access/index.js';
 import { Describe } from '../api-description/index.js';
-import { apiPaths, FORM_ROUTE, readForm, signalOf } from '../http/index.js';
+import { apiPaths, FORM_ROUTE, KnownQuery, readForm, signalOf } from '../http/index.js';
 import { type ListObject, toListObject } from '../protocol/index.js';
-import type { Query as ListQuery } from '../validation/index.js';
+import type { Query } from '../validation/index.js';
 import {
   CreateFileFields,
   FileListParameters,
@@ -69,7 +69,7 @@ export class FilesController {
     errors: ['files_not_configured'],
   }))
   @Get()
-  async list(@Query() query: ListQuery, @CurrentCaller() { tenant }: Caller): Promise<ListObject<FileObject>> {
+  async list(@KnownQuery() query: Query, @CurrentCaller() { tenant }: Caller): Promise<ListObject<FileObject>> {
     const { data, hasMore } = await this.files.list(tenant, readFileList(query));
     return toListObject(data.map(toFileObject), hasMore);
   }

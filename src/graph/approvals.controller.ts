@@ -1,8 +1,8 @@
-import { Controller, Get, Headers, Query, UseGuards } from '@nestjs/common';
+import { Controller, Get, Headers, UseGuards } from '@nestjs/common';
 
 import { ApiKeyGuard, type Caller, CurrentCaller } from '../access/index.js';
 import { Describe } from '../api-description/index.js';
-import { apiPaths } from '../http/index.js';
+import { apiPaths, KnownQuery } from '../http/index.js';
 import type { ListObject } from '../protocol/index.js';
 import { readSessionId } from '../sessions/index.js';
 import { ApprovalParameters, ApprovalsService, readApprovalQuery, type WaitingApproval } from './approvals.service.js';
@@ -25,7 +25,7 @@ export class ApprovalsController {
   }))
   @Get()
   list(
-    @Query() query: Readonly<Record<string, unknown>>,
+    @KnownQuery() query: Readonly<Record<string, unknown>>,
     @Headers() headers: Readonly<Record<string, unknown>>,
     @CurrentCaller() { tenant }: Caller,
   ): Promise<ListObject<WaitingApproval>> {

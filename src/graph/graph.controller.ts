@@ -1,8 +1,8 @@
-import { Controller, Get, Headers, Param, Query, UseGuards } from '@nestjs/common';
+import { Controller, Get, Headers, Param, UseGuards } from '@nestjs/common';
 
 import { ApiKeyGuard, type Caller, CurrentCaller } from '../access/index.js';
 import { Describe } from '../api-description/index.js';
-import { apiPaths, PageParameters, readPageQuery } from '../http/index.js';
+import { apiPaths, KnownQuery, PageParameters, readPageQuery } from '../http/index.js';
 import type { ListObject, ResponseWithText } from '../protocol/index.js';
 import { readSessionId } from '../sessions/index.js';
 import { GraphService, type TreeObject } from './graph.service.js';
@@ -29,7 +29,11 @@ export class GraphController {
     answer: 'ResponseList',
   }))
   @Get()
-  list(@Query() query: Parameters, @Headers() headers: Parameters, @CurrentCaller() { tenant }: Caller): ResponseList {
+  list(
+    @KnownQuery() query: Parameters,
+    @Headers() headers: Parameters,
+    @CurrentCaller() { tenant }: Caller,
+  ): ResponseList {
     const { filter, page } = readListQuery(query);
     const sessionId = oneSession(filter.sessionId, readSessionId(headers));
     return this.graph.list(tenant, { ...filter, ...(sessionId === undefined ? {} : { sessionId }) }, page);
@@ -47,7 +51,7 @@ export class GraphController {
   @Get(':id/children')
   children(
     @Param('id') id: string,
-    @Query() query: Parameters,
+    @KnownQuery() query: Parameters,
     @Headers() headers: Parameters,
     @CurrentCaller() { tenant }: Caller,
   ): ResponseList {
@@ -66,7 +70,7 @@ export class GraphController {
   @Get(':id/siblings')
   siblings(
     @Param('id') id: string,
-    @Query() query: Parameters,
+    @KnownQuery() query: Parameters,
     @Headers() headers: Parameters,
     @CurrentCaller() { tenant }: Caller,
   ): ResponseList {
@@ -85,7 +89,7 @@ export class GraphController {
   @Get(':id/leaves')
   leaves(
     @Param('id') id: string,
-    @Query() query: Parameters,
+    @KnownQuery() query: Parameters,
     @Headers() headers: Parameters,
     @CurrentCaller() { tenant }: Caller,
   ): ResponseList {
@@ -105,7 +109,7 @@ export class GraphController {
   @Get(':id/tree')
   tree(
     @Param('id') id: string,
-    @Query() query: Parameters,
+    @KnownQuery() query: Parameters,
     @Headers() headers: Parameters,
     @CurrentCaller() { tenant }: Caller,
   ): Promise<TreeObject> {

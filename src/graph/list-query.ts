@@ -72,7 +72,7 @@ export class TreeParameters implements TreeBounds {
 
 const checkList = compile(ListParameters);
 const checkTree = compile(TreeParameters);
-// Unknown query parameters are ignored.
+// KnownQuery refuses them.
 const OPTIONS = { unknownParameters: 'ignore' } as const;
 
 /** Reads the query of `GET /responses`. Throws ApiError 400 for the first violation. */
@@ -107,7 +107,7 @@ export function oneSession(inQuery: string | undefined, inHeader: string | undef
   throw ApiError.of('mutually_exclusive_parameters', message, { param: 'session_id' });
 }
 
-/** Unknown parameters are ignored, but a misspelled time filter must not list everything. */
+/** A misspelt time filter must not list everything, whatever UNKNOWN_PARAMETERS says. */
 function refuseUnknownTimes(query: Query): void {
   const unknown = Object.keys(query).find((name) => name.startsWith('created_at') && !(name in TIMES));
   if (unknown === undefined) return;

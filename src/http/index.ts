@@ -6,6 +6,7 @@ export * from './broken-requests.js';
 export * from './check-head.js';
 export * from './html.js';
 export * from './http.module.js';
+export * from './known-query.js';
 export * from './log-refusal.js';
 export * from './metadata-query.js';
 export * from './openai-headers.js';

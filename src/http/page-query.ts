@@ -53,7 +53,7 @@ const check = compile(PageParameters);
 /** Reads the query of a list without further parameters. Throws ApiError 400 for the first violation. */
 export function readPageQuery(query: Query): PageRequest {
   const parameters = toPageParameters(query);
-  // Unknown query parameters are ignored.
+  // KnownQuery refuses them.
   check(parameters, { unknownParameters: 'ignore' });
   return toPageRequest(parameters as PageParameters);
 }

@@ -8,7 +8,7 @@ import { ApiKeyGuard, type Caller, CurrentCaller, RequireScope } from '../access
 import { Describe } from '../api-description/index.js';
 import { Environment } from '../config/index.js';
 import { anthropicForm, type AnthropicModelList, toAnthropicModel, toAnthropicModels } from '../doors/index.js';
-import { apiPaths, type ErrorForm, openAiForm } from '../http/index.js';
+import { apiPaths, type ErrorForm, openAiForm, UnknownFields } from '../http/index.js';
 import { mayUseModel, type ModelInfo, modelNotFound, ProviderRegistry } from '../providers/index.js';
 
 /** The body of `GET /models` (protocol §1.3). */
@@ -36,6 +36,7 @@ export class ModelsController {
   constructor(
     private readonly providers: ProviderRegistry,
     private readonly environment: Environment,
+    private readonly unknownFields: UnknownFields,
   ) {}
 
   @Describe(() => ({
@@ -56,7 +57,7 @@ export class ModelsController {
     const models = (await this.providers.list()).filter(({ id }) => mayUseModel(caller, id));
     if (this.isForAnthropic(version)) {
       void reply.header('request-id', caller.requestId);
-      return toAnthropicModels(models, query);
+      return toAnthropicModels(models, query, this.unknownFields.options());
     }
     return { object: 'list', data: models.map(toModel), models: [] };
   }

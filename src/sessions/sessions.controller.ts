@@ -1,8 +1,8 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query, UseGuards } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, UseGuards } from '@nestjs/common';
 
 import { ApiKeyGuard, type Caller, CurrentCaller } from '../access/index.js';
 import { Describe } from '../api-description/index.js';
-import { apiPaths, PageParameters, readPageQuery, UnknownFields } from '../http/index.js';
+import { apiPaths, KnownQuery, PageParameters, readPageQuery, UnknownFields } from '../http/index.js';
 import type { ListObject, ResponseWithText } from '../protocol/index.js';
 import { ForkBody, validateForkBody } from './fork-body.js';
 import { SessionsService } from './sessions.service.js';
@@ -43,7 +43,7 @@ export class SessionsController {
   @Get(':id/responses')
   responses(
     @Param('id') id: string,
-    @Query() query: Readonly<Record<string, unknown>>,
+    @KnownQuery() query: Readonly<Record<string, unknown>>,
     @CurrentCaller() { tenant }: Caller,
   ): Promise<ListObject<ResponseWithText>> {
     return this.sessions.responses(tenant, id, readPageQuery(query));

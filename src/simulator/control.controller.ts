@@ -10,20 +10,28 @@ import {
   NotFoundException,
   Param,
   Post,
-  Query,
   Res,
   UseGuards,
 } from '@nestjs/common';
+import { IsIn, IsInt, IsOptional, IsString, Max, Min } from 'class-validator';
 import type { FastifyReply } from 'fastify';
 
 import { ApiKeyGuard, type Caller, CurrentCaller } from '../access/index.js';
-import { firstLineOf, requireSchema } from '../config/index.js';
-import { answerAsPage, wantsPage } from '../http/index.js';
+import { firstLineOf, requireSchema, SchemaError } from '../config/index.js';
+import { answerAsPage, KnownQuery, wantsPage } from '../http/index.js';
 import { ApiError } from '../protocol/index.js';
+import { compile, type Query, toNumber } from '../validation/index.js';
 import { FAULT_KINDS, type FaultKind } from './fault-kinds.js';
-import { JOURNAL_PAGE_POLICY, journalPage } from './journal-page.js';
+import { JOURNAL_PAGE_POLICY, JOURNAL_STATUSES, journalPage } from './journal-page.js';
 import { requireNamedScript } from './script/read-script.js';
-import { type JournalEntry, type Space, SPACE_HEADER, type SpaceScript, Spaces } from './spaces/index.js';
+import {
+  type JournalEntry,
+  type Space,
+  SPACE_HEADER,
+  type SpaceFault,
+  type SpaceScript,
+  Spaces,
+} from './spaces/index.js';
 import { isControlOpen, SimulatorVariables } from './simulator-variables.js';
 
 type Parameters = Readonly<Record<string, unknown>>;
@@ -59,13 +67,8 @@ export interface ListedScript {
   readonly turns: number;
 }
 
-/** A fault that waits for the next turns. */
-export interface ListedFault {
-  readonly object: 'simulator.fault';
-  readonly kind: FaultKind;
-  /** How many turns it still hits. */
-  readonly turns: number;
-}
+/** A fault that waits for the next turns: as it was posted, with the turns that it still hits. */
+export type ListedFault = { readonly object: 'simulator.fault'; readonly turns: number } & FaultBody;
 
 interface FaultBody {
   readonly kind: FaultKind;
@@ -90,8 +93,43 @@ const FAULT_SCHEMA = {
   additionalProperties: false,
 };
 
-const LONGEST_PAGE = 1000;
 const DEFAULT_PAGE = 100;
+
+/** The query of `GET /simulator/requests`. */
+class JournalParameters {
+  @IsInt()
+  @Min(0)
+  readonly after!: number;
+
+  @IsInt()
+  @Min(1)
+  @Max(1000)
+  readonly limit!: number;
+
+  @IsOptional()
+  @IsString()
+  readonly model?: string;
+
+  @IsOptional()
+  @IsIn(JOURNAL_STATUSES)
+  readonly status?: JournalEntry['status'];
+
+  @IsOptional()
+  @IsString()
+  readonly space?: string;
+}
+
+/** The query of `DELETE /simulator/faults`. */
+class FaultsParameters {
+  @IsOptional()
+  @IsIn(FAULT_KINDS)
+  readonly kind?: FaultKind;
+}
+
+const checkJournal = compile(JournalParameters);
+const checkFaults = compile(FaultsParameters);
+// KnownQuery refuses them.
+const OPTIONS = { unknownParameters: 'ignore' } as const;
 
 /**
  * `/simulator`: what a space of the caller's tenant was asked, and what it answers next. Without the header `x-simulator-space` it is the
@@ -104,20 +142,17 @@ export class SimulatorControlController {
 
   /**
    * The create requests with their answers, oldest first: those after a number, of a model, with a status. A browser, which cannot name a
-   * space in a header, gets a page of the latest. An empty parameter is as none: forms send them.
+   * space in a header, gets a page of the latest.
    */
   @Get('requests')
   requests(
     @CurrentCaller() caller: Caller,
     @Headers() headers: Parameters,
-    @Query() query: Parameters,
+    @KnownQuery(JournalParameters) query: Query,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): JournalPage | string {
     const isPage = wantsPage(textOf(headers['accept']), reply);
-    const after = readWhole(query, 'after', 0);
-    const limit = Math.min(readWhole(query, 'limit', DEFAULT_PAGE), LONGEST_PAGE);
-    const [model, status] = [textOf(query['model']), textOf(query['status'])];
-    const space = textOf(query['space']) || textOf(headers[SPACE_HEADER]);
+    const { after, limit, model = '', status = '', space = textOf(headers[SPACE_HEADER]) } = readJournalQuery(query);
     const found = this.spaces.of(caller.tenant, space).journal.entries.filter((entry) => {
       if (entry.number <= after) return false;
       return (model === '' || entry.model === model) && (status === '' || entry.status === status);
@@ -166,7 +201,7 @@ export class SimulatorControlController {
   @Get('faults')
   faults(@CurrentCaller() caller: Caller, @Headers() headers: Parameters): List<ListedFault> {
     const { faults } = this.spaceOf(caller, headers);
-    return { object: 'list', data: faults.map(({ kind, turns }) => ({ object: 'simulator.fault', kind, turns })) };
+    return { object: 'list', data: faults.map(toListedFault) };
   }
 
   /** Has the next turns fail. Throws ApiError 400 if the body is not valid. */
@@ -183,15 +218,16 @@ export class SimulatorControlController {
       after,
       for: forMs,
       retry_after: retryAfterSeconds,
-    } = await checkBody(async () => requireSchema<FaultBody>(body, FAULT_SCHEMA));
-    this.spaceOf(caller, headers).addFault({
+    } = await checkBody(async () => requireSchema<FaultBody>(body, FAULT_SCHEMA, { whole: 'it' }));
+    const fault = {
       kind,
       turns,
       ...(after === undefined ? {} : { after }),
       ...(forMs === undefined ? {} : { forMs }),
       ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
-    });
-    return { object: 'simulator.fault', kind, turns };
+    };
+    this.spaceOf(caller, headers).addFault(fault);
+    return toListedFault(fault);
   }
 
   /** Removes the faults that wait, or those of a kind. Throws ApiError 400 for one that does not exist. */
@@ -199,9 +235,10 @@ export class SimulatorControlController {
   clearFaults(
     @CurrentCaller() caller: Caller,
     @Headers() headers: Parameters,
-    @Query('kind') kind: unknown,
+    @KnownQuery(FaultsParameters) query: Query,
   ): { readonly deleted: true } {
-    this.spaceOf(caller, headers).clearFaults(readKind(kind));
+    checkFaults(query, OPTIONS);
+    this.spaceOf(caller, headers).clearFaults((query as FaultsParameters).kind);
     return { deleted: true };
   }
 
@@ -222,12 +259,23 @@ function toListed({ file: { model, match = 'order', turns } }: SpaceScript): Lis
   return { object: 'simulator.script', model, match, turns: turns.length };
 }
 
+function toListedFault({ kind, turns, after, forMs, retryAfterSeconds }: SpaceFault): ListedFault {
+  return {
+    ...{ object: 'simulator.fault', kind, turns },
+    ...(after === undefined ? {} : { after }),
+    ...(forMs === undefined ? {} : { for: forMs }),
+    ...(retryAfterSeconds === undefined ? {} : { retry_after: retryAfterSeconds }),
+  };
+}
+
 /** Throws ApiError 400 with the place of a violation. */
 export async function checkBody<T>(check: () => Promise<T>): Promise<T> {
   try {
     return await check();
   } catch (error) {
-    throw ApiError.of('invalid_value', `Invalid body: ${firstLineOf(error)}.`);
+    const [{ path } = { path: [] }] = error instanceof SchemaError ? error.violations : [];
+    const param = path.join('.').replaceAll(/(?:^|\.)(\d+)(?=\.|$)/g, '[$1]');
+    throw ApiError.of('invalid_value', `Invalid body: ${firstLineOf(error)}.`, { param: param === '' ? null : param });
   }
 }
 
@@ -236,18 +284,11 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** A kind of faults in a query; undefined without one. Throws ApiError 400. */
-function readKind(value: unknown): FaultKind | undefined {
-  if (value === undefined) return undefined;
-  const kind = FAULT_KINDS.find((known) => known === value);
-  if (kind !== undefined) return kind;
-  throw ApiError.of('invalid_value', `Invalid 'kind': expected one of ${FAULT_KINDS.join(', ')}.`, { param: 'kind' });
-}
-
-/** A whole number of a query. Throws ApiError 400. */
-function readWhole(query: Parameters, param: string, otherwise: number): number {
-  const value = query[param];
-  if (value === undefined || value === '') return otherwise;
-  if (typeof value === 'string' && /^\d{1,9}$/.test(value)) return Number(value);
-  throw ApiError.of('invalid_value', `Invalid '${param}': expected a whole number.`, { param });
+/** Reads the query of the journal. An empty parameter is as none: forms send them. Throws ApiError 400 for the first violation. */
+function readJournalQuery(query: Query): JournalParameters {
+  const given = Object.fromEntries(Object.entries(query).filter(([, value]) => value !== ''));
+  const { after = 0, limit = DEFAULT_PAGE } = given;
+  const parameters: unknown = { ...given, after: toNumber(after), limit: toNumber(limit) };
+  checkJournal(parameters, OPTIONS);
+  return parameters as JournalParameters;
 }

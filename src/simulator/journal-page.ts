@@ -12,7 +12,8 @@ export interface JournalFilter {
   readonly limit: number;
 }
 
-const STATUSES: readonly JournalEntry['status'][] = [
+/** How requests may have ended, or not. */
+export const JOURNAL_STATUSES: readonly JournalEntry['status'][] = [
   'running',
   'completed',
   'incomplete',
@@ -47,7 +48,7 @@ export const JOURNAL_PAGE_POLICY = [
 /** The journal of a space for a browser: the latest entries that match, newest first. `found` are all that match, oldest first. */
 export function journalPage(found: readonly JournalEntry[], filter: JournalFilter): string {
   const shown = found.slice(Math.max(0, found.length - filter.limit)).reverse();
-  const statuses = ['', ...STATUSES].map(
+  const statuses = ['', ...JOURNAL_STATUSES].map(
     (status) =>
       `<option value="${status}"${status === filter.status ? ' selected' : ''}>${status === '' ? 'any' : status}</option>`,
   );

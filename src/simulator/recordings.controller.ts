@@ -44,7 +44,9 @@ export class RecordingsController {
   @Post()
   @HttpCode(200)
   async start(@CurrentCaller() { tenant }: Caller, @Body() body: unknown): Promise<ListedRecording> {
-    const { name } = await checkBody(async () => requireSchema<{ readonly name: string }>(body, SCHEMA));
+    const { name } = await checkBody(async () =>
+      requireSchema<{ readonly name: string }>(body, SCHEMA, { whole: 'it' }),
+    );
     return toListed(await this.recorder.start(tenant, name));
   }
 

@@ -1,6 +1,7 @@
 import { type DynamicModule, Module, type Provider } from '@nestjs/common';
 
 import { VariableSource } from '../config/index.js';
+import { HttpModule } from '../http/index.js';
 import { Clock } from '../time/index.js';
 import { SIMULATED_SEARCH } from '../web-search/index.js';
 import { ControlSwitch, SimulatorControlController } from './control.controller.js';
@@ -17,6 +18,7 @@ import { isControlOpen, readSimulatorVariables, SimulatorVariables } from './sim
  * The simulator: simulated models, `GET /simulator/stats` and, with SIMULATOR_CONTROL, the other routes of `/simulator`. Import it beside AntiphonModule, or in its `imports`.
  */
 @Module({
+  imports: [HttpModule],
   controllers: [SimulatorController, SimulatorControlController, RecordingsController],
   providers: [
     {

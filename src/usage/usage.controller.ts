@@ -1,8 +1,8 @@
-import { Controller, Get, Query, UseGuards } from '@nestjs/common';
+import { Controller, Get, UseGuards } from '@nestjs/common';
 
 import { ApiKeyGuard, type Caller, CurrentCaller } from '../access/index.js';
 import { Describe } from '../api-description/index.js';
-import { apiPaths } from '../http/index.js';
+import { apiPaths, KnownQuery } from '../http/index.js';
 import { Clock } from '../time/index.js';
 import { UsageService } from './usage.service.js';
 import type { UsagePage } from './usage-page.js';
@@ -26,7 +26,7 @@ export class UsageController {
     errors: ['unknown_url'],
   }))
   @Get()
-  report(@Query() query: Readonly<Record<string, unknown>>, @CurrentCaller() caller: Caller): Promise<UsagePage> {
+  report(@KnownQuery() query: Readonly<Record<string, unknown>>, @CurrentCaller() caller: Caller): Promise<UsagePage> {
     return this.usage.report(caller, readUsageQuery(query, this.clock.nowInSeconds()));
   }
 }

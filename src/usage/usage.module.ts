@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 
+import { HttpModule } from '../http/index.js';
 import { ResponsesModule } from '../responses/index.js';
 import { StateModule } from '../state/index.js';
 import { UsageController } from './usage.controller.js';
@@ -8,7 +9,7 @@ import { UsageService } from './usage.service.js';
 
 /** What turns have used: recorded, kept for USAGE_RETENTION_DAYS, and reported. */
 @Module({
-  imports: [ResponsesModule, StateModule],
+  imports: [HttpModule, ResponsesModule, StateModule],
   controllers: [UsageController],
   providers: [UsageRecorder, UsageService],
   exports: [UsageRecorder],

@@ -1,14 +1,14 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query, Res, UseGuards } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Res, UseGuards } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { VectorStoreFileBatch } from 'openai/resources/vector-stores/file-batches';
 import type { VectorStoreFile } from 'openai/resources/vector-stores/files';
 
 import { ApiKeyGuard, type Caller, CurrentCaller } from '../access/index.js';
 import { Describe } from '../api-description/index.js';
-import { apiPaths, UnknownFields } from '../http/index.js';
+import { apiPaths, KnownQuery, UnknownFields } from '../http/index.js';
 import { ApiError, type ListObject, toListObject } from '../protocol/index.js';
 import type { Page, StoreFile } from '../state/index.js';
-import type { Query as ListQuery } from '../validation/index.js';
+import type { Query } from '../validation/index.js';
 import {
   AddBatchBody,
   AddFileBody,
@@ -76,7 +76,7 @@ export class StoreFilesController {
   @Get('files')
   async listFiles(
     @Param('id') id: string,
-    @Query() query: ListQuery,
+    @KnownQuery() query: Query,
     @CurrentCaller() { tenant }: Caller,
   ): Promise<ListObject<VectorStoreFile>> {
     return toFiles(await this.stores.listFiles(tenant, id, readStoreFileList(query)));
@@ -233,7 +233,7 @@ export class StoreFilesController {
   async listBatchFiles(
     @Param('id') id: string,
     @Param('batch') batchId: string,
-    @Query() query: ListQuery,
+    @KnownQuery() query: Query,
     @CurrentCaller() { tenant }: Caller,
   ): Promise<ListObject<VectorStoreFile>> {
     await this.stores.batch(tenant, id, batchId);

@@ -1,13 +1,13 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query, Res, UseGuards } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Res, UseGuards } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { VectorStore, VectorStoreSearchResponse } from 'openai/resources/vector-stores/vector-stores';
 
 import { ApiKeyGuard, type Caller, CurrentCaller, RequireScope, requireScope } from '../access/index.js';
 import { Describe } from '../api-description/index.js';
-import { apiPaths, PageParameters, readPageQuery, signalOf, UnknownFields } from '../http/index.js';
+import { apiPaths, KnownQuery, PageParameters, readPageQuery, signalOf, UnknownFields } from '../http/index.js';
 import { type ListObject, toListObject } from '../protocol/index.js';
 import { Clock } from '../time/index.js';
-import type { Query as ListQuery } from '../validation/index.js';
+import type { Query } from '../validation/index.js';
 import { SearchBody, toSearchOptions, validateSearch } from './search-bodies.js';
 import { VectorSearch } from './vector-search.js';
 import {
@@ -77,7 +77,7 @@ export class VectorStoresController {
     errors: ['files_not_configured'],
   }))
   @Get()
-  async list(@Query() query: ListQuery, @CurrentCaller() { tenant }: Caller): Promise<ListObject<VectorStore>> {
+  async list(@KnownQuery() query: Query, @CurrentCaller() { tenant }: Caller): Promise<ListObject<VectorStore>> {
     const { data, hasMore } = await this.stores.list(tenant, readPageQuery(query));
     return toListObject(
       data.map((store) => this.toObject(store)),

@@ -80,18 +80,19 @@ describe('the scripts of a space', () => {
   });
 
   it.each([
-    ['without turns', { model: 'clerk' }, 'turns'],
-    ['without a model', { turns: [{ text: 'x' }] }, 'model is missing'],
+    ['without turns', { model: 'clerk' }, 'turns', null],
+    ['without a model', { turns: [{ text: 'x' }] }, 'model is missing', null],
     [
       'with a wrong turn',
       { model: 'clerk', turns: [{ txt: 'x' }] },
       'turns[0] must NOT have additional properties (txt)',
+      'turns[0].txt',
     ],
-    ['that is none', [], 'must be object'],
-  ])('the scripts of a space are refused %s', async (_, body, message) => {
+    ['that is none', [], 'Invalid body: it must be object', null],
+  ])('the scripts of a space are refused %s', async (_, body, message, param) => {
     expect(await ask('POST', '/simulator/scripts', body)).toMatchObject({
       status: 400,
-      body: { error: { code: 'invalid_value', message: expect.stringContaining(message) } },
+      body: { error: { code: 'invalid_value', param, message: expect.stringContaining(message) } },
     });
   });
 });
@@ -115,6 +116,13 @@ describe('the faults of a space', () => {
     expect(await say('x', 'one')).toBe('b');
   });
 
+  it('the faults of a space are shown with everything that was posted', async () => {
+    const fault = { kind: 'stall', turns: 2, after: 1, for: 10, retry_after: 3 };
+    const listed = { object: 'simulator.fault', ...fault };
+    expect((await ask('POST', '/simulator/faults', fault, 'one')).body).toEqual(listed);
+    expect((await ask('GET', '/simulator/faults', undefined, 'one')).body).toEqual({ object: 'list', data: [listed] });
+  });
+
   it('the faults of a space are removed by their kind', async () => {
     await ask('POST', '/simulator/faults', { kind: 'unavailable', turns: 2 }, 'one');
     await ask('POST', '/simulator/faults', { kind: 'rate_limit' }, 'one');
@@ -128,12 +136,16 @@ describe('the faults of a space', () => {
     });
   });
 
-  it.each([{ kind: 'none' }, { turns: 1 }, { kind: 'cut', turns: 0 }])(
-    'the faults of a space are refused as %j',
-    async (body) => {
-      expect(await ask('POST', '/simulator/faults', body)).toMatchObject({ status: 400 });
-    },
-  );
+  it.each([
+    [{ kind: 'none' }, 'kind'],
+    [{ turns: 1 }, null],
+    [{ kind: 'cut', turns: 0 }, 'turns'],
+    [{ kind: 'cut', turn: 2 }, 'turn'],
+  ])('the faults of a space are refused as %j', async (body, param) => {
+    const answer = await ask('POST', '/simulator/faults', body);
+    expect(answer).toMatchObject({ status: 400, body: { error: { param } } });
+    expect(answer).not.toMatchObject({ body: { error: { message: expect.stringContaining('the file') } } });
+  });
 });
 
 describe('the journal of a space', () => {
@@ -165,7 +177,7 @@ describe('the journal of a space', () => {
     expect(await read('?after=1&limit=2')).toMatchObject({ data: [{ number: 2 }, { number: 3 }], has_more: true });
     expect(await read('?status=refused&after=2')).toMatchObject({ data: [{ number: 4 }], has_more: false });
     expect(await read('?model=other')).toMatchObject({ data: [] });
-    expect(await read('?limit=-1')).toMatchObject({ error: { code: 'invalid_value', param: 'limit' } });
+    expect(await read('?limit=-1')).toMatchObject({ error: { code: 'integer_below_min_value', param: 'limit' } });
     await ask('POST', '/simulator/reset', undefined, 'one');
     expect(await read('')).toMatchObject({ data: [] });
   });

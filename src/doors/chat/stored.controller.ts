@@ -1,15 +1,22 @@
-import { Controller, Delete, Get, Headers, Param, Query } from '@nestjs/common';
+import { Controller, Delete, Get, Headers, Param } from '@nestjs/common';
 import { IsOptional, IsString, MinLength } from 'class-validator';
 import type { ChatCompletionDeleted } from 'openai/resources/chat/completions';
 
 import { type Caller, CurrentCaller, type Tenant } from '../../access/index.js';
 import { Describe } from '../../api-description/index.js';
-import { apiPaths, ForwardParameters, metadataFilter, metadataIn, toForwardParameters } from '../../http/index.js';
+import {
+  apiPaths,
+  ForwardParameters,
+  KnownQuery,
+  metadataFilter,
+  metadataIn,
+  toForwardParameters,
+} from '../../http/index.js';
 import { ApiError, type Item, type ListObject, type ResponseObject, toListObject } from '../../protocol/index.js';
 import { StoredResponsesService } from '../../responses/index.js';
 import { readSessionId } from '../../sessions/index.js';
 import { type PageRequest, type ResponseFilter, ResponseGraph } from '../../state/index.js';
-import { compile, type Query as QueryMembers, Satisfies } from '../../validation/index.js';
+import { compile, type Query, Satisfies } from '../../validation/index.js';
 import { BehindDoor } from '../door.js';
 import { ANSWERED, type Completion, toCompletion, toResponseId } from './completion.js';
 import { type StoredMessage, toStoredMessages } from './stored-message.js';
@@ -35,7 +42,7 @@ class ChatListParameters extends ForwardParameters {
 
 const checkPage = compile(ForwardParameters);
 const checkList = compile(ChatListParameters);
-// Unknown query parameters are ignored.
+// KnownQuery refuses them.
 const OPTIONS = { unknownParameters: 'ignore' } as const;
 
 /** What is stored below `/chat/completions`. A completion is a response that has ended with an answer, by whatever door it came. */
@@ -57,7 +64,7 @@ export class StoredChatController {
   }))
   @Get()
   async list(
-    @Query() query: QueryMembers,
+    @KnownQuery() query: Query,
     @Headers() headers: Parameters,
     @CurrentCaller() { tenant }: Caller,
   ): Promise<ListObject<Completion>> {
@@ -107,7 +114,7 @@ export class StoredChatController {
   @Get(':id/messages')
   async messages(
     @Param('id') id: string,
-    @Query() query: QueryMembers,
+    @KnownQuery() query: Query,
     @Headers() headers: Parameters,
     @CurrentCaller() { tenant }: Caller,
   ): Promise<ListObject<StoredMessage>> {
@@ -179,11 +186,11 @@ async function naming<T>(id: string, found: Promise<T>): Promise<T> {
 }
 
 /** OpenAI lists these from the oldest on. */
-function toPage(query: QueryMembers): object {
+function toPage(query: Query): object {
   return toForwardParameters(query, 'asc');
 }
 
-function readListQuery(query: QueryMembers): ChatListParameters {
+function readListQuery(query: Query): ChatListParameters {
   const { model } = query;
   const parameters = { ...toPage(query), ...(model === undefined ? {} : { model }), ...metadataIn(query) };
   checkList(parameters, OPTIONS);

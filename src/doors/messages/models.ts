@@ -1,9 +1,10 @@
 import type { ModelInfo as AnthropicModel } from '@anthropic-ai/sdk/resources/models';
 import { IsInt, IsOptional, IsString, Max, Min } from 'class-validator';
 
+import { refuseUnknownQuery } from '../../http/index.js';
 import type { ModelInfo } from '../../providers/index.js';
 import { ApiError } from '../../protocol/index.js';
-import { clip, compile, type Query, toNumber } from '../../validation/index.js';
+import { type CheckOptions, clip, compile, type Query, toNumber } from '../../validation/index.js';
 
 /** A page of models in the form of Anthropic. */
 export interface AnthropicModelList {
@@ -49,7 +50,12 @@ export function toAnthropicModel({ id, created, contextWindow, maxOutputTokens }
 }
 
 /** The page of models that a query of Anthropic's clients asks for. Throws ApiError 400 for the first violation. */
-export function toAnthropicModels(models: readonly ModelInfo[], query: Query): AnthropicModelList {
+export function toAnthropicModels(
+  models: readonly ModelInfo[],
+  query: Query,
+  options: CheckOptions,
+): AnthropicModelList {
+  refuseUnknownQuery(query, ModelsQuery, options);
   const parameters = { ...query, limit: toNumber(query.limit ?? 20) };
   check(parameters, { unknownParameters: 'ignore' });
   const { limit, after_id: after, before_id: before } = parameters as unknown as ModelsQuery;

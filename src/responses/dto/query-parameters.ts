@@ -6,7 +6,7 @@ import type { DeleteOptions, PageRequest } from '../../state/index.js';
 import { compile, type Query, toArray, toBoolean, toNumber } from '../../validation/index.js';
 import { INCLUDABLES } from './includable.js';
 
-// Unknown query parameters are ignored.
+// KnownQuery refuses them.
 const OPTIONS = { unknownParameters: 'ignore' } as const;
 
 /** The query of `GET /responses/{id}` (protocol §1.1). */

@@ -1,17 +1,4 @@
-import {
-  Body,
-  Controller,
-  Delete,
-  Get,
-  Headers,
-  HttpCode,
-  Param,
-  Post,
-  Query,
-  Req,
-  Res,
-  UseGuards,
-} from '@nestjs/common';
+import { Body, Controller, Delete, Get, Headers, HttpCode, Param, Post, Req, Res, UseGuards } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
@@ -19,7 +6,14 @@ import { ApiKeyGuard, type Caller, CurrentCaller } from '../../access/index.js';
 import { Describe } from '../../api-description/index.js';
 import { JsonReader } from '../../bodies/index.js';
 import { Environment } from '../../config/index.js';
-import { apiPaths, readGetBody, RESPONSES_ROUTE } from '../../http/index.js';
+import {
+  apiPaths,
+  KnownQuery,
+  readGetBody,
+  refuseUnknownQuery,
+  RESPONSES_ROUTE,
+  UnknownFields,
+} from '../../http/index.js';
 import {
   type Item,
   type ListObject,
@@ -28,6 +22,7 @@ import {
   withOutputTextJson,
 } from '../../protocol/index.js';
 import { readSessionId } from '../../sessions/index.js';
+import type { Query } from '../../validation/index.js';
 import { BackgroundResponses } from '../background/background-responses.js';
 import { BEFORE_ALL, EventStreams } from '../background/event-streams.js';
 import {
@@ -68,6 +63,7 @@ export class ResponsesController {
     private readonly background: BackgroundResponses,
     private readonly streams: EventStreams,
     private readonly sse: SseTransport,
+    private readonly unknownFields: UnknownFields,
     environment: Environment,
   ) {
     this.reader = new JsonReader(environment, 'body of your request');
@@ -129,7 +125,7 @@ export class ResponsesController {
   @Get(':id')
   async retrieve(
     @Param('id') id: string,
-    @Query() query: Parameters,
+    @KnownQuery() query: Parameters,
     @Headers() headers: Parameters,
     @CurrentCaller() { tenant }: Caller,
     @Req() request: FastifyRequest,
@@ -139,7 +135,7 @@ export class ResponsesController {
       stream,
       starting_after: after = BEFORE_ALL,
       include_obfuscation: obfuscate = true,
-    } = validateRetrieveQuery({ ...(await readGetBody(request, this.reader)), ...query });
+    } = validateRetrieveQuery({ ...(await this.readGet(request)), ...query });
     const within = readSessionId(headers);
     if (stream) await this.sse.follow(await this.streams.open(tenant, id, after, within), reply, obfuscate);
     else await this.turns.send(reply, JSON.stringify(withOutputText(await this.stored.retrieve(tenant, id, within))));
@@ -157,7 +153,7 @@ export class ResponsesController {
   @Delete(':id')
   async delete(
     @Param('id') id: string,
-    @Query() query: Parameters,
+    @KnownQuery() query: Parameters,
     @Headers() headers: Parameters,
     @CurrentCaller() { tenant }: Caller,
   ): Promise<DeletedResponse> {
@@ -177,7 +173,7 @@ export class ResponsesController {
   @Get(':id/input_items')
   inputItems(
     @Param('id') id: string,
-    @Query() query: Parameters,
+    @KnownQuery() query: Parameters,
     @Headers() headers: Parameters,
     @CurrentCaller() { tenant }: Caller,
   ): Promise<ListObject<Item>> {
@@ -201,5 +197,12 @@ export class ResponsesController {
     @CurrentCaller() { tenant }: Caller,
   ): Promise<ResponseWithText> {
     return withOutputText(await this.stored.cancel(tenant, id, readSessionId(headers)));
+  }
+
+  /** The members of a query that are in the body of a GET. */
+  private async readGet(request: FastifyRequest): Promise<Query> {
+    const query = await readGetBody(request, this.reader);
+    refuseUnknownQuery(query, RetrieveParameters, this.unknownFields.options());
+    return query;
   }
 }

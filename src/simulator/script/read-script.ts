@@ -30,7 +30,7 @@ export async function readScripts(paths: readonly string[]): Promise<readonly Na
 
 /** A script that a program gives. Throws an Error that names the place of a violation: `turns[2] must be …`. */
 export async function requireNamedScript(value: unknown): Promise<NamedScript> {
-  const script = requireSchema<ScriptFile>(value, SCRIPT_SCHEMA);
+  const script = requireSchema<ScriptFile>(value, SCRIPT_SCHEMA, { whole: 'it' });
   if (script.model === undefined) throw new Error('model is missing: no file gives the script a name');
   return { ...script, model: script.model };
 }
