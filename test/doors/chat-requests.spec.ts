@@ -243,6 +243,10 @@ describeService('requests of Chat Completions', { providers: [ScriptedProvider] 
     ['messages', /'response_format'/, { response_format: { type: 'json_object' } }],
     ['tool_choice', /not found in 'tools'/, { tool_choice: { type: 'function', function: { name: 'f' } } }],
     ['temprature', /Did you mean 'temperature'/, { temprature: 1 }],
+    ['previous_response_id', /belongs to the Responses API/, { previous_response_id: 'resp_1' }],
+    ['conversation', /belongs to the Responses API/, { conversation: 'conv_1' }],
+    ['background', /belongs to the Responses API/, { background: true }],
+    ['instructions', /belongs to the Responses API/, { instructions: 'Be brief.' }],
   ])('requests of Chat Completions are refused by the name of the parameter: %s', async (param, says, members) => {
     const { status, body } = await service.api.post('chat/completions', { ...ASK, ...members });
     expect([status, body]).toMatchObject([400, { error: { type: 'invalid_request_error', param } }]);

@@ -119,6 +119,9 @@ describe('a request for a message', () => {
     ['with a block that cannot be said', { messages: [{ role: 'user', content: [{ type: 'video' }] }] }, 'content[0]'],
     ['with a tool of Anthropic', { tools: [{ type: 'bash_20250124', name: 'bash' }] }, 'tools[0].type'],
     ['with a member of the other API', { store: true }, "'store'"],
+    ['with a misspelt system prompt', { sytem: 'a' }, "Did you mean 'system'?"],
+    ['with misspelt stops', { stop_sequence: ['a'] }, "Did you mean 'stop_sequences'?"],
+    ['with misspelt thinking', { thinkng: { type: 'adaptive' } }, "Did you mean 'thinking'?"],
     ['with a container', { container: 'c' }, "'container'"],
     ['with a member of Chat Completions', { stop: 'x' }, "'stop'"],
     [

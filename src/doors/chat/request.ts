@@ -8,10 +8,11 @@ import type {
 
 import { ApiError } from '../../protocol/index.js';
 import type { TranslatedBody } from '../../responses/index.js';
-import { compile, membersOf, refuseUnknown, requireObject } from '../../validation/index.js';
+import { compile, membersOf, requireObject } from '../../validation/index.js';
 import { CacheMarks } from '../cache-marks.js';
 import type { TranslationOptions } from '../door-turns.js';
 import { Places, type Renaming } from '../places.js';
+import { refuseMembers } from '../refuse-members.js';
 import { ChatCompletionBody } from './body.js';
 import { InputWriter, pick } from './items.js';
 
@@ -112,8 +113,7 @@ export class ChatRequest implements TranslatedBody {
    */
   constructor(given: unknown, options: TranslationOptions) {
     const members = requireObject(given);
-    const unknown = refuseUnknown(members, KNOWN, options.check, options.forwarded);
-    if (unknown !== null) throw unknown.toError();
+    refuseMembers(members, KNOWN, options);
     check(members, options.check);
     const asked = members as unknown as ChatBody;
     refuseUnsupported(asked, options);

@@ -1,10 +1,11 @@
 import type { JSONOutputFormat, MessageCreateParamsBase } from '@anthropic-ai/sdk/resources/messages';
 
 import { ApiError } from '../../protocol/index.js';
-import { CreateRequestBody, type TranslatedBody } from '../../responses/index.js';
+import type { TranslatedBody } from '../../responses/index.js';
 import { compile, membersOf, requireObject } from '../../validation/index.js';
 import { CACHE_MARK, CacheMarks } from '../cache-marks.js';
 import type { TranslationOptions } from '../door-turns.js';
+import { refuseMembers } from '../refuse-members.js';
 import { Places, renameWith, type Renaming } from '../places.js';
 import { type Placed, toItems } from './items.js';
 import type { McpServer, PlacedTool } from './mcp-servers.js';
@@ -16,7 +17,6 @@ const checkCount = compile(CountTokensBody);
 
 const TRANSLATED = membersOf(MessagesBody);
 const COUNTED = membersOf(CountTokensBody);
-const RESPONSES_MEMBERS = membersOf(CreateRequestBody);
 
 /** Members that change nothing that a client could see here. */
 const WITHOUT_EFFECT: ReadonlySet<string> = new Set([
@@ -26,6 +26,8 @@ const WITHOUT_EFFECT: ReadonlySet<string> = new Set([
 
 /** Members that would change the answer, and that only Anthropic can serve. */
 const UNSUPPORTED = ['compaction', 'container', 'thread'];
+
+const KNOWN: ReadonlySet<string> = new Set([...TRANSLATED, ...WITHOUT_EFFECT, ...UNSUPPORTED]);
 
 /** How thinking is shown: with its text, without it, or not at all. */
 export type ThinkingDisplay = 'text' | 'omitted' | 'hidden';
@@ -62,6 +64,7 @@ interface MessagesRequest extends AskedRequest {
  */
 export function translateMessages(body: unknown, options: TranslationOptions): Translation {
   const members = requireObject(body);
+  refuseMembers(members, KNOWN, options);
   checkMessages(members, options.check);
   const request = members as unknown as MessagesRequest;
   const { max_tokens: maxTokens, temperature, top_p: topP, metadata, service_tier: tier } = request;
@@ -92,6 +95,7 @@ export function translateMessages(body: unknown, options: TranslationOptions): T
  */
 export function translateCount(body: unknown, options: TranslationOptions): Translation {
   const members = requireObject(body);
+  refuseMembers(members, KNOWN, options);
   checkCount(members, options.check);
   const asked = toAsked(members as unknown as AskedRequest, options);
   return { ...asked, body: { ...asked.body, ...othersOf(members, COUNTED, options) } };
@@ -191,7 +195,7 @@ function mostSearchesOf({ tools, mcp_servers: servers }: MessagesRequest): numbe
 function othersOf(
   members: Readonly<Record<string, unknown>>,
   translated: ReadonlySet<string>,
-  { ignore, check, forwardedTo }: TranslationOptions,
+  { ignore, check, forwarded, forwardedTo }: TranslationOptions,
 ): object {
   const others: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(members)) {
@@ -208,10 +212,7 @@ function othersOf(
     else if (UNSUPPORTED.includes(name)) {
       const message = `Unsupported parameter: '${name}' is not supported by this server.`;
       throw ApiError.of('unsupported_parameter', message, { param: name });
-    } else if (RESPONSES_MEMBERS.has(name)) {
-      const message = `Unknown parameter: '${name}'. It belongs to the Responses API.`;
-      throw ApiError.of('unknown_parameter', message, { param: name });
-    } else others[name] = value;
+    } else if (forwarded.has(name)) others[name] = value;
   }
   return others;
 }
