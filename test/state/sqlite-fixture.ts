@@ -58,7 +58,7 @@ export async function openSqlite(maxPages?: number, usesExtension?: boolean): Pr
     expireLeases: async () => clock.advance(LEASE_MS),
     enqueue: async (...jobs) => {
       const kept = jobs.map(withId);
-      await thread.call('addJobs', kept.map(toStoredJob));
+      await thread.call('jobs.add', kept.map(toStoredJob));
       backend.jobs.add(kept);
     },
     // The queue is told in microtasks.

@@ -8,7 +8,6 @@ import { operationsOf } from '../../src/state/sqlite/operations.js';
 import { MIGRATIONS } from '../../src/state/sqlite/schema.js';
 
 const TENANT = 'tenant';
-const LOOK = { tenant: TENANT, now: 1, within: null };
 const PAGES = [
   { limit: 3, order: 'asc' },
   { limit: 3, order: 'desc', after: 'r1' },
@@ -76,12 +75,12 @@ describe('the statements of SQLite', () => {
     for (const migration of MIGRATIONS) database.exec(migration);
     const prepare = jest.spyOn(database, 'prepare');
     const operations = operationsOf(database, () => 1);
-    for (let index = 0; index < 1000; index += 1) operations.save(recordOf(index));
+    for (let index = 0; index < 1000; index += 1) operations['responses.save'](recordOf(index));
     for (const page of PAGES) {
-      for (const filter of FILTERS) unlessUnknown(() => operations.list(TENANT, 1, filter, page));
+      for (const filter of FILTERS) unlessUnknown(() => operations['graph.list'](TENANT, filter, page));
       for (const relatives of ['children', 'siblings', 'leaves'] as const) {
         const responseId = relatives === 'siblings' ? 'r2' : 'r0';
-        unlessUnknown(() => operations.relatives(relatives, LOOK, responseId, page));
+        unlessUnknown(() => operations['graph.relatives'](relatives, TENANT, responseId, page));
       }
     }
     for (const [text] of prepare.mock.calls) texts.add(text);

@@ -33,7 +33,7 @@ import { SqliteJobJournal } from './jobs.js';
 import { SqliteResponseGraph } from './graph.js';
 import { SqliteResponseStore } from './responses.js';
 import { SqliteRuns } from './runs.js';
-import { SqliteSessionStore } from './sessions.js';
+import { sqliteSessions } from './sessions.js';
 import { SqliteTombstones } from './tombstones.js';
 import { SqliteTransfer } from './transfer.js';
 
@@ -73,13 +73,13 @@ export class SqliteBackend extends StateBackend {
     const gate = new RunGate();
     const log = new SqliteEventLog(thread, gate, this.runNotices, clock);
     const jobs = new InProcessJobQueue(clock, new SqliteJobJournal(thread));
-    const conversations = new SqliteConversationStore(thread, locks, clock, maxContextBytes);
-    const tombstones = new SqliteTombstones(thread, this.notices, clock);
-    const responses = new SqliteResponseStore(thread, locks, tombstones, log, conversations, clock, maxContextBytes);
+    const conversations = new SqliteConversationStore(thread, locks, maxContextBytes);
+    const tombstones = new SqliteTombstones(thread, this.notices);
+    const responses = new SqliteResponseStore(thread, locks, tombstones, log, conversations, maxContextBytes);
     this.responses = responses;
-    this.runs = new SqliteRuns({ thread, responses, locks, log, jobs, gate, clock, maxContextBytes });
-    this.graph = new SqliteResponseGraph(thread, clock);
-    this.sessions = new SqliteSessionStore(thread, tombstones, clock);
+    this.runs = new SqliteRuns({ thread, responses, locks, log, jobs, gate, maxContextBytes });
+    this.graph = new SqliteResponseGraph(thread);
+    this.sessions = sqliteSessions(thread, tombstones);
     this.secrets = thread.contract('secrets', ['getOrCreate', 'find']);
     this.claims = thread.contract('claims', ['claim', 'release']);
     this.usage = thread.contract('usage', ['record', 'report', 'purge']);

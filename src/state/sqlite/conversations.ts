@@ -1,6 +1,5 @@
 import type { Tenant } from '../../access/index.js';
 import type { Item } from '../../protocol/index.js';
-import type { Clock } from '../../time/index.js';
 import {
   type ConversationContext,
   type ConversationRecord,
@@ -27,18 +26,17 @@ export class SqliteConversationStore extends ConversationStore {
   constructor(
     private readonly thread: DatabaseThread,
     private readonly locks: InProcessLock,
-    private readonly clock: Clock,
     private readonly maxContextBytes: number,
   ) {
     super();
   }
 
   override create(tenant: Tenant, record: ConversationRecord, items: readonly Item[]): Promise<void> {
-    return this.thread.call('createConversation', tenant, record, toTexts(items));
+    return this.thread.call('conversations.create', tenant, record, toTexts(items));
   }
 
   override get(tenant: Tenant, conversationId: string): Promise<ConversationRecord | undefined> {
-    return this.thread.call('findConversation', tenant, conversationId);
+    return this.thread.call('conversations.get', tenant, conversationId);
   }
 
   override update(
@@ -46,11 +44,11 @@ export class SqliteConversationStore extends ConversationStore {
     conversationId: string,
     metadata: ConversationRecord['metadata'],
   ): Promise<ConversationRecord | undefined> {
-    return this.thread.call('updateConversation', tenant, conversationId, metadata);
+    return this.thread.call('conversations.update', tenant, conversationId, metadata);
   }
 
   override delete(tenant: Tenant, conversationId: string): Promise<boolean> {
-    return this.thread.call('deleteConversation', tenant, conversationId);
+    return this.thread.call('conversations.delete', tenant, conversationId);
   }
 
   override async open(
@@ -85,12 +83,12 @@ export class SqliteConversationStore extends ConversationStore {
     items: readonly Item[],
   ): Promise<ConversationRefusal | undefined> {
     return this.change(tenant, conversationId, () =>
-      this.thread.call('addToConversation', tenant, conversationId, toTexts(items)),
+      this.thread.call('conversations.append', tenant, conversationId, toTexts(items)),
     );
   }
 
   override async items(tenant: Tenant, conversationId: string, page: PageRequest): Promise<Page<Item> | undefined> {
-    const found = await this.thread.call('conversationPage', tenant, conversationId, page, this.clock.now());
+    const found = await this.thread.call('conversations.items', tenant, conversationId, page);
     return this.thread.readPage(found);
   }
 
@@ -99,7 +97,7 @@ export class SqliteConversationStore extends ConversationStore {
     conversationId: string,
     itemId: string,
   ): Promise<Item | { readonly refused: 'not_found' | 'item_not_found' }> {
-    const found = await this.thread.call('conversationItem', tenant, conversationId, itemId);
+    const found = await this.thread.call('conversations.item', tenant, conversationId, itemId);
     return typeof found === 'string' ? this.thread.decode(() => JSON.parse(found) as Item) : found;
   }
 
@@ -109,7 +107,7 @@ export class SqliteConversationStore extends ConversationStore {
     itemId: string,
   ): Promise<ConversationRecord | ConversationRefusal> {
     return this.change(tenant, conversationId, () =>
-      this.thread.call('deleteConversationItem', tenant, conversationId, itemId, this.clock.now()),
+      this.thread.call('conversations.deleteItem', tenant, conversationId, itemId),
     );
   }
 
@@ -118,7 +116,7 @@ export class SqliteConversationStore extends ConversationStore {
    * them.
    */
   async forget(): Promise<boolean> {
-    const next = await this.thread.call('forgetConversations', this.forgotten);
+    const next = await this.thread.call('conversations.forget', this.forgotten);
     this.forgotten = next ?? 0;
     return next !== undefined;
   }
@@ -129,7 +127,7 @@ export class SqliteConversationStore extends ConversationStore {
     knownVersion: number | null,
   ): Promise<ConversationContext | undefined> {
     const found = await this.thread.call(
-      'readConversation',
+      'conversations.read',
       tenant,
       conversationId,
       knownVersion,

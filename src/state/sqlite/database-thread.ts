@@ -12,7 +12,7 @@ import { readItems } from '../stored-response.js';
 import type { Call, Opened, OperationName, Reply, ThreadOptions } from './calls.js';
 import { explainFailure } from './explain-error.js';
 import type { ItemPage } from './new-response.js';
-import type { Contracts, Operations } from './operations.js';
+import type { Groups, Operations } from './operations.js';
 import type { Called } from './executed.js';
 import { toError } from './refusals.js';
 import { takeWorker } from './workers.js';
@@ -91,15 +91,15 @@ export class DatabaseThread {
   }
 
   /** A contract that the thread executes, by the names of its methods. */
-  contract<Name extends keyof Contracts, Method extends keyof Contracts[Name] & string>(
+  contract<Name extends keyof Groups, Method extends keyof Groups[Name] & string>(
     name: Name,
     methods: readonly Method[],
-  ): Called<Pick<Contracts[Name], Method>> {
+  ): Called<Pick<Groups[Name], Method>> {
     const calls = methods.map((method) => {
       const operation = `${name}.${method}` as OperationName;
       return [method, (...args: Parameters<Operations[OperationName]>) => this.call(operation, ...args)];
     });
-    return Object.fromEntries(calls) as Called<Pick<Contracts[Name], Method>>;
+    return Object.fromEntries(calls) as Called<Pick<Groups[Name], Method>>;
   }
 
   /** Reads what an operation has returned. Throws StoreUnavailableError for text that cannot be parsed: the file is damaged. */
@@ -122,7 +122,7 @@ export class DatabaseThread {
   /** Asks whether the database can be written, if there is a reason to doubt it. Throws StoreUnavailableError. */
   checkIfInDoubt(): void | Promise<void> {
     if (this.worker !== null && !this.hasFailed) return;
-    return this.call('checkWriting').then(() => {
+    return this.call('check.write').then(() => {
       this.hasFailed = false;
     });
   }

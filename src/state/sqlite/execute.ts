@@ -45,25 +45,25 @@ export interface OpenState {
 
 /** What makes room, and needs some for it: what is written goes to the log first. */
 const FREEING: ReadonlySet<OperationName> = new Set([
-  'delete',
+  'responses.delete',
   'vectorStores.cancelBatch',
   'files.cancel',
-  'deleteConversation',
-  'deleteConversationItem',
+  'conversations.delete',
+  'conversations.deleteItem',
   'files.delete',
-  'deleteSession',
+  'sessions.delete',
   'vectorStores.delete',
   'vectorStores.detach',
   'files.discard',
-  'forgetConversations',
-  'forgetLogs',
-  'free',
+  'conversations.forget',
+  'log.forget',
+  'responses.free',
   'files.purge',
   'usage.purge',
   'vectorStores.purge',
   'vectors.purge',
-  'removeJob',
-  'sweep',
+  'jobs.remove',
+  'responses.sweep',
 ]);
 
 /**

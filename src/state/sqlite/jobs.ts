@@ -10,16 +10,16 @@ export class SqliteJobJournal implements JobJournal {
   constructor(private readonly thread: DatabaseThread) {}
 
   async load(): Promise<readonly KeptJob[]> {
-    const jobs = await this.thread.call('findJobs');
+    const jobs = await this.thread.call('jobs.load');
     return this.thread.decode(() => jobs.map((job) => ({ ...job, data: JSON.parse(job.data) as unknown })));
   }
 
   delivered(id: string, attempts: number): Promise<void> {
-    return this.thread.call('noteDelivery', id, attempts);
+    return this.thread.call('jobs.delivered', id, attempts);
   }
 
   ended(id: string): Promise<void> {
-    return this.thread.call('removeJob', id);
+    return this.thread.call('jobs.remove', id);
   }
 }
 

@@ -7,7 +7,6 @@ import { readEvents, readLog, toBatchColumns } from '../log-columns.js';
 import type { RunNotices } from '../notices.js';
 import type { RunGate } from '../in-process/run-gate.js';
 import type { DatabaseThread } from './database-thread.js';
-import { lookOf } from './operations/visible.js';
 
 /** The events of background responses in a file. All their readers are in this process. */
 export class SqliteEventLog extends EventLog {
@@ -22,7 +21,7 @@ export class SqliteEventLog extends EventLog {
 
   override async append({ tenant, responseId, attempt }: Run, batch: LogBatch): Promise<void> {
     const isOurs = await this.gate.pass(tenantKey(tenant, responseId), () =>
-      this.thread.call('appendEvents', tenant, responseId, attempt, toBatchColumns(batch), begins(batch)),
+      this.thread.call('log.append', tenant, responseId, attempt, toBatchColumns(batch), begins(batch)),
     );
     if (!isOurs) throw new RunLostError(responseId);
     this.announce(responseId, batch.events);
@@ -34,12 +33,12 @@ export class SqliteEventLog extends EventLog {
     after: number,
     within?: string,
   ): Promise<LogPage | undefined> {
-    const look = lookOf(tenant, this.clock, within);
+    const now = this.clock.now();
     const next = Math.min(after + 1, Number.MAX_SAFE_INTEGER);
-    const page = await this.thread.call('logPage', look, responseId, next);
+    const page = await this.thread.call('log.page', tenant, responseId, next, within);
     if (page === undefined) return undefined;
     const { is_stream: isStream, log_expires_at: expiresAt, batches } = page;
-    const hasExpired = (expiresAt ?? Infinity) <= look.now;
+    const hasExpired = (expiresAt ?? Infinity) <= now;
     return toLogPage(batches.flatMap(readEvents), after, {
       isStream: isStream === 1,
       hasEnded: expiresAt !== null,
@@ -49,7 +48,7 @@ export class SqliteEventLog extends EventLog {
 
   /** The items that a running response has finished. */
   async finishedItems(tenant: Tenant, responseId: string): Promise<readonly Item[]> {
-    const log = await this.thread.call('itemsOfLog', tenant, responseId);
+    const log = await this.thread.call('log.withItems', tenant, responseId);
     return this.thread.decode(() => finishedItems(readLog(log)));
   }
 
@@ -66,6 +65,6 @@ export class SqliteEventLog extends EventLog {
 
   /** Deletes the events of some responses that ended long ago; false when there are no more. */
   forget(): Promise<boolean> {
-    return this.thread.call('forgetLogs', this.clock.now());
+    return this.thread.call('log.forget');
   }
 }

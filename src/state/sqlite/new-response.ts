@@ -30,8 +30,8 @@ export interface NewResponse extends OutputTexts {
   readonly id: string;
   readonly parentId: string | null;
   readonly sessionId: string;
-  /** Most responses that its session may have with this one, at a time in milliseconds since the epoch. */
-  readonly sessionRoom?: { readonly most: number; readonly now: number } | undefined;
+  /** Most responses that its session may have with this one. */
+  readonly sessionLimit?: number | undefined;
   readonly status: string;
   readonly model: string;
   /** Unix seconds. */

@@ -1,7 +1,12 @@
 import type { DatabaseSync } from 'node:sqlite';
 
-import { contractsOf } from './contracts.js';
-import { named } from './executed.js';
+import { sqliteClaims } from './claims.js';
+import { type Named, named } from './executed.js';
+import { sqliteFiles } from './files.js';
+import { sqliteSecrets } from './secrets.js';
+import { sqliteUsage } from './usage.js';
+import { sqliteVectorStores } from './vector-stores.js';
+import { sqliteVectors } from './vectors.js';
 import { chainOperations, responseOperations } from './operations/responses.js';
 import { conversationOperations } from './operations/conversations.js';
 import { deleteOperations, freeOperations } from './operations/delete.js';
@@ -14,42 +19,55 @@ import { runEndOperations } from './operations/run-ends.js';
 import { runOperations } from './operations/runs.js';
 import { sessionOperations } from './operations/sessions.js';
 
-/** What the thread can be asked for, by name: synchronous functions over the database. */
-export function operationsOf(database: DatabaseSync, now: () => number) {
+/**
+ * What the thread can be asked for: synchronous functions over the database, by the contract that they belong to. `now`: the time of the call,
+ * milliseconds since the epoch.
+ */
+export function groupsOf(database: DatabaseSync, now: () => number) {
   const jobs = jobOperations(database);
-  const log = eventLogOperations(database);
+  const log = eventLogOperations(database, now);
   return {
-    ...responseOperations(database),
-    ...chainOperations(database),
-    ...deleteOperations(database),
-    ...freeOperations(database),
-    ...graphOperations(database),
-    ...sessionOperations(database),
-    ...conversationOperations(database),
-    ...jobs,
-    ...log,
-    ...runOperations(database, log, jobs),
-    ...runEndOperations(database, log, jobs),
-    ...named(contractsOf(database, now)),
-    ...checkOperations(database),
-    ...moveOutOperations(database),
-    ...moveInOperations(database, log),
+    responses: {
+      ...responseOperations(database, now),
+      ...chainOperations(database, now),
+      ...deleteOperations(database, now),
+      ...freeOperations(database, now),
+    },
+    runs: { ...runOperations(database, now, log, jobs), ...runEndOperations(database, now, log, jobs) },
+    graph: graphOperations(database, now),
+    sessions: sessionOperations(database, now),
+    conversations: conversationOperations(database, now),
+    secrets: sqliteSecrets(database),
+    claims: sqliteClaims(database, now),
+    log,
+    jobs,
+    transfer: { ...moveOutOperations(database), ...moveInOperations(database, log) },
+    usage: sqliteUsage(database),
+    ...sqliteFiles(database, now),
+    vectors: sqliteVectors(database),
+    vectorStores: sqliteVectorStores(database, now),
+    check: checkOperations(database),
   };
 }
 
-/** The operations; the types of calls and replies follow from them. */
-export type Operations = ReturnType<typeof operationsOf>;
+/** The groups. */
+export type Groups = ReturnType<typeof groupsOf>;
 
-/** The contracts that the thread executes. */
-export type Contracts = ReturnType<typeof contractsOf>;
+/** Its operations, by the names of their group and their own; the types of calls and replies follow from them. */
+export function operationsOf(database: DatabaseSync, now: () => number) {
+  return named(groupsOf(database, now));
+}
+
+/** The operations. */
+export type Operations = Named<Groups>;
 
 /** Whether the database can be read, and written. */
 function checkOperations(database: DatabaseSync) {
   const select = database.prepare('SELECT 1');
   return {
-    check: (): void => void select.get(),
+    read: (): void => void select.get(),
 
     /** Writes something that needs room. */
-    checkWriting: (): void => database.exec('CREATE TABLE room (page INTEGER) STRICT; DROP TABLE room'),
+    write: (): void => database.exec('CREATE TABLE room (page INTEGER) STRICT; DROP TABLE room'),
   };
 }

@@ -1,6 +1,5 @@
 import type { Tenant } from '../../access/index.js';
 import type { Item, Origin, ResponseObject } from '../../protocol/index.js';
-import type { Clock } from '../../time/index.js';
 import { WriteLockLostError } from '../errors.js';
 import type { InProcessLock } from '../in-process/locks.js';
 import type { Page, PageRequest } from '../page.js';
@@ -8,11 +7,10 @@ import { type Chain, type DeleteOptions, type ResponseRecord, ResponseStore } fr
 import { readItems, readResponse } from '../stored-response.js';
 import { conversationLock } from '../write-lock.js';
 import type { DatabaseThread } from './database-thread.js';
-import { lookOf } from './operations/visible.js';
 import type { SqliteConversationStore } from './conversations.js';
 import type { SqliteEventLog } from './log.js';
 import type { SqliteTombstones } from './tombstones.js';
-import { sessionRoom, toNewResponse } from './to-new-response.js';
+import { toNewResponse } from './to-new-response.js';
 
 /** Stores responses in SQLite. */
 export class SqliteResponseStore extends ResponseStore {
@@ -22,7 +20,6 @@ export class SqliteResponseStore extends ResponseStore {
     private readonly tombstones: SqliteTombstones,
     private readonly log: SqliteEventLog,
     private readonly conversations: SqliteConversationStore,
-    private readonly clock: Clock,
     private readonly maxContextBytes: number,
   ) {
     super();
@@ -39,7 +36,7 @@ export class SqliteResponseStore extends ResponseStore {
   }
 
   override async get(tenant: Tenant, responseId: string, within?: string): Promise<ResponseObject | undefined> {
-    const stored = await this.thread.call('getResponse', lookOf(tenant, this.clock, within), responseId);
+    const stored = await this.thread.call('responses.get', tenant, responseId, within);
     if (stored === undefined) return undefined;
     const response = this.thread.decode(() => readResponse(stored));
     if (response.status !== 'in_progress') return response;
@@ -52,14 +49,13 @@ export class SqliteResponseStore extends ResponseStore {
     { cascade }: DeleteOptions,
     within?: string,
   ): Promise<number> {
-    const gone = await this.thread.call('delete', lookOf(tenant, this.clock, within), responseId, cascade);
+    const gone = await this.thread.call('responses.delete', tenant, responseId, cascade, within);
     await this.tombstones.bury(gone);
     return gone.numbers.length;
   }
 
   override async chain(tenant: Tenant, responseId: string, within?: string): Promise<Chain | undefined> {
-    const look = lookOf(tenant, this.clock, within);
-    const chain = await this.thread.call('chain', look, responseId, this.maxContextBytes);
+    const chain = await this.thread.call('responses.chain', tenant, responseId, this.maxContextBytes, within);
     if (chain === undefined) return undefined;
     return this.thread.decode(() => ({
       responseId,
@@ -77,12 +73,11 @@ export class SqliteResponseStore extends ResponseStore {
     page: PageRequest,
     within?: string,
   ): Promise<Page<Item> | undefined> {
-    const found = await this.thread.call('inputItems', lookOf(tenant, this.clock, within), responseId, page);
-    return this.thread.readPage(found);
+    return this.thread.readPage(await this.thread.call('responses.inputItems', tenant, responseId, page, within));
   }
 
   override async items(tenant: Tenant, ids: readonly string[], within?: string): Promise<ReadonlyMap<string, Item>> {
-    const found = await this.thread.call('items', lookOf(tenant, this.clock, within), ids, this.maxContextBytes);
+    const found = await this.thread.call('responses.items', tenant, ids, this.maxContextBytes, within);
     return this.thread.decode(() => new Map([...found].map(([id, text]) => [id, JSON.parse(text) as Item])));
   }
 
@@ -94,7 +89,7 @@ export class SqliteResponseStore extends ResponseStore {
 
   override async check(): Promise<void> {
     await this.thread.checkIfInDoubt();
-    await this.thread.call('check');
+    await this.thread.call('check.read');
   }
 
   /**
@@ -107,14 +102,11 @@ export class SqliteResponseStore extends ResponseStore {
     if (fence !== null && !this.locks.isHeld(tenant, lock, fence)) {
       // The save of a turn releases the lock of its conversation: one that is repeated has it no more.
       const session =
-        conversation === null ? undefined : await this.thread.call('sessionOf', tenant, record.response.id);
+        conversation === null ? undefined : await this.thread.call('runs.sessionOf', tenant, record.response.id);
       if (session !== undefined) return true;
       throw new WriteLockLostError(lock);
     }
-    const outcome = await this.thread.call('save', {
-      ...toNewResponse(tenant, record, parentId),
-      ...sessionRoom(record, this.clock),
-    });
+    const outcome = await this.thread.call('responses.save', toNewResponse(tenant, record, parentId));
     if (outcome === 'unlinked') return false;
     if (conversation !== null && fence !== null) this.locks.release(tenant, lock, fence);
     return true;

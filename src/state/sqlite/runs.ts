@@ -1,6 +1,5 @@
 import { type Tenant, tenantKey } from '../../access/index.js';
 import type { Origin, ResponseObject } from '../../protocol/index.js';
-import type { Clock } from '../../time/index.js';
 import {
   BackgroundRuns,
   type ComposeEnding,
@@ -21,13 +20,12 @@ import type { DeleteOptions } from '../response-store.js';
 import { readItems, toBody } from '../stored-response.js';
 import { conversationLock } from '../write-lock.js';
 import type { DatabaseThread } from './database-thread.js';
-import { lookOf } from './operations/visible.js';
 import type { StoredJob } from './operations/jobs.js';
 import type { NewEnd } from './operations/run-ends.js';
 import type { SqliteEventLog } from './log.js';
 import { toStoredJob, withId } from './jobs.js';
 import type { SqliteResponseStore } from './responses.js';
-import { sessionRoom, toNewResponse, toOutputTexts, toPlace } from './to-new-response.js';
+import { toNewResponse, toOutputTexts, toPlace } from './to-new-response.js';
 
 /** What SqliteRuns needs. */
 export interface SqliteRunsParts {
@@ -37,7 +35,6 @@ export interface SqliteRunsParts {
   readonly log: SqliteEventLog;
   readonly jobs: InProcessJobQueue;
   readonly gate: RunGate;
-  readonly clock: Clock;
   readonly maxContextBytes: number;
 }
 
@@ -48,18 +45,13 @@ export class SqliteRuns extends BackgroundRuns {
   }
 
   override async create(tenant: Tenant, record: QueuedRecord, bounds: QueueBounds): Promise<void> {
-    const { thread, jobs, clock } = this.parts;
+    const { thread, jobs } = this.parts;
     const { turn, isStream, opening, response, parentId } = record;
     const job = withId(record.job);
     const run = { turn, isStream, opening: toBatchColumns(opening), job: toStoredJob(job) };
     const whole = toResponseRecord(record);
     const store = (parent: string | null) =>
-      thread.call(
-        'createRun',
-        { ...toNewResponse(tenant, whole, parent, response.store), ...sessionRoom(record, clock) },
-        bounds,
-        run,
-      );
+      thread.call('runs.create', toNewResponse(tenant, whole, parent, response.store), bounds, run);
     // The parent was never stored, or is gone: what came before is stored with the response.
     if ((await store(parentId)) === 'unlinked') await store(null);
     jobs.add([job]);
@@ -68,7 +60,9 @@ export class SqliteRuns extends BackgroundRuns {
   override async start(run: Run): Promise<StartedRun | undefined> {
     const { tenant, responseId, attempt } = run;
     const { thread, maxContextBytes } = this.parts;
-    const started = await this.write(run, () => thread.call('startRun', tenant, responseId, attempt, maxContextBytes));
+    const started = await this.write(run, () =>
+      thread.call('runs.start', tenant, responseId, attempt, maxContextBytes),
+    );
     if (started === undefined) return undefined;
     if (started === 'too large') throw new ContextTooLargeError(maxContextBytes, 'previous_response_id');
     const { turn, sessionId, attempts, isRestart, input, context, isInConversation, parent, log } = started;
@@ -91,7 +85,7 @@ export class SqliteRuns extends BackgroundRuns {
 
   override handBack(run: Run): Promise<void> {
     const { tenant, responseId, attempt } = run;
-    return this.write(run, () => this.parts.thread.call('handBackRun', tenant, responseId, attempt));
+    return this.write(run, () => this.parts.thread.call('runs.handBack', tenant, responseId, attempt));
   }
 
   /** Throws ConversationChangedError, too. */
@@ -100,13 +94,13 @@ export class SqliteRuns extends BackgroundRuns {
     const { conversation, fence, log } = ending;
     const { locks, thread } = this.parts;
     const isInSession = fence !== null && conversation === null;
-    const session = isInSession ? await thread.call('sessionOf', tenant, responseId) : undefined;
+    const session = isInSession ? await thread.call('runs.sessionOf', tenant, responseId) : undefined;
     const lock = conversation === null ? (session ?? responseId) : conversationLock(conversation.id);
     const jobs = ending.jobs.map(withId);
     const end = toNewEnd(ending, jobs.map(toStoredJob));
     const isEnded = await this.write(run, async () => {
       if (fence !== null && !locks.isHeld(tenant, lock, fence)) throw new WriteLockLostError(lock);
-      return thread.call('endRun', tenant, responseId, attempt, end);
+      return thread.call('runs.end', tenant, responseId, attempt, end);
     });
     if (!isEnded) throw new RunLostError(responseId);
     this.parts.jobs.add(jobs);
@@ -119,9 +113,9 @@ export class SqliteRuns extends BackgroundRuns {
     compose: ComposeEnding,
     { within, attempt }: ConcludeOptions,
   ): Promise<ResponseObject | undefined> {
-    const { thread, responses, clock, gate, jobs: queue, log } = this.parts;
+    const { thread, responses, gate, jobs: queue, log } = this.parts;
     const ended = await gate.closeFor(tenantKey(tenant, responseId), async () => {
-      const found = await thread.call('findOpenRun', lookOf(tenant, clock, within), responseId, attempt ?? null);
+      const found = await thread.call('runs.findOpen', tenant, responseId, attempt ?? null, within);
       if (found?.isOpen !== true) return found && 'unchanged';
       const unfinished = thread.decode(() => ({
         response: JSON.parse(found.body) as ResponseObject,
@@ -131,7 +125,7 @@ export class SqliteRuns extends BackgroundRuns {
       const ending = compose(unfinished);
       if (ending === undefined) return 'unchanged';
       const jobs = ending.jobs.map(withId);
-      const isEnded = await thread.call('endRun', tenant, responseId, null, toNewEnd(ending, jobs.map(toStoredJob)));
+      const isEnded = await thread.call('runs.end', tenant, responseId, null, toNewEnd(ending, jobs.map(toStoredJob)));
       // Only a deletion can have come in between.
       if (!isEnded) return 'unchanged';
       queue.add(jobs);
@@ -148,8 +142,7 @@ export class SqliteRuns extends BackgroundRuns {
     { cascade }: DeleteOptions,
     within?: string,
   ): Promise<readonly string[]> {
-    const { thread, clock } = this.parts;
-    return thread.call('unfinishedOf', lookOf(tenant, clock, within), responseId, cascade);
+    return this.parts.thread.call('runs.unfinished', tenant, responseId, cascade, within);
   }
 
   override async queuedBefore(
@@ -158,7 +151,7 @@ export class SqliteRuns extends BackgroundRuns {
   ): Promise<readonly Pick<Run, 'tenant' | 'responseId'>[]> {
     // Without a limit, SQLite wants none.
     const { thread } = this.parts;
-    const rows = await thread.call('queuedBefore', createdBefore, Number.isFinite(limit) ? limit : -1);
+    const rows = await thread.call('runs.queuedBefore', createdBefore, Number.isFinite(limit) ? limit : -1);
     return thread.decode(() =>
       rows.map(({ tenant, id: responseId }) => ({ tenant: JSON.parse(tenant) as Tenant, responseId })),
     );

@@ -1,6 +1,5 @@
 import type { Item } from '../../protocol/index.js';
 import type { Tenant } from '../../access/index.js';
-import type { Clock } from '../../time/index.js';
 import type { ConversationPlace } from '../conversation-store.js';
 import type { ResponseRecord } from '../response-store.js';
 import { toBody } from '../stored-response.js';
@@ -20,6 +19,7 @@ export function toNewResponse(
     id: response.id,
     parentId,
     sessionId: record.sessionId,
+    sessionLimit: record.sessionLimit,
     status: response.status,
     model: response.model,
     createdAt: response.created_at,
@@ -33,14 +33,6 @@ export function toNewResponse(
     ...toOutputTexts(record),
     conversation: conversation && toPlace(conversation),
   };
-}
-
-/** The room that the session of a record must have, if it has a limit. */
-export function sessionRoom(
-  { sessionLimit }: Pick<ResponseRecord, 'sessionLimit'>,
-  clock: Clock,
-): Pick<NewResponse, 'sessionRoom'> {
-  return sessionLimit === undefined ? {} : { sessionRoom: { most: sessionLimit, now: clock.now() } };
 }
 
 /** The output of a response, what was given in between, and what it has used. */

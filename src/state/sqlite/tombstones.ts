@@ -1,7 +1,6 @@
 import { Logger } from '@nestjs/common';
 
 import { OutageLog } from '../../logging/index.js';
-import type { Clock } from '../../time/index.js';
 import type { DeletionNotices } from '../notices.js';
 import type { DatabaseThread } from './database-thread.js';
 import type { GoneResponses, SweepPosition } from './operations/delete.js';
@@ -23,7 +22,6 @@ export class SqliteTombstones {
   constructor(
     private readonly thread: DatabaseThread,
     private readonly notices: DeletionNotices,
-    private readonly clock: Clock,
   ) {}
 
   /**
@@ -40,7 +38,7 @@ export class SqliteTombstones {
 
   /** Frees the next batch of expired responses; false when there are no more. Throws StoreUnavailableError. */
   async sweep(): Promise<boolean> {
-    const { ids, numbers, last, hasMore } = await this.thread.call('sweep', this.clock.now(), this.position, BATCH);
+    const { ids, numbers, last, hasMore } = await this.thread.call('responses.sweep', this.position, BATCH);
     // Set first: an error must not block the following ones.
     this.position = last ?? this.position;
     this.notices.announce(ids);
@@ -53,6 +51,6 @@ export class SqliteTombstones {
 
   private async free(numbers: readonly number[]): Promise<void> {
     let left = numbers;
-    while (left.length > 0) left = await this.thread.call('free', left, this.clock.now(), BATCH);
+    while (left.length > 0) left = await this.thread.call('responses.free', left, BATCH);
   }
 }

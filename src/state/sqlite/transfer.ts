@@ -16,20 +16,20 @@ export class SqliteTransfer extends StateTransfer {
   }
 
   override async tenants(): Promise<readonly Tenant[]> {
-    return (await this.thread.call('movedTenants')).map((name) => JSON.parse(name) as Tenant);
+    return (await this.thread.call('transfer.tenants')).map((name) => JSON.parse(name) as Tenant);
   }
 
   override async *read(tenant: Tenant): AsyncGenerator<MovedRecord> {
     const { thread } = this;
     const conversations = partsOf(
-      (after) => thread.call('movedConversations', tenant, after),
+      (after) => thread.call('transfer.conversations', tenant, after),
       (row) => row.conversation,
     );
     for await (const row of conversations) {
       const conversation = toMovedConversation(row);
       yield conversation;
       for (let after = -1; ;) {
-        const rows = await thread.call('movedEntries', row.conversation, after);
+        const rows = await thread.call('transfer.entries', row.conversation, after);
         const last = rows.at(-1);
         if (last === undefined) break;
         yield toMovedEntries(conversation, rows);
@@ -37,17 +37,17 @@ export class SqliteTransfer extends StateTransfer {
       }
     }
     const responses = partsOf(
-      (after) => thread.call('movedResponses', tenant, after),
+      (after) => thread.call('transfer.responses', tenant, after),
       (row) => row.response,
     );
     for await (const row of responses) {
-      yield toMovedResponse(row, readLog(row.turn === null ? [] : await thread.call('readLog', row.response)));
+      yield toMovedResponse(row, readLog(row.turn === null ? [] : await thread.call('log.whole', row.response)));
     }
   }
 
   override async *jobs(): AsyncGenerator<MovedJob> {
     const jobs = partsOf(
-      (after) => this.thread.call('movedJobs', after),
+      (after) => this.thread.call('transfer.jobs', after),
       (row) => row.number,
     );
     for await (const { queue, id, data } of jobs) yield { kind: 'job', queue, id, data: JSON.parse(data) as object };
@@ -59,7 +59,7 @@ export class SqliteTransfer extends StateTransfer {
 
   override async write(tenant: Tenant, records: readonly MovedRecord[]): Promise<number> {
     const moved = await this.thread.call(
-      'moveIn',
+      'transfer.write',
       tenant,
       records.map((record) => toMovedText(tenant, record)),
     );
@@ -68,7 +68,7 @@ export class SqliteTransfer extends StateTransfer {
   }
 
   override async writeJobs(jobs: readonly MovedJob[]): Promise<void> {
-    const added = new Set(await this.thread.call('addJobs', jobs.map(toStoredJob)));
+    const added = new Set(await this.thread.call('jobs.add', jobs.map(toStoredJob)));
     this.queue.add(jobs.filter(({ id }) => added.has(id)));
   }
 }

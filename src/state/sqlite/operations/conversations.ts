@@ -36,7 +36,7 @@ interface Found {
 }
 
 /** Conversations and their items. Names are as clients send them. */
-export function conversationOperations(database: DatabaseSync) {
+export function conversationOperations(database: DatabaseSync, now: () => number) {
   const tenants = tenantNumbers(database);
   const appendItems = turnAppending(database);
   const { bookmarkItem, findItemBookmark, forgetItemBookmarks } = bookmarking(database);
@@ -92,7 +92,7 @@ export function conversationOperations(database: DatabaseSync) {
     shown.get(owner, toKey(itemId), conversation) as unknown as
       { readonly position: number; readonly body: string } | undefined;
   /** Frees up to so many items of a conversation that no response needs, then itself; returns how many items. */
-  const forget = (conversation: number, most: number): number => {
+  const forgetOne = (conversation: number, most: number): number => {
     if (needed.get(conversation) !== undefined) return 0;
     const freed = Number(freeItems.run(conversation, most).changes);
     if (freed < most) {
@@ -103,39 +103,34 @@ export function conversationOperations(database: DatabaseSync) {
   };
 
   return {
-    createConversation: (tenant: string, record: ConversationRecord, items: readonly ItemText[]): void => {
+    create: (tenant: string, record: ConversationRecord, items: readonly ItemText[]): void => {
       const { id, createdAt, metadata } = record;
       const owner = tenants.findOrCreate(tenant);
       if (insert.run(owner, toKey(id), createdAt, JSON.stringify(metadata)).changes === 0) return;
       appendItems(owner, { id, version: 0, omits: null }, turnInput(items), bytesOf(items));
     },
 
-    findConversation: (tenant: string, id: string): ConversationRecord | undefined => {
+    get: (tenant: string, id: string): ConversationRecord | undefined => {
       const found = find(tenant, id);
       return found && toRecord(id, found);
     },
 
-    updateConversation: (tenant: string, id: string, metadata: Metadata): ConversationRecord | undefined => {
+    update: (tenant: string, id: string, metadata: Metadata): ConversationRecord | undefined => {
       const found = find(tenant, id);
       if (found === undefined) return undefined;
       setMetadata.run(JSON.stringify(metadata), found.conversation);
       return { id, createdAt: found.created_at, metadata };
     },
 
-    deleteConversation: (tenant: string, id: string): boolean => {
+    delete: (tenant: string, id: string): boolean => {
       const found = find(tenant, id);
       if (found === undefined) return false;
       hide.run(found.conversation);
-      forget(found.conversation, ITEMS);
+      forgetOne(found.conversation, ITEMS);
       return true;
     },
 
-    readConversation: (
-      tenant: string,
-      id: string,
-      knownVersion: number | null,
-      maxBytes: number,
-    ): ReadConversation | undefined => {
+    read: (tenant: string, id: string, knownVersion: number | null, maxBytes: number): ReadConversation | undefined => {
       const found = find(tenant, id);
       if (found === undefined) return undefined;
       const { version, items_size: size, conversation } = found;
@@ -145,7 +140,7 @@ export function conversationOperations(database: DatabaseSync) {
     },
 
     /** Adds items of a client, none of which may be there already. */
-    addToConversation: (tenant: string, id: string, items: readonly ItemText[]): ConversationRefusal | undefined => {
+    append: (tenant: string, id: string, items: readonly ItemText[]): ConversationRefusal | undefined => {
       const found = find(tenant, id);
       if (found === undefined) return { refused: 'not_found' };
       const { owner, conversation, version } = found;
@@ -156,7 +151,7 @@ export function conversationOperations(database: DatabaseSync) {
     },
 
     /** A page of the items that clients see; undefined when the conversation is not found. */
-    conversationPage: (tenant: string, id: string, page: PageRequest, now: number): ItemPage | undefined => {
+    items: (tenant: string, id: string, page: PageRequest): ItemPage | undefined => {
       const found = find(tenant, id);
       if (found === undefined) return undefined;
       const cursor = page.after ?? page.before;
@@ -165,7 +160,7 @@ export function conversationOperations(database: DatabaseSync) {
       const position =
         cursor === undefined
           ? edge
-          : (shownItem(found, cursor)?.position ?? findItemBookmark(found.conversation, toKey(cursor), now));
+          : (shownItem(found, cursor)?.position ?? findItemBookmark(found.conversation, toKey(cursor), now()));
       if (position === undefined) throw new UnknownCursorError(page);
       const rows = pages[isUp ? 'ASC' : 'DESC'].iterate(found.conversation, position);
       const { data, hasMore } = toPage(rows, page, ({ body }) => Buffer.byteLength(String(body)));
@@ -173,7 +168,7 @@ export function conversationOperations(database: DatabaseSync) {
     },
 
     /** The latest item of an id that clients see, as JSON. */
-    conversationItem: (
+    item: (
       tenant: string,
       id: string,
       itemId: string,
@@ -183,19 +178,14 @@ export function conversationOperations(database: DatabaseSync) {
       return shownItem(found, itemId)?.body ?? { refused: 'item_not_found' };
     },
 
-    deleteConversationItem: (
-      tenant: string,
-      id: string,
-      itemId: string,
-      now: number,
-    ): ConversationRecord | ConversationRefusal => {
+    deleteItem: (tenant: string, id: string, itemId: string): ConversationRecord | ConversationRefusal => {
       const found = find(tenant, id);
       if (found === undefined) return { refused: 'not_found' };
       const { owner, conversation } = found;
       const key = toKey(itemId);
       const gone = deleteShown.all(conversation, owner, key, conversation);
       if (gone.length === 0) return { refused: 'item_not_found' };
-      bookmarkItem(conversation, key, Math.max(...gone.map((row) => Number(row['position']))), now);
+      bookmarkItem(conversation, key, Math.max(...gone.map((row) => Number(row['position']))), now());
       shrink.run(
         gone.reduce((size, row) => size + Number(row['size']), 0),
         conversation,
@@ -204,11 +194,11 @@ export function conversationOperations(database: DatabaseSync) {
     },
 
     /** Looks at the deleted conversations after one, and frees those that no response needs; where to go on, if there may be more. */
-    forgetConversations: (after: number): number | undefined => {
+    forget: (after: number): number | undefined => {
       let freed = 0;
       const rows = deleted.all(after, CONVERSATIONS);
       for (const row of rows) {
-        freed += forget(Number(row['conversation']), ITEMS - freed);
+        freed += forgetOne(Number(row['conversation']), ITEMS - freed);
         if (freed === ITEMS) return Number(row['conversation']) - 1;
       }
       return rows.length < CONVERSATIONS ? undefined : Number(rows.at(-1)?.['conversation']);

@@ -5,7 +5,7 @@ import { readItems } from '../../stored-response.js';
 import { bookmarking, purging } from './bookmarks.js';
 import { leaving, MEMBER, type MemberRow } from './leave-sessions.js';
 import { tenantNumbers } from './tenants.js';
-import { type Look, lookValues, SUBTREE, VISIBLE } from './visible.js';
+import { lookValues, SUBTREE, VISIBLE } from './visible.js';
 
 /** Responses that are gone: their keys, and their numbers, by which they are freed. */
 export interface GoneResponses {
@@ -28,7 +28,7 @@ export interface SweepPosition {
 }
 
 /** Hides responses; they stay until they are freed. */
-export function deleteOperations(database: DatabaseSync) {
+export function deleteOperations(database: DatabaseSync, now: () => number) {
   const tenants = tenantNumbers(database);
   const leave = leaving(database);
   const { bookmarkDeleted, bookmarkExpired, purgeBookmarks } = bookmarking(database);
@@ -44,25 +44,26 @@ export function deleteOperations(database: DatabaseSync) {
     ORDER BY expires_at, response LIMIT ?4`,
   );
   return {
-    delete: (look: Look, id: string, cascade: boolean): GoneResponses => {
-      const values = [...lookValues(tenants, look), toKey(id), cascade ? 1 : 0];
+    delete: (tenant: string, id: string, cascade: boolean, within?: string): GoneResponses => {
+      const values = [...lookValues(tenants, tenant, now(), within), toKey(id), cascade ? 1 : 0];
       const gone = hide.all(...values) as unknown as MemberRow[];
       for (const row of gone) {
-        bookmarkDeleted(row.response, look.now);
+        bookmarkDeleted(row.response, now());
         leave(row);
       }
       return { ids: gone.map((row) => row.id), numbers: gone.map(({ response }) => response) };
     },
 
     /** The next responses that have expired; those that were deleted before are not among the ids. Forgets old bookmarks and claims. */
-    sweep: (now: number, { expiresAt, response }: SweepPosition, limit: number): Swept => {
-      const rows = expired.all(now, expiresAt, response, limit) as unknown as MemberRow[];
+    sweep: ({ expiresAt, response }: SweepPosition, limit: number): Swept => {
+      const time = now();
+      const rows = expired.all(time, expiresAt, response, limit) as unknown as MemberRow[];
       for (const row of rows) {
-        bookmarkExpired(row.response, now);
+        bookmarkExpired(row.response, time);
         leave(row);
       }
       // Each of them: not `||`.
-      const hasMore = [rows.length === limit, purgeBookmarks(now, limit), purgeClaims(now, limit)].includes(true);
+      const hasMore = [rows.length === limit, purgeBookmarks(time, limit), purgeClaims(time, limit)].includes(true);
       const last = rows.at(-1);
       return {
         ids: rows.filter((row) => row.expires_at > 0).map(({ id }) => id),
@@ -82,7 +83,7 @@ interface FreedRow extends MemberRow {
 }
 
 /** Frees responses that are deleted or have expired, and that no response continues. */
-export function freeOperations(database: DatabaseSync) {
+export function freeOperations(database: DatabaseSync, now: () => number) {
   const free = database.prepare(
     `DELETE FROM responses WHERE response = ?1 AND expires_at <= ?2
       AND NOT EXISTS (SELECT 1 FROM responses child WHERE child.parent = ?1)
@@ -96,10 +97,10 @@ export function freeOperations(database: DatabaseSync) {
   const dropLog = database.prepare('DELETE FROM event_log WHERE response = ?');
 
   /** The number of its parent, which may be free now; null if there is none, or if it is still needed. */
-  const freeOne = (response: number, now: number): number | null => {
+  const freeOne = (response: number): number | null => {
     // It may have expired since the last sweep.
-    bookmarkExpired(response, now);
-    const row = free.get(response, now) as unknown as FreedRow | undefined;
+    bookmarkExpired(response, now());
+    const row = free.get(response, now()) as unknown as FreedRow | undefined;
     if (row === undefined) return null;
     for (const { id } of [...readItems(row.input), ...readItems(row.output)]) {
       leaveItem.run(row.owner, toKey(id), response);
@@ -115,12 +116,12 @@ export function freeOperations(database: DatabaseSync) {
      * Frees responses with their ancestors that nothing needs any more, up to a number that is looked at. Returns those
      * that are left to look at.
      */
-    free: (responses: readonly number[], now: number, limit: number): readonly number[] => {
+    free: (responses: readonly number[], limit: number): readonly number[] => {
       const left = [...responses];
       for (let looked = 0; looked < limit; looked += 1) {
         const next = left.pop();
         if (next === undefined) break;
-        const parent = freeOne(next, now);
+        const parent = freeOne(next);
         if (parent !== null) left.push(parent);
       }
       return left;

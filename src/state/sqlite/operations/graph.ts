@@ -9,10 +9,10 @@ import type { StoredResponse, TreeRow } from '../../stored-response.js';
 import { bookmarking } from './bookmarks.js';
 import { type PageSource, responsePages } from './page.js';
 import { tenantNumbers } from './tenants.js';
-import { CONTINUING, type Look, type LookValues, lookValues, VISIBLE } from './visible.js';
+import { CONTINUING, type LookValues, lookValues, VISIBLE } from './visible.js';
 
 /** The responses around a response. */
-export type Relatives = 'children' | 'siblings' | 'leaves';
+type Relatives = 'children' | 'siblings' | 'leaves';
 
 /** Whether a list around a response `?4` had one that is gone, given that it belongs to the session of the look-up. */
 type Had = (values: LookValues, response: number, gone: Bookmark) => boolean;
@@ -44,7 +44,7 @@ const RELATIVES: Readonly<Record<Relatives, string>> = {
 };
 
 /** Lists and trees of responses. */
-export function graphOperations(database: DatabaseSync) {
+export function graphOperations(database: DatabaseSync, now: () => number) {
   const tenants = tenantNumbers(database);
   const pageOf = responsePages(database);
   const { findBookmark } = bookmarking(database);
@@ -113,12 +113,18 @@ export function graphOperations(database: DatabaseSync) {
   };
 
   return {
-    list: (tenant: string, now: number, filter: ResponseFilter, page: PageRequest): Page<StoredResponse> =>
-      pageOf(filtered(tenants.find(tenant), tenant, now, filter), page),
+    list: (tenant: string, filter: ResponseFilter, page: PageRequest): Page<StoredResponse> =>
+      pageOf(filtered(tenants.find(tenant), tenant, now(), filter), page),
 
-    /** Undefined when the response is not found. */
-    relatives: (relatives: Relatives, look: Look, id: string, page: PageRequest): Page<StoredResponse> | undefined => {
-      const values = lookValues(tenants, look);
+    /** Those around a response; undefined when it is not found. */
+    relatives: (
+      relatives: Relatives,
+      tenant: string,
+      id: string,
+      page: PageRequest,
+      within?: string,
+    ): Page<StoredResponse> | undefined => {
+      const values = lookValues(tenants, tenant, now(), within);
       const response = findNumber(values, id);
       if (response === undefined) return undefined;
       if (relatives === 'leaves') {
@@ -129,14 +135,15 @@ export function graphOperations(database: DatabaseSync) {
         rows: RELATIVES[relatives],
         order: 'r',
         values: [...values, response],
-        had: (gone) => wasListed(gone, toFilter(look)) && had[relatives](values, response, gone),
+        had: (gone) =>
+          wasListed(gone, within === undefined ? {} : { sessionId: within }) && had[relatives](values, response, gone),
       };
       return pageOf(source, page);
     },
 
     /** From the earliest visible ancestor on, the root first; undefined when the response is not found. */
-    tree: (look: Look, id: string, bounds: TreeBounds): readonly TreeRow[] | undefined => {
-      const values = lookValues(tenants, look);
+    tree: (tenant: string, id: string, bounds: TreeBounds, within?: string): readonly TreeRow[] | undefined => {
+      const values = lookValues(tenants, tenant, now(), within);
       const response = findNumber(values, id);
       if (response === undefined) return undefined;
       const top = climb.get(...values, response, GRAPH_MAX_RESPONSES) as { response: number; climbed: number };
@@ -175,8 +182,4 @@ function filtered(owner: number, tenant: string, now: number, filter: ResponseFi
   where((value) => `${order}.created_at < ${value}`, createdBefore);
   const had = (gone: Bookmark): boolean => wasListed(gone, filter, searched);
   return { rows: `FROM ${tables} WHERE ${condition}`, order, values, had };
-}
-
-function toFilter({ within }: Look): ResponseFilter {
-  return within === null ? {} : { sessionId: within };
 }

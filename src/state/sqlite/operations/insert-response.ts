@@ -82,7 +82,7 @@ export function responseNumbers(database: DatabaseSync) {
 }
 
 /** Stores responses with their place in the chain, their session and their conversation. Throws SessionFullError and ConversationChangedError. */
-export function responseInsertion(database: DatabaseSync) {
+export function responseInsertion(database: DatabaseSync, now: () => number) {
   const tenants = tenantNumbers(database);
   const appendTurn = turnAppending(database);
   const numberOf = responseNumbers(database);
@@ -95,9 +95,9 @@ export function responseInsertion(database: DatabaseSync) {
     const owner = tenants.findOrCreate(record.tenant);
     const parent = parentId === null ? null : numberOf(owner, parentId);
     if (parent === undefined) return { outcome: 'unlinked' };
-    if (record.sessionRoom !== undefined) {
-      const { most, now } = record.sessionRoom;
-      if (countMembers(owner, record.sessionId, now, most) >= most) {
+    if (record.sessionLimit !== undefined) {
+      const most = record.sessionLimit;
+      if (countMembers(owner, record.sessionId, now(), most) >= most) {
         if (numberOf(owner, record.id) === undefined) throw new SessionFullError(most);
         return { outcome: 'saved' };
       }

@@ -13,15 +13,15 @@ export interface StoredJob {
 export function jobOperations(database: DatabaseSync) {
   const insert = database.prepare('INSERT OR IGNORE INTO jobs (queue, id, data, attempts) VALUES (?, ?, ?, 0)');
   const update = database.prepare('UPDATE jobs SET attempts = ? WHERE id = ?');
-  const remove = database.prepare('DELETE FROM jobs WHERE id = ?');
+  const removeOne = database.prepare('DELETE FROM jobs WHERE id = ?');
   const select = database.prepare('SELECT queue, id, data, attempts FROM jobs ORDER BY number');
   return {
     /** Returns the ids of those that were not there. */
-    addJobs: (jobs: readonly StoredJob[]): readonly string[] =>
+    add: (jobs: readonly StoredJob[]): readonly string[] =>
       jobs.filter(({ queue, id, data }) => insert.run(queue, id, data).changes > 0).map(({ id }) => id),
-    removeJob: (id: string): void => void remove.run(id),
-    noteDelivery: (id: string, attempts: number): void => void update.run(attempts, id),
-    findJobs: (): readonly (StoredJob & { readonly attempts: number })[] =>
+    remove: (id: string): void => void removeOne.run(id),
+    delivered: (id: string, attempts: number): void => void update.run(attempts, id),
+    load: (): readonly (StoredJob & { readonly attempts: number })[] =>
       select.all() as unknown as (StoredJob & { readonly attempts: number })[],
   };
 }

@@ -4,7 +4,7 @@ import { LOG_PAGE_LIMITS, LOGS_FORGOTTEN } from '../../event-log.js';
 import { toKey } from '../../keys.js';
 import type { BatchColumns, BatchRow } from '../../log-columns.js';
 import { tenantNumbers } from './tenants.js';
-import { type Look, lookValues, VISIBLE } from './visible.js';
+import { lookValues, VISIBLE } from './visible.js';
 
 /** A page of a log. */
 export interface StoredPage {
@@ -16,7 +16,7 @@ export interface StoredPage {
 }
 
 /** The events of background responses. */
-export function eventLogOperations(database: DatabaseSync) {
+export function eventLogOperations(database: DatabaseSync, now: () => number) {
   const tenants = tenantNumbers(database);
   const findOpen = database.prepare(
     `SELECT b.response FROM tenants t JOIN responses r ON r.owner = t.owner JOIN runs b ON b.response = r.response
@@ -29,10 +29,10 @@ export function eventLogOperations(database: DatabaseSync) {
   const begin = database.prepare(
     `UPDATE responses SET status = 'in_progress' WHERE response = ? AND status = 'queued'`,
   );
-  const whole = database.prepare(
+  const wholeLog = database.prepare(
     'SELECT first_event, events, notes FROM event_log WHERE response = ? ORDER BY first_event, first_note',
   );
-  const withItems = database.prepare(
+  const batchesWithItems = database.prepare(
     `SELECT e.first_event, e.events, e.notes FROM tenants t JOIN responses r ON r.owner = t.owner
       JOIN event_log e ON e.response = r.response
     WHERE t.key = ? AND r.id = ? AND e.has_items = 1 ORDER BY e.first_event, e.first_note`,
@@ -41,7 +41,7 @@ export function eventLogOperations(database: DatabaseSync) {
     `SELECT r.response, b.is_stream, b.log_expires_at FROM responses r LEFT JOIN runs b ON b.response = r.response
     WHERE ${VISIBLE} AND r.id = ?4`,
   );
-  const page = database.prepare(
+  const batchesOfPage = database.prepare(
     `SELECT first_event, events FROM event_log
     WHERE response = ?1 AND events <> '' AND first_event >= coalesce((
       SELECT first_event FROM event_log WHERE response = ?1 AND events <> '' AND first_event <= ?2
@@ -64,10 +64,10 @@ export function eventLogOperations(database: DatabaseSync) {
   return {
     insertBatch,
     /** A whole log. */
-    readLog: (response: number): readonly BatchRow[] => whole.all(response) as unknown as readonly BatchRow[],
+    whole: (response: number): readonly BatchRow[] => wholeLog.all(response) as unknown as readonly BatchRow[],
 
     /** Appends a batch if the attempt is the latest and the response has not ended; with `begins` it leaves the queue. */
-    appendEvents: (tenant: string, id: string, attempt: number, batch: BatchColumns, begins: boolean): boolean => {
+    append: (tenant: string, id: string, attempt: number, batch: BatchColumns, begins: boolean): boolean => {
       const run = findOpen.get(toKey(tenant), toKey(id), attempt);
       if (run === undefined) return false;
       const response = Number(run['response']);
@@ -77,19 +77,19 @@ export function eventLogOperations(database: DatabaseSync) {
     },
 
     /** The batches of a log that say something about finished items. */
-    itemsOfLog: (tenant: string, id: string): readonly BatchRow[] =>
-      withItems.all(toKey(tenant), toKey(id)) as unknown as readonly BatchRow[],
+    withItems: (tenant: string, id: string): readonly BatchRow[] =>
+      batchesWithItems.all(toKey(tenant), toKey(id)) as unknown as readonly BatchRow[],
 
     /** The batches from the one that contains an event on. */
-    logPage: (look: Look, id: string, next: number): StoredPage | undefined => {
-      const found = findVisible.get(...lookValues(tenants, look), toKey(id)) as
+    page: (tenant: string, id: string, next: number, within?: string): StoredPage | undefined => {
+      const found = findVisible.get(...lookValues(tenants, tenant, now(), within), toKey(id)) as
         (Omit<StoredPage, 'batches'> & { readonly response: number }) | undefined;
       if (found === undefined) return undefined;
       const { response, ...state } = found;
       const batches: StoredPage['batches'][number][] = [];
       if (state.is_stream !== 1) return { ...state, batches };
       let bytes = 0;
-      for (const row of page.iterate(response, next)) {
+      for (const row of batchesOfPage.iterate(response, next)) {
         const batch = row as unknown as StoredPage['batches'][number];
         if (bytes >= LOG_PAGE_LIMITS.bytes) break;
         batches.push(batch);
@@ -99,8 +99,8 @@ export function eventLogOperations(database: DatabaseSync) {
     },
 
     /** Deletes the events of some responses that ended long ago; whether there are more. */
-    forgetLogs: (now: number): boolean => {
-      const rows = expired.all(now);
+    forget: (): boolean => {
+      const rows = expired.all(now());
       let left: number = LOGS_FORGOTTEN.batches;
       for (const row of rows) {
         const response = Number(row['response']);

@@ -128,7 +128,7 @@ export function moveInOperations(database: DatabaseSync, { insertBatch }: EventL
   };
 
   return {
-    moveIn: (tenant: string, records: readonly MovedText[]): MovedIn => {
+    write: (tenant: string, records: readonly MovedText[]): MovedIn => {
       const owner = tenants.findOrCreate(tenant);
       const refused = findRefused(owner, records);
       if (refused >= 0) return { refused };

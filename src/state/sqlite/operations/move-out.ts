@@ -83,19 +83,19 @@ export function moveOutOperations(database: DatabaseSync) {
 
   return {
     /** The names of those that have something, JSON. */
-    movedTenants: (): readonly string[] => tenants.all().map((row) => String(row['name'])),
+    tenants: (): readonly string[] => tenants.all().map((row) => String(row['name'])),
 
-    movedConversations: (tenant: string, after: number): readonly MovedConversationRow[] =>
+    conversations: (tenant: string, after: number): readonly MovedConversationRow[] =>
       partOf(conversations, owners.find(tenant), after) as readonly MovedConversationRow[],
 
-    movedEntries: (conversation: number, after: number): readonly MovedEntryRow[] =>
+    entries: (conversation: number, after: number): readonly MovedEntryRow[] =>
       partOf(entries, conversation, after) as readonly MovedEntryRow[],
 
     /** Each after the one that it continues. */
-    movedResponses: (tenant: string, after: number): readonly MovedResponseRow[] =>
+    responses: (tenant: string, after: number): readonly MovedResponseRow[] =>
       partOf(responses, owners.find(tenant), after) as readonly MovedResponseRow[],
 
-    movedJobs: (after: number): readonly (StoredJob & { readonly number: number })[] =>
+    jobs: (after: number): readonly (StoredJob & { readonly number: number })[] =>
       partOf(jobs, after) as readonly (StoredJob & { readonly number: number })[],
   };
 }

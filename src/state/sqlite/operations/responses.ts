@@ -9,7 +9,7 @@ import { readItems, type StoredResponse } from '../../stored-response.js';
 import type { ItemPage, NewResponse, SaveOutcome } from '../new-response.js';
 import { responseInsertion } from './insert-response.js';
 import { tenantNumbers } from './tenants.js';
-import { type Look, lookValues, VISIBLE } from './visible.js';
+import { lookValues, VISIBLE } from './visible.js';
 import { joinPath, type PathRow, pathStatement } from './path.js';
 
 /** Where an item is. */
@@ -20,8 +20,8 @@ interface ItemPlace {
 }
 
 /** Saves and reads single responses. */
-export function responseOperations(database: DatabaseSync) {
-  const insert = responseInsertion(database);
+export function responseOperations(database: DatabaseSync, now: () => number) {
+  const insert = responseInsertion(database, now);
   const tenants = tenantNumbers(database);
   const select = database.prepare(`SELECT r.body, r.status, r.output FROM responses r WHERE ${VISIBLE} AND r.id = ?4`);
   const selectInput = database.prepare(`SELECT r.input FROM responses r WHERE ${VISIBLE} AND r.id = ?4`);
@@ -61,20 +61,21 @@ export function responseOperations(database: DatabaseSync) {
   return {
     save: (record: NewResponse): SaveOutcome => insert(record).outcome,
 
-    getResponse: (look: Look, id: string): StoredResponse | undefined =>
-      select.get(...lookValues(tenants, look), toKey(id)) as unknown as StoredResponse | undefined,
+    get: (tenant: string, id: string, within?: string): StoredResponse | undefined =>
+      select.get(...lookValues(tenants, tenant, now(), within), toKey(id)) as unknown as StoredResponse | undefined,
 
     /** A page of its input; undefined when it is not found. */
-    inputItems: (look: Look, id: string, page: PageRequest): ItemPage | undefined => {
-      const row = selectInput.get(...lookValues(tenants, look), toKey(id)) as { input: string | null } | undefined;
+    inputItems: (tenant: string, id: string, page: PageRequest, within?: string): ItemPage | undefined => {
+      const row = selectInput.get(...lookValues(tenants, tenant, now(), within), toKey(id)) as
+        { input: string | null } | undefined;
       if (row === undefined) return undefined;
       const { data, hasMore } = pageOfItems(readItems(row.input), page);
       return { items: data.map((item) => JSON.stringify(item)).join(','), hasMore };
     },
 
     /** The latest versions of items, by id, as JSON; not if they have more bytes together. */
-    items: (look: Look, ids: readonly string[], maxBytes: number): ReadonlyMap<string, string> => {
-      const values = lookValues(tenants, look);
+    items: (tenant: string, ids: readonly string[], maxBytes: number, within?: string): ReadonlyMap<string, string> => {
+      const values = lookValues(tenants, tenant, now(), within);
       const found = new Map<string, string>();
       // Many items are often of one response.
       const parsed = new Map<string, readonly Item[]>();
@@ -117,7 +118,7 @@ const SESSION = `coalesce((
     ))`;
 
 /** Reads transcripts, each with one statement. */
-export function chainOperations(database: DatabaseSync) {
+export function chainOperations(database: DatabaseSync, now: () => number) {
   const tenants = tenantNumbers(database);
   const select = database.prepare(
     pathStatement(`${VISIBLE} AND r.id = ?4 AND r.status IN ('completed', 'incomplete') AND r.is_continuable = 1`, [
@@ -127,8 +128,12 @@ export function chainOperations(database: DatabaseSync) {
     ]),
   );
   return {
-    chain: (look: Look, id: string, maxBytes: number): StoredChain | undefined => {
-      const rows = select.all(...lookValues(tenants, look), toKey(id), maxBytes) as unknown as ChainRow[];
+    chain: (tenant: string, id: string, maxBytes: number, within?: string): StoredChain | undefined => {
+      const rows = select.all(
+        ...lookValues(tenants, tenant, now(), within),
+        toKey(id),
+        maxBytes,
+      ) as unknown as ChainRow[];
       const last = rows.find(({ level }) => level === 0);
       if (last === undefined) return undefined;
       if (last.bytes > maxBytes) throw new ContextTooLargeError(maxBytes, 'previous_response_id');

@@ -11,7 +11,7 @@ import type { JobOperations, StoredJob } from './jobs.js';
 import { bytesOf, itemEntering, toColumn, turnInput, turnOutput } from './response-items.js';
 import { tenantNumbers } from './tenants.js';
 import { usageRecording } from '../usage.js';
-import { type Look, lookValues, VISIBLE } from './visible.js';
+import { lookValues, VISIBLE } from './visible.js';
 
 /** The end of a run. */
 export interface NewEnd extends OutputTexts {
@@ -47,8 +47,9 @@ interface RunRow {
 /** The ends of background responses. Names are as clients send them. */
 export function runEndOperations(
   database: DatabaseSync,
-  { insertBatch, readLog }: EventLogOperations,
-  { addJobs, removeJob }: JobOperations,
+  now: () => number,
+  { insertBatch, whole: readLog }: EventLogOperations,
+  jobs: JobOperations,
 ) {
   const tenants = tenantNumbers(database);
   const appendTurn = turnAppending(database);
@@ -85,7 +86,7 @@ export function runEndOperations(
      * Ends a run; without an attempt, any may run. False when it has ended otherwise, or another attempt has started. Throws
      * ConversationChangedError.
      */
-    endRun: (tenant: string, id: string, attempt: number | null, end: NewEnd): boolean => {
+    end: (tenant: string, id: string, attempt: number | null, end: NewEnd): boolean => {
       const run = find.get(toKey(tenant), toKey(id)) as unknown as RunRow | undefined;
       if (run === undefined || (attempt !== null && run.attempt !== attempt)) return false;
       const { response, owner } = run;
@@ -113,14 +114,14 @@ export function runEndOperations(
       insertBatch(response, end.log);
       close.run(end.logExpiresAt, response);
       if (end.usage !== null) recordUsage(end.usage);
-      addJobs(end.jobs);
-      if (end.uselessJob !== null) removeJob(end.uselessJob);
+      jobs.add(end.jobs);
+      if (end.uselessJob !== null) jobs.remove(end.uselessJob);
       return true;
     },
 
     /** A background response that a client may see, with its log while it is open. */
-    findOpenRun: (look: Look, id: string, attempt: number | null): OpenRun | undefined => {
-      const row = findVisible.get(...lookValues(tenants, look), toKey(id));
+    findOpen: (tenant: string, id: string, attempt: number | null, within?: string): OpenRun | undefined => {
+      const row = findVisible.get(...lookValues(tenants, tenant, now(), within), toKey(id));
       if (row === undefined) return undefined;
       const isOpen = row['is_running'] === 1 && (attempt === null || row['attempt'] === attempt);
       const log = isOpen ? readLog(Number(row['response'])) : [];

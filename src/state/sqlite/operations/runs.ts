@@ -10,7 +10,7 @@ import type { EventLogOperations } from './log.js';
 import { responseInsertion } from './insert-response.js';
 import type { JobOperations, StoredJob } from './jobs.js';
 import { tenantNumbers } from './tenants.js';
-import { type Look, lookValues, SUBTREE } from './visible.js';
+import { lookValues, SUBTREE } from './visible.js';
 
 /** The run of a response that is created. */
 export interface NewRun {
@@ -50,11 +50,12 @@ interface RunRow {
 /** Background responses until they end. Names are as clients send them. */
 export function runOperations(
   database: DatabaseSync,
-  { insertBatch, readLog }: EventLogOperations,
-  { addJobs }: JobOperations,
+  now: () => number,
+  { insertBatch, whole: readLog }: EventLogOperations,
+  jobs: JobOperations,
 ) {
   const tenants = tenantNumbers(database);
-  const insertResponse = responseInsertion(database);
+  const insertResponse = responseInsertion(database, now);
   const insert = database.prepare('INSERT INTO runs (response, turn, is_stream) VALUES (?, ?, ?)');
   const queued = `FROM responses r INDEXED BY queued_responses WHERE r.status = 'queued' AND r.expires_at > 0`;
   const countAll = database.prepare(`SELECT count(*) AS count FROM (SELECT 1 ${queued} LIMIT ?)`);
@@ -68,7 +69,7 @@ export function runOperations(
   const uncount = database.prepare('UPDATE runs SET attempts = attempts - 1 WHERE response = ?');
   const parent = database.prepare('SELECT id, origin, expires_at FROM responses WHERE response = ?');
   const path = database.prepare(pathStatement('r.response = ?1', []));
-  const unfinished = database.prepare(
+  const unfinishedOf = database.prepare(
     `WITH RECURSIVE ${SUBTREE}
     SELECT r.id FROM subtree CROSS JOIN runs b ON b.response = subtree.response CROSS JOIN responses r ON r.response = b.response
     WHERE b.log_expires_at IS NULL AND r.expires_at > 0`,
@@ -86,18 +87,18 @@ export function runOperations(
   };
   return {
     /** Stores a queued response with its first events and its job. Throws QueueFullError and SessionFullError. */
-    createRun: (record: NewResponse, bounds: QueueBounds, run: NewRun): SaveOutcome => {
+    create: (record: NewResponse, bounds: QueueBounds, run: NewRun): SaveOutcome => {
       requireRoom(tenants.find(record.tenant), bounds);
       const { outcome, response } = insertResponse(record);
       if (response === undefined) return outcome;
       insert.run(response, run.turn, run.isStream ? 1 : 0);
       insertBatch(response, run.opening);
-      addJobs([run.job]);
+      jobs.add([run.job]);
       return 'saved';
     },
 
     /** Begins an attempt, unless a later one has begun; it has begun also when its context is too large. */
-    startRun: (tenant: string, id: string, attempt: number, maxBytes: number): StartedRow | 'too large' | undefined => {
+    start: (tenant: string, id: string, attempt: number, maxBytes: number): StartedRow | 'too large' | undefined => {
       const run = findRun(tenant, id);
       if (run === undefined || run.attempt >= attempt) return undefined;
       const { response, status, session_id: sessionId, input, turn } = run;
@@ -119,14 +120,14 @@ export function runOperations(
     },
 
     /** Does not count an attempt. */
-    handBackRun: (tenant: string, id: string, attempt: number): void => {
+    handBack: (tenant: string, id: string, attempt: number): void => {
       const run = findRun(tenant, id);
       if (run?.attempt === attempt) uncount.run(run.response);
     },
 
     /** The unfinished ones of a response and, with `cascade`, of all that continue it. */
-    unfinishedOf: (look: Look, id: string, cascade: boolean): readonly string[] => {
-      const rows = unfinished.all(...lookValues(tenants, look), toKey(id), cascade ? 1 : 0);
+    unfinished: (tenant: string, id: string, cascade: boolean, within?: string): readonly string[] => {
+      const rows = unfinishedOf.all(...lookValues(tenants, tenant, now(), within), toKey(id), cascade ? 1 : 0);
       return rows.map((row) => String(row['id']));
     },
 

@@ -32,7 +32,7 @@ export function memberCounting(database: DatabaseSync) {
 }
 
 /** Forks and deletes sessions. */
-export function sessionOperations(database: DatabaseSync) {
+export function sessionOperations(database: DatabaseSync, now: () => number) {
   const tenants = tenantNumbers(database);
   const { bookmarkDeleted } = bookmarking(database);
   const some = database.prepare(`SELECT 1 ${MEMBERS} LIMIT 1`);
@@ -59,20 +59,20 @@ export function sessionOperations(database: DatabaseSync) {
   const countMembers = memberCounting(database);
 
   return {
-    forkSession: (tenant: string, now: number, request: ForkRequest): ForkOutcome => {
-      const owner = tenants.find(tenant);
+    fork: (tenant: string, request: ForkRequest): ForkOutcome => {
+      const [owner, time] = [tenants.find(tenant), now()];
       const { upToResponseId, limit = Infinity, forkLimit = Infinity } = request;
       const [source, target] = [toKey(request.sourceId), toKey(request.targetId)];
-      if (some.get(owner, source, now) === undefined) return { refused: 'source_not_found' };
+      if (some.get(owner, source, time) === undefined) return { refused: 'source_not_found' };
       const last =
         upToResponseId === undefined
           ? null
-          : (find.get(owner, source, now, toKey(upToResponseId)) as Pick<Member, 'created_at' | 'id'> | undefined);
+          : (find.get(owner, source, time, toKey(upToResponseId)) as Pick<Member, 'created_at' | 'id'> | undefined);
       if (last === undefined) return { refused: 'response_not_found' };
-      if (some.get(owner, target, now) !== undefined) return { refused: 'target_exists' };
+      if (some.get(owner, target, time) !== undefined) return { refused: 'target_exists' };
       // Without a limit: -1.
       const rows = limit === Infinity ? -1 : limit + 1;
-      const values = [owner, source, now, last?.created_at ?? null, last?.id ?? null, rows];
+      const values = [owner, source, time, last?.created_at ?? null, last?.id ?? null, rows];
       const shared = upTo.all(...values) as unknown as Member[];
       if (shared.length > limit) return { refused: 'too_many_responses' };
       const [first] = shared;
@@ -85,22 +85,22 @@ export function sessionOperations(database: DatabaseSync) {
     },
 
     /** Undefined when it has no visible response. */
-    deleteSession: (tenant: string, now: number, sessionId: string): DeletedSession | undefined => {
-      const owner = tenants.find(tenant);
+    delete: (tenant: string, sessionId: string): DeletedSession | undefined => {
+      const [owner, time] = [tenants.find(tenant), now()];
       const key = toKey(sessionId);
-      if (some.get(owner, key, now) === undefined) return undefined;
+      if (some.get(owner, key, time) === undefined) return undefined;
       const members = remove.all(owner, key) as unknown as Pick<Member, 'id' | 'response'>[];
       const gone = members.filter(
-        ({ response }) => isVisible.get(response, now) !== undefined && hide.run(response).changes > 0,
+        ({ response }) => isVisible.get(response, time) !== undefined && hide.run(response).changes > 0,
       );
-      for (const { response } of gone) bookmarkDeleted(response, now, [key]);
+      for (const { response } of gone) bookmarkDeleted(response, time, [key]);
       return {
         gone: { ids: gone.map(({ id }) => id), numbers: gone.map(({ response }) => response) },
         members: members.map(({ id }) => id),
       };
     },
 
-    sessionHasAtLeast: (tenant: string, now: number, sessionId: string, responses: number): boolean =>
-      countMembers(tenants.find(tenant), sessionId, now, responses) === responses,
+    hasAtLeast: (tenant: string, sessionId: string, responses: number): boolean =>
+      countMembers(tenants.find(tenant), sessionId, now(), responses) === responses,
   };
 }

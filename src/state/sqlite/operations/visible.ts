@@ -1,16 +1,5 @@
-import type { Tenant } from '../../../access/index.js';
-import type { Clock } from '../../../time/index.js';
 import { toKey } from '../../keys.js';
 import type { tenantNumbers } from './tenants.js';
-
-/** Who looks for what, and when: other responses are not found. */
-export interface Look {
-  readonly tenant: string;
-  /** Milliseconds since the epoch. */
-  readonly now: number;
-  /** The session of the look-up, or null. */
-  readonly within: string | null;
-}
 
 /** The values that VISIBLE refers to. */
 export type LookValues = readonly [owner: number, now: number, within: string | null];
@@ -39,12 +28,9 @@ export const SUBTREE = `subtree (response) AS (
 /** The first values of a look-up. */
 export function lookValues(
   tenants: Pick<ReturnType<typeof tenantNumbers>, 'find'>,
-  { tenant, now, within }: Look,
+  tenant: string,
+  now: number,
+  within: string | undefined,
 ): LookValues {
-  return [tenants.find(tenant), now, within === null ? null : toKey(within)];
-}
-
-/** Who looks now. */
-export function lookOf(tenant: Tenant, clock: Clock, within: string | undefined): Look {
-  return { tenant, now: clock.now(), within: within ?? null };
+  return [tenants.find(tenant), now, within === undefined ? null : toKey(within)];
 }
