@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { type BlockList, isIP } from 'node:net';
 
@@ -16,20 +16,18 @@ const WINDOW_MS = 60_000;
 /** Addresses with wrong credentials that are remembered; beyond it the oldest is forgotten. */
 const MOST_ADDRESSES = 10_000;
 
-/** Accepted credentials that are remembered for one of them. */
-const MOST_ACCEPTED = 1000;
+/** Accepted credentials that are remembered of each minute; further ones are held up like unknown ones. */
+const MOST_ACCEPTED = 10_000;
 
 /** An address that has sent a wrong credential. */
 interface Suspect {
   failures: number;
   readonly resetsAt: number;
-  /** Digests of the credentials from there that were accepted since: they are not held up by the others. */
-  readonly accepted: Set<string>;
 }
 
 /**
  * Checks the credentials of requests and upgrades with the Authenticator. An address that sends AUTH_FAILURES_PER_MINUTE wrong ones gets
- * 429 for all that were not accepted meanwhile, so that guessing costs the guesser a minute, and the service no look-up.
+ * 429 for all that were not accepted from there in the minute before, so that guessing costs the guesser a minute, and the service no look-up.
  */
 @Injectable()
 export class Credentials {
@@ -38,6 +36,8 @@ export class Credentials {
   private readonly suspects = new Map<string, Suspect>();
   private readonly most: number;
   private hasWarned = false;
+  /** Addresses with digests of the credentials that were accepted from there, of this minute and of the one before. */
+  private accepted: { readonly latest: Set<string>; readonly before: ReadonlySet<string>; readonly endsAt: number };
 
   constructor(
     private readonly authenticator: Authenticator,
@@ -46,13 +46,14 @@ export class Credentials {
   ) {
     this.proxies = toBlockList(environment.TRUSTED_PROXIES);
     this.most = environment.AUTH_FAILURES_PER_MINUTE || Infinity;
+    this.accepted = { latest: new Set(), before: new Set(), endsAt: clock.now() + WINDOW_MS };
   }
 
   /** Whom the credential of a request belongs to. Throws the errors of Authenticator, and ApiError 429. */
   check(request: IncomingMessage): MaybePromise<Grant> {
     const address = this.most === Infinity ? '' : this.addressOf(request);
     const suspect = this.suspectAt(address);
-    if (suspect !== undefined && suspect.failures >= this.most) this.refuseUnknown(suspect, request.headers);
+    if (suspect !== undefined && suspect.failures >= this.most) this.refuseUnknown(suspect, address, request.headers);
     try {
       const grant = authenticate(this.authenticator, request.headers);
       if (!isPromise(grant)) return this.accept(grant, address, request.headers);
@@ -90,8 +91,10 @@ export class Credentials {
     return undefined;
   }
 
-  private refuseUnknown({ accepted, resetsAt }: Suspect, headers: IncomingHttpHeaders): void {
-    if (accepted.has(digestOf(headers))) return;
+  private refuseUnknown({ resetsAt }: Suspect, address: string, headers: IncomingHttpHeaders): void {
+    const { latest, before } = this.acceptedNow();
+    const credential = toText(address, headers);
+    if (latest.has(credential) || before.has(credential)) return;
     const seconds = Math.ceil((resetsAt - this.clock.now()) / 1000);
     throw ApiError.of(
       'rate_limit_exceeded',
@@ -100,9 +103,19 @@ export class Credentials {
     );
   }
 
+  /** What was accepted, where a minute that is over counts as the one before. */
+  private acceptedNow(): typeof this.accepted {
+    const { latest, endsAt } = this.accepted;
+    const late = this.clock.now() - endsAt;
+    if (late < 0) return this.accepted;
+    const before = late < WINDOW_MS ? latest : new Set<string>();
+    return (this.accepted = { latest: new Set(), before, endsAt: this.clock.now() + WINDOW_MS });
+  }
+
   private accept(grant: Grant, address: string, headers: IncomingHttpHeaders): Grant {
-    const accepted = this.suspects.get(address)?.accepted;
-    if (accepted !== undefined && accepted.size < MOST_ACCEPTED) accepted.add(digestOf(headers));
+    if (address === '') return grant;
+    const { latest } = this.acceptedNow();
+    if (latest.size < MOST_ACCEPTED) latest.add(toText(address, headers));
     return grant;
   }
 
@@ -116,7 +129,7 @@ export class Credentials {
     if (suspect === undefined) {
       const [oldest] = this.suspects.keys();
       if (oldest !== undefined && this.suspects.size >= MOST_ADDRESSES) this.suspects.delete(oldest);
-      suspect = { failures: 0, resetsAt: this.clock.now() + WINDOW_MS, accepted: new Set() };
+      suspect = { failures: 0, resetsAt: this.clock.now() + WINDOW_MS };
       this.suspects.set(address, suspect);
     }
     suspect.failures += 1;
@@ -125,8 +138,9 @@ export class Credentials {
   }
 }
 
-function digestOf(headers: IncomingHttpHeaders): string {
-  return createHash('sha256').update(bearerOf(headers)).digest('base64');
+/** An address and a credential, of which nothing can be read. */
+function toText(address: string, headers: IncomingHttpHeaders): string {
+  return `${address} ${hash('sha256', bearerOf(headers), 'base64')}`;
 }
 
 /**

@@ -49,6 +49,19 @@ describe('a client that guesses keys', () => {
     expect((await ask('red-key')).status).toBe(200);
   });
 
+  it('a client that guesses keys does not lock out those who were accepted from its address in the minute before', async () => {
+    await start();
+    expect((await ask('red-key')).status).toBe(200);
+    clock.advance(59_000);
+    await guess(3);
+    expect([(await ask('red-key')).status, (await ask('blue-key')).status]).toEqual([200, 429]);
+    clock.advance(59_000);
+    expect((await ask('red-key')).status).toBe(200);
+    clock.advance(121_000);
+    await guess(3);
+    expect((await ask('red-key')).status).toBe(429);
+  });
+
   it('a client that guesses keys does not lock out those who were accepted from its address meanwhile', async () => {
     await start();
     await guess(1);
