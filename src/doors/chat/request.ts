@@ -106,7 +106,8 @@ const RENAMED_IN_PARTS: readonly Renaming[] = [[/^\.(file_data|file_id|filename)
 export class ChatRequest implements TranslatedBody {
   readonly body: Members;
   readonly answer: AnswerOptions;
-  private readonly places: Places;
+  /** Made for an error: few requests are refused. */
+  private readonly places: () => Places;
 
   /**
    * Throws ApiError 400, which names the parameter, for the first violation and for what a turn cannot say; nothing is left out in silence.
@@ -119,7 +120,7 @@ export class ChatRequest implements TranslatedBody {
     refuseUnsupported(asked, options);
     const marks = new CacheMarks(asked.model, options, options.check.unknownParameters === 'reject');
     const { input, places } = new InputWriter(asked.messages, marks);
-    this.places = new Places(places, [ofTools(asked.tools ?? []), ...RENAMED], RENAMED_IN_PARTS);
+    this.places = () => new Places(places, [ofTools(asked.tools ?? []), ...RENAMED], RENAMED_IN_PARTS);
     this.answer = toAnswerOptions(asked);
     this.body = {
       ...pick(asked, SAME),
@@ -136,7 +137,7 @@ export class ChatRequest implements TranslatedBody {
 
   /** An error of the turn in the terms of the request. */
   explain(error: unknown): unknown {
-    const own = this.places.explain(error);
+    const own = this.places().explain(error);
     if (!(own instanceof ApiError) || own === error) return own;
     const message = own.message.replaceAll("'text.format'", "'response_format'");
     return new ApiError(own.status, own.type, own.code, own.param, message, own.headers, own.cause);
