@@ -1,3 +1,5 @@
+// Slow: has many clients read nothing of large files.
+
 import { randomBytes } from 'node:crypto';
 import { setImmediate as nextLoopTurn } from 'node:timers/promises';
 

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 
 import { expectLine, faultsOfFiles } from '../support/script-faults.js';
 import type { ScriptContent } from '../support/script-files.js';
@@ -61,13 +61,25 @@ const WRONG: readonly (readonly [what: string, content: ScriptContent | string, 
 ];
 
 describe('a script that says what none can', () => {
-  it.each(WRONG)(
-    'a script that says what none can stops the start with a line that names the place: %s',
-    async (_what, content, place, more = /./) => {
-      for (const name of ['wrong.json', 'wrong.yaml']) {
-        const lines = await faultsOfFiles({ [name]: content });
-        expectLine(lines, name, place);
-        expectLine(lines, name, more);
+  const cases = WRONG.map(([what, content, place, more = /./], index) => {
+    return { what, content, place, more, names: [`wrong-${index}.json`, `wrong-${index}.yaml`] };
+  });
+  /** Those of one start with all of them. */
+  let lines: readonly string[];
+
+  beforeAll(async () => {
+    const files = cases.flatMap(({ names, content }) => names.map((name) => [name, content] as const));
+    lines = await faultsOfFiles(Object.fromEntries(files));
+    expect(lines).toHaveLength(files.length);
+  });
+
+  it.each(cases)(
+    'a script that says what none can stops the start with a line that names the place: $what',
+    ({ names, place, more }) => {
+      for (const name of names) {
+        const own = lines.filter((line) => line.includes(`/${name}: `));
+        expectLine(own, name, place);
+        expectLine(own, name, more);
       }
     },
   );

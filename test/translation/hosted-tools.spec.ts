@@ -5,8 +5,12 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { type ModelEvent, type ModelInfo, ModelProvider, ModelProviderBase } from '../../src/index.js';
-import { type ChatService, startChatService } from '../support/chat-upstream/start-chat-service.js';
-import { useFreshService } from '../support/describe-service.js';
+import {
+  type ChatService,
+  type ChatServiceOptions,
+  startChatService,
+} from '../support/chat-upstream/start-chat-service.js';
+import { useFreshService, useService } from '../support/describe-service.js';
 import { WholeLog } from '../support/routing/whole-log.js';
 import { type Service, startService } from '../support/service.js';
 import { Refusal, type WireResponse } from '../support/transport.js';
@@ -68,20 +72,129 @@ const refused = (param: string, type: string): object => ({
   ),
 });
 
+/** Starts a service with an upstream that runs no hosted tools, and providers of the program that run some. */
+function startTranslating(options: ChatServiceOptions): Promise<ChatService> {
+  return startChatService({
+    ...options,
+    providers: [OpenProvider, TakingProvider, SearchingProvider],
+    models: [
+      { name: 'tested', provider: 'upstream' },
+      { name: 'either', upstreams: [{ provider: 'upstream' }, { provider: 'searching', weight: 0.000_001 }] },
+      { prefix: 'any/', provider: 'upstream' },
+    ],
+  });
+}
+
+/** One for all tests of a block, each of which sees only its own requests to the upstream. */
+function useJudging(environment: object = {}): ChatService {
+  const service = useService(() => startTranslating({ environment: { ...environment } }));
+  beforeEach(() => {
+    service.upstream.requests.length = 0;
+  });
+  return service;
+}
+
+describe('hosted tools of a request', () => {
+  const service = useJudging();
+
+  it.each(TRANSPORTS)('tools are a mistake if nobody knows their type: $name', async (transport) => {
+    const unknown = { status: 400, type: 'invalid_request_error', code: 'invalid_value' };
+    const message = expect.stringMatching(/^Invalid value: 'made_up'\. Supported values are: 'apply_patch', /);
+    const tools = [LOOK, { type: 'made_up' }];
+    expect(await ask(service, { tools }, transport)).toMatchObject({ ...unknown, param: 'tools[1].type', message });
+    const input = [
+      // A model without Responses API sees none of it.
+      { type: 'reasoning', summary: [], encrypted_content: 'foreign' },
+      { type: 'additional_tools', role: 'developer', tools: [LOOK, SEARCH] },
+      { role: 'user', content: 'Hi' },
+      { type: 'additional_tools', role: 'developer', tools },
+    ];
+    const param = 'input[3].tools[1].type';
+    expect(await ask(service, { tools: [LOOK], input }, transport)).toMatchObject({ ...unknown, param, message });
+    expect(service.upstream.requests).toEqual([]);
+    expect(await ask(service, { model: 'open', tools }, transport)).toMatchObject({ status: 'completed', tools });
+    expect(await ask(service, { model: 'taking', tools }, transport)).toMatchObject({ status: 'completed', tools });
+  });
+
+  it.each(TRANSPORTS)('hosted tools are refused if their calls are to be approved: $name', async (transport) => {
+    for (const require_approval of [
+      'always',
+      { always: { tool_names: ['send'] } },
+      { never: { tool_names: ['look'] } },
+    ]) {
+      const tools = [LOOK, { ...MCP, require_approval }];
+      expect(await ask(service, { tools }, transport)).toMatchObject(refused('tools[1].require_approval', 'mcp'));
+    }
+    expect(service.upstream.requests).toEqual([]);
+    const tools = [LOOK, { ...MCP, require_approval: 'never' }];
+    expect(await ask(service, { tools }, transport)).toMatchObject({ status: 'completed', tools });
+  });
+
+  it.each<readonly [what: string, request: object, type: string]>([
+    ['one is chosen', { tools: [LOOK, SEARCH], tool_choice: SEARCH }, 'web_search'],
+    [
+      'one is chosen by another name',
+      { tools: [SEARCH], tool_choice: { type: 'web_search_preview' } },
+      'web_search_preview',
+    ],
+    ['a server is chosen', { tools: [MCP], tool_choice: { type: 'mcp', server_label: 'docs' } }, 'mcp'],
+    ['only they are allowed', { tools: [LOOK, SEARCH], tool_choice: allowed('auto', SEARCH) }, 'web_search'],
+    ['a call of them is required', { tools: [SEARCH, MCP], tool_choice: 'required' }, 'web_search'],
+    ['a shell in a container is required', { tools: [CONTAINER], tool_choice: 'required' }, 'shell'],
+  ])('hosted tools are refused if %s', async (_, request, type) => {
+    for (const transport of TRANSPORTS) {
+      expect(await ask(service, request, transport)).toMatchObject(refused('tool_choice', type));
+    }
+    expect(service.upstream.requests).toEqual([]);
+  });
+
+  it.each<readonly [what: string, request: object]>([
+    ['another tool can be called', { tools: [SEARCH, LOOK], tool_choice: 'required' }],
+    [
+      'another tool is allowed',
+      { tools: [SEARCH, LOOK], tool_choice: allowed('required', SEARCH, { type: 'function', name: 'look' }) },
+    ],
+    ['no call is demanded', { tools: [SEARCH], tool_choice: 'auto' }],
+    ['no call is wanted', { tools: [SEARCH], tool_choice: 'none' }],
+    [
+      'the conversation brings another tool',
+      {
+        tools: [SEARCH],
+        tool_choice: 'required',
+        input: [{ type: 'additional_tools', role: 'developer', tools: [LOOK] }],
+      },
+    ],
+  ])('hosted tools are not refused if %s', async (_, request) => {
+    expect(await ask(service, request)).toMatchObject({ status: 'completed' });
+  });
+});
+
+describe('hosted tools with HOSTED_TOOLS=reject', () => {
+  const service = useJudging({ HOSTED_TOOLS: 'reject' });
+
+  it.each(TRANSPORTS)('hosted tools are refused by their place with HOSTED_TOOLS=reject: $name', async (transport) => {
+    expect(await ask(service, { tools: [LOOK, SEARCH] }, transport)).toMatchObject(refused('tools[1]', 'web_search'));
+    expect(service.upstream.requests).toEqual([]);
+    const local = [LOOK, { type: 'shell' }, { type: 'apply_patch' }, { type: 'tool_search' }];
+    expect(await ask(service, { tools: local }, transport)).toMatchObject({ status: 'completed' });
+  });
+
+  it('hosted tools are accepted by providers of the program, which run what they say, or decide themselves', async () => {
+    const tools = [SEARCH, MCP];
+    expect(await ask(service, { model: 'open', tools, tool_choice: SEARCH })).toMatchObject({ status: 'completed' });
+    expect(await ask(service, { model: 'searching', tools: [SEARCH] })).toMatchObject({ status: 'completed' });
+    expect(await ask(service, { model: 'searching', tools })).toMatchObject(refused('tools[1]', 'mcp'));
+  });
+});
+
 describe('hosted tools', () => {
   let log: WholeLog;
   let service: ChatService;
 
   const start = async (environment: object = {}): Promise<void> => {
-    service = await startChatService({
+    service = await startTranslating({
       environment: { LOG_LEVEL: 'log', ...environment },
       imports: [log.asModule()],
-      providers: [OpenProvider, TakingProvider, SearchingProvider],
-      models: [
-        { name: 'tested', provider: 'upstream' },
-        { name: 'either', upstreams: [{ provider: 'upstream' }, { provider: 'searching', weight: 0.000_001 }] },
-        { prefix: 'any/', provider: 'upstream' },
-      ],
     });
   };
 
@@ -129,104 +242,6 @@ describe('hosted tools', () => {
     for (let number = 0; number < 101; number += 1) await ask(service, { model: `any/made_up_${number}\n`, tools });
     expect(linesAbout('is left out')).toHaveLength(1000);
     expect(log.lines.every((line) => !line.includes('\n'))).toBe(true);
-  });
-
-  it.each(TRANSPORTS)('tools are a mistake if nobody knows their type: $name', async (transport) => {
-    await start();
-    const unknown = { status: 400, type: 'invalid_request_error', code: 'invalid_value' };
-    const message = expect.stringMatching(/^Invalid value: 'made_up'\. Supported values are: 'apply_patch', /);
-    const tools = [LOOK, { type: 'made_up' }];
-    expect(await ask(service, { tools }, transport)).toMatchObject({ ...unknown, param: 'tools[1].type', message });
-    const input = [
-      // A model without Responses API sees none of it.
-      { type: 'reasoning', summary: [], encrypted_content: 'foreign' },
-      { type: 'additional_tools', role: 'developer', tools: [LOOK, SEARCH] },
-      { role: 'user', content: 'Hi' },
-      { type: 'additional_tools', role: 'developer', tools },
-    ];
-    const param = 'input[3].tools[1].type';
-    expect(await ask(service, { tools: [LOOK], input }, transport)).toMatchObject({ ...unknown, param, message });
-    expect(service.upstream.requests).toEqual([]);
-    expect(await ask(service, { model: 'open', tools }, transport)).toMatchObject({ status: 'completed', tools });
-    expect(await ask(service, { model: 'taking', tools }, transport)).toMatchObject({ status: 'completed', tools });
-  });
-
-  it.each(TRANSPORTS)('hosted tools are refused if their calls are to be approved: $name', async (transport) => {
-    await start();
-    for (const require_approval of [
-      'always',
-      { always: { tool_names: ['send'] } },
-      { never: { tool_names: ['look'] } },
-    ]) {
-      const tools = [LOOK, { ...MCP, require_approval }];
-      expect(await ask(service, { tools }, transport)).toMatchObject(refused('tools[1].require_approval', 'mcp'));
-    }
-    expect(service.upstream.requests).toEqual([]);
-    const tools = [LOOK, { ...MCP, require_approval: 'never' }];
-    expect(await ask(service, { tools }, transport)).toMatchObject({ status: 'completed', tools });
-  });
-
-  it.each<readonly [what: string, request: object, type: string]>([
-    ['one is chosen', { tools: [LOOK, SEARCH], tool_choice: SEARCH }, 'web_search'],
-    [
-      'one is chosen by another name',
-      { tools: [SEARCH], tool_choice: { type: 'web_search_preview' } },
-      'web_search_preview',
-    ],
-    ['a server is chosen', { tools: [MCP], tool_choice: { type: 'mcp', server_label: 'docs' } }, 'mcp'],
-    ['only they are allowed', { tools: [LOOK, SEARCH], tool_choice: allowed('auto', SEARCH) }, 'web_search'],
-    ['a call of them is required', { tools: [SEARCH, MCP], tool_choice: 'required' }, 'web_search'],
-    ['a shell in a container is required', { tools: [CONTAINER], tool_choice: 'required' }, 'shell'],
-  ])('hosted tools are refused if %s', async (_, request, type) => {
-    await start();
-    for (const transport of TRANSPORTS) {
-      expect(await ask(service, request, transport)).toMatchObject(refused('tool_choice', type));
-    }
-    expect(service.upstream.requests).toEqual([]);
-  });
-
-  it.each<readonly [what: string, request: object]>([
-    ['another tool can be called', { tools: [SEARCH, LOOK], tool_choice: 'required' }],
-    [
-      'another tool is allowed',
-      { tools: [SEARCH, LOOK], tool_choice: allowed('required', SEARCH, { type: 'function', name: 'look' }) },
-    ],
-    ['no call is demanded', { tools: [SEARCH], tool_choice: 'auto' }],
-    ['no call is wanted', { tools: [SEARCH], tool_choice: 'none' }],
-    [
-      'the conversation brings another tool',
-      {
-        tools: [SEARCH],
-        tool_choice: 'required',
-        input: [{ type: 'additional_tools', role: 'developer', tools: [LOOK] }],
-      },
-    ],
-  ])('hosted tools are not refused if %s', async (_, request) => {
-    await start();
-    expect(await ask(service, request)).toMatchObject({ status: 'completed' });
-  });
-
-  describe('with HOSTED_TOOLS=reject', () => {
-    it.each(TRANSPORTS)(
-      'hosted tools are refused by their place with HOSTED_TOOLS=reject: $name',
-      async (transport) => {
-        await start({ HOSTED_TOOLS: 'reject' });
-        expect(await ask(service, { tools: [LOOK, SEARCH] }, transport)).toMatchObject(
-          refused('tools[1]', 'web_search'),
-        );
-        expect(service.upstream.requests).toEqual([]);
-        const local = [LOOK, { type: 'shell' }, { type: 'apply_patch' }, { type: 'tool_search' }];
-        expect(await ask(service, { tools: local }, transport)).toMatchObject({ status: 'completed' });
-      },
-    );
-
-    it('hosted tools are accepted by providers of the program, which run what they say, or decide themselves', async () => {
-      await start({ HOSTED_TOOLS: 'reject' });
-      const tools = [SEARCH, MCP];
-      expect(await ask(service, { model: 'open', tools, tool_choice: SEARCH })).toMatchObject({ status: 'completed' });
-      expect(await ask(service, { model: 'searching', tools: [SEARCH] })).toMatchObject({ status: 'completed' });
-      expect(await ask(service, { model: 'searching', tools })).toMatchObject(refused('tools[1]', 'mcp'));
-    });
   });
 
   it('hosted tools go to the upstream that runs them, if there is one', async () => {
