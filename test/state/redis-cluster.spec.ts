@@ -105,7 +105,7 @@ describeRedis('keys of a cluster', () => {
         await append(backend.responses, tenant, sessionId, { parentId: 'root', sessionId, fence: lease?.fence ?? 0 });
       }
     });
-    // All of them in the place of the root.
+    // All of them in the slot of the root.
     expect(found.size).toBe(0);
     const leases = await findKeys(CLUSTER_URL, `${opened.prefix}:*:lease`);
     expect(distinct(leases.map(nodeOf))).toBe(PRIMARIES);

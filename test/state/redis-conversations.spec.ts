@@ -64,7 +64,7 @@ describe('conversations of replicas over one Redis', () => {
       ids.map((id) => message(id)),
     );
   const placeOf = (id: string): readonly string[] => {
-    const { conversation, items, itemIds } = keys.place(tenant, conversationLock(id));
+    const { conversation, items, itemIds } = keys.slot(tenant, conversationLock(id));
     return [conversation, items, itemIds];
   };
   const lifetimesOf = (id: string): Promise<readonly number[]> =>

@@ -111,7 +111,7 @@ describe('keys in Redis', () => {
     await sessions.fork(tenant, { sourceId: 'bg', targetId: 'fork' });
     const lists = [
       keys.responsesOf(tenant),
-      ...['bg', 'fork'].map((session) => keys.place(tenant, session).members),
+      ...['bg', 'fork'].map((session) => keys.slot(tenant, session).members),
       ...['bg-in', 'bg-out'].map((item) => keys.holders(tenant, item)),
     ];
     // Redis has forgotten what was not renewed.
@@ -127,7 +127,7 @@ describe('keys in Redis', () => {
 
   it('keys of lists of an unfinished response are renewed', async () => {
     await enqueue(opened.backend.runs, tenant, 'bg', { sessionId: 'bg' });
-    const lists = [keys.responsesOf(tenant), keys.place(tenant, 'bg').members];
+    const lists = [keys.responsesOf(tenant), keys.slot(tenant, 'bg').members];
     await client.del(lists);
     opened.clock.advance(60_000);
     while ((await client.exists(lists)) < lists.length) await setImmediate();

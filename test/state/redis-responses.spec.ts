@@ -120,7 +120,7 @@ describe('responses in Redis', () => {
     using _ = repeatWrites();
     expect(await store.delete(tenant, 'a', { cascade: true })).toBe(2);
     expect(heard).toEqual(new Set(['a', 'b']));
-    expect(await client.zcard(keys.place(tenant, 'other').members)).toBe(0);
+    expect(await client.zcard(keys.slot(tenant, 'other').members)).toBe(0);
     expect(await opened.backend.sessions.delete(tenant, 'left')).toBe(true);
     expect(heard).toEqual(new Set(['a', 'b', 'c', 'd']));
     expect(await contextOf(other.responses, tenant, 'c')).toEqual(contextFrom('c'));
@@ -145,7 +145,7 @@ describe('responses in Redis', () => {
       await append(store, tenant, 'a');
       await append(store, tenant, 'b', { parentId: 'a' });
       await append(store, tenant, 'c', { parentId: 'b', expiresAt: START + 10 * TTL_MS });
-      const { base } = keys.place(tenant, 'a');
+      const { base } = keys.slot(tenant, 'a');
       const found = await lifetimes(`{${/\{(.*)\}/.exec(base)?.[1] ?? ''}}:r:*`);
       expect([...found.keys()].filter((key) => key.startsWith(`${base}:r:a`))).toHaveLength(5);
       for (const [key, lifetime] of found) expect([key, lifetime > 10 * TTL_MS]).toEqual([key, true]);
@@ -159,7 +159,7 @@ describe('responses in Redis', () => {
       await append(store, tenant, 'a', { sessionId: 's' });
       const run = await launch(opened.backend, tenant, 'bg', { parentId: 'a', sessionId: 's' });
       await runs.finish(run, endingOf('bg', { expiresAt: START + days(300) }));
-      const { base } = keys.place(tenant, 's');
+      const { base } = keys.slot(tenant, 's');
       const keysOfA = (): Promise<ReadonlyMap<string, number>> =>
         lifetimes(`{${/\{(.*)\}/.exec(base)?.[1] ?? ''}}:r:a*`);
       const before = (await keysOfA()).size;
@@ -179,7 +179,7 @@ describe('responses in Redis', () => {
 
     it('keys of ancestors are seldom made to live longer', async () => {
       await append(store, tenant, 'a');
-      const response = keys.place(tenant, 'a').response('a');
+      const response = keys.slot(tenant, 'a').response('a');
       const until = (): Promise<string | null> => client.hget(response, 'until');
       const before = await until();
       opened.clock.advance(TTL_MS / 10);
@@ -225,14 +225,14 @@ describe('responses in Redis', () => {
     it('index entries that name nothing are skipped, and removed when they have named nothing for a minute', async () => {
       await append(store, tenant, 'a', { input: [message('same', 'a')] });
       await append(store, tenant, 'lost', { input: [message('same', 'lost')], sessionId: 'a' });
-      const indexes = [keys.responsesOf(tenant), keys.place(tenant, 'a').members, keys.holders(tenant, 'same')];
+      const indexes = [keys.responsesOf(tenant), keys.slot(tenant, 'a').members, keys.holders(tenant, 'same')];
       const sizes = (): Promise<readonly number[]> => Promise.all(indexes.map((index) => client.zcard(index)));
       const look = async (): Promise<void> => {
         expect(await listed()).toEqual(['a']);
         expect(await listed('a')).toEqual(['a']);
         expect((await store.items(tenant, ['same'])).get('same')).toEqual(message('same', 'a'));
       };
-      await client.del(await client.keys(`${keys.place(tenant, 'a').response('lost')}*`));
+      await client.del(await client.keys(`${keys.slot(tenant, 'a').response('lost')}*`));
       await look();
       opened.clock.advance(MINUTE_MS - 1);
       await look();
@@ -244,7 +244,7 @@ describe('responses in Redis', () => {
 
     it('index entries that name nothing do not end a page', async () => {
       for (const id of ['a', 'b', 'c', 'd']) await append(store, tenant, id);
-      for (const id of ['a', 'b', 'c']) await client.del(keys.place(tenant, id).response(id));
+      for (const id of ['a', 'b', 'c']) await client.del(keys.slot(tenant, id).response(id));
       const page = await opened.backend.graph.list(tenant, {}, { ...PAGE, limit: 1 });
       expect([page.data.map(({ id }) => id), page.hasMore]).toEqual([['d'], false]);
     });
@@ -252,7 +252,7 @@ describe('responses in Redis', () => {
     it('index entries that name nothing are removed by the purge when they should have expired long ago', async () => {
       const heard = heardBy(opened.backend);
       await append(store, tenant, 'a');
-      await client.del(await client.keys(`${keys.place(tenant, 'a').response(toKey('a'))}*`));
+      await client.del(await client.keys(`${keys.slot(tenant, 'a').response(toKey('a'))}*`));
       opened.clock.advance(TTL_MS);
       await purge(store);
       expect((await lifetimes('expiring:*')).size).toBe(1);

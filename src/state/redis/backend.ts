@@ -21,7 +21,7 @@ import { RedisKeys } from './keys.js';
 import { KnownVersions } from './known-versions.js';
 import { RedisLimits } from './limits.js';
 import { ListedResponses } from './listed-responses.js';
-import { Locators } from './locators.js';
+import { ResponseSlots } from './response-slots.js';
 import { RedisWriteLock } from './locks.js';
 import { RedisEventLog } from './log.js';
 import { RedisNotices } from './notices.js';
@@ -87,22 +87,22 @@ export class RedisBackend extends StateBackend {
     this.usage = new RedisUsageStore(this.redis, keys, settings.USAGE_RETENTION_DAYS);
     const { redis, locks, published, usage } = this;
     const { CONTEXT_MAX_BYTES: maxBytes } = settings;
-    const locators = new Locators(redis, keys, clock);
+    const slots = new ResponseSlots(redis, keys, clock);
     const dangling = new DanglingEntries(redis, clock);
-    const listed = new ListedResponses(redis, keys, locators, dangling, clock);
+    const listed = new ListedResponses(redis, keys, slots, dangling, clock);
     const conversations = new ConversationIndex(redis, keys, maxBytes);
     const versions = new KnownVersions();
     this.jobs = new RedisJobQueue(redis, keys.jobs, this.runNotices, published, clock);
     const runParts = { redis, keys, clock, jobs: this.jobs, index: new RunIndex(redis, keys), notices: published };
     const gate = new RunGate();
-    this.log = new RedisEventLog({ ...runParts, gate, locators, runNotices: this.runNotices });
+    this.log = new RedisEventLog({ ...runParts, gate, slots, runNotices: this.runNotices });
     const ends = new RunEnds({ ...runParts, conversations, locks, usage });
     this.sweep = new RunSweep({ ...runParts, ends });
-    this.transfer = new RedisTransfer({ ...runParts, ends, locators, conversations });
-    const tombstones = new Tombstones(redis, keys, locators, published, clock);
+    this.transfer = new RedisTransfer({ ...runParts, ends, slots, conversations });
+    const tombstones = new Tombstones(redis, keys, slots, published, clock);
     this.sessions = new RedisSessionStore(redis, keys, locks, listed, tombstones, clock);
     const parts = {
-      locators,
+      slots,
       locks,
       listed,
       sessions: this.sessions,
@@ -118,14 +118,14 @@ export class RedisBackend extends StateBackend {
     this.runs = new RedisRuns({
       ...runParts,
       gate,
-      locators,
+      slots,
       log,
       ends,
       sessions: this.sessions,
       responses,
       maxContextBytes: maxBytes,
     });
-    this.graph = new RedisResponseGraph(redis, keys, locators, listed, clock);
+    this.graph = new RedisResponseGraph(redis, keys, slots, listed, clock);
     this.conversations = new RedisConversationStore(redis, keys, locks, conversations, versions, clock, maxBytes);
   }
 

@@ -114,7 +114,7 @@ export class ConversationIndex {
   private async textsOf(tenant: Tenant, holders: readonly Holder[]): Promise<readonly (string | null | undefined)[]> {
     const replies = await this.redis.read(
       ...holders.map(({ itemId, name }) => {
-        const { base } = this.keys.place(tenant, conversationLock(JSON.parse(name) as string));
+        const { base } = this.keys.slot(tenant, conversationLock(JSON.parse(name) as string));
         return run(CONVERSATION_ITEM, [base], toItemId(itemId));
       }),
     );

@@ -17,7 +17,7 @@ import { readItems } from '../stored-response.js';
 import { conversationLock } from '../write-lock.js';
 import type { ConversationIndex } from './conversation-index.js';
 import { conversationName, toEntries, toItemId } from './conversation-items.js';
-import type { PlaceKeys, RedisKeys } from './keys.js';
+import type { SlotKeys, RedisKeys } from './keys.js';
 import type { KnownVersions } from './known-versions.js';
 import type { RedisWriteLock } from './locks.js';
 import type { Redis } from './redis.js';
@@ -57,12 +57,12 @@ export class RedisConversationStore extends ConversationStore {
   override async create(tenant: Tenant, record: ConversationRecord, items: readonly Item[]): Promise<void> {
     const { id, createdAt, metadata } = record;
     const about = [createdAt, JSON.stringify(metadata), conversationName(tenant, id)] as const;
-    const create = run(CREATE_CONVERSATION, [this.place(tenant, id).base], ...about, ...toEntries(items));
+    const create = run(CREATE_CONVERSATION, [this.slot(tenant, id).base], ...about, ...toEntries(items));
     await this.redis.write(create, ...this.index.addCommands(tenant, id, items, this.clock.now()));
   }
 
   override async get(tenant: Tenant, conversationId: string): Promise<ConversationRecord | undefined> {
-    const { conversation } = this.place(tenant, conversationId);
+    const { conversation } = this.slot(tenant, conversationId);
     const [found] = await this.redis.read(['HMGET', conversation, 'created', 'metadata', 'deleted']);
     const [created, metadata, deleted] = found as readonly (string | null)[];
     if (created == null || metadata == null || deleted !== null) return undefined;
@@ -74,14 +74,14 @@ export class RedisConversationStore extends ConversationStore {
     conversationId: string,
     metadata: ConversationRecord['metadata'],
   ): Promise<ConversationRecord | undefined> {
-    const { base } = this.place(tenant, conversationId);
+    const { base } = this.slot(tenant, conversationId);
     const text = JSON.stringify(metadata);
     const [created] = await this.redis.write(run(UPDATE_CONVERSATION, [base], text));
     return created === null ? undefined : toRecord(conversationId, created as string, text);
   }
 
   override async delete(tenant: Tenant, conversationId: string): Promise<boolean> {
-    const { base } = this.place(tenant, conversationId);
+    const { base } = this.slot(tenant, conversationId);
     const [ids] = await this.redis.write(run(DELETE_CONVERSATION, [base], this.clock.now()));
     if (ids === null) return false;
     const itemIds = (ids as readonly string[]).map((id) => JSON.parse(id) as string);
@@ -94,7 +94,7 @@ export class RedisConversationStore extends ConversationStore {
     conversationId: string,
     { ttlMs, knownVersion }: OpenOptions,
   ): Promise<OpenedConversation | { readonly refused: 'not_found' | 'locked' }> {
-    const { base } = this.place(tenant, conversationId);
+    const { base } = this.slot(tenant, conversationId);
     const change = knownVersion === undefined ? undefined : this.versions.changeOf(base, knownVersion);
     const known = change === undefined ? ['', ''] : [knownVersion ?? '', change];
     const args = [this.maxContextBytes, ttlMs, randomUUID(), ...known];
@@ -108,7 +108,7 @@ export class RedisConversationStore extends ConversationStore {
   }
 
   override async read(tenant: Tenant, conversationId: string): Promise<ConversationContext | undefined> {
-    const { base } = this.place(tenant, conversationId);
+    const { base } = this.slot(tenant, conversationId);
     const [reply] = await this.redis.read(run(READ_CONVERSATION, [base], this.maxContextBytes));
     const [outcome, version, change, items] = reply as ConversationRead;
     if (outcome === 'too_large') throw this.tooLarge();
@@ -122,7 +122,7 @@ export class RedisConversationStore extends ConversationStore {
     conversationId: string,
     items: readonly Item[],
   ): Promise<ConversationRefusal | undefined> {
-    const { base } = this.place(tenant, conversationId);
+    const { base } = this.slot(tenant, conversationId);
     const now = this.clock.now();
     const append = run(APPEND_ITEMS, [base], randomUUID(), ...toEntries(items));
     // Along with their index, so that no process can die between the two and leave items that nobody can reference.
@@ -139,7 +139,7 @@ export class RedisConversationStore extends ConversationStore {
   override async items(tenant: Tenant, conversationId: string, page: PageRequest): Promise<Page<Item> | undefined> {
     const { limit, after, before } = page;
     const cursor = after ?? before;
-    const { base } = this.place(tenant, conversationId);
+    const { base } = this.slot(tenant, conversationId);
     const command = isForward(page) ? 'XRANGE' : 'XREVRANGE';
     const args = [command, cursor === undefined ? '' : toItemId(cursor), limit, this.clock.now()];
     const [reply] = await this.redis.read(run(CONVERSATION_ITEMS, [base], ...args));
@@ -155,7 +155,7 @@ export class RedisConversationStore extends ConversationStore {
     conversationId: string,
     itemId: string,
   ): Promise<Item | { readonly refused: 'not_found' | 'item_not_found' }> {
-    const { base } = this.place(tenant, conversationId);
+    const { base } = this.slot(tenant, conversationId);
     const [reply] = await this.redis.read(run(CONVERSATION_ITEM, [base], toItemId(itemId)));
     const [outcome, text] = reply as ConversationItem;
     if (outcome === 'not_found') return { refused: outcome };
@@ -167,7 +167,7 @@ export class RedisConversationStore extends ConversationStore {
     conversationId: string,
     itemId: string,
   ): Promise<ConversationRecord | ConversationRefusal> {
-    const { base } = this.place(tenant, conversationId);
+    const { base } = this.slot(tenant, conversationId);
     const [reply] = await this.redis.write(run(DELETE_ITEM, [base], randomUUID(), toItemId(itemId), this.clock.now()));
     const [outcome, created, metadata] = reply as ItemDeleted;
     if (outcome !== 'deleted') return { refused: outcome };
@@ -175,8 +175,8 @@ export class RedisConversationStore extends ConversationStore {
     return toRecord(conversationId, created, metadata);
   }
 
-  private place(tenant: Tenant, conversationId: string): PlaceKeys {
-    return this.keys.place(tenant, conversationLock(conversationId));
+  private slot(tenant: Tenant, conversationId: string): SlotKeys {
+    return this.keys.slot(tenant, conversationLock(conversationId));
   }
 
   private tooLarge(): ContextTooLargeError {

@@ -15,7 +15,7 @@ import {
 import { toTree } from '../stored-response.js';
 import { type RedisKeys, sessionOf, withinOf } from './keys.js';
 import { type List, type Listed, type ListedResponses, toTexts } from './listed-responses.js';
-import type { Locators } from './locators.js';
+import type { ResponseSlots } from './response-slots.js';
 import type { Redis } from './redis.js';
 import { type BookmarkText, FIND_GONE, type GoneFound } from './scripts/bookmarks.js';
 import { LEAVES, type LeavesReply, TREE, type TreeReply } from './scripts/graph.js';
@@ -45,7 +45,7 @@ export class RedisResponseGraph extends ResponseGraph {
   constructor(
     private readonly redis: Redis,
     private readonly keys: RedisKeys,
-    private readonly locators: Locators,
+    private readonly slots: ResponseSlots,
     private readonly responses: ListedResponses,
     private readonly clock: Clock,
   ) {
@@ -55,7 +55,7 @@ export class RedisResponseGraph extends ResponseGraph {
   override async list(tenant: Tenant, filter: ResponseFilter, page: PageRequest): Promise<ResponsePage> {
     const { sessionId, model, statuses, metadata, createdFrom, createdBefore } = filter;
     const labels = toLabels(tenant, metadata ?? {});
-    const index = sessionId === undefined ? this.keys.responsesOf(tenant) : this.keys.place(tenant, sessionId).members;
+    const index = sessionId === undefined ? this.keys.responsesOf(tenant) : this.keys.slot(tenant, sessionId).members;
     const criteria = {
       within: withinOf(sessionId),
       model: model === undefined ? undefined : toKey(model),
@@ -85,9 +85,9 @@ export class RedisResponseGraph extends ResponseGraph {
   ): Promise<ResponsePage | undefined> {
     const node = await this.find(tenant, toKey(responseId), within);
     if (node === undefined) return undefined;
-    const place = this.keys.place(tenant, node.lock);
-    const [parentKey] = await this.redis.read(['HGET', place.response(node.responseKey), 'parent']);
-    const parent = typeof parentKey === 'string' ? await this.find(tenant, parentKey, within, node.lock) : undefined;
+    const key = this.keys.response({ tenant, ...node });
+    const [parentKey] = await this.redis.read(['HGET', key, 'parent']);
+    const parent = typeof parentKey === 'string' ? await this.find(tenant, parentKey, within, node.slot) : undefined;
     const had = wasChild(parentKey, within);
     if (parent !== undefined) {
       return this.page(tenant, this.childrenOf(tenant, parent, within), page, had, node.responseKey);
@@ -102,12 +102,12 @@ export class RedisResponseGraph extends ResponseGraph {
     page: PageRequest,
     within?: string,
   ): Promise<ResponsePage | undefined> {
-    const found = await this.locators.locate(tenant, responseId);
+    const found = await this.slots.locate(tenant, responseId);
     if (found === undefined) return undefined;
-    const reply = (await this.locators.ask(tenant, responseId, LEAVES, withinOf(within))) as LeavesReply | undefined;
+    const reply = (await this.slots.ask(tenant, responseId, LEAVES, withinOf(within))) as LeavesReply | undefined;
     if (reply == null) return undefined;
     if (reply === 'too large') throw new GraphTooLargeError(GRAPH_MAX_RESPONSES);
-    const leaves = toLeaves(reply, found.lock);
+    const leaves = toLeaves(reply, found.slot);
     if (!isForward(page)) leaves.reverse();
     const cursor = page.after ?? page.before;
     if (cursor === undefined) return this.show(tenant, leaves, page, withinOf(within));
@@ -127,7 +127,7 @@ export class RedisResponseGraph extends ResponseGraph {
     within?: string,
   ): Promise<TreeNode | undefined> {
     const args = [withinOf(within), depth, limit];
-    const reply = (await this.locators.ask(tenant, responseId, TREE, ...args)) as TreeReply | undefined;
+    const reply = (await this.slots.ask(tenant, responseId, TREE, ...args)) as TreeReply | undefined;
     if (reply == null) return undefined;
     if (reply === 'too large') throw new GraphTooLargeError(GRAPH_MAX_RESPONSES);
     return toTree(
@@ -138,20 +138,20 @@ export class RedisResponseGraph extends ResponseGraph {
     );
   }
 
-  /** A visible response. `lock`: whose place it lies in, if it is known. */
+  /** A visible response. `slot`: its own, if it is known. */
   private async find(
     tenant: Tenant,
     responseKey: string,
     within: string | undefined,
-    lock?: string,
+    slot?: string,
   ): Promise<Listed | undefined> {
-    const { matching } = await this.responses.match(tenant, [responseKey], { within: withinOf(within) }, lock);
+    const { matching } = await this.responses.match(tenant, [responseKey], { within: withinOf(within) }, slot);
     return matching[0];
   }
 
-  private childrenOf(tenant: Tenant, { responseKey, lock }: Listed, within: string | undefined): List {
-    const index = this.keys.place(tenant, lock).children(responseKey);
-    return { index, criteria: { within: withinOf(within) }, lock };
+  private childrenOf(tenant: Tenant, { responseKey, slot }: Listed, within: string | undefined): List {
+    const index = this.keys.slot(tenant, slot).children(responseKey);
+    return { index, criteria: { within: withinOf(within) }, slot };
   }
 
   /** What the cursor of a page names, if it is gone and the list had it. Throws UnknownCursorError. */
@@ -162,7 +162,7 @@ export class RedisResponseGraph extends ResponseGraph {
     ancestor = '',
   ): Promise<GoneResponse> {
     const id = page.after ?? page.before ?? '';
-    const found = (await this.locators.ask(tenant, id, FIND_GONE, ancestor)) as GoneFound | undefined;
+    const found = (await this.slots.ask(tenant, id, FIND_GONE, ancestor)) as GoneFound | undefined;
     const gone = found == null ? undefined : toGone(found, this.clock.now());
     if (gone === undefined || !had(gone)) throw new UnknownCursorError(page);
     return gone;
@@ -238,10 +238,10 @@ function isBefore(one: Pick<Leaf, 'createdAt' | 'responseKey'>, other: Leaf): bo
 }
 
 /** In their order. */
-function toLeaves(reply: readonly string[], lock: string): Leaf[] {
+function toLeaves(reply: readonly string[], slot: string): Leaf[] {
   return Array.from({ length: reply.length / 3 }, (_, index) => ({
     responseKey: reply[3 * index] ?? '',
-    lock,
+    slot,
     createdAt: Number(reply[3 * index + 1]),
     size: Number(reply[3 * index + 2]),
   })).sort((one, other) => (isBefore(one, other) ? -1 : 1));

@@ -12,41 +12,40 @@ export const SHARDS = 16;
 export type Indexed = Pick<Insertion, 'id' | 'sessions' | 'createdAt' | 'expiresAt' | 'slack'>;
 
 /**
- * The commands of a save besides the one that stores the response in the place of `lock`: how it is found. Items have
+ * The commands of a save besides the one that stores the response in its slot: how it is found. Items have
  * their own, see `HeldItems`.
  */
 export function indexCommands(
   keys: RedisKeys,
   tenant: Tenant,
-  lock: string,
+  slot: string,
   insertion: Indexed,
   now: number,
 ): readonly Command[] {
   const { id, sessions, createdAt, expiresAt } = insertion;
   const ttl = listedFor(insertion, now);
-  const locator = keys.locator(tenant, id);
   return [
-    ['SET', locator, JSON.stringify(lock), 'PX', usefulFor(insertion, now)],
+    ['SET', keys.slotOf(tenant, id), JSON.stringify(slot), 'PX', usefulFor(insertion, now)],
     // One that was deleted is moved only for those that continue it.
     ...(expiresAt === 0 ? [] : [run(ENTER, [keys.responsesOf(tenant)], ttl, createdAt, id)]),
     ...sessions
-      .filter((session) => session !== lock)
-      .map((session) => run(ENTER, [keys.place(tenant, session).members], ttl, createdAt, id)),
-    ...(expiresAt >= NEVER ? [] : [expiryCommand(keys, { tenant, lock, responseKey: id }, expiresAt, ttl)]),
+      .filter((session) => session !== slot)
+      .map((session) => run(ENTER, [keys.slot(tenant, session).members], ttl, createdAt, id)),
+    ...(expiresAt >= NEVER ? [] : [expiryCommand(keys, { tenant, slot, responseKey: id }, expiresAt, ttl)]),
   ];
 }
 
-/** The commands that renew what finds a stored response, for as long as it is of use now: also the list of its own place. */
+/** The commands that renew what finds a stored response, for as long as it is of use now: also the list of its own slot. */
 export function renewalCommands(
   keys: RedisKeys,
   tenant: Tenant,
-  lock: string,
+  slot: string,
   indexed: Indexed,
   now: number,
 ): readonly Command[] {
   const { id, sessions, createdAt } = indexed;
-  const own = run(ENTER, [keys.place(tenant, lock).members], listedFor(indexed, now), createdAt, id);
-  return [...indexCommands(keys, tenant, lock, indexed, now), ...(sessions.includes(lock) ? [own] : [])];
+  const own = run(ENTER, [keys.slot(tenant, slot).members], listedFor(indexed, now), createdAt, id);
+  return [...indexCommands(keys, tenant, slot, indexed, now), ...(sessions.includes(slot) ? [own] : [])];
 }
 
 /** The command that has the purge look at a response when it expires. */
@@ -73,7 +72,7 @@ export function listedFor(response: Pick<Insertion, 'expiresAt' | 'slack'>, now:
   return response.expiresAt >= NEVER ? UNFINISHED_MS : usefulFor(response, now);
 }
 
-/** By the response, so that what expires of one place is spread. */
+/** By the response, so that what expires of one slot is spread. */
 function shardOf(keys: RedisKeys, { responseKey }: Located): string {
   let hash = 0;
   for (let index = 0; index < responseKey.length; index += 1) hash = (hash * 31 + responseKey.charCodeAt(index)) | 0;

@@ -110,12 +110,12 @@ export function slackOf(expiresAt: number, now: number): number {
   return Math.max(MIN_SLACK_MS, Math.ceil(lifetimeMs * SLACK));
 }
 
-/** The arguments that `insertionAt` of the scripts reads, to store it in the place of a lock: that of a session lists its members. */
-export function insertionArgs(insertion: Insertion, lock: string): readonly (string | number)[] {
+/** The arguments that `insertionAt` of the scripts reads, to store it in a slot: that of a session lists its members. */
+export function insertionArgs(insertion: Insertion, slot: string): readonly (string | number)[] {
   const { id, parentId, sessions, createdAt, expiresAt, slack, fields, texts } = insertion;
   return [
     // An id may be empty.
-    ...[id, parentId === null ? '' : `=${parentId}`, createdAt, expiresAt, slack, sessions.includes(lock) ? 1 : 0],
+    ...[id, parentId === null ? '' : `=${parentId}`, createdAt, expiresAt, slack, sessions.includes(slot) ? 1 : 0],
     ...[fields.length, ...fields, texts.length, ...texts],
   ];
 }

@@ -27,7 +27,7 @@ interface HeldItem extends Position {
 
 /** An item of a response that shows it. */
 interface Shown extends HeldItem {
-  readonly lock: string;
+  readonly slot: string;
 }
 
 /** The items that a response shows to clients. Its hash names them (`names`), so that the index loses them with it. */
@@ -124,13 +124,13 @@ export class ItemIndex {
     const responseKeys = new Set([...holders.values()].flat().map(({ responseKey }) => responseKey));
     const criteria = { within: withinOf(within) };
     const { matching, missing } = await this.responses.match(tenant, [...responseKeys], criteria);
-    const lockOf = new Map(matching.map(({ responseKey, lock }) => [responseKey, lock]));
+    const slotOf = new Map(matching.map(({ responseKey, slot }) => [responseKey, slot]));
     const gone = new Set(missing);
     const shown = new Map<string, Shown>();
     for (const [id, held] of holders) {
-      const item = held.find(({ responseKey }) => lockOf.has(responseKey));
-      const lock = item && lockOf.get(item.responseKey);
-      if (item !== undefined && lock !== undefined) shown.set(id, { ...item, lock });
+      const item = held.find(({ responseKey }) => slotOf.has(responseKey));
+      const slot = item && slotOf.get(item.responseKey);
+      if (item !== undefined && slot !== undefined) shown.set(id, { ...item, slot });
       const entries = held.filter(({ responseKey }) => gone.has(responseKey)).map(({ entry }) => entry);
       if (entries.length > 0) this.dangling.note(this.keys.holders(tenant, id), entries);
     }
@@ -143,8 +143,8 @@ export class ItemIndex {
     const found = new Map<string, Item>();
     if (shown.size === 0) return found;
     const texts = await this.redis.read(
-      ...Array.from(shown.values(), ({ responseKey, text, offset, length, lock }): Command => {
-        const key = `${this.keys.place(tenant, lock).response(responseKey)}:${text}`;
+      ...Array.from(shown.values(), ({ responseKey, text, offset, length, slot }): Command => {
+        const key = `${this.keys.slot(tenant, slot).response(responseKey)}:${text}`;
         return ['GETRANGE', key, offset, offset + length - 1];
       }),
     );

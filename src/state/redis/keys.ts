@@ -9,21 +9,21 @@ const DIGEST_LENGTH = 22;
 /** A response that is stored, or may be. */
 export interface Located {
   readonly tenant: Tenant;
-  /** The lock whose place it lies in. */
-  readonly lock: string;
+  /** The name of the slot that it lies in (`RedisKeys.slot`). */
+  readonly slot: string;
   /** As of `toKey`. */
   readonly responseKey: string;
 }
 
 /** A response as shared indexes name it. */
-export function toMember({ tenant, lock, responseKey }: Located): string {
-  return JSON.stringify([tenant, lock, responseKey]);
+export function toMember({ tenant, slot, responseKey }: Located): string {
+  return JSON.stringify([tenant, slot, responseKey]);
 }
 
 /** Reads what `toMember` has written. */
 export function readMember(member: string): Located {
-  const [tenant, lock, responseKey] = JSON.parse(member) as [Tenant, string, string];
-  return { tenant, lock, responseKey };
+  const [tenant, slot, responseKey] = JSON.parse(member) as [Tenant, string, string];
+  return { tenant, slot, responseKey };
 }
 
 /** What the field of a session begins with. */
@@ -54,7 +54,7 @@ export function sessionOf(membership: string): string {
  * one script can change it:
  *
  * - A **chain** lies in the slot of the lock under which it began: that of the session of its first response, or of its
- *   conversation. Everything that continues it lies there too, whatever its session (`Place`).
+ *   conversation. Everything that continues it lies there too, whatever its session.
  * - The **members** of a session lie in the slot of the session.
  * - What a tenant has is listed by **indexes** in slots of their own. They may name what is gone: readers skip it.
  */
@@ -62,22 +62,22 @@ export class RedisKeys {
   constructor(private readonly prefix: string) {}
 
   /** The keys of the slot that a lock names: a session, or as `conversationLock` makes it. */
-  place(tenant: Tenant, lock: string): PlaceKeys {
-    return new PlaceKeys(`${this.prefix}:{${digest(tenant, lock)}}`);
+  slot(tenant: Tenant, slot: string): SlotKeys {
+    return new SlotKeys(`${this.prefix}:{${digest(tenant, slot)}}`);
   }
 
-  /** Hash: a response without its texts, as of `PlaceKeys.response`. */
-  response({ tenant, lock, responseKey }: Located): string {
-    return this.place(tenant, lock).response(responseKey);
+  /** Hash: a response without its texts, as of `SlotKeys.response`. */
+  response({ tenant, slot, responseKey }: Located): string {
+    return this.slot(tenant, slot).response(responseKey);
   }
 
   /** A call of a script about a response: its arguments are the time, the response, and the rest. */
-  call({ tenant, lock, responseKey }: Located, script: Script, now: number, ...args: readonly Argument[]): Command {
-    return run(script, [this.place(tenant, lock).base], now, responseKey, ...args);
+  call({ tenant, slot, responseKey }: Located, script: Script, now: number, ...args: readonly Argument[]): Command {
+    return run(script, [this.slot(tenant, slot).base], now, responseKey, ...args);
   }
 
-  /** String: the name of the lock whose slot a response lies in, as JSON. */
-  locator(tenant: Tenant, responseKey: string): string {
+  /** String: the name of the slot that a response lies in, as JSON. */
+  slotOf(tenant: Tenant, responseKey: string): string {
     return `${this.prefix}:at:${digest(tenant, responseKey)}`;
   }
 
@@ -182,7 +182,7 @@ export class RedisKeys {
 }
 
 /** The keys of one slot. */
-export class PlaceKeys {
+export class SlotKeys {
   constructor(readonly base: string) {}
 
   /** Sorted set: the ids of the responses of the session, as of `toKey`, by `created_at`. */

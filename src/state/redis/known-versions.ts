@@ -43,7 +43,7 @@ interface Seen {
 export class KnownVersions {
   private readonly seen = new Recent<Seen>(CAPACITY);
 
-  /** A conversation, by the base of its place, has this version. */
+  /** A conversation, by the base of its slot, has this version. */
   learn(base: string, version: number, change: string): void {
     const last = this.seen.get(base);
     const isLater = last === undefined || version > last.version;

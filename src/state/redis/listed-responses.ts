@@ -7,7 +7,7 @@ import { isForward, type PageRequest } from '../page.js';
 import { readResponse, type StoredResponse } from '../stored-response.js';
 import type { DanglingEntries } from './dangling-entries.js';
 import type { RedisKeys } from './keys.js';
-import type { Locators } from './locators.js';
+import type { ResponseSlots } from './response-slots.js';
 import type { Redis } from './redis.js';
 import { type Command, run } from './script.js';
 import { MATCH, NO_MATCH, NOT_STORED, PAGE, type PageReply } from './scripts/page.js';
@@ -32,8 +32,8 @@ export interface Criteria {
 export interface List {
   readonly index: string;
   readonly criteria: Criteria;
-  /** The lock whose place all of them lie in, if there is one. */
-  readonly lock?: string;
+  /** The slot of all of them, if there is one. */
+  readonly slot?: string;
   /** Unix seconds, inclusive. */
   readonly createdFrom?: number | undefined;
   /** Unix seconds, exclusive. */
@@ -44,8 +44,8 @@ export interface List {
 export interface Listed {
   /** As of `toKey`. */
   readonly responseKey: string;
-  /** The lock whose place it lies in. */
-  readonly lock: string;
+  /** The name of the slot that it lies in (`RedisKeys.slot`). */
+  readonly slot: string;
   /** Bytes. */
   readonly size: number;
 }
@@ -55,7 +55,7 @@ export class ListedResponses {
   constructor(
     private readonly redis: Redis,
     private readonly keys: RedisKeys,
-    private readonly locators: Locators,
+    private readonly slots: ResponseSlots,
     private readonly dangling: DanglingEntries,
     private readonly clock: Clock,
   ) {}
@@ -93,30 +93,30 @@ export class ListedResponses {
 
   /** Those of some entries of a list that match, in the same order. */
   async confirm(tenant: Tenant, list: List, responseKeys: readonly string[]): Promise<readonly Listed[]> {
-    const { matching, missing } = await this.match(tenant, responseKeys, list.criteria, list.lock);
+    const { matching, missing } = await this.match(tenant, responseKeys, list.criteria, list.slot);
     this.dangling.note(list.index, missing);
     return matching;
   }
 
-  /** Which responses match, in the same order, and which are not stored. `lock`: whose place they lie in, if it is known. */
+  /** Which responses match, in the same order, and which are not stored. `slot`: that of all of them, if it is known. */
   async match(
     tenant: Tenant,
     responseKeys: readonly string[],
     { within, model, statuses = [], labels = [] }: Criteria,
-    lock?: string,
+    slot?: string,
   ): Promise<{ readonly matching: readonly Listed[]; readonly missing: readonly string[] }> {
-    const lockOf = await this.locate(tenant, responseKeys, lock);
+    const slotOf = await this.locate(tenant, responseKeys, slot);
     const filter = [within, model ?? '', statuses.join(' '), labels.join(' '), model === undefined ? 0 : 1];
-    const sizes = await this.ask(tenant, lockOf, (base, ids) =>
+    const sizes = await this.ask(tenant, slotOf, (base, ids) =>
       run(MATCH, [base], this.clock.now(), ...filter, ...ids),
     );
     const sizeOf = (responseKey: string): number => (sizes.get(responseKey) as number | undefined) ?? NOT_STORED;
     return {
       matching: responseKeys.flatMap((responseKey) => {
-        const [lies, size] = [lockOf.get(responseKey), sizeOf(responseKey)];
+        const [lies, size] = [slotOf.get(responseKey), sizeOf(responseKey)];
         return lies === undefined || size === NOT_STORED || size === NO_MATCH
           ? []
-          : [{ responseKey, lock: lies, size }];
+          : [{ responseKey, slot: lies, size }];
       }),
       missing: responseKeys.filter((responseKey) => sizeOf(responseKey) === NOT_STORED),
     };
@@ -128,8 +128,8 @@ export class ListedResponses {
     listed: readonly Omit<Listed, 'size'>[],
     within: string,
   ): Promise<readonly ResponseObject[]> {
-    const lockOf = new Map(listed.map(({ responseKey, lock }) => [responseKey, lock]));
-    const replies = await this.ask(tenant, lockOf, (base, ids) => run(READ, [base], this.clock.now(), within, ...ids));
+    const slotOf = new Map(listed.map(({ responseKey, slot }) => [responseKey, slot]));
+    const replies = await this.ask(tenant, slotOf, (base, ids) => run(READ, [base], this.clock.now(), within, ...ids));
     return listed.flatMap(({ responseKey }) => {
       const reply = replies.get(responseKey) as ReadReply | undefined;
       return reply == null ? [] : [readResponse(toTexts(reply))];
@@ -139,20 +139,20 @@ export class ListedResponses {
   private locate(
     tenant: Tenant,
     responseKeys: readonly string[],
-    lock: string | undefined,
+    slot: string | undefined,
   ): Promise<ReadonlyMap<string, string>> | ReadonlyMap<string, string> {
-    if (lock === undefined) return this.locators.findAll(tenant, responseKeys);
-    return new Map(responseKeys.map((responseKey) => [responseKey, lock]));
+    if (slot === undefined) return this.slots.findAll(tenant, responseKeys);
+    return new Map(responseKeys.map((responseKey) => [responseKey, slot]));
   }
 
   /** Asks about responses where they lie, all at once; the replies by `toKey` of each. */
   private async ask(
     tenant: Tenant,
-    lockOf: ReadonlyMap<string, string>,
+    slotOf: ReadonlyMap<string, string>,
     toCommand: (base: string, ids: readonly string[]) => Command,
   ): Promise<ReadonlyMap<string, unknown>> {
-    const batches = toBatches(lockOf);
-    const commands = batches.map(({ lock, ids }) => toCommand(this.keys.place(tenant, lock).base, ids));
+    const batches = toBatches(slotOf);
+    const commands = batches.map(({ slot, ids }) => toCommand(this.keys.slot(tenant, slot).base, ids));
     const replies = commands.length === 0 ? [] : await this.redis.read(...commands);
     return new Map(
       batches.flatMap(({ ids }, batch) => ids.map((id, index) => [id, (replies[batch] as readonly unknown[])[index]])),
@@ -165,18 +165,18 @@ export function toTexts([status, body, output]: NonNullable<ReadReply>): StoredR
   return { status: status as StoredResponse['status'], body, output };
 }
 
-/** Responses by the lock whose place they lie in, not too many at once. */
+/** Responses by the slot that they lie in, not too many at once. */
 export function toBatches(
-  lockOf: ReadonlyMap<string, string>,
-): readonly { readonly lock: string; readonly ids: readonly string[] }[] {
-  const batches: { readonly lock: string; readonly ids: string[] }[] = [];
+  slotOf: ReadonlyMap<string, string>,
+): readonly { readonly slot: string; readonly ids: readonly string[] }[] {
+  const batches: { readonly slot: string; readonly ids: string[] }[] = [];
   const open = new Map<string, string[]>();
-  for (const [id, lock] of lockOf) {
-    let ids = open.get(lock);
+  for (const [id, slot] of slotOf) {
+    let ids = open.get(slot);
     if (ids === undefined || ids.length === BATCH) {
       ids = [];
-      open.set(lock, ids);
-      batches.push({ lock, ids });
+      open.set(slot, ids);
+      batches.push({ slot, ids });
     }
     ids.push(id);
   }

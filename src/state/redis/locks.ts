@@ -19,14 +19,14 @@ export class RedisWriteLock extends WriteLock {
   }
 
   override async tryAcquire(tenant: Tenant, name: string, ttlMs: number): Promise<WriteLease | undefined> {
-    const { base } = this.keys.place(tenant, name);
+    const { base } = this.keys.slot(tenant, name);
     const [fence] = await this.redis.write(run(ACQUIRE_LOCK, [base], randomUUID(), ttlMs));
     return typeof fence === 'string' ? this.toLease(tenant, name, Number(fence), ttlMs) : undefined;
   }
 
   /** The lease of a lock that was acquired by another script. */
   toLease(tenant: Tenant, name: string, fence: number, ttlMs: number): WriteLease {
-    const { base } = this.keys.place(tenant, name);
+    const { base } = this.keys.slot(tenant, name);
     return {
       fence,
       renew: () => this.keep(base, fence, ttlMs),
@@ -42,7 +42,7 @@ export class RedisWriteLock extends WriteLock {
    */
   pin(tenant: Tenant, name: string, fence: number): Promise<boolean> {
     // A command that failed may have been repeated.
-    return this.keep(this.keys.place(tenant, name).base, fence, 2 * this.commandTimeoutMs);
+    return this.keep(this.keys.slot(tenant, name).base, fence, 2 * this.commandTimeoutMs);
   }
 
   private async keep(base: string, fence: number, ttlMs: number): Promise<boolean> {

@@ -7,7 +7,7 @@ import type { RunGate } from '../in-process/run-gate.js';
 import { LogAnnouncer } from '../log-announcer.js';
 import type { RunNotices } from '../notices.js';
 import { type RedisKeys, withinOf } from './keys.js';
-import type { Locators } from './locators.js';
+import type { ResponseSlots } from './response-slots.js';
 import { batchArgs, eventsOf, type StoredBatch, toLog, whenReleased } from './log-entries.js';
 import type { RedisNotices } from './notices.js';
 import type { Redis } from './redis.js';
@@ -23,7 +23,7 @@ const MAX_EVENT = 2 ** 31 - 1;
 export interface EventLogParts {
   readonly redis: Redis;
   readonly keys: RedisKeys;
-  readonly locators: Locators;
+  readonly slots: ResponseSlots;
   readonly index: RunIndex;
   readonly runNotices: RunNotices;
   readonly gate: RunGate;
@@ -43,8 +43,8 @@ export class RedisEventLog extends EventLog {
   }
 
   override async append({ tenant, responseId, attempt }: Run, batch: LogBatch): Promise<void> {
-    const { redis, keys, locators, index, gate, clock } = this.parts;
-    const located = await locators.locate(tenant, responseId);
+    const { redis, keys, slots, index, gate, clock } = this.parts;
+    const located = await slots.locate(tenant, responseId);
     if (located === undefined) throw new RunLostError(responseId);
     const isBeginning = begins(batch);
     const args = [attempt, ...batchArgs(batch), isBeginning ? 1 : 0];
@@ -64,9 +64,9 @@ export class RedisEventLog extends EventLog {
     after: number,
     within?: string,
   ): Promise<LogPage | undefined> {
-    const { locators, clock } = this.parts;
+    const { slots, clock } = this.parts;
     const args = [withinOf(within), Math.min(after + 1, MAX_EVENT)];
-    const reply = (await locators.ask(tenant, responseId, READ_LOG, ...args)) as LogPageReply | null | undefined;
+    const reply = (await slots.ask(tenant, responseId, READ_LOG, ...args)) as LogPageReply | null | undefined;
     if (reply == null) return undefined;
     const [stream, ended, entries] = reply;
     if (stream !== '1') return { missing: 'no stream' };
@@ -78,7 +78,7 @@ export class RedisEventLog extends EventLog {
 
   /** The items that a running response has finished. */
   async finishedItems(tenant: Tenant, responseId: string): Promise<readonly Item[]> {
-    const batches = await this.parts.locators.ask(tenant, responseId, ITEMS_OF_LOG);
+    const batches = await this.parts.slots.ask(tenant, responseId, ITEMS_OF_LOG);
     return finishedItems(toLog((batches ?? []) as readonly StoredBatch[]));
   }
 

@@ -29,21 +29,21 @@ export class MoveIn {
     private readonly now: number,
   ) {}
 
-  /** The command that stores a record; `lock`: the place of a response. */
-  store(record: MovedRecord, lock: string): Command {
+  /** The command that stores a record; `slot`: that of a response. */
+  store(record: MovedRecord, slot: string): Command {
     if (record.kind === 'conversation') return this.storeConversation(record);
-    return record.kind === 'entries' ? this.storeEntries(record) : this.storeResponse(record, lock);
+    return record.kind === 'entries' ? this.storeEntries(record) : this.storeResponse(record, slot);
   }
 
   /** The commands after which a response that is stored is found. */
-  find(moved: MovedResponse, lock: string): readonly Command[] {
+  find(moved: MovedResponse, slot: string): readonly Command[] {
     const { keys, tenant, now, index } = this;
     const { response, run: background } = moved;
     const insertion = this.toInsertion(moved);
-    const entry = { tenant, lock, responseKey: insertion.id };
+    const entry = { tenant, slot, responseKey: insertion.id };
     const logExpiresAt = background?.logExpiresAt;
     return [
-      ...indexCommands(keys, tenant, lock, insertion, now),
+      ...indexCommands(keys, tenant, slot, insertion, now),
       ...this.heldBy(moved).enter(keys, insertion, now),
       ...(logExpiresAt === null ? [index.admitting(entry, response.created_at, now, UNBOUNDED)] : []),
       ...(logExpiresAt === null && response.status !== 'queued' ? index.begun(entry) : []),
@@ -65,7 +65,7 @@ export class MoveIn {
     return run(MOVE_ENTRIES, [this.baseOf(conversationId)], version, ...args);
   }
 
-  private storeResponse(moved: MovedResponse, lock: string): Command {
+  private storeResponse(moved: MovedResponse, slot: string): Command {
     const { place, run: background } = moved;
     const logExpiresAt = background?.logExpiresAt ?? null;
     const batches = background === null ? [] : [...batchesOf(background.log, EVENTS)].map(batchArgs);
@@ -75,9 +75,9 @@ export class MoveIn {
     });
     return run(
       STORE_RUN,
-      [this.keys.place(this.tenant, lock).base, ...(place === null ? [] : [this.baseOf(place.conversationId)])],
+      [this.keys.slot(this.tenant, slot).base, ...(place === null ? [] : [this.baseOf(place.conversationId)])],
       ...[this.now, place?.before ?? '', logExpiresAt ?? '', batches.length, ...stored],
-      ...insertionArgs(this.toInsertion(moved), lock),
+      ...insertionArgs(this.toInsertion(moved), slot),
     );
   }
 
@@ -102,12 +102,12 @@ export class MoveIn {
   }
 
   private baseOf(conversationId: string): string {
-    return this.keys.place(this.tenant, conversationLock(conversationId)).base;
+    return this.keys.slot(this.tenant, conversationLock(conversationId)).base;
   }
 }
 
-/** The place that a response gets that continues none, or one in this place. */
-export function lockOf({ place, sessionId }: MovedResponse, ofParent: string | undefined): string {
+/** The slot that a response gets that continues none, or one in this slot. */
+export function slotOf({ place, sessionId }: MovedResponse, ofParent: string | undefined): string {
   return ofParent ?? (place === null ? sessionId : conversationLock(place.conversationId));
 }
 

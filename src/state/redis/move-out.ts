@@ -5,7 +5,7 @@ import { givenBetween } from '../given-items.js';
 import { idOf, nameOf } from '../moved-names.js';
 import type { MovedRecord, MovedResponse, MovedRun } from '../state-transfer.js';
 import { readItems, readResponse, type StoredResponse } from '../stored-response.js';
-import type { RedisKeys} from './keys.js';
+import type { RedisKeys } from './keys.js';
 import { sessionsOf } from './keys.js';
 import { readWholeLog } from './log-entries.js';
 import type { Redis } from './redis.js';
@@ -245,7 +245,7 @@ function inParts(found: readonly Found[]): readonly (readonly Found[])[] {
   return parts;
 }
 
-/** What the keys of all responses of a place begin with. */
+/** What the keys of all responses of a slot begin with. */
 function beginningOf(key: string): string {
   return key.slice(0, key.indexOf('}:r:') + '}:r:'.length);
 }

@@ -20,7 +20,7 @@ import { HeldItems, type ItemIndex } from './item-index.js';
 import { type RedisKeys, sessionOf, withinOf } from './keys.js';
 import type { KnownVersions } from './known-versions.js';
 import type { ListedResponses } from './listed-responses.js';
-import type { Locators } from './locators.js';
+import type { ResponseSlots } from './response-slots.js';
 import type { RedisWriteLock } from './locks.js';
 import type { RedisEventLog } from './log.js';
 import type { Redis } from './redis.js';
@@ -34,7 +34,7 @@ import type { RedisUsageStore } from './usage.js';
 
 /** The parts of Redis that know the rest about responses. */
 export interface ResponseParts {
-  readonly locators: Locators;
+  readonly slots: ResponseSlots;
   readonly locks: RedisWriteLock;
   readonly tombstones: Tombstones;
   readonly listed: ListedResponses;
@@ -47,8 +47,8 @@ export interface ResponseParts {
 }
 
 /**
- * Stores responses in Redis, for all replicas. A response lies in the place of its chain (`RedisKeys`): a save is one
- * round trip, and so is what is read of a response whose place is remembered; otherwise it is two.
+ * Stores responses in Redis, for all replicas. A response lies in the slot of its chain (`RedisKeys`): a save is one
+ * round trip, and so is what is read of a response whose slot is remembered; otherwise it is two.
  */
 export class RedisResponseStore extends ResponseStore {
   constructor(
@@ -70,7 +70,7 @@ export class RedisResponseStore extends ResponseStore {
   }
 
   override async get(tenant: Tenant, responseId: string, within?: string): Promise<ResponseObject | undefined> {
-    const located = await this.parts.locators.locate(tenant, responseId);
+    const located = await this.parts.slots.locate(tenant, responseId);
     if (located === undefined) return undefined;
     const [response] = await this.parts.listed.read(tenant, [located], withinOf(within));
     if (response?.status !== 'in_progress') return response;
@@ -78,18 +78,18 @@ export class RedisResponseStore extends ResponseStore {
   }
 
   override async delete(tenant: Tenant, responseId: string, options: DeleteOptions, within?: string): Promise<number> {
-    const located = await this.parts.locators.locate(tenant, responseId);
+    const located = await this.parts.slots.locate(tenant, responseId);
     if (located === undefined) return 0;
     const args = [withinOf(within), options.cascade ? 1 : 0, randomUUID()];
     const [reply] = await this.redis.write(this.keys.call(located, DELETE, this.clock.now(), ...args));
     const gone = reply as GoneReply;
-    await this.parts.tombstones.bury(tenant, located.lock, gone);
+    await this.parts.tombstones.bury(tenant, located.slot, gone);
     return gone.length;
   }
 
   override async chain(tenant: Tenant, responseId: string, within?: string): Promise<Chain | undefined> {
     const args = [withinOf(within), this.maxContextBytes];
-    const reply = (await this.parts.locators.ask(tenant, responseId, CHAIN, ...args)) as ChainReply | undefined;
+    const reply = (await this.parts.slots.ask(tenant, responseId, CHAIN, ...args)) as ChainReply | undefined;
     if (reply == null) return undefined;
     const [texts, origin, expiresAt, isInConversation, ...memberships] = reply;
     if (texts === null) throw new ContextTooLargeError(this.maxContextBytes, 'previous_response_id');
@@ -110,8 +110,7 @@ export class RedisResponseStore extends ResponseStore {
     page: PageRequest,
     within?: string,
   ): Promise<Page<Item> | undefined> {
-    const reply = (await this.parts.locators.ask(tenant, responseId, INPUT, withinOf(within))) as
-      InputReply | undefined;
+    const reply = (await this.parts.slots.ask(tenant, responseId, INPUT, withinOf(within))) as InputReply | undefined;
     return reply == null ? undefined : pageOfItems(readItems(reply), page);
   }
 
@@ -136,56 +135,56 @@ export class RedisResponseStore extends ResponseStore {
   private async store(tenant: Tenant, record: ResponseRecord): Promise<void> {
     const { conversation, parentId, sessionId } = record;
     if (conversation !== null) return this.saveTurn(tenant, record, conversation);
-    const found = parentId === null ? undefined : this.parts.locators.find(tenant, parentId);
+    const found = parentId === null ? undefined : this.parts.slots.find(tenant, parentId);
     // Not awaited if it is known: saves are sent in the order of their calls, and then the parent is stored first.
-    const place = isPromise(found) ? await found : found;
-    const lock = place ?? sessionId;
-    const isSaved = await this.insert(tenant, record, place === undefined ? null : parentId, lock);
-    if (!isSaved) await this.insert(tenant, record, null, lock);
+    const known = isPromise(found) ? await found : found;
+    const slot = known ?? sessionId;
+    const isSaved = await this.insert(tenant, record, known === undefined ? null : parentId, slot);
+    if (!isSaved) await this.insert(tenant, record, null, slot);
   }
 
   /**
-   * Stores a response in the place of a lock, in one round trip; false, and it is not stored, when the parent is not stored.
+   * Stores a response in a slot, in one round trip; false, and it is not stored, when the parent is not stored.
    * Throws WriteLockLostError.
    */
   private async insert(
     tenant: Tenant,
     record: ResponseRecord,
     parentId: string | null,
-    lock: string,
+    slot: string,
   ): Promise<boolean> {
     const { response, sessionId, fence } = record;
-    const isHere = sessionId === lock;
-    // The lock of a session lies in the place of that, which is another one for what continues a chain of somewhere else.
+    const isHere = sessionId === slot;
+    // The lock of a session lies in the slot of that, which is another one for what continues a chain of somewhere else.
     if (fence !== null && !isHere && !(await this.parts.locks.pin(tenant, sessionId, fence))) {
       throw new WriteLockLostError(sessionId);
     }
     // Remembered at once, for saves that continue it before this one is answered.
-    this.parts.locators.know(tenant, response.id, lock);
-    const saved = await this.send(tenant, record, parentId, lock, SAVE, [isHere && fence !== null ? fence : '']);
+    this.parts.slots.know(tenant, response.id, slot);
+    const saved = await this.send(tenant, record, parentId, slot, SAVE, [isHere && fence !== null ? fence : '']);
     if ((saved as Saved) === 'lost') throw new WriteLockLostError(sessionId);
     return (saved as Saved) === 'saved';
   }
 
   /**
-   * Saves a response in the place of its conversation, where it is the first of its chain, and appends its turn, in one round trip.
+   * Saves a response in the slot of its conversation, where it is the first of its chain, and appends its turn, in one round trip.
    * Throws WriteLockLostError and ConversationChangedError.
    */
   private async saveTurn(tenant: Tenant, record: ResponseRecord, { id, version }: ConversationPlace): Promise<void> {
-    const { conversations, locators, versions } = this.parts;
+    const { conversations, slots, versions } = this.parts;
     const { response, fence } = record;
     const now = this.clock.now();
-    const lock = conversationLock(id);
+    const slot = conversationLock(id);
     const shown = shownItems(record);
     const found = conversations.addCommands(tenant, id, shown, now);
     const args = [fence ?? '', version];
-    const refusal = await this.send(tenant, record, null, lock, SAVE_TURN, args, toTurnEntries(record), found);
+    const refusal = await this.send(tenant, record, null, slot, SAVE_TURN, args, toTurnEntries(record), found);
     if (refusal !== null) {
       await conversations.withdraw(tenant, id, shown, now);
       throw toTurnError(refusal as TurnRefusal, id);
     }
-    versions.learn(this.keys.place(tenant, lock).base, version + 1, toKey(response.id));
-    locators.know(tenant, response.id, lock);
+    versions.learn(this.keys.slot(tenant, slot).base, version + 1, toKey(response.id));
+    slots.know(tenant, response.id, slot);
   }
 
   /** The reply of a script that stores a response, which is sent with what counts and finds it. `last`: arguments after the response. */
@@ -193,7 +192,7 @@ export class RedisResponseStore extends ResponseStore {
     tenant: Tenant,
     record: ResponseRecord,
     parentId: string | null,
-    lock: string,
+    slot: string,
     script: Script,
     first: readonly Argument[],
     last: readonly Argument[] = [],
@@ -208,8 +207,8 @@ export class RedisResponseStore extends ResponseStore {
     const replies = await this.redis.write(
       // First: no response is stored without its usage.
       ...counting,
-      run(script, [keys.place(tenant, lock).base], now, ...first, ...insertionArgs(insertion, lock), ...last),
-      ...indexCommands(keys, tenant, lock, insertion, now),
+      run(script, [keys.slot(tenant, slot).base], now, ...first, ...insertionArgs(insertion, slot), ...last),
+      ...indexCommands(keys, tenant, slot, insertion, now),
       ...held.enter(keys, insertion, now),
       ...more,
     );

@@ -102,7 +102,7 @@ export class RunEnds {
     usage: UsageRecord | undefined,
   ): Promise<void> {
     const { redis, keys, index, clock } = this.parts;
-    const { tenant, lock, responseKey } = entry;
+    const { tenant, slot, responseKey } = entry;
     const counting = this.parts.usage.commands(usage);
     const now = clock.now();
     const key = keys.response(entry);
@@ -127,7 +127,7 @@ export class RunEnds {
     await redis.write(
       ...counting,
       // Until now they were of use only as long as it is renewed.
-      ...renewalCommands(keys, tenant, lock, indexed, now),
+      ...renewalCommands(keys, tenant, slot, indexed, now),
       ...new HeldItems(tenant, shown).enter(keys, indexed, now),
       index.forgetting(entry, times.logExpiresAt, now),
       ...index.begun(entry),
@@ -194,7 +194,7 @@ export class RunEnds {
   private async store(entry: Located, ending: StoredEnding, condition: EndCondition): Promise<Ended[0]> {
     const { response, jobs, fence, conversation } = ending;
     // Its turn is appended in one step, which needs both in one slot.
-    if (conversation !== null && entry.lock !== conversationLock(conversation.id)) {
+    if (conversation !== null && entry.slot !== conversationLock(conversation.id)) {
       throw new Error(`response ${entry.responseKey} was not created in conversation ${conversation.id}`);
     }
     const turn = conversation === null ? null : { ...ending, input: await this.inputOf(entry), conversation };
@@ -254,7 +254,7 @@ export class RunEnds {
       END_RUN,
       now,
       ...[attempt ?? '', lastEntry ?? '', ...batchArgs(log)],
-      ...[fence ?? '', JSON.stringify(entry.lock), response.status, expiresAt, slackOf(expiresAt, now), logExpiresAt],
+      ...[fence ?? '', JSON.stringify(entry.slot), response.status, expiresAt, slackOf(expiresAt, now), logExpiresAt],
       ...[bytesOf([body]) + size, itemsSize, origin === null ? '' : JSON.stringify(origin)],
       ...[
         jobs.length === 0 ? '' : JSON.stringify(jobs),

@@ -39,8 +39,8 @@ export class RunIndex {
   }
 
   /** The commands after which nobody looks after a response any more. */
-  left({ tenant, lock, responseKey }: Located): readonly Command[] {
-    return leaveCommands(this.keys, tenant, lock, [responseKey]);
+  left({ tenant, slot, responseKey }: Located): readonly Command[] {
+    return leaveCommands(this.keys, tenant, slot, [responseKey]);
   }
 
   /** The command that has a response looked after again at a time, ms since the epoch. */
@@ -90,13 +90,13 @@ export class RunIndex {
   }
 }
 
-/** The commands after which responses of a place, if they were in the background, are neither queued nor looked after. */
+/** The commands after which responses of a slot, if they were in the background, are neither queued nor looked after. */
 export function leaveCommands(
   keys: RedisKeys,
   tenant: Tenant,
-  lock: string,
+  slot: string,
   responseKeys: readonly string[],
 ): readonly Command[] {
-  const members = responseKeys.map((responseKey) => toMember({ tenant, lock, responseKey }));
+  const members = responseKeys.map((responseKey) => toMember({ tenant, slot, responseKey }));
   return [keys.queued, keys.queuedOf(tenant), keys.outbox].map((key): Command => ['ZREM', key, ...members]);
 }

@@ -96,8 +96,8 @@ export class RunSweep {
     const now = clock.now();
     // Its creation may have ended before it could be found: its run, too, has to find it.
     await redis.write(
-      ...unfinished.flatMap(({ entry: { tenant, lock, responseKey }, state: { sessions, createdAt } }) =>
-        renewalCommands(keys, tenant, lock, { id: responseKey, sessions, createdAt, expiresAt: NEVER, slack: 0 }, now),
+      ...unfinished.flatMap(({ entry: { tenant, slot, responseKey }, state: { sessions, createdAt } }) =>
+        renewalCommands(keys, tenant, slot, { id: responseKey, sessions, createdAt, expiresAt: NEVER, slack: 0 }, now),
       ),
     );
     // Those that are there stay as they are.

@@ -25,7 +25,7 @@ import { insertionArgs, toInsertion } from './insertion.js';
 import { HeldItems } from './item-index.js';
 import { identify, type RedisJobQueue } from './jobs.js';
 import { type Located, type RedisKeys, withinOf } from './keys.js';
-import type { Locators } from './locators.js';
+import type { ResponseSlots } from './response-slots.js';
 import { batchArgs, readWholeLog, whenReleased } from './log-entries.js';
 import type { RedisEventLog } from './log.js';
 import type { Redis } from './redis.js';
@@ -55,7 +55,7 @@ const MOST_HOLDS = 3;
 export interface RunParts {
   readonly redis: Redis;
   readonly keys: RedisKeys;
-  readonly locators: Locators;
+  readonly slots: ResponseSlots;
   readonly index: RunIndex;
   readonly log: RedisEventLog;
   readonly gate: RunGate;
@@ -77,13 +77,13 @@ export class RedisRuns extends BackgroundRuns {
   }
 
   override async create(tenant: Tenant, record: QueuedRecord, bounds: QueueBounds): Promise<void> {
-    const { redis, index, locators, jobs, clock } = this.parts;
+    const { redis, index, slots, jobs, clock } = this.parts;
     const { response, parentId, sessionId } = record;
-    const known = parentId === null ? undefined : await locators.find(tenant, parentId);
+    const known = parentId === null ? undefined : await slots.find(tenant, parentId);
     const conversationId = parentId === null ? response.conversation?.id : undefined;
     const ownLock = conversationId === undefined ? sessionId : conversationLock(conversationId);
     const [job] = identify([record.job]);
-    const entry = { tenant, lock: known ?? ownLock, responseKey: toKey(response.id) };
+    const entry = { tenant, slot: known ?? ownLock, responseKey: toKey(response.id) };
     await index.admit(entry, response.created_at, clock.now(), bounds);
     try {
       await this.parts.sessions.storing(tenant, { ...record, expiresAt: NEVER }, async () => {
@@ -96,7 +96,7 @@ export class RedisRuns extends BackgroundRuns {
       await redis.write(...index.begun(entry)).catch(() => undefined);
       throw error;
     }
-    locators.know(tenant, response.id, entry.lock);
+    slots.know(tenant, response.id, entry.slot);
     if (job !== undefined) await this.parts.ends.tryTo(() => jobs.add([job]));
   }
 
@@ -154,7 +154,7 @@ export class RedisRuns extends BackgroundRuns {
     { cascade }: DeleteOptions,
     within?: string,
   ): Promise<readonly string[]> {
-    const ids = await this.parts.locators.ask(tenant, responseId, UNFINISHED, withinOf(within), cascade ? 1 : 0);
+    const ids = await this.parts.slots.ask(tenant, responseId, UNFINISHED, withinOf(within), cascade ? 1 : 0);
     return (ids ?? []) as readonly string[];
   }
 
@@ -177,7 +177,7 @@ export class RedisRuns extends BackgroundRuns {
 
   /** Whether it was linked to its parent, if it has one. */
   private async store(
-    { tenant, lock }: Located,
+    { tenant, slot }: Located,
     record: QueuedRecord,
     parentId: string | null,
     job: unknown,
@@ -197,10 +197,10 @@ export class RedisRuns extends BackgroundRuns {
     ];
     const plain = toInsertion(tenant, whole, parentId, now, fields);
     const insertion = { ...plain, texts: [...plain.texts, ':turn', turn] };
-    const values = [now, '', '', 1, ...batchArgs(opening), ...insertionArgs(insertion, lock)];
+    const values = [now, '', '', 1, ...batchArgs(opening), ...insertionArgs(insertion, slot)];
     const [stored] = await redis.write(
-      run(STORE_RUN, [keys.place(tenant, lock).base], ...values),
-      ...indexCommands(keys, tenant, lock, insertion, now),
+      run(STORE_RUN, [keys.slot(tenant, slot).base], ...values),
+      ...indexCommands(keys, tenant, slot, insertion, now),
       ...held.enter(keys, insertion, now),
     );
     return (stored as StoredRun) !== 'unlinked';
@@ -286,6 +286,6 @@ export class RedisRuns extends BackgroundRuns {
   }
 
   private find({ tenant, responseId }: Pick<Run, 'tenant' | 'responseId'>): Promise<Located | undefined> {
-    return this.parts.locators.locate(tenant, responseId);
+    return this.parts.slots.locate(tenant, responseId);
   }
 }

@@ -35,7 +35,7 @@ const OLDEST_FIRST = { order: 'asc' } as const;
 
 /**
  * Sessions of responses in Redis. A response says to which sessions it belongs; a session lists its responses in its own
- * place. Forks and deletions of a tenant exclude each other.
+ * slot. Forks and deletions of a tenant exclude each other.
  */
 export class RedisSessionStore extends SessionStore {
   constructor(
@@ -72,15 +72,15 @@ export class RedisSessionStore extends SessionStore {
     return this.alone(tenant, async () => {
       const members = await this.membersOf(tenant, sessionId);
       const now = this.clock.now();
-      const batches = toBatches(new Map(members.map(({ responseKey, lock }) => [responseKey, lock])));
+      const batches = toBatches(new Map(members.map(({ responseKey, slot }) => [responseKey, slot])));
       let left = 0;
-      for (const { lock, ids } of batches) {
-        const { base } = this.keys.place(tenant, lock);
+      for (const { slot, ids } of batches) {
+        const { base } = this.keys.slot(tenant, slot);
         const leave = run(LEAVE, [base], now, membershipOf(sessionId), randomUUID(), ...ids);
-        const [reply] = await this.redis.write(leave, ['ZREM', this.keys.place(tenant, sessionId).members, ...ids]);
+        const [reply] = await this.redis.write(leave, ['ZREM', this.keys.slot(tenant, sessionId).members, ...ids]);
         const [gone, changed] = reply as LeaveReply;
         left += changed.length;
-        await this.tombstones.bury(tenant, lock, gone, changed);
+        await this.tombstones.bury(tenant, slot, gone, changed);
       }
       return left > 0;
     });
@@ -88,7 +88,7 @@ export class RedisSessionStore extends SessionStore {
 
   /** One round trip where the index alone decides that it has not. */
   override async hasAtLeast(tenant: Tenant, sessionId: string, responses: number): Promise<boolean> {
-    const [count] = await this.redis.read(['ZCARD', this.keys.place(tenant, sessionId).members]);
+    const [count] = await this.redis.read(['ZCARD', this.keys.slot(tenant, sessionId).members]);
     if ((count as number) < responses) return false;
     return (await this.membersOf(tenant, sessionId, responses - 1)).length >= responses;
   }
@@ -100,7 +100,7 @@ export class RedisSessionStore extends SessionStore {
   async storing<T>(tenant: Tenant, member: NewMember, store: () => Promise<T>): Promise<T> {
     const { sessionId, sessionLimit: limit, response } = member;
     if (limit === undefined) return store();
-    const index = this.keys.place(tenant, sessionId).members;
+    const index = this.keys.slot(tenant, sessionId).members;
     if (!(await this.enter(index, member, limit, []))) {
       // What has expired, was deleted or has left may still be listed. What is not stored may be about to be.
       const [listed] = (await this.redis.read(['ZRANGE', index, 0, -1])) as [readonly string[]];
@@ -147,25 +147,25 @@ export class RedisSessionStore extends SessionStore {
   }
 
   private listOf(tenant: Tenant, sessionId: string): List {
-    return { index: this.keys.place(tenant, sessionId).members, criteria: { within: membershipOf(sessionId) } };
+    return { index: this.keys.slot(tenant, sessionId).members, criteria: { within: membershipOf(sessionId) } };
   }
 
   /** How many sessions share a response with the one in which it was made. */
   private async forksOf(tenant: Tenant, response: Listed | undefined): Promise<number> {
     if (response === undefined) return 0;
-    const key = `${this.keys.place(tenant, response.lock).base}:r:${response.responseKey}`;
+    const key = `${this.keys.slot(tenant, response.slot).base}:r:${response.responseKey}`;
     const [fields, own] = await this.redis.read(['HKEYS', key], ['HGET', key, 'session']);
     return sessionsOf(fields as readonly string[]).filter((name) => JSON.stringify(name) !== own).length;
   }
 
-  /** Has a session share responses: first they are listed, then they say so, each place all at once. */
+  /** Has a session share responses: first they are listed, then they say so, each slot all at once. */
   private async share(tenant: Tenant, shared: readonly Listed[], sourceId: string, targetId: string): Promise<void> {
-    const [source, target] = [this.keys.place(tenant, sourceId).members, this.keys.place(tenant, targetId).members];
-    const batches = toBatches(new Map(shared.map(({ responseKey, lock }) => [responseKey, lock])));
-    for (const { lock, ids } of batches) {
+    const [source, target] = [this.keys.slot(tenant, sourceId).members, this.keys.slot(tenant, targetId).members];
+    const batches = toBatches(new Map(shared.map(({ responseKey, slot }) => [responseKey, slot])));
+    for (const { slot, ids } of batches) {
       const [ttl, scores] = await this.redis.read(['PTTL', source], ['ZMSCORE', source, ...ids]);
       const entries = ids.flatMap((id, index) => [(scores as readonly (string | null)[])[index] ?? 0, id]);
-      const join = run(JOIN, [this.keys.place(tenant, lock).base], this.clock.now(), membershipOf(targetId), ...ids);
+      const join = run(JOIN, [this.keys.slot(tenant, slot).base], this.clock.now(), membershipOf(targetId), ...ids);
       await this.redis.write(run(ENTER, [target], ttl as number, ...entries), join);
     }
   }

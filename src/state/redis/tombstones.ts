@@ -9,7 +9,7 @@ import { CERTAIN_MS } from './dangling-entries.js';
 import { expiryCommand, SHARDS, unexpiringCommand } from './indexes.js';
 import { leaveItems } from './item-index.js';
 import { readMember, type RedisKeys, sessionOf } from './keys.js';
-import type { Locators } from './locators.js';
+import type { ResponseSlots } from './response-slots.js';
 import type { RedisNotices } from './notices.js';
 import type { Redis } from './redis.js';
 import { leaveCommands } from './run-index.js';
@@ -27,10 +27,10 @@ const SWEPT = 64;
 /** A part of an index with the scores: when each response expires, ms. */
 type Entries = readonly (readonly [entry: string, expiresAt: number])[];
 
-/** Some responses of one place. */
+/** Some responses of one slot. */
 interface Swept {
   readonly tenant: Tenant;
-  readonly lock: string;
+  readonly slot: string;
   /** When each is to expire, ms, by `toKey` of the response. */
   readonly times: Map<string, number>;
 }
@@ -42,18 +42,18 @@ export class Tombstones {
   constructor(
     private readonly redis: Redis,
     private readonly keys: RedisKeys,
-    private readonly locators: Locators,
+    private readonly responseSlots: ResponseSlots,
     private readonly notices: RedisNotices,
     private readonly clock: Clock,
   ) {}
 
   /**
-   * Reports responses of a place that were deleted, and others that have `changed`, and frees the former. Resolves when up to one batch is freed; larger
+   * Reports responses of a slot that were deleted, and others that have `changed`, and frees the former. Resolves when up to one batch is freed; larger
    * deletions continue in the background. What cannot be freed now is freed when it would have expired. Never rejects.
    */
-  async bury(tenant: Tenant, lock: string, gone: GoneReply, changed: readonly string[] = []): Promise<void> {
+  async bury(tenant: Tenant, slot: string, gone: GoneReply, changed: readonly string[] = []): Promise<void> {
     const reported = new Set([...idsOf(gone), ...changed]);
-    const burying = Promise.all([this.notices.deleted([...reported]), this.free(tenant, lock, gone)]);
+    const burying = Promise.all([this.notices.deleted([...reported]), this.free(tenant, slot, gone)]);
     const freeing = burying.catch((error: unknown) => {
       this.outages.warn('deleted responses will be freed later', inOneLine(error));
     });
@@ -69,14 +69,12 @@ export class Tombstones {
     const shards = Array.from({ length: SHARDS }, (_, shard) => this.keys.expiring(shard));
     const limits = ['BYSCORE', 'LIMIT', 0, SWEPT, 'WITHSCORES'] as const;
     const replies = await this.redis.read(...shards.map((shard): Command => ['ZRANGE', shard, '-inf', now, ...limits]));
-    const places = groupByPlace(replies as readonly Entries[]);
-    if (places.length === 0) return false;
+    const slots = groupBySlot(replies as readonly Entries[]);
+    if (slots.length === 0) return false;
     const swept = await this.redis.write(
-      ...places.map(({ tenant, lock, times }) =>
-        run(SWEEP, [this.keys.place(tenant, lock).base], now, ...times.keys()),
-      ),
+      ...slots.map(({ tenant, slot, times }) => run(SWEEP, [this.keys.slot(tenant, slot).base], now, ...times.keys())),
     );
-    const done = places.map((place, index) => this.settle(place, swept[index] as SweepReply, now));
+    const done = slots.map((one, index) => this.settle(one, swept[index] as SweepReply, now));
     const commands = done.flat();
     const gone = swept.flatMap((reply) => idsOf((reply as SweepReply)[0]));
     await Promise.all([this.writeAll(commands), this.notices.deleted(gone)]);
@@ -84,33 +82,33 @@ export class Tombstones {
     return isFull && commands.length > 0;
   }
 
-  private async free(tenant: Tenant, lock: string, gone: GoneReply): Promise<void> {
-    const { base } = this.keys.place(tenant, lock);
+  private async free(tenant: Tenant, slot: string, gone: GoneReply): Promise<void> {
+    const { base } = this.keys.slot(tenant, slot);
     // The last ones first: they continue the others.
     for (let end = gone.length; end > 0; end -= BATCH) {
       const batch = gone.slice(Math.max(0, end - BATCH), end);
       const ids = idsOf(batch);
       // They are queued no more.
-      await this.redis.write(...leaveCommands(this.keys, tenant, lock, ids));
+      await this.redis.write(...leaveCommands(this.keys, tenant, slot, ids));
       const [swept] = await this.redis.write(
         run(SWEEP, [base], this.clock.now(), ...ids),
-        ...this.farewell(tenant, lock, batch),
+        ...this.farewell(tenant, slot, batch),
       );
       const [, freed] = swept as SweepReply;
-      await this.writeAll(this.remove(tenant, lock, freed));
+      await this.writeAll(this.remove(tenant, slot, freed));
     }
   }
 
   /** Forgets where freed responses were; the commands that take them out of the indexes. */
-  private remove(tenant: Tenant, lock: string, freed: readonly Freed[]): readonly Command[] {
-    this.locators.forget(
+  private remove(tenant: Tenant, slot: string, freed: readonly Freed[]): readonly Command[] {
+    this.responseSlots.forget(
       tenant,
       freed.map(([id]) => id),
     );
     // They are found as long as bookmarks tell where they were.
     return freed.flatMap(([responseKey, held]): readonly Command[] => [
-      unexpiringCommand(this.keys, { tenant, lock, responseKey }),
-      ['PEXPIRE', this.keys.locator(tenant, responseKey), BOOKMARK_MS + GRACE_MS],
+      unexpiringCommand(this.keys, { tenant, slot, responseKey }),
+      ['PEXPIRE', this.keys.slotOf(tenant, responseKey), BOOKMARK_MS + GRACE_MS],
       ...leaveItems(this.keys, responseKey, held),
     ]);
   }
@@ -122,9 +120,9 @@ export class Tombstones {
     }
   }
 
-  /** What follows from the sweep of a place. */
+  /** What follows from the sweep of a slot. */
   private settle(
-    { tenant, lock, times }: Swept,
+    { tenant, slot, times }: Swept,
     [gone, freed, later, missing]: SweepReply,
     now: number,
   ): readonly Command[] {
@@ -132,23 +130,23 @@ export class Tombstones {
     for (const id of missing) if ((times.get(id) ?? 0) > now - CERTAIN_MS) kept.add(id);
     const rest = [...times.keys()].filter((id) => !kept.has(id));
     return [
-      ...(gone.length === 0 ? [] : this.farewell(tenant, lock, gone)),
-      ...this.remove(tenant, lock, freed),
-      ...rest.map((responseKey) => unexpiringCommand(this.keys, { tenant, lock, responseKey })),
+      ...(gone.length === 0 ? [] : this.farewell(tenant, slot, gone)),
+      ...this.remove(tenant, slot, freed),
+      ...rest.map((responseKey) => unexpiringCommand(this.keys, { tenant, slot, responseKey })),
       ...later.map(([responseKey, expiresAt]) => {
         const ttl = Math.max(0, Number(expiresAt) - now) + GRACE_MS;
-        return expiryCommand(this.keys, { tenant, lock, responseKey }, Number(expiresAt), ttl);
+        return expiryCommand(this.keys, { tenant, slot, responseKey }, Number(expiresAt), ttl);
       }),
     ];
   }
 
   /** Takes what is gone out of the lists. */
-  private farewell(tenant: Tenant, lock: string, gone: GoneReply): readonly Command[] {
+  private farewell(tenant: Tenant, slot: string, gone: GoneReply): readonly Command[] {
     const elsewhere = gone.flatMap(([id, ...memberships]) =>
       memberships
         .map(sessionOf)
-        .filter((session) => session !== lock)
-        .map((session): Command => ['ZREM', this.keys.place(tenant, session).members, id]),
+        .filter((session) => session !== slot)
+        .map((session): Command => ['ZREM', this.keys.slot(tenant, session).members, id]),
     );
     return [['ZREM', this.keys.responsesOf(tenant), ...idsOf(gone)], ...elsewhere];
   }
@@ -158,14 +156,14 @@ function idsOf(gone: GoneReply): readonly string[] {
   return gone.map(([id]) => id);
 }
 
-function groupByPlace(replies: readonly Entries[]): readonly Swept[] {
-  const places = new Map<string, Swept>();
+function groupBySlot(replies: readonly Entries[]): readonly Swept[] {
+  const slots = new Map<string, Swept>();
   for (const [entry, expiresAt] of replies.flat()) {
-    const { tenant, lock, responseKey } = readMember(entry);
-    const name = JSON.stringify([tenant, lock]);
-    const place = places.get(name) ?? { tenant, lock, times: new Map<string, number>() };
-    place.times.set(responseKey, expiresAt);
-    places.set(name, place);
+    const { tenant, slot, responseKey } = readMember(entry);
+    const name = JSON.stringify([tenant, slot]);
+    const one = slots.get(name) ?? { tenant, slot, times: new Map<string, number>() };
+    one.times.set(responseKey, expiresAt);
+    slots.set(name, one);
   }
-  return [...places.values()];
+  return [...slots.values()];
 }

@@ -12,8 +12,8 @@ import {
 import type { ConversationIndex } from './conversation-index.js';
 import { identify, type RedisJobQueue } from './jobs.js';
 import type { RedisKeys } from './keys.js';
-import type { Locators } from './locators.js';
-import { lockOf, MoveIn, responseKeysOf } from './move-in.js';
+import type { ResponseSlots } from './response-slots.js';
+import { slotOf, MoveIn, responseKeysOf } from './move-in.js';
 import { type Catalogue, readChains, readConversation, takeStock } from './move-out.js';
 import type { Redis } from './redis.js';
 import type { RunEnds } from './run-ends.js';
@@ -30,7 +30,7 @@ const RUNS = 200;
 export interface TransferParts {
   readonly redis: Redis;
   readonly keys: RedisKeys;
-  readonly locators: Locators;
+  readonly slots: ResponseSlots;
   readonly conversations: ConversationIndex;
   readonly index: RunIndex;
   readonly ends: RunEnds;
@@ -38,10 +38,10 @@ export interface TransferParts {
   readonly clock: Clock;
 }
 
-/** A record with the lock of its place, and whether that says that it is stored there. */
+/** A record with its slot, and whether that says that it is stored there. */
 interface Placed {
   readonly record: MovedRecord;
-  readonly lock: string;
+  readonly slot: string;
   readonly isFound: boolean;
 }
 
@@ -103,14 +103,14 @@ export class RedisTransfer extends StateTransfer {
     const { redis, keys, index, clock, conversations } = this.parts;
     const now = clock.now();
     const into = new MoveIn(keys, index, tenant, now);
-    const placed = await this.place(tenant, records);
-    const replies = await redis.write(...placed.map(({ record, lock }) => into.store(record, lock)));
+    const placed = await this.locate(tenant, records);
+    const replies = await redis.write(...placed.map(({ record, slot }) => into.store(record, slot)));
     for (const [position, { record }] of placed.entries()) {
       if (record.kind === 'response') requireStored(record, replies[position] as StoredRun);
     }
     // Afterwards: one that is found is stored.
-    const found = placed.flatMap(({ record, lock, isFound }): readonly Command[] => {
-      if (record.kind === 'response') return isFound ? [] : into.find(record, lock);
+    const found = placed.flatMap(({ record, slot, isFound }): readonly Command[] => {
+      if (record.kind === 'response') return isFound ? [] : into.find(record, slot);
       if (record.kind === 'conversation') return [];
       const shown = record.entries.filter(({ isGiven }) => !isGiven).map(({ item }) => item);
       return conversations.addCommands(tenant, record.conversationId, shown, now);
@@ -120,12 +120,12 @@ export class RedisTransfer extends StateTransfer {
   }
 
   override async writeJobs(jobs: readonly MovedJob[]): Promise<void> {
-    const { redis, keys, locators, clock } = this.parts;
+    const { redis, keys, slots, clock } = this.parts;
     const identified = identify(jobs);
     for (const job of identified) {
       const { tenant, responseId } = job.data as { readonly tenant?: Tenant; readonly responseId?: unknown };
       if (job.queue !== 'turns' || tenant === undefined || typeof responseId !== 'string') continue;
-      const located = await locators.locate(tenant, responseId);
+      const located = await slots.locate(tenant, responseId);
       if (located === undefined) continue;
       await redis.write(keys.call(located, KEEP_JOB, clock.now(), JSON.stringify([job])));
     }
@@ -133,22 +133,22 @@ export class RedisTransfer extends StateTransfer {
   }
 
   /** Where records lie, or are to lie: what continues a response lies with it. */
-  private async place(tenant: Tenant, records: readonly MovedRecord[]): Promise<readonly Placed[]> {
-    const { redis, keys, locators } = this.parts;
-    const located = [...(await locators.findAll(tenant, responseKeysOf(records)))];
+  private async locate(tenant: Tenant, records: readonly MovedRecord[]): Promise<readonly Placed[]> {
+    const { redis, keys, slots } = this.parts;
+    const located = [...(await slots.findAll(tenant, responseKeysOf(records)))];
     const existing = await redis.read(
-      ...located.map(([key, lock]): Command => ['EXISTS', keys.place(tenant, lock).response(key)]),
+      ...located.map(([key, slot]): Command => ['EXISTS', keys.slot(tenant, slot).response(key)]),
     );
-    // A locator outlives what was freed.
-    const lockBy = new Map(located.filter((_, index) => existing[index] === 1));
+    // The key that names the slot outlives what was freed.
+    const slotBy = new Map(located.filter((_, index) => existing[index] === 1));
     return records.map((record) => {
-      if (record.kind !== 'response') return { record, lock: '', isFound: false };
+      if (record.kind !== 'response') return { record, slot: '', isFound: false };
       const key = toKey(record.response.id);
-      const known = lockBy.get(key);
-      const lock = known ?? lockOf(record, record.parentId === null ? undefined : lockBy.get(toKey(record.parentId)));
-      lockBy.set(key, lock);
-      if (known === undefined) locators.forget(tenant, [key]);
-      return { record, lock, isFound: known !== undefined };
+      const known = slotBy.get(key);
+      const slot = known ?? slotOf(record, record.parentId === null ? undefined : slotBy.get(toKey(record.parentId)));
+      slotBy.set(key, slot);
+      if (known === undefined) slots.forget(tenant, [key]);
+      return { record, slot, isFound: known !== undefined };
     });
   }
 }

@@ -18,7 +18,7 @@ export interface BookmarkText {
 }
 
 /**
- * Functions in Lua about bookmarks, after RESPONSES. That of a response is the string `:gone:<id>` of its place.
+ * Functions in Lua about bookmarks, after RESPONSES. That of a response is the string `:gone:<id>` of its slot.
  *
  * - `bookmark(id, goneAt, fields)`: the `BookmarkText` of a stored response that is gone since a time and was in some sessions.
  * - `remember(id, fields)`: remembers a response that is about to be hidden; repeated, it does the same.
@@ -47,7 +47,7 @@ export type GoneFound = readonly [text: string, isBelow: 0 | 1] | null;
 /**
  * What is remembered of a response, or would be if the purge had come to it, and whether it continued another one, or what continued that.
  *
- * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the id; ARGV[3]: that of the other one, or nothing. Returns `GoneFound`.
+ * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: the id; ARGV[3]: that of the other one, or nothing. Returns `GoneFound`.
  */
 export const FIND_GONE = new Script(`${RESPONSES}${BOOKMARKS}
 local function kept(id) return redis.call('GET', base .. ':gone:' .. id) end

@@ -13,7 +13,7 @@ export type ConversationItems =
 /**
  * Reads a page of the items that clients see.
  *
- * KEYS[1]: the place of the conversation. ARGV[1]: `XRANGE` from the oldest on, or `XREVRANGE`; ARGV[2]: the id of the item before
+ * KEYS[1]: the slot of the conversation. ARGV[1]: `XRANGE` from the oldest on, or `XREVRANGE`; ARGV[2]: the id of the item before
  * the page, JSON, or nothing; ARGV[3]: most items; ARGV[4]: now, ms since the epoch. Returns `ConversationItems`.
  */
 export const CONVERSATION_ITEMS = new Script(`${CONVERSATIONS}
@@ -54,7 +54,7 @@ export type ConversationItem = readonly [outcome: 'found', item: string | null] 
 /**
  * Reads an item that clients see: the latest one with the id.
  *
- * KEYS[1]: the place of the conversation. ARGV[1]: the id, JSON. Returns `ConversationItem`.
+ * KEYS[1]: the slot of the conversation. ARGV[1]: the id, JSON. Returns `ConversationItem`.
  */
 export const CONVERSATION_ITEM = new Script(`${CONVERSATIONS}
 local base = KEYS[1]
@@ -72,7 +72,7 @@ export type ItemDeleted =
 /**
  * Deletes an item that clients see. A turn whose lease has expired is not saved any more.
  *
- * KEYS[1]: the place. ARGV[1]: names the call, so that its repetition does nothing; ARGV[2]: the id, JSON; ARGV[3]: now,
+ * KEYS[1]: the slot. ARGV[1]: names the call, so that its repetition does nothing; ARGV[2]: the id, JSON; ARGV[3]: now,
  * ms since the epoch. Returns `ItemDeleted`.
  */
 export const DELETE_ITEM = new Script(`${FREES_MEMORY}${LOCKS}${CONVERSATIONS}

@@ -2,7 +2,7 @@ import { FREES_MEMORY, NUMBERS, Script } from '../script.js';
 import { GRACE_MS } from './indexes.js';
 import { LOCKS } from './locks.js';
 /**
- * Lua functions about the conversation of a place, for scripts to begin with. `base` is the beginning of the place's keys:
+ * Lua functions about the conversation of a slot, for scripts to begin with. `base` is what the keys of the slot begin with:
  *
  * - `:conversation`, a hash: `created` (Unix seconds), `metadata` (JSON), `name` (`conversationName`), `version`, `size` (bytes of its items), `last` (position of
  *   the latest item), `responses` (how many were made in it), `until` (the latest of them is kept until then, ms since the
@@ -136,7 +136,7 @@ end
 /**
  * Stores a conversation, once.
  *
- * KEYS[1]: its place. ARGV[1]: when it was created, Unix seconds; ARGV[2]: its metadata, JSON; ARGV[3]: its name (`conversationName`);
+ * KEYS[1]: its slot. ARGV[1]: when it was created, Unix seconds; ARGV[2]: its metadata, JSON; ARGV[3]: its name (`conversationName`);
  * from ARGV[4] on: its items.
  */
 export const CREATE_CONVERSATION = new Script(`${CONVERSATIONS}
@@ -148,7 +148,7 @@ addEntries(base, entriesFrom(4))`);
 /**
  * Replaces the metadata of a conversation.
  *
- * KEYS[1]: its place. ARGV[1]: the metadata, JSON. Returns when it was created, Unix seconds; nil when it is not found.
+ * KEYS[1]: its slot. ARGV[1]: the metadata, JSON. Returns when it was created, Unix seconds; nil when it is not found.
  */
 export const UPDATE_CONVERSATION = new Script(`${CONVERSATIONS}
 local base = KEYS[1]
@@ -159,7 +159,7 @@ return redis.call('HGET', base .. ':conversation', 'created')`);
 /**
  * Hides a conversation; nothing is appended to it any more. It is freed at once, or with the last response that was made in it.
  *
- * KEYS[1]: its place. ARGV[1]: now, ms since the epoch. Returns the ids of its items, JSON; nil when it is not found.
+ * KEYS[1]: its slot. ARGV[1]: now, ms since the epoch. Returns the ids of its items, JSON; nil when it is not found.
  */
 export const DELETE_CONVERSATION = new Script(`${FREES_MEMORY}${CONVERSATIONS}
 local base = KEYS[1]
@@ -176,7 +176,7 @@ export type ConversationRead =
 /**
  * Reads the items of a conversation and, if wanted, takes its lock.
  *
- * KEYS[1]: its place. ARGV[1]: most bytes of items; to take the lock ARGV[2]: how long the lease lasts, ms; ARGV[3]: names the call, so
+ * KEYS[1]: its slot. ARGV[1]: most bytes of items; to take the lock ARGV[2]: how long the lease lasts, ms; ARGV[3]: names the call, so
  * that its repetition finds its own lease; ARGV[4]: the version whose items are known, or nothing; ARGV[5]: the change that made it. Returns
  * `ConversationRead`.
  */
@@ -198,7 +198,7 @@ export type Appended =
 /**
  * Adds items of a client to a conversation. A turn whose lease has expired is not saved any more.
  *
- * KEYS[1]: its place. ARGV[1]: names the call, so that its repetition does nothing; from ARGV[2] on: the items. Returns `Appended`.
+ * KEYS[1]: its slot. ARGV[1]: names the call, so that its repetition does nothing; from ARGV[2] on: the items. Returns `Appended`.
  */
 export const APPEND_ITEMS = new Script(`${LOCKS}${CONVERSATIONS}
 local base = KEYS[1]

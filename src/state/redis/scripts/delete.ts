@@ -34,7 +34,7 @@ end
 /**
  * Hides a response and, if wanted, all visible responses that continue it. They stay until they are freed.
  *
- * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the id; ARGV[3]: within; ARGV[4]: 1 for those that continue it as well;
+ * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: the id; ARGV[3]: within; ARGV[4]: 1 for those that continue it as well;
  * ARGV[5]: names the call, so that its repetition returns the same. Returns a `GoneReply`.
  */
 export const DELETE = new Script(`${FREES_MEMORY}${RESPONSES}${HIDE}${VISIBLE_TO_CALL}
@@ -65,7 +65,7 @@ export type SweepReply = readonly [
  * Hides responses that have expired, and frees those and the ones that were hidden before as far as nothing continues them, then
  * their ancestors for which that is true.
  *
- * KEYS[1]: the place. ARGV[1]: now; from ARGV[2] on: ids. Returns a `SweepReply`.
+ * KEYS[1]: the slot. ARGV[1]: now; from ARGV[2] on: ids. Returns a `SweepReply`.
  */
 export const SWEEP = new Script(`${FREES_MEMORY}${RESPONSES}${HIDE}
 local gone, freed, later, missing = {}, {}, {}, {}

@@ -24,7 +24,7 @@ export type LeavesReply = readonly string[] | 'too large' | null;
 /**
  * The leaves of all branches from a response on.
  *
- * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the id; ARGV[3]: within. Returns a `LeavesReply`.
+ * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: the id; ARGV[3]: within. Returns a `LeavesReply`.
  */
 export const LEAVES = new Script(`${RESPONSES}${EACH_CHILD}
 if not visible(ARGV[2], ARGV[3]) then return false end
@@ -62,7 +62,7 @@ type TreeRow = readonly [
 /**
  * The tree of a response, from its earliest visible ancestor on.
  *
- * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the id; ARGV[3]: within; ARGV[4]: levels below the root; ARGV[5]: most
+ * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: the id; ARGV[3]: within; ARGV[4]: levels below the root; ARGV[5]: most
  * responses. Returns a `TreeReply`.
  */
 export const TREE = new Script(`${RESPONSES}${EACH_CHILD}

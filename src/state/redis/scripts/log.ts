@@ -7,7 +7,7 @@ export type LogAppended = 'appended' | 'held' | 'closed';
 /**
  * Appends a batch if the attempt is the latest and the response has not ended. One that begins leaves the queue.
  *
- * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the response; ARGV[3]: the attempt; ARGV[4] to ARGV[7]: the batch;
+ * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: the response; ARGV[3]: the attempt; ARGV[4] to ARGV[7]: the batch;
  * ARGV[8]: 1 when it begins. Returns `LogAppended`.
  */
 export const APPEND = new Script(`${RESPONSES}${RUNS}
@@ -34,7 +34,7 @@ export type LogPageReply = readonly [stream: string | null, ended: string | null
 /**
  * The events from the batch on that contains a number.
  *
- * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the response; ARGV[3]: the field that it must have; ARGV[4]: the number.
+ * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: the response; ARGV[3]: the field that it must have; ARGV[4]: the number.
  * Returns `LogPageReply`, or nil when the response is not found.
  */
 export const READ_LOG = new Script(`${RESPONSES}
@@ -71,7 +71,7 @@ return {run[1], run[2], entries}`);
 /**
  * The entries of the log that say something about finished items.
  *
- * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the response. Returns entries as XRANGE does.
+ * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: the response. Returns entries as XRANGE does.
  */
 export const ITEMS_OF_LOG = new Script(`${RESPONSES}
 local key, found = at(ARGV[2]) .. ':log', {}
@@ -83,7 +83,7 @@ return found`);
 /**
  * Deletes the log of a response that ended long ago.
  *
- * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the response.
+ * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: the response.
  */
 export const FORGET_LOG = new Script(`${RESPONSES}
 local ended = redis.call('HGET', at(ARGV[2]), 'ended')

@@ -35,13 +35,13 @@ return redis.call('ZRANGE', key, first, last, 'WITHSCORES')`);
 /** In place of the size of a response that is not visible or does not match. */
 export const NO_MATCH = -1;
 
-/** In place of the size of a response that is not stored in the place. */
+/** In place of the size of a response that is not stored in the slot. */
 export const NOT_STORED = -2;
 
 /**
  * Which responses are visible and match a filter.
  *
- * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: within; ARGV[3]: the model; ARGV[4]: statuses, and ARGV[5]: labels, with
+ * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: within; ARGV[3]: the model; ARGV[4]: statuses, and ARGV[5]: labels, with
  * blanks in between; each of these is empty when it does not matter, but the model is one to match if ARGV[6] is 1; from
  * ARGV[7] on: ids. Returns the size of each, bytes, or NO_MATCH or NOT_STORED.
  */

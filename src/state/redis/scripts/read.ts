@@ -6,7 +6,7 @@ export type ReadReply = readonly [status: string, body: string, output: string |
 /**
  * Visible responses.
  *
- * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: within; from ARGV[3] on: ids. Returns a `ReadReply` for each.
+ * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: within; from ARGV[3] on: ids. Returns a `ReadReply` for each.
  */
 export const READ = new Script(`${RESPONSES}
 local replies = {}
@@ -67,7 +67,7 @@ export type ChainReply =
 /**
  * The whole transcript up to a response that may be continued, including ancestors that are no longer visible.
  *
- * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the id; ARGV[3]: within; ARGV[4]: most bytes. Returns a `ChainReply`.
+ * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: the id; ARGV[3]: within; ARGV[4]: most bytes. Returns a `ChainReply`.
  */
 export const CHAIN = new Script(`${RESPONSES}${CHAINS}
 local id = ARGV[2]
@@ -93,7 +93,7 @@ export type InputReply = string | null;
 /**
  * The input items of a visible response.
  *
- * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the id; ARGV[3]: within. Returns an `InputReply`.
+ * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: the id; ARGV[3]: within. Returns an `InputReply`.
  */
 export const INPUT = new Script(`${RESPONSES}
 if not visible(ARGV[2], ARGV[3]) then return false end

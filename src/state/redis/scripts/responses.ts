@@ -3,13 +3,13 @@ import { CONVERSATIONS } from './conversations.js';
 import { GRACE_MS, LIVE, LONGEST_MS, UNFINISHED_MS } from './indexes.js';
 
 /**
- * Functions in Lua about the responses of one place, for scripts to begin with. `KEYS[1]`: the base of the place's keys.
+ * Functions in Lua about the responses of one slot, for scripts to begin with. `KEYS[1]`: `SlotKeys.base`.
  * `ARGV[1]`: the time, ms since the epoch. Ids are as of `toKey`; `within` is the field `in:<session>` that a
  * response must have to be visible, or an empty text.
  *
  * A response is kept until its field `until`, which is not before its expiry and not before `until` of a response that
  * continues it: a chain is whole as long as its last response is there, also when nobody purges. One that was made in a
- * conversation has the fields `conversation`, the base of its place, and `position`, after which its turn was appended.
+ * conversation has the fields `conversation`, the base of its slot, and `position`, after which its turn was appended.
  * `held` names the items that it shows (`HeldItems`). `by` names the latest call that deleted it or took it out of a session.
  */
 export const RESPONSES = `${LIVE}${CONVERSATIONS}

@@ -54,7 +54,7 @@ export type StoredRun = 'new' | 'there' | 'unlinked' | 'no conversation';
  * Stores a response with its log, unless it is stored, if the response that it continues and its conversation are stored. It may have no
  * log, if it was not in the background.
  *
- * KEYS[1]: the place; KEYS[2]: that of its conversation, if it was made in one. ARGV[1]: now; ARGV[2]: the position at which its
+ * KEYS[1]: the slot; KEYS[2]: that of its conversation, if it was made in one. ARGV[1]: now; ARGV[2]: the position at which its
  * context ends there; ARGV[3]: when its log expires, ms since the epoch, empty for one that has not ended; ARGV[4]: the
  * number of batches, and then these, each in four; then the insertion. Returns `StoredRun`.
  */
@@ -80,7 +80,7 @@ export type Started = readonly [turn: string, attempts: string, status: string, 
 /**
  * Begins an attempt, unless a later one has begun.
  *
- * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the response; ARGV[3]: the attempt; ARGV[4]: names the call, so that its
+ * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: the response; ARGV[3]: the attempt; ARGV[4]: names the call, so that its
  * repetition finds that it has begun. Returns `Started`, or nil.
  */
 export const START_RUN = new Script(`${RESPONSES}${RUNS}
@@ -111,7 +111,7 @@ export type RunContext = readonly [
 /**
  * The items before the output of a run, those of deleted ancestors included, and the response that it continues.
  *
- * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the response; ARGV[3]: most bytes. Returns `RunContext`, or nil when the
+ * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: the response; ARGV[3]: most bytes. Returns `RunContext`, or nil when the
  * response is not stored any more.
  */
 export const RUN_CONTEXT = new Script(`${RESPONSES}${CHAINS}
@@ -129,7 +129,7 @@ return {0, own[2], context, parent[1], parent[2], conversation and 1 or 0}`);
 /**
  * Does not count an attempt, once.
  *
- * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the response; ARGV[3]: the attempt.
+ * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: the response; ARGV[3]: the attempt.
  */
 export const HAND_BACK = new Script(`${RESPONSES}${RUNS}
 local id = ARGV[2]
@@ -142,7 +142,7 @@ export const HOLD_MS = 10_000;
 
 /**
  * What became of an end: `same`, it is stored already; `lost`, the lease on the session; `elsewhere`, the lock of the
- * session is in another place; `grown`, more was logged; `held`, somebody else ends it from outside; `closed`, the run may write no more; `refused`, the turn by its
+ * session is in another slot; `grown`, more was logged; `held`, somebody else ends it from outside; `closed`, the run may write no more; `refused`, the turn by its
  * conversation.
  */
 export type Ended =
@@ -153,9 +153,9 @@ export type Ended =
 /**
  * Ends a response: its status, its output, and its last events. In a conversation its turn is appended.
  *
- * KEYS[1]: the place: that of its conversation, if it is made in one. ARGV: 1 now; 2 the response; 3 the attempt, empty for any; 4 the last entry of the log that an
- * end from outside was made of, empty for that of its run; 5 to 8 the last batch; 9 the fence of the lease of the session, empty when there is none to check; 10 the lock of
- * the place, JSON; 11 status; 12 when the response expires, 13 its slack; 14 when its log does; 15 its size, 16 that of
+ * KEYS[1]: the slot: that of its conversation, if it is made in one. ARGV: 1 now; 2 the response; 3 the attempt, empty for any; 4 the last entry of the log that an
+ * end from outside was made of, empty for that of its run; 5 to 8 the last batch; 9 the fence of the lease of the session, empty when there is none to check; 10 the name of
+ * the slot, JSON; 11 status; 12 when the response expires, 13 its slack; 14 when its log does; 15 its size, 16 that of
  * its items; 17 origin, JSON or empty; 18 jobs, JSON or empty; 19 the items that it shows now as well (`HeldItems.names`); 20 what it has used, JSON or empty; 21 the number of the following: its texts, keys as of
  * `:body` and texts in turn. In a conversation: the version that the turn has read, and the entries. Returns `Ended`.
  */
@@ -201,7 +201,7 @@ export type Held = readonly [body: string, turn: string] | 'held' | 'closed';
  * Has a background response held for somebody who ends it from outside: its run waits until it is ended or released, or until too much
  * time has passed.
  *
- * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the response; ARGV[3]: the field that it must have; ARGV[4]: the attempt,
+ * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: the response; ARGV[3]: the field that it must have; ARGV[4]: the attempt,
  * empty for any; ARGV[5]: who holds it. Returns `Held`, or nil when it is not found.
  */
 export const HOLD_RUN = new Script(`${RESPONSES}${RUNS}
@@ -216,7 +216,7 @@ return {redis.call('GET', at(id) .. ':body'), turn}`);
 /**
  * Lets the run of a response go on.
  *
- * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the response; ARGV[3]: who holds it.
+ * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: the response; ARGV[3]: who holds it.
  */
 export const RELEASE_RUN = new Script(`${FREES_MEMORY}${RESPONSES}
 local id = ARGV[2]
@@ -226,7 +226,7 @@ if holder == ARGV[3] then redis.call('HDEL', at(id), 'hold') end`);
 /**
  * The unfinished ones of a visible response and, with ARGV[4], of all that continue it.
  *
- * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the response; ARGV[3]: the field that it must have; ARGV[4]: 1 or 0.
+ * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: the response; ARGV[3]: the field that it must have; ARGV[4]: 1 or 0.
  * Returns their ids.
  */
 export const UNFINISHED = new Script(`${RESPONSES}${RUNS}

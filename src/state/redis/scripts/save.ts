@@ -5,10 +5,10 @@ import { RESPONSES } from './responses.js';
 export type Saved = 'saved' | 'lost' | 'unlinked';
 
 /**
- * Stores a response in a place, if the lease is the latest and the response that it continues is stored. One that is
+ * Stores a response, if the lease is the latest and the response that it continues is stored. One that is
  * stored already stays as it is: the script may be repeated.
  *
- * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the fence of the place's lock, empty when there is none to check;
+ * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: the fence of the slot's lock, empty when there is none to check;
  * from ARGV[3] on: the insertion. Returns `Saved`.
  */
 export const SAVE = new Script(`${LOCKS}${RESPONSES}
@@ -20,10 +20,10 @@ insert(r)
 return 'saved'`);
 
 /**
- * Stores a response that was made in a conversation in the place of that, appends its turn and releases the lock; nothing, if
+ * Stores a response that was made in a conversation in the slot of that, appends its turn and releases the lock; nothing, if
  * the turn is refused. A response that is stored already stays as it is: the script may be repeated.
  *
- * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the fence of the conversation's lock, empty when there is none to check; ARGV[3]: the
+ * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: the fence of the conversation's lock, empty when there is none to check; ARGV[3]: the
  * version that the turn has read; from ARGV[4] on: the insertion, then the entries. Returns a `TurnRefusal`, or nil.
  */
 export const SAVE_TURN = new Script(`${LOCKS}${RESPONSES}

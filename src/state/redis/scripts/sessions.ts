@@ -4,7 +4,7 @@ import { RESPONSES } from './responses.js';
 /**
  * Adds visible responses to a session.
  *
- * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the field of the session; from ARGV[3] on: ids. Returns the number of those
+ * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: the field of the session; from ARGV[3] on: ids. Returns the number of those
  * that are in it.
  */
 export const JOIN = new Script(`${RESPONSES}
@@ -23,7 +23,7 @@ export type LeaveReply = readonly [gone: GoneReply, left: readonly string[]];
 /**
  * Takes responses out of a session, and hides those that belong to no other one.
  *
- * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the field of the session; ARGV[3]: names the call, so that its
+ * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: the field of the session; ARGV[3]: names the call, so that its
  * repetition returns the same; from ARGV[4] on: ids. Returns a `LeaveReply`.
  */
 export const LEAVE = new Script(`${FREES_MEMORY}${RESPONSES}${HIDE}${VISIBLE_TO_CALL}

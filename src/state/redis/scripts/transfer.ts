@@ -8,7 +8,7 @@ export const WAITING_MS = 86_400_000;
 /**
  * Stores a conversation without its items, unless it is stored.
  *
- * KEYS[1]: its place. ARGV: 1 when it was created, Unix seconds; 2 its metadata, JSON; 3 its name; 4 its version; 5 the position of
+ * KEYS[1]: its slot. ARGV: 1 when it was created, Unix seconds; 2 its metadata, JSON; 3 its name; 4 its version; 5 the position of
  * its latest item; 6: 1 when it was deleted. Returns whether it is new.
  */
 export const MOVE_CONVERSATION = new Script(`${CONVERSATIONS}
@@ -24,7 +24,7 @@ return 1`);
 /**
  * Stores items of a conversation that has a version; those that are stored stay as they are.
  *
- * KEYS[1]: its place. ARGV[1]: the version; from ARGV[2] on: for each item its position, kind, id and text.
+ * KEYS[1]: its slot. ARGV[1]: the version; from ARGV[2] on: for each item its position, kind, id and text.
  */
 export const MOVE_ENTRIES = new Script(`${CONVERSATIONS}
 local base, about = KEYS[1], KEYS[1] .. ':conversation'
@@ -43,7 +43,7 @@ if redis.call('HEXISTS', about, 'deleted') == 1 then expireConversation(base, ${
 /**
  * Stores the job of a response with it, if that has not ended and has none: so it is enqueued again if the queue loses it.
  *
- * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the response; ARGV[3]: its jobs, JSON.
+ * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: the response; ARGV[3]: its jobs, JSON.
  */
 export const KEEP_JOB = new Script(`${RESPONSES}${RUNS}
 if isOpen(ARGV[2], '') then redis.call('HSETNX', at(ARGV[2]), 'jobs', ARGV[3]) end`);
