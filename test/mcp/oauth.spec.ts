@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 
 import type { McpServer } from '../../src/mcp/index.js';
-import { FakeMcpServer } from '../../src/testing/index.js';
+import { type FakeMcpCall, FakeMcpServer } from '../../src/testing/index.js';
 import { calm, findServer, type McpService, startMcp } from './mcp-service.js';
 
 /** What the authorization server was asked for. */
@@ -118,9 +118,39 @@ it('the service asks once for another token when several calls are refused at on
   expect(asked).toHaveLength(2);
 });
 
+it('the service resumes the stream of a call with another token when the first is refused meanwhile', async () => {
+  const heard = Promise.withResolvers<unknown>();
+  const handler = async (call: FakeMcpCall): Promise<string> => {
+    call.progress(1);
+    await heard.promise;
+    call.drop();
+    return 'late, but there';
+  };
+  await using breaking = await FakeMcpServer.start([{ name: 'breaks', handler }]);
+  await using own = await startMcp({ servers: { docs: { url: breaking.url, oauth: oauth() } } });
+  const server = findServer(own);
+  await server.list(calm);
+  await breaking.listened();
+  let resumed = 0;
+  breaking.listening = (answer) => {
+    resumed += 1;
+    if (resumed > 1) return false;
+    answer.writeHead(401).end();
+    return true;
+  };
+  const outcome = server.call('breaks', {}, { signal: calm, onProgress: () => heard.resolve(null) });
+  const over = outcome.then(() => true);
+  const soon = (): Promise<boolean> => new Promise((resolve) => setImmediate(resolve, false));
+  // The pauses before the stream is asked for again begin when the break, and the refusal, have been seen.
+  while (!(await Promise.race([over, soon()]))) own.clock.advance(10);
+  expect(await outcome).toEqual({ output: 'late, but there' });
+  expect(asked).toHaveLength(2);
+  expect(breaking.count('tools/call')).toBe(1);
+});
+
 it.each([
   ['a number', 300, 269, 271],
-  ['a string', '300', 269, 271],
+  ['a string', '600', 569, 571],
   ['short', 20, 9, 11],
   ['not given', undefined, 269, 271],
 ])(
