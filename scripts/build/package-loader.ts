@@ -38,7 +38,18 @@ const { createRequire: requireFrom } = process.getBuiltinModule('node:module') a
   createRequire: typeof createRequire;
 };
 const installed = requireFrom(import.meta.url);
-const load = (name: string): unknown => installed(name);
+
+/** A package that is beside this one. */
+function load(name: string): unknown {
+  try {
+    return installed(name);
+  } catch (error) {
+    // Of a package that only `import` finds by its name. Jest has a code of its own.
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (!['ERR_PACKAGE_PATH_NOT_EXPORTED', 'MODULE_NOT_FOUND'].includes(code)) throw error;
+    return installed(fileURLToPath(import.meta.resolve(name)));
+  }
+}
 
 let keepAsAtStart: AsAtStart = (work) => work();
 let own: Modules | undefined;

@@ -211,26 +211,29 @@ describe('the package', () => {
     expect(await list()).toEqual(kept);
   });
 
-  it('a simulation runs where tests have a context of their own', async () => {
-    const inContext = `import { readFileSync } from 'node:fs';
-      import { createContext, SourceTextModule, SyntheticModule } from 'node:vm';
-      const context = createContext({ process, URL, setTimeout, clearTimeout, setImmediate, Buffer, AbortController, AbortSignal, console,
-        performance, fetch, structuredClone, queueMicrotask, TextEncoder, TextDecoder, setInterval, clearInterval, Headers, crypto });
-      const path = new URL('node_modules/antiphon/lib/load.js', import.meta.url);
-      const load = new SourceTextModule(readFileSync(path, 'utf8'), { context, initializeImportMeta: (meta) => { meta.url = path.href; } });
-      await load.link(async (name) => {
-        const module = await import(name);
-        const names = Object.keys(module);
-        return new SyntheticModule(names, function () { for (const one of names) this.setExport(one, module[one]); }, { context });
-      });
-      await load.evaluate();
-      const { simulate, text } = load.namespace.loadOwn().simulation();
-      const sim = await simulate({ answers: [text('Hello')] });
-      console.log(sim.requests instanceof Array, (await import('node:vm')).runInContext('Array', context) === sim.requests.constructor);
-      await sim.close();`;
-    await writeFile(join(folder, 'context.mjs'), inContext);
-    const flags = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
-    expect(await run([...flags, 'context.mjs'])).toBe('false true\n');
+  it('a simulation runs in Jest, where tests have a context of their own, without the tokenizer', async () => {
+    const agent = `import { simulate, text } from 'antiphon/testing';
+      test('an agent is answered', async () => {
+        await using sim = await simulate({ answers: [text('Hello')], unmatched: 'generate' });
+        const ask = async (body) => {
+          const request = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+          return (await (await fetch(sim.url + '/responses', request)).json()).output_text;
+        };
+        const request = { model: 'gpt-5', input: 'Hi' };
+        expect(await ask(request)).toBe('Hello');
+        // Arrays and objects are those of the test.
+        expect(sim.requests.map(({ request }) => request)).toStrictEqual([request]);
+        expect(sim.requests).toBeInstanceOf(Array);
+        // Only \`import\` finds the package that draws it.
+        const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'], additionalProperties: false };
+        const answer = await ask({ ...request, text: { format: { type: 'json_schema', name: 'place', schema, strict: true } } });
+        expect(JSON.parse(answer)).toStrictEqual({ city: expect.any(String) });
+      });`;
+    await writeFile(join(folder, 'agent.test.mjs'), agent);
+    const settings = JSON.stringify({ rootDir: folder, testMatch: ['**/agent.test.mjs'], testEnvironment: 'node' });
+    const jest = join(ROOT, 'node_modules/jest/bin/jest.js');
+    const output = await run(['--experimental-vm-modules', jest, '--config', settings, '--forceExit']);
+    expect(output).toMatch(/^Tests: +1 passed, 1 total$/m);
   });
 
   it('the package answers a turn, with estimated tokens and one sentence about it', async () => {
