@@ -2,8 +2,8 @@ import type { Tenant } from '../../access/index.js';
 import type { Clock } from '../../time/index.js';
 import { Claims } from '../claims.js';
 import { toKey } from '../keys.js';
-import type { Database } from './database.js';
 import { prepared } from '../sql/statement.js';
+import type { Database } from './database.js';
 
 /** Returns what is stored, by whomever: an insertion that does nothing would not see what another one has just added. */
 const CLAIM = prepared<

@@ -6,6 +6,8 @@ import { Backoff, type Clock } from '../../time/index.js';
 import { describe } from '../driver-errors.js';
 import { StateStartError, StoreUnavailableError } from '../errors.js';
 import { PAUSES } from '../repeat.js';
+import { adHoc, type Statement } from '../sql/statement.js';
+import { awaitSteps, type Modes, type Promised, promised } from '../sql/steps.js';
 import { type DatabaseSettings, isPooled, requestOptions } from './connection-options.js';
 import {
   breaksConnection,
@@ -14,8 +16,6 @@ import {
   isWorthRepeating,
   toStoreError,
 } from './database-errors.js';
-import { adHoc, type Statement } from '../sql/statement.js';
-import { awaitSteps, type Modes, type Promised, promised } from '../sql/steps.js';
 
 /** Runs one statement; within a transaction, on its connection. */
 export type RunStatement = <Values extends readonly unknown[], Row>(

@@ -13,8 +13,8 @@ import {
   type TreeNode,
 } from '../response-graph.js';
 import { readResponse, type StoredResponse, toTree } from '../stored-response.js';
-import type { Database } from './database.js';
 import { adHoc } from '../sql/statement.js';
+import type { Database } from './database.js';
 import { FIND_BOOKMARK, IS_BELOW, PARENT } from './statements/bookmarks.js';
 import { CHILDREN, filtered, LEAVES, type PageSource, SIBLINGS, toPage } from './statements/page.js';
 import { OUTPUT_OF_RESPONSE, type Viewer, viewerOf, VISIBLE } from './statements/visible.js';

@@ -6,9 +6,9 @@ import type { Clock } from '../../time/index.js';
 import { describe } from '../driver-errors.js';
 import { StateStartError, StoreUnavailableError } from '../errors.js';
 import type { QueueName } from '../job-queue.js';
+import { repeatUntilDone } from '../repeat.js';
 import { type Database, LAST_STATEMENTS_MS } from './database.js';
 import { JOBS_SCHEMA } from './migrate-jobs.js';
-import { repeatUntilDone } from '../repeat.js';
 
 const DAY = 86_400;
 

@@ -9,11 +9,11 @@ import {
   type QueueWorker,
 } from '../job-queue.js';
 import type { RunNotices } from '../notices.js';
+import { adHoc, prepared } from '../sql/statement.js';
 import { NOTIFY_OF_JOBS } from './channels.js';
 import type { Database, RunStatement } from './database.js';
 import { JobEngine } from './job-engine.js';
 import { PostgresQueueWorker } from './queue-worker.js';
-import { adHoc, prepared } from '../sql/statement.js';
 
 /** How long a start waits for a queue to be prepared, ms. */
 const PREPARING_MS = 2000;

@@ -9,8 +9,8 @@ import {
   type Standing,
   type Take,
 } from '../shared-limits.js';
-import type { Database } from './database.js';
 import { adHoc, prepared } from '../sql/statement.js';
+import type { Database } from './database.js';
 
 interface CountedRow {
   readonly admitted: boolean;

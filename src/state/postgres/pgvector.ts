@@ -4,11 +4,12 @@ import pg from 'pg';
 import type { Clock } from '../../time/index.js';
 import { describe } from '../driver-errors.js';
 import { StateStartError } from '../errors.js';
+import { toVector } from '../sql/chunks.js';
 import type { ChunkQuery } from '../vector-index.js';
-import { type DatabaseSettings, directOptions } from './connection-options.js';
-import type { Database, RunStatement } from './database.js';
 import { adHoc, prepared, type Statement } from '../sql/statement.js';
 import { STORE_BATCH as BATCH } from '../sql/statements/vector-stores.js';
+import { type DatabaseSettings, directOptions } from './connection-options.js';
+import type { Database, RunStatement } from './database.js';
 import { APPEND, appendWithHalf, type Candidate, type NewChunk, OF_WANTED, type Wanted } from './statements/vectors.js';
 
 /** The name under which `npm run migrate` reports what POSTGRES_VECTORS=pgvector needs. */
@@ -319,10 +320,4 @@ const SEARCH_SETTINGS = adHoc<readonly [], unknown>(
 /** Numbers that are not finite, which a model of an earlier version may have given, are 0: the type takes none. */
 function toText(vector: Float32Array): string {
   return `[${vector.map((each) => (Number.isFinite(each) ? each : 0)).join(',')}]`;
-}
-
-/** A view of what the database has of a vector, which must begin at a multiple of four bytes. */
-export function toVector(bytes: Buffer): Float32Array {
-  const { buffer, byteOffset, byteLength } = bytes.byteOffset % 4 === 0 ? bytes : Uint8Array.from(bytes);
-  return new Float32Array(buffer, byteOffset, byteLength / 4);
 }

@@ -1,6 +1,6 @@
 import { SecretStore } from '../secret-store.js';
-import type { Database } from './database.js';
 import { prepared } from '../sql/statement.js';
+import type { Database } from './database.js';
 
 /** Returns what is stored, by whomever: an insertion that does nothing would not see what another one has just added. */
 const GET_OR_CREATE = prepared<readonly [name: string, proposal: string], { readonly value: string }>(

@@ -9,8 +9,8 @@ import {
   type UsageSum,
   type UsageSumRow,
 } from '../usage-store.js';
-import type { Database } from './database.js';
 import { prepared } from '../sql/statement.js';
+import type { Database } from './database.js';
 import { insertUsage, toRows } from './statements/usage.js';
 
 const RECORD = prepared<readonly [rows: string], never>('record_usage', insertUsage('$1'));

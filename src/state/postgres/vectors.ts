@@ -10,10 +10,11 @@ import {
   VectorIndex,
   wordsOf,
 } from '../vector-index.js';
-import type { Database, RunStatement } from './database.js';
-import { type Pgvector, toVector } from './pgvector.js';
+import { type ChunkRow, type PublishedRow, toBytes, toDocument, toHit, toVector } from '../sql/chunks.js';
 import { prepared } from '../sql/statement.js';
 import { STORE_BATCH as BATCH } from '../sql/statements/vector-stores.js';
+import type { Database, RunStatement } from './database.js';
+import type { Pgvector } from './pgvector.js';
 import { discard } from './vector-stores.js';
 import { type Candidate, OF_WANTED, type Wanted, WANTED } from './statements/vectors.js';
 import { signsOf } from './vector-signs.js';
@@ -78,12 +79,7 @@ const FORGET_GARBAGE = prepared<readonly [documents: readonly string[]], never>(
   AND NOT EXISTS (SELECT FROM antiphon.vector_chunks c WHERE c.document = g.document)`,
 );
 
-interface DocumentRow {
-  readonly document: string;
-  readonly names: string;
-}
-
-const LIST = prepared<Wanted, DocumentRow & { readonly attributes: string }>(
+const LIST = prepared<Wanted, PublishedRow>(
   'vector_documents',
   `SELECT document, names, attributes FROM antiphon.vector_documents d WHERE ${WANTED} ORDER BY document`,
 );
@@ -93,11 +89,6 @@ const TEXTS = prepared<ByFile, { readonly text: string }>(
   `SELECT c.text FROM antiphon.vector_documents d JOIN antiphon.vector_chunks c USING (document)
   WHERE d.owner = $1 AND d.store_id = $2 AND d.file_id = $3 AND d.attributes IS NOT NULL ORDER BY c.position`,
 );
-
-interface ChunkRow extends DocumentRow {
-  readonly position: number;
-  readonly text: string;
-}
 
 /** Bits of different lengths cannot be compared, so the length is checked first; vectors as long as each other have as many. */
 const CANDIDATES = nearBySigns('near_chunks');
@@ -154,8 +145,14 @@ export class PostgresVectorIndex extends VectorIndex {
       if (chunks.some(({ position }) => position === 0)) await run(DISCARD_DRAFT, file);
       const document = await findOrBegin(run, file, [storeId, fileId]);
       for (const { position, text, vector } of chunks) {
-        const bytes = new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength);
-        const chunk = [document, position, JSON.stringify(text), bytes, signsOf(vector), keptWords(text)] as const;
+        const chunk = [
+          document,
+          position,
+          JSON.stringify(text),
+          toBytes(vector),
+          signsOf(vector),
+          keptWords(text),
+        ] as const;
         await this.pgvector.append(run, chunk, vector);
       }
     });
@@ -188,7 +185,7 @@ export class PostgresVectorIndex extends VectorIndex {
 
   override async documents(tenant: Tenant, storeIds: readonly string[]): Promise<readonly IndexedDocument[]> {
     const rows = await this.database.repeatable(LIST, wanted(tenant, { storeIds }));
-    return rows.map((row) => ({ ...toNames(row), attributes: JSON.parse(row.attributes) as Attributes }));
+    return rows.map(toDocument);
   }
 
   override async texts(tenant: Tenant, storeId: string, fileId: string): Promise<readonly string[]> {
@@ -258,13 +255,4 @@ function keptWords(text: string): readonly string[] {
 
 function isKept(word: string): boolean {
   return word.length <= LONGEST_WORD;
-}
-
-function toNames({ document, names }: DocumentRow): Omit<IndexedDocument, 'attributes'> {
-  const [storeId, fileId] = JSON.parse(names) as [string, string];
-  return { document: Number(document), storeId, fileId };
-}
-
-function toHit(row: ChunkRow, score: number): ChunkHit {
-  return { ...toNames(row), position: row.position, text: JSON.parse(row.text) as string, score };
 }

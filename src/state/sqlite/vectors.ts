@@ -2,14 +2,8 @@ import { hash } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 
 import { toKey } from '../keys.js';
-import {
-  type Attributes,
-  type ChunkHit,
-  type ChunkQuery,
-  productOf,
-  type VectorIndex,
-  wordsOf,
-} from '../vector-index.js';
+import { type ChunkHit, type ChunkQuery, productOf, type VectorIndex, wordsOf } from '../vector-index.js';
+import { type ChunkRow, type PublishedRow, toBytes, toDocument, toHit, toVector } from '../sql/chunks.js';
 import type { Executed } from './executed.js';
 import { tenantNumbers } from './operations/tenants.js';
 import { statementRunner } from './run-statements.js';
@@ -141,10 +135,7 @@ export function sqliteVectors(database: DatabaseSync): Executed<VectorIndex> {
     },
 
     documents: (tenant, storeIds) =>
-      list.all(...wanted(tenant, { storeIds })).map((row) => ({
-        ...toNames(row),
-        attributes: JSON.parse(String(row['attributes'])) as Attributes,
-      })),
+      (list.all(...wanted(tenant, { storeIds })) as unknown as readonly PublishedRow[]).map(toDocument),
 
     texts: (tenant, storeId, fileId) => {
       const row = publishedOf(tenant, storeId, fileId);
@@ -155,7 +146,7 @@ export function sqliteVectors(database: DatabaseSync): Executed<VectorIndex> {
     nearest: (tenant, vector, query) => {
       sought = Float32Array.from(vector);
       const values = [...wanted(tenant, query), vector.byteLength, query.limit] as const;
-      return (isVec ? nearest.all(...values, toBytes(vector)) : nearest.all(...values)).map(toHit);
+      return toHits(isVec ? nearest.all(...values, toBytes(vector)) : nearest.all(...values));
     },
 
     matching: (tenant, text, query) => {
@@ -164,7 +155,7 @@ export function sqliteVectors(database: DatabaseSync): Executed<VectorIndex> {
       const scopes = query.storeIds.map((storeId) => scopeOf(tenant, storeId)).join(' OR ');
       const sought = words.map((word) => `"${word}"`).join(' OR ');
       const match = `scope : (${scopes}) AND text : (${sought})`;
-      return query.storeIds.length === 0 ? [] : matching.all(...wanted(tenant, query), match, query.limit).map(toHit);
+      return query.storeIds.length === 0 ? [] : toHits(matching.all(...wanted(tenant, query), match, query.limit));
     },
 
     purge: () => {
@@ -188,30 +179,6 @@ function scopeOf(tenant: string, storeId: string): string {
   return `s${hash('sha256', JSON.stringify([tenant, storeId])).slice(0, 32)}`;
 }
 
-function toNames(row: Row): { readonly document: number; readonly storeId: string; readonly fileId: string } {
-  const [storeId, fileId] = JSON.parse(String(row['names'])) as [string, string];
-  return { document: Number(row['document']), storeId, fileId };
-}
-
-function toHit(row: Row): ChunkHit {
-  return {
-    ...toNames(row),
-    position: Number(row['position']),
-    text: JSON.parse(String(row['text'])) as string,
-    score: Number(row['score']),
-  };
-}
-
-function toBytes({ buffer, byteOffset, byteLength }: Float32Array): Uint8Array {
-  return new Uint8Array(buffer, byteOffset, byteLength);
-}
-
-/** A view, which must begin at a multiple of four bytes. */
-function toVector(bytes: Uint8Array): Float32Array {
-  const { buffer, byteOffset, byteLength } = isAligned(bytes) ? bytes : Uint8Array.from(bytes);
-  return new Float32Array(buffer, byteOffset, byteLength / 4);
-}
-
-function isAligned({ byteOffset }: Uint8Array): boolean {
-  return byteOffset % 4 === 0;
+function toHits(rows: readonly unknown[]): readonly ChunkHit[] {
+  return (rows as readonly (ChunkRow & { readonly score: number })[]).map((row) => toHit(row, row.score));
 }

@@ -5,12 +5,12 @@ import type { BatchColumns, BatchRow } from '../../log-columns.js';
 import { readItems } from '../../stored-response.js';
 import type { ItemText, OutputTexts, PlaceText } from '../new-response.js';
 import { toTexts } from '../to-new-response.js';
+import { usageRecording } from '../usage.js';
 import { turnAppending } from './append-turn.js';
 import type { EventLogOperations } from './log.js';
 import type { JobOperations, StoredJob } from './jobs.js';
 import { bytesOf, itemEntering, toColumn, turnInput, turnOutput } from './response-items.js';
 import { tenantNumbers } from './tenants.js';
-import { usageRecording } from '../usage.js';
 import { lookValues, VISIBLE } from './visible.js';
 
 /** The end of a run. */
