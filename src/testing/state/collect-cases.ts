@@ -65,9 +65,28 @@ export function collectCases({ contract, name, define }: ContractPart, subject: 
   const cases: ContractCase[] = [];
   const scopes = [new Scope(name, null)];
   let scope = scopes[0] as Scope;
+  const open = async (): Promise<TestedState> => requireContract(contract, withDefaults(await subject.open()));
+  const opening = (use: (opened: TestedState) => unknown): { readonly begin: Step; readonly end: Step } => {
+    let opened: TestedState | undefined;
+    const begin = async (): Promise<void> => {
+      opened = await open();
+      await use(opened);
+    };
+    return { begin, end: () => opened?.close() };
+  };
   define({
     subject,
-    open: async () => requireContract(contract, withDefaults(await subject.open())),
+    open,
+    openOnce: (use) => {
+      const { begin, end } = opening(use);
+      scope.before.push(begin);
+      scope.after.push(end);
+    },
+    openEach: (use) => {
+      const { begin, end } = opening(use);
+      scope.beforeEach.push(begin);
+      scope.afterEach.push(end);
+    },
     openPeer: async () => withDefaults(await (subject.openPeer ?? openMemory)()),
     it: (title, body) => {
       const within = scope;

@@ -27,6 +27,10 @@ export interface Suite {
   readonly subject: StateSubject;
   /** Opens an empty backend. */
   readonly open: () => Promise<TestedState>;
+  /** Has the cases share an empty backend, which `use` gets before the first one. It is closed after the last one. */
+  readonly openOnce: (use: (opened: TestedState) => unknown) => void;
+  /** Gives each case an empty backend of its own, which is closed after it. */
+  readonly openEach: (use: (opened: TestedState) => unknown) => void;
   /** Opens the empty backend that states are moved to and from. */
   readonly openPeer: () => Promise<TestedState>;
   readonly it: (name: string, run: () => Promise<void>) => void;

@@ -10,98 +10,93 @@ import type { TestedState } from '../tested-state.js';
 const ROUNDS = Array.from({ length: 100 }, (_, round) => String(round).padStart(3, '0'));
 
 /** Deletion at the same time as something else: one of the two was first. */
-export const DELETION_RACES = part(
-  'responses',
-  'deletion at the same time as something else',
-  ({ open, it, beforeEach, afterEach }) => {
-    const tenant = newTenant();
-    let opened: TestedState;
-    let store: ResponseStore;
+export const DELETION_RACES = part('responses', 'deletion at the same time as something else', ({ openEach, it }) => {
+  const tenant = newTenant();
+  let opened: TestedState;
+  let store: ResponseStore;
 
-    beforeEach(async () => {
-      opened = await open();
-      store = opened.backend.responses;
-    });
-    afterEach(() => opened.close());
+  openEach((state) => {
+    opened = state;
+    store = opened.backend.responses;
+  });
 
-    const remove = (id: string): Promise<number> => store.delete(tenant, id, { cascade: false });
-    const removeTree = (id: string): Promise<number> => store.delete(tenant, id, { cascade: true });
-    /** What was in somebody's way is freed by the next purge. */
-    const expectNothingKept = async (): Promise<void> => {
-      await purge(store);
-      assert.equal(await opened.content(), 0);
-    };
-    const saveChild = async (id: string, parentId: string): Promise<void> =>
-      store.save(tenant, recordOf(id, { parentId, inherited: contextFrom(parentId).map((item) => message(item)) }));
+  const remove = (id: string): Promise<number> => store.delete(tenant, id, { cascade: false });
+  const removeTree = (id: string): Promise<number> => store.delete(tenant, id, { cascade: true });
+  /** What was in somebody's way is freed by the next purge. */
+  const expectNothingKept = async (): Promise<void> => {
+    await purge(store);
+    assert.equal(await opened.content(), 0);
+  };
+  const saveChild = async (id: string, parentId: string): Promise<void> =>
+    store.save(tenant, recordOf(id, { parentId, inherited: contextFrom(parentId).map((item) => message(item)) }));
 
-    it('a deletion leaves a child that is saved meanwhile with its whole conversation', async () => {
-      await Promise.all(
-        ROUNDS.map(async (round) => {
-          const [parent, child] = [`parent-${round}`, `child-${round}`];
-          await append(store, tenant, parent);
-          await Promise.all([saveChild(child, parent), remove(parent)]);
-          assert.equal(await store.get(tenant, parent), undefined);
-          requireAlike(await contextOf(store, tenant, child), contextFrom(parent, child));
-          await remove(child);
-        }),
-      );
-      await expectNothingKept();
-    });
+  it('a deletion leaves a child that is saved meanwhile with its whole conversation', async () => {
+    await Promise.all(
+      ROUNDS.map(async (round) => {
+        const [parent, child] = [`parent-${round}`, `child-${round}`];
+        await append(store, tenant, parent);
+        await Promise.all([saveChild(child, parent), remove(parent)]);
+        assert.equal(await store.get(tenant, parent), undefined);
+        requireAlike(await contextOf(store, tenant, child), contextFrom(parent, child));
+        await remove(child);
+      }),
+    );
+    await expectNothingKept();
+  });
 
-    it('a deletion leaves a child that is saved during a cascade whole, or takes it along', async () => {
-      await Promise.all(
-        ROUNDS.map(async (round) => {
-          const [root, parent, child] = [`root-${round}`, `parent-${round}`, `child-${round}`];
-          await append(store, tenant, root);
-          await append(store, tenant, parent, { parentId: root });
-          const inherited = contextFrom(root, parent).map((item) => message(item));
-          await Promise.all([store.save(tenant, recordOf(child, { parentId: parent, inherited })), removeTree(root)]);
-          const context = await contextOf(store, tenant, child);
-          if (context !== undefined) requireAlike(context, contextFrom(root, parent, child));
-          await remove(child);
-        }),
-      );
-      await expectNothingKept();
-    });
+  it('a deletion leaves a child that is saved during a cascade whole, or takes it along', async () => {
+    await Promise.all(
+      ROUNDS.map(async (round) => {
+        const [root, parent, child] = [`root-${round}`, `parent-${round}`, `child-${round}`];
+        await append(store, tenant, root);
+        await append(store, tenant, parent, { parentId: root });
+        const inherited = contextFrom(root, parent).map((item) => message(item));
+        await Promise.all([store.save(tenant, recordOf(child, { parentId: parent, inherited })), removeTree(root)]);
+        const context = await contextOf(store, tenant, child);
+        if (context !== undefined) requireAlike(context, contextFrom(root, parent, child));
+        await remove(child);
+      }),
+    );
+    await expectNothingKept();
+  });
 
-    it('a deletion frees a parent and its child that go at once', async () => {
-      await Promise.all(
-        ROUNDS.map(async (round) => {
-          const [parent, child] = [`parent-${round}`, `child-${round}`];
-          await append(store, tenant, parent);
-          await append(store, tenant, child, { parentId: parent });
-          requireAlike(await Promise.all([remove(parent), remove(child)]), [1, 1]);
-        }),
-      );
-      await expectNothingKept();
-    });
+  it('a deletion frees a parent and its child that go at once', async () => {
+    await Promise.all(
+      ROUNDS.map(async (round) => {
+        const [parent, child] = [`parent-${round}`, `child-${round}`];
+        await append(store, tenant, parent);
+        await append(store, tenant, child, { parentId: parent });
+        requireAlike(await Promise.all([remove(parent), remove(child)]), [1, 1]);
+      }),
+    );
+    await expectNothingKept();
+  });
 
-    it('a deletion frees a deleted response whose last descendants go at once', async () => {
-      await Promise.all(
-        ROUNDS.map(async (round) => {
-          const root = `root-${round}`;
-          const children = ['x', 'y', 'z'].map((name) => `${name}-${round}`);
-          await append(store, tenant, root);
-          for (const child of children) await append(store, tenant, child, { parentId: root });
-          await remove(root);
-          await Promise.all(children.map(remove));
-        }),
-      );
-      await expectNothingKept();
-    });
+  it('a deletion frees a deleted response whose last descendants go at once', async () => {
+    await Promise.all(
+      ROUNDS.map(async (round) => {
+        const root = `root-${round}`;
+        const children = ['x', 'y', 'z'].map((name) => `${name}-${round}`);
+        await append(store, tenant, root);
+        for (const child of children) await append(store, tenant, child, { parentId: root });
+        await remove(root);
+        await Promise.all(children.map(remove));
+      }),
+    );
+    await expectNothingKept();
+  });
 
-    it('a deletion deletes once, however many want it', async () => {
-      await Promise.all(
-        ROUNDS.slice(0, 20).map(async (round) => {
-          await append(store, tenant, round);
-          const counts = await Promise.all(Array.from({ length: 5 }, () => remove(round)));
-          assert.equal(
-            counts.reduce((sum, count) => sum + count),
-            1,
-          );
-        }),
-      );
-      await expectNothingKept();
-    });
-  },
-);
+  it('a deletion deletes once, however many want it', async () => {
+    await Promise.all(
+      ROUNDS.slice(0, 20).map(async (round) => {
+        await append(store, tenant, round);
+        const counts = await Promise.all(Array.from({ length: 5 }, () => remove(round)));
+        assert.equal(
+          counts.reduce((sum, count) => sum + count),
+          1,
+        );
+      }),
+    );
+    await expectNothingKept();
+  });
+});

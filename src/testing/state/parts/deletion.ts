@@ -10,16 +10,15 @@ import type { TestedState } from '../tested-state.js';
 const PAGE = { limit: 100, order: 'asc' } as const;
 
 /** What is deleted is found no more, and freed as soon as nobody needs it. */
-export const DELETION = part('responses', 'deletion', ({ open, it, beforeEach, afterEach }) => {
+export const DELETION = part('responses', 'deletion', ({ openEach, it }) => {
   const tenant = newTenant();
   let opened: TestedState;
   let store: ResponseStore;
 
-  beforeEach(async () => {
-    opened = await open();
+  openEach((state) => {
+    opened = state;
     store = opened.backend.responses;
   });
-  afterEach(() => opened.close());
 
   const remove = (id: string): Promise<number> => store.delete(tenant, id, { cascade: false });
   const removeTree = (id: string): Promise<number> => store.delete(tenant, id, { cascade: true });

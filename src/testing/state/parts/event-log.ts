@@ -20,7 +20,6 @@ import {
   readAll,
   startRun,
 } from '../runs.js';
-import type { TestedState } from '../tested-state.js';
 
 const numbersOf = (events: readonly { readonly sequenceNumber: number }[]): readonly number[] =>
   events.map(({ sequenceNumber }) => sequenceNumber);
@@ -46,22 +45,19 @@ const TEXTS = [
 ];
 
 /** The events of background responses, as readers and later attempts find them. */
-export const EVENT_LOG = part('log', 'the log of events', ({ open, it, beforeAll, beforeEach, afterAll }) => {
-  let opened: TestedState;
+export const EVENT_LOG = part('log', 'the log of events', ({ openOnce, it, beforeEach }) => {
   let backend: StateBackend;
   let runs: BackgroundRuns;
   let log: EventLog;
   let tenant: Tenant;
 
-  beforeAll(async () => {
-    opened = await open();
+  openOnce((opened) => {
     ({ backend } = opened);
     ({ runs, log } = backend);
   });
   beforeEach(() => {
     tenant = newTenant();
   });
-  afterAll(() => opened.close());
 
   const appendAll = async (run: Run, ...batches: readonly LogBatch[]): Promise<void> => {
     for (const one of batches) await log.append(run, one);

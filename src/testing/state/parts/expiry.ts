@@ -21,7 +21,7 @@ import type { TestedState } from '../tested-state.js';
 const PAGE = { limit: 100, order: 'asc' } as const;
 
 /** What has expired is found no more, and a purge frees it. */
-export const EXPIRY = part('responses', 'expiry', ({ open, it, beforeEach, afterEach }) => {
+export const EXPIRY = part('responses', 'expiry', ({ openEach, it }) => {
   const tenant = newTenant();
   let opened: TestedState;
   let clock: FakeClock;
@@ -29,12 +29,11 @@ export const EXPIRY = part('responses', 'expiry', ({ open, it, beforeEach, after
   let graph: ResponseGraph;
   let sessions: SessionStore;
 
-  beforeEach(async () => {
-    opened = await open();
+  openEach((state) => {
+    opened = state;
     ({ clock } = opened);
     ({ responses: store, graph, sessions } = opened.backend);
   });
-  afterEach(() => opened.close());
 
   /** Saves a response that lives for so many ms from the start on. */
   const appendFor = (id: string, ttlMs: number, parentId: string | null = null): Promise<unknown> =>

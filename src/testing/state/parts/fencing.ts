@@ -13,7 +13,7 @@ import { LEASE_MS, append, contextFrom, contextOf, message, newTenant, recordOf 
 import type { TestedState } from '../tested-state.js';
 
 /** Responses are saved by who holds the lock of their session, and by nobody after that. */
-export const FENCING = part('locks', 'saving under a lease', ({ open, it, beforeAll, beforeEach, afterAll }) => {
+export const FENCING = part('locks', 'saving under a lease', ({ openOnce, it, beforeEach }) => {
   let opened: TestedState;
   let store: ResponseStore;
   let tenant: Tenant;
@@ -33,15 +33,14 @@ export const FENCING = part('locks', 'saving under a lease', ({ open, it, before
     assert.equal(await opened.content(), before);
   };
 
-  beforeAll(async () => {
-    opened = await open();
+  openOnce((state) => {
+    opened = state;
     store = opened.backend.responses;
   });
   beforeEach(async () => {
     tenant = newTenant();
     lease = await acquire();
   });
-  afterAll(() => opened.close());
 
   it('saving is done as long as the lease is held', async () => {
     await save('a');

@@ -16,18 +16,17 @@ const PLENTY = { bytes: 1_000_000, files: 100 };
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /** Files are kept in pieces, as long as something needs them. */
-export const FILES = part('files', 'files', ({ open, it, describe, beforeAll, beforeEach, afterAll }) => {
+export const FILES = part('files', 'files', ({ openOnce, it, describe, beforeEach }) => {
   let opened: TestedState;
   let files: FileStore;
   let tenant: Tenant;
 
-  beforeAll(async () => {
-    opened = await open();
+  openOnce((state) => {
+    opened = state;
     if (opened.backend.files === undefined) throw new Error('the backend has no FileStore');
     files = opened.backend.files;
   });
   beforeEach(() => (tenant = newTenant()));
-  afterAll(() => opened.close());
 
   const now = (): number => opened.clock.now();
 

@@ -21,16 +21,15 @@ const GIVEN = ['given-1', 'given-2', 'given-3', 'given-4'];
 const CONVERSATION = ['a-in', 'out-1', 'out-2', 'given-1', 'given-2', 'out-3', 'given-3', 'given-4'];
 
 /** Items that a turn was given between its outputs are part of its context. */
-export const GIVEN_ITEMS = part('responses', 'items that a turn was given', ({ open, it, beforeEach, afterEach }) => {
+export const GIVEN_ITEMS = part('responses', 'items that a turn was given', ({ openEach, it }) => {
   const tenant = newTenant();
   let opened: TestedState;
   let store: ResponseStore;
 
-  beforeEach(async () => {
-    opened = await open();
+  openEach((state) => {
+    opened = state;
     store = opened.backend.responses;
   });
-  afterEach(() => opened.close());
 
   const remove = (id: string): Promise<number> => store.delete(tenant, id, { cascade: false });
 

@@ -159,19 +159,18 @@ async function consume(
 }
 
 /** Lists go on where an entry was that is gone. */
-export const GONE_CURSORS = part('graph', 'lists', ({ open, it, describe, beforeAll, afterAll }) => {
+export const GONE_CURSORS = part('graph', 'lists', ({ openOnce, it, describe, open }) => {
   for (const when of ['before', 'after']) {
     describe(`${when} the purge`, () => {
       const tenant = newTenant();
       let opened: TestedState;
 
-      beforeAll(async () => {
-        opened = await open();
+      openOnce(async (state) => {
+        opened = state;
         await plant(opened, tenant);
         await thin(opened, tenant);
         if (when === 'after') await purge(opened.backend.responses);
       });
-      afterAll(() => opened.close());
 
       for (const { name, of, ids } of LISTS) {
         describe(`of ${name}`, () => {

@@ -4,18 +4,15 @@ import { type PageRequest, type ResponseStore, UnknownCursorError } from '../../
 import { requireAlike, requireMatch } from '../assertions.js';
 import { part } from '../part.js';
 import { append, message, newTenant } from '../records.js';
-import type { TestedState } from '../tested-state.js';
 
 type Shown = readonly [ids: readonly string[], hasMore: boolean];
 
 /** The input items of a response, page by page. */
-export const INPUT_ITEMS = part('responses', 'the input items of a response', ({ open, it, beforeAll, afterAll }) => {
+export const INPUT_ITEMS = part('responses', 'the input items of a response', ({ openOnce, it }) => {
   const tenant = newTenant();
-  let opened: TestedState;
   let store: ResponseStore;
 
-  beforeAll(async () => {
-    opened = await open();
+  openOnce(async (opened) => {
     store = opened.backend.responses;
     await append(store, tenant, 'parent', { input: [message('of the parent')] });
     // Not in the order of their ids.
@@ -24,7 +21,6 @@ export const INPUT_ITEMS = part('responses', 'the input items of a response', ({
     await append(store, tenant, 'child', { parentId: 'r' });
     await append(store, tenant, 'silent', { input: [] });
   });
-  afterAll(() => opened.close());
 
   const pageOf = async (page: Partial<PageRequest>, id = 'r'): Promise<Shown | undefined> => {
     const found = await store.inputItems(tenant, id, { limit: 2, order: 'asc', ...page });

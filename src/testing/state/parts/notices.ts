@@ -8,15 +8,14 @@ import type { TestedState } from '../tested-state.js';
 const MINUTE_MS = 60_000;
 
 /** What a backend tells of deletions. */
-export const NOTICES = part('notices', 'notices of deletions', ({ open, it, beforeEach, afterEach }) => {
+export const NOTICES = part('notices', 'notices of deletions', ({ openEach, it }) => {
   let opened: TestedState;
   let store: ResponseStore;
 
-  beforeEach(async () => {
-    opened = await open();
+  openEach((state) => {
+    opened = state;
     store = opened.backend.responses;
   });
-  afterEach(() => opened.close());
 
   it('notices of deletions say what is deleted, and nothing else', async () => {
     const tenant = newTenant();

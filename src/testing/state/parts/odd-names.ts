@@ -31,13 +31,10 @@ const NAMES: Readonly<Record<string, readonly [string, string]>> = {
 const LIST = { limit: 10, order: 'asc' } as const;
 
 /** Names of any characters and lengths are told apart. */
-export const ODD_NAMES = part('responses', 'odd names', ({ open, it, describe, beforeAll, afterAll }) => {
+export const ODD_NAMES = part('responses', 'odd names', ({ openOnce, it, describe }) => {
   let opened: TestedState;
 
-  beforeAll(async () => {
-    opened = await open();
-  });
-  afterAll(() => opened.close());
+  openOnce((state) => (opened = state));
 
   for (const [title, [name, other]] of Object.entries(NAMES)) {
     describe(title, () => {

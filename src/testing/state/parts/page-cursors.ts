@@ -52,15 +52,15 @@ const LISTS: readonly {
 ];
 
 /** Pages begin and end at any entry of their list, and at nothing else. */
-export const PAGE_CURSORS = part('graph', 'cursors', ({ open, it, describe, beforeAll, afterAll }) => {
+export const PAGE_CURSORS = part('graph', 'cursors', ({ openOnce, it, describe }) => {
   let opened: TestedState;
 
   /**
    * Session `s` is `r` with the children `a`, `b` and `c`, and `d`, which continues `a`; `x` is by itself. Further children of
    * `r` are deleted, or have expired.
    */
-  beforeAll(async () => {
-    opened = await open();
+  openOnce(async (state) => {
+    opened = state;
     const store = opened.backend.responses;
     const save = (id: string, second: number, parentId: string | null, model: string, ttlMs = 60_000) => {
       const times = { createdAt: START / 1000 + second, expiresAt: START + ttlMs };
@@ -78,7 +78,6 @@ export const PAGE_CURSORS = part('graph', 'cursors', ({ open, it, describe, befo
     await store.delete(tenant, 'deleted', { cascade: false });
     opened.clock.advance(1);
   });
-  afterAll(() => opened.close());
 
   for (const { name, list, ids, others } of LISTS) {
     describe(`of ${name}`, () => {

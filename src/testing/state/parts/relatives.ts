@@ -12,13 +12,10 @@ function write({ response, children, hasMore }: TreeNode): string {
 }
 
 /** Trees of responses are cut where their bounds say. */
-export const RELATIVES = part('graph', 'relatives', ({ open, it, describe, beforeAll, afterAll }) => {
+export const RELATIVES = part('graph', 'relatives', ({ openOnce, it, describe, beforeAll }) => {
   let opened: TestedState;
 
-  beforeAll(async () => {
-    opened = await open();
-  });
-  afterAll(() => opened.close());
+  openOnce((state) => (opened = state));
 
   describe('bounds of trees', () => {
     const tenant = newTenant();

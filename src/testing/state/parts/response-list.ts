@@ -16,20 +16,19 @@ const RESPONSES: Readonly<Record<string, RecordParts>> = {
 };
 
 /** The list of responses by every filter, in both orders. */
-export const RESPONSE_LIST = part('graph', 'the list of responses', ({ open, it, beforeAll, afterAll }) => {
+export const RESPONSE_LIST = part('graph', 'the list of responses', ({ openOnce, it }) => {
   const tenant = newTenant();
   let opened: TestedState;
   let graph: ResponseGraph;
 
-  beforeAll(async () => {
-    opened = await open();
+  openOnce(async (state) => {
+    opened = state;
     ({ graph } = opened.backend);
     // Not in their order.
     for (const id of ['c', 'a', 'e', 'd', 'b']) await append(opened.backend.responses, tenant, id, RESPONSES[id]);
     await opened.backend.sessions.fork(tenant, { sourceId: 'one', targetId: 'fork', upToResponseId: 'a' });
     await append(opened.backend.responses, newTenant(), 'foreign', RESPONSES['a']);
   });
-  afterAll(() => opened.close());
 
   const idsOf = async (filter: ResponseFilter, order: 'asc' | 'desc'): Promise<readonly string[]> =>
     (await graph.list(tenant, filter, { limit: 10, order })).data.map(({ id }) => id);

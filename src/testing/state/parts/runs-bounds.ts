@@ -13,22 +13,18 @@ import { Deliveries } from '../deliveries.js';
 import { part } from '../part.js';
 import { newTenant, recordOf, START } from '../records.js';
 import { batch, begins, cancelledOf, NO_BOUNDS, queuedOf, startRun } from '../runs.js';
-import type { TestedState } from '../tested-state.js';
 
 /** The queue of background responses takes no more than its bounds. */
-export const RUNS_BOUNDS = part('runs', 'the bounds of the queue', ({ open, it, beforeEach, afterEach }) => {
+export const RUNS_BOUNDS = part('runs', 'the bounds of the queue', ({ openEach, it }) => {
   const [tenant, other] = [newTenant(), newTenant()];
-  let opened: TestedState;
   let backend: StateBackend;
   let store: ResponseStore;
   let runs: BackgroundRuns;
 
-  beforeEach(async () => {
-    opened = await open();
+  openEach((opened) => {
     ({ backend } = opened);
     ({ responses: store, runs } = backend);
   });
-  afterEach(() => opened.close());
 
   const create = (id: string, bounds: Partial<QueueBounds>, of: Tenant = tenant): Promise<void> =>
     runs.create(of, queuedOf(id), { ...NO_BOUNDS, ...bounds });

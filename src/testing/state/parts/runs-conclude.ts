@@ -34,7 +34,7 @@ import type { TestedState } from '../tested-state.js';
 export const RUNS_CONCLUDE = part(
   'runs',
   'ending a background response from outside',
-  ({ open, it, beforeAll, beforeEach, afterAll }) => {
+  ({ openOnce, it, beforeEach, open }) => {
     let opened: TestedState;
     let backend: StateBackend;
     let store: ResponseStore;
@@ -47,8 +47,8 @@ export const RUNS_CONCLUDE = part(
     let ended: string[];
     let composed: UnfinishedResponse[];
 
-    beforeAll(async () => {
-      opened = await open();
+    openOnce((state) => {
+      opened = state;
       ({ backend } = opened);
       store = backend.responses;
       ({ runs } = backend);
@@ -61,7 +61,6 @@ export const RUNS_CONCLUDE = part(
       ended = [];
       composed = [];
     });
-    afterAll(() => opened.close());
 
     const cancel = (
       id: string,

@@ -15,20 +15,19 @@ const ROUNDS = Array.from({ length: 60 }, (_, round) => `r${round}`);
 export const RUNS_DELETION = part(
   'runs',
   'deletion of background responses',
-  ({ open, it, describe, beforeEach, afterEach }) => {
+  ({ openEach, it, describe, beforeEach }) => {
     const tenant = newTenant();
     let opened: TestedState;
     let backend: StateBackend;
     let store: ResponseStore;
     let runs: BackgroundRuns;
 
-    beforeEach(async () => {
-      opened = await open();
+    openEach((state) => {
+      opened = state;
       ({ backend } = opened);
       store = backend.responses;
       ({ runs } = backend);
     });
-    afterEach(() => opened.close());
 
     const remove = (id: string): Promise<number> => store.delete(tenant, id, { cascade: false });
     const expectNothingKept = async (): Promise<void> => {

@@ -33,15 +33,15 @@ const ROUNDS = Array.from({ length: 30 }, (_, round) => `r${round}`);
 export const RUNS_FENCING = part(
   'runs',
   'who may write of a background response',
-  ({ open, it, describe, beforeAll, beforeEach, afterAll }) => {
+  ({ openOnce, it, describe, beforeEach }) => {
     let opened: TestedState;
     let backend: StateBackend;
     let store: ResponseStore;
     let runs: BackgroundRuns;
     let tenant: Tenant;
 
-    beforeAll(async () => {
-      opened = await open();
+    openOnce((state) => {
+      opened = state;
       ({ backend } = opened);
       store = backend.responses;
       ({ runs } = backend);
@@ -49,7 +49,6 @@ export const RUNS_FENCING = part(
     beforeEach(() => {
       tenant = newTenant();
     });
-    afterAll(() => opened.close());
 
     /** What clients and further attempts see. */
     const stateOf = async (responseId: string): Promise<unknown> => ({

@@ -23,7 +23,6 @@ import {
   queuedOf,
   startRun,
 } from '../runs.js';
-import type { TestedState } from '../tested-state.js';
 
 const PAGE = { limit: 10, order: 'asc' } as const;
 const ORIGIN: Origin = { provider: 'p', model: 'm', upstreamId: 'u' };
@@ -32,23 +31,20 @@ const ORIGIN: Origin = { provider: 'p', model: 'm', upstreamId: 'u' };
 export const RUNS_LIFE = part(
   'runs',
   'the life of a background response',
-  ({ open, it, describe, beforeAll, beforeEach, afterAll }) => {
-    let opened: TestedState;
+  ({ openOnce, it, describe, beforeEach, open }) => {
     let backend: StateBackend;
     let store: ResponseStore;
     let runs: BackgroundRuns;
     let graph: ResponseGraph;
     let tenant: Tenant;
 
-    beforeAll(async () => {
-      opened = await open();
+    openOnce((opened) => {
       ({ backend } = opened);
       ({ responses: store, runs, graph } = backend);
     });
     beforeEach(() => {
       tenant = newTenant();
     });
-    afterAll(() => opened.close());
 
     const idsOf = (items: readonly { readonly id: string }[] | undefined): unknown => items?.map(({ id }) => id);
     const listed = async (status: ResponseObject['status']): Promise<unknown> =>

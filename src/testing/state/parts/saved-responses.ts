@@ -28,19 +28,18 @@ const VALUES: Readonly<Record<string, unknown>> = {
 };
 
 /** What is saved is given back as it was. */
-export const SAVED_RESPONSES = part('responses', 'what is saved', ({ open, it, beforeAll, beforeEach, afterAll }) => {
+export const SAVED_RESPONSES = part('responses', 'what is saved', ({ openOnce, it, beforeEach }) => {
   let opened: TestedState;
   let store: ResponseStore;
   let tenant: Tenant;
 
-  beforeAll(async () => {
-    opened = await open();
+  openOnce((state) => {
+    opened = state;
     store = opened.backend.responses;
   });
   beforeEach(() => {
     tenant = newTenant();
   });
-  afterAll(() => opened.close());
 
   /** As text, because that is what clients get: the order of members counts. */
   const textOf = (value: unknown): string => JSON.stringify(value);

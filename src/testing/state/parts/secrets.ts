@@ -2,18 +2,14 @@ import assert from 'node:assert/strict';
 
 import type { SecretStore } from '../../../state/index.js';
 import { part } from '../part.js';
-import type { TestedState } from '../tested-state.js';
 
 /** The first proposal of a secret counts for everybody. */
-export const SECRETS = part('secrets', 'secrets', ({ open, it, beforeAll, afterAll }) => {
-  let opened: TestedState;
+export const SECRETS = part('secrets', 'secrets', ({ openOnce, it }) => {
   let secrets: SecretStore;
 
-  beforeAll(async () => {
-    opened = await open();
+  openOnce((opened) => {
     ({ secrets } = opened.backend);
   });
-  afterAll(() => opened.close());
 
   it('secrets are what was proposed first, for everybody', async () => {
     assert.equal(await secrets.getOrCreate('key', 'first'), 'first');

@@ -10,19 +10,18 @@ import type { TestedState } from '../tested-state.js';
 const ROUNDS = Array.from({ length: 50 }, (_, round) => round);
 
 /** Sessions are deleted with what only they have. */
-export const SESSION_DELETION = part('sessions', 'deletion of sessions', ({ open, it, beforeEach, afterEach }) => {
+export const SESSION_DELETION = part('sessions', 'deletion of sessions', ({ openEach, it }) => {
   const tenant = newTenant();
   let opened: TestedState;
   let store: ResponseStore;
   let sessions: SessionStore;
 
-  beforeEach(async () => {
-    opened = await open();
+  openEach(async (state) => {
+    opened = state;
     ({ responses: store, sessions } = opened.backend);
     await append(store, tenant, 'a', { sessionId: 'one' });
     await append(store, tenant, 'b', { parentId: 'a' });
   });
-  afterEach(() => opened.close());
 
   const membersOf = async (sessionId: string): Promise<readonly string[]> =>
     (await opened.backend.graph.list(tenant, { sessionId }, { limit: 100, order: 'asc' })).data.map(({ id }) => id);

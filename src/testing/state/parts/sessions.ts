@@ -8,14 +8,14 @@ import { append, contextFrom, contextOf, newTenant, START } from '../records.js'
 import type { TestedState } from '../tested-state.js';
 
 /** Sessions have members, and are forked. */
-export const SESSIONS = part('sessions', 'sessions', ({ open, it, beforeAll, beforeEach, afterAll }) => {
+export const SESSIONS = part('sessions', 'sessions', ({ openOnce, it, beforeEach }) => {
   let opened: TestedState;
   let store: ResponseStore;
   let sessions: SessionStore;
   let tenant: Tenant;
 
-  beforeAll(async () => {
-    opened = await open();
+  openOnce((state) => {
+    opened = state;
     ({ responses: store, sessions } = opened.backend);
   });
   /** Session `source` has `a`, `b`, `c`, each continuing the one before, made in this order. */
@@ -26,7 +26,6 @@ export const SESSIONS = part('sessions', 'sessions', ({ open, it, beforeAll, bef
       await append(store, tenant, id, { parentId, sessionId: 'source', createdAt: START / 1000 + index });
     }
   });
-  afterAll(() => opened.close());
 
   const membersOf = async (sessionId: string): Promise<readonly string[]> =>
     (await opened.backend.graph.list(tenant, { sessionId }, { limit: 100, order: 'asc' })).data.map(({ id }) => id);

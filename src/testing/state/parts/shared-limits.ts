@@ -7,21 +7,20 @@ import { part } from '../part.js';
 import type { TestedState } from '../tested-state.js';
 
 /** Limits that replicas share. */
-export const SHARED_LIMITS = part('limits', 'limits', ({ open, it, beforeAll, beforeEach, afterAll }) => {
+export const SHARED_LIMITS = part('limits', 'limits', ({ openOnce, it, beforeEach }) => {
   let opened: TestedState;
   let limits: SharedLimits;
   let other: SharedLimits;
   let key: string;
 
-  beforeAll(async () => {
-    opened = await open();
+  openOnce(async (state) => {
+    opened = state;
     limits = limitsOf(opened.backend);
     other = limitsOf(await given(opened.replica)());
   });
   beforeEach(() => {
     key = randomUUID();
   });
-  afterAll(() => opened.close());
 
   const NOTHING = { requests: 0, requestLimit: 0, tokens: 0, tokenLimit: 0, places: 0, placeLimit: 0 };
   const holder = (replica = 'one', leaseMs = 60_000): Holder => ({ replica, leaseMs });

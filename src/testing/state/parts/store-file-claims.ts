@@ -16,14 +16,14 @@ import { DONE, file, SECONDS, store } from './vector-stores.js';
 export const STORE_FILE_CLAIMS = part(
   'vectorStores',
   'the files that wait',
-  ({ open, it, beforeAll, beforeEach, afterEach, afterAll }) => {
+  ({ openOnce, it, beforeEach, afterEach }) => {
     let opened: TestedState;
     let stores: VectorStoreRecords;
     let tenant: Tenant;
     let other: Tenant;
 
-    beforeAll(async () => {
-      opened = await open();
+    openOnce((state) => {
+      opened = state;
       if (opened.backend.vectorStores === undefined) throw new Error('the backend has no VectorStoreRecords');
       stores = opened.backend.vectorStores;
     });
@@ -35,7 +35,6 @@ export const STORE_FILE_CLAIMS = part(
     afterEach(async () => {
       for (const each of [tenant, other]) await stores.delete(each, 's');
     });
-    afterAll(() => opened.close());
 
     const add = (fileIds: readonly string[], parts: Partial<StoreFile> = {}, of = tenant): Promise<boolean> =>
       stores.add(

@@ -8,19 +8,18 @@ import { append, message, newTenant, recordOf, START } from '../records.js';
 import type { TestedState } from '../tested-state.js';
 
 /** Items are found by their ids. */
-export const STORED_ITEMS = part('responses', 'stored items', ({ open, it, beforeAll, beforeEach, afterAll }) => {
+export const STORED_ITEMS = part('responses', 'stored items', ({ openOnce, it, beforeEach }) => {
   let opened: TestedState;
   let store: ResponseStore;
   let tenant: Tenant;
 
-  beforeAll(async () => {
-    opened = await open();
+  openOnce((state) => {
+    opened = state;
     store = opened.backend.responses;
   });
   beforeEach(() => {
     tenant = newTenant();
   });
-  afterAll(() => opened.close());
 
   const found = async (...ids: readonly string[]): Promise<readonly string[]> =>
     [...(await store.items(tenant, ids)).keys()].sort();

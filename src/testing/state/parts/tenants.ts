@@ -13,99 +13,94 @@ import type { TestedState } from '../tested-state.js';
 const WITHIN = [undefined, 'session', 'elsewhere'];
 
 /** No method of any contract shows or changes what another tenant has. */
-export const TENANTS = part(
-  'responses',
-  'tenants',
-  ({ open, it, describe, beforeAll, beforeEach, afterEach, afterAll }) => {
-    let opened: TestedState;
-    /** What each call answers while nobody has anything. */
-    const ofNobody = new Map<string, Promise<unknown>>();
-    /** Who has something: calls of strangers do not change it. */
-    const owner = newTenant();
+export const TENANTS = part('responses', 'tenants', ({ openOnce, it, describe, beforeEach, afterEach }) => {
+  let opened: TestedState;
+  /** What each call answers while nobody has anything. */
+  const ofNobody = new Map<string, Promise<unknown>>();
+  /** Who has something: calls of strangers do not change it. */
+  const owner = newTenant();
 
-    beforeAll(async () => {
-      opened = await open();
-      for (const { name, call } of CALLS)
-        for (const within of WITHIN) {
-          const answer = outcomeOf(call(opened.backend, newTenant(), within));
-          ofNobody.set(`${name} ${within}`, answer);
-          // Only its own case fails for it.
-          await Promise.allSettled([answer]);
-        }
-      await fill(owner);
+  openOnce(async (state) => {
+    opened = state;
+    for (const { name, call } of CALLS)
+      for (const within of WITHIN) {
+        const answer = outcomeOf(call(opened.backend, newTenant(), within));
+        ofNobody.set(`${name} ${within}`, answer);
+        // Only its own case fails for it.
+        await Promise.allSettled([answer]);
+      }
+    await fill(owner);
+  });
+
+  /** Root, target, its sibling and its child, two in the background, and one of a conversation, in a session. */
+  const fill = async (tenant: Tenant): Promise<void> => {
+    const { responses, runs } = opened.backend;
+    const parts = { sessionId: 'session', metadata: { kind: 'secret' } };
+    await append(responses, tenant, 'root', parts);
+    await append(responses, tenant, 'target', { ...parts, parentId: 'root' });
+    await append(responses, tenant, 'sibling', { ...parts, parentId: 'root' });
+    await append(responses, tenant, 'child', { ...parts, parentId: 'target' });
+    await enqueue(runs, tenant, 'waiting', { ...parts, parentId: 'root' });
+    await launch(opened.backend, tenant, 'running', { ...parts, parentId: 'root' });
+    await createConversation(opened.backend, tenant, 'talk', 'talk-a', 'talk-b');
+    await turnIn(opened.backend, tenant, 'talk', 'told', parts);
+  };
+  const hold = (tenant: Tenant): Promise<WriteLease | undefined> =>
+    opened.backend.locks.tryAcquire(tenant, 'session', 60_000);
+  /** All that a tenant can see of what `fill` made. */
+  const snapshotOf = async (tenant: Tenant): Promise<unknown> => {
+    const { responses, conversations, graph, sessions, log } = opened.backend;
+    return Promise.all([
+      graph.list(tenant, { sessionId: 'session' }, { limit: 10, order: 'asc' }),
+      graph.list(tenant, {}, { limit: 10, order: 'asc' }),
+      graph.tree(tenant, 'root', { depth: 10, limit: 10 }),
+      responses.chain(tenant, 'child'),
+      responses.items(tenant, ['root-in', 'target-out', 'child-in']),
+      log.read(tenant, 'waiting', -1),
+      log.read(tenant, 'running', -1),
+      sessions.hasAtLeast(tenant, 'session', 7),
+      sessions.hasAtLeast(tenant, 'session', 8),
+      conversations.get(tenant, 'talk'),
+      conversations.read(tenant, 'talk'),
+      responses.chain(tenant, 'told'),
+    ]);
+  };
+
+  for (const { name, call } of CALLS) {
+    describe(name, () => {
+      let lease: WriteLease | undefined;
+
+      beforeEach(async () => {
+        lease = await hold(owner);
+      });
+      afterEach(() => lease?.release());
+
+      for (const within of WITHIN) {
+        it(`the state answers strangers as if nobody had anything, within ${JSON.stringify(within)}`, async () => {
+          const answer = await outcomeOf(call(opened.backend, newTenant(), within));
+          requireAlike(answer, await ofNobody.get(`${name} ${within}`));
+        });
+      }
+
+      for (const within of WITHIN) {
+        it(`a tenant keeps what a stranger asks for, within ${JSON.stringify(within)}`, async () => {
+          const before = await snapshotOf(owner);
+          await outcomeOf(call(opened.backend, newTenant(), within));
+          requireAlike(await snapshotOf(owner), before);
+          assert.equal(await lease?.renew(), true);
+        });
+      }
     });
-    afterAll(() => opened.close());
 
-    /** Root, target, its sibling and its child, two in the background, and one of a conversation, in a session. */
-    const fill = async (tenant: Tenant): Promise<void> => {
-      const { responses, runs } = opened.backend;
-      const parts = { sessionId: 'session', metadata: { kind: 'secret' } };
-      await append(responses, tenant, 'root', parts);
-      await append(responses, tenant, 'target', { ...parts, parentId: 'root' });
-      await append(responses, tenant, 'sibling', { ...parts, parentId: 'root' });
-      await append(responses, tenant, 'child', { ...parts, parentId: 'target' });
-      await enqueue(runs, tenant, 'waiting', { ...parts, parentId: 'root' });
-      await launch(opened.backend, tenant, 'running', { ...parts, parentId: 'root' });
-      await createConversation(opened.backend, tenant, 'talk', 'talk-a', 'talk-b');
-      await turnIn(opened.backend, tenant, 'talk', 'told', parts);
-    };
-    const hold = (tenant: Tenant): Promise<WriteLease | undefined> =>
-      opened.backend.locks.tryAcquire(tenant, 'session', 60_000);
-    /** All that a tenant can see of what `fill` made. */
-    const snapshotOf = async (tenant: Tenant): Promise<unknown> => {
-      const { responses, conversations, graph, sessions, log } = opened.backend;
-      return Promise.all([
-        graph.list(tenant, { sessionId: 'session' }, { limit: 10, order: 'asc' }),
-        graph.list(tenant, {}, { limit: 10, order: 'asc' }),
-        graph.tree(tenant, 'root', { depth: 10, limit: 10 }),
-        responses.chain(tenant, 'child'),
-        responses.items(tenant, ['root-in', 'target-out', 'child-in']),
-        log.read(tenant, 'waiting', -1),
-        log.read(tenant, 'running', -1),
-        sessions.hasAtLeast(tenant, 'session', 7),
-        sessions.hasAtLeast(tenant, 'session', 8),
-        conversations.get(tenant, 'talk'),
-        conversations.read(tenant, 'talk'),
-        responses.chain(tenant, 'told'),
-      ]);
-    };
-
-    for (const { name, call } of CALLS) {
-      describe(name, () => {
-        let lease: WriteLease | undefined;
-
-        beforeEach(async () => {
-          lease = await hold(owner);
-        });
-        afterEach(() => lease?.release());
-
-        for (const within of WITHIN) {
-          it(`the state answers strangers as if nobody had anything, within ${JSON.stringify(within)}`, async () => {
-            const answer = await outcomeOf(call(opened.backend, newTenant(), within));
-            requireAlike(answer, await ofNobody.get(`${name} ${within}`));
-          });
-        }
-
-        for (const within of WITHIN) {
-          it(`a tenant keeps what a stranger asks for, within ${JSON.stringify(within)}`, async () => {
-            const before = await snapshotOf(owner);
-            await outcomeOf(call(opened.backend, newTenant(), within));
-            requireAlike(await snapshotOf(owner), before);
-            assert.equal(await lease?.renew(), true);
-          });
-        }
+    describe(name, () => {
+      it('the state answers the tenant otherwise', async () => {
+        const tenant = newTenant();
+        await fill(tenant);
+        const lease = await hold(tenant);
+        const answer = await outcomeOf(call(opened.backend, tenant, 'session'));
+        assert.notDeepEqual(answer, await outcomeOf(call(opened.backend, newTenant(), 'session')));
+        await lease?.release();
       });
-
-      describe(name, () => {
-        it('the state answers the tenant otherwise', async () => {
-          const tenant = newTenant();
-          await fill(tenant);
-          const lease = await hold(tenant);
-          const answer = await outcomeOf(call(opened.backend, tenant, 'session'));
-          assert.notDeepEqual(answer, await outcomeOf(call(opened.backend, newTenant(), 'session')));
-          await lease?.release();
-        });
-      });
-    }
-  },
-);
+    });
+  }
+});

@@ -34,16 +34,15 @@ function recordOf(tenant: Tenant, parts: Partial<UsageRecord> = {}): UsageRecord
 }
 
 /** Usage is counted once per response. */
-export const USAGE = part('usage', 'usage', ({ subject, open, it, beforeAll, afterAll }) => {
+export const USAGE = part('usage', 'usage', ({ subject, openOnce, it }) => {
   let opened: TestedState;
   let usage: UsageStore;
 
-  beforeAll(async () => {
-    opened = await open();
+  openOnce((state) => {
+    opened = state;
     if (opened.backend.usage === undefined) throw new Error('the backend has no UsageStore');
     usage = opened.backend.usage;
   });
-  afterAll(() => opened.close());
 
   it('usage adds up turns that agree, and tells others apart', async () => {
     const tenant = newTenant();

@@ -3,7 +3,6 @@ import type { Attributes, ChunkHit, VectorChunk, VectorIndex, VectorStoreRecords
 import { requireAlike } from '../assertions.js';
 import { part } from '../part.js';
 import { newTenant } from '../records.js';
-import type { TestedState } from '../tested-state.js';
 import { DONE, file, store } from './vector-stores.js';
 
 /** A vector of length 1 at an angle, in degrees. */
@@ -20,20 +19,17 @@ const namesOf = (hits: readonly ChunkHit[]): readonly string[] =>
   hits.map(({ storeId, fileId, position }) => `${storeId}/${fileId}/${position}`);
 
 /** Chunks are found by vectors and words, of published documents of the tenant alone. */
-export const VECTORS = part('vectors', 'vectors', ({ open, it, beforeAll, beforeEach, afterAll }) => {
-  let opened: TestedState;
+export const VECTORS = part('vectors', 'vectors', ({ openOnce, it, beforeEach }) => {
   let vectors: VectorIndex;
   let records: VectorStoreRecords;
   let tenant: Tenant;
 
-  beforeAll(async () => {
-    opened = await open();
+  openOnce((opened) => {
     const { vectors: index, vectorStores } = opened.backend;
     if (index === undefined || vectorStores === undefined) throw new Error('the backend has no VectorIndex');
     [vectors, records] = [index, vectorStores];
   });
   beforeEach(() => (tenant = newTenant()));
-  afterAll(() => opened.close());
 
   async function add(
     storeId: string,

@@ -9,15 +9,15 @@ import type { TestedState } from '../tested-state.js';
 const PAGE = { limit: 10, order: 'asc' } as const;
 
 /** A lookup within a session finds its members alone. */
-export const WITHIN_SESSION = part('graph', 'lookups within a session', ({ open, it, beforeAll, afterAll }) => {
+export const WITHIN_SESSION = part('graph', 'lookups within a session', ({ openOnce, it }) => {
   const tenant = newTenant();
   let opened: TestedState;
   let store: ResponseStore;
   let graph: ResponseGraph;
 
   /** `a` and `b` are in `one`, and by a fork in `shared`; `c` goes on in `two`, `d` in `shared`. */
-  beforeAll(async () => {
-    opened = await open();
+  openOnce(async (state) => {
+    opened = state;
     ({ responses: store, graph } = opened.backend);
     await append(store, tenant, 'a', { sessionId: 'one' });
     await append(store, tenant, 'b', { parentId: 'a' });
@@ -25,7 +25,6 @@ export const WITHIN_SESSION = part('graph', 'lookups within a session', ({ open,
     await append(store, tenant, 'c', { parentId: 'b', sessionId: 'two' });
     await append(store, tenant, 'd', { parentId: 'b', sessionId: 'shared' });
   });
-  afterAll(() => opened.close());
 
   const MEMBERS: readonly (readonly [session: string, ids: readonly string[]])[] = [
     ['one', ['a', 'b']],

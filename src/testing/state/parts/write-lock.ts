@@ -8,17 +8,14 @@ import { LEASE_MS, newTenant } from '../records.js';
 import type { TestedState } from '../tested-state.js';
 
 /** The lock of a session has one holder. */
-export const WRITE_LOCK = part('locks', 'the lock on a session', ({ open, it, beforeAll, beforeEach, afterAll }) => {
+export const WRITE_LOCK = part('locks', 'the lock on a session', ({ openOnce, it, beforeEach }) => {
   let opened: TestedState;
   let tenant: Tenant;
 
-  beforeAll(async () => {
-    opened = await open();
-  });
+  openOnce((state) => (opened = state));
   beforeEach(() => {
     tenant = newTenant();
   });
-  afterAll(() => opened.close());
 
   const tryAcquire = (sessionId = 'session', of = tenant): Promise<WriteLease | undefined> =>
     opened.backend.locks.tryAcquire(of, sessionId, LEASE_MS);
