@@ -1,11 +1,12 @@
 /** `npm run migrate`: brings the schema of STATE=postgres up to date, and exits. */
 import { loadEnvironment } from './config/index.js';
-import { writeLine } from './logging/index.js';
+import { endWithReader, writeLine } from './logging/index.js';
 import { POSTGRES_PACKAGES, requirePackages } from './require-packages.js';
 import { describeStartFailure } from './start-failure.js';
 
 /** Does so, and says what was applied, or why nothing was. */
 export async function applyMigrations(): Promise<void> {
+  endWithReader();
   try {
     requirePackages('The migration', ...POSTGRES_PACKAGES);
     const { migrate } = await import('./state/postgres/index.js');

@@ -25,6 +25,7 @@ import { type StateBackend, StateStartError } from './state/index.js';
 import type { DatabaseSettings } from './state/postgres/index.js';
 import { SystemClock } from './time/index.js';
 import { requireSpanExporter } from './tracing/index.js';
+import { didYouMean } from './validation/index.js';
 import { WebSearch } from './web-search/index.js';
 
 /** What the check has found: a fault stops a start, or the requests that need what is missing. */
@@ -35,6 +36,9 @@ interface Finding {
 
 /** The width of the kind in a line. */
 const KIND_WIDTH = 'warning'.length;
+
+/** Models of an upstream that a line names. */
+const MOST_NAMED = 5;
 
 const clock = new SystemClock();
 
@@ -173,10 +177,20 @@ async function checkProviders(environment: Environment, simulator: SimulatorProv
     const { EMBEDDING_MODEL: embedder } = environment;
     const embeds = table.find(embedder)?.provider.embed !== undefined;
     const missing = `EMBEDDING_MODEL: no provider makes vectors with '${embedder}'; vector stores cannot be created`;
-    return [ok(`PROVIDERS_FILE: ${path}`), ...asked, ...(embeds ? [] : [warning(missing)])];
+    const unlisted = table.unlisted.map(({ name, providerName, model, listed }) => {
+      const [nearest] = didYouMean(model, listed);
+      const hint = nearest === undefined ? `It lists ${nameSome(listed)}` : `Did you mean '${nearest}'?`;
+      return warning(`model '${name}': upstream '${providerName}' does not list '${model}'. ${hint}`);
+    });
+    return [ok(`PROVIDERS_FILE: ${path}`), ...asked, ...unlisted, ...(embeds ? [] : [warning(missing)])];
   } finally {
     await configuration.destroy();
   }
+}
+
+function nameSome(names: readonly string[]): string {
+  const shown = names.slice(0, MOST_NAMED).map((name) => `'${name}'`);
+  return `${shown.join(', ')}${names.length > shown.length ? ' …' : ''}`;
 }
 
 /** Asks each server of MCP_SERVERS once for its tools. */

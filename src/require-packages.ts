@@ -18,14 +18,16 @@ export function requirePackages(feature: string, ...names: readonly string[]): v
   if (missing.length > 0) throw new EnvironmentError([`${feature} needs ${describeMissing(missing)}`]);
 }
 
+const NOT_FOUND: ReadonlySet<string | undefined> = new Set(['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND']);
+
 /** Whether a package can be imported. It is not loaded. */
 export function isInstalled(name: string): boolean {
   try {
     import.meta.resolve(name);
     return true;
   } catch (error) {
-    // Others have no module to import, only files. Jest has a code of its own.
-    return !['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND'].includes(String((error as NodeJS.ErrnoException).code));
+    // Jest has a code of its own. Packages with others have no module to import, only files.
+    return !NOT_FOUND.has((error as NodeJS.ErrnoException).code);
   }
 }
 

@@ -24,7 +24,7 @@ import {
   unsetOf,
   type Variables,
 } from './config/index.js';
-import { createLogger, logNodeMessages, writeLine } from './logging/index.js';
+import { createLogger, endWithReader, logNodeMessages, writeLine } from './logging/index.js';
 import { readVersion } from './read-version.js';
 import { exampleOf, type ScriptExample } from './simulator/script/script-example.js';
 import {
@@ -39,12 +39,16 @@ import { loadWorker } from './state/sqlite/workers.js';
 /** The exit code for arguments that are not understood, as shells and most programs use it. */
 const USAGE_ERROR = 2;
 
+/** Services go on without a reader of their log, and an export says what it has not written. */
+const SERVING: ReadonlySet<Command['action']> = new Set(['start', 'simulate', 'export']);
+
 /** What is stored outlives a service that is started, rather than embedded in a program. */
 const DEFAULTS: Variables = { STATE: 'sqlite' };
 
 /** Does what the command line asks for. Resolves when the service serves, or the command has ended. */
 export async function run(): Promise<void> {
   const command = readCommand();
+  if (command !== undefined && !SERVING.has(command.action)) endWithReader();
   if (command?.action === 'help') process.stdout.write(HELP);
   if (command?.action === 'version') process.stdout.write(`${readVersion()}\n`);
   if (command?.action === 'start') await start(command.variables);

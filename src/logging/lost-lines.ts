@@ -1,3 +1,6 @@
+/** The exit code of programs whose output nobody reads any more: 128 and the number of SIGPIPE. */
+const UNREAD = 141;
+
 /** The streams of a log. */
 export type LogStream = 'stdout' | 'stderr';
 
@@ -18,6 +21,14 @@ export function lostLines(): Readonly<Record<LogStream, number>> {
  */
 export function surviveErrors(stream: LogStream): void {
   if (!process[stream].listeners('error').includes(ignore)) process[stream].on('error', ignore);
+}
+
+/** Ends a command whose reader goes, as `head` does, in silence. Other errors, such as that of a full disk, are thrown. */
+export function endWithReader(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+    process.exit(UNREAD);
+  });
 }
 
 /**

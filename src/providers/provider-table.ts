@@ -5,6 +5,7 @@ import type { ProviderCondition } from './provider-condition.js';
 import type { Price } from './provider-kind.js';
 import type { Random } from './routing/index.js';
 import {
+  type AskedModel,
   type Configuration,
   type Destination,
   matchesGlob,
@@ -106,6 +107,16 @@ export class ProviderTable {
   async describe(): Promise<readonly ProviderCondition[]> {
     const conditions = await this.listings.describe();
     return conditions.filter(({ name }) => this.serving.has(name) || !this.dependencies.classes.has(name));
+  }
+
+  /** What the file asks its upstreams for and they do not list, with what they list. Those that list nothing are left out. */
+  get unlisted(): readonly (AskedModel & { readonly listed: readonly string[] })[] {
+    const { classes } = this.dependencies;
+    return this.routes.asked.flatMap((asked) => {
+      const listed = this.listings.modelsOf(asked.providerName).map(({ id }) => id);
+      const isKnown = listed.length === 0 || listed.includes(asked.model);
+      return isKnown || classes.has(asked.providerName) ? [] : [{ ...asked, listed }];
+    });
   }
 
   /** The providers of the file get no new turns. */

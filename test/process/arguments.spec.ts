@@ -1,8 +1,11 @@
 // Slow: starts the built service as processes.
 
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 import { afterEach, describe, expect, it } from '@jest/globals';
 
@@ -13,6 +16,8 @@ const { version, engines } = JSON.parse(await readFile(new URL('../../package.js
   readonly version: string;
   readonly engines: { readonly node: string };
 };
+
+const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
 function run(...args: readonly string[]): Promise<Exit> {
   return runToEnd({ PORT: '0' }, 'main.js', args);
@@ -129,6 +134,22 @@ describe('simulate', () => {
       line: /^SIMULATOR_SCRIPTS: .*clerk\.json: turns\[0\]\.text must/,
     });
     await rm(folder, { recursive: true });
+  });
+});
+
+describe('a command whose reader has gone', () => {
+  it.each(['--help', '--version', 'check'])('%s ends in silence', async (argument) => {
+    // It begins when its reader has gone.
+    const gate = ['-c', 'read -r _; exec "$@"', 'sh', process.execPath, MAIN, argument];
+    const child = spawn('sh', gate, { cwd: tmpdir(), env: { PATH: process.env['PATH'], STATE: 'memory' } });
+    let stderr = '';
+    child.stderr.setEncoding('utf8').on('data', (chunk: string) => (stderr += chunk));
+    const [ended, closed] = [once(child, 'exit'), once(child.stdout, 'close')];
+    child.stdout.destroy();
+    await closed;
+    child.stdin.end('\n');
+    const [code] = (await ended) as [number];
+    expect({ code, stderr }).toEqual({ code: 141, stderr: '' });
   });
 });
 

@@ -75,6 +75,35 @@ providers:
     await upstream.close();
   });
 
+  it('antiphon check warns of models that their upstream does not list, and names the nearest', async () => {
+    const listed = ['qwen3-32b', 'b', 'c', 'd', 'e', 'f'].map((id) => ({ id }));
+    const upstream = (await ChatUpstream.start()).list(listed);
+    const providers = `
+providers:
+  up: { base_url: '${upstream.baseUrl}' }
+models:
+  - { name: qwen, provider: up, model: qwen3-23b }
+  - { name: llama, provider: up }
+  - { name: fine, provider: up, model: qwen3-32b }
+  - { prefix: up/, provider: up, strip: true }
+`;
+    const found = await check({ PROVIDERS_FILE: await write('providers.yaml', providers) });
+    expect(found).toMatchObject({
+      code: 0,
+      lines: [
+        OK,
+        'ok      PROVIDERS_FILE: providers.yaml',
+        "ok      upstream 'up': answers, 6 models",
+        "warning model 'qwen': upstream 'up' does not list 'qwen3-23b'. Did you mean 'qwen3-32b'?",
+        "warning model 'llama': upstream 'up' does not list 'llama'. It lists 'qwen3-32b', 'b', 'c', 'd', 'e' …",
+        expect.stringMatching(/^warning EMBEDDING_MODEL/),
+        'ok      STATE: memory',
+        'No faults.',
+      ],
+    });
+    await upstream.close();
+  });
+
   it('antiphon check asks MCP servers once for their tools', async () => {
     await using fake = await FakeMcpServer.start([{ name: 'a' }, { name: 'b' }]);
     const servers = `

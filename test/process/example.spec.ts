@@ -24,7 +24,8 @@ async function install(directory: string): Promise<void> {
   const modules = join(directory, 'node_modules');
   const packed = join(modules, 'antiphon');
   await mkdir(packed, { recursive: true });
-  const others = (await readdir(MODULES)).filter((name) => !name.startsWith('.'));
+  // The tokenizer is optional: what each framework says of a missing package is recognised.
+  const others = (await readdir(MODULES)).filter((name) => !name.startsWith('.') && name !== 'gpt-tokenizer');
   await Promise.all(others.map((name) => symlink(join(MODULES, name), join(modules, name))));
   if ('folder' in vitest) await symlink(join(vitest.folder, 'node_modules/vitest'), join(modules, 'vitest'));
 

@@ -23,6 +23,13 @@ interface Rule {
   readonly targets: readonly Target[];
 }
 
+/** A name of the file, and what a provider is asked for then. */
+export interface AskedModel {
+  readonly name: string;
+  readonly providerName: string;
+  readonly model: string;
+}
+
 /** Routes model names by the `models` of the file. */
 export class RouteTable {
   private readonly exact = new Map<string, Rule>();
@@ -62,6 +69,13 @@ export class RouteTable {
   /** The route of the default entry, for unknown names. */
   findDefault(name: string, lookUp: LookUpModel): ModelRoute | undefined {
     return this.fallback === undefined ? undefined : toRoute(name, this.fallback, lookUp);
+  }
+
+  /** The names that entries ask upstreams for, without those of prefixes, globs and defaults. */
+  get asked(): readonly AskedModel[] {
+    return [...this.exact].flatMap(([name, { targets }]) =>
+      targets.map(({ providerName, toModel }) => ({ name, providerName, model: toModel(name) })),
+    );
   }
 
   private matching(name: string): Rule | undefined {
