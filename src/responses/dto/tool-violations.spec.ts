@@ -144,6 +144,12 @@ describe('tools', () => {
       "Invalid value: 'nobody'. Supported values are: 'direct' and 'programmatic'.",
     ],
     [
+      [{ type: 'file_search', vector_store_ids: [] }],
+      'empty_array',
+      'tools[0].vector_store_ids',
+      "Invalid 'tools[0].vector_store_ids': empty array. Expected an array with minimum length 1, but got an empty array instead.",
+    ],
+    [
       [{ type: 'file_search' }],
       'missing_required_parameter',
       'tools[0].vector_store_ids',

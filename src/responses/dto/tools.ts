@@ -1,5 +1,6 @@
 import {
   Allow,
+  ArrayNotEmpty,
   IsArray,
   IsBoolean,
   IsIn,
@@ -145,6 +146,7 @@ export class FileSearchToolBody {
   readonly type!: string;
 
   @IsArray()
+  @ArrayNotEmpty()
   @IsString({ each: true })
   readonly vector_store_ids!: readonly string[];
 
