@@ -15,15 +15,17 @@ const FOREIGN = [
  * the others. Throws ApiError 400.
  *
  * @param known the members that the API has, translated or not
+ * @param ofGateways members of other APIs that gateways have in this one, too
  */
 export function refuseMembers(
   members: Readonly<Record<string, unknown>>,
   known: ReadonlySet<string>,
   { check, forwarded }: TranslationOptions,
+  ofGateways: readonly string[] = [],
 ): void {
   if (check.unknownParameters === 'ignore') return;
   for (const [name, value] of Object.entries(members)) {
-    if (value == null || known.has(name) || forwarded.has(name)) continue;
+    if (value == null || known.has(name) || forwarded.has(name) || ofGateways.includes(name)) continue;
     const api = FOREIGN.find((each) => each.members.has(name))?.api;
     if (api === undefined) continue;
     throw ApiError.of('unknown_parameter', `Unknown parameter: '${name}'. It belongs to ${api}.`, { param: name });

@@ -111,6 +111,11 @@ describeService('requests of Chat Completions', { providers: [ScriptedProvider] 
     });
   });
 
+  it('requests of Chat Completions may have the reasoning of OpenRouter, and null for what they do not have', async () => {
+    const { settings } = await turnOf({ reasoning: { effort: 'low' }, instructions: null });
+    expect(settings.instructions).toBeNull();
+  });
+
   it('requests of Chat Completions mark where a prompt may be cached', async () => {
     const mark = { prompt_cache_breakpoint: { mode: 'explicit' } };
     const { context } = await turnOf({
@@ -183,6 +188,9 @@ describeService('requests of Chat Completions', { providers: [ScriptedProvider] 
   });
 
   it.each<readonly [param: string | null, says: RegExp, members: object]>([
+    ['previous_response_id', /It belongs to the Responses API/, { previous_response_id: 'resp_1' }],
+    ['instructions', /It belongs to the Responses API/, { instructions: 'Be brief.' }],
+    ['max_output_tokens', /It belongs to the Responses API/, { max_output_tokens: 7 }],
     ['messages', /Missing required parameter: 'messages'/, { messages: undefined }],
     ['messages', /empty array/, { messages: [] }],
     ['messages[0]', /role 'function'/, { messages: [{ role: 'function', name: 'f', content: '' }] }],

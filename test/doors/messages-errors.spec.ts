@@ -41,6 +41,7 @@ describe('an error', () => {
         .catch((error: unknown) => error);
       if (!(refusal instanceof Anthropic.APIError)) throw new Error('it was not refused');
       expect([refusal.status, refusal.error]).toMatchObject([status, { type: 'error', error: { type } }]);
+      expect((refusal.headers as Headers).get('retry-after')).toBe('7');
     }
   });
 

@@ -36,6 +36,9 @@ export interface AnswerOptions {
 const check = compile(ChatCompletionBody);
 const KNOWN = membersOf(ChatCompletionBody);
 
+/** Clients of OpenRouter send it to this API. */
+const OF_GATEWAYS = ['reasoning'];
+
 /** Members with the same name and meaning in both APIs. */
 const SAME = [
   'model',
@@ -114,7 +117,7 @@ export class ChatRequest implements TranslatedBody {
    */
   constructor(given: unknown, options: TranslationOptions) {
     const members = requireObject(given);
-    refuseMembers(members, KNOWN, options);
+    refuseMembers(members, KNOWN, options, OF_GATEWAYS);
     check(members, options.check);
     const asked = members as unknown as ChatBody;
     refuseUnsupported(asked, options);
