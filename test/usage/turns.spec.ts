@@ -1,15 +1,16 @@
 import { once } from 'node:events';
 
-import { describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 
 import { ModelError, type ModelEvent } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
+import type { UsageResult } from '../../src/usage/usage-page.js';
 import { createInBackground, whenEnded, whenRunning } from '../support/background.js';
 import { SocketClient } from '../support/socket-client.js';
 import { SteeredLane } from '../support/steered-lane.js';
 import { startServiceIn, STATES } from '../support/states.js';
-import { resultsOf } from '../support/usage.js';
-import { useFreshService } from '../support/describe-service.js';
+import { resultsOf, usageOf } from '../support/usage.js';
+import { useFreshService, useService } from '../support/describe-service.js';
 
 const ANSWER: readonly ModelEvent[] = [
   { type: 'text', delta: 'Hello.' },
@@ -27,19 +28,35 @@ const ONE = {
   reasoning_tokens: 5,
 };
 
-describe.each(STATES)('usage of turns with STATE=$state', ({ open }) => {
-  const service = useFreshService(() => startServiceIn(open, { providers: [ScriptedProvider] }));
+function toSums(sum: (member: keyof typeof ONE) => number): typeof ONE {
+  const members = Object.keys(ONE) as readonly (keyof typeof ONE)[];
+  return Object.fromEntries(members.map((member) => [member, sum(member)])) as typeof ONE;
+}
 
-  it('usage counts a JSON turn once', async () => {
-    service.provider.reply(...ANSWER);
-    await service.client().responses.create(TURN);
-    expect(await resultsOf(service, 1)).toEqual([{ object: 'usage.result', ...ONE }]);
+/** Of all days: another one may begin. */
+function sumOf(results: readonly UsageResult[]): typeof ONE {
+  return toSums((member) => results.reduce((sum, result) => sum + result[member], 0));
+}
+
+describe.each(STATES)('usage of turns with STATE=$state', ({ open }) => {
+  const service = useService(() => startServiceIn(open, { providers: [ScriptedProvider] }));
+  let before: typeof ONE;
+
+  beforeEach(async () => {
+    before = sumOf((await usageOf(service)).data.flatMap(({ results }) => results));
+    service.provider.isSteerable = false;
   });
+
+  /** What the test has added, once it has so many turns. */
+  const addedBy = async (turns: number): Promise<typeof ONE> => {
+    const now = sumOf(await resultsOf(service, before.turns + turns));
+    return toSums((member) => now[member] - before[member]);
+  };
 
   it('usage counts a streamed turn', async () => {
     service.provider.reply(...ANSWER);
     for await (const _ of await service.client().responses.create({ ...TURN, stream: true }));
-    expect(await resultsOf(service, 1)).toMatchObject([ONE]);
+    expect(await addedBy(1)).toMatchObject(ONE);
   });
 
   it('usage counts turns of a socket', async () => {
@@ -47,34 +64,36 @@ describe.each(STATES)('usage of turns with STATE=$state', ({ open }) => {
     await using socket = await SocketClient.open(service);
     await socket.turn(TURN);
     await socket.turn(TURN);
-    expect(await resultsOf(service, 2)).toMatchObject([{ turns: 2, input_tokens: 20, output_tokens: 40 }]);
+    expect(await addedBy(2)).toMatchObject({ turns: 2, input_tokens: 20, output_tokens: 40 });
   });
 
   it('usage counts a background turn', async () => {
     service.provider.reply(...ANSWER);
     await whenEnded(service, (await createInBackground(service)).id);
-    expect(await resultsOf(service, 1)).toMatchObject([ONE]);
+    expect(await addedBy(1)).toMatchObject(ONE);
   });
 
   it('usage counts a turn that is not stored', async () => {
     service.provider.reply(...ANSWER);
     await service.client().responses.create({ ...TURN, store: false });
-    expect(await resultsOf(service, 1)).toMatchObject([ONE]);
+    expect(await addedBy(1)).toMatchObject(ONE);
   });
 
   it('usage counts a turn of a conversation', async () => {
     service.provider.reply(...ANSWER);
     const conversation = await service.client().conversations.create({});
     await service.client().responses.create({ ...TURN, conversation: conversation.id });
-    expect(await resultsOf(service, 1)).toMatchObject([ONE]);
+    expect(await addedBy(1)).toMatchObject(ONE);
   });
 
   it('usage counts a compaction', async () => {
     service.provider.reply(...ANSWER);
     const { usage } = await service.client().responses.compact(TURN);
-    expect(await resultsOf(service, 1)).toMatchObject([
-      { turns: 1, input_tokens: usage.input_tokens, output_tokens: usage.output_tokens },
-    ]);
+    expect(await addedBy(1)).toMatchObject({
+      turns: 1,
+      input_tokens: usage.input_tokens,
+      output_tokens: usage.output_tokens,
+    });
   });
 
   it('usage counts a background turn that is cancelled, with what it has used', async () => {
@@ -85,7 +104,7 @@ describe.each(STATES)('usage of turns with STATE=$state', ({ open }) => {
     const { id } = await createInBackground(service);
     await whenRunning(service, id);
     await service.client().responses.cancel(id);
-    expect(await resultsOf(service, 1)).toMatchObject([{ turns: 1 }]);
+    expect(await addedBy(1)).toMatchObject({ turns: 1 });
   });
 
   it('usage counts a turn that is steered and the one that follows it', async () => {
@@ -105,14 +124,14 @@ describe.each(STATES)('usage of turns with STATE=$state', ({ open }) => {
     await begun.promise;
     lane.steer(id);
     await lane.end();
-    expect(await resultsOf(service, 2)).toMatchObject([{ turns: 2 }]);
+    expect(await addedBy(2)).toMatchObject({ turns: 2 });
   });
 
   it('the usage of a response that is deleted is kept', async () => {
     service.provider.reply(...ANSWER);
     const { id } = await service.client().responses.create(TURN);
     await service.client().responses.delete(id);
-    expect(await resultsOf(service, 1)).toMatchObject([ONE]);
+    expect(await addedBy(1)).toMatchObject(ONE);
   });
 
   it('usage counts a turn that fails, but none that is refused', async () => {
@@ -130,7 +149,17 @@ describe.each(STATES)('usage of turns with STATE=$state', ({ open }) => {
       .client()
       .responses.create(TURN)
       .catch(() => undefined);
-    expect(await resultsOf(service, 1)).toMatchObject([{ turns: 1 }]);
+    expect(await addedBy(1)).toMatchObject({ turns: 1 });
+  });
+});
+
+describe.each(STATES)('the report of a new service with STATE=$state', ({ open }) => {
+  const service = useFreshService(() => startServiceIn(open, { providers: [ScriptedProvider] }));
+
+  it('usage counts a JSON turn once', async () => {
+    service.provider.reply(...ANSWER);
+    await service.client().responses.create(TURN);
+    expect(await resultsOf(service, 1)).toEqual([{ object: 'usage.result', ...ONE }]);
   });
 
   it('usage groups by model and provider', async () => {
