@@ -59,7 +59,7 @@ export function unexpiringCommand(keys: RedisKeys, response: Located): Command {
 }
 
 /** How long what names a response is of use, ms. */
-export function usefulFor({ expiresAt, slack }: Pick<Insertion, 'expiresAt' | 'slack'>, now: number): number {
+function usefulFor({ expiresAt, slack }: Pick<Insertion, 'expiresAt' | 'slack'>, now: number): number {
   const lifetimeMs = expiresAt >= NEVER ? LONGEST_MS : expiresAt - now;
   return Math.max(0, lifetimeMs + slack) + GRACE_MS;
 }

@@ -33,7 +33,7 @@ export interface Insertion {
 }
 
 /** The texts of the output of a response, and of what its model was given in between. */
-export interface OutputTexts {
+interface OutputTexts {
   /** `:output`, and `:between` when something was given, with their texts in turn. */
   readonly texts: readonly string[];
   /** The bytes of the output. */

@@ -17,7 +17,7 @@ import { READ, type ReadReply } from './scripts/read.js';
 const BATCH = 1000;
 
 /** Which responses match. */
-export interface Criteria {
+interface Criteria {
   /** The field that they must have, as of `withinOf`; empty for any. */
   readonly within: string;
   /** As of `toKey`. */

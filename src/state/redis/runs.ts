@@ -101,8 +101,8 @@ export class RedisRuns extends BackgroundRuns {
   }
 
   override async start(attempted: Run): Promise<StartedRun | undefined> {
-    const { redis, keys, clock } = this.parts;
-    const entry = await this.find(attempted);
+    const { redis, keys, slots, clock } = this.parts;
+    const entry = await slots.locate(attempted.tenant, attempted.responseId);
     if (entry === undefined) return undefined;
     const [reply] = await redis.write(keys.call(entry, START_RUN, clock.now(), attempted.attempt, randomUUID()));
     if (reply === null) return undefined;
@@ -116,16 +116,16 @@ export class RedisRuns extends BackgroundRuns {
   }
 
   override async handBack(attempted: Run): Promise<void> {
-    const { redis, keys, clock } = this.parts;
-    const entry = await this.find(attempted);
+    const { redis, keys, slots, clock } = this.parts;
+    const entry = await slots.locate(attempted.tenant, attempted.responseId);
     if (entry !== undefined) await redis.write(keys.call(entry, HAND_BACK, clock.now(), attempted.attempt));
   }
 
   /** Throws ConversationChangedError, too. */
   override async finish(attempted: Run, ending: Ending): Promise<void> {
-    const { ends, gate, log } = this.parts;
+    const { ends, gate, log, slots } = this.parts;
     const { tenant, responseId, attempt } = attempted;
-    const entry = await this.find(attempted);
+    const entry = await slots.locate(attempted.tenant, attempted.responseId);
     if (entry === undefined) throw new RunLostError(responseId);
     await gate.pass(tenantKey(tenant, responseId), () => ends.end(entry, ending, attempt));
     log.announce(responseId, ending.log.events);
@@ -137,7 +137,7 @@ export class RedisRuns extends BackgroundRuns {
     compose: ComposeEnding,
     options: ConcludeOptions,
   ): Promise<ResponseObject | undefined> {
-    const entry = await this.find({ tenant, responseId });
+    const entry = await this.parts.slots.locate(tenant, responseId);
     if (entry === undefined) return undefined;
     const { gate, responses, log } = this.parts;
     const conclude = (): Promise<Ending | 'unchanged' | undefined> => this.concludeNow(entry, compose, options);
@@ -283,9 +283,5 @@ export class RedisRuns extends BackgroundRuns {
   private async release(entry: Located, name: string): Promise<void> {
     const { redis, keys, clock } = this.parts;
     await redis.write(keys.call(entry, RELEASE_RUN, clock.now(), name)).catch(() => undefined);
-  }
-
-  private find({ tenant, responseId }: Pick<Run, 'tenant' | 'responseId'>): Promise<Located | undefined> {
-    return this.parts.slots.locate(tenant, responseId);
   }
 }

@@ -20,7 +20,7 @@ import { JOIN, LEAVE, type LeaveReply } from './scripts/sessions.js';
 import type { Tombstones } from './tombstones.js';
 
 /** A response that is about to be stored. */
-export type NewMember = Pick<ResponseRecord, 'response' | 'sessionId' | 'sessionLimit' | 'expiresAt'>;
+type NewMember = Pick<ResponseRecord, 'response' | 'sessionId' | 'sessionLimit' | 'expiresAt'>;
 
 /** The lock of all sessions of a tenant. It has spaces, which the name of a session cannot have. */
 const ALL_SESSIONS = 'all sessions of the tenant';

@@ -92,7 +92,7 @@ export class Tombstones {
       await this.redis.write(...leaveCommands(this.keys, tenant, slot, ids));
       const [swept] = await this.redis.write(
         run(SWEEP, [base], this.clock.now(), ...ids),
-        ...this.farewell(tenant, slot, batch),
+        ...this.unlist(tenant, slot, batch),
       );
       const [, freed] = swept as SweepReply;
       await this.writeAll(this.remove(tenant, slot, freed));
@@ -130,7 +130,7 @@ export class Tombstones {
     for (const id of missing) if ((times.get(id) ?? 0) > now - CERTAIN_MS) kept.add(id);
     const rest = [...times.keys()].filter((id) => !kept.has(id));
     return [
-      ...(gone.length === 0 ? [] : this.farewell(tenant, slot, gone)),
+      ...(gone.length === 0 ? [] : this.unlist(tenant, slot, gone)),
       ...this.remove(tenant, slot, freed),
       ...rest.map((responseKey) => unexpiringCommand(this.keys, { tenant, slot, responseKey })),
       ...later.map(([responseKey, expiresAt]) => {
@@ -141,7 +141,7 @@ export class Tombstones {
   }
 
   /** Takes what is gone out of the lists. */
-  private farewell(tenant: Tenant, slot: string, gone: GoneReply): readonly Command[] {
+  private unlist(tenant: Tenant, slot: string, gone: GoneReply): readonly Command[] {
     const elsewhere = gone.flatMap(([id, ...memberships]) =>
       memberships
         .map(sessionOf)

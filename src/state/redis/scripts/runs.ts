@@ -138,7 +138,7 @@ redis.call('HSET', at(id), 'handed', ARGV[3])
 redis.call('HINCRBY', at(id), 'attempts', -1)`);
 
 /** How long a process may take to end a background response from outside, ms; after that its run goes on. Reading the longest log takes one second. */
-export const HOLD_MS = 10_000;
+const HOLD_MS = 10_000;
 
 /**
  * What became of an end: `same`, it is stored already; `lost`, the lease on the session; `elsewhere`, the lock of the
