@@ -75,17 +75,18 @@ export class DoorTurns {
 
   /** Answers a request, as JSON or as a stream. Throws ApiError, in the terms of the request, for what comes before the first event. */
   async answer<T extends TranslatedBody>({ body, reply, ...asker }: DoorRequest, dialect: Dialect<T>): Promise<void> {
+    const { door } = dialect;
     const transport = transportOf(body);
     const options = this.optionsFor(asker.headers);
-    const { admitted, translated } = this.turns.admitTranslated(body, { ...asker, transport }, (given) =>
+    const { admitted, translated } = this.turns.admitTranslated(body, { ...asker, door, transport }, (given) =>
       dialect.translate(given, options),
     );
     try {
       if (transport === 'sse') {
-        await this.turns.stream(admitted, reply, dialect.toStream(translated, admitted), dialect.door);
+        await this.turns.stream(admitted, reply, dialect.toStream(translated, admitted), door);
         return;
       }
-      const ended = await this.turns.run(admitted, reply, dialect.door);
+      const ended = await this.turns.run(admitted, reply, door);
       if (ended !== undefined) {
         await this.turns.send(reply, JSON.stringify(dialect.toAnswer(ended.response, translated)));
       }

@@ -30,6 +30,7 @@ import { type Latency, withLatency } from './latency.js';
 import { describeModel, isListed, latencyOf, listModels } from './model-catalogue.js';
 import { type Performance, play } from './play.js';
 import { PromptCache } from './prompt-cache.js';
+import { requireAskedApprovals } from './script/approvals.js';
 import { isTimed, planScript } from './script/plan-script.js';
 import { SeededRandom } from './seeded-random.js';
 import { isEmbeddingModel, simulateEmbeddings } from './simulated-embeddings.js';
@@ -115,6 +116,7 @@ export class SimulatorProvider extends PushingProvider implements OnModuleInit {
   }
 
   private async prepare(turn: Turn, sink: ModelSink): Promise<Performance> {
+    requireAskedApprovals(turn);
     const control = this.readControl(turn);
     const input = await this.countTokens(turn, { signal: sink.signal });
     const cached = this.options.promptCache ? await this.prompts.take(turn, input, sink.signal) : 0;

@@ -217,6 +217,28 @@ describe.each(STREAMING)('a call that waits for an approval over $name', (transp
     },
   );
 
+  it('an approval that was not asked for, or is answered again, is refused and takes no turn of the script', async () => {
+    const turns = [{ steps: [{ mcp: BUY }, { text: 'Done.' }] }, { text: 'Next.' }];
+    await using service = await startWithScripts({ 'played.yaml': { turns } });
+    const run = (body: object) => transport.run(service, { model: 'played', ...body });
+    const asked = await run({ input: 'Buy.' });
+    const request = (asked.response['output'] as { id: string }[]).at(-1) ?? { id: '' };
+    const refusal = async (parent: unknown, given: { readonly id: string }): Promise<unknown> => {
+      const body = { model: 'played', previous_response_id: parent, input: [answer(given, true)] };
+      return service.client().responses.create(body as never).catch((error: unknown) => error);
+    };
+    const param = 'input[0].approval_request_id';
+    for (const id of ['mcpr_x', request.id.slice(0, -4), `mcpr_${'0'.repeat(32)}`]) {
+      const message = expect.stringContaining(`No approval request found with the id '${id}'.`);
+      expect(await refusal(asked.response.id, { id })).toMatchObject({ status: 400, param, message });
+    }
+    const bought = await run({ previous_response_id: asked.response.id, input: [answer(request, true)] });
+    const message = expect.stringContaining('was answered before');
+    expect(await refusal(bought.response.id, request)).toMatchObject({ status: 400, param, message });
+    const next = await run({ previous_response_id: bought.response.id, input: 'And now?' });
+    expect(next.response['output']).toMatchObject([{ type: 'message', content: [{ text: 'Next.' }] }]);
+  });
+
   it('a turn leaves out the call that is not approved', async () => {
     const play = await addScript(service, transport, { turns: [{ mcp: BUY, text: 'Well.' }] });
     const asked = await play({ input: 'Buy.' });

@@ -68,6 +68,23 @@ async function viaMessages(): Promise<Heard> {
   return { called: calls.map(({ name, input }) => [name, input]), said };
 }
 
+it('simulate() has the body of an agent of Messages as it was sent, beside what the model gets', async () => {
+  const { ANTHROPIC_BASE_URL: baseURL, ANTHROPIC_API_KEY: apiKey } = sim.env;
+  const client = new Anthropic({ baseURL, apiKey, authToken: null });
+  const body = { model: 'gpt-5', max_tokens: 9, messages: [QUESTION], stop_sequences: ['zz'] };
+  sim.answer(text('Hello'));
+  await client.messages.create(body);
+  expect(sim.last).toMatchObject({ door: 'messages', original: body, request: { max_output_tokens: 9 } });
+  expect(sim.journal).toMatch(/^1\. messages json gpt-5 /);
+});
+
+it('simulate() has the body of an agent of the Responses API once, as it was sent', async () => {
+  sim.answer(text('Hello'));
+  await new OpenAI({ baseURL: sim.url, apiKey: sim.apiKey }).responses.create({ model: 'gpt-5', input: 'Hi' });
+  expect(sim.last).toMatchObject({ door: 'responses', original: null, request: { model: 'gpt-5', input: 'Hi' } });
+  expect(sim.journal).toMatch(/^1\. json gpt-5 "Hi"/);
+});
+
 describe.each([
   ['of the Responses API', viaResponses],
   ['of Chat Completions', viaChat],

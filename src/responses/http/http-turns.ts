@@ -61,7 +61,7 @@ export class HttpTurns {
   admit(body: unknown, asker: HttpAsker): AskedRequest {
     const { caller, headers, transport } = asker;
     return this.observers.asked(
-      () => ({ caller, transport, request: body, headers }),
+      () => ({ caller, door: 'responses', transport, request: body, headers }),
       () => {
         const request = this.validator.checkRequest(body, caller);
         return { request, admitted: this.responses.admit(request, caller, { headers }) };
@@ -69,13 +69,13 @@ export class HttpTurns {
     );
   }
 
-  /** The same for a body in another dialect. Observers see the body that it becomes, or the body itself where it cannot be translated. */
+  /** The same for a body in another dialect. Observers see it beside what it becomes, or alone where it cannot be translated. */
   admitTranslated<T extends TranslatedBody>(
     body: unknown,
-    asker: HttpAsker,
+    asker: HttpAsker & { readonly door: Door },
     translate: (body: unknown) => T,
   ): AskedRequest & { readonly translated: T } {
-    const { caller, headers, transport } = asker;
+    const { caller, door, headers, transport } = asker;
     let translated: T | undefined;
     let refusal: unknown;
     try {
@@ -84,7 +84,7 @@ export class HttpTurns {
       refusal = error;
     }
     return this.observers.asked(
-      () => ({ caller, transport, request: translated?.body ?? body, headers }),
+      () => ({ caller, door, transport, headers, request: translated?.body ?? body, original: body }),
       () => {
         if (translated === undefined) throw refusal as Error;
         try {

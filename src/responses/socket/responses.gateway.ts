@@ -53,7 +53,7 @@ export class ResponsesGateway implements OnGatewayInit {
     const { caller } = turn;
     const { headers } = turn.handler.connection;
     const admitted = this.observers.asked(
-      () => ({ caller, transport: 'websocket', request: body, headers }),
+      () => ({ caller, door: 'responses', transport: 'websocket', request: body, headers }),
       () => {
         const { request, generate, sessionId } = this.validator.checkEvent(body, caller);
         turn.rememberRequest();

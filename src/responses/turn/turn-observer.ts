@@ -23,9 +23,12 @@ export type Door = 'responses' | 'messages' | 'chat';
 export interface AskedTurn {
   /** The same object as in BegunTurn, unless the turn waits in a queue. */
   readonly caller: Caller;
+  readonly door: Door;
   readonly transport: Transport;
-  /** As it was sent, not validated. Part of the turn: do not change it. */
+  /** Not validated: as it was sent, or what a door has made of it. Part of the turn: do not change it. */
   readonly request: unknown;
+  /** As it was sent, where that is another object. */
+  readonly original?: unknown;
   /** The headers of the request or of the upgrade, by their names in lower case. */
   readonly headers: Readonly<Record<string, unknown>>;
 }

@@ -1,4 +1,5 @@
 import type { Item } from '../../protocol/index.js';
+import { ModelError, type Turn } from '../../providers/index.js';
 import { isModelItem, isUserMessage } from '../../providers/transcripts/index.js';
 import { toMcpCall } from './hosted-calls.js';
 import type { ScriptStep } from './script-file.js';
@@ -14,15 +15,16 @@ export interface Approval {
 }
 
 const REQUEST = 'mcp_approval_request';
+const RESPONSE = 'mcp_approval_response';
 
 /** Items that belong to a call which waits for an approval. */
-const OF_APPROVALS: ReadonlySet<string> = new Set(['mcp_list_tools', REQUEST, 'mcp_approval_response']);
+const OF_APPROVALS: ReadonlySet<string> = new Set(['mcp_list_tools', REQUEST, RESPONSE]);
 
 /** The answer to an approval with which a transcript ends; null if it ends otherwise. */
 export function findApproval(context: readonly Item[]): Approval | null {
   const response = context
     .slice(context.findLastIndex((item) => isModelItem(item) || item.type === REQUEST) + 1)
-    .findLast(({ type }) => type === 'mcp_approval_response');
+    .findLast(({ type }) => type === RESPONSE);
   if (response === undefined) return null;
   const asked = context.findIndex(({ type, id }) => type === REQUEST && id === response['approval_request_id']);
   const request = context[asked];
@@ -38,6 +40,20 @@ export function findApproval(context: readonly Item[]): Approval | null {
     isApproved: response['approve'] === true,
     earlier: since.filter(isSame).length,
   };
+}
+
+/** Throws ModelError 400 for an answer to an approval that nothing in the context asks for, or that is answered there before. */
+export function requireAskedApprovals({ input, context }: Turn): void {
+  for (const [index, { type, approval_request_id: id }] of input.entries()) {
+    if (type !== RESPONSE) continue;
+    const isAsked = context.some((item) => item.type === REQUEST && item.id === id);
+    const answers = context.filter((item) => item.type === RESPONSE && item['approval_request_id'] === id);
+    if (isAsked && answers.length < 2) continue;
+    const message = isAsked
+      ? `The approval request '${String(id)}' was answered before.`
+      : `No approval request found with the id '${String(id)}'.`;
+    throw new ModelError('invalid_value', message, { status: 400, param: `input[${index}].approval_request_id` });
+  }
 }
 
 /** The index of the step that asked for an approval; -1 if none did. */

@@ -1,6 +1,6 @@
 import type { ApiError, ResponseObject, ResponseWithText } from '../../protocol/index.js';
 import { estimateBytes, withOutputText } from '../../protocol/index.js';
-import type { AskedTurn, Transport, TurnRecord } from '../../responses/index.js';
+import type { AskedTurn, Door, Transport, TurnRecord } from '../../responses/index.js';
 
 /** Requests that a journal keeps, and about how many bytes of them and of their answers. */
 const MOST_ENTRIES = 1000;
@@ -17,7 +17,10 @@ export interface JournalError {
   readonly message: string;
 }
 
-/** A create request as the client sent it, and what it was answered. */
+/** The body of a create request. */
+export type JournalBody = Readonly<Record<string, unknown>>;
+
+/** A create request, and what it was answered. */
 export class JournalEntry {
   /** `running` until its answer is complete; `refused` without a response. */
   status: 'running' | TurnRecord['status'] = 'running';
@@ -31,9 +34,12 @@ export class JournalEntry {
     readonly number: number,
     /** When it came, ISO 8601. */
     readonly at: string,
+    readonly door: Door,
     readonly transport: Transport,
-    /** The body, or a `response.create` without its envelope. */
-    readonly request: Readonly<Record<string, unknown>>,
+    /** The body as the client sent it, or a `response.create` without its envelope; of other doors what they have made of the body. */
+    readonly request: JournalBody,
+    /** The body as a client of another door sent it. */
+    readonly original: JournalBody | null,
   ) {}
 
   get model(): unknown {
@@ -47,7 +53,8 @@ export class JournalEntry {
 
   /** One line: the request and its answer, for a person who looks for what went wrong. */
   toString(): string {
-    return `${this.number}. ${this.transport} ${String(this.model)} ${show(this.input)} → ${this.status} ${this.answer}`;
+    const door = this.door === 'responses' ? '' : `${this.door} `;
+    return `${this.number}. ${door}${this.transport} ${String(this.model)} ${show(this.input)} → ${this.status} ${this.answer}`;
   }
 
   private get answer(): string {
@@ -60,6 +67,10 @@ export class JournalEntry {
       .map(({ type, name }) => (typeof name === 'string' ? name : type));
     return [...(text === '' ? [] : [show(text)]), ...calls].join(', ');
   }
+}
+
+function toBody(value: unknown): JournalBody {
+  return typeof value === 'object' && value !== null ? (value as JournalBody) : {};
 }
 
 /** Characters of a value in a line. */
@@ -114,11 +125,13 @@ export class Journal {
   }
 
   /** Adds a request that came at a time, milliseconds since the epoch. */
-  open({ request, transport }: AskedTurn, now: number): JournalEntry {
-    const body = typeof request === 'object' && request !== null ? (request as JournalEntry['request']) : {};
-    const entry = new JournalEntry(++this.count, new Date(now).toISOString(), transport, body);
+  open({ door, transport, request, original }: AskedTurn, now: number): JournalEntry {
+    const at = new Date(now).toISOString();
+    const sent = original === undefined ? null : toBody(original);
+    const entry = new JournalEntry(++this.count, at, door, transport, toBody(request), sent);
     this.kept.set(entry, { entry, journal: this, bytes: 0 });
     this.weigh(entry, request);
+    if (original !== undefined && original !== request) this.weigh(entry, original);
     return entry;
   }
 
