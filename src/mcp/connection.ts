@@ -278,13 +278,9 @@ function streamable(settings: ConnectionSettings, streams: OpenStreams): Streama
   });
 }
 
-/** Its one stream has all answers: those to what is posted say nothing. */
+/** Its one stream has all answers. */
 function olderSse(settings: ConnectionSettings, streams: OpenStreams): OlderTransport {
-  const { http, mostBytes } = settings;
-  const fetch = http.bounded(mostBytes, {
-    isAnswered: ({ method }) => method !== 'POST',
-    isTooMuch: (bytes) => streams.isTooMuch(bytes, true),
-  });
+  const fetch = settings.http.bounded(settings.mostBytes, { isTooMuch: (bytes) => streams.isTooMuch(bytes, true) });
   return new OlderTransport(settings.url, { ...optionsOf(settings), fetch });
 }
 

@@ -116,14 +116,13 @@ describe('servers that misbehave', () => {
   };
 
   it.each([
-    ['streamable-http', 'notifications/initialized', 200],
-    ['streamable-http', 'notifications/initialized', 202],
-    ['streamable-http', 'tools/list', 202],
-    ['sse', 'tools/list', 200],
-  ] as const)(
-    'the MCP client, over %s, does not read what comes without end after %s with HTTP %i, where no answer is due',
-    async (transport, method, status) => {
-      await using both = await startBoth(undefined, { transport }, { max_response_bytes: 4096, transport });
+    ['notifications/initialized', 200],
+    ['notifications/initialized', 202],
+    ['tools/list', 202],
+  ])(
+    'the MCP client does not read what comes without end after %s with HTTP %i, where no answer is due',
+    async (method, status) => {
+      await using both = await startBoth(undefined, {}, { max_response_bytes: 4096 });
       const isCut = Promise.withResolvers<boolean>();
       both.fake.behaviour = ({ message }, answer) => {
         if (message.method !== method) return false;
