@@ -45,7 +45,7 @@ export function readVariables<T extends object>(
   const known = latest.get(type);
   if (known?.given === digest && known.checks === checks) return known.values as T;
   const values = plainToInstance(type, Object.fromEntries(given), { exposeDefaultValues: true });
-  // Defaults are valid (read-variables.spec.ts), and to check all of them is a tenth of a start.
+  // Defaults are valid (default-variables.spec.ts), and to check all of them is a tenth of a start.
   const checked = Object.setPrototypeOf(pick(values, given), type.prototype as object) as object;
   const errors = validateSync(checked, { stopAtFirstError: true, skipUndefinedProperties: true });
   const violated = new Set(errors.map(({ property }) => property));

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { validateSync } from 'class-validator';
 
-import { SimulatorVariables } from '../simulator/index.js';
-import { Environment } from './environment.js';
+import { Environment } from '../../src/config/index.js';
+import { SimulatorVariables } from '../../src/simulator/index.js';
 
 describe('readVariables()', () => {
   it.each([
