@@ -1,3 +1,16 @@
+/** Folders within folders that have an interface of their own. */
+const INNER = [
+  'access/(?:quotas|socket-tokens)',
+  'context/seals',
+  'files/(?:documents|vector-stores)',
+  'http/(?:api-description|api-docs|bodies|home|outbound)',
+  'operations/(?:metrics|siblings|tracing|webhooks|workers)',
+  'program/command-line',
+  'resources/[^/]+',
+  'state/locks',
+  'tools/[^/]+',
+].join('|');
+
 /** The house plan as rules: transport → use case → contracts ← adapters. */
 module.exports = {
   forbidden: [
@@ -10,10 +23,24 @@ module.exports = {
     },
     {
       name: 'rooms-have-one-door',
-      comment: "A folder's index.ts is its door; nothing reaches past it into another folder's insides.",
+      comment: 'The index.ts of a folder is its interface, of which only the commands of the program look behind.',
       severity: 'error',
-      from: { path: '^src/([^/]+)/' },
+      from: { path: '^src/(?!program/)([^/]+)/' },
       to: { path: '^src/[^/]+/.+', pathNot: ['^src/$1/', '^src/[^/]+/index\\.ts$', '^src/[^/]+/[^/]+/index\\.ts$'] },
+    },
+    {
+      name: 'inner-rooms-have-one-door',
+      comment: 'The same for a folder within a folder, where it has an index.ts.',
+      severity: 'error',
+      from: { path: `^src/(${INNER})/` },
+      to: { path: `^src/(?:${INNER})/.+`, pathNot: ['^src/$1/', '/index\\.ts$'] },
+    },
+    {
+      name: 'inner-rooms-have-one-door-for-their-neighbours',
+      comment: 'The same, from the folder around it.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: `^src/(?:program|${INNER})/` },
+      to: { path: `^src/(?:${INNER})/.+`, pathNot: '/index\\.ts$' },
     },
     {
       name: 'protocol-imports-nobody',
@@ -26,8 +53,11 @@ module.exports = {
       name: 'adapters-do-not-know-the-use-case',
       comment: 'State and providers implement contracts; they never call up into responses.',
       severity: 'error',
-      from: { path: '^src/(state|providers|context|connections|access|config|time|seams)/' },
-      to: { path: '^src/(responses|sessions|graph|models|operations)/' },
+      from: {
+        path: '^src/(state|providers|context|connections|access|config|time|seams)/',
+        pathNot: '^src/access/quotas/',
+      },
+      to: { path: '^src/(responses|resources|operations)/', pathNot: '^src/operations/siblings/' },
     },
     {
       name: 'state-does-not-know-providers',
@@ -50,7 +80,12 @@ module.exports = {
       severity: 'error',
       from: {
         path: '^src/',
-        pathNot: ['^src/simulator/', '^src/testing/simulation/', '^src/(?:start|serve|check-setup|index)\\.ts$'],
+        pathNot: [
+          '^src/simulator/',
+          '^src/testing/simulation/',
+          '^src/program/(?:check-setup|serve)\\.ts$',
+          '^src/(?:start|index)\\.ts$',
+        ],
       },
       to: { path: '^src/simulator/' },
     },
@@ -59,9 +94,9 @@ module.exports = {
       comment:
         'The process that looks after workers must outlive whatever goes wrong in them: no database, no HTTP, no Nest application.',
       severity: 'error',
-      from: { path: '^src/workers/', pathNot: '\\.spec\\.ts$' },
+      from: { path: '^src/operations/workers/', pathNot: '\\.spec\\.ts$' },
       to: {
-        path: ['^src/(?!workers/|config/|logging/|time/)', 'node_modules/'],
+        path: ['^src/(?!operations/workers/|config/|logging/|time/)', 'node_modules/'],
         pathNot: ['node_modules/@nestjs/common/', 'node_modules/@types/node/'],
       },
     },

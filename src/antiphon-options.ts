@@ -2,15 +2,15 @@ import type { ModuleMetadata } from '@nestjs/common';
 
 import type { Authenticator } from './access/index.js';
 import type { AsyncVariables, Variables } from './config/index.js';
-import type { InjectedTools } from './mcp/index.js';
+import type { InjectedTools } from './tools/mcp/index.js';
 import type { IdGenerator } from './protocol/index.js';
 import type { ModelProviderBase, ProviderKind } from './providers/index.js';
 import type { Admission, PassPolicy, TurnObserver } from './responses/index.js';
 import type { Seam } from './seams/index.js';
 import type { StateBackend } from './state/index.js';
 import type { Clock } from './time/index.js';
-import type { Reranker } from './vector-stores/index.js';
-import type { WebSearchEngine } from './web-search/index.js';
+import type { Reranker } from './files/vector-stores/index.js';
+import type { WebSearchEngine } from './tools/web-search/index.js';
 
 /**
  * The extension points of the service. Each takes a class, or `{ useClass }`, `{ useValue }`, `{ useFactory, inject }`

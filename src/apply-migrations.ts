@@ -2,7 +2,7 @@
 import { loadEnvironment } from './config/index.js';
 import { endWithReader, writeLine } from './logging/index.js';
 import { POSTGRES_PACKAGES, requirePackages } from './require-packages.js';
-import { describeStartFailure } from './start-failure.js';
+import { describeStartFailure } from './program/start-failure.js';
 
 /** Does so, and says what was applied, or why nothing was. */
 export async function applyMigrations(): Promise<void> {

@@ -22,12 +22,12 @@ import {
   pathOf,
   readJsonBodies,
 } from './http/index.js';
-import { HttpMetrics, requireMetricsExporter } from './metrics/index.js';
+import { HttpMetrics, requireMetricsExporter } from './operations/metrics/index.js';
 import { OpenReplies, SHUTDOWN_SIGNALS, ShutdownLimit } from './operations/index.js';
 import { IdGenerator } from './protocol/index.js';
 import { ProviderRegistry } from './providers/index.js';
 import { SocketAdapter } from './responses/socket/index.js';
-import { requireSpanExporter } from './tracing/index.js';
+import { requireSpanExporter } from './operations/tracing/index.js';
 import { Clock } from './time/index.js';
 
 /** What an application does with its process. */

@@ -16,7 +16,7 @@ export {
   tenantKey,
 } from './access/index.js';
 export * from './antiphon.module.js';
-export * from './api-docs/index.js';
+export * from './http/api-docs/index.js';
 export type { AntiphonAsyncOptions, AntiphonOptions, AntiphonSeams } from './antiphon-options.js';
 export * from './bootstrap.js';
 export { Environment, EnvironmentError, listenAddress, VariableSource } from './config/index.js';
@@ -29,7 +29,7 @@ export {
 } from './connections/index.js';
 export type { Continuation, Continuations, Transcript } from './context/index.js';
 export { createAdapter } from './http/index.js';
-export { LimitedAdmission } from './limits/index.js';
+export { LimitedAdmission } from './access/quotas/index.js';
 export {
   type InjectedTools,
   type JsonInput,
@@ -44,7 +44,7 @@ export {
   type ServerToolResult,
   type StandardInput,
   type StandardResult,
-} from './mcp/index.js';
+} from './tools/mcp/index.js';
 export * from './protocol/index.js';
 export * from './providers/index.js';
 export * from './providers/responses/index.js';
@@ -79,7 +79,7 @@ export type { Seam } from './seams/index.js';
 export { ErrorEventFilter, SocketAdapter } from './responses/socket/index.js';
 export * from './simulator/index.js';
 export * from './state/index.js';
-export { Reranker, type RerankOptions } from './vector-stores/index.js';
+export { Reranker, type RerankOptions } from './files/vector-stores/index.js';
 export {
   type EngineOptions,
   type EnginePage,
@@ -88,5 +88,5 @@ export {
   type UserLocation,
   WebSearchEngine,
   WebSearchError,
-} from './web-search/index.js';
+} from './tools/web-search/index.js';
 export { Clock, type LocalTime, type MaybePromise, SharedClock, SystemClock, type Timer } from './time/index.js';

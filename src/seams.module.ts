@@ -5,16 +5,16 @@ import { Authenticator, EnvironmentAuthenticator } from './access/index.js';
 import type { AntiphonSeams } from './antiphon-options.js';
 import { libraryOf, selectBackend } from './backends.js';
 import { Environment } from './config/index.js';
-import { LimitedAdmission } from './limits/index.js';
-import { INJECTED_TOOLS } from './mcp/index.js';
+import { LimitedAdmission } from './access/quotas/index.js';
+import { INJECTED_TOOLS } from './tools/mcp/index.js';
 import { IdGenerator, UuidIdGenerator } from './protocol/index.js';
 import { FORWARDED_HEADERS, PROVIDER_KINDS, PROVIDERS, type ProviderKind } from './providers/index.js';
 import { Admission, OBSERVERS, PASS_POLICIES } from './responses/index.js';
 import { makeSeam, provideSeam, provideSeams, type Seam } from './seams/index.js';
 import { LibraryBackend, StateBackend, StateCallObserver } from './state/index.js';
 import { Clock, SharedClock, sharedTimeOf } from './time/index.js';
-import { Reranker } from './vector-stores/index.js';
-import { WEB_SEARCH_ENGINES } from './web-search/index.js';
+import { Reranker } from './files/vector-stores/index.js';
+import { WEB_SEARCH_ENGINES } from './tools/web-search/index.js';
 
 /** Ids in the order of their creation on all replicas. */
 const TIMED_IDS: Seam<IdGenerator> = {

@@ -2,7 +2,7 @@ import cluster from 'node:cluster';
 
 import { Logger } from '@nestjs/common';
 
-import { announce } from './announce.js';
+import { announce } from './program/announce.js';
 import {
   ArgumentError,
   type CheckCommand,
@@ -13,7 +13,7 @@ import {
   type KeysCommand,
   nameOptions,
   readArguments,
-} from './command-line/index.js';
+} from './program/command-line/index.js';
 import {
   describeUnread,
   Environment,
@@ -33,7 +33,7 @@ import {
   readSimulatorVariables,
   SimulatorVariables,
 } from './simulator/simulator-variables.js';
-import { describeStartFailure } from './start-failure.js';
+import { describeStartFailure } from './program/start-failure.js';
 import { loadWorker } from './state/sqlite/workers.js';
 
 /** The exit code for arguments that are not understood, as shells and most programs use it. */
@@ -90,7 +90,7 @@ async function start(given: Variables): Promise<void> {
       await announceAt(await serve(variables));
       return;
     }
-    const { serveAsWorker, superviseWorkers } = await import('./workers/index.js');
+    const { serveAsWorker, superviseWorkers } = await import('./operations/workers/index.js');
     if (cluster.isWorker) {
       await serveAsWorker(() => serve(variables), describe);
       return;
@@ -122,7 +122,7 @@ function findUnread({ PROVIDERS_FILE, MCP_SERVERS }: Partial<Environment> = proc
 
 /** Looks at what a start needs, or at scripts and recordings. Starts nothing. */
 async function check({ files, variables: given }: CheckCommand): Promise<void> {
-  const { checkFixtures, checkSetup, reportInvalid } = await import('./check-setup.js');
+  const { checkFixtures, checkSetup, reportInvalid } = await import('./program/check-setup.js');
   const variables = { ...unsetOf(DEFAULTS), ...given };
   const isSound = async (): Promise<boolean> => {
     if (files.length > 0) return checkFixtures(files);
@@ -158,7 +158,7 @@ async function simulate(given: Variables): Promise<void> {
 /** Writes the state to the standard output, or reads it from the standard input. Loads only the backend. */
 async function move(asked: ExportCommand | ImportCommand): Promise<void> {
   try {
-    const { exportTo, importFrom } = await import('./move-state.js');
+    const { exportTo, importFrom } = await import('./program/move-state.js');
     if (asked.action === 'export') await exportTo(process.stdout, asked, unsetOf(DEFAULTS));
     else await importFrom(process.stdin, unsetOf(DEFAULTS));
   } catch (error) {
@@ -170,7 +170,7 @@ async function move(asked: ExportCommand | ImportCommand): Promise<void> {
 /** Changes or lists the keys of KEYS_FILE. */
 async function changeKeys(asked: KeysCommand): Promise<void> {
   try {
-    const { runKeysCommand } = await import('./keys-command.js');
+    const { runKeysCommand } = await import('./program/keys-command.js');
     await runKeysCommand(asked);
   } catch (error) {
     process.stderr.write(`${describeStartFailure(error)}\n`);
@@ -179,6 +179,6 @@ async function changeKeys(asked: KeysCommand): Promise<void> {
 }
 
 async function serve(variables: Variables): Promise<string> {
-  const service = await import('./serve.js');
+  const service = await import('./program/serve.js');
   return service.serve(variables);
 }

@@ -83,7 +83,7 @@ export function threadsIn(folder: string): Readonly<Record<string, string>> {
   return {
     thread: join(folder, 'state/sqlite/thread.js'),
     'schema-thread': join(folder, 'simulator/schema/schema-thread.js'),
-    'document-thread': join(folder, 'documents/document-thread.js'),
+    'document-thread': join(folder, 'files/documents/document-thread.js'),
   };
 }
 

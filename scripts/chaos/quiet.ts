@@ -4,7 +4,7 @@ import type OpenAI from 'openai';
 import type { Response } from 'openai/resources/responses/responses';
 
 import type { SeededRandom } from '../../src/simulator/seeded-random.ts';
-import type { UsagePage } from '../../src/usage/usage-page.ts';
+import type { UsagePage } from '../../src/resources/usage/usage-page.ts';
 import type { Fleet } from './fleet.ts';
 import { insist, within } from './insist.ts';
 import { type Ledger, modelOf, TURN_KINDS, type TurnKind } from './ledger.ts';

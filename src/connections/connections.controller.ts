@@ -1,11 +1,11 @@
 import { Controller, Delete, Get, Param, UseGuards } from '@nestjs/common';
 
 import { ApiKeyGuard, type Caller, CurrentCaller, RequireScope, type Tenant } from '../access/index.js';
-import { Describe } from '../api-description/index.js';
+import { Describe } from '../http/api-description/index.js';
 import { Environment } from '../config/index.js';
 import { apiPaths } from '../http/index.js';
 import { ApiError, type ListObject, toListObject } from '../protocol/index.js';
-import { Siblings, type SiblingTopic } from '../siblings/index.js';
+import { Siblings, type SiblingTopic } from '../operations/siblings/index.js';
 import { retired } from './closing.js';
 import type { Connection } from './connection.js';
 import { ConnectionRegistry } from './connection-registry.js';

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 
-import { LocksModule } from '../locks/index.js';
-import { SealsModule } from '../seals/index.js';
+import { LocksModule } from '../state/locks/index.js';
+import { SealsModule } from './seals/index.js';
 import { StateModule } from '../state/index.js';
 import { ContextResolver } from './context-resolver.js';
 import { ConversationGate } from './conversation-gate.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import { type Tenant, tenantKey } from '../access/index.js';
-import { type HeldLock, WriteGate } from '../locks/index.js';
+import { type HeldLock, WriteGate } from '../state/locks/index.js';
 import { ApiError } from '../protocol/index.js';
 import {
   type ConversationContext,

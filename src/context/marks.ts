@@ -1,5 +1,5 @@
 import { hasOpaqueData, isCompaction, isCompactionTrigger, type Item } from '../protocol/index.js';
-import { isOwnSeal } from '../seals/index.js';
+import { isOwnSeal } from './seals/index.js';
 import { isConfigurationUpdate } from './configuration.js';
 
 /** What a transcript knows of its items that a model does not see as they are. */

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import type { Tenant } from '../access/index.js';
 import { ApiError, isCompaction, type Item, withoutEarlierReasoning } from '../protocol/index.js';
-import { type KeyRing, Seals } from '../seals/index.js';
+import { type KeyRing, Seals } from './seals/index.js';
 import { isPromise, type MaybePromise } from '../time/index.js';
 import { hasOwnSeal } from './marks.js';
 import { isOpened, openItem, openItems, openOwn, type Reader } from './open-items.js';

@@ -1,6 +1,6 @@
 import type { Tenant } from '../access/index.js';
 import { isCompaction, isCompactionTrigger, type Item, withoutOpaqueData, withoutSeal } from '../protocol/index.js';
-import type { KeyRing, OpenedSeal, SealPurpose } from '../seals/index.js';
+import type { KeyRing, OpenedSeal, SealPurpose } from './seals/index.js';
 import { readCompacted } from './compacted-context.js';
 import { hasOwnSeal } from './marks.js';
 import { readSealedReasoning } from './sealed-reasoning.js';

@@ -1,5 +1,5 @@
 import { ApiError, callIdOf, isCompaction, type Item } from '../protocol/index.js';
-import type { OpenedSeal } from '../seals/index.js';
+import type { OpenedSeal } from './seals/index.js';
 import { addMarks, type Marks, NO_MARKS } from './marks.js';
 
 /** The calls a client must answer, and the item types that answer them (protocol §3.1). */

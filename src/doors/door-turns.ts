@@ -15,7 +15,7 @@ import {
   type TranslatedBody,
   transportOf,
 } from '../responses/index.js';
-import { readSessionId } from '../sessions/index.js';
+import { readSessionId } from '../resources/sessions/index.js';
 import { type CheckOptions, IgnoredMembers } from '../validation/index.js';
 import { CACHE_MARK } from './cache-marks.js';
 

@@ -1,7 +1,7 @@
 import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 
 import { Environment } from '../config/index.js';
-import { inTime, openWebClient, type WebClient, WebClientError } from '../outbound/index.js';
+import { inTime, openWebClient, type WebClient, WebClientError } from '../http/outbound/index.js';
 import { Clock } from '../time/index.js';
 import { mediaTypeOfName } from './media-types.js';
 

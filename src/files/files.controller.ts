@@ -5,7 +5,7 @@ import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 import { ApiKeyGuard, type Caller, CurrentCaller } from '../access/index.js';
-import { Describe } from '../api-description/index.js';
+import { Describe } from '../http/api-description/index.js';
 import { apiPaths, FORM_ROUTE, KnownQuery, readForm, signalOf } from '../http/index.js';
 import { type ListObject, toListObject } from '../protocol/index.js';
 import type { Query } from '../validation/index.js';

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 
-import { BodiesModule } from '../bodies/index.js';
+import { BodiesModule } from '../http/bodies/index.js';
 import { HttpModule } from '../http/index.js';
 import { StateModule } from '../state/index.js';
 import { FileBudget } from './file-budget.js';

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { Inject, Injectable, Logger, Optional } from '@nestjs/common';
 
 import type { Tenant } from '../access/index.js';
-import { BodyBudget } from '../bodies/index.js';
+import { BodyBudget } from '../http/bodies/index.js';
 import { Environment } from '../config/index.js';
 import { ApiError, IdGenerator } from '../protocol/index.js';
 import {

@@ -1,4 +1,4 @@
-import type { BodyBudget, BodyShare } from '../bodies/index.js';
+import type { BodyBudget, BodyShare } from '../http/bodies/index.js';
 import type { Environment } from '../config/index.js';
 import { PIECE_BYTES } from '../state/index.js';
 

@@ -3,7 +3,7 @@ import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyRequest } from 'fastify';
 
 import { ApiKeyGuard, type Caller, CurrentCaller } from '../access/index.js';
-import { Describe } from '../api-description/index.js';
+import { Describe } from '../http/api-description/index.js';
 import { apiPaths, FORM_ROUTE, readForm, UnknownFields } from '../http/index.js';
 import type { UploadRecord } from '../state/index.js';
 import { requireFormFile } from './file-bodies.js';

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
 
-import { BodiesModule } from '../bodies/index.js';
+import { BodiesModule } from './bodies/index.js';
 import { ApiRoutes } from './api-routes.js';
 import { OpenAiExceptionFilter } from './openai-exception.filter.js';
 import { OptionsController } from './options.controller.js';

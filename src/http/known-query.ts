@@ -1,7 +1,7 @@
 import { createParamDecorator, type ExecutionContext, Injectable, type PipeTransform } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 
-import { operationOf } from '../api-description/index.js';
+import { operationOf } from './api-description/index.js';
 import { type CheckOptions, type DecoratedClass, membersOf, type Query, refuseUnknown } from '../validation/index.js';
 import { UnknownFields } from './unknown-fields.js';
 

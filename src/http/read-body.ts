@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyRequest } from 'fastify';
 
-import { BodyBudget, JsonReader, SMALL_BYTES } from '../bodies/index.js';
+import { BodyBudget, JsonReader, SMALL_BYTES } from './bodies/index.js';
 import type { Environment } from '../config/index.js';
 import { ApiError } from '../protocol/index.js';
 import { isPromise } from '../time/index.js';

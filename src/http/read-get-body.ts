@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 
-import { type JsonReader, SMALL_BYTES } from '../bodies/index.js';
+import { type JsonReader, SMALL_BYTES } from './bodies/index.js';
 import { ApiError } from '../protocol/index.js';
 import { type Query, requireObject } from '../validation/index.js';
 import { BODY_TOO_LARGE } from './to-api-error.js';

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { Transform, type TransformCallback } from 'node:stream';
 import { constants, createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 
-import type { BodyBudget, BodyShare } from '../bodies/index.js';
+import type { BodyBudget, BodyShare } from './bodies/index.js';
 import { ApiError } from '../protocol/index.js';
 import { BODY_TOO_LARGE } from './to-api-error.js';
 

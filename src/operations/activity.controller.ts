@@ -1,12 +1,12 @@
 import { Controller, Get, UseGuards } from '@nestjs/common';
 
 import { ApiKeyGuard, type Caller, CurrentCaller, permits, type Tenant } from '../access/index.js';
-import { Describe } from '../api-description/index.js';
+import { Describe } from '../http/api-description/index.js';
 import { ConnectionRegistry } from '../connections/index.js';
 import { apiPaths } from '../http/index.js';
-import { type LimitState, TenantLimits } from '../limits/index.js';
+import { type LimitState, TenantLimits } from '../access/quotas/index.js';
 import { type BegunTurn, RunningTurns } from '../responses/index.js';
-import { Siblings, type SiblingTopic } from '../siblings/index.js';
+import { Siblings, type SiblingTopic } from './siblings/index.js';
 
 /** A turn that runs. */
 export interface RunningTurnBody extends Pick<BegunTurn, 'model' | 'door' | 'transport' | 'background'> {

@@ -1,10 +1,10 @@
 import { Controller, Get, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 
-import { type McpServerCondition, McpServers } from '../mcp/index.js';
+import { type McpServerCondition, McpServers } from '../tools/mcp/index.js';
 import { type ProviderCondition, ProviderRegistry } from '../providers/index.js';
 import { type BucketCondition, LibraryBackend, ResponseStore } from '../state/index.js';
-import { type EngineCondition, WebSearch } from '../web-search/index.js';
+import { type EngineCondition, WebSearch } from '../tools/web-search/index.js';
 import { Readiness } from './readiness.js';
 
 /** The body of both health routes, which need no authentication. */

@@ -1,10 +1,10 @@
 import { Module } from '@nestjs/common';
 
 import { ConnectionsModule } from '../connections/index.js';
-import { McpModule } from '../mcp/index.js';
+import { McpModule } from '../tools/mcp/index.js';
 import { ResponsesModule } from '../responses/index.js';
 import { StateModule } from '../state/index.js';
-import { WebSearchModule } from '../web-search/index.js';
+import { WebSearchModule } from '../tools/web-search/index.js';
 import { ActivityController } from './activity.controller.js';
 import { HealthController } from './health.controller.js';
 import { OpenReplies } from './open-replies.js';

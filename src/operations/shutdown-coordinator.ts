@@ -5,7 +5,7 @@ import { HttpAdapterHost } from '@nestjs/core';
 
 import { Environment } from '../config/index.js';
 import { ConnectionRegistry } from '../connections/index.js';
-import { Counters } from '../limits/index.js';
+import { Counters } from '../access/quotas/index.js';
 import { LineBudget } from '../logging/index.js';
 import { BackgroundWorker, RunningTurns } from '../responses/index.js';
 import { Clock } from '../time/index.js';

@@ -1,11 +1,11 @@
 import { Controller, Get, Headers, Param, UseGuards } from '@nestjs/common';
 
 import { ApiKeyGuard, type Caller, CurrentCaller, type Tenant } from '../access/index.js';
-import { Describe } from '../api-description/index.js';
+import { Describe } from '../http/api-description/index.js';
 import { apiPaths } from '../http/index.js';
 import { ApiError } from '../protocol/index.js';
-import { readSessionId } from '../sessions/index.js';
-import { Siblings, type SiblingTopic } from '../siblings/index.js';
+import { readSessionId } from '../resources/sessions/index.js';
+import { Siblings, type SiblingTopic } from './siblings/index.js';
 import { ResponseStore } from '../state/index.js';
 import { RecentTurns, type TurnBody } from './recent-turns.js';
 

@@ -1,19 +1,19 @@
 import { Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 
-import { BodiesModule } from '../bodies/index.js';
+import { BodiesModule } from '../http/bodies/index.js';
 import { ConnectionsModule } from '../connections/index.js';
 import { ContextModule } from '../context/index.js';
-import { DocumentsModule } from '../documents/index.js';
+import { DocumentsModule } from '../files/documents/index.js';
 import { FilesModule } from '../files/index.js';
 import { HttpModule } from '../http/index.js';
-import { McpModule } from '../mcp/index.js';
-import { SealsModule } from '../seals/index.js';
-import { SessionsModule } from '../sessions/index.js';
-import { SocketTokensModule } from '../socket-tokens/index.js';
+import { McpModule } from '../tools/mcp/index.js';
+import { SealsModule } from '../context/seals/index.js';
+import { SessionsModule } from '../resources/sessions/index.js';
+import { SocketTokensModule } from '../access/socket-tokens/index.js';
 import { StateModule } from '../state/index.js';
-import { WebhooksModule } from '../webhooks/index.js';
-import { WebSearchModule } from '../web-search/index.js';
+import { WebhooksModule } from '../operations/webhooks/index.js';
+import { WebSearchModule } from '../tools/web-search/index.js';
 import { BackgroundEndings } from './background/background-endings.js';
 import { BackgroundResponses } from './background/background-responses.js';
 import { BackgroundWorker } from './background/background-worker.js';

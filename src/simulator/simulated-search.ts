@@ -6,7 +6,7 @@ import {
   type SearchResult,
   WebSearchEngine,
   WebSearchError,
-} from '../web-search/index.js';
+} from '../tools/web-search/index.js';
 import { Spaces } from './spaces/index.js';
 
 /** Results without a script. */

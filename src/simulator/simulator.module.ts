@@ -3,7 +3,7 @@ import { type DynamicModule, Module, type Provider } from '@nestjs/common';
 import { VariableSource } from '../config/index.js';
 import { HttpModule } from '../http/index.js';
 import { Clock } from '../time/index.js';
-import { SIMULATED_SEARCH } from '../web-search/index.js';
+import { SIMULATED_SEARCH } from '../tools/web-search/index.js';
 import { ControlSwitch, SimulatorControlController } from './control.controller.js';
 import { RecordingsController } from './recordings.controller.js';
 import { SimulatedSearch } from './simulated-search.js';

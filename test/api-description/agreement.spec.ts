@@ -6,12 +6,12 @@ import {
   AddItemsBody,
   CreateConversationBody,
   UpdateConversationBody,
-} from '../../src/conversations/conversation-bodies.js';
-import { ListParameters, TreeParameters } from '../../src/graph/list-query.js';
+} from '../../src/resources/conversations/conversation-bodies.js';
+import { ListParameters, TreeParameters } from '../../src/resources/graph/list-query.js';
 import { PageParameters } from '../../src/http/index.js';
 import { CompactRequestBody } from '../../src/responses/dto/compact-request-body.js';
 import { CreateEventBody, CreateRequestBody, InputTokensBody } from '../../src/responses/dto/index.js';
-import { ForkBody } from '../../src/sessions/fork-body.js';
+import { ForkBody } from '../../src/resources/sessions/fork-body.js';
 import { type DecoratedClass, Definitions, membersOf, nested, schemaOf } from '../../src/validation/index.js';
 import { mutated, valuesOf } from './bodies-from-schema.js';
 import type { Json } from './documents.js';

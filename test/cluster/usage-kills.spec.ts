@@ -2,7 +2,7 @@
 
 import { afterEach, describe, expect, it } from '@jest/globals';
 
-import type { UsagePage } from '../../src/usage/usage-page.js';
+import type { UsagePage } from '../../src/resources/usage/usage-page.js';
 import { endProcesses, type ServiceProcess, startProcess } from '../support/process-service.js';
 import { EVERY_STATE } from '../support/states.js';
 

@@ -3,7 +3,7 @@ import { Agent, Runner } from '@openai/agents-core';
 import { OpenAIProvider, OpenAIResponsesCompactionSession } from '@openai/agents-openai';
 
 import { ModelError, type ModelEvent } from '../../src/index.js';
-import { Seals } from '../../src/seals/index.js';
+import { Seals } from '../../src/context/seals/index.js';
 import { StoreUnavailableError } from '../../src/state/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { longText, outline, say, seenIn, TRIGGER } from '../support/compaction.js';

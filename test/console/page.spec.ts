@@ -3,7 +3,7 @@ import { readFile, rm, stat } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { ConsoleFiles } from '../../src/console/index.js';
-import { HomeModule } from '../../src/home/index.js';
+import { HomeModule } from '../../src/http/home/index.js';
 import { buildConsole } from '../support/browser.js';
 import { type Service, startService } from '../support/service.js';
 

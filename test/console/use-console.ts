@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from '@j
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
 
 import { ConsoleFiles } from '../../src/console/index.js';
-import { HomeModule } from '../../src/home/index.js';
+import { HomeModule } from '../../src/http/home/index.js';
 import { buildConsole, launchBrowser, noBrowser } from '../support/browser.js';
 import { type DescribedService, useService } from '../support/describe-service.js';
 import { type ServiceOptions, startService } from '../support/service.js';

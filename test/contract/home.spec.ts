@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm';
 
 import { expect, it } from '@jest/globals';
 
-import { HomeModule } from '../../src/home/index.js';
+import { HomeModule } from '../../src/http/home/index.js';
 import { describeService } from '../support/describe-service.js';
 import { RawClient } from '../support/raw-client.js';
 import { startService } from '../support/service.js';

@@ -4,7 +4,7 @@ import { isIP, type LookupFunction } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { SystemClock } from '../../src/index.js';
-import { WebhookClient } from '../../src/webhooks/webhook-client.js';
+import { WebhookClient } from '../../src/operations/webhooks/webhook-client.js';
 import { WebhookReceiver } from '../support/webhooks/webhook-receiver.js';
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;

@@ -7,7 +7,7 @@ import { Logger } from '@nestjs/common';
 import OpenAI from 'openai';
 
 import { asTenant, Clock, JobQueue, type NewJob, StateBackend } from '../../src/index.js';
-import { Webhooks } from '../../src/webhooks/index.js';
+import { Webhooks } from '../../src/operations/webhooks/index.js';
 import { closedPort } from '../support/chat-upstream/closed-port.js';
 import { CollectedLog } from '../support/collected-log.js';
 import { until } from '../support/held-bodies.js';

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { strToU8, zipSync } from 'fflate';
 import { type APIError, toFile } from 'openai';
 
-import { Documents } from '../../src/documents/index.js';
+import { Documents } from '../../src/files/documents/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
 import { scannedPdf } from '../support/scanned-pdf.js';

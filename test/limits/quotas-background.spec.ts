@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 
-import { Counters } from '../../src/limits/counters.js';
+import { Counters } from '../../src/access/quotas/counters.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { createInBackground, IN_BACKGROUND, whenEnded } from '../support/background.js';
 import { useFreshService } from '../support/describe-service.js';

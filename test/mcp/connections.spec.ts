@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 
 import { describe, expect, it } from '@jest/globals';
 
-import type { McpServer } from '../../src/mcp/index.js';
+import type { McpServer } from '../../src/tools/mcp/index.js';
 import { type FakeMcpCall, FakeMcpServer } from '../../src/testing/index.js';
 import { calm, findServer, startBoth, startMcp } from './mcp-service.js';
 

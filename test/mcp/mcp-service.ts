@@ -6,7 +6,13 @@ import type { DynamicModule, Type } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 
 import { ConfigModule } from '../../src/config/index.js';
-import { McpModule, McpObserver, type McpRequestRecord, type McpServer, McpServers } from '../../src/mcp/index.js';
+import {
+  McpModule,
+  McpObserver,
+  type McpRequestRecord,
+  type McpServer,
+  McpServers,
+} from '../../src/tools/mcp/index.js';
 import { FakeClock, type FakeMcpOptions, FakeMcpServer, type FakeMcpTool } from '../../src/testing/index.js';
 import { Clock } from '../../src/time/index.js';
 import { CollectedLog } from '../support/collected-log.js';

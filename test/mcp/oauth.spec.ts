@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 
-import type { McpServer } from '../../src/mcp/index.js';
+import type { McpServer } from '../../src/tools/mcp/index.js';
 import { type FakeMcpCall, FakeMcpServer } from '../../src/testing/index.js';
 import { calm, findServer, type McpService, startMcp } from './mcp-service.js';
 

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createMcpHandler, type McpHttpHandler, McpServer as OfficialServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 
-import type { McpServer } from '../../src/mcp/index.js';
+import type { McpServer } from '../../src/tools/mcp/index.js';
 import { calm, findServer, type McpService, startMcp } from './mcp-service.js';
 
 let server: Server;

@@ -10,7 +10,7 @@ import {
   ServerToolError,
   type ServerToolResult,
 } from '../../src/index.js';
-import type { McpServer } from '../../src/mcp/index.js';
+import type { McpServer } from '../../src/tools/mcp/index.js';
 import { checkEventOrder, ScriptedProvider } from '../../src/testing/index.js';
 import { BACKGROUND_TRANSPORT } from '../support/background-transport.js';
 import { useService } from '../support/describe-service.js';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-import type { McpServer, McpToolParam } from '../../src/mcp/index.js';
+import type { McpServer, McpToolParam } from '../../src/tools/mcp/index.js';
 import { ApiError } from '../../src/protocol/index.js';
 import { type McpService, startMcp } from './mcp-service.js';
 

@@ -6,7 +6,7 @@ import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 
 import type { ModelEvent } from '../../src/index.js';
 import { asTenant } from '../../src/access/index.js';
-import { McpServers } from '../../src/mcp/index.js';
+import { McpServers } from '../../src/tools/mcp/index.js';
 import { McpApprovals } from '../../src/responses/tools/mcp-approvals.js';
 import { checkEventOrder, FakeMcpServer, ScriptedProvider } from '../../src/testing/index.js';
 import { BackgroundLog } from '../support/background-attempts.js';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 
-import { McpServers } from '../../src/mcp/index.js';
+import { McpServers } from '../../src/tools/mcp/index.js';
 import { FakeMcpServer, ScriptedProvider } from '../../src/testing/index.js';
 import { freePorts } from '../support/free-ports.js';
 import { type Service, startService } from '../support/service.js';

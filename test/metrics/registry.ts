@@ -1,7 +1,7 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 
-import { METRICS } from '../../src/metrics/metrics-token.js';
-import type { Metrics } from '../../src/metrics/metrics.js';
+import { METRICS } from '../../src/operations/metrics/metrics-token.js';
+import type { Metrics } from '../../src/operations/metrics/metrics.js';
 
 /** A registered metric. */
 export interface RegisteredMetric {

@@ -57,8 +57,8 @@ describe('a build', () => {
     await write('state/sqlite/thread.ts', 'export {};\n');
     await mkdir(join(folder, 'src/simulator/schema'), { recursive: true });
     await write('simulator/schema/schema-thread.ts', 'export {};\n');
-    await mkdir(join(folder, 'src/documents'));
-    await write('documents/document-thread.ts', 'export {};\n');
+    await mkdir(join(folder, 'src/files/documents'), { recursive: true });
+    await write('files/documents/document-thread.ts', 'export {};\n');
     await mkdir(join(folder, 'src/providers/tokens'), { recursive: true });
     await write('providers/tokens/vocabulary.ts', VOCABULARY);
     await write('index.ts', "import 'reflect-metadata';\nexport { part } from './part.js';\n");

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 
 import { asTenant } from '../../src/access/index.js';
-import { AesKeyRing, type KeyRing, Seals } from '../../src/seals/index.js';
+import { AesKeyRing, type KeyRing, Seals } from '../../src/context/seals/index.js';
 import { useService } from '../support/describe-service.js';
 import { EARLY, longText, TRIGGER } from '../support/compaction.js';
 import { message, upstreamId } from '../support/responses-upstream/items.js';

@@ -3,7 +3,7 @@ import { expect, it, jest } from '@jest/globals';
 import { asTenant } from '../../src/access/index.js';
 import { writeCompacted } from '../../src/context/index.js';
 import type { Item } from '../../src/protocol/index.js';
-import { Seals } from '../../src/seals/index.js';
+import { Seals } from '../../src/context/seals/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import type { ApiAnswer } from '../support/api-client.js';
 import { useFreshService } from '../support/describe-service.js';

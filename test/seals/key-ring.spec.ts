@@ -5,7 +5,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
 import { asTenant } from '../../src/access/index.js';
-import { AesKeyRing, type OpenedSeal } from '../../src/seals/index.js';
+import { AesKeyRing, type OpenedSeal } from '../../src/context/seals/index.js';
 
 const [key, other] = [randomBytes(32), randomBytes(32)];
 const ring = new AesKeyRing([key]);

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { asTenant } from '../../src/access/index.js';
-import { AesKeyRing, Seals } from '../../src/seals/index.js';
+import { AesKeyRing, Seals } from '../../src/context/seals/index.js';
 import { JSON_TRANSPORT, TRANSPORTS } from '../support/transports.js';
 import { itemsOf, type Members, Translation } from '../support/translation/translation.js';
 import { assistant, user } from '../support/translation/user-items.js';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { Environment } from '../../src/config/index.js';
-import { WriteGate } from '../../src/locks/index.js';
-import { SessionGate } from '../../src/sessions/index.js';
+import { WriteGate } from '../../src/state/locks/index.js';
+import { SessionGate } from '../../src/resources/sessions/index.js';
 import { MemoryBackend } from '../../src/state/memory/backend.js';
 import { FakeClock } from '../../src/testing/index.js';
 import { newTenant, recordOf } from '../../src/testing/state/records.js';

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 
 import { Environment } from '../../src/config/index.js';
-import { type HeldLock, WriteGate } from '../../src/locks/index.js';
+import { type HeldLock, WriteGate } from '../../src/state/locks/index.js';
 import { ApiError } from '../../src/protocol/index.js';
 import type { WriteLease } from '../../src/state/index.js';
 import { FakeClock } from '../../src/testing/index.js';

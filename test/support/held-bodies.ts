@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 
-import { BodyBudget } from '../../src/bodies/index.js';
+import { BodyBudget } from '../../src/http/bodies/index.js';
 import type { Service } from './service.js';
 
 export const MEGABYTE = 1024 * 1024;

@@ -1,5 +1,5 @@
 import type { ModelEvent } from '../../src/index.js';
-import type { WireResponse } from '../support/transport.js';
+import type { WireResponse } from './transport.js';
 
 /** What models of these tests do, and what is looked at. */
 export const call = (name: string, args: object, key = name): readonly ModelEvent[] => [

@@ -1,7 +1,7 @@
 import { jest } from '@jest/globals';
 
 import { WriteLock } from '../../src/index.js';
-import { SessionGate } from '../../src/sessions/index.js';
+import { SessionGate } from '../../src/resources/sessions/index.js';
 import { Clock } from '../../src/time/index.js';
 import type { Service } from './service.js';
 

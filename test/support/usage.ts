@@ -1,4 +1,4 @@
-import type { UsagePage, UsageResult } from '../../src/usage/usage-page.js';
+import type { UsagePage, UsageResult } from '../../src/resources/usage/usage-page.js';
 import type { Service } from './service.js';
 
 /** Asks for a report, and expects it. */

@@ -4,7 +4,7 @@ import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 
 import { ModelError, type ModelEvent, Random, ServerTool } from '../../src/index.js';
 import { FakeMcpServer, FakeSearxng, ScriptedProvider } from '../../src/testing/index.js';
-import { SpanExporter } from '../../src/tracing/span-exporter.js';
+import { SpanExporter } from '../../src/operations/tracing/span-exporter.js';
 import { CollectedLog } from '../support/collected-log.js';
 import { startResponsesService } from '../support/responses-upstream/start-responses-service.js';
 import { ChosenRandom } from '../support/routing/chosen-random.js';

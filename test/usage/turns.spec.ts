@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 
 import { ModelError, type ModelEvent } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
-import type { UsageResult } from '../../src/usage/usage-page.js';
+import type { UsageResult } from '../../src/resources/usage/usage-page.js';
 import { createInBackground, whenEnded, whenRunning } from '../support/background.js';
 import { SocketClient } from '../support/socket-client.js';
 import { SteeredLane } from '../support/steered-lane.js';

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { toFile } from 'openai';
 
 import { asTenant } from '../../src/access/index.js';
-import { Documents } from '../../src/documents/index.js';
+import { Documents } from '../../src/files/documents/index.js';
 import { Clock, ModelError, StateBackend, StoreUnavailableError } from '../../src/index.js';
 import { simulateEmbeddings } from '../../src/simulator/simulated-embeddings.js';
 import { FakeClock, ScriptedProvider } from '../../src/testing/index.js';

@@ -13,7 +13,7 @@ import {
   WebSearchEngine,
 } from '../../src/index.js';
 import { FakeMcpServer, FakeSearxng, ScriptedProvider } from '../../src/testing/index.js';
-import { type Found, WebSearch } from '../../src/web-search/index.js';
+import { type Found, WebSearch } from '../../src/tools/web-search/index.js';
 import { CollectedLog } from '../support/collected-log.js';
 import { type Service, type ServiceOptions, startService } from '../support/service.js';
 import { FakeApi } from './fake-api.js';

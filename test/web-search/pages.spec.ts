@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
-import { WebSearch, type WebPage } from '../../src/web-search/index.js';
+import { WebSearch, type WebPage } from '../../src/tools/web-search/index.js';
 import { useService } from '../support/describe-service.js';
 import { startService } from '../support/service.js';
 import { FakeSite } from './fake-site.js';

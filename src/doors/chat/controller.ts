@@ -2,7 +2,7 @@ import { Body, Controller, Headers, HttpCode, Post, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 
 import { type Caller, CurrentCaller } from '../../access/index.js';
-import { Describe } from '../../api-description/index.js';
+import { Describe } from '../../http/api-description/index.js';
 import { apiPaths } from '../../http/index.js';
 import { TURN_ERRORS } from '../../responses/index.js';
 import { BehindDoor } from '../door.js';

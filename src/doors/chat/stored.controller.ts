@@ -3,7 +3,7 @@ import { IsOptional, IsString, MinLength } from 'class-validator';
 import type { ChatCompletionDeleted } from 'openai/resources/chat/completions';
 
 import { type Caller, CurrentCaller, type Tenant } from '../../access/index.js';
-import { Describe } from '../../api-description/index.js';
+import { Describe } from '../../http/api-description/index.js';
 import {
   apiPaths,
   ForwardParameters,
@@ -14,7 +14,7 @@ import {
 } from '../../http/index.js';
 import { ApiError, type Item, type ListObject, type ResponseObject, toListObject } from '../../protocol/index.js';
 import { StoredResponsesService } from '../../responses/index.js';
-import { readSessionId } from '../../sessions/index.js';
+import { readSessionId } from '../../resources/sessions/index.js';
 import { type PageRequest, type ResponseFilter, ResponseGraph } from '../../state/index.js';
 import { compile, type Query, Satisfies } from '../../validation/index.js';
 import { BehindDoor } from '../door.js';

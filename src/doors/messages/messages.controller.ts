@@ -4,7 +4,7 @@ import type { MessageTokensCount } from '@anthropic-ai/sdk/resources/messages';
 import type { FastifyReply } from 'fastify';
 
 import { type Caller, CurrentCaller } from '../../access/index.js';
-import { Describe } from '../../api-description/index.js';
+import { Describe } from '../../http/api-description/index.js';
 import { apiPaths } from '../../http/index.js';
 import { TURN_ERRORS } from '../../responses/index.js';
 import { BehindDoor } from '../door.js';

@@ -12,7 +12,7 @@ import {
 } from '../../state/index.js';
 import { estimateItemTokens, loadTokenizer } from '../../providers/index.js';
 import { Clock } from '../../time/index.js';
-import { Webhooks } from '../../webhooks/index.js';
+import { Webhooks } from '../../operations/webhooks/index.js';
 import { foldEvents } from '../assembler/fold-events.js';
 import type { Outcome } from '../assembler/response-snapshot.js';
 import type { ResponseAssembler } from '../assembler/response-assembler.js';

@@ -1,6 +1,6 @@
 import type { Tenant } from '../../access/index.js';
 import type { Tool } from '../../protocol/index.js';
-import type { Seals } from '../../seals/index.js';
+import type { Seals } from '../../context/seals/index.js';
 import type { JobReference, NewJob } from '../../state/index.js';
 import type { MaybePromise } from '../../time/index.js';
 import { objectsIn } from '../../validation/index.js';

@@ -3,7 +3,7 @@ import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common'
 import { Environment } from '../../config/index.js';
 import { OutageLog } from '../../logging/index.js';
 import { ApiError, type ResponseErrorBody } from '../../protocol/index.js';
-import { Seals } from '../../seals/index.js';
+import { Seals } from '../../context/seals/index.js';
 import {
   BackgroundRuns,
   ContextTooLargeError,

@@ -7,7 +7,7 @@ import { OutageLog } from '../../logging/index.js';
 import { ApiError, type Item } from '../../protocol/index.js';
 import { BreakConnectionError, type ModelEvent } from '../../providers/index.js';
 import { isUserMessage } from '../../providers/transcripts/index.js';
-import { type KeyRing, Seals } from '../../seals/index.js';
+import { type KeyRing, Seals } from '../../context/seals/index.js';
 import type { NextPass, OwnPass } from '../turn/pass-policy.js';
 import { TokenScale } from '../turn/token-scale.js';
 import { divideContext } from './divide-context.js';

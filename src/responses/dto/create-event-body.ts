@@ -1,6 +1,6 @@
 import { IsBoolean, IsOptional } from 'class-validator';
 
-import { sessionId } from '../../sessions/index.js';
+import { sessionId } from '../../resources/sessions/index.js';
 import { Satisfies } from '../../validation/index.js';
 import { CreateRequestBody } from './create-request-body.js';
 

@@ -2,7 +2,7 @@ import { Body, Controller, Headers, HttpCode, Post, Res, UseGuards } from '@nest
 import type { FastifyReply } from 'fastify';
 
 import { ApiKeyGuard, type Caller, CurrentCaller } from '../../access/index.js';
-import { Describe } from '../../api-description/index.js';
+import { Describe } from '../../http/api-description/index.js';
 import { apiPaths } from '../../http/index.js';
 import { COUNTED_MEMBERS, InputTokensBody, RequestValidator } from '../dto/index.js';
 import { ResponsesService } from '../responses.service.js';

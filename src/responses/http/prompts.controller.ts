@@ -1,7 +1,7 @@
 import { Controller, Get, Param, UseGuards } from '@nestjs/common';
 
 import { ApiKeyGuard, type Caller, CurrentCaller, RequireScope } from '../../access/index.js';
-import { Describe } from '../../api-description/index.js';
+import { Describe } from '../../http/api-description/index.js';
 import { apiPaths } from '../../http/index.js';
 import { ApiError } from '../../protocol/index.js';
 import type { Prompt, PromptVersion } from '../prompts/prompts-file.js';

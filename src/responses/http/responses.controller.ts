@@ -3,8 +3,8 @@ import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 import { ApiKeyGuard, type Caller, CurrentCaller } from '../../access/index.js';
-import { Describe } from '../../api-description/index.js';
-import { JsonReader } from '../../bodies/index.js';
+import { Describe } from '../../http/api-description/index.js';
+import { JsonReader } from '../../http/bodies/index.js';
 import { Environment } from '../../config/index.js';
 import {
   apiPaths,
@@ -21,7 +21,7 @@ import {
   withOutputText,
   withOutputTextJson,
 } from '../../protocol/index.js';
-import { readSessionId } from '../../sessions/index.js';
+import { readSessionId } from '../../resources/sessions/index.js';
 import type { Query } from '../../validation/index.js';
 import { BackgroundResponses } from '../background/background-responses.js';
 import { BEFORE_ALL, EventStreams } from '../background/event-streams.js';

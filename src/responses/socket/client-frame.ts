@@ -1,4 +1,4 @@
-import type { JsonReader } from '../../bodies/index.js';
+import type { JsonReader } from '../../http/bodies/index.js';
 import { ApiError } from '../../protocol/index.js';
 import { andThen, type MaybePromise } from '../../time/index.js';
 import { clip, isObject, kindOf, wrongType } from '../../validation/index.js';

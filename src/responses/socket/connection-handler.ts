@@ -1,7 +1,7 @@
 import { EMPTY, fromEvent, takeUntil } from 'rxjs';
 import type { RawData, WebSocket } from 'ws';
 
-import type { BodyBudget } from '../../bodies/index.js';
+import type { BodyBudget } from '../../http/bodies/index.js';
 import type { Connection, Upgraded } from '../../connections/index.js';
 import { logRefusal } from '../../http/index.js';
 import { ApiError } from '../../protocol/index.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { WebSocket } from 'ws';
 
-import { BodyBudget, JsonReader } from '../../bodies/index.js';
+import { BodyBudget, JsonReader } from '../../http/bodies/index.js';
 import { Environment } from '../../config/index.js';
 import { ConnectionRegistry, type Upgraded } from '../../connections/index.js';
 import { ContinuationCaches } from '../../context/index.js';

@@ -1,7 +1,7 @@
 import type { MessageMappingProperties } from '@nestjs/websockets';
 import { lastValueFrom, type Observable } from 'rxjs';
 
-import type { JsonReader } from '../../bodies/index.js';
+import type { JsonReader } from '../../http/bodies/index.js';
 import type { Connection, ConnectionWork, LaneSummary, StopCause } from '../../connections/index.js';
 import type { ContinuationCache, ContinuationCaches } from '../../context/index.js';
 import type { Environment } from '../../config/index.js';

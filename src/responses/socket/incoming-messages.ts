@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 
-import type { BodyBudget, BodyShare } from '../../bodies/index.js';
+import type { BodyBudget, BodyShare } from '../../http/bodies/index.js';
 import type { ClientSocket } from '../../connections/index.js';
 import type { ApiError } from '../../protocol/index.js';
 

@@ -1,4 +1,4 @@
-import type { JsonReader } from '../../bodies/index.js';
+import type { JsonReader } from '../../http/bodies/index.js';
 import { ApiError } from '../../protocol/index.js';
 import { isObject } from '../../validation/index.js';
 import { readFrame, requestOf } from './client-frame.js';

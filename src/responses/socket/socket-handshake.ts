@@ -20,7 +20,7 @@ import {
 } from '../../http/index.js';
 import { ApiError, IdGenerator, REASONING_INCLUDED } from '../../protocol/index.js';
 import { andThen, Clock, isPromise, type MaybePromise } from '../../time/index.js';
-import { SocketTokens, SUBPROTOCOL, TOKEN_PREFIX } from '../../socket-tokens/index.js';
+import { SocketTokens, SUBPROTOCOL, TOKEN_PREFIX } from '../../access/socket-tokens/index.js';
 import { CountedReasoning } from '../turn/counted-reasoning.js';
 import { ConnectionHandlers } from './connection-handlers.js';
 

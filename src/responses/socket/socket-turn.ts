@@ -1,5 +1,5 @@
 import type { Caller } from '../../access/index.js';
-import type { JsonReader } from '../../bodies/index.js';
+import type { JsonReader } from '../../http/bodies/index.js';
 import type { Connection } from '../../connections/index.js';
 import type { ContinuationCache } from '../../context/index.js';
 import { logRefusal } from '../../http/index.js';

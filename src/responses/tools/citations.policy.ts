@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { Annotation, ForeignItem } from '../../protocol/index.js';
 import { type ModelEvent, splitSentences, type Turn } from '../../providers/index.js';
 import { isObject, objectsIn } from '../../validation/index.js';
-import { WebSearch } from '../../web-search/index.js';
+import { WebSearch } from '../../tools/web-search/index.js';
 import { PassPolicy, type TurnPolicy } from '../turn/pass-policy.js';
 import { hostedToolsOf, isOwnFileSearch } from './hosted-tool-turn.js';
 import { type Source, sourcesIn, toAnnotation } from './sources.js';

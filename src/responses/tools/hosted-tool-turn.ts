@@ -12,7 +12,7 @@ import {
 import type { ModelEvent, Turn } from '../../providers/index.js';
 import { StateError } from '../../state/index.js';
 import type { Clock } from '../../time/index.js';
-import { WebSearchError } from '../../web-search/index.js';
+import { WebSearchError } from '../../tools/web-search/index.js';
 import { isObject, objectsIn, parseJson } from '../../validation/index.js';
 import type { FinishedPass, OwnPass, PassesLeft, TurnPolicy } from '../turn/pass-policy.js';
 import { HeldCalls, type NoCalls, noCallsIn } from './held-calls.js';

@@ -4,7 +4,7 @@ import { Inject, Injectable, Optional } from '@nestjs/common';
 
 import type { Tenant } from '../../access/index.js';
 import { Environment } from '../../config/index.js';
-import { McpObserver } from '../../mcp/index.js';
+import { McpObserver } from '../../tools/mcp/index.js';
 import { ApiError, type Item } from '../../protocol/index.js';
 import { Claims, SecretStore } from '../../state/index.js';
 import { Clock, type MaybePromise } from '../../time/index.js';

@@ -1,6 +1,6 @@
 import type * as OpenAI from 'openai/resources/responses/responses';
 
-import type { McpOutcome, McpServer, McpToolInfo } from '../../mcp/index.js';
+import type { McpOutcome, McpServer, McpToolInfo } from '../../tools/mcp/index.js';
 import { ApiError, type ForeignItem } from '../../protocol/index.js';
 import type { ModelEvent } from '../../providers/index.js';
 import { isObject, parseJson } from '../../validation/index.js';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 import { addsTools, ApiError, type Item, type Tool } from '../../protocol/index.js';
 import type { Turn } from '../../providers/index.js';
-import type { McpToolInfo, McpToolParam } from '../../mcp/index.js';
+import type { McpToolInfo, McpToolParam } from '../../tools/mcp/index.js';
 import { objectsIn } from '../../validation/index.js';
 import { isAllowed } from './mcp-rules.js';
 import { askWithFunctions, type NamedFunction } from './tool-choice.js';

@@ -1,4 +1,4 @@
-import { matchesFilter, type McpToolFilter, type McpToolInfo, type McpToolParam } from '../../mcp/index.js';
+import { matchesFilter, type McpToolFilter, type McpToolInfo, type McpToolParam } from '../../tools/mcp/index.js';
 
 function isFilter(allowed: McpToolParam['allowed_tools']): allowed is McpToolFilter {
   return allowed != null && !Array.isArray(allowed);

@@ -1,6 +1,6 @@
 import { asTenant } from '../../access/index.js';
 import type { Environment } from '../../config/index.js';
-import type { McpOutcome, McpServer, McpToolInfo, McpToolParam } from '../../mcp/index.js';
+import type { McpOutcome, McpServer, McpToolInfo, McpToolParam } from '../../tools/mcp/index.js';
 import { creationTimeOf, type ForeignItem, type IdGenerator, type Item, itemIdPrefix } from '../../protocol/index.js';
 import type { ModelEvent, Turn } from '../../providers/index.js';
 import { andThen, type Clock, type MaybePromise } from '../../time/index.js';

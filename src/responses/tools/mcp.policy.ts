@@ -9,7 +9,7 @@ import {
   McpServers,
   type McpToolParam,
   OwnServers,
-} from '../../mcp/index.js';
+} from '../../tools/mcp/index.js';
 import { ApiError, IdGenerator, type Item } from '../../protocol/index.js';
 import { mayUseModel, type Turn } from '../../providers/index.js';
 import { Clock, type MaybePromise } from '../../time/index.js';

@@ -10,7 +10,7 @@ import {
   type UserLocation,
   type WebSearch,
   WebSearchError,
-} from '../../web-search/index.js';
+} from '../../tools/web-search/index.js';
 import type { FinishedPass } from '../turn/pass-policy.js';
 import { textOf } from './held-calls.js';
 import { type HostedCall, queriesIn, toHidden } from './hosted-tool-turn.js';

@@ -7,7 +7,7 @@ import { ApiError, IdGenerator, type Item } from '../../protocol/index.js';
 import type { Turn } from '../../providers/index.js';
 import { Clock } from '../../time/index.js';
 import { isObject } from '../../validation/index.js';
-import { WebSearch } from '../../web-search/index.js';
+import { WebSearch } from '../../tools/web-search/index.js';
 import { PassPolicy, type TurnPolicy } from '../turn/pass-policy.js';
 import type { WebSearchParam } from './web-search-calls.js';
 import { isWebSearch, webSearchToolsOf, webSearchTurn } from './web-search-turn.js';

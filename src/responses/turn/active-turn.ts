@@ -1,7 +1,7 @@
 import type { Continuations, HeldConversation } from '../../context/index.js';
 import type { Item, ResponseObject, StreamEvent, TerminalStatus, Usage } from '../../protocol/index.js';
 import type { ForeignEvent, UpstreamAttempt, UpstreamNotice } from '../../providers/index.js';
-import { type HeldLock, NO_LOCK } from '../../locks/index.js';
+import { type HeldLock, NO_LOCK } from '../../state/locks/index.js';
 import type { Ending, StartedRun } from '../../state/index.js';
 import type { Timer } from '../../time/index.js';
 import type { AssemblerNote, AssemblerState } from '../assembler/state.js';

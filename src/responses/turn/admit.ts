@@ -14,7 +14,7 @@ import {
   type TraceContext,
 } from '../../protocol/index.js';
 import { pickTurnHeaders, ProviderRegistry, requireModel, type TurnHeaders } from '../../providers/index.js';
-import { readSessionId } from '../../sessions/index.js';
+import { readSessionId } from '../../resources/sessions/index.js';
 import { Clock } from '../../time/index.js';
 import { aboveMaximum, belowMinimum, wrongType } from '../../validation/index.js';
 import { resolveSettings } from './resolve-settings.js';

@@ -4,9 +4,9 @@ import { Injectable } from '@nestjs/common';
 
 import { Environment } from '../../config/index.js';
 import { holdsFiles, type ModelContext } from '../../context/index.js';
-import { DocumentError, Documents, type DocumentText } from '../../documents/index.js';
+import { DocumentError, Documents, type DocumentText } from '../../files/documents/index.js';
 import { FileBudget, FilesService, FileUrls, type GivenFile, mediaTypeOfName } from '../../files/index.js';
-import { WebClientError } from '../../outbound/index.js';
+import { WebClientError } from '../../http/outbound/index.js';
 import { ApiError, type Item } from '../../protocol/index.js';
 import type { ModelProviderBase } from '../../providers/index.js';
 import { Clock } from '../../time/index.js';

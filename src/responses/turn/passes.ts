@@ -4,7 +4,7 @@ import { Environment } from '../../config/index.js';
 import type { Transcript } from '../../context/index.js';
 import { type Item, type Origin, withoutUpstream } from '../../protocol/index.js';
 import type { Finish, Turn } from '../../providers/index.js';
-import { Seals } from '../../seals/index.js';
+import { Seals } from '../../context/seals/index.js';
 import { ConversationChangedError } from '../../state/index.js';
 import { andThen, Clock, isPromise, type MaybePromise } from '../../time/index.js';
 import type { Outcome } from '../assembler/response-snapshot.js';

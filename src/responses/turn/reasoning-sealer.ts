@@ -1,7 +1,7 @@
 import type { Tenant } from '../../access/index.js';
 import { writeSealedReasoning } from '../../context/index.js';
 import type { PlainReasoning } from '../../providers/index.js';
-import type { KeyRing, Seals } from '../../seals/index.js';
+import type { KeyRing, Seals } from '../../context/seals/index.js';
 import { StoreUnavailableError } from '../../state/index.js';
 import { isPromise } from '../../time/index.js';
 import type { OutputEvent } from '../assembler/response-assembler.js';

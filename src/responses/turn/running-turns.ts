@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import type { Tenant } from '../../access/index.js';
-import { Roster } from '../../collections/index.js';
+import { Roster } from '../../roster.js';
 import { ApiError } from '../../protocol/index.js';
 import type { ActiveTurn } from './active-turn.js';
 import type { StopReason } from './stop-reason.js';

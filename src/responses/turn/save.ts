@@ -7,7 +7,7 @@ import {
   type RequestParameters,
   type ResponseErrorBody,
 } from '../../protocol/index.js';
-import { SessionGate } from '../../sessions/index.js';
+import { SessionGate } from '../../resources/sessions/index.js';
 import { type ResponseRecord, ResponseStore, type UsageRecord, WriteLockLostError } from '../../state/index.js';
 import { andThen, Clock, isPromise, type MaybePromise } from '../../time/index.js';
 import type { ResponseAssembler } from '../assembler/response-assembler.js';

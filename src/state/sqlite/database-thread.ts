@@ -2,7 +2,7 @@ import type { Worker } from 'node:worker_threads';
 
 import { Logger } from '@nestjs/common';
 
-import { Roster } from '../../collections/index.js';
+import { Roster } from '../../roster.js';
 import { OutageLog } from '../../logging/index.js';
 import { Backoff, type Clock } from '../../time/index.js';
 import type { Item } from '../../protocol/index.js';

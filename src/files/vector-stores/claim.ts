@@ -1,0 +1,42 @@
+import type { ClaimedFile } from '../../state/index.js';
+import type { Clock, Timer } from '../../time/index.js';
+import { ClaimLostError } from './index-errors.js';
+import type { VectorLibrary } from './vector-library.js';
+
+/** A claim that is renewed while its file is indexed. */
+export class Claim {
+  /** Chunks that were written. */
+  chunks = 0;
+  /** Aborts when the claim is lost, or the process stops. */
+  readonly signal: AbortSignal;
+  private readonly lost = new AbortController();
+  private readonly timer: Timer;
+
+  constructor(
+    private readonly file: ClaimedFile,
+    private readonly library: VectorLibrary,
+    private readonly clock: Clock,
+    private readonly leaseMs: number,
+    stopping: AbortSignal,
+  ) {
+    this.signal = AbortSignal.any([this.lost.signal, stopping]);
+    this.timer = clock.schedule(leaseMs / 3, () => {
+      this.timer.refresh();
+      // An outage is found by who writes next.
+      this.confirm().catch(() => undefined);
+    });
+  }
+
+  /** Renews the claim. Throws ClaimLostError, and StoreUnavailableError. */
+  async confirm(): Promise<void> {
+    this.signal.throwIfAborted();
+    if (await this.library.records.renew(this.file, this.clock.now() + this.leaseMs)) return;
+    const error = new ClaimLostError();
+    this.lost.abort(error);
+    throw error;
+  }
+
+  end(): void {
+    this.timer.cancel();
+  }
+}

@@ -1,0 +1,131 @@
+import { IsBoolean, IsIn, IsInt, IsNumber, IsOptional, Max, Min } from 'class-validator';
+
+import {
+  Closed,
+  described,
+  listOf,
+  nested,
+  Satisfies,
+  schemaOf,
+  stringOr,
+  Violation,
+  wrongType,
+} from '../../validation/index.js';
+import { type AttributeFilter, attributeFilter } from './attribute-filter.js';
+import type { VectorQuestion } from './vector-search.js';
+import { validatorOf } from './vector-store-bodies.js';
+
+/** Most texts of one search. */
+const MOST_QUERIES = 20;
+
+/** Most results of a search. */
+const MOST_RESULTS = 50;
+
+/** What ranks the results of a search; the dated name is that of the first. */
+const RANKERS = ['auto', 'default-2024-11-15', 'none'] as const;
+
+/** How much vectors and words count. */
+@Closed()
+export class HybridWeights {
+  @IsNumber()
+  @Min(0)
+  readonly embedding_weight!: number;
+
+  @IsNumber()
+  @Min(0)
+  readonly text_weight!: number;
+}
+
+const wordsOfZero = (path: string): string =>
+  `Invalid '${path}': both weights are 0. Expected 'embedding_weight', 'text_weight' or both to be greater than 0.`;
+
+const anyWeights = nested(HybridWeights);
+
+/** One of them has to count. */
+const weights = described(
+  (value, options) => {
+    const violation = anyWeights(value, options);
+    if (violation !== null) return violation;
+    const { embedding_weight: vectors, text_weight: words } = value as HybridWeights;
+    return vectors + words > 0 ? null : new Violation('invalid_value', wordsOfZero);
+  },
+  (definitions) => schemaOf(anyWeights, definitions),
+);
+
+/** How results are ranked. */
+@Closed()
+export class RankingOptions {
+  @IsOptional()
+  @IsIn(RANKERS)
+  readonly ranker?: (typeof RANKERS)[number] | null;
+
+  /** The lowest score of a result. */
+  @IsOptional()
+  @IsNumber()
+  @Min(0)
+  @Max(1)
+  readonly score_threshold?: number | null;
+
+  @IsOptional()
+  @Satisfies(weights)
+  readonly hybrid_search?: HybridWeights | null;
+}
+
+const text = described((value) => (typeof value === 'string' ? null : wrongType('a string', value)), {
+  type: 'string',
+});
+
+const queries = stringOr({
+  kind: 'array',
+  check: listOf(text, 'an array of strings', { least: 1, most: MOST_QUERIES }),
+  expected: 'one of a string or an array of strings',
+});
+
+/** How a search, or the tool that searches, is asked to filter and rank. */
+@Closed()
+export class SearchSettings {
+  @IsOptional()
+  @Satisfies(attributeFilter)
+  readonly filters?: AttributeFilter | null;
+
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  @Max(MOST_RESULTS)
+  readonly max_num_results?: number | null;
+
+  @IsOptional()
+  @Satisfies(nested(RankingOptions))
+  readonly ranking_options?: RankingOptions | null;
+}
+
+/** The body of `POST /vector_stores/{id}/search`. */
+@Closed()
+export class SearchBody extends SearchSettings {
+  /** One text or several. */
+  @Satisfies(queries)
+  readonly query!: string | readonly string[];
+
+  /** Whether a model makes a query of the text first. */
+  @IsOptional()
+  @IsBoolean()
+  readonly rewrite_query?: boolean | null;
+}
+
+/** Checks the body of a search and returns it. Throws ApiError 400 for the first violation. */
+export const validateSearch = validatorOf(SearchBody);
+
+/** The options of a search that a request gives. */
+export function toSearchOptions(
+  { filters, max_num_results: most, ranking_options: ranking }: SearchSettings,
+  defaultLimit = 10,
+): Omit<VectorQuestion, 'storeIds' | 'queries'> {
+  const weights = ranking?.hybrid_search;
+  return {
+    ...(filters == null ? {} : { filter: filters }),
+    limit: most ?? defaultLimit,
+    ranker: ranking?.ranker === 'none' ? 'none' : 'auto',
+    scoreThreshold: ranking?.score_threshold ?? 0,
+    ...(weights == null ? {} : { weights: { vectors: weights.embedding_weight, words: weights.text_weight } }),
+  };
+}

@@ -1,0 +1,139 @@
+import { createHash } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+
+import { Controller, Get, Headers, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+
+import { Environment, hasCredentials } from '../../config/index.js';
+import { ConsolePage } from '../../console/index.js';
+import { answerAsPage, escapeHtml, wantsPage } from '../index.js';
+import { ProviderRegistry } from '../../providers/index.js';
+import { readVersion } from '../../read-version.js';
+
+/** The body of `GET /` for programs. */
+export interface ServiceDescription {
+  readonly name: 'antiphon';
+  readonly version: string;
+  readonly description: string;
+  /** Paths by what they are for. */
+  readonly paths: typeof PATHS & Partial<typeof API_DOCS_PATHS>;
+}
+
+const PATHS = {
+  responses: '/v1/responses',
+  conversations: '/v1/conversations',
+  compact: '/v1/responses/compact',
+  input_tokens: '/v1/responses/input_tokens',
+  models: '/v1/models',
+  usage: '/v1/usage',
+  health: '/healthz',
+  readiness: '/readyz',
+} as const;
+
+/** With API_DOCS. */
+const API_DOCS_PATHS = { openapi: '/openapi.json', asyncapi: '/asyncapi.json', docs: '/docs' } as const;
+
+const version = readVersion();
+
+const DESCRIPTION: ServiceDescription = {
+  name: 'antiphon',
+  version,
+  description: "A self-hosted server for OpenAI's Responses API: JSON, SSE and WebSocket on one path.",
+  paths: PATHS,
+};
+
+const API_REFERENCE = 'https://platform.openai.com/docs/api-reference/responses';
+
+/** A light tile, so that a tab can be told from others. */
+const FAVICON =
+  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16' rx='3' fill='%23204060'/%3E%3Cpath d='M3.5 13 8 3l4.5 10M5.3 9.5h5.4' fill='none' stroke='white' stroke-width='1.6'/%3E%3C/svg%3E";
+
+const STYLE = `body { font: 1rem/1.5 system-ui, sans-serif; max-width: 40rem; margin: 2rem auto; padding: 0 1rem; overflow-wrap: anywhere }
+pre { white-space: pre-wrap; background: #f2f2f2; padding: 0.75rem; border-radius: 0.25rem }`;
+
+/** The address is the one in the browser: the page may have come through a proxy. Only pages over HTTPS and of this machine may copy. */
+const SCRIPT = String.raw`const command = document.querySelector('pre');
+const button = document.querySelector('button');
+command.textContent = command.textContent.replace(/http:\/\/[^/]+/, location.origin);
+if (navigator.clipboard) {
+  button.hidden = false;
+  button.addEventListener('click', () =>
+    navigator.clipboard.writeText(command.textContent).then(() => (button.textContent = 'Copied')));
+}`;
+
+const POLICY = [
+  "style-src 'unsafe-inline'",
+  `script-src 'sha256-${createHash('sha256').update(SCRIPT).digest('base64')}'`,
+  'img-src data:',
+];
+
+/** What the page shows of this service. */
+interface Shown {
+  /** Items of the list. */
+  readonly links: string;
+  /** The request to try. */
+  readonly command: string;
+}
+
+const page = ({ links, command }: Shown): string => `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Antiphon</title>
+<link rel="icon" href="${FAVICON}">
+<style>${STYLE}</style>
+<h1>Antiphon ${version}</h1>
+<p>${DESCRIPTION.description}</p>
+<p>Point an OpenAI SDK at <code>/v1</code> on this address, or send a request:</p>
+<pre>${escapeHtml(command)}</pre>
+<p><button type="button" hidden>Copy</button></p>
+<ul>
+<li><code>${PATHS.responses}</code> takes requests and WebSockets; <code>${PATHS.conversations}</code> keeps conversations</li>
+<li><code>${PATHS.compact}</code> shortens a long context; <code>${PATHS.input_tokens}</code> counts the tokens of a request</li>
+<li><a href="/v1/models">Models</a> (with an API key, if the service has keys)</li>
+${links}<li><a href="${API_REFERENCE}">API reference of OpenAI</a>; the guides of this server are in <code>docs/</code> of its package</li>
+<li><a href="/healthz">Health</a> and <a href="/readyz">readiness</a></li>
+</ul>
+<script>${SCRIPT}</script>
+</html>
+`;
+
+const API_DOCS_LINKS = `<li><a href="${API_DOCS_PATHS.docs}">Documentation of the API</a>, also for generators of clients: <a href="${API_DOCS_PATHS.openapi}">OpenAPI</a> and <a href="${API_DOCS_PATHS.asyncapi}">AsyncAPI</a></li>
+`;
+
+/**
+ * `GET /`: says what this service is, as a page to browsers and as JSON to programs. Where the console is on, it is the page. Needs no
+ * authentication.
+ */
+@Controller()
+export class HomeController {
+  constructor(
+    private readonly environment: Environment,
+    private readonly providers: ProviderRegistry,
+    private readonly console: ConsolePage,
+  ) {}
+
+  @Get()
+  home(@Headers() { accept, host }: IncomingHttpHeaders, @Res({ passthrough: true }) reply: FastifyReply): unknown {
+    void reply.header('cache-control', 'no-cache');
+    const { API_DOCS } = this.environment;
+    if (!wantsPage(accept, reply)) {
+      return API_DOCS ? { ...DESCRIPTION, paths: { ...PATHS, ...API_DOCS_PATHS } } : DESCRIPTION;
+    }
+    if (this.console.isOn) return this.console.answer(reply, './console');
+    answerAsPage(reply, ...POLICY);
+    return page({ links: API_DOCS ? API_DOCS_LINKS : '', command: this.commandFor(host) });
+  }
+
+  /** A request that works as it is; with keys, it needs one and a model, which only those may know who have a key. */
+  private commandFor(host = 'localhost'): string {
+    const isOpen = !hasCredentials(this.environment);
+    const model = isOpen ? this.providers.listed({})[0]?.id : undefined;
+    const key = isOpen ? '' : ' -H "authorization: Bearer $API_KEY"';
+    const body = JSON.stringify({ model: model ?? 'ONE OF THE MODELS', input: 'Hello!' }).replaceAll(
+      "'",
+      String.raw`'\''`,
+    );
+    return `curl http://${host}/v1/responses${key} -H 'content-type: application/json' \\\n  -d '${body}'`;
+  }
+}

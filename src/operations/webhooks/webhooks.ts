@@ -1,0 +1,31 @@
+import { Injectable } from '@nestjs/common';
+
+import type { Tenant } from '../../access/index.js';
+import { Environment } from '../../config/index.js';
+import { IdGenerator, type ResponseObject } from '../../protocol/index.js';
+import type { NewJob } from '../../state/index.js';
+import { Clock } from '../../time/index.js';
+import type { WebhookEvent } from './webhook-event.js';
+
+/** Announces the ends of background responses to WEBHOOK_URL. */
+@Injectable()
+export class Webhooks {
+  constructor(
+    private readonly environment: Environment,
+    private readonly ids: IdGenerator,
+    private readonly clock: Clock,
+  ) {}
+
+  /** The jobs that announce the end of a response, to be enqueued when it is stored. None without WEBHOOK_URL. */
+  announcing(tenant: Tenant, { id, status }: Pick<ResponseObject, 'id' | 'status'>): readonly NewJob[] {
+    if (this.environment.WEBHOOK_URL === '') return [];
+    const event: WebhookEvent = {
+      id: this.ids.next('evt'),
+      type: `response.${status}`,
+      createdAt: this.clock.nowInSeconds(),
+      responseId: id,
+      tenant,
+    };
+    return [{ queue: 'webhooks', data: event }];
+  }
+}
