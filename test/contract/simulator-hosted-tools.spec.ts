@@ -3,7 +3,6 @@ import { Agent, hostedMcpTool, type RunToolApprovalItem, Runner } from '@openai/
 import { OpenAIProvider } from '@openai/agents-openai';
 import type OpenAI from 'openai';
 
-import { expectLine, faultsOfFiles } from '../support/script-faults.js';
 import { useService } from '../support/describe-service.js';
 import { addScript, startWithScripts } from '../support/script-files.js';
 import { outline } from '../support/simulator-requests.js';
@@ -225,7 +224,10 @@ describe.each(STREAMING)('a call that waits for an approval over $name', (transp
     const request = (asked.response['output'] as { id: string }[]).at(-1) ?? { id: '' };
     const refusal = async (parent: unknown, given: { readonly id: string }): Promise<unknown> => {
       const body = { model: 'played', previous_response_id: parent, input: [answer(given, true)] };
-      return service.client().responses.create(body as never).catch((error: unknown) => error);
+      return service
+        .client()
+        .responses.create(body as never)
+        .catch((error: unknown) => error);
     };
     const param = 'input[0].approval_request_id';
     for (const id of ['mcpr_x', request.id.slice(0, -4), `mcpr_${'0'.repeat(32)}`]) {
@@ -311,18 +313,6 @@ describe('the SDKs with hosted tools of a script', () => {
     } finally {
       await modelProvider.close();
     }
-  });
-});
-
-describe('a hosted tool that is written wrong', () => {
-  it.each([
-    [{ mcp: 'shop' }, /server\.tool/],
-    [{ mcp: { server: 'shop' } }, /tool/],
-    [{ search: { queries: ['x'] } }, /quer/],
-    [{ image: { prompt: 'x', format: 'bmp' } }, /png/],
-    [{ code: 5 }, /code/],
-  ])('a hosted tool that is written wrong stops the start: %j', async (line, place) => {
-    expectLine(await faultsOfFiles({ 'broken.yaml': { turns: [line] } }), 'broken.yaml', place);
   });
 });
 

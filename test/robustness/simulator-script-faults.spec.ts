@@ -94,3 +94,15 @@ describe('a script that says what none can', () => {
     expect(lines.map((line) => /\/(\w+\.\w+): /.exec(line)?.[1])).toEqual(['one.yaml', 'two.json', 'three.jsonl']);
   });
 });
+
+describe('a hosted tool that is written wrong', () => {
+  it.each([
+    [{ mcp: 'shop' }, /server\.tool/],
+    [{ mcp: { server: 'shop' } }, /tool/],
+    [{ search: { queries: ['x'] } }, /quer/],
+    [{ image: { prompt: 'x', format: 'bmp' } }, /png/],
+    [{ code: 5 }, /code/],
+  ])('a hosted tool that is written wrong stops the start: %j', async (line, place) => {
+    expectLine(await faultsOfFiles({ 'broken.yaml': { turns: [line] } }), 'broken.yaml', place);
+  });
+});
