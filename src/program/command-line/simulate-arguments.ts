@@ -6,7 +6,11 @@ import { ArgumentError, refuse, requireValue, showOption } from './argument-erro
 /** The options of `antiphon simulate`, each with its variable, its value in the help and what it means. */
 export const SIMULATE_OPTIONS = {
   port: { variable: 'PORT', value: '<number>', help: 'port to listen on (any free one)' },
-  unmatched: { variable: 'SIMULATOR_UNMATCHED', value: '<error|generate>', help: 'what the script of its model does not answer (error)' },
+  unmatched: {
+    variable: 'SIMULATOR_UNMATCHED',
+    value: '<error|generate>',
+    help: 'what the script of its model does not answer (error)',
+  },
 } as const;
 
 /** A service for tests is started. */
