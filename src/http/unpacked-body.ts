@@ -1,22 +1,23 @@
 import type { IncomingMessage } from 'node:http';
 import { Transform, type TransformCallback } from 'node:stream';
-import { constants, createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
+// As a whole: old versions of Node, which lack some of it, are to be told so.
+import zlib from 'node:zlib';
 
 import type { BodyBudget, BodyShare } from './bodies/index.js';
 import { ApiError } from '../protocol/index.js';
 import { BODY_TOO_LARGE } from './to-api-error.js';
 
 /** The largest window that a body may ask for: 8 MiB (RFC 9659). */
-const ZSTD_WINDOW = { params: { [constants.ZSTD_d_windowLogMax]: 23 } };
+const ZSTD_WINDOW = { params: { [zlib.constants.ZSTD_d_windowLogMax]: 23 } };
 
 /** Shorter chunks are put together. */
 const JOINED_BYTES = 16 * 1024;
 
 const DECODERS: ReadonlyMap<string, () => Transform> = new Map<string, () => Transform>([
-  ['zstd', () => createZstdDecompress(ZSTD_WINDOW)],
-  ['br', () => createBrotliDecompress()],
-  ['gzip', () => createGunzip()],
-  ['deflate', () => createInflate()],
+  ['zstd', () => zlib.createZstdDecompress(ZSTD_WINDOW)],
+  ['br', () => zlib.createBrotliDecompress()],
+  ['gzip', () => zlib.createGunzip()],
+  ['deflate', () => zlib.createInflate()],
 ]);
 
 /** The limits of a body. */

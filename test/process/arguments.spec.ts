@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 
 import { afterEach, describe, expect, it } from '@jest/globals';
 
-import { endProcesses, type Exit, runToEnd, startProcess } from '../support/process-service.js';
+import { endProcesses, type Exit, type Program, runToEnd, startProcess } from '../support/process-service.js';
 import { SocketClient } from '../support/socket-client.js';
 
 const { version, engines } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8')) as {
@@ -158,7 +158,7 @@ describe('Node', () => {
   const oldest = `${major}.${minor}.0`;
 
   /** Runs a program with a Node that says it has another version. */
-  async function runOn(node: string, program: 'main.js' | 'migrate.js', ...args: readonly string[]): Promise<Exit> {
+  async function runOn(node: string, program: Program, ...args: readonly string[]): Promise<Exit> {
     const folder = await mkdtemp(join(tmpdir(), 'antiphon-node-'));
     const preload = join(folder, 'version.cjs');
     const versions = `{ ...process.versions, node: ${JSON.stringify(node)} }`;
@@ -179,6 +179,12 @@ describe('Node', () => {
       }
     },
   );
+
+  it('a test that imports antiphon/testing with a Node that is too old is told so', async () => {
+    const { code, stderr } = await runOn('20.20.2', '../lib/testing.js');
+    expect([code, stderr]).toEqual([1, expect.stringContaining('Error: Antiphon needs Node 22.21 or newer, but this')]);
+    expect(await runOn(oldest, '../lib/testing.js')).toMatchObject({ code: 0, stderr: '' });
+  });
 
   it.each([oldest, `${major}.${minor + 1}.0`, `${major + 1}.0.0`])('%s is not', async (node) => {
     expect(await runOn(node, 'main.js', '--version')).toMatchObject({ code: 0, stdout: `${version}\n` });

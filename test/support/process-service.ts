@@ -10,7 +10,7 @@ import { RawClient } from './raw-client.js';
 const DIST = fileURLToPath(new URL('../../dist/', import.meta.url));
 
 /** A built program: the service, or the one that only brings the schema up to date. */
-export type Program = 'main.js' | 'migrate.js';
+export type Program = 'main.js' | 'migrate.js' | '../lib/testing.js';
 
 /** Environment variables; an undefined one is not set. */
 export type ProcessVariables = Readonly<Record<string, string | undefined>>;
