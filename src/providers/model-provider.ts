@@ -140,7 +140,7 @@ export abstract class ModelProviderBase {
     return undefined;
   }
 
-  /** Whether a model sees images: it is given the pages of scans in files that it does not take. */
+  /** Whether a model sees images: it is given the pages of scans in files that it does not take, and the images in results of MCP tools. */
   seesImages(_model: string): boolean {
     return true;
   }

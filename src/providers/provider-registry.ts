@@ -81,6 +81,11 @@ export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationSh
     return this.table.tolerated(model);
   }
 
+  /** Whether a model sees images; not if no provider serves it. */
+  seesImages(model: string): boolean {
+    return this.table.find(model)?.provider.seesImages(model) ?? false;
+  }
+
   /** The effort of turns for this model that ask for none; null if the model does not say. */
   defaultEffort(model: string): string | null {
     return this.table.find(model)?.model.defaultReasoningEffort ?? null;

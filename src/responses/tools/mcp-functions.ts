@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { addsTools, ApiError, type Item, type Tool } from '../../protocol/index.js';
 import type { Turn } from '../../providers/index.js';
 import type { McpToolInfo, McpToolParam } from '../../tools/mcp/index.js';
-import { objectsIn } from '../../validation/index.js';
+import { isObject, objectsIn, parseJson } from '../../validation/index.js';
 import { isAllowed } from './mcp-rules.js';
 import { askWithFunctions, type NamedFunction } from './tool-choice.js';
 
@@ -48,13 +48,16 @@ export class McpFunctions {
 
   /**
    * `labels`: the servers that the service calls, with whether their tools are known; `injected`: those of them that the request does not
-   * name; `taken`: the names of the client's tools.
+   * name; `taken`: the names of the client's tools; `seesImages`: whether the model is given the images of results.
    */
   constructor(
     private readonly labels: ReadonlyMap<string, boolean>,
     functions: Iterable<McpFunction>,
-    private readonly injected: readonly string[] = [],
-    private readonly taken: ReadonlySet<unknown> = new Set(),
+    private readonly options: {
+      readonly injected?: readonly string[];
+      readonly taken?: ReadonlySet<unknown>;
+      readonly seesImages?: boolean;
+    } = {},
   ) {
     for (const each of functions) this.byName.set(this.nameOf(each.label, each.tool.name), each);
   }
@@ -70,7 +73,7 @@ export class McpFunctions {
    * choice of a tool that its server does not have.
    */
   ask(question: Turn, { isOffered, isFirst }: { readonly isOffered: boolean; readonly isFirst: boolean }): Turn {
-    const injected = this.injected.map((label) => ({ type: 'mcp', server_label: label }));
+    const injected = (this.options.injected ?? []).map((label) => ({ type: 'mcp', server_label: label }));
     return askWithFunctions(question, {
       replace: (tools) =>
         [...tools, ...injected].flatMap((tool) =>
@@ -99,7 +102,8 @@ export class McpFunctions {
       if (isAnswer(item)) {
         if (!requested.has(String(item['approval_request_id']))) read.push(item);
       } else if (this.isOfServer(item, 'mcp_call')) {
-        read.push(...this.toPair(item, outputOf(item)));
+        const output = outputOf(item);
+        read.push(...this.toPair(item, this.options.seesImages === true ? withImages(output) : output));
       } else if (this.isOfServer(item, 'mcp_approval_request')) {
         const answer = answers.get(item.id);
         if (!run.has(item.id)) read.push(...this.toPair(item, answer === undefined ? UNANSWERED : denialOf(answer)));
@@ -115,7 +119,8 @@ export class McpFunctions {
   /** The name of the function that stands for a tool: the same in every turn with the same functions of the client. */
   private nameOf(label: string, tool: string): string {
     const plain = `${label}${BETWEEN}${tool}`;
-    const isUnique = !plain.includes(BETWEEN, plain.indexOf(BETWEEN) + BETWEEN.length) && !this.taken.has(plain);
+    const isUnique =
+      !plain.includes(BETWEEN, plain.indexOf(BETWEEN) + BETWEEN.length) && this.options.taken?.has(plain) !== true;
     if (isUnique && plain.length <= LONGEST_NAME && PLAIN_NAME.test(plain)) return plain;
     const name = plain.replaceAll(/[^a-zA-Z0-9_-]/g, '_');
     const digest = createHash('sha256')
@@ -126,7 +131,10 @@ export class McpFunctions {
   }
 
   /** A call and its output, as the function that stands for it. The ids have no form that an upstream would be sent. */
-  private toPair({ id, server_label: label, name: tool, arguments: given }: Item, output: string): readonly Item[] {
+  private toPair(
+    { id, server_label: label, name: tool, arguments: given }: Item,
+    output: string | readonly object[],
+  ): readonly Item[] {
     const name = this.nameOf(String(label), String(tool));
     return [
       {
@@ -225,4 +233,41 @@ function outputOf({ output, error }: Item): string {
 function denialOf({ approve, reason }: Item): string {
   if (approve === true) return UNANSWERED;
   return typeof reason === 'string' && reason !== '' ? `${DENIED} Reason: ${reason}` : DENIED;
+}
+
+/** The types of images that models see. */
+const IMAGE_TYPE = /^image\/(?:png|jpeg|gif|webp)$/;
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
+
+/** The output of a call, with its images as such: as a text their data would be some thousand tokens that say nothing. */
+function withImages(output: string): string | readonly object[] {
+  if (!output.includes('"mimeType":"image/')) return output;
+  const parts: object[] = [];
+  let text: string[] = [];
+  const write = (): void => {
+    if (text.length > 0) parts.push({ type: 'input_text', text: text.join('\n') });
+    text = [];
+  };
+  for (const line of output.split('\n')) {
+    const url = imageIn(line);
+    if (url === undefined) text.push(line);
+    else {
+      write();
+      parts.push({ type: 'input_image', image_url: url, detail: 'auto' });
+    }
+  }
+  if (parts.length === 0) return output;
+  write();
+  return parts;
+}
+
+/** The image that a line is, as a data URL: a part of a result, or a resource in one. */
+function imageIn(line: string): string | undefined {
+  const part = line.startsWith('{') ? parseJson(line) : undefined;
+  if (!isObject(part)) return undefined;
+  const resource = isObject(part.resource) ? part.resource : {};
+  const [data, type] = part.type === 'image' ? [part.data, part.mimeType] : [resource.blob, resource.mimeType];
+  if (typeof data !== 'string' || typeof type !== 'string' || !IMAGE_TYPE.test(type) || !BASE64.test(data))
+    return undefined;
+  return `data:${type};base64,${data}`;
 }

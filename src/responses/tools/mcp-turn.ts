@@ -2,7 +2,7 @@ import { asTenant } from '../../access/index.js';
 import type { Environment } from '../../config/index.js';
 import type { McpOutcome, McpServer, McpToolInfo, McpToolParam } from '../../tools/mcp/index.js';
 import { creationTimeOf, type ForeignItem, type IdGenerator, type Item, itemIdPrefix } from '../../protocol/index.js';
-import type { ModelEvent, Turn } from '../../providers/index.js';
+import type { ModelEvent, ProviderRegistry, Turn } from '../../providers/index.js';
 import { andThen, type Clock, type MaybePromise } from '../../time/index.js';
 import { objectsIn } from '../../validation/index.js';
 import type { FinishedPass, NextPass, OwnPass, PassesLeft, TurnPolicy } from '../turn/pass-policy.js';
@@ -39,6 +39,7 @@ export interface McpShared {
   readonly clock: Clock;
   readonly ids: IdGenerator;
   readonly environment: Pick<Environment, 'MCP_MAX_PARALLEL_CALLS' | 'MCP_REPEAT_CALLS' | 'MODEL_IDLE_TIMEOUT_MS'>;
+  readonly providers: Pick<ProviderRegistry, 'seesImages'>;
 }
 
 /** The MCP tools of one turn. Its methods stand in the order in which they are called. */
@@ -179,7 +180,8 @@ export class McpTurn implements TurnPolicy {
     const injected = [...this.tools].flatMap(([label, { isInjected }]) => (isInjected === true ? [label] : []));
     const taken = new Set(objectsIn(others).map(({ name }) => name));
     const labels = new Map([...this.tools.keys()].map((label) => [label, this.lists.has(label)]));
-    return new McpFunctions(labels, functions, injected, taken);
+    const seesImages = this.shared.providers.seesImages(this.turn.settings.model);
+    return new McpFunctions(labels, functions, { injected, taken, seesImages });
   }
 
   /** Whether the tools of a server are known: from a list that was just made, or from one of the context that is still good. */

@@ -11,7 +11,7 @@ import {
   OwnServers,
 } from '../../tools/mcp/index.js';
 import { ApiError, IdGenerator, type Item } from '../../protocol/index.js';
-import { mayUseModel, type Turn } from '../../providers/index.js';
+import { mayUseModel, ProviderRegistry, type Turn } from '../../providers/index.js';
 import { Clock, type MaybePromise } from '../../time/index.js';
 import { objectsIn } from '../../validation/index.js';
 import { PassPolicy, type TurnPolicy } from '../turn/pass-policy.js';
@@ -36,6 +36,7 @@ export class McpPolicy extends PassPolicy implements OnModuleInit {
     private readonly ids: IdGenerator,
     private readonly environment: Environment,
     private readonly own: OwnServers,
+    private readonly providers: ProviderRegistry,
     @Inject(INJECTED_TOOLS) private readonly injected: readonly InjectedTools[],
   ) {
     super();
@@ -49,8 +50,9 @@ export class McpPolicy extends PassPolicy implements OnModuleInit {
 
   override begin(turn: Turn): TurnPolicy | undefined {
     const tools = this.toolsOf(turn);
-    const { approvals, clock, ids, environment } = this;
-    return tools.length === 0 ? undefined : new McpTurn(tools, turn, { approvals, clock, ids, environment });
+    if (tools.length === 0) return undefined;
+    const { approvals, clock, ids, environment, providers } = this;
+    return new McpTurn(tools, turn, { approvals, clock, ids, environment, providers });
   }
 
   /** A tool of the request, or the choice of one. */
