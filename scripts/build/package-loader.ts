@@ -10,6 +10,8 @@ import { fileURLToPath } from 'node:url';
 import { cachedDataVersionTag } from 'node:v8';
 import { Script } from 'node:vm';
 
+import { describeOldNode } from '../../src/node-version.ts';
+
 /** The files beside this one. Their names change with their content, of which V8 compares only the length with what is compiled. */
 declare const SERVICE: string;
 declare const FRAMEWORK: string;
@@ -29,6 +31,10 @@ type Wrapper = (
 
 /** After this time what is compiled is kept, ms: of the first process only, as long as its files do not change. */
 const STARTED_MS = 2000;
+
+// Whoever imports the package learns which Node it needs, not which name of a module is missing.
+const fault = describeOldNode();
+if (fault !== undefined) throw new Error(fault);
 
 const FOLDER = new URL('.', import.meta.url);
 const CACHE = fileURLToPath(new URL('../.cache/compiled', FOLDER));

@@ -1,5 +1,4 @@
 /** Test support for programs that extend Antiphon: `antiphon/testing`. */
-import './refuse-old-node.js';
 
 export * from './contract/provider-contract.js';
 export * from './contract/provider-subject.js';

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 
 import { expect, it } from '@jest/globals';
 
-const SERVE_AS_WORKER = new URL('../../dist/workers/serve-as-worker.js', import.meta.url).href;
+const SERVE_AS_WORKER = new URL('../../dist/operations/workers/serve-as-worker.js', import.meta.url).href;
 
 /** A worker that writes to a primary that is gone, as Node does with a connection that it got just before. */
 const PROGRAM = `

@@ -7,7 +7,7 @@ const MEGABYTE = 1024 * 1024;
 
 /** A process of its own, whose heap is small enough to be collected, and which has nothing to collect of itself. */
 const PROGRAM = `
-  import { BodyGarbage } from './dist/bodies/body-garbage.js';
+  import { BodyGarbage } from './dist/http/bodies/body-garbage.js';
   import { FakeClock } from './dist/testing/index.js';
   const clock = new FakeClock();
   const garbage = new BodyGarbage(clock);
