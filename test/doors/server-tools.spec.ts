@@ -9,7 +9,7 @@ import { readEnvironment } from '../../src/config/index.js';
 import type { ModelEvent } from '../../src/index.js';
 import { FakeMcpServer, FakeSearxng, ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
-import { say, search } from '../support/scripted-calls.js';
+import { call, say, search } from '../support/scripted-calls.js';
 import { startService } from '../support/service.js';
 import { anthropic, HELLO, LOOK } from './anthropic.js';
 
@@ -18,16 +18,26 @@ const server = await FakeMcpServer.start([
   { name: 'roll', description: 'Rolls dice.', handler: (): string => 'four' },
   { name: 'send', description: 'Sends a letter.' },
 ]);
+const broken = await FakeMcpServer.start([
+  { name: 'fail', handler: () => ({ content: [{ type: 'text', text: 'no dice' }], isError: true }) },
+]);
 const SENDS = { always: { tool_names: ['send'] } };
 const folder = await mkdtemp(join(tmpdir(), 'antiphon-door-tools-'));
 const path = join(folder, 'servers.json');
 await writeFile(
   path,
-  JSON.stringify({ servers: { dice: { url: server.url }, post: { url: server.url, require_approval: SENDS } } }),
+  JSON.stringify({
+    servers: {
+      dice: { url: server.url },
+      broken: { url: broken.url },
+      post: { url: server.url, require_approval: SENDS },
+    },
+  }),
 );
 
 afterAll(async () => {
   await server.close();
+  await broken.close();
   await engine.close();
   await rm(folder, { recursive: true });
 });
@@ -87,7 +97,7 @@ describe('tools of DOOR_TOOLS', () => {
     service.provider.reply(...search('bee dance')).reply(...say('Bees.'));
     const tools = [{ type: 'web_search_20250305' as const, name: 'web_search' as const, max_uses: 1 }];
     const message = await anthropic(service).messages.create({ ...HELLO, tools });
-    expect(message.content).toMatchObject([{ text: 'Bees.' }]);
+    expect(message.content.map(({ type }) => type)).toEqual(['server_tool_use', 'web_search_tool_result', 'text']);
     expect(service.provider.turns.at(-1)?.settings.max_tool_calls).toBe(1);
   });
 
@@ -144,10 +154,71 @@ describe('the mcp_servers of a message', () => {
   const ask = (members: object): Promise<Anthropic.Message> =>
     anthropic(service).messages.create({ ...HELLO, ...members });
 
-  it('the mcp_servers of a message are asked without approval, and not seen in the answer', async () => {
+  const USE = { type: 'mcp_tool_use', id: expect.stringMatching(/^mcptoolu_[0-9a-f]{32}$/), server_name: 'dice' };
+
+  it.each([
+    ['whole', false],
+    ['streamed', true],
+  ])(
+    'the mcp_servers of a message are asked without approval, and their calls shown in an answer that is %s',
+    async (_, stream) => {
+      service.provider
+        .reply(...roll)
+        .reply(...call('dice__send', { to: 'Ann' }))
+        .reply(...say('Four.'));
+      const { messages } = anthropic(service).beta;
+      const request = { ...HELLO, mcp_servers: [{ type: 'url' as const, name: 'dice' } as never] };
+      const message = await (stream ? messages.stream(request).finalMessage() : messages.create(request));
+      const [first, , second] = message.content as readonly { readonly id?: string }[];
+      expect(message.content).toEqual([
+        { ...USE, name: 'roll', input: {} },
+        {
+          type: 'mcp_tool_result',
+          tool_use_id: first?.id,
+          is_error: false,
+          content: [{ type: 'text', text: 'four', citations: null }],
+        },
+        { ...USE, name: 'send', input: { to: 'Ann' } },
+        {
+          type: 'mcp_tool_result',
+          tool_use_id: second?.id,
+          is_error: false,
+          content: [expect.objectContaining({ text: '{"to":"Ann"}' })],
+        },
+        { type: 'text', text: 'Four.', citations: null },
+      ]);
+      expect(message).toMatchObject({ stop_reason: 'end_turn', usage: { server_tool_use: null } });
+    },
+  );
+
+  it('the mcp_servers of a message have called what the client sends back: the model reads it with or without the server', async () => {
     service.provider.reply(...roll).reply(...say('Four.'));
-    const message = await ask({ mcp_servers: [{ type: 'url', name: 'dice' }] });
-    expect(message).toMatchObject({ stop_reason: 'end_turn', content: [{ type: 'text', text: 'Four.' }] });
+    const mcp = { mcp_servers: [{ type: 'url', name: 'dice' }] };
+    const { content } = await ask(mcp);
+    const failed = [
+      { type: 'mcp_tool_use', id: 'mcptoolu_other', name: 'send', server_name: 'dice', input: { to: 'Eve' } },
+      { type: 'mcp_tool_result', tool_use_id: 'mcptoolu_other', is_error: true, content: 'No such person.' },
+    ];
+    const messages = [
+      ...HELLO.messages,
+      { role: 'assistant', content: [...content, ...failed] },
+      { role: 'user', content: 'Again.' },
+    ];
+    for (const members of [mcp, {}]) {
+      service.provider.reply(...say('Yes.'));
+      await ask({ ...members, messages });
+    }
+    const read = service.provider.turns.slice(-2).map(({ context }) => JSON.stringify(context));
+    for (const text of read) expect(text).toMatch(/roll.*four.*Four\..*send.*Eve.*No such person\..*Again\./s);
+  });
+
+  it('the mcp_servers of a message may fail a call, whose result says so', async () => {
+    service.provider.reply(...call('broken__fail', {})).reply(...say('It fails.'));
+    const message = await ask({ mcp_servers: [{ type: 'url', name: 'broken' }] });
+    expect(message.content.slice(0, 2)).toMatchObject([
+      { type: 'mcp_tool_use', name: 'fail' },
+      { type: 'mcp_tool_result', is_error: true, content: [{ text: expect.stringContaining('no dice') }] },
+    ]);
   });
 
   it.each([

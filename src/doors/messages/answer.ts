@@ -8,9 +8,10 @@ import type {
   ToolUseBlock,
 } from '@anthropic-ai/sdk/resources/messages';
 
-import type { Item, ResponseObject, Usage } from '../../protocol/index.js';
+import type { Item, ResponseObject } from '../../protocol/index.js';
 import { isObject, objectsIn, parseJson } from '../../validation/index.js';
 import type { AnswerOptions } from './request.js';
+import { searchesIn, toCitation, toServerBlocks } from './server-tools.js';
 import { toSignature } from './signature.js';
 import { toApiError } from '../door.js';
 import { StopScanner } from '../stop-scanner.js';
@@ -26,7 +27,7 @@ export interface MessageEnd {
 export function toMessage(response: ResponseObject, options: AnswerOptions): Message {
   if (response.error !== null) throw toApiError(response.error);
   const { content, stopSequence } = toContent(response.output, options);
-  const usage = { ...newMessage(response).usage, ...toUsage(response.usage) };
+  const usage = { ...newMessage(response).usage, ...toUsage(response, options) };
   return { ...newMessage(response), content, ...toEnd(response, stopSequence), usage };
 }
 
@@ -64,7 +65,11 @@ export function toMessageId(responseId: string): string {
 }
 
 /** The usage of a response. What was read from a cache, or written to one, is no part of `input_tokens`. */
-export function toUsage(usage: Usage | null): MessageDeltaUsage & { readonly input_tokens: number } {
+export function toUsage(
+  { usage, output }: Pick<ResponseObject, 'usage' | 'output'>,
+  { shown }: AnswerOptions,
+): MessageDeltaUsage & { readonly input_tokens: number } {
+  const searches = searchesIn(output, shown);
   const { cached_tokens: cached = 0, cache_write_tokens: written = 0 } = usage?.input_tokens_details ?? {};
   return {
     input_tokens: Math.max((usage?.input_tokens ?? 0) - cached - written, 0),
@@ -72,7 +77,7 @@ export function toUsage(usage: Usage | null): MessageDeltaUsage & { readonly inp
     cache_creation_input_tokens: written,
     output_tokens: usage?.output_tokens ?? 0,
     output_tokens_details: { thinking_tokens: usage?.output_tokens_details.reasoning_tokens ?? 0 },
-    server_tool_use: null,
+    server_tool_use: searches === null ? null : { web_search_requests: searches, web_fetch_requests: 0 },
   };
 }
 
@@ -99,7 +104,7 @@ function isRefusal({ type, content }: Item): boolean {
 /** The blocks of an answer, up to the first stop sequence. */
 function toContent(
   output: readonly Item[],
-  { thinking, stopSequences }: AnswerOptions,
+  { thinking, stopSequences, shown }: AnswerOptions,
 ): { readonly content: ContentBlock[]; readonly stopSequence: string | null } {
   const content: ContentBlock[] = [];
   const hidden = new HiddenThinking();
@@ -109,11 +114,13 @@ function toContent(
     } else if (item.type === 'reasoning') {
       content.push(...(thinking === 'hidden' ? hidden.add(item) : toThinking(item, thinking === 'text')));
     }
+    content.push(...toServerBlocks(item, shown));
     if (item.type !== 'message') continue;
     for (const part of objectsIn(item['content'])) {
       const scanner = new StopScanner(stopSequences);
       const text = scanner.push(textOf(part)) + scanner.flush();
-      if (text !== '') content.push({ type: 'text', text, citations: null });
+      const cited = shown.search ? objectsIn(part.annotations).flatMap((each) => toCitation(each, text) ?? []) : [];
+      if (text !== '') content.push({ type: 'text', text, citations: cited.length > 0 ? cited : null });
       if (scanner.found !== null) return { content, stopSequence: scanner.found };
     }
   }

@@ -14,6 +14,7 @@ import {
 } from './answer.js';
 import { toStreamError } from './errors.js';
 import type { AnswerOptions, Translation } from './request.js';
+import { shownTypes, toCitation, toServerBlocks } from './server-tools.js';
 import { toSignature } from './signature.js';
 import { toApiError } from '../door.js';
 import { CONTENT_INDEX, indexIn, OUTPUT_INDEX, SUMMARY_INDEX } from '../event-members.js';
@@ -77,6 +78,8 @@ interface Block {
 
 interface TextBlock extends Block {
   readonly scanner: StopScanner;
+  /** What it has said, where citations could name it. */
+  said: string;
 }
 
 interface ThinkingBlock extends Block {
@@ -115,11 +118,15 @@ class MessageEvents {
   private readonly queue: Block[] = [];
   private opened = 0;
   private stopSequence: string | null = null;
+  /** The items of which more is shown than their deltas say. */
+  private readonly types: readonly Item['type'][];
 
   constructor(
     private readonly options: AnswerOptions,
     private readonly turn: Pick<AdmittedTurn, 'responseId' | 'settings'>,
-  ) {}
+  ) {
+    this.types = ['reasoning', 'function_call', ...shownTypes(options.shown)];
+  }
 
   /** Whether a stop sequence was found: what follows is not shown. */
   get isCut(): boolean {
@@ -165,7 +172,10 @@ class MessageEvents {
         break;
       }
       case 'response.output_item.done':
-        this.closeItem(read(event, ['reasoning', 'function_call']));
+        this.closeItem(read(event, this.types));
+        break;
+      case 'response.output_text.annotation.added':
+        if (this.options.shown.search) this.cite(event);
         break;
       default:
     }
@@ -179,9 +189,10 @@ class MessageEvents {
       // An empty block would be refused when it is sent back.
       if (json === EMPTY) return;
       const scanner = new StopScanner(this.options.stopSequences);
-      block = this.open({ scanner }, { type: 'text', text: '', citations: null }, TEXT);
+      block = this.open({ scanner, said: '' }, { type: 'text', text: '', citations: null }, TEXT);
       this.texts.set(index, block);
     }
+    if (this.options.shown.search) block.said += JSON.parse(json) as string;
     if (this.options.stopSequences.length === 0) {
       this.writeDelta(block, json);
       return;
@@ -202,6 +213,14 @@ class MessageEvents {
     const rest = block.scanner.flush();
     if (rest !== '') this.writeDelta(block, JSON.stringify(rest));
     this.close(block);
+  }
+
+  private cite(event: StreamEvent): void {
+    const block = this.texts.get(indexIn(event, OUTPUT_INDEX));
+    if (block === undefined) return;
+    const { annotation } = JSON.parse(`${event.json}}`) as { readonly annotation: Readonly<Record<string, unknown>> };
+    const citation = toCitation(annotation, block.said);
+    if (citation !== undefined) this.write(block, headOf(block.index, CITATION) + JSON.stringify(citation) + DELTA_END);
   }
 
   private writeThinking(event: StreamEvent): void {
@@ -238,6 +257,7 @@ class MessageEvents {
     }
     const call = this.calls.get(index);
     if (call !== undefined) this.closeCall(call, item);
+    for (const block of toServerBlocks(item, this.options.shown)) this.close(this.open({}, block));
   }
 
   /** Input that does not begin as an object is written at its end. */
@@ -263,7 +283,7 @@ class MessageEvents {
     for (const index of this.texts.keys()) this.closeText(index);
     for (const block of [...this.queue]) this.close(block);
     const delta = { ...toEnd(response, this.stopSequence), container: null };
-    this.sent += toFrame({ type: 'message_delta', delta, usage: toUsage(response.usage) });
+    this.sent += toFrame({ type: 'message_delta', delta, usage: toUsage(response, this.options) });
     this.sent += STOP;
   }
 
@@ -313,6 +333,7 @@ const TEXT = '{"type":"text_delta","text":';
 const THINKING = '{"type":"thinking_delta","thinking":';
 const SIGNATURE = '{"type":"signature_delta","signature":';
 const INPUT = '{"type":"input_json_delta","partial_json":';
+const CITATION = '{"type":"citations_delta","citation":';
 
 /** The frame of a delta, up to its text. */
 function headOf(index: number, kind: string): string {

@@ -10,6 +10,7 @@ import type {
 import type { ContentPart, InputItem } from '../../protocol/index.js';
 import { CACHE_MARK, type CacheMarks } from '../cache-marks.js';
 import type { Place } from '../places.js';
+import { type SentMcpResult, type SentMcpUse, toMcpCall } from './server-tools.js';
 import { openSignature } from './signature.js';
 
 /** An item, and where it comes from. */
@@ -47,6 +48,7 @@ function addItems({ role, content }: MessageParam, path: string, around: Surroun
     return;
   }
   let parts: PlacedPart[] = [];
+  const uses = new Map<string, SentMcpUse>();
   const flush = (): void => {
     if (parts.length === 0) return;
     items.push([
@@ -57,6 +59,21 @@ function addItems({ role, content }: MessageParam, path: string, around: Surroun
   };
   for (const [index, block] of content.entries()) {
     const place = `${path}.content[${index}]`;
+    const sent = block as
+      typeof block | (SentMcpUse & { type: 'mcp_tool_use' }) | (SentMcpResult & { type: 'mcp_tool_result' });
+    switch (sent.type) {
+      case 'mcp_tool_use':
+        uses.set(sent.id, sent);
+        continue;
+      case 'mcp_tool_result': {
+        const use = uses.get(sent.tool_use_id);
+        if (use === undefined) continue;
+        flush();
+        items.push([toMcpCall(use, sent), { path: place }]);
+        continue;
+      }
+      default:
+    }
     switch (block.type) {
       case 'tool_result': {
         flush();
@@ -100,7 +117,7 @@ function addItems({ role, content }: MessageParam, path: string, around: Surroun
         for (const part of toParts(block, place, around)) parts.push([part, place]);
         break;
       default:
-      // Refused by the rules of the body.
+      // Searches of the web, whose results only Anthropic's models can read; others are refused by the rules of the body.
     }
   }
   flush();

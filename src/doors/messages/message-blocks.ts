@@ -213,6 +213,43 @@ class ToolUseBlock extends Block {
   readonly input!: object;
 }
 
+/** What the service has called itself (server-tools.ts). */
+@Closed()
+class McpUseBlock extends Block {
+  @IsString()
+  @MinLength(1)
+  readonly id!: string;
+
+  @IsString()
+  @MinLength(1)
+  readonly name!: string;
+
+  @IsString()
+  @MinLength(1)
+  readonly server_name!: string;
+
+  @IsObject()
+  readonly input!: object;
+}
+
+@Closed()
+class McpResultBlock extends Block {
+  @IsString()
+  @MinLength(1)
+  readonly tool_use_id!: string;
+
+  @IsOptional()
+  @Satisfies(textOr(new Map([['text', text]])))
+  readonly content?: string | readonly object[] | null;
+
+  @IsOptional()
+  @IsBoolean()
+  readonly is_error?: boolean | null;
+}
+
+/** A search of the web, and its results: of no use to another model than Anthropic's. */
+class SearchBlock extends Block {}
+
 @Closed()
 class ThinkingBlock extends Block {
   @IsString()
@@ -243,6 +280,10 @@ class AnthropicAssistantMessage extends Role {
         ['tool_use', nested(ToolUseBlock)],
         ['thinking', nested(ThinkingBlock)],
         ['redacted_thinking', nested(RedactedThinkingBlock)],
+        ['mcp_tool_use', nested(McpUseBlock)],
+        ['mcp_tool_result', nested(McpResultBlock)],
+        ['server_tool_use', nested(SearchBlock)],
+        ['web_search_tool_result', nested(SearchBlock)],
       ]),
     ),
   )

@@ -10,6 +10,7 @@ import { Places, renameWith, type Renaming } from '../places.js';
 import { type Placed, toItems } from './items.js';
 import type { McpServer, PlacedTool } from './mcp-servers.js';
 import { CountTokensBody, isSearchTool, MessagesBody } from './messages-body.js';
+import type { ShownTools } from './server-tools.js';
 import { searchIn, toChoice, toTools } from './tools.js';
 
 const checkMessages = compile(MessagesBody);
@@ -36,6 +37,7 @@ export type ThinkingDisplay = 'text' | 'omitted' | 'hidden';
 export interface AnswerOptions {
   readonly thinking: ThinkingDisplay;
   readonly stopSequences: readonly string[];
+  readonly shown: ShownTools;
 }
 
 /** A translated request. */
@@ -83,7 +85,10 @@ export function translateMessages(body: unknown, options: TranslationOptions): T
       ...(topP == null ? {} : { top_p: topP }),
       ...(metadata?.user_id == null ? {} : { user: metadata.user_id }),
       ...(tier == null ? {} : { service_tier: tier === 'standard_only' ? 'default' : 'auto' }),
-      ...(asked.answer.thinking === 'hidden' ? {} : { include: ['reasoning.encrypted_content'] }),
+      include: [
+        ...(asked.answer.thinking === 'hidden' ? [] : ['reasoning.encrypted_content']),
+        ...(asked.answer.shown.search ? ['web_search_call.results'] : []),
+      ],
     },
   };
 }
@@ -136,7 +141,14 @@ function toAsked(request: AskedRequest, options: TranslationOptions): Translatio
         ? {}
         : { text: { format: { type: 'json_schema', name: 'output', schema: format.schema, strict: true } } }),
     },
-    answer: { thinking: display, stopSequences: stops ?? [] },
+    answer: {
+      thinking: display,
+      stopSequences: stops ?? [],
+      shown: {
+        search: searchIn(tools) !== undefined,
+        servers: new Set((request.mcp_servers ?? []).map(({ name }) => name)),
+      },
+    },
     // Few requests are refused.
     explain: (error) => placesOf(placed, placedTools, tools).explain(error),
   };
