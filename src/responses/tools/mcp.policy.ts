@@ -61,7 +61,7 @@ export class McpPolicy extends PassPolicy implements OnModuleInit {
     if ((type as unknown) !== 'mcp') return false;
     const known = this.labels.get(turn);
     if (known !== undefined) return known.has(label);
-    const own = mcpToolsOf(turn).filter((each) => this.servers.runs(each.tool, turn.tenant));
+    const own = this.toolsNamedIn(turn).filter((each) => this.servers.runs(each.tool, turn.tenant));
     const labels = new Set<unknown>(own.map((each) => each.tool.server_label));
     this.labels.set(turn, labels);
     return labels.has(label);
@@ -83,6 +83,24 @@ export class McpPolicy extends PassPolicy implements OnModuleInit {
     return answers.length === 0 ? undefined : this.checkAnswers(answers, tools, turn);
   }
 
+  /**
+   * The MCP tools of a turn: those of the request, as the client sent them, since the settings are without credentials, and those of other
+   * servers that items of the context have added.
+   */
+  private toolsNamedIn(turn: Turn): readonly NamedTool[] {
+    const { settings, parameters, input } = turn;
+    const isNamed = settings.tools.some(({ type }) => type === 'mcp');
+    const own = isNamed ? toMcpTools(objectsIn(parameters.tools ?? settings.tools), (index) => `tools[${index}]`) : [];
+    const added = addedBy(input, (item) => `input[${item}]`);
+    const before = this.servers.isOn ? addedBy(turn.context, () => null) : [];
+    const labels = new Set<unknown>();
+    return [...own, ...added, ...before].filter(({ tool: { server_label: label } }, index) => {
+      const isNew = index < own.length || !labels.has(label);
+      labels.add(label);
+      return isNew;
+    });
+  }
+
   private toolsOf(turn: Turn): readonly RunTool[] {
     const known = this.found.get(turn) ?? this.find(turn);
     this.found.set(turn, known);
@@ -90,7 +108,7 @@ export class McpPolicy extends PassPolicy implements OnModuleInit {
   }
 
   private find(turn: Turn): readonly RunTool[] {
-    const named = mcpToolsOf(turn)
+    const named = this.toolsNamedIn(turn)
       .filter(({ tool }) => this.servers.runs(tool, turn.tenant))
       .flatMap((each) => this.findNamed(each, turn.tenant));
     return [...named, ...this.injectedInto(turn, named)];
@@ -157,30 +175,17 @@ interface NamedTool {
   readonly place: string | null;
 }
 
-/**
- * The MCP tools of a turn: those of the request, as the client sent them, since the settings are without credentials, and those of other
- * servers that items of the context have brought.
- */
-function mcpToolsOf({ settings, parameters, input, context }: Turn): readonly NamedTool[] {
-  const isNamed = settings.tools.some(({ type }) => type === 'mcp');
-  const own = isNamed ? toMcpTools(objectsIn(parameters.tools ?? settings.tools), (index) => `tools[${index}]`) : [];
-  const named = new Map(own.map(({ tool }) => [tool.server_label, null]));
-  const added = [...broughtBy(input, true), ...broughtBy(context, false)].filter(
-    ({ tool: { server_label: label } }) => {
-      const isNew = !named.has(label);
-      named.set(label, null);
-      return isNew;
-    },
-  );
-  return [...own, ...added];
-}
-
-function broughtBy(items: readonly Item[], isInput: boolean): readonly NamedTool[] {
-  return [...items.entries()].flatMap(([item, { type, tools }]) =>
-    type === 'additional_tools'
-      ? toMcpTools(objectsIn(tools), (index) => (isInput ? `input[${item}].tools[${index}]` : null))
-      : [],
-  );
+/** The MCP tools that items add to those of requests. `placeOf`: where an item is in the request. */
+function addedBy(items: readonly Item[], placeOf: (item: number) => string | null): readonly NamedTool[] {
+  const added: NamedTool[] = [];
+  // Not copied: a context may be long, and seldom has such items.
+  for (let item = 0; item < items.length; item += 1) {
+    if (items[item]?.type !== 'additional_tools') continue;
+    const place = placeOf(item);
+    const tools = objectsIn(items[item]?.['tools']);
+    added.push(...toMcpTools(tools, (index) => (place === null ? null : `${place}.tools[${index}]`)));
+  }
+  return added;
 }
 
 function toMcpTools(tools: readonly object[], placeOf: (index: number) => string | null): readonly NamedTool[] {

@@ -127,6 +127,11 @@ export class McpServers implements OnModuleInit, OnApplicationShutdown {
     );
   }
 
+  /** Whether the service may run tools of any server. */
+  get isOn(): boolean {
+    return this.file !== null || this.clientUrls !== 'none' || this.own?.hasTools === true;
+  }
+
   /** Whether the service runs a tool itself; otherwise it is left to the upstream. */
   runs(tool: McpToolParam, tenant: string): boolean {
     if (this.own?.names(tool) === true) return true;

@@ -62,6 +62,11 @@ export class OwnServers implements OnModuleInit {
     this.foundAtMs = this.clock.now();
   }
 
+  /** Whether the program has tools. It may be asked when all providers were created. */
+  get hasTools(): boolean {
+    return this.byLabel().size > 0;
+  }
+
   /** Whether tools of the program have a label. It may be asked when all providers were created. */
   has(label: string): boolean {
     return this.byLabel().has(label);
