@@ -53,6 +53,7 @@ describe('a build', () => {
       `import 'reflect-metadata';\nimport { part } from './part.js';\nexport function run(): readonly string[] {\n  return part;\n}\n`,
     );
     await write('tune-engine.ts', 'export function asAtStart<T>(work: () => T): T {\n  return work();\n}\n');
+    await write('node-version.ts', 'export function describeOldNode(): undefined {}\n');
     await write('part.ts', "export const part: readonly string[] = ['a part'];\n");
     await write('state/sqlite/thread.ts', 'export {};\n');
     await mkdir(join(folder, 'src/simulator/schema'), { recursive: true });
