@@ -57,23 +57,10 @@ function addItems({ role, content }: MessageParam, path: string, around: Surroun
     ]);
     parts = [];
   };
-  for (const [index, block] of content.entries()) {
+  // The SDK has those of MCP servers in its beta only.
+  const blocks = content as readonly ((typeof content)[number] | SentMcpUse | SentMcpResult)[];
+  for (const [index, block] of blocks.entries()) {
     const place = `${path}.content[${index}]`;
-    const sent = block as
-      typeof block | (SentMcpUse & { type: 'mcp_tool_use' }) | (SentMcpResult & { type: 'mcp_tool_result' });
-    switch (sent.type) {
-      case 'mcp_tool_use':
-        uses.set(sent.id, sent);
-        continue;
-      case 'mcp_tool_result': {
-        const use = uses.get(sent.tool_use_id);
-        if (use === undefined) continue;
-        flush();
-        items.push([toMcpCall(use, sent), { path: place }]);
-        continue;
-      }
-      default:
-    }
     switch (block.type) {
       case 'tool_result': {
         flush();
@@ -88,6 +75,16 @@ function addItems({ role, content }: MessageParam, path: string, around: Surroun
         around.marks.keep(block, [], place);
         const item = { type: 'function_call', call_id: id, name, arguments: JSON.stringify(input) };
         items.push([item, { path: place, members: USE_MEMBERS }]);
+        break;
+      }
+      case 'mcp_tool_use':
+        uses.set(block.id, block);
+        break;
+      case 'mcp_tool_result': {
+        const use = uses.get(block.tool_use_id);
+        if (use === undefined) break;
+        flush();
+        items.push([toMcpCall(use, block), { path: place }]);
         break;
       }
       case 'thinking':

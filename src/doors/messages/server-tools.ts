@@ -114,6 +114,7 @@ export function toCitation(
 
 /** A call of an MCP server, as a client sends it back. */
 export interface SentMcpUse {
+  readonly type: 'mcp_tool_use';
   readonly id: string;
   readonly name: string;
   readonly server_name: string;
@@ -121,6 +122,7 @@ export interface SentMcpUse {
 }
 /** What the server has answered. */
 export interface SentMcpResult {
+  readonly type: 'mcp_tool_result';
   readonly tool_use_id: string;
   readonly is_error?: boolean | null;
   readonly content?: string | readonly { readonly text: string }[] | null;
