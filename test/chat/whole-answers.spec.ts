@@ -9,7 +9,8 @@ import { withoutIds } from '../support/normalise.js';
 import { JSON_TRANSPORT, SSE_TRANSPORT } from '../support/transports.js';
 import { WatchedClock } from '../support/watched-clock.js';
 
-const LIMITED = { model: MODEL, input: 'Go on.', max_output_tokens: 100 };
+const ASKED = { model: MODEL, input: 'Go on.' };
+const LIMITED = { ...ASKED, max_output_tokens: 100 };
 const TOOLS = [{ type: 'function', name: 'look', parameters: { type: 'object' }, strict: false }];
 
 const ANSWERS: readonly (readonly [string, ChatAnswer, object])[] = [
@@ -38,13 +39,13 @@ function formsOf({ upstream }: ChatService): readonly unknown[] {
   return upstream.requests.map(({ body }) => body.stream);
 }
 
-describe('a JSON request with max_output_tokens', () => {
+describe('a JSON request', () => {
   const service = useFreshService(() => startChatService());
 
   it.each(ANSWERS)(
-    'a JSON request with max_output_tokens has the same Response from a whole answer as from a stream: %s',
+    'a JSON request has the same Response from a whole answer as from a stream: %s',
     async (_name, answer, members) => {
-      const request = { ...LIMITED, ...members };
+      const request = { ...ASKED, ...members };
       service.upstream.answer(answer);
       const whole = await JSON_TRANSPORT.run(service, request);
       service.upstream.answer(answer);
@@ -56,41 +57,64 @@ describe('a JSON request with max_output_tokens', () => {
     },
   );
 
-  it('a JSON request with max_output_tokens is answered by a server that streams all the same', async () => {
+  it('a JSON request is answered by a server that streams all the same', async () => {
     service.upstream.respond((request) => {
       expect(request.body.stream).toBe(false);
       return streamOf('Hello');
     });
-    expect((await JSON_TRANSPORT.run(service, LIMITED)).response).toMatchObject({ output_text: 'Hello' });
+    expect((await JSON_TRANSPORT.run(service, ASKED)).response).toMatchObject({ output_text: 'Hello' });
   });
 
-  it('a JSON request with max_output_tokens is asked again as a stream if the server only streams, and from then on at once', async () => {
+  it('a JSON request is asked again as a stream if the server only streams, and from then on at once', async () => {
     service.upstream.reply(refusalOf('This model only supports stream mode.'));
     service.upstream.answer({ text: 'One' }).answer({ text: 'Two' });
     const texts = [];
-    for (let turn = 0; turn < 2; turn++) texts.push((await JSON_TRANSPORT.run(service, LIMITED)).response);
+    for (let turn = 0; turn < 2; turn++) texts.push((await JSON_TRANSPORT.run(service, ASKED)).response);
     expect(texts).toMatchObject([{ output_text: 'One' }, { output_text: 'Two' }]);
     expect(formsOf(service)).toEqual([false, true, true]);
   });
 
-  it('a JSON request with max_output_tokens is refused as the server refuses it for another reason', async () => {
+  it('a JSON request is refused as the server refuses it for another reason', async () => {
     service.upstream.reply(refusalOf('No such thing.'));
-    await expect(JSON_TRANSPORT.run(service, LIMITED)).rejects.toMatchObject({ status: 400 });
+    await expect(JSON_TRANSPORT.run(service, ASKED)).rejects.toMatchObject({ status: 400 });
     expect(formsOf(service)).toEqual([false]);
   });
 
-  it('a turn streams without a limit, over SSE and in the background', async () => {
-    await JSON_TRANSPORT.run(service, { ...LIMITED, max_output_tokens: null });
-    await SSE_TRANSPORT.run(service, LIMITED);
-    await JSON_TRANSPORT.run(service, { ...LIMITED, background: true });
-    await service.upstream.received(3);
-    expect(formsOf(service)).toEqual([true, true, true]);
+  it.each([408, 504, 524])(
+    'a JSON request is asked again as a stream if a proxy gives up with %d, and the next one at once',
+    async (status) => {
+      const { upstream } = service;
+      upstream.reply(textReply('<html>Too late</html>', 'text/html', { status }));
+      upstream.answer({ text: 'One' }).answer({ text: 'Two' });
+      const texts = [];
+      for (let turn = 0; turn < 2; turn++) texts.push((await JSON_TRANSPORT.run(service, ASKED)).response);
+      expect(texts).toMatchObject([{ output_text: 'One' }, { output_text: 'Two' }]);
+      expect(formsOf(service)).toEqual([false, true, true]);
+    },
+  );
+
+  it.each(['cut', 'reset', 'end'] as const)(
+    'a JSON request whose answer breaks off in its middle is asked again: %s',
+    async (by) => {
+      service.upstream.answer({ text: 'Half' }, { breaks: { after: 1, by } }).answer({ text: 'Whole' });
+      expect((await JSON_TRANSPORT.run(service, ASKED)).response).toMatchObject({ output_text: 'Whole' });
+      expect(formsOf(service)).toEqual([false, false]);
+    },
+  );
+
+  it('a turn is asked for as a stream over SSE and in the background', async () => {
+    await SSE_TRANSPORT.run(service, ASKED);
+    await JSON_TRANSPORT.run(service, { ...ASKED, background: true });
+    await service.upstream.received(2);
+    expect(formsOf(service)).toEqual([true, true]);
   });
 });
 
 describe.each([
   ['never', LIMITED, true],
-  ['always', { ...LIMITED, max_output_tokens: null }, false],
+  ['bounded', ASKED, true],
+  ['bounded', LIMITED, false],
+  ['always', ASKED, false],
 ])('a provider whose whole_answers is %s', (setting, request, isStream) => {
   const service = useService(() => startChatService({ provider: { capabilities: { whole_answers: setting } } }));
 
@@ -104,7 +128,7 @@ describe('a whole answer that does not come', () => {
   const clock = new WatchedClock();
   // Before it closes.
   afterAll(() => clock.letGo());
-  const service = useService(() =>
+  const service = useFreshService(() =>
     startChatService({
       provider: { retries: 0, timeouts: { whole_ms: 60_000, first_byte_ms: 5000, idle_ms: 5000 } },
       environment: { MODEL_IDLE_TIMEOUT_MS: 20_000 },

@@ -257,13 +257,11 @@ describe('before its first word, an upstream that', () => {
       },
     );
 
-    it('an upstream that breaks off is asked again for a client of JSON, who has seen nothing', async () => {
-      service
-        .upstream('a')
-        .answer(WORDS, { breaks: { after: 2, by: 'cut' } })
-        .answer(WORDS);
+    it('the next upstream is asked for a client of JSON, who has seen nothing', async () => {
+      service.upstream('a').answer(WORDS, { breaks: { after: 2, by: 'cut' } });
+      service.upstream('b').answer(WORDS);
       expect(await service.client().responses.create(TURN)).toMatchObject({ status: 'completed' });
-      expect(service.asked()).toEqual(['a', 'a']);
+      expect(service.asked()).toEqual(['a', 'b']);
     });
 
     it('an upstream that says nothing but that it has ended has answered', async () => {

@@ -42,10 +42,10 @@ export interface Capabilities {
   /** `stream_options.include_usage`. */
   readonly streamUsage: boolean;
   /**
-   * Whether answers that nobody reads before their end are asked for without `stream`, which takes half of the CPU: `bounded`, those
-   * whose `max_output_tokens` is known; `always`; `never`.
+   * Whether answers that nobody reads before their end are asked for without `stream`, which takes half of the CPU: `always`;
+   * `bounded`, those whose `max_output_tokens` is known; `never`.
    */
-  readonly wholeAnswers: 'bounded' | 'always' | 'never';
+  readonly wholeAnswers: 'always' | 'bounded' | 'never';
   /**
    * What becomes of a function call whose arguments are no JSON: `incomplete`, as is its response, or `pass`, for clients that repair
    * arguments themselves.
@@ -80,7 +80,7 @@ const GENERIC: Capabilities = {
   verbosity: false,
   maxTokensField: 'max_tokens',
   streamUsage: true,
-  wholeAnswers: 'bounded',
+  wholeAnswers: 'always',
   malformedCalls: 'incomplete',
   tokenCount: 'none',
 };

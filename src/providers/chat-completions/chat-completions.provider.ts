@@ -40,6 +40,9 @@ const SIGN_OF_LIFE_MS = 1000;
 /** Statuses of servers that refuse a request for what it is. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 405, 422, 501]);
 
+/** Statuses of proxies that have waited too long for an answer. */
+const GAVE_UP: ReadonlySet<number> = new Set([408, 504, 524]);
+
 /** A Chat Completions server. */
 export interface ChatCompletionsOptions {
   /** Name of the provider, for `owned_by` and the log. */
@@ -85,7 +88,7 @@ export class ChatCompletionsProvider extends PushingProvider {
   private readonly lister: ModelLister;
   private readonly counting: TokenRoute | null;
   private readonly embedding: EmbeddingRoute;
-  /** Whether the server has refused to answer without `stream`. */
+  /** Whether a whole answer was refused, or did not come in time. */
   private mustStream = false;
   private readonly logger = new Logger(ChatCompletionsProvider.name);
   private readonly outages = new OutageLog(this.logger);
@@ -119,7 +122,7 @@ export class ChatCompletionsProvider extends PushingProvider {
     const capabilities = this.lister.capabilitiesOf(turn.settings.model);
     const form = this.chooseForm(turn, capabilities, sink);
     if (await this.ask(turn, sink, capabilities, form)) return;
-    this.mustStream = true;
+    this.streamFromNowOn('the server refuses requests without `stream`');
     await this.ask(turn, sink, capabilities, 'stream');
   }
 
@@ -136,11 +139,15 @@ export class ChatCompletionsProvider extends PushingProvider {
       if (answer.status < 200 || answer.status > 299) {
         const refusal = await this.refusal(answer);
         if (form === 'whole' && isAboutStreams(answer, refusal)) return false;
+        if (form === 'whole' && GAVE_UP.has(answer.status)) {
+          this.streamFromNowOn(`whoever passes requests on did not wait (${answer.status})`);
+        }
         throw refusal;
       }
       await readAnswer(answer, reader, sink, this.options.secrets);
     } catch (error) {
       sink.signal.throwIfAborted();
+      if (form === 'whole' && error instanceof UpstreamTimeoutError) this.streamFromNowOn(error.message);
       // Errors after the end are ignored.
       if (!reader.isOver) throw this.explain(error);
     } finally {
@@ -184,10 +191,16 @@ export class ChatCompletionsProvider extends PushingProvider {
     return this.client.destroy();
   }
 
-  /** Nobody must wait for ever: an answer without a bound is streamed, so that its silence can be noticed. */
   private chooseForm({ settings }: Turn, { wholeAnswers }: Capabilities, sink: ModelSink): AnswerForm {
     if (sink.isReadAtEnd !== true || this.mustStream || wholeAnswers === 'never') return 'stream';
     return wholeAnswers === 'always' || settings.max_output_tokens != null ? 'whole' : 'stream';
+  }
+
+  /** After a whole answer did not come: a stream shows that a model is at work, and its silence is noticed early. */
+  private streamFromNowOn(reason: string): void {
+    if (this.mustStream) return;
+    this.mustStream = true;
+    this.logger.warn(`'${this.options.name}' is asked for streams only until the next start: ${reason}`);
   }
 
   /** An answer that comes at once has a limit of its own: until then the model does not count as silent. */

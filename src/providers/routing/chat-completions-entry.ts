@@ -76,7 +76,7 @@ export const CAPABILITY_SCHEMAS: Readonly<Record<keyof typeof CAPABILITY_NAMES, 
   verbosity: flag,
   max_tokens_field: oneOf('max_tokens', 'max_completion_tokens'),
   stream_usage: flag,
-  whole_answers: oneOf('bounded', 'always', 'never'),
+  whole_answers: oneOf('always', 'bounded', 'never'),
   malformed_calls: oneOf('incomplete', 'pass'),
   token_count: oneOf('tokenize', 'input_tokens', 'none'),
 };

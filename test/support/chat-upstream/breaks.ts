@@ -64,7 +64,7 @@ export const NONSENSE_DATA = {
 /** A form of nonsense in the data of an event. */
 export type Nonsense = keyof typeof NONSENSE_DATA;
 
-/** Where a stream breaks off, and how. */
+/** Where a stream breaks off, and how; a whole answer breaks off in its middle. */
 export interface Break {
   /** Events before it; 0 breaks before the first. */
   readonly after: number;

@@ -22,7 +22,10 @@ export type Reply =
 /** The reply that gives the answers in an upstream's own wording. */
 export function toReply(answers: ChatAnswers, quirks: Quirks, asked: Asked): Reply {
   if (quirks.json === true || asked.stream === false) {
-    return textReply(JSON.stringify(toCompletion(answers, quirks, asked)), 'application/json', quirks);
+    const body = JSON.stringify(toCompletion(answers, quirks, asked));
+    const by = quirks.breaks?.by;
+    if (typeof by !== 'string') return textReply(body, 'application/json', quirks);
+    return { ...textReply(body.slice(0, body.length / 2), 'application/json', quirks), end: by };
   }
   return streamReply(toFrames(toChunks(answers, quirks, asked), quirks), quirks);
 }
@@ -42,7 +45,7 @@ export function streamReply(frames: readonly string[], quirks: TransportQuirks =
 }
 
 /** A whole body of some type. */
-export function textReply(body: string, contentType: string, quirks: TransportQuirks = {}): Reply {
+export function textReply(body: string, contentType: string, quirks: TransportQuirks = {}): Exclude<Reply, 'silent'> {
   return {
     status: quirks.status ?? 200,
     headers: {
