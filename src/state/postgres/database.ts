@@ -48,6 +48,8 @@ export class Database {
   private readonly pool: pg.Pool;
   private readonly isPooled: boolean;
   private readonly backoff: Backoff;
+  /** Connections that are open; the pool also counts those that are being opened. */
+  private readonly connections = new Set<object>();
   private opened = false;
 
   constructor(
@@ -62,7 +64,11 @@ export class Database {
       idleTimeoutMillis: IDLE_TIMEOUT_MS,
     });
     // The pool does not handle errors of a connection in use; the statement is rejected with the same error.
-    this.pool.on('connect', (client) => client.on('error', () => undefined));
+    this.pool.on('connect', (client) => {
+      client.on('error', () => undefined);
+      client.once('end', () => this.connections.delete(client));
+      this.connections.add(client);
+    });
     this.pool.on('error', ({ message }) => this.outages.warn('an idle connection was lost', message));
   }
 
@@ -122,7 +128,7 @@ export class Database {
    * The same, but only when the last attempt to connect failed and no connection is open; otherwise returns no promise.
    */
   checkIfInDoubt(): void | Promise<void> {
-    if (!this.opened || (this.pool.totalCount === 0 && this.backoff.hasFailed)) return this.check();
+    if (!this.opened || (this.connections.size === 0 && this.backoff.hasFailed)) return this.check();
   }
 
   /** Runs a statement. */
