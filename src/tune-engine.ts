@@ -13,7 +13,7 @@ setFlagsFromString('--no-allocation-site-pretenuring');
 beginStart();
 
 /** Modules that load live on, and V8 takes them for a load that needs a larger young generation: 10 MB that an idle service keeps. */
-export function beginStart(): void {
+function beginStart(): void {
   setFlagsFromString('--semi-space-growth-factor=1');
 }
 

@@ -5,7 +5,7 @@ import { type Grant, JWT_KEY_ID, SCOPES } from './grant.js';
 import { asTenant } from './tenant.js';
 
 /** A digest of a key, and until when it is accepted, milliseconds since the epoch. */
-export interface KnownSecret {
+interface KnownSecret {
   /** SHA-256, 64 lower-case hex digits. */
   readonly digest: string;
   readonly expiresAt: number;

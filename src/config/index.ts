@@ -1,12 +1,4 @@
-export {
-  faultsOf,
-  firstLineOf,
-  parseDataFile,
-  parseSecretFile,
-  requireSchema,
-  SchemaError,
-  type SchemaViolation,
-} from './data-file.js';
+export { faultsOf, firstLineOf, parseDataFile, parseSecretFile, requireSchema, SchemaError } from './data-file.js';
 export * from './config.module.js';
 export * from './digest-of-key.js';
 export * from './environment.js';

@@ -19,7 +19,7 @@ export interface RedisAddress {
 }
 
 /** A server by its name or address, without brackets, and its port. */
-export interface RedisHost {
+interface RedisHost {
   readonly host: string;
   readonly port: number;
 }
@@ -30,7 +30,7 @@ const HOST = /^(?:\[(?<ip>[^\]]+)\]|(?<name>[A-Za-z0-9._-]+))(?::(?<port>\d{1,5}
 const PARAMETERS = new Set(['ca', 'sentinel_user', 'sentinel_password']);
 
 /** A value of REDIS_URL that is not one of the forms that are documented there. The message says what is wrong, without quoting it. */
-export class RedisUrlError extends Error {
+class RedisUrlError extends Error {
   override readonly name = 'RedisUrlError';
 }
 

@@ -5,4 +5,3 @@ export { ConnectionRegistry } from './connection-registry.js';
 export type { ConnectionWork, LaneSummary, StopCause } from './connection-work.js';
 export { ConnectionsModule } from './connections.module.js';
 export { SocketQuota, type SocketPlace } from './socket-quota.js';
-export type { FrameWriter } from './frame-writer.js';

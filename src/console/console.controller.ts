@@ -16,7 +16,7 @@ import { ConsolePage } from './console-page.js';
 
 /** Returns 404 where the console is off. */
 @Injectable()
-export class ConsoleSwitch implements CanActivate {
+class ConsoleSwitch implements CanActivate {
   constructor(private readonly page: ConsolePage) {}
 
   canActivate(): boolean {

@@ -11,13 +11,4 @@ export * from './model-contexts.js';
 export { holdsFiles } from './marks.js';
 export * from './sealed-reasoning.js';
 export * from './transcript.js';
-export {
-  dropOldest,
-  holdsMedia,
-  isInstruction,
-  isMedia,
-  isSetting,
-  mayExceed,
-  type UnfittedContext,
-  validCuts,
-} from './fit-context.js';
+export { dropOldest, holdsMedia, isInstruction, isMedia, isSetting, mayExceed, validCuts } from './fit-context.js';

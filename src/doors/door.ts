@@ -18,7 +18,7 @@ type DoorName = Environment['DOORS'][number];
 
 /** Answers 404 on the routes of a door that DOORS leaves out. */
 @Injectable()
-export class DoorSwitch implements CanActivate {
+class DoorSwitch implements CanActivate {
   constructor(private readonly environment: Environment) {}
 
   canActivate(context: ExecutionContext): boolean {

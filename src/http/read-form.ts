@@ -13,7 +13,7 @@ export const FORM_ROUTE = { antiphon: 'form' } as const;
 const LIMITS = { files: 1, fields: 20, fieldSize: 4096, fieldNameSize: 100, headerPairs: 20 };
 
 /** The file of a form. */
-export interface FormFile<T> {
+interface FormFile<T> {
   readonly filename: string;
   readonly mimeType: string;
   /** What `receive` has made of its content. */

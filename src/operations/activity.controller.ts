@@ -9,7 +9,7 @@ import { type BegunTurn, RunningTurns } from '../responses/index.js';
 import { Siblings, type SiblingTopic } from './siblings/index.js';
 
 /** A turn that runs. */
-export interface RunningTurnBody extends Pick<BegunTurn, 'model' | 'door' | 'transport' | 'background'> {
+interface RunningTurnBody extends Pick<BegunTurn, 'model' | 'door' | 'transport' | 'background'> {
   /** That of its response, which is stored once it has ended. */
   readonly id: string;
   readonly object: 'running_turn';
@@ -20,7 +20,7 @@ export interface RunningTurnBody extends Pick<BegunTurn, 'model' | 'door' | 'tra
 }
 
 /** What all tenants do on this instance. */
-export interface TotalActivity {
+interface TotalActivity {
   readonly turns: number;
   readonly background_turns: number;
   readonly connections: number;

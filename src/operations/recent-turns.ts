@@ -43,7 +43,7 @@ export interface TurnBody extends Pick<BegunTurn, 'model' | 'door' | 'transport'
 }
 
 /** One request to an upstream. */
-export interface AttemptBody {
+interface AttemptBody {
   /** From 1. */
   readonly number: number;
   readonly provider: string;
@@ -58,7 +58,7 @@ export interface AttemptBody {
 }
 
 /** A call of a tool that the service has run. */
-export interface ToolCallBody {
+interface ToolCallBody {
   readonly id: string;
   readonly name: string;
   readonly server: string | null;

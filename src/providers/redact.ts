@@ -23,7 +23,7 @@ const BASE64 = /[\w+/-]/;
 const BASE64_END = /^[\w+/-]?={0,2}/;
 
 /** Replaces a secret. */
-export const REDACTED = '[redacted]';
+const REDACTED = '[redacted]';
 
 /** The position of a secret in a text. */
 interface Range {

@@ -5,11 +5,10 @@ export {
   inputItem,
   ItemsParameters,
   metadata,
-  typeOfItem,
   validateIncludeQuery,
   validateItemsQuery,
 } from './dto/index.js';
-export { type AskedRequest, type HttpAsker, HttpTurns, type TranslatedBody, transportOf } from './http/http-turns.js';
+export { HttpTurns, type TranslatedBody, transportOf } from './http/http-turns.js';
 export { obfuscationOf, type StreamForm } from './http/sse-encoder.js';
 export { TURN_ERRORS } from './http/turn-errors.js';
 export * from './responses.module.js';

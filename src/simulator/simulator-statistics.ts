@@ -7,7 +7,7 @@ import { SIMULATOR } from './simulator-name.js';
 import { TurnObserver, type TurnRecord } from '../responses/index.js';
 
 /** Statistics of the turns of one model, or of all. */
-export interface TurnStatistics {
+interface TurnStatistics {
   readonly requests: number;
   /** Count of turns by final status. */
   readonly statuses: Readonly<Record<string, number>>;

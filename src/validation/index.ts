@@ -8,7 +8,6 @@ export {
   propertiesOf,
   schemaOfObject,
   type DecoratedClass,
-  type PropertySchema,
   type Validate,
 } from './compile.js';
 export { Closed, IsNullable, Satisfies } from './decorators.js';
@@ -32,9 +31,9 @@ export { refuseUnknown } from './refuse-unknown.js';
 export { TypoSearch } from './typo-search.js';
 export { listOf } from './list-of.js';
 export { type Query, toArray, toBoolean, toNumber } from './query-values.js';
-export { recordOfStrings, type RecordLimits } from './record-of-strings.js';
+export { recordOfStrings } from './record-of-strings.js';
 export { requireObject } from './require-object.js';
-export { stringOr, type StringAlternative } from './string-or.js';
+export { stringOr } from './string-or.js';
 export { parseJson } from './parse-json.js';
 export { unionBy } from './union-by.js';
 export { clip, kindOf } from './wording.js';

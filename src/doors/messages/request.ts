@@ -31,7 +31,7 @@ const UNSUPPORTED = ['compaction', 'container', 'thread'];
 const KNOWN: ReadonlySet<string> = new Set([...TRANSLATED, ...WITHOUT_EFFECT, ...UNSUPPORTED]);
 
 /** How thinking is shown: with its text, without it, or not at all. */
-export type ThinkingDisplay = 'text' | 'omitted' | 'hidden';
+type ThinkingDisplay = 'text' | 'omitted' | 'hidden';
 
 /** How a request wants to be answered, beyond what the turn knows of it. */
 export interface AnswerOptions {

@@ -7,7 +7,7 @@ import type { DocumentText } from './document-text.js';
 import type { Read, ReadTask, RobotsTask } from './document-thread.js';
 import { DocumentThreads, ThreadsClosedError, TooManyDocumentsError } from './document-threads.js';
 
-export type { DocumentPage, DocumentText, PageImage } from './document-text.js';
+export type { DocumentText } from './document-text.js';
 
 /** Why a document could not be read. With `too_many` and `stopping` the document has no fault: too many waited already, or the service stops. */
 export type DocumentFault =
@@ -189,7 +189,7 @@ export function missingFor(...formats: readonly (keyof typeof PACKAGES)[]): read
 }
 
 /** The media type without its parameters, in lower case. */
-export function mediaTypeOf(contentType: string): string {
+function mediaTypeOf(contentType: string): string {
   return contentType.split(';', 1)[0]?.trim().toLowerCase() ?? '';
 }
 

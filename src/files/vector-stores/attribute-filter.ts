@@ -10,7 +10,7 @@ import {
 } from '../../validation/index.js';
 
 /** Compares one attribute. A file without it is unequal to everything, and neither greater nor less. */
-export interface AttributeComparison {
+interface AttributeComparison {
   readonly type: 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | 'in' | 'nin';
   readonly key: string;
   /** A list with `in` and `nin`. */
@@ -18,7 +18,7 @@ export interface AttributeComparison {
 }
 
 /** Joins filters. `and` of none holds, `or` of none does not. */
-export interface CompoundFilter {
+interface CompoundFilter {
   readonly type: 'and' | 'or';
   readonly filters: readonly AttributeFilter[];
 }

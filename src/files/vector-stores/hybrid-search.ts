@@ -13,7 +13,7 @@ const LEAST_CANDIDATES = 50;
 const EQUAL_WEIGHTS = { vectors: 1, words: 1 };
 
 /** A text to look for. */
-export interface SoughtText {
+interface SoughtText {
   readonly text: string;
   /** Of the text, of length 1. */
   readonly vector: Float32Array;

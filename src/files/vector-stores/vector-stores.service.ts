@@ -249,6 +249,6 @@ export class VectorStoresService {
 }
 
 /** The 404 for a store. */
-export function missingStore(storeId: string): ApiError {
+function missingStore(storeId: string): ApiError {
   return ApiError.notFound('Vector store', storeId);
 }

@@ -5,7 +5,7 @@ import type { DecoratedClass } from '../../validation/index.js';
 import type { AnswerName } from './schemas/index.js';
 
 /** The groups in which documents show operations. */
-export type OperationGroup =
+type OperationGroup =
   | 'Responses'
   | 'Chat Completions'
   | 'Messages'

@@ -3,7 +3,6 @@ export {
   type DescribedBody,
   type DescribedForm,
   type Operation,
-  type OperationGroup,
   operationOf,
   type RequestHeader,
 } from './describe.js';

@@ -20,7 +20,7 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** Returns 404 with API_DOCS=false. */
 @Injectable()
-export class ApiDocsSwitch implements CanActivate {
+class ApiDocsSwitch implements CanActivate {
   constructor(private readonly environment: Environment) {}
 
   canActivate(): boolean {

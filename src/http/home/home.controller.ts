@@ -11,7 +11,7 @@ import { ProviderRegistry } from '../../providers/index.js';
 import { readVersion } from '../../read-version.js';
 
 /** The body of `GET /` for programs. */
-export interface ServiceDescription {
+interface ServiceDescription {
   readonly name: 'antiphon';
   readonly version: string;
   readonly description: string;

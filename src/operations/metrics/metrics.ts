@@ -14,7 +14,7 @@ export const SHORT = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1
 export const LONG = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 
 /** Whether the service is measured. */
-export function isMeasured({ METRICS, METRICS_PORT, OTEL_METRICS_EXPORTER }: Environment): boolean {
+function isMeasured({ METRICS, METRICS_PORT, OTEL_METRICS_EXPORTER }: Environment): boolean {
   return METRICS || METRICS_PORT > 0 || OTEL_METRICS_EXPORTER === 'otlp';
 }
 

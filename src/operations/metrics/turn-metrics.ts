@@ -109,6 +109,6 @@ export class TurnMetrics extends TurnObserver {
 }
 
 /** Codes of model servers may be any text. */
-export function toKnownCode(code: string): string {
+function toKnownCode(code: string): string {
   return isErrorCode(code) ? code : OTHER;
 }

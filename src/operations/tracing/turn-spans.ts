@@ -13,7 +13,7 @@ const STATUS = { unset: 0, error: 2 };
 const SCOPE = { name: 'antiphon', version: readVersion() };
 
 /** A span that has ended, with numbers in place of OpenTelemetry's enumerations. */
-export interface EndedSpan extends Omit<ReadableSpan, 'kind' | 'status'> {
+interface EndedSpan extends Omit<ReadableSpan, 'kind' | 'status'> {
   readonly kind: number;
   readonly status: { readonly code: number; readonly message?: string };
 }

@@ -14,7 +14,7 @@ import { toBody, type WebhookEvent } from './webhook-event.js';
 const LONGEST_ANSWER = 64 * 1024;
 
 /** The endpoint did not answer within WEBHOOK_TIMEOUT_MS. */
-export class WebhookTimeoutError extends Error {
+class WebhookTimeoutError extends Error {
   override readonly name = 'WebhookTimeoutError';
 }
 

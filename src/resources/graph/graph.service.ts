@@ -17,7 +17,7 @@ import {
 } from '../../state/index.js';
 
 /** A response and its children, as `GET /responses/{id}/tree` shows them. */
-export interface TreeNodeObject {
+interface TreeNodeObject {
   readonly id: string;
   readonly object: 'response.tree_node';
   readonly response: ResponseWithText;

@@ -11,7 +11,7 @@ export interface UsagePage {
 }
 
 /** A day in UTC. */
-export interface UsageBucket {
+interface UsageBucket {
   readonly object: 'bucket';
   /** Unix seconds. */
   readonly start_time: number;

@@ -5,7 +5,7 @@ import { DAY_MS, dayOf } from '../../state/index.js';
 import { Closed, compile, IgnoredMembers, type Query, toArray, toNumber, TypoSearch } from '../../validation/index.js';
 
 /** What the results of a bucket can be divided by. */
-export const GROUPS = ['model', 'provider', 'key_id', 'tenant'] as const;
+const GROUPS = ['model', 'provider', 'key_id', 'tenant'] as const;
 
 /** One of GROUPS. */
 export type Group = (typeof GROUPS)[number];

@@ -21,7 +21,7 @@ import {
 } from './state.js';
 
 /** The members of an event that are read: its type, number and JSON text without the closing brace. */
-export type WrittenEvent = Pick<StreamEvent, 'type' | 'sequenceNumber' | 'json'>;
+type WrittenEvent = Pick<StreamEvent, 'type' | 'sequenceNumber' | 'json'>;
 
 /** Precedes the item in the text of `output_item.done`. */
 const BEFORE_ITEM = ',"item":';

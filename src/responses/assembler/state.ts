@@ -34,7 +34,7 @@ export interface AssemblerState {
 }
 
 /** Reasoning that has only opaque data, or a hidden item. It stands before the output of its pass, whatever of that it belongs to. */
-export interface KeptItem {
+interface KeptItem {
   /** The output_index of the first item of the pass. */
   readonly before: number;
   readonly item: Item;

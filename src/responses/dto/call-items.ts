@@ -12,7 +12,7 @@ const toolOutput = stringOr({
 });
 
 /** Members of both kinds of call (protocol §3.1). */
-export class CallMembers extends AnyItem {
+class CallMembers extends AnyItem {
   @IsString()
   @MinLength(1)
   @MaxLength(64)

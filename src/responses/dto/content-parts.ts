@@ -13,14 +13,14 @@ class InputPartMembers {
 
 /** `input_text` (protocol §3.2). */
 @Closed()
-export class InputText extends InputPartMembers {
+class InputText extends InputPartMembers {
   @IsString()
   readonly text!: string;
 }
 
 /** `input_image` (protocol §3.2); clients omit `detail` although it is typed as required. */
 @Closed()
-export class InputImage extends InputPartMembers {
+class InputImage extends InputPartMembers {
   @IsOptional()
   @IsIn(['auto', 'low', 'high', 'original'])
   readonly detail?: string | null;
@@ -36,7 +36,7 @@ export class InputImage extends InputPartMembers {
 
 /** `input_file` (protocol §3.2). */
 @Closed()
-export class InputFile extends InputPartMembers {
+class InputFile extends InputPartMembers {
   @IsOptional()
   @IsString()
   readonly file_id?: string | null;
@@ -58,7 +58,7 @@ export class InputFile extends InputPartMembers {
 }
 
 /** `output_text` as clients replay it: often without `annotations` and `logprobs` (protocol §3.2). */
-export class OutputText {
+class OutputText {
   @IsString()
   readonly text!: string;
 
@@ -71,7 +71,7 @@ export class OutputText {
 }
 
 /** `refusal` (protocol §3.2). */
-export class Refusal {
+class Refusal {
   @IsString()
   readonly refusal!: string;
 }

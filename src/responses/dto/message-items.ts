@@ -35,14 +35,14 @@ export class MessageMembers extends AnyItem {
 
 /** A message to the model, from a user, the system or a developer (protocol §3.1). */
 @Closed()
-export class InputMessage extends MessageMembers {
+class InputMessage extends MessageMembers {
   @Satisfies(contentOf(inputPart))
   readonly content!: string | readonly object[];
 }
 
 /** An assistant message as clients replay it: id, status and annotations may be missing (protocol §3.1). */
 @Closed()
-export class AssistantMessage extends MessageMembers {
+class AssistantMessage extends MessageMembers {
   @Satisfies(contentOf(outputPart))
   readonly content!: string | readonly object[];
 }

@@ -46,7 +46,7 @@ const check: Check = (value) => {
 const jsonSchema = described(check, { type: 'object', description: 'A JSON Schema.' });
 
 /** `text.format` of type `json_schema` (protocol §2). */
-export class JsonSchemaFormat {
+class JsonSchemaFormat {
   @IsString()
   @MinLength(1)
   @MaxLength(64)

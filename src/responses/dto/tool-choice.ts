@@ -13,13 +13,13 @@ import {
 const MODES = ['none', 'auto', 'required'];
 
 /** `{type:"function"|"custom",name}` (protocol §3.4). */
-export class NamedToolChoice {
+class NamedToolChoice {
   @IsString()
   readonly name!: string;
 }
 
 /** `{type:"mcp"}`, optionally with a server and one of its tools (protocol §3.4). */
-export class McpToolChoice {
+class McpToolChoice {
   @IsOptional()
   @IsString()
   readonly server_label?: string | null;
@@ -43,7 +43,7 @@ const oneTool = unionBy(
 );
 
 /** `{type:"allowed_tools",mode,tools}` (protocol §3.4). */
-export class AllowedToolsChoice {
+class AllowedToolsChoice {
   @IsIn(['auto', 'required'])
   readonly mode!: string;
 

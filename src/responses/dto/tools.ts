@@ -50,7 +50,7 @@ class CallableToolMembers {
 
 /** `function`: flat, not nested under a `function` member as in Chat Completions (protocol §3.4). */
 @Closed()
-export class FunctionToolBody extends CallableToolMembers {
+class FunctionToolBody extends CallableToolMembers {
   @IsString()
   @MinLength(1)
   @MaxLength(128)
@@ -75,7 +75,7 @@ export class FunctionToolBody extends CallableToolMembers {
 
 /** `custom`: a tool that takes free text (protocol §3.4). */
 @Closed()
-export class CustomToolBody extends CallableToolMembers {
+class CustomToolBody extends CallableToolMembers {
   @IsString()
   @MinLength(1)
   @MaxLength(128)
@@ -92,7 +92,7 @@ export class CustomToolBody extends CallableToolMembers {
 
 /** `namespace`: tools under a common name (protocol §3.4). */
 @Closed()
-export class NamespaceToolBody {
+class NamespaceToolBody {
   @Allow()
   readonly type!: string;
 
@@ -128,7 +128,7 @@ const container = stringOr({
 
 /** `code_interpreter` (protocol §3.4). */
 @Closed()
-export class CodeInterpreterToolBody {
+class CodeInterpreterToolBody {
   @Allow()
   readonly type!: string;
 
@@ -141,7 +141,7 @@ export class CodeInterpreterToolBody {
 
 /** `file_search` (protocol §3.4). */
 @Closed()
-export class FileSearchToolBody {
+class FileSearchToolBody {
   @Allow()
   readonly type!: string;
 
@@ -162,7 +162,7 @@ export class FileSearchToolBody {
 
 /** `web_search`, and its previews (protocol §3.4). What the members may be is known to whoever searches. */
 @Closed()
-export class WebSearchToolBody {
+class WebSearchToolBody {
   @Allow()
   readonly type!: string;
 

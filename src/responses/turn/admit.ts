@@ -23,7 +23,7 @@ import { toItems } from './to-items.js';
 const HEADER = 'x-response-ttl';
 
 /** A session that a turn names. */
-export interface NamedSession {
+interface NamedSession {
   readonly id: string;
   /** The source of the name: a header or a member of a frame. */
   readonly param: 'x-session-id' | 'session_id';

@@ -37,7 +37,7 @@ export interface CharactersInstruction {
 }
 
 /** Where the repetitions so far are counted, and where the last one began. */
-export interface RepeatSlots {
+interface RepeatSlots {
   readonly count: number;
   readonly start: number;
 }

@@ -10,7 +10,7 @@ export type ScriptSearch = string | { readonly query: string; readonly sources?:
 export type ScriptFileSearch = string | { readonly query: string; readonly results?: readonly ScriptFileResult[] };
 
 /** A part of a file that a search found. */
-export interface ScriptFileResult {
+interface ScriptFileResult {
   readonly file_id?: string;
   readonly filename?: string;
   readonly text?: string;

@@ -21,7 +21,7 @@ export interface ScriptFile {
 }
 
 /** What a search of the web finds, or why it fails. */
-export interface ScriptWeb {
+interface ScriptWeb {
   /** Part of the search, whatever the case of its letters. Default: every search. */
   readonly query?: string;
   readonly results?: readonly { readonly title: string; readonly url: string; readonly text?: string }[];

@@ -139,7 +139,7 @@ export class WaitingJobs {
 }
 
 /** What a worker needs. */
-export interface InProcessWorkerParts {
+interface InProcessWorkerParts {
   readonly waiting: WaitingJobs;
   readonly journal: JobJournal | null;
   readonly clock: Clock;
@@ -148,7 +148,7 @@ export interface InProcessWorkerParts {
 }
 
 /** Takes the jobs of a queue in this process. */
-export class InProcessQueueWorker implements QueueWorker {
+class InProcessQueueWorker implements QueueWorker {
   private readonly failures = new OutageLog(new Logger('JobQueue'));
   private readonly running = new Set<Promise<void>>();
   private isPaused = false;

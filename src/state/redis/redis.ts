@@ -197,19 +197,19 @@ function refresh(cluster: Cluster): Promise<void> {
 }
 
 /** Commands of a batch, with their positions in the request. */
-export interface RoutedBatch extends Batch {
+interface RoutedBatch extends Batch {
   readonly positions: readonly number[];
 }
 
 /** A slot that is on its way to another node, which already has some of its keys. */
-export interface Redirection {
+interface Redirection {
   readonly slot: number;
   /** Host and port. */
   readonly node: string;
 }
 
 /** The redirection that an error of a node is. */
-export function redirectionOf(error: unknown): Redirection | undefined {
+function redirectionOf(error: unknown): Redirection | undefined {
   const [kind, slot, node] = replyOf(error).split(' ');
   return kind === 'ASK' && node !== undefined ? { slot: Number(slot), node } : undefined;
 }
@@ -217,7 +217,7 @@ export function redirectionOf(error: unknown): Redirection | undefined {
 /**
  * Which node of a cluster gets which commands. A redirection is not for scripts: they use keys that they do not name, of which
  * the other node may have some. Throws StoreUnavailableError when one of them is not known. */
-export function route(
+function route(
   cluster: Cluster,
   commands: readonly Command[],
   redirection: Redirection | undefined,

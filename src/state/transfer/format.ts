@@ -21,13 +21,13 @@ export interface SecretLine {
 }
 
 /** The tenant of the records that follow. */
-export interface TenantLine {
+interface TenantLine {
   readonly kind: 'tenant';
   readonly tenant: Tenant;
 }
 
 /** The last line: a file without it is not whole. */
-export interface EndLine {
+interface EndLine {
   readonly kind: 'end';
 }
 

@@ -5,7 +5,7 @@ import { StateTransferError } from '../state-transfer.js';
 import type { StoreFile, VectorStoreRecord, VectorStoreRecords } from '../vector-stores.js';
 
 /** A piece of a file, which follows its pieces. */
-export interface MovedPiece {
+interface MovedPiece {
   readonly kind: 'piece';
   readonly fileId: string;
   readonly position: number;
@@ -14,7 +14,7 @@ export interface MovedPiece {
 }
 
 /** A file, whose pieces came before it. */
-export interface MovedFile {
+interface MovedFile {
   readonly kind: 'file';
   readonly record: FileRecord;
 }

@@ -4,7 +4,7 @@ import { requireEnding, requireResponse } from '../events/response-rules.js';
 import { isObject, requireRule } from '../events/rule.js';
 
 /** A turn that was refused before its response began. */
-export interface Refusal {
+interface Refusal {
   readonly status: number;
   readonly error: Readonly<Record<string, unknown>>;
 }

@@ -4,7 +4,7 @@ import { EventCollector, readEvents } from '../events/index.js';
 import { type Answer, toJsonAnswer, toRefusedAnswer, toStreamedAnswer } from './answer.js';
 
 /** A request. */
-export interface SentTurn {
+interface SentTurn {
   /** `http://…/v1/responses`. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;

@@ -38,7 +38,7 @@ export interface ServerEntry {
 }
 
 /** Which tools need an approval. A tool of neither list is up to the request. */
-export interface ApprovalRules {
+interface ApprovalRules {
   readonly always?: McpToolFilter;
   readonly never?: McpToolFilter;
 }
@@ -56,7 +56,7 @@ export interface OAuthEntry {
 }
 
 /** Time limits, ms. */
-export interface TimeoutsEntry {
+interface TimeoutsEntry {
   /** The handshake with a server. */
   readonly connect_ms?: number;
   /** All pages of a list. */

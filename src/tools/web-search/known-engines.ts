@@ -130,7 +130,7 @@ const APIS = {
 } as const satisfies Readonly<Record<string, HttpApi>>;
 
 /** The names that WEB_SEARCH takes, beside `mcp:<server>`. */
-export const HTTP_ENGINES: readonly string[] = Object.keys(APIS);
+const HTTP_ENGINES: readonly string[] = Object.keys(APIS);
 
 /** What is missing for an engine; undefined if nothing is. */
 export function faultOfEngine(name: string, { url, key }: Pick<EngineSettings, 'url' | 'key'>): string | undefined {

@@ -26,7 +26,7 @@ const PAGE_BYTES = 1024 * 1024;
 const PAGE_BATCHES = 256;
 
 /** An entry of the log with its events. */
-export type LogEntry = readonly [entry: string, events: string];
+type LogEntry = readonly [entry: string, events: string];
 
 /** A page, without events when the response has no stream or its log is no longer stored; `ended`: until when it is. */
 export type LogPageReply = readonly [stream: string | null, ended: string | null, entries: readonly LogEntry[]];
