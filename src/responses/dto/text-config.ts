@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 
 import type { Ajv2020 } from 'ajv/dist/2020.js';
-import { IsBoolean, IsIn, IsOptional, IsString, Matches, MaxLength, MinLength } from 'class-validator';
+import { Allow, IsBoolean, IsIn, IsOptional, IsString, Matches, MaxLength, MinLength } from 'class-validator';
 
 import {
   type Check,
@@ -45,8 +45,19 @@ const check: Check = (value) => {
 /** Whether a value is a schema of draft 2020-12. It is never compiled; schemas of other drafts are accepted. */
 const jsonSchema = described(check, { type: 'object', description: 'A JSON Schema.' });
 
+/** A format that a type says all of. */
+@Closed()
+class PlainFormat {
+  @Allow()
+  readonly type!: unknown;
+}
+
+/** Of texts, in `text.format` and of what a `custom` tool takes. */
+export const plainFormat = nested(PlainFormat);
+
 /** `text.format` of type `json_schema` (protocol §2). */
-class JsonSchemaFormat {
+@Closed()
+class JsonSchemaFormat extends PlainFormat {
   @IsString()
   @MinLength(1)
   @MaxLength(64)
@@ -65,16 +76,14 @@ class JsonSchemaFormat {
   readonly schema!: object;
 }
 
-const nothingMore = described(() => null, {});
-
 const schemaFormat = every([nested(JsonSchemaFormat), strictFormat]);
 
 const textFormat = unionBy(
   'type',
   new Map([
-    ['json_object', nothingMore],
+    ['json_object', plainFormat],
     ['json_schema', schemaFormat],
-    ['text', nothingMore],
+    ['text', plainFormat],
   ]),
 );
 
@@ -83,7 +92,7 @@ export const updatedFormat = unionBy(
   'type',
   new Map([
     ['json_schema', schemaFormat],
-    ['text', nothingMore],
+    ['text', plainFormat],
   ]),
 );
 

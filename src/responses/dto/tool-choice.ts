@@ -1,5 +1,6 @@
-import { IsIn, IsOptional, IsString } from 'class-validator';
+import { Allow, IsIn, IsOptional, IsString } from 'class-validator';
 import {
+  Closed,
   described,
   listOf,
   nested,
@@ -12,14 +13,21 @@ import {
 
 const MODES = ['none', 'auto', 'required'];
 
+class ChoiceMembers {
+  @Allow()
+  readonly type!: unknown;
+}
+
 /** `{type:"function"|"custom",name}` (protocol §3.4). */
-class NamedToolChoice {
+@Closed()
+class NamedToolChoice extends ChoiceMembers {
   @IsString()
   readonly name!: string;
 }
 
 /** `{type:"mcp"}`, optionally with a server and one of its tools (protocol §3.4). */
-class McpToolChoice {
+@Closed()
+class McpToolChoice extends ChoiceMembers {
   @IsOptional()
   @IsString()
   readonly server_label?: string | null;
@@ -43,7 +51,8 @@ const oneTool = unionBy(
 );
 
 /** `{type:"allowed_tools",mode,tools}` (protocol §3.4). */
-class AllowedToolsChoice {
+@Closed()
+class AllowedToolsChoice extends ChoiceMembers {
   @IsIn(['auto', 'required'])
   readonly mode!: string;
 

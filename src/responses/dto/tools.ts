@@ -27,6 +27,7 @@ import {
 } from '../../validation/index.js';
 import { McpToolBody, withoutCredentials } from './mcp.js';
 import { strictParameters } from './strict-schema.js';
+import { plainFormat } from './text-config.js';
 
 const CALLERS = ['direct', 'programmatic'];
 
@@ -73,6 +74,26 @@ class FunctionToolBody extends CallableToolMembers {
   readonly output_schema?: unknown;
 }
 
+@Closed()
+class GrammarFormat {
+  @Allow()
+  readonly type!: unknown;
+
+  @IsString()
+  readonly definition!: string;
+
+  @IsIn(['lark', 'regex'])
+  readonly syntax!: string;
+}
+
+const inputFormat = unionBy(
+  'type',
+  new Map([
+    ['text', plainFormat],
+    ['grammar', nested(GrammarFormat)],
+  ]),
+);
+
 /** `custom`: a tool that takes free text (protocol §3.4). */
 @Closed()
 class CustomToolBody extends CallableToolMembers {
@@ -86,7 +107,7 @@ class CustomToolBody extends CallableToolMembers {
   readonly description?: string | null;
 
   @IsOptional()
-  @IsObject()
+  @Satisfies(inputFormat)
   readonly format?: object | null;
 }
 
