@@ -1,8 +1,7 @@
 import { IsIn, IsInt, IsOptional, IsString, Max, Min, MinLength } from 'class-validator';
 
-import { ApiError } from '../protocol/index.js';
 import type { FilePage } from '../state/index.js';
-import { Closed, compile, nested, type Query, Satisfies, toNumber } from '../validation/index.js';
+import { type CheckOptions, Closed, compile, nested, type Query, Satisfies, toNumber } from '../validation/index.js';
 
 /** What files may be for. */
 export const PURPOSES = ['assistants', 'batch', 'fine-tune', 'vision', 'user_data', 'evals'] as const;
@@ -61,15 +60,17 @@ const checkFields = compile(CreateFileFields);
 const checkList = compile(FileListParameters);
 
 /** Reads the fields of a form. Throws ApiError 400 for the first violation. */
-export function readFileFields(fields: ReadonlyMap<string, string>): CreateFileFields {
-  const purpose = fields.get('purpose');
-  const [anchor, seconds] = [fields.get('expires_after[anchor]'), fields.get('expires_after[seconds]')];
-  const parameters = {
-    ...(purpose === undefined ? {} : { purpose }),
-    ...(anchor === undefined && seconds === undefined ? {} : { expires_after: toExpiry(anchor, seconds) }),
-  };
-  checkFields(parameters, { unknownParameters: 'ignore' });
-  return parameters as CreateFileFields;
+export function readFileFields(fields: Readonly<Record<string, string>>, options: CheckOptions): CreateFileFields {
+  const parameters: Record<string, unknown> = {};
+  const expiry: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(fields)) {
+    const member = /^expires_after\[(\w+)\]$/.exec(name)?.[1];
+    if (member === undefined) parameters[name] = value;
+    else expiry[member] = member === 'seconds' ? toNumber(value) : value;
+  }
+  if (Object.keys(expiry).length > 0) parameters['expires_after'] = expiry;
+  checkFields(parameters, options);
+  return parameters as unknown as CreateFileFields;
 }
 
 /** Reads the query of a list of files. Throws ApiError 400 for the first violation. */
@@ -87,17 +88,4 @@ export function readFileList({ limit, order, after, purpose }: Query): FilePage 
 /** A name as it is stored: a sender may have left it out. */
 export function toFilename(name: string): string {
   return name === '' ? 'file' : name.slice(0, LONGEST_NAME);
-}
-
-/** Throws ApiError 400 for a form without its file. */
-export function requireFormFile<T>(file: T | undefined, name: string): T {
-  if (file !== undefined) return file;
-  throw ApiError.of('missing_required_parameter', `Missing required parameter: '${name}'.`, { param: name });
-}
-
-function toExpiry(anchor: string | undefined, seconds: string | undefined): object {
-  return {
-    ...(anchor === undefined ? {} : { anchor }),
-    ...(seconds === undefined ? {} : { seconds: toNumber(seconds) }),
-  };
 }

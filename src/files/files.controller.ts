@@ -6,17 +6,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 
 import { ApiKeyGuard, type Caller, CurrentCaller } from '../access/index.js';
 import { Describe } from '../http/api-description/index.js';
-import { apiPaths, FORM_ROUTE, KnownQuery, readForm, signalOf } from '../http/index.js';
+import { apiPaths, FORM_ROUTE, KnownQuery, readForm, signalOf, UnknownFields } from '../http/index.js';
 import { type ListObject, toListObject } from '../protocol/index.js';
 import type { Query } from '../validation/index.js';
-import {
-  CreateFileFields,
-  FileListParameters,
-  readFileFields,
-  readFileList,
-  requireFormFile,
-  toFilename,
-} from './file-bodies.js';
+import { CreateFileFields, FileListParameters, readFileFields, readFileList, toFilename } from './file-bodies.js';
 import { type FileObject, toFileObject } from './file-object.js';
 import { FilesService } from './files.service.js';
 
@@ -31,7 +24,10 @@ export interface DeletedFile {
 @Controller(apiPaths('files'))
 @UseGuards(ApiKeyGuard)
 export class FilesController {
-  constructor(private readonly files: FilesService) {}
+  constructor(
+    private readonly files: FilesService,
+    private readonly unknownFields: UnknownFields,
+  ) {}
 
   @Describe(() => ({
     id: 'createFile',
@@ -46,18 +42,14 @@ export class FilesController {
   @RouteConfig(FORM_ROUTE)
   async create(@Req() { raw }: FastifyRequest, @CurrentCaller() { tenant }: Caller): Promise<FileObject> {
     const { fields, file } = await readForm(raw, 'file', {
+      read: (given) => readFileFields(given, this.unknownFields.options()),
       receive: (content) => this.files.receive(tenant, 'file', content),
       discard: ({ id }) => this.files.discard(tenant, id),
     });
-    const { filename, mimeType, received } = requireFormFile(file, 'file');
-    try {
-      const { purpose, expires_after: expiry } = readFileFields(fields);
-      const description = { filename: toFilename(filename), purpose, mimeType, ttl: expiry?.seconds ?? null };
-      return toFileObject(await this.files.keep(tenant, received, description));
-    } catch (error) {
-      await this.files.discard(tenant, received.id);
-      throw error;
-    }
+    const { purpose, expires_after: expiry } = fields;
+    const { filename, mimeType, received } = file;
+    const description = { filename: toFilename(filename), purpose, mimeType, ttl: expiry?.seconds ?? null };
+    return toFileObject(await this.files.keep(tenant, received, description));
   }
 
   @Describe(() => ({

@@ -12,7 +12,15 @@ import {
   MinLength,
 } from 'class-validator';
 
-import { type CheckOptions, Closed, compile, nested, requireObject, Satisfies } from '../validation/index.js';
+import {
+  type CheckOptions,
+  Closed,
+  compile,
+  nested,
+  refuseUnknown,
+  requireObject,
+  Satisfies,
+} from '../validation/index.js';
 import { ExpiresAfter, LONGEST_NAME, PURPOSES } from './file-bodies.js';
 
 /** Most bytes of a file that is uploaded in parts. */
@@ -78,4 +86,13 @@ export function validateCompleteUpload(body: unknown, options: CheckOptions): Co
   const members = requireObject(body);
   checkCompletion(members, options);
   return members as unknown as CompleteUploadBody;
+}
+
+/** A part has no fields beside its content. */
+const PART_FIELDS: ReadonlySet<string> = new Set(['data']);
+
+/** Checks the fields of the form of a part. Throws ApiError 400 for the first violation. */
+export function checkPartFields(fields: object, options: CheckOptions): void {
+  const violation = refuseUnknown(fields, PART_FIELDS, options);
+  if (violation !== null) throw violation.toError();
 }

@@ -6,9 +6,14 @@ import { ApiKeyGuard, type Caller, CurrentCaller } from '../access/index.js';
 import { Describe } from '../http/api-description/index.js';
 import { apiPaths, FORM_ROUTE, readForm, UnknownFields } from '../http/index.js';
 import type { UploadRecord } from '../state/index.js';
-import { requireFormFile } from './file-bodies.js';
 import { type FileObject, toFileObject } from './file-object.js';
-import { CompleteUploadBody, CreateUploadBody, validateCompleteUpload, validateCreateUpload } from './upload-bodies.js';
+import {
+  checkPartFields,
+  CompleteUploadBody,
+  CreateUploadBody,
+  validateCompleteUpload,
+  validateCreateUpload,
+} from './upload-bodies.js';
 import { UploadsService } from './uploads.service.js';
 
 /** An upload as clients see it. */
@@ -81,10 +86,11 @@ export class UploadsController {
     @CurrentCaller() { tenant }: Caller,
   ): Promise<UploadPartObject> {
     const { file } = await readForm(raw, 'data', {
+      read: (fields) => checkPartFields(fields, this.unknownFields.options()),
       receive: (content) => this.uploads.receivePart(tenant, id, content),
       discard: (partId) => this.uploads.discardPart(tenant, partId),
     });
-    const part = await this.uploads.addPart(tenant, id, requireFormFile(file, 'data').received);
+    const part = await this.uploads.addPart(tenant, id, file.received);
     return { id: part.id, object: 'upload.part', created_at: part.createdAt, upload_id: id };
   }
 

@@ -20,8 +20,10 @@ interface FormFile<T> {
   readonly received: T;
 }
 
-/** What becomes of the file of a form. */
-export interface FormReceiver<T> {
+/** What becomes of a form. */
+export interface FormReceiver<T, F> {
+  /** Reads the fields beside the file. Throws ApiError 400. */
+  read(fields: Readonly<Record<string, string>>): F;
   /** Gets the content while it arrives, before the fields behind it are known; no more of it is read than this takes. */
   receive(content: AsyncIterable<Uint8Array>): Promise<T>;
   /** Puts away what `receive` has made of a file whose form has failed behind it. Must not throw. */
@@ -29,10 +31,9 @@ export interface FormReceiver<T> {
 }
 
 /** A form that was read to its end. */
-export interface Form<T> {
-  readonly fields: ReadonlyMap<string, string>;
-  /** Undefined without one. */
-  readonly file?: FormFile<T>;
+export interface Form<T, F> {
+  readonly fields: F;
+  readonly file: FormFile<T>;
 }
 
 /** Leaves bodies of forms to the handlers of routes that take them; others refuse them with 415, as before. */
@@ -50,10 +51,14 @@ export function isForm({ routeOptions, headers }: FastifyRequest): boolean {
 }
 
 /**
- * Reads a form whose field `name` is a file. Throws ApiError 400 for what is no form, 415 for one that is compressed or of another type, what
- * `receive` throws, and Error when the client leaves; the file and the rest of the request are discarded then.
+ * Reads a form whose field `name` is a file. Throws ApiError 400 for what is no form and for one without the file, 415 for one that is compressed
+ * or of another type, what `receive` and `read` throw, and Error when the client leaves; the file and the rest of the request are discarded then.
  */
-export async function readForm<T>(request: IncomingMessage, name: string, receiver: FormReceiver<T>): Promise<Form<T>> {
+export async function readForm<T, F>(
+  request: IncomingMessage,
+  name: string,
+  receiver: FormReceiver<T, F>,
+): Promise<Form<T, F>> {
   const form = open(request);
   const fields = new Map<string, string>();
   const { promise: failed, reject: fail } = Promise.withResolvers<never>();
@@ -87,7 +92,11 @@ export async function readForm<T>(request: IncomingMessage, name: string, receiv
   request.once('close', leave);
   try {
     await Promise.race([failed, ended(request, form)]);
-    return { fields, ...(file === undefined ? {} : { file: await Promise.race([failed, file]) }) };
+    if (file === undefined) {
+      throw ApiError.of('missing_required_parameter', `Missing required parameter: '${name}'.`, { param: name });
+    }
+    const whole = await Promise.race([failed, file]);
+    return { fields: receiver.read(Object.fromEntries(fields)), file: whole };
   } catch (error) {
     request.unpipe(form);
     // Discards the rest: the next request comes on the same connection.

@@ -127,6 +127,27 @@ describe.each(STATES)('files in $state', ({ open }) => {
       await service.client().files.delete((await create(randomBytes(2_000_000))).id);
     });
 
+    it('a misspelt field of a form is refused', async () => {
+      const upload = await service.client().uploads.create({
+        ...{ bytes: 1, filename: 'a.txt', mime_type: 'text/plain', purpose: 'user_data' },
+      });
+      for (const [path, file, field, param] of [
+        ['/files', 'file', 'purpos', 'purpos'],
+        ['/files', 'file', 'expires_after[secnds]', 'expires_after.secnds'],
+        [`/uploads/${upload.id}/parts`, 'data', 'datas', 'datas'],
+      ] as const) {
+        const form = new FormData();
+        if (file === 'file') form.set('purpose', 'user_data');
+        form.set(field, '1');
+        form.set(file, new Blob(['a']), 'a.txt');
+        const headers = { authorization: 'Bearer test' };
+        const answer = await fetch(service.baseURL + path, { method: 'POST', headers, body: form });
+        const error = { code: 'unknown_parameter', param };
+        expect([answer.status, await answer.json()]).toMatchObject([400, { error }]);
+      }
+      await service.client().uploads.cancel(upload.id);
+    });
+
     it('files need a form that has them', async () => {
       const send = async (headers: Record<string, string>, body: string | FormData): Promise<readonly unknown[]> => {
         const options = { method: 'POST', headers: { authorization: 'Bearer test', ...headers }, body };
