@@ -3,6 +3,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 
 import { describeService } from '../support/describe-service.js';
 import { startService } from '../support/service.js';
+import { readText } from '../docs/pages.js';
 import { DESCRIBED, operationsIn, readDocument } from './documents.js';
 
 /** Routes that exist only to answer 405 or the methods of a path. */
@@ -28,6 +29,13 @@ describeService('the OpenAPI document', DESCRIBED, (service) => {
     const document = await readDocument(service.origin);
     const described = operationsIn(document).map(({ method, path }) => `${method.toUpperCase()} ${path}`);
     expect(described.sort()).toEqual(routes.sort());
+  });
+
+  it('docs/api.md names every route', async () => {
+    const routes = readText('docs/api.md').split('## API description')[0] ?? '';
+    const paths = Object.keys((await readDocument<{ paths: object }>(service.origin)).paths);
+    const names = new Set(paths.flatMap((path) => path.match(/\/[a-z_]+/g) ?? []));
+    expect([...names].filter((name) => !new RegExp(`${name}\\b`).test(routes))).toEqual([]);
   });
 
   it('the description has the methods that a wrong one on each path is told of', async () => {
