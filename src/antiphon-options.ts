@@ -105,7 +105,7 @@ export interface AntiphonOptions extends AntiphonSeams {
   readonly environment?: Variables;
 }
 
-/** The same, with variables that are resolved at start, such as those of a secret store. */
+/** The options of `AntiphonModule.forRootAsync`: variables are resolved at start, such as those of a secret store. */
 export interface AntiphonAsyncOptions extends AntiphonSeams {
   /** Tokens that `useEnvironment` injects from `imports`. */
   readonly inject?: AsyncVariables['inject'];

@@ -56,7 +56,7 @@ export function evaluate(node: ts.Expression, source: Source): unknown {
   throw new Error(`${source.path}: cannot evaluate '${node.getText()}'`);
 }
 
-/** The same for elements or arguments, of which some may be spread. */
+/** Evaluates elements or arguments, of which some may be spread. */
 export function evaluateAll(nodes: readonly ts.Expression[], source: Source): readonly unknown[] {
   return nodes.flatMap((node) =>
     ts.isSpreadElement(node) ? (evaluate(node.expression, source) as unknown[]) : [evaluate(node, source)],

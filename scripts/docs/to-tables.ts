@@ -17,7 +17,7 @@ export function toVariableTables(variables: readonly Variable[]): string {
     .join('\n\n');
 }
 
-/** The same as `.env.example`. */
+/** The variables as `.env.example`. */
 export function toEnvironmentExample(variables: readonly Variable[]): string {
   const entries = variables.map(({ name, values, defaultText, sample, effect }) => {
     const range = sample === undefined ? values : `${values}; default ${defaultText}`;

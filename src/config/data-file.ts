@@ -31,7 +31,7 @@ export async function parseDataFile(path: string, content: string): Promise<unkn
   return parseJson(path, content) ?? parse(content, { logLevel: 'error', merge: true });
 }
 
-/** The same for a file with keys: the Error has the parser's reason and the place of the fault, but quotes nothing. */
+/** Parses a file with keys as `parseDataFile` does. Its Error has the parser's reason and the place of the fault, but quotes nothing. */
 export async function parseSecretFile(path: string, content: string): Promise<unknown> {
   try {
     return await parseDataFile(path, content);

@@ -259,7 +259,7 @@ export class Environment {
   readonly DATABASE_URL: string = '';
 
   /**
-   * The same database without the connection pooler; notifications and migrations use it. Setting it declares that
+   * DATABASE_URL without its connection pooler; notifications and migrations use it. Setting it declares that
    * DATABASE_URL is a pooler in transaction mode. Empty: there is no pooler.
    */
   @Text()
@@ -711,7 +711,7 @@ export class Environment {
   @WholeNumber(1)
   readonly BACKGROUND_MAX_QUEUED: number = 10_000;
 
-  /** The same, for each tenant. */
+  /** Maximum number of background turns of one tenant that wait in the queue, counted and refused as those of BACKGROUND_MAX_QUEUED. */
   @WholeNumber(1)
   readonly BACKGROUND_MAX_QUEUED_PER_TENANT: number = 1000;
 

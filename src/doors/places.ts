@@ -20,7 +20,7 @@ export class Places {
   /**
    * @param items the places of the elements of `input`
    * @param names of other members; the first pattern that matches counts
-   * @param ofParts the same for what stands below a part
+   * @param ofParts of what stands below a part; the first pattern that matches counts
    */
   constructor(
     items: Iterable<Place>,

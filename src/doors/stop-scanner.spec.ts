@@ -12,7 +12,7 @@ function scan(pieces: readonly string[], sequences: readonly string[]): readonly
   return [shown.join('') + scanner.flush(), scanner.found];
 }
 
-/** The same, asked of every beginning of the text. */
+/** What `scan` must give, found by a look at every beginning of the text. */
 function scanPlainly(text: string, sequences: readonly string[]): readonly [string, string | null] {
   const longestFirst = [...sequences].sort((one, other) => other.length - one.length);
   for (let end = 1; end <= text.length; end += 1) {

@@ -73,7 +73,7 @@ export function toApiError(thrown: unknown, requestId: string): ApiError {
   return ApiError.unexpected(requestId, thrown);
 }
 
-/** The same for an HTTP request, including unknown routes. */
+/** Converts what was thrown for an HTTP request, as `toApiError` does; for an unknown route, the error says what there is. */
 export function toHttpError(thrown: unknown, request: RefusedRequest, routes: ApiRoutes): ApiError {
   return isUnknownRoute(thrown) ? unknownRoute(request, routes) : toApiError(thrown, request.id);
 }

@@ -4,7 +4,7 @@
  */
 const TREACHEROUS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** The same without line breaks and tabs. */
+/** TREACHEROUS characters without line breaks and tabs. */
 const TREACHEROUS_IN_LINES = /[^\P{Cc}\n\t]|[\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 const SHORT: ReadonlyMap<string, string> = new Map([

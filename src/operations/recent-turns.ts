@@ -169,7 +169,7 @@ export class RecentTurns extends TurnObserver {
   }
 }
 
-/** The same list where it is short, as most are. */
+/** The last MOST_STEPS. Most lists are shorter, and are not copied. */
 function latest<Step>(steps: readonly Step[]): readonly Step[] {
   return steps.length > MOST_STEPS ? steps.slice(-MOST_STEPS) : steps;
 }

@@ -10,7 +10,7 @@ export function withOutputText(response: ResponseObject): ResponseWithText {
   return { ...response, output_text: outputTextOf(response) };
 }
 
-/** The same for a Response that is already JSON text; `json` lacks its closing brace. */
+/** Adds `output_text` to a Response that is already JSON text; `json` lacks its closing brace. */
 export function withOutputTextJson(json: string, response: ResponseObject): string {
   return `${json},"output_text":${JSON.stringify(outputTextOf(response))}}`;
 }

@@ -51,7 +51,7 @@ export interface QueueWorker {
   /** Takes no more jobs. Those that wait stay for other processes. */
   pause(): void;
 
-  /** The same, and resolves when the handlers of this process have ended. */
+  /** Takes no more jobs, and resolves when the handlers of this process have ended. */
   stop(): Promise<void>;
 }
 

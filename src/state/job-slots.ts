@@ -95,7 +95,7 @@ export class JobSlots {
     this.pausing.abort();
   }
 
-  /** The same, and resolves when the handlers have ended. */
+  /** Fetches no more jobs, and resolves when the handlers have ended. */
   async stop(): Promise<void> {
     this.pause();
     await emptied(this.handlers);

@@ -42,7 +42,7 @@ export class ChatChunks implements StreamForm {
   readonly end = 'data: [DONE]\n\n';
   /** What every chunk begins with. */
   private readonly head: string;
-  /** The same up to the delta of its choice, and what follows most deltas. */
+  /** What a chunk begins with, up to the delta of its choice, and what follows most deltas. */
   private readonly opening: string;
   private readonly ending: string;
   /** The usage of every chunk but the last. */

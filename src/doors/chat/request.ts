@@ -91,7 +91,7 @@ const RENAMED: readonly Renaming[] = [
   [/^input\b(?!\[)/, 'messages'],
 ];
 
-/** The same for members of tools: each kind has an object of its own. */
+/** Members of tools as a client of Chat Completions knows them: each kind has an object of its own. */
 function ofTools(tools: readonly ChatCompletionTool[]): Renaming {
   return [
     /^tools\[(\d+)\]\.(name|description|parameters|strict|format)\b/,
@@ -102,7 +102,7 @@ function ofTools(tools: readonly ChatCompletionTool[]): Renaming {
   ];
 }
 
-/** The same for what stands below a part. */
+/** What stands below a part, as a client of Chat Completions knows it. */
 const RENAMED_IN_PARTS: readonly Renaming[] = [[/^\.(file_data|file_id|filename)\b/, '.file.$1']];
 
 /** A request of Chat Completions as one of the Responses API. */

@@ -263,7 +263,7 @@ const NAMES: readonly Renaming[] = [
   [/^input\b/, 'messages'],
 ];
 
-/** The same for what stands below a tool. */
+/** What stands below a tool, as a client of Messages knows it. */
 const NAMES_IN_TOOLS: readonly Renaming[] = [
   [/^\.parameters\b/, '.input_schema'],
   [/^\.filters\./, '.'],
@@ -275,5 +275,5 @@ function toolPath(placed: PlacedTool | undefined, rest: string): string {
   return placed.path.startsWith('mcp_servers') ? placed.path : placed.path + renameWith(NAMES_IN_TOOLS, rest);
 }
 
-/** The same for what stands below a part. */
+/** What stands below a part, as a client of Messages knows it. */
 const NAMES_IN_PARTS: readonly Renaming[] = [[/^\.(?:image_url|file_\w+|filename)\b.*/, '.source']];

@@ -25,7 +25,7 @@ export interface EventStream {
 export interface LogSource {
   /** The events after a number. */
   readonly read: (after: number) => Promise<LogPage | undefined>;
-  /** The same, if it is known without a read. */
+  /** The events after a number, if they are known without a read. */
   readonly known: (after: number) => LogEvents | undefined;
   /** Calls back with the next change of the log. */
   readonly wait: (wake: () => void) => void;

@@ -41,7 +41,7 @@ export class RequestValidator {
     return this.check(body, caller, validateCreateRequest);
   }
 
-  /** The same for a body that was translated from another API, in which an answer may be as short as its client likes. */
+  /** Checks a body that was translated from another API, in which an answer may be as short as its client likes. Throws as `checkRequest`. */
   checkTranslated(body: unknown, caller: Caller): CreateResponseRequest {
     return this.check(body, caller, (given, { toleratedFor, ...options }) =>
       validateCreateRequest(given, {

@@ -69,7 +69,10 @@ export class HttpTurns {
     );
   }
 
-  /** The same for a body in another dialect. Observers see it beside what it becomes, or alone where it cannot be translated. */
+  /**
+   * Validates a body in another dialect and admits its turn. Throws as `admit`. Observers see the body beside what it becomes, or alone where it
+   * cannot be translated.
+   */
   admitTranslated<T extends TranslatedBody>(
     body: unknown,
     asker: HttpAsker & { readonly door: Door },
@@ -127,6 +130,7 @@ export class HttpTurns {
     // An asynchronous hook, such as compression, may be pending: without this, Fastify would send a second answer.
     if (!reply.sent) await reply;
   }
+
   /** Only a turn that continues a response and is stored makes one that may be continued in turn. */
   private recall({ caller, settings }: AdmittedTurn): RecentOfTurn | undefined {
     if (settings.previous_response_id === null || !settings.store) return undefined;

@@ -36,7 +36,7 @@ export class ContextWindow {
   }
 
   /**
-   * The same; undefined when nothing fits. Counts no more than it needs to, and with `isScaled` as the tokenizer of the model does.
+   * The context that fits, as `fit` makes it; undefined when nothing fits. Counts no more than it needs to, and with `isScaled` as the tokenizer of the model does.
    */
   async fitting(
     turn: Turn,

@@ -107,7 +107,7 @@ export class TurnFailures {
     return { code: 'server_error', message: saveMessage(error, turn) };
   }
 
-  /** The same for a client that gets no response: 503, 400 when its session is full, and 404 when its conversation is gone. */
+  /** The error of a response that could not be saved, for a client that gets none: 503, 400 when its session is full, and 404 when its conversation is gone. */
   toSaveRefusal(error: unknown, turn: AdmittedTurn): ApiError {
     if (error instanceof SessionFullError) return error.toApiError(turn.session?.param);
     const { message } = this.toSaveError(error, turn);

@@ -67,7 +67,7 @@ export class TurnResolver {
   }
 
   /**
-   * The same for a turn whose tokens are only counted: nothing will be saved, and a context that no truncation fits into the model's
+   * Resolves a turn whose tokens are only counted, and throws as `resolve`: nothing will be saved, and a context that no truncation fits into the model's
    * window stays whole.
    */
   async resolveToCount(turn: ActiveTurn): Promise<Pick<ResolvedTurn, 'route' | 'question'>> {

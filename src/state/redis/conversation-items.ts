@@ -26,7 +26,7 @@ export function toEntries(items: readonly Item[]): readonly (string | number)[] 
   return toArguments(items.map((item) => toEntry('item', item)));
 }
 
-/** The same for what a turn appends to its conversation. */
+/** What a turn appends to its conversation, as arguments of a script, in the form of `toEntries`. */
 export function toTurnEntries(turn: TurnItems): readonly (string | number)[] {
   const output = turn.response.output.map((item) => toEntry('item', item));
   const between = turn.given.map(({ after, items }) => ({ after, items: items.map((item) => toEntry('given', item)) }));

@@ -91,7 +91,7 @@ export class RedisKeys {
     return this.holdersOf(itemName(tenant, itemId));
   }
 
-  /** The same by `itemName`. */
+  /** Sorted set, ordered by name: the responses that show an item, by its `itemName`. */
   holdersOf(name: string): string {
     return `${this.prefix}:item:${name}`;
   }

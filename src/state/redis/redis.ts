@@ -74,7 +74,7 @@ export class Redis {
     await this.write(['DEL', `${this.settings.REDIS_PREFIX}:check`]);
   }
 
-  /** The same, but only when the connection is not open; otherwise returns no promise. */
+  /** Checks as `check` does, but only when the connection is not open; otherwise returns no promise. */
   checkIfInDoubt(): void | Promise<void> {
     if (!this.isOpen || !this.writing.isReady) return this.check();
   }
@@ -93,7 +93,7 @@ export class Redis {
   }
 
   /**
-   * The same for commands that write; resolves when they are stored as safely as configured. Commands are repeated when a connection
+   * Runs commands that write; resolves when they are stored as safely as configured. Commands are repeated when a connection
    * breaks: they must be idempotent. Commands that fail leave those of other nodes, and other ones of their node, written.
    */
   async write(...commands: readonly Command[]): Promise<readonly unknown[]> {

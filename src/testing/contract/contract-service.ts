@@ -101,7 +101,7 @@ export class ContractService {
     }
   }
 
-  /** The same, but throws an Error when the turn is refused or fails. */
+  /** Asks as `ask` does, but throws an Error when the turn is refused or fails. */
   async askWell(input: unknown, question: Question = {}): Promise<ResponseObject> {
     const { response, refusal } = await this.ask(input, question);
     requireRule(response !== null, `a turn was refused: ${JSON.stringify(refusal)}`);

@@ -31,7 +31,7 @@ export const STOP_CHECKS: readonly Check[] = [
   })),
 ];
 
-/** The same for an upstream that stops responding, for subjects that can simulate one. */
+/** Checks of stops while an upstream is silent, for subjects that can simulate one. */
 export const HANGING_CHECKS: readonly Check[] = Object.values(TRANSPORTS).map((transport) => ({
   name: `releases a silent upstream when its client leaves (${transport.name})`,
   run: async (service) => requireStop(service, transport, (await service.subject.hanging?.()) ?? {}),

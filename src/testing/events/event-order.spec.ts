@@ -75,7 +75,7 @@ function goodStream(): Json[] {
   ]);
 }
 
-/** The same stream of a background response: a half-written message of an earlier process is left out of the output. */
+/** The stream of a background response with the same text: a half-written message of an earlier process is left out of the output. */
 function backgroundStream(): Json[] {
   const events = goodStream();
   const snapshot = { ...started, status: 'queued' };

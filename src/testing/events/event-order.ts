@@ -24,7 +24,7 @@ export function checkEventOrder(events: readonly unknown[], options: EventOrderO
   order.requireEnd();
 }
 
-/** The same check for events that come one by one. */
+/** Checks as `checkEventOrder` does, for events that come one by one. */
 export class EventOrder {
   private position = 0;
   private sequenceNumber = 0;

@@ -14,7 +14,7 @@ export interface OpaqueMembers {
   readonly thoughts?: string;
 }
 
-/** The same for a call. */
+/** What a server demands back with a call, in its places. */
 export interface OpaqueCall {
   readonly call?: Members;
   readonly function?: Members;
