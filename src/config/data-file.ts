@@ -4,6 +4,7 @@ import type * as Ajv from 'ajv/dist/2020.js';
 import type { Ajv2020, ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 import type { FormatsPlugin } from 'ajv-formats';
 
+import { clip, didYouMean, kindOf } from '../validation/index.js';
 import { surelyMatches } from './matches-schema.js';
 
 /** Priority of several violations at one place; other keywords rank in between. */
@@ -186,18 +187,52 @@ function rankOf({ keyword }: ErrorObject): number {
   return TELLING.length + 1 + LESS_TELLING.indexOf(keyword);
 }
 
-/** Rules about several members use the description in the schema. */
-function wordsOf({ keyword, message = 'is not valid', params, parentSchema }: ErrorObject, isSecret: boolean): string {
+/** What the error says is wrong, what would be right, and what is there; of a file with keys, no values. */
+function wordsOf(error: ErrorObject, isSecret: boolean): string {
+  const { keyword, message = 'is not valid', params, parentSchema, data } = error;
   const { description, properties = {} } = (parentSchema ?? {}) as {
     readonly description?: string;
     readonly properties?: object;
   };
-  const { additionalProperty, allowedValues } = params as { additionalProperty?: string; allowedValues?: string[] };
-  if (isSecret && additionalProperty !== undefined) {
-    const found = NAME_OF_MEMBER.test(additionalProperty) ? `, but has '${additionalProperty}'` : '';
-    return `must have no other members than ${Object.keys(properties).join(', ')}${found}`;
-  }
+  // Rules about several members are described in their schema.
   if (description !== undefined && ['oneOf', 'anyOf', 'not', 'pattern'].includes(keyword)) return description;
-  const detail = additionalProperty ?? allowedValues?.join(', ');
-  return detail === undefined ? message : `${message} (${detail})`;
+  if (keyword === 'additionalProperties') {
+    const { additionalProperty } = params as { readonly additionalProperty: string };
+    return describeUnknown(additionalProperty, Object.keys(properties), isSecret);
+  }
+  if (keyword === 'enum') {
+    const { allowedValues } = params as { readonly allowedValues: readonly unknown[] };
+    return describeOther(data, allowedValues.map(String), isSecret);
+  }
+  if (keyword === 'type') {
+    const { type } = params as { readonly type: string | readonly string[] };
+    const wanted = [type].flat().map((name) => KINDS.get(name) ?? name);
+    return `must be ${wanted.join(' or ')}, but is ${data === null ? 'null' : kindOf(data)}`;
+  }
+  return typeof data === 'number' && !isSecret ? `${message}, but is ${data}` : message;
+}
+
+/** The types of JSON Schema, named as `kindOf` names them. */
+const KINDS: ReadonlyMap<string, string> = new Map([
+  ['array', 'an array'],
+  ['boolean', 'a boolean'],
+  ['integer', 'an integer'],
+  ['number', 'a number'],
+  ['object', 'an object'],
+  ['string', 'a string'],
+]);
+
+function describeUnknown(member: string, known: readonly string[], isSecret: boolean): string {
+  const isQuoted = !isSecret || NAME_OF_MEMBER.test(member);
+  const [meant] = isQuoted ? didYouMean(member, known) : [];
+  if (meant !== undefined) return `has the unknown member '${member}' (did you mean '${meant}'?)`;
+  return `must have no other members than ${known.join(', ')}${isQuoted ? `, but has '${member}'` : ''}`;
+}
+
+function describeOther(value: unknown, allowed: readonly string[], isSecret: boolean): string {
+  const rule = `must be ${allowed.length > 1 ? 'one of ' : ''}${allowed.join(', ')}`;
+  if (isSecret) return rule;
+  if (typeof value !== 'string') return `${rule}, but is ${value === null ? 'null' : kindOf(value)}`;
+  const [meant] = didYouMean(value, allowed);
+  return `${rule}, but is '${clip(value)}'${meant === undefined ? '' : ` (did you mean '${meant}'?)`}`;
 }

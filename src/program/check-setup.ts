@@ -8,6 +8,7 @@ import { ApiKeys } from '../access/index.js';
 import { libraryDatabase, selectBackend, SQLITE_SCHEME } from '../backends.js';
 import { type Environment, EnvironmentError } from '../config/index.js';
 import { Documents } from '../files/documents/index.js';
+import { escapeLine } from '../logging/index.js';
 import { LimitRules } from '../access/quotas/limit-rules.js';
 import { McpServers } from '../tools/mcp/index.js';
 import { requireMetricsExporter } from '../operations/metrics/index.js';
@@ -103,7 +104,7 @@ function conclude(faults: number): boolean {
 }
 
 function report(findings: readonly Finding[]): void {
-  for (const { kind, text } of findings) process.stdout.write(`${kind.padEnd(KIND_WIDTH)} ${text}\n`);
+  for (const { kind, text } of findings) process.stdout.write(`${kind.padEnd(KIND_WIDTH)} ${escapeLine(text)}\n`);
 }
 
 function ok(text: string): Finding {

@@ -85,10 +85,10 @@ describe('the scripts of a space', () => {
     [
       'with a wrong turn',
       { model: 'clerk', turns: [{ txt: 'x' }] },
-      'turns[0] must NOT have additional properties (txt)',
+      "turns[0] has the unknown member 'txt' (did you mean 'text'?)",
       'turns[0].txt',
     ],
-    ['that is none', [], 'Invalid body: it must be object', null],
+    ['that is none', [], 'Invalid body: it must be an object, but is an array', null],
   ])('the scripts of a space are refused %s', async (_, body, message, param) => {
     expect(await ask('POST', '/simulator/scripts', body)).toMatchObject({
       status: 400,

@@ -212,7 +212,7 @@ servers:
       violations: [
         expect.stringContaining('servers.wiki.timeouts.call_ms must be >= 1'),
         expect.stringContaining('servers.docs.url must be an http or https URL without a user'),
-        expect.stringContaining('servers.wiki.transport must be equal to one of the allowed values'),
+        expect.stringContaining('servers.wiki.transport must be one of '),
         expect.stringContaining("servers.mail must have required property 'url'"),
       ],
     });

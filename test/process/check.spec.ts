@@ -62,7 +62,7 @@ providers:
         'warning API_KEY has no effect: there is no such variable. Did you mean API_KEYS?',
         expect.stringMatching(/^fault {3}KEYS_FILE: keys\.yaml: the file is neither YAML nor JSON, at line 1, .*\.$/),
         'ok      LIMITS_FILE: limits.yaml',
-        'fault   SIMULATOR_SCRIPTS: script.yaml:2: turns[0].text must be string,array',
+        'fault   SIMULATOR_SCRIPTS: script.yaml:2: turns[0].text must be a string or an array, but is an integer',
         expect.stringMatching(/^fault {3}SIMULATOR_SCRIPTS: script\.yaml:3: turns\[0\]\.finish must /),
         'ok      PROVIDERS_FILE: providers.yaml',
         "ok      upstream 'up': answers, 1 models",
@@ -189,9 +189,9 @@ turns:
     expect(await check({}, ...paths)).toEqual({
       code: 1,
       lines: [
-        'fault   weather.yaml:4: turns[0] must NOT have additional properties (txt)',
-        'fault   weather.yaml:5: turns[1].text must be string,array',
-        'fault   session.jsonl:3: must NOT have additional properties (txt)',
+        "fault   weather.yaml:4: turns[0] has the unknown member 'txt' (did you mean 'text'?)",
+        'fault   weather.yaml:5: turns[1].text must be a string or an array, but is an integer',
+        "fault   session.jsonl:3: has the unknown member 'txt' (did you mean 'text'?)",
         expect.stringMatching(/^fault {3}session\.jsonl:4: is not JSON: /),
         '4 faults.',
       ],

@@ -17,12 +17,12 @@ const UNREADABLE: readonly (readonly [what: string, name: string, content: strin
   ['an alias of nothing', 'broken.yaml', 'turns: *nothing\n', /nothing/],
   ['a bomb of aliases', 'bomb.yaml', ALIAS_BOMB, /alias/i],
   ['two YAML documents', 'broken.yaml', 'turns: []\n---\nturns: []\n', /document/],
-  ['short broken JSON', 'broken.json', '{\n  "turns": [x]\n}', /^turns\[0\] must be object/],
+  ['short broken JSON', 'broken.json', '{\n  "turns": [x]\n}', /^turns\[0\] must be an object/],
   [
     'long broken JSON',
     'broken.json',
     `{\n  "turns": [{"text": "${'long '.repeat(40)}"}, x\n]}`,
-    /^turns\[1\] must be object/,
+    /^turns\[1\] must be an object/,
   ],
   ['JSON that does not end', 'broken.json', '{"turns": [', /line 1|end of JSON/],
   ['a broken line', 'broken.jsonl', '{"text":"one"}\n\n{"text":"two"\n{"text":"three"}', /line 3/],
@@ -48,7 +48,7 @@ describe('a file of a script that cannot be read', () => {
   it.each(['empty.yaml', 'empty.json', 'empty.jsonl', 'empty'])(
     'a file of a script stops the start when it is empty: %s',
     async (name) => {
-      expectLine(await faultsOfFiles({ [name]: '' }), name, /turns|must be object|end of JSON/);
+      expectLine(await faultsOfFiles({ [name]: '' }), name, /turns|must be an object|end of JSON/);
     },
   );
 

@@ -78,18 +78,16 @@ describe('a kind of providers', () => {
   });
 
   it.each([
-    [{ key: 5 }, /providers\.vault\.key must be string/],
+    [{ key: 5 }, /providers\.vault\.key must be a string, but is an integer/],
     [{}, /providers\.vault must have required property 'key'/],
+    [{ key: 'x', kei: 'y' }, /providers\.vault has the unknown member 'kei' \(did you mean 'key'\?\)\.$/],
     [
       { key: 'x', base_url: 'http://127.0.0.1' },
       /providers\.vault must have no other members than .+, but has 'base_url'\.$/,
     ],
     // What may be a key is not quoted.
     [{ key: 'x', 'sk-hunter2': null }, /providers\.vault must have no other members than [\w, ]+\.$/],
-    [
-      { kind: 'lock', key: 'x' },
-      /providers\.vault\.kind must be equal to one of the allowed values \(chat-completions, responses, key\)/,
-    ],
+    [{ kind: 'lock', key: 'x' }, /providers\.vault\.kind must be one of chat-completions, responses, key/],
   ])('a kind of providers refuses the entry %p', async (entry, reason) => {
     await expect(start(entry)).rejects.toThrow(reason);
   });

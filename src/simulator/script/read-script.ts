@@ -35,7 +35,8 @@ export async function requireNamedScript(value: unknown): Promise<NamedScript> {
   return { ...script, model: script.model };
 }
 
-async function readScript(path: string): Promise<NamedScript> {
+/** Reads a script in JSON, YAML or JSON Lines. Throws an Error whose first line is the violation. */
+export async function readScript(path: string): Promise<NamedScript> {
   const content = await readFile(path, 'utf8');
   const value = path.endsWith('.jsonl') ? parseLines(content) : await parseDataFile(path, content);
   const script = requireSchema<ScriptFile>(value, SCRIPT_SCHEMA);

@@ -62,10 +62,15 @@ export class JournalEntry {
     if (this.response === null) return '';
     const { output_text: text, error, output } = this.response;
     if (error !== null) return `${error.code}: ${error.message}`;
+    const refusals = output
+      .flatMap(({ content }) =>
+        Array.isArray(content) ? (content as readonly Readonly<Record<string, unknown>>[]) : [],
+      )
+      .flatMap(({ type, refusal }) => (type === 'refusal' ? [`refusal ${show(refusal)}`] : []));
     const calls = output
       .filter(({ type }) => type.endsWith('_call'))
       .map(({ type, name }) => (typeof name === 'string' ? name : type));
-    return [...(text === '' ? [] : [show(text)]), ...calls].join(', ');
+    return [...(text === '' ? [] : [show(text)]), ...refusals, ...calls].join(', ');
   }
 }
 

@@ -15,7 +15,7 @@ const places = new WeakMap<object, string>();
 
 /** A text, streamed token by token; a list is streamed in exactly these deltas. */
 export function text(said: ScriptText): ScriptTurn {
-  return placed({ text: said });
+  return placed({ text: given('text', said) });
 }
 
 /** A call of a function: `call('weather', { city: 'Oslo' })`. Arguments as a text are sent as they are, valid JSON or not. */
@@ -31,17 +31,17 @@ export function customCall(name: string, input: string, callId?: string): Script
 
 /** A refusal in the words of the model. */
 export function refusal(said: ScriptText): ScriptTurn {
-  return placed({ steps: [{ refusal: said }] });
+  return placed({ steps: [{ refusal: given('refusal', said) }] });
 }
 
 /** Reasoning, as part of an answer: `[reasoning('Oslo, so …'), text('It rains.')]`. Requests that ask for a summary see it. */
 export function reasoning(thought: ScriptText): ScriptTurn {
-  return placed({ reasoning: thought });
+  return placed({ reasoning: given('reasoning', thought) });
 }
 
 /** An error instead of an answer, of a kind or with a code of its own: `fail('rate_limit')`. */
 export function fail(error: RefusalKind | ScriptError): ScriptTurn {
-  return placed({ error });
+  return placed({ error: given('fail', error) });
 }
 
 /** An answer as one turn. Throws an Error for parts that say when the turn is given: that is for a whole turn. */
@@ -63,6 +63,12 @@ export function placeOf(answer: Answer): string | undefined {
 
 function isList(answer: Answer): answer is readonly ScriptTurn[] {
   return Array.isArray(answer);
+}
+
+/** The value of a helper. Throws an Error for none, which a turn would take for a member that it does not have. */
+function given<T>(helper: string, value: T | undefined): T {
+  if (value === undefined) throw new Error(`${helper}() at ${placeOfCaller(2)}: expected a value, but got nothing`);
+  return value;
 }
 
 /** Remembers the line that called the helper that calls this. */

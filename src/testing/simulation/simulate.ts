@@ -2,9 +2,16 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 import { asTenant, Authenticator, type Tenant } from '../../access/index.js';
 import { createApp } from '../../bootstrap.js';
-import { Environment, namesReferredTo, requireSchema, type Variables } from '../../config/index.js';
+import {
+  Environment,
+  EnvironmentError,
+  firstLineOf,
+  namesReferredTo,
+  requireSchema,
+  type Variables,
+} from '../../config/index.js';
 import { FOR_TESTS, readSimulatorVariables, SimulatorModule, SimulatorVariables } from '../../simulator/index.js';
-import { type NamedScript, readScripts, requireNamedScript, type ScriptFile } from '../../simulator/script/index.js';
+import { type NamedScript, readScript, requireNamedScript, type ScriptFile } from '../../simulator/script/index.js';
 import { Spaces } from '../../simulator/spaces/index.js';
 import { didYouMean } from '../../validation/index.js';
 import type { Answer } from './answers.js';
@@ -49,15 +56,24 @@ class SpaceAuthenticator extends Authenticator {
 
 /**
  * Starts the real service in this process, with simulated models, on a free port of the loopback interface. It stores nothing, and logs
- * only errors. Rejects with an Error for invalid answers and options, and EnvironmentError for invalid scripts and variables.
+ * only errors. Rejects with an Error that names the line of the test, for invalid answers, scripts, variables and options.
  *
  *     const sim = await simulate({ answers: [call('weather', { city: 'Oslo' }), text('It rains.')] });
  *     const client = new OpenAI({ baseURL: sim.url, apiKey: sim.apiKey });
  */
 export async function simulate(options: SimulateOptions = {}): Promise<Simulation> {
   const origin = `simulate() at ${placeOfCaller()}`;
+  try {
+    return await start(options, origin);
+  } catch (error) {
+    if (!(error instanceof EnvironmentError)) throw error;
+    throw new Error(`${origin}: ${error.message}`, { cause: error });
+  }
+}
+
+async function start(options: SimulateOptions, origin: string): Promise<Simulation> {
   const environment = readOptions(options, origin);
-  const scripts = await readAll(options.scripts ?? []);
+  const scripts = await readAll(options.scripts ?? [], origin);
   // Before anything is started that would have to be stopped.
   const initial = listScripts(scripts, options.answers, origin);
   const authenticator = new SpaceAuthenticator();
@@ -106,9 +122,22 @@ function requireKnown(environment: Variables, known: readonly string[]): void {
   throw new Error(`there is no variable ${stranger}${meant === undefined ? '' : `. Did you mean ${meant}?`}`);
 }
 
-async function readAll(scripts: readonly (string | ScriptFile)[]): Promise<readonly NamedScript[]> {
-  const read = scripts.map(async (script) =>
-    typeof script === 'string' ? readScripts([script]) : [await requireNamedScript(script)],
-  );
-  return (await Promise.all(read)).flat();
+async function readAll(scripts: readonly (string | ScriptFile)[], origin: string): Promise<readonly NamedScript[]> {
+  const read: NamedScript[] = [];
+  for (const [index, script] of scripts.entries()) {
+    const place = `${origin}: scripts[${index}]${typeof script === 'string' ? ` (${script})` : ''}`;
+    const named = await readAt(place, script);
+    const twin = read.findIndex(({ model }) => model === named.model);
+    if (twin !== -1) throw new Error(`${place}: has the same model '${named.model}' as scripts[${twin}]`);
+    read.push(named);
+  }
+  return read;
+}
+
+async function readAt(place: string, script: string | ScriptFile): Promise<NamedScript> {
+  try {
+    return await (typeof script === 'string' ? readScript(script) : requireNamedScript(script));
+  } catch (error) {
+    throw new Error(`${place}: ${firstLineOf(error)}`, { cause: error });
+  }
 }
