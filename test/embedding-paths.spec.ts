@@ -23,9 +23,18 @@ class OwnController {
   }
 }
 
+/** One beside the API where it has its other prefix. */
+@Controller('openai/v1/mine')
+class OwnAliasController {
+  @Post()
+  create(): string {
+    return 'mine too';
+  }
+}
+
 @Module({
   imports: [AntiphonModule.forRoot({ providers: [ScriptedProvider], environment: { API_KEYS: `alpha:${KEY}` } })],
-  controllers: [OwnController],
+  controllers: [OwnController, OwnAliasController],
 })
 class ProgramModule {}
 
@@ -92,6 +101,12 @@ describe('a program with a route that looks like the API', () => {
     const answer = await fetch(`${origin}/mine/v1/responses`, { method: 'POST' });
     expect([answer.status, await answer.text()]).toEqual([201, 'mine']);
     expect(await upgradeOn(port, '/mine/v1/responses')).toBe(404);
+  });
+
+  it('a program keeps a route for itself below the other prefix of the API', async () => {
+    const { origin } = await start(() => undefined);
+    const answer = await fetch(`${origin}/openai/v1/mine`, { method: 'POST', headers: HEADERS });
+    expect([answer.status, await answer.text()]).toEqual([201, 'mine too']);
   });
 });
 

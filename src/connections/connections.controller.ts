@@ -3,7 +3,7 @@ import { Controller, Delete, Get, Param, UseGuards } from '@nestjs/common';
 import { ApiKeyGuard, type Caller, CurrentCaller, RequireScope, type Tenant } from '../access/index.js';
 import { Describe } from '../http/api-description/index.js';
 import { Environment } from '../config/index.js';
-import { apiPaths } from '../http/index.js';
+import { apiPath } from '../http/index.js';
 import { ApiError, type ListObject, toListObject } from '../protocol/index.js';
 import { Siblings, type SiblingTopic } from '../operations/siblings/index.js';
 import { retired } from './closing.js';
@@ -32,7 +32,7 @@ export interface RetiredConnection {
 }
 
 /** `/connections`: the caller's connections to this instance, whichever of its workers has them. */
-@Controller(apiPaths('connections'))
+@Controller(apiPath('connections'))
 @UseGuards(ApiKeyGuard)
 export class ConnectionsController {
   private readonly lists: SiblingTopic<Tenant, readonly ConnectionBody[]>;

@@ -10,6 +10,7 @@ import type { FastifyRequest } from 'fastify';
 
 import { ApiKeyGuard } from '../access/index.js';
 import { Environment } from '../config/index.js';
+import { sentUrlOf } from '../http/index.js';
 import { ApiError, isErrorCode, type ResponseErrorBody } from '../protocol/index.js';
 
 const DOOR = 'antiphon:door';
@@ -24,9 +25,14 @@ class DoorSwitch implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
     const door = Reflect.getMetadata(DOOR, context.getClass()) as DoorName;
     if (this.environment.DOORS.includes(door)) return true;
-    const { method, url } = context.switchToHttp().getRequest<FastifyRequest>();
-    const path = url.replace(/[?#].*$/, '').slice(0, 200);
-    throw ApiError.of('unknown_url', `Invalid URL (${method} ${path}). DOORS of this server leaves out '${door}'.`);
+    const request = context.switchToHttp().getRequest<FastifyRequest>();
+    const path = sentUrlOf(request)
+      .replace(/[?#].*$/, '')
+      .slice(0, 200);
+    throw ApiError.of(
+      'unknown_url',
+      `Invalid URL (${request.method} ${path}). DOORS of this server leaves out '${door}'.`,
+    );
   }
 }
 

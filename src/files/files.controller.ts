@@ -6,7 +6,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 
 import { ApiKeyGuard, type Caller, CurrentCaller } from '../access/index.js';
 import { Describe } from '../http/api-description/index.js';
-import { apiPaths, FORM_ROUTE, KnownQuery, readForm, signalOf, UnknownFields } from '../http/index.js';
+import { apiPath, FORM_ROUTE, KnownQuery, readForm, signalOf, UnknownFields } from '../http/index.js';
 import { type ListObject, toListObject } from '../protocol/index.js';
 import type { Query } from '../validation/index.js';
 import { CreateFileFields, FileListParameters, readFileFields, readFileList, toFilename } from './file-bodies.js';
@@ -21,7 +21,7 @@ export interface DeletedFile {
 }
 
 /** `/files` and their content. */
-@Controller(apiPaths('files'))
+@Controller(apiPath('files'))
 @UseGuards(ApiKeyGuard)
 export class FilesController {
   constructor(

@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify';
 
 import { ApiKeyGuard, type Caller, CurrentCaller } from '../access/index.js';
 import { Describe } from '../http/api-description/index.js';
-import { apiPaths, FORM_ROUTE, readForm, UnknownFields } from '../http/index.js';
+import { apiPath, FORM_ROUTE, readForm, UnknownFields } from '../http/index.js';
 import type { UploadRecord } from '../state/index.js';
 import { type FileObject, toFileObject } from './file-object.js';
 import {
@@ -41,7 +41,7 @@ export interface UploadPartObject {
 }
 
 /** `/uploads`: files that are uploaded in parts. */
-@Controller(apiPaths('uploads'))
+@Controller(apiPath('uploads'))
 @UseGuards(ApiKeyGuard)
 export class UploadsController {
   constructor(

@@ -1,9 +1,10 @@
 import { createRequire } from 'node:module';
 
 import { FastifyAdapter } from '@nestjs/platform-fastify';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, RawRequestDefaultExpression as RawRequest } from 'fastify';
 
 import { answerError, noteErrorForms } from './answer-error.js';
+import { noteSentUrl } from './api-paths.js';
 import { setOpenAiHeaders, setProcessingTime } from './openai-headers.js';
 
 /** Longest path parameter: the size limit of request headers bounds the URL anyway. */
@@ -23,8 +24,7 @@ export function createAdapter(): FastifyAdapter {
         buildSerializer: ofFastify('@fastify/fast-json-stringify-compiler'),
       },
     },
-    // The router takes the asterisk form for `/`, and runs no hook for it.
-    rewriteUrl: ({ url = '/' }) => (url === '*' ? '/*' : url),
+    rewriteUrl: toRoutedUrl,
     http: {
       // Node would answer with an empty body; checkHead() refuses these requests.
       requireHostHeader: false,
@@ -38,6 +38,16 @@ export function createAdapter(): FastifyAdapter {
   // Else Node closes the connection of a client that has sent its request and half-closes. Who waits for an answer probes such a client.
   Object.assign(adapter.getInstance().server, { httpAllowHalfOpen: true });
   return adapter;
+}
+
+/** The URL of a request as the router takes it. */
+function toRoutedUrl(this: FastifyInstance, request: RawRequest): string {
+  const { url = '/' } = request;
+  // The router takes the asterisk form for `/`, and runs no hook for it.
+  if (url === '*') return '/*';
+  const routed = this.apiRoutes?.toRouted(url) ?? url;
+  if (routed !== url) noteSentUrl(request, url);
+  return routed;
 }
 
 /** Answers errors that Fastify raises before routing; no hook runs for these. */

@@ -5,7 +5,7 @@ import { OutageLog } from '../logging/index.js';
 import type { ApiError } from '../protocol/index.js';
 import { StateError } from '../state/index.js';
 import type { ApiRoutes } from './api-routes.js';
-import { pathOf } from './api-paths.js';
+import { pathOf, sentUrlOf } from './api-paths.js';
 import { describeTarget, logRefusal } from './log-refusal.js';
 import { toApiError, toHttpError } from './to-api-error.js';
 
@@ -49,7 +49,7 @@ export function noteErrorForms(fastify: FastifyInstance): void {
 
 function formOf({ routeOptions, server, url }: FastifyRequest): ErrorForm {
   if (routeOptions.config.errorForm !== undefined) return routeOptions.config.errorForm;
-  const path = `${pathOf(url)}/`;
+  const path = `${server.apiRoutes?.toOwn(pathOf(url)) ?? pathOf(url)}/`;
   for (const [route, form] of server.errorForms) if (path.startsWith(`${route}/`)) return form;
   return openAiForm;
 }
@@ -61,7 +61,9 @@ function formOf({ routeOptions, server, url }: FastifyRequest): ErrorForm {
  * @param routes absent before routing
  */
 export function answerError(thrown: unknown, request: FastifyRequest, reply: FastifyReply, routes?: ApiRoutes): void {
-  const error = routes === undefined ? toApiError(thrown, request.id) : toHttpError(thrown, request, routes);
+  const { id, method } = request;
+  const sent = { id, method, url: sentUrlOf(request) };
+  const error = routes === undefined ? toApiError(thrown, id) : toHttpError(thrown, sent, routes);
   log(error, thrown, request);
   if (reply.sent || reply.raw.headersSent) return;
   // Fastify closes the connection when it refuses a body, while the client is still sending and so cannot read the
@@ -75,14 +77,18 @@ export function answerError(thrown: unknown, request: FastifyRequest, reply: Fas
     .send(body);
 }
 
+function targetOf(request: FastifyRequest): string {
+  return describeTarget({ method: request.method, url: sentUrlOf(request) });
+}
+
 function log(error: ApiError, thrown: unknown, request: FastifyRequest): void {
   // Its client has left, or was answered before the body was complete.
   if (request.raw.destroyed && !request.raw.complete) return;
   if (error.status < 500 || error === thrown) {
-    logRefusal(() => describeTarget(request), error, request.id);
+    logRefusal(() => targetOf(request), error, request.id);
     return;
   }
-  const line = `request ${request.id} failed: ${describeTarget(request)}`;
+  const line = `request ${request.id} failed: ${targetOf(request)}`;
   // Outages cause many of these: no stack.
   if (thrown instanceof StateError) outages.warn(line, thrown.message);
   else logger.error(line, thrown);

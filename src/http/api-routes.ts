@@ -1,12 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyInstance } from 'fastify';
 
-import { pathOf } from './api-paths.js';
+import { API_ALIAS, API_PREFIX, apiPath, pathOf } from './api-paths.js';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** Marks a route by which others go (RESPONSES_ROUTE), or one that takes forms (FORM_ROUTE). */
     antiphon?: string;
+  }
+
+  interface FastifyInstance {
+    /** Where the API is in the application; absent until it is configured. */
+    apiRoutes?: ApiRoutes;
   }
 }
 
@@ -56,22 +61,51 @@ export const RESPONSES_ROUTE = { antiphon: 'responses' } as const;
 
 /**
  * Where the API is in this application. A program may move it, with a global prefix or a version in the path; so what
- * has no route of its own, such as sockets, goes by the routes of `POST /responses`.
+ * has no route of its own, such as sockets and the paths below API_ALIAS, goes by the routes of `POST /responses`.
  */
 @Injectable()
 export class ApiRoutes {
+  /** What stands before API_PREFIX, `/` or `/api/` for example. */
+  private roots: readonly string[] = [];
   private paths: readonly string[] = [];
 
   /** Notes the routes that the application adds from now on. */
   observe(fastify: FastifyInstance): void {
+    fastify.decorate('apiRoutes', { getter: (): ApiRoutes => this });
     fastify.addHook('onRoute', ({ url, config }) => {
-      if (config?.antiphon === RESPONSES_ROUTE.antiphon && !this.paths.includes(url)) this.paths = [...this.paths, url];
+      if (config?.antiphon !== RESPONSES_ROUTE.antiphon) return;
+      const root = url.slice(0, -apiPath('responses').length);
+      if (this.roots.includes(root)) return;
+      this.roots = [...this.roots, root];
+      this.paths = [...this.paths, url, `${root}${API_ALIAS}/responses`];
     });
   }
 
-  /** The paths of `POST /responses`. */
+  /** The paths of `POST /responses`, below API_ALIAS too. */
   get responses(): readonly string[] {
     return this.paths;
+  }
+
+  /**
+   * The URL by which the router finds the route of a request: where it names a resource below API_ALIAS, that below API_PREFIX. One route for both halves
+   * what a start spends on routes. A program may have other routes there.
+   */
+  toRouted(url: string): string {
+    // Most requests; the router also knows names that are escaped.
+    if (!/openai|%/.test(url)) return url;
+    const path = pathOf(url);
+    const own = this.toOwn(path);
+    if (own === path || !this.knows(decode(this.resourceOf(own) ?? ''))) return url;
+    return own + (/[?#].*/s.exec(url)?.[0] ?? '');
+  }
+
+  /** A path below API_ALIAS as it is below API_PREFIX; any other as it is. */
+  toOwn(path: string): string {
+    for (const root of this.roots) {
+      const rest = restBelow(`${root}${API_ALIAS}/`, path);
+      if (rest !== undefined) return `${root}${API_PREFIX}/${rest}`;
+    }
+    return path;
   }
 
   /** Whether a path or route pattern belongs to the API and so requires authentication. */
@@ -102,4 +136,22 @@ export class ApiRoutes {
 
 function methodsOf(resource: string): readonly string[] | undefined {
   return METHODS_BY_PATH.find(([pattern]) => pattern.test(resource))?.[1];
+}
+
+/** What of a path is below a base; undefined when it is elsewhere. */
+function restBelow(base: string, path: string): string | undefined {
+  if (path.startsWith(base)) return path.slice(base.length);
+  if (!path.includes('%')) return undefined;
+  const depth = base.split('/').length - 1;
+  const segments = path.split('/');
+  return decode(`${segments.slice(0, depth).join('/')}/`) === base ? segments.slice(depth).join('/') : undefined;
+}
+
+/** As the router does it; what is escaped wrongly stays, so that the router refuses it. */
+function decode(path: string): string {
+  try {
+    return decodeURI(path);
+  } catch {
+    return path;
+  }
 }

@@ -1,11 +1,11 @@
 import { Controller, HttpCode, NotFoundException, Options, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-import { API_PREFIXES } from './api-paths.js';
+import { API_PREFIX } from './api-paths.js';
 import { ApiRoutes } from './api-routes.js';
 
 /** Answers OPTIONS on every API path with its methods; needs no API key. */
-@Controller([...API_PREFIXES])
+@Controller(API_PREFIX)
 export class OptionsController {
   constructor(private readonly routes: ApiRoutes) {}
 

@@ -3,7 +3,7 @@ import { Controller, Get, UseGuards } from '@nestjs/common';
 import { ApiKeyGuard, type Caller, CurrentCaller, permits, type Tenant } from '../access/index.js';
 import { Describe } from '../http/api-description/index.js';
 import { ConnectionRegistry } from '../connections/index.js';
-import { apiPaths } from '../http/index.js';
+import { apiPath } from '../http/index.js';
 import { type LimitState, TenantLimits } from '../access/quotas/index.js';
 import { type BegunTurn, RunningTurns } from '../responses/index.js';
 import { Siblings, type SiblingTopic } from './siblings/index.js';
@@ -44,7 +44,7 @@ interface OwnActivity {
 }
 
 /** `GET /activity`: what happens now (docs/operations.md#activity). */
-@Controller(apiPaths('activity'))
+@Controller(apiPath('activity'))
 @UseGuards(ApiKeyGuard)
 export class ActivityController {
   private readonly others: SiblingTopic<Tenant, OwnActivity>;

@@ -2,7 +2,7 @@ import { Controller, Get, Headers, Param, UseGuards } from '@nestjs/common';
 
 import { ApiKeyGuard, type Caller, CurrentCaller, type Tenant } from '../access/index.js';
 import { Describe } from '../http/api-description/index.js';
-import { apiPaths } from '../http/index.js';
+import { apiPath } from '../http/index.js';
 import { ApiError } from '../protocol/index.js';
 import { readSessionId } from '../resources/sessions/index.js';
 import { Siblings, type SiblingTopic } from './siblings/index.js';
@@ -16,7 +16,7 @@ interface Meant {
 }
 
 /** `GET /responses/{id}/turn`: how a turn has run (docs/operations.md#one-turn). */
-@Controller(apiPaths('responses'))
+@Controller(apiPath('responses'))
 @UseGuards(ApiKeyGuard)
 export class TurnsController {
   private readonly others: SiblingTopic<Meant, TurnBody | null>;

@@ -80,6 +80,33 @@ describe('a path with a slash too many', () => {
   });
 });
 
+describe('a path below the other prefix of the API', () => {
+  it.each(['/%6fpenai/v1/models', '/openai/v1/%6dodels', '/openai/v1/models?client_version=%31'])(
+    'a path below the other prefix is read as the router reads it: %s',
+    async (path) => {
+      expect(await send('GET', path)).toMatchObject({ status: 200 });
+      expect(await send('GET', path, undefined, {})).toMatchObject({ status: 401 });
+    },
+  );
+
+  it('an id below the other prefix is unescaped once', async () => {
+    for (const prefix of ['/v1', '/openai/v1']) {
+      const { text } = await send('GET', `${prefix}/responses/resp_%2541%2Fb`);
+      expect(JSON.parse(text)).toMatchObject({
+        error: { message: expect.stringContaining("'resp_%41/b'") as unknown },
+      });
+    }
+  });
+
+  it('an unknown path below the other prefix of a door is answered in the form of the door', async () => {
+    const answer = await send('GET', '/openai/v1/messages/nothing');
+    expect([answer.status, JSON.parse(answer.text)]).toMatchObject([
+      404,
+      { type: 'error', error: { message: 'Invalid URL (GET /openai/v1/messages/nothing).' } },
+    ]);
+  });
+});
+
 describe('a client of another API', () => {
   it.each([
     ['/v1/completions', 'Completions', '/v1/responses'],
@@ -118,13 +145,13 @@ describe('a client of another API', () => {
 describe('a door that DOORS leaves out', () => {
   it('a door that DOORS leaves out answers in its own form that it is closed', async () => {
     await using closed = await startService({ environment: { DOORS: 'none' } });
-    for (const path of ['/messages', '/messages/count_tokens']) {
-      const answer = await fetch(`${closed.baseURL}${path}`, {
+    for (const path of ['/v1/messages', '/v1/messages/count_tokens', '/openai/v1/messages']) {
+      const answer = await fetch(`${closed.origin}${path}`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: '{}',
       });
-      const message = `Invalid URL (POST /v1${path}). DOORS of this server leaves out 'messages'.`;
+      const message = `Invalid URL (POST ${path}). DOORS of this server leaves out 'messages'.`;
       expect([answer.status, await answer.json()]).toMatchObject([
         404,
         { type: 'error', error: { type: 'not_found_error', message } },

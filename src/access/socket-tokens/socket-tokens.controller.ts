@@ -4,7 +4,7 @@ import { IsInt, IsOptional, IsString, Min } from 'class-validator';
 import { ApiKeyGuard, type Caller, CurrentCaller } from '../index.js';
 import { Describe } from '../../http/api-description/index.js';
 import { Environment } from '../../config/index.js';
-import { apiPaths, UnknownFields } from '../../http/index.js';
+import { apiPath, UnknownFields } from '../../http/index.js';
 import { ApiError } from '../../protocol/index.js';
 import { type CheckOptions, Closed, compile, requireObject } from '../../validation/index.js';
 import { SocketTokens } from './socket-tokens.js';
@@ -35,7 +35,7 @@ export interface SocketTokenObject {
 }
 
 /** `POST /socket_tokens`; 404 with SOCKET_TOKEN_TTL=0. */
-@Controller(apiPaths('socket_tokens'))
+@Controller(apiPath('socket_tokens'))
 @UseGuards(ApiKeyGuard)
 export class SocketTokensController {
   constructor(

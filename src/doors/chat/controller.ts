@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify';
 
 import { type Caller, CurrentCaller } from '../../access/index.js';
 import { Describe } from '../../http/api-description/index.js';
-import { apiPaths } from '../../http/index.js';
+import { apiPath } from '../../http/index.js';
 import { TURN_ERRORS } from '../../responses/index.js';
 import { BehindDoor } from '../door.js';
 import { type Dialect, DoorTurns } from '../door-turns.js';
@@ -59,7 +59,7 @@ const CHAT: Dialect<ChatRequest> = {
 };
 
 /** `POST /chat/completions`: turns in the dialect of Chat Completions (docs/doors-chat.md). */
-@Controller(apiPaths('chat/completions'))
+@Controller(apiPath('chat/completions'))
 @BehindDoor('chat')
 export class ChatController {
   constructor(private readonly turns: DoorTurns) {}

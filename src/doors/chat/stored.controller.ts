@@ -5,7 +5,7 @@ import type { ChatCompletionDeleted } from 'openai/resources/chat/completions';
 import { type Caller, CurrentCaller, type Tenant } from '../../access/index.js';
 import { Describe } from '../../http/api-description/index.js';
 import {
-  apiPaths,
+  apiPath,
   ForwardParameters,
   KnownQuery,
   metadataFilter,
@@ -46,7 +46,7 @@ const checkList = compile(ChatListParameters);
 const OPTIONS = { unknownParameters: 'ignore' } as const;
 
 /** What is stored below `/chat/completions`. A completion is a response that has ended with an answer, by whatever door it came. */
-@Controller(apiPaths('chat/completions'))
+@Controller(apiPath('chat/completions'))
 @BehindDoor('chat')
 export class StoredChatController {
   constructor(

@@ -5,7 +5,7 @@ import type { FastifyReply } from 'fastify';
 
 import { type Caller, CurrentCaller } from '../../access/index.js';
 import { Describe } from '../../http/api-description/index.js';
-import { apiPaths } from '../../http/index.js';
+import { apiPath } from '../../http/index.js';
 import { TURN_ERRORS } from '../../responses/index.js';
 import { BehindDoor } from '../door.js';
 import { type Dialect, DoorTurns } from '../door-turns.js';
@@ -49,7 +49,7 @@ const MESSAGES_DIALECT: Dialect<Translation> = {
 };
 
 /** `POST /messages` and `/messages/count_tokens`: the API of Anthropic (docs/doors.md). */
-@Controller(apiPaths('messages'))
+@Controller(apiPath('messages'))
 @BehindDoor('messages')
 export class MessagesController {
   constructor(private readonly turns: DoorTurns) {}

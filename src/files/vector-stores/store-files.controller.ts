@@ -5,7 +5,7 @@ import type { VectorStoreFile } from 'openai/resources/vector-stores/files';
 
 import { ApiKeyGuard, type Caller, CurrentCaller } from '../../access/index.js';
 import { Describe } from '../../http/api-description/index.js';
-import { apiPaths, KnownQuery, UnknownFields } from '../../http/index.js';
+import { apiPath, KnownQuery, UnknownFields } from '../../http/index.js';
 import { ApiError, type ListObject, toListObject } from '../../protocol/index.js';
 import type { Page, StoreFile } from '../../state/index.js';
 import type { Query } from '../../validation/index.js';
@@ -33,7 +33,7 @@ import { type FileToAdd, VectorStoresService } from './vector-stores.service.js'
 const POLL_AFTER = { 'openai-poll-after-ms': '500' };
 
 /** The files of vector stores, and their batches. */
-@Controller(apiPaths('vector_stores/:id'))
+@Controller(apiPath('vector_stores/:id'))
 @UseGuards(ApiKeyGuard)
 export class StoreFilesController {
   constructor(

@@ -4,7 +4,7 @@ import type { VectorStore, VectorStoreSearchResponse } from 'openai/resources/ve
 
 import { ApiKeyGuard, type Caller, CurrentCaller, RequireScope, requireScope } from '../../access/index.js';
 import { Describe } from '../../http/api-description/index.js';
-import { apiPaths, KnownQuery, PageParameters, readPageQuery, signalOf, UnknownFields } from '../../http/index.js';
+import { apiPath, KnownQuery, PageParameters, readPageQuery, signalOf, UnknownFields } from '../../http/index.js';
 import { type ListObject, toListObject } from '../../protocol/index.js';
 import { Clock } from '../../time/index.js';
 import type { Query } from '../../validation/index.js';
@@ -24,7 +24,7 @@ import { type CountedStore, VectorStoresService } from './vector-stores.service.
 export type SearchPage = WholePage<VectorStoreSearchResponse> & { readonly search_query: readonly string[] };
 
 /** `/vector_stores`, their files, and searches. */
-@Controller(apiPaths('vector_stores'))
+@Controller(apiPath('vector_stores'))
 @UseGuards(ApiKeyGuard)
 export class VectorStoresController {
   constructor(

@@ -3,7 +3,7 @@ import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants.js';
 import { MetadataScanner, ModulesContainer } from '@nestjs/core';
 
 import { type Operation, operationOf } from '../api-description/index.js';
-import { API_PREFIXES } from '../index.js';
+import { API_PREFIX } from '../index.js';
 
 /** A described route. */
 export interface ApiOperation extends Operation {
@@ -29,8 +29,7 @@ export class ApiOperations {
 
 // eslint-disable-next-line @typescript-eslint/no-unsafe-function-type -- the type that Nest gives its controllers
 function operationsOf(controller: Function): readonly ApiOperation[] {
-  const [prefix] = API_PREFIXES;
-  const base = pathsOf(controller).find((path) => path.startsWith(`${prefix}/`));
+  const base = pathsOf(controller).find((path) => path.startsWith(`${API_PREFIX}/`));
   if (base === undefined) return [];
   const prototype = controller.prototype as Record<string, object>;
   return new MetadataScanner().getAllMethodNames(prototype).flatMap((name) => {
@@ -39,7 +38,7 @@ function operationsOf(controller: Function): readonly ApiOperation[] {
     if (handler === undefined || operation === undefined) return [];
     const method = RequestMethod[Reflect.getMetadata(METHOD_METADATA, handler) as RequestMethod].toLowerCase();
     const [own = ''] = pathsOf(handler);
-    const { path, parameters } = toTemplate(`${base.slice(prefix.length)}/${own}`);
+    const { path, parameters } = toTemplate(`${base.slice(API_PREFIX.length)}/${own}`);
     return [{ ...operation, method, path, parameters }];
   });
 }

@@ -2,7 +2,7 @@ import { Body, Controller, Delete, Get, HttpCode, Param, Post, UseGuards } from 
 
 import { ApiKeyGuard, type Caller, CurrentCaller } from '../../access/index.js';
 import { Describe } from '../../http/api-description/index.js';
-import { apiPaths, KnownQuery, UnknownFields } from '../../http/index.js';
+import { apiPath, KnownQuery, UnknownFields } from '../../http/index.js';
 import type { Item, ListObject } from '../../protocol/index.js';
 import { IncludeParameters, ItemsParameters, validateIncludeQuery, validateItemsQuery } from '../../responses/index.js';
 import type { ConversationRecord } from '../../state/index.js';
@@ -35,7 +35,7 @@ export interface DeletedConversation {
 type Parameters = Readonly<Record<string, unknown>>;
 
 /** `/conversations` and their items (protocol §1.2). */
-@Controller(apiPaths('conversations'))
+@Controller(apiPath('conversations'))
 @UseGuards(ApiKeyGuard)
 export class ConversationsController {
   constructor(

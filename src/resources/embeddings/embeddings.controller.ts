@@ -4,7 +4,7 @@ import type { CreateEmbeddingResponse } from 'openai/resources/embeddings';
 
 import { ApiKeyGuard, type Caller, CurrentCaller } from '../../access/index.js';
 import { Describe } from '../../http/api-description/index.js';
-import { apiPaths, signalOf, UnknownFields } from '../../http/index.js';
+import { apiPath, signalOf, UnknownFields } from '../../http/index.js';
 import { CreateEmbeddingsBody, inputsOf, validateEmbeddings } from './embeddings-body.js';
 import { EmbeddingsService } from './embeddings.service.js';
 
@@ -18,7 +18,7 @@ export type EmbeddingsAnswer = Omit<CreateEmbeddingResponse, 'data'> & {
 };
 
 /** `POST /embeddings`. */
-@Controller(apiPaths('embeddings'))
+@Controller(apiPath('embeddings'))
 @UseGuards(ApiKeyGuard)
 export class EmbeddingsController {
   constructor(

@@ -2,13 +2,13 @@ import { Controller, Get, Headers, UseGuards } from '@nestjs/common';
 
 import { ApiKeyGuard, type Caller, CurrentCaller } from '../../access/index.js';
 import { Describe } from '../../http/api-description/index.js';
-import { apiPaths, KnownQuery } from '../../http/index.js';
+import { apiPath, KnownQuery } from '../../http/index.js';
 import type { ListObject } from '../../protocol/index.js';
 import { readSessionId } from '../sessions/index.js';
 import { ApprovalParameters, ApprovalsService, readApprovalQuery, type WaitingApproval } from './approvals.service.js';
 
 /** `GET /approvals`: what waits for a person (docs/tools.md). */
-@Controller(apiPaths('approvals'))
+@Controller(apiPath('approvals'))
 @UseGuards(ApiKeyGuard)
 export class ApprovalsController {
   constructor(private readonly approvals: ApprovalsService) {}

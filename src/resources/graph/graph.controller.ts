@@ -2,7 +2,7 @@ import { Controller, Get, Headers, Param, UseGuards } from '@nestjs/common';
 
 import { ApiKeyGuard, type Caller, CurrentCaller } from '../../access/index.js';
 import { Describe } from '../../http/api-description/index.js';
-import { apiPaths, KnownQuery, PageParameters, readPageQuery } from '../../http/index.js';
+import { apiPath, KnownQuery, PageParameters, readPageQuery } from '../../http/index.js';
 import type { ListObject, ResponseWithText } from '../../protocol/index.js';
 import { readSessionId } from '../sessions/index.js';
 import { GraphService, type TreeObject } from './graph.service.js';
@@ -14,7 +14,7 @@ type ResponseList = Promise<ListObject<ResponseWithText>>;
 /**
  * `GET /responses`, and the responses linked by `previous_response_id`, for tools that show them as threads or trees.
  */
-@Controller(apiPaths('responses'))
+@Controller(apiPath('responses'))
 @UseGuards(ApiKeyGuard)
 export class GraphController {
   constructor(private readonly graph: GraphService) {}

@@ -8,7 +8,7 @@ import { ApiKeyGuard, type Caller, CurrentCaller, RequireScope } from '../../acc
 import { Describe } from '../../http/api-description/index.js';
 import { Environment } from '../../config/index.js';
 import { anthropicForm, type AnthropicModelList, toAnthropicModel, toAnthropicModels } from '../../doors/index.js';
-import { apiPaths, type ErrorForm, openAiForm, UnknownFields } from '../../http/index.js';
+import { apiPath, type ErrorForm, openAiForm, UnknownFields } from '../../http/index.js';
 import { mayUseModel, type ModelInfo, modelNotFound, ProviderRegistry } from '../../providers/index.js';
 
 /** The body of `GET /models` (protocol §1.3). */
@@ -29,7 +29,7 @@ const errorForm: ErrorForm = (error, request) =>
   (request.headers[ANTHROPIC] === undefined ? openAiForm : anthropicForm)(error, request);
 
 /** The models of all providers that the caller may use. Any credential may list them: clients do so before they create anything. */
-@Controller(apiPaths('models'))
+@Controller(apiPath('models'))
 @RequireScope('any')
 @UseGuards(ApiKeyGuard)
 export class ModelsController {

@@ -2,7 +2,7 @@ import { Body, Controller, Delete, Get, HttpCode, Param, Post, UseGuards } from 
 
 import { ApiKeyGuard, type Caller, CurrentCaller } from '../../access/index.js';
 import { Describe } from '../../http/api-description/index.js';
-import { apiPaths, KnownQuery, PageParameters, readPageQuery, UnknownFields } from '../../http/index.js';
+import { apiPath, KnownQuery, PageParameters, readPageQuery, UnknownFields } from '../../http/index.js';
 import type { ListObject, ResponseWithText } from '../../protocol/index.js';
 import { ForkBody, validateForkBody } from './fork-body.js';
 import { SessionsService } from './sessions.service.js';
@@ -24,7 +24,7 @@ export interface DeletedSession {
 }
 
 /** `/sessions`: sessions, named by turns with `x-session-id` or started by a first response. */
-@Controller(apiPaths('sessions'))
+@Controller(apiPath('sessions'))
 @UseGuards(ApiKeyGuard)
 export class SessionsController {
   constructor(

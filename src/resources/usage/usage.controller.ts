@@ -2,14 +2,14 @@ import { Controller, Get, UseGuards } from '@nestjs/common';
 
 import { ApiKeyGuard, type Caller, CurrentCaller } from '../../access/index.js';
 import { Describe } from '../../http/api-description/index.js';
-import { apiPaths, KnownQuery } from '../../http/index.js';
+import { apiPath, KnownQuery } from '../../http/index.js';
 import { Clock } from '../../time/index.js';
 import { UsageService } from './usage.service.js';
 import type { UsagePage } from './usage-page.js';
 import { readUsageQuery, UsageParameters } from './usage-query.js';
 
 /** `GET /usage`: the turns and tokens of a tenant by day, model, provider and credential (docs/usage.md). */
-@Controller(apiPaths('usage'))
+@Controller(apiPath('usage'))
 @UseGuards(ApiKeyGuard)
 export class UsageController {
   constructor(

@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify';
 
 import { ApiKeyGuard, type Caller, CurrentCaller } from '../../access/index.js';
 import { Describe } from '../../http/api-description/index.js';
-import { apiPaths } from '../../http/index.js';
+import { apiPath } from '../../http/index.js';
 import { type CompactedResponse, toCompactedResponse, toCompactionRequest } from '../compaction/compacted-response.js';
 import { CompactRequestBody, RequestValidator } from '../dto/index.js';
 import { ResponsesService } from '../responses.service.js';
@@ -12,7 +12,7 @@ import { HalfClosedClients } from './half-closed-clients.js';
 import { TURN_ERRORS } from './turn-errors.js';
 
 /** `POST /responses/compact`: a turn that ends in a compaction item, and of which nothing is stored (protocol §1.1). */
-@Controller(apiPaths('responses/compact'))
+@Controller(apiPath('responses/compact'))
 @UseGuards(ApiKeyGuard)
 export class CompactController {
   constructor(

@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify';
 
 import { ApiKeyGuard, type Caller, CurrentCaller } from '../../access/index.js';
 import { Describe } from '../../http/api-description/index.js';
-import { apiPaths } from '../../http/index.js';
+import { apiPath } from '../../http/index.js';
 import { COUNTED_MEMBERS, InputTokensBody, RequestValidator } from '../dto/index.js';
 import { ResponsesService } from '../responses.service.js';
 import { activate } from './client-connection.js';
@@ -17,7 +17,7 @@ export interface CountedInput {
 }
 
 /** `POST /responses/input_tokens`: the tokens of a request that is not run (protocol §1.1). */
-@Controller(apiPaths('responses/input_tokens'))
+@Controller(apiPath('responses/input_tokens'))
 @UseGuards(ApiKeyGuard)
 export class InputTokensController {
   constructor(

@@ -1,13 +1,13 @@
 import { Controller, Delete, Get, NotFoundException, UseGuards } from '@nestjs/common';
 
 import { ApiKeyGuard } from '../../access/index.js';
-import { apiPaths } from '../../http/index.js';
+import { apiPath } from '../../http/index.js';
 
 /**
  * The other methods of `/responses/compact` and `/responses/input_tokens`: 405 with `Allow` (protocol §1.1). Without it, these words would be
  * taken for the ids of responses.
  */
-@Controller([...apiPaths('responses/compact'), ...apiPaths('responses/input_tokens')])
+@Controller([apiPath('responses/compact'), apiPath('responses/input_tokens')])
 @UseGuards(ApiKeyGuard)
 export class PostOnlyController {
   @Get()

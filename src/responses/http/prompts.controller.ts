@@ -2,7 +2,7 @@ import { Controller, Get, Param, UseGuards } from '@nestjs/common';
 
 import { ApiKeyGuard, type Caller, CurrentCaller, RequireScope } from '../../access/index.js';
 import { Describe } from '../../http/api-description/index.js';
-import { apiPaths } from '../../http/index.js';
+import { apiPath } from '../../http/index.js';
 import { ApiError } from '../../protocol/index.js';
 import type { Prompt, PromptVersion } from '../prompts/prompts-file.js';
 import { Prompts } from '../prompts/prompts.js';
@@ -25,7 +25,7 @@ export interface PromptList {
 }
 
 /** The prompts of PROMPTS_FILE that the caller's tenant may use. Any credential may read them, as models. */
-@Controller(apiPaths('prompts'))
+@Controller(apiPath('prompts'))
 @RequireScope('any')
 @UseGuards(ApiKeyGuard)
 export class PromptsController {

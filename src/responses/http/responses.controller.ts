@@ -7,7 +7,7 @@ import { Describe } from '../../http/api-description/index.js';
 import { JsonReader } from '../../http/bodies/index.js';
 import { Environment } from '../../config/index.js';
 import {
-  apiPaths,
+  apiPath,
   KnownQuery,
   readGetBody,
   refuseUnknownQuery,
@@ -52,7 +52,7 @@ export interface DeletedResponse {
 type Parameters = Readonly<Record<string, unknown>>;
 
 /** `/responses` over HTTP: JSON, or SSE with `stream: true` (protocol §1.1). */
-@Controller(apiPaths('responses'))
+@Controller(apiPath('responses'))
 @UseGuards(ApiKeyGuard)
 export class ResponsesController {
   private readonly reader: JsonReader;
