@@ -1,5 +1,5 @@
 import { Injectable, Logger, type OnModuleInit, Optional } from '@nestjs/common';
-import { DiscoveryService, MetadataScanner } from '@nestjs/core';
+import { DiscoveryService, MetadataScanner, ModuleRef } from '@nestjs/core';
 
 import { firstLineOf } from '../../config/index.js';
 import { ApiError } from '../../protocol/index.js';
@@ -100,7 +100,8 @@ export class OwnServers implements OnModuleInit {
     const found: MarkedMethod[] = [];
     const wrappers = new Map(this.discovery.getProviders().map((wrapper) => [wrapper.instance as unknown, wrapper]));
     for (const [instance, wrapper] of wrappers) {
-      if (typeof instance !== 'object' || instance === null) continue;
+      // Nest has a ModuleRef in each module, each of a class of its own.
+      if (typeof instance !== 'object' || instance === null || instance instanceof ModuleRef) continue;
       for (const key of this.markedNamesOf(Object.getPrototypeOf(instance) as object | null)) {
         const method = (instance as Readonly<Record<string, unknown>>)[key] as ServerToolHandler<unknown>;
         const options = Reflect.getMetadata(SERVER_TOOL, method) as ServerToolOptions | undefined;
