@@ -151,11 +151,11 @@ describe('a client that stops reading', () => {
 describe('a client that has left too much of an answer unread', () => {
   const PIECES = 8;
 
-  /** Each piece is more than may be left unread. */
+  /** Each piece is more than may be left unread, and all of them more than the kernel takes. */
   const answerAtLength = async (client: SocketClient): Promise<void> => {
     provider.play(async function* () {
       for (let piece = 0; piece < PIECES; piece += 1) {
-        yield await Promise.resolve({ type: 'text' as const, delta: String(piece).repeat(8 * MEGABYTE) });
+        yield await Promise.resolve({ type: 'text' as const, delta: String(piece).repeat(4 * MEGABYTE) });
       }
       yield [
         { type: 'usage', input: 1, output: 1 },

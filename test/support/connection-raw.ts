@@ -54,7 +54,10 @@ export class RawSocketClient implements Disposable {
   /** Resolves when the service has ended the connection. */
   readonly closed: Promise<unknown>;
   private readonly frames: RawFrame[] = [];
-  private rest = Buffer.alloc(0);
+  /** What is no whole frame yet, as it came. */
+  private pieces: Buffer[] = [];
+  /** Bytes without which there is no further frame. */
+  private missing = 1;
   private wake = Promise.withResolvers<undefined>();
 
   private constructor(readonly socket: Socket) {
@@ -114,30 +117,39 @@ export class RawSocketClient implements Disposable {
   }
 
   private receive(chunk: Buffer): void {
-    this.rest = Buffer.concat([this.rest, chunk]);
+    if (this.head !== '') this.chunks += 1;
+    this.pieces.push(chunk);
+    this.missing -= chunk.length;
+    // To join what has come with every piece of a large frame would copy it as often.
+    if (this.missing > 0) return;
+    let rest = Buffer.concat(this.pieces);
     if (this.head === '') {
-      const end = this.rest.indexOf('\r\n\r\n');
+      const end = rest.indexOf('\r\n\r\n');
+      this.pieces = [rest];
       if (end < 0) return;
-      this.head = this.rest.subarray(0, end).toString();
-      this.rest = this.rest.subarray(end + 4);
-    } else this.chunks += 1;
-    if (this.head.startsWith('HTTP/1.1 101 ')) this.frames.push(...this.takeFrames());
+      this.head = rest.subarray(0, end).toString();
+      rest = rest.subarray(end + 4);
+    }
+    if (this.head.startsWith('HTTP/1.1 101 ')) this.frames.push(...this.takeFrames(rest));
     this.tell();
   }
 
-  private *takeFrames(): Generator<RawFrame, void, undefined> {
+  private *takeFrames(bytes: Buffer): Generator<RawFrame, void, undefined> {
+    let rest = bytes;
     for (;;) {
-      const { rest } = this;
+      this.pieces = [rest];
       const short = (rest[1] ?? 0) & 0x7f;
       const start = short < 126 ? 2 : short === 126 ? 4 : 10;
-      if (rest.length < start) return;
+      this.missing = start - rest.length;
+      if (this.missing > 0) return;
       const length = short < 126 ? short : short === 126 ? rest.readUInt16BE(2) : Number(rest.readBigUInt64BE(2));
-      if (rest.length < start + length) return;
+      this.missing = start + length - rest.length;
+      if (this.missing > 0) return;
       const opcode = (rest[0] ?? 0) & 0x0f;
       const kind = Object.entries(OPCODES).find(([, code]) => code === opcode)?.[0];
       if (kind === undefined) throw new Error(`a frame with opcode ${opcode}`);
-      this.rest = rest.subarray(start + length);
       yield { kind: kind as FrameKind, payload: rest.subarray(start, start + length) };
+      rest = rest.subarray(start + length);
     }
   }
 
