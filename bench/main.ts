@@ -29,10 +29,11 @@ async function run({ cases: names, sizes, isProof, json, into }: Options): Promi
   const earlier = into === undefined ? undefined : await readReport(into);
   let report: Report = { machine, sizes, cases: [] };
   // What measures nothing need not start the same program for each case.
-  await using common = isProof ? new Bench(sizes) : undefined;
+  await using common = isProof ? new Bench(sizes, true) : undefined;
   for (const one of cases) {
     if (process.stderr.isTTY) process.stderr.write(`${one.name} …\n`);
-    const comparisons = await runCase(one, sizes, common);
+    await using own = new AsyncDisposableStack();
+    const comparisons = await runCase(one, common ?? own.use(new Bench(sizes)));
     report = { ...report, cases: [...report.cases, { name: one.name, comparisons }] };
     // Writes results so far, even if a later case fails.
     if (json !== undefined) await writeReport(json, report);

@@ -58,7 +58,7 @@ function socketTurn(turn: number): Load {
     const responseId = chains.get(server)?.[turn - 3] ?? '';
     const { turnsPerStream: turnsPerSocket } = bench.sizes;
     const costs = [];
-    for (let beginning = 0; beginning < 4; beginning++) {
+    for (let beginning = 0; beginning < bench.times(4); beginning++) {
       await bench.load.run('socket', { ...job, predecessor: { responseId }, turnsPerSocket: 1 });
       const turns = { ...job, predecessor: 'the one before', turnsPerSocket } as const;
       costs.push(await bench.measure(server, 'socket', turns));
@@ -112,15 +112,17 @@ async function makeResponse(server: Server, length: number): Promise<History> {
 
 /** Turns over HTTP behind new histories. */
 function httpAfter(make: typeof makeConversation): Load {
-  return async (server, { load, sizes: { turnsPerStream } }) => {
-    const histories = await Promise.all(Array.from({ length: HISTORIES }, () => make(server, FEW)));
+  return async (server, bench) => {
+    const { load, sizes } = bench;
+    const { turnsPerStream } = sizes;
+    const histories = await Promise.all(Array.from({ length: bench.times(HISTORIES) }, () => make(server, FEW)));
     const before = await server.report('usage');
     for (const history of histories) {
       const body = toBody('bench', SHORT, { stream: true, ...history });
       await load.run('sse', { url: server.url, body, streams: 1, turnsPerStream });
     }
     const cpu = (await server.report('usage')).cpuMicroseconds - before.cpuMicroseconds;
-    return { [CPU_PER_TURN]: cpu / (HISTORIES * turnsPerStream) };
+    return { [CPU_PER_TURN]: cpu / (histories.length * turnsPerStream) };
   };
 }
 
@@ -128,8 +130,8 @@ function httpAfter(make: typeof makeConversation): Load {
 async function warmTurns(server: Server, bench: Bench, history: History, predecessor?: 'the one before') {
   const body = toBody('bench', SHORT, { stream: true, ...history });
   const job = { url: server.socketUrl, body, predecessor, sockets: 1 };
-  await bench.load.run('socket', { ...job, turnsPerSocket: 8 });
-  const turnsPerSocket = HISTORIES * bench.sizes.turnsPerStream;
+  await bench.load.run('socket', { ...job, turnsPerSocket: bench.times(8) });
+  const turnsPerSocket = bench.times(HISTORIES) * bench.sizes.turnsPerStream;
   const { cpu } = await bench.measure(server, 'socket', { ...job, turnsPerSocket });
   return { [CPU_PER_TURN]: cpu / turnsPerSocket };
 }

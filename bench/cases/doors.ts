@@ -19,7 +19,7 @@ function whole(path: string, body: string): Load {
 function streamed(path: string, body: string): Load {
   return async (server, bench) => {
     const { streams, turnsPerStream } = bench.sizes;
-    const job = { url: server.origin + path, body, streams, turnsPerStream: turnsPerStream * 4 };
+    const job = { url: server.origin + path, body, streams, turnsPerStream: turnsPerStream * bench.times(4) };
     const { turns, cpu } = await bench.measure(server, 'sse', job);
     return { [CPU_PER_TURN]: cpu / turns };
   };

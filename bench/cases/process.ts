@@ -113,7 +113,9 @@ const openSockets: Load = async (server, { load, sizes: { idleSockets: count } }
 };
 
 /** Memory of sockets that have each had one turn, with the responses that the service keeps. */
-const usedSockets: Load = async (server, { load, sizes: { idleSockets: count } }) => {
+const usedSockets: Load = async (server, bench) => {
+  const { load, sizes } = bench;
+  const { idleSockets: count } = sizes;
   const body = toBody('gpt-4.1', SHORT, { stream: true });
   const measure = async (sockets: number, turnsPerSocket: number): Promise<number> => {
     await load.run('socket', { url: server.socketUrl, body, sockets, turnsPerSocket });
@@ -121,7 +123,7 @@ const usedSockets: Load = async (server, { load, sizes: { idleSockets: count } }
     await server.report('memory');
     return await server.residentBytes();
   };
-  const [before, after] = [await measure(FIRST, 20), await measure(FIRST + count, 1)];
+  const [before, after] = [await measure(FIRST, bench.times(20)), await measure(FIRST + count, 1)];
   return { [PER_THOUSAND]: (after - before) / count / 1000 };
 };
 
@@ -206,10 +208,7 @@ export const PROCESS: readonly Case[] = [
   {
     name: 'idle-sockets',
     table: 'process',
-    sides: {
-      service: (bench) => built({ WS_MAX_CONNECTIONS: String(FIRST + bench.sizes.idleSockets) })(bench),
-      floor: floor('ws'),
-    },
+    sides: { service: built(), floor: floor('ws') },
     isAnew: true,
     rounds: ({ starts: rounds }) => ({ rounds, warmUps: 0 }),
     requireMachine: requireOpenFiles,

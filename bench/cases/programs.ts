@@ -1,6 +1,3 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-
 import type { Bench, Start } from '../harness/bench.ts';
 import type { Goal, Rounds } from '../harness/case.ts';
 import type { Sample } from '../harness/measure.ts';
@@ -27,68 +24,46 @@ export const DIST = '../dist/main.js';
 
 /** Starts the built service. */
 export function built(variables?: Variables): Start {
-  const start: Start = (bench) => bench.start(DIST, variables);
-  return variables === undefined ? common(start, 'built') : start;
+  return (bench) => bench.start(DIST, variables);
 }
 
 /** Starts the service with models that cost nothing. */
 export function service(variables?: Variables): Start {
-  const start: Start = (bench) => bench.start('servers/service.ts', variables);
-  return variables === undefined ? common(start, 'service') : start;
-}
-
-const commons = new Map<string, Start>();
-
-/** Starts a program once for all cases of a run that measures nothing, and for those that start one of the same name. */
-function common(start: Start, name: string): Start {
-  const first = commons.get(name) ?? start;
-  commons.set(name, first);
-  return (bench) => (bench.common === bench ? start(bench) : bench.common.server(first));
+  return (bench) => bench.start('servers/service.ts', variables);
 }
 
 /** Starts a bare floor. */
 export function floor(FLOOR: FloorName): Start {
-  return common((bench) => bench.start('servers/floors.ts', { FLOOR }), `floor ${FLOOR}`);
+  return (bench) => bench.start('servers/floors.ts', { FLOOR });
 }
 
 /** Starts the honest floor, for HTTP and WebSocket. */
-export const honest = common((bench) => bench.start('servers/honest.ts'), 'honest');
+export const honest: Start = (bench) => bench.start('servers/honest.ts');
 
 /** Starts the upstream. */
-export const upstream = common((bench) => bench.start('servers/upstream.ts'), 'upstream');
+export const upstream: Start = (bench) => bench.start('servers/upstream.ts');
 
 /** Starts a bare relay before the upstream. */
 export function relay(RELAY: RelayName): Start {
-  const start: Start = async (bench) =>
-    bench.start('servers/relays.ts', { RELAY, UPSTREAM: (await bench.server(upstream)).origin });
-  return common(start, `relay ${RELAY}`);
+  return async (bench) => bench.start('servers/relays.ts', { RELAY, UPSTREAM: (await bench.server(upstream)).origin });
 }
 
 /** Starts the built service before the upstream, with these settings of the provider. */
 export function before(provider: object, variables?: (bench: Bench) => Promise<Variables>): Start {
-  const start: Start = async (bench) => {
+  return async (bench) => {
     const base_url = `${(await bench.server(upstream)).origin}/v1`;
-    const PROVIDERS_FILE = join(await bench.folder(), 'providers.json');
     const providers = { upstream: { base_url, discover: false, ...provider } };
-    await writeFile(
-      PROVIDERS_FILE,
-      JSON.stringify({ providers, models: [{ prefix: MODEL_PREFIX, provider: 'upstream' }] }),
-    );
+    const models = [{ prefix: MODEL_PREFIX, provider: 'upstream' }];
+    const PROVIDERS_FILE = await bench.file(JSON.stringify({ providers, models }));
     return await bench.start(DIST, { ...(await variables?.(bench)), PROVIDERS_FILE });
   };
-  return variables === undefined ? common(start, `before ${JSON.stringify(provider)}`) : start;
 }
 
 /** The names of the backends. */
 export const STATES = ['memory', 'sqlite', 'postgres', 'redis'] as const;
 
 /** Starts the service with an empty state of its own, one for each backend. */
-export const ON = {
-  memory: common(on('memory'), 'memory'),
-  sqlite: common(on('sqlite'), 'sqlite'),
-  postgres: common(on('postgres'), 'postgres'),
-  redis: common(on('redis'), 'redis'),
-};
+export const ON = { memory: on('memory'), sqlite: on('sqlite'), postgres: on('postgres'), redis: on('redis') };
 
 /** Starts another service with an empty state of its own. */
 export function on(state: (typeof STATES)[number], variables: Variables = {}): Start {

@@ -39,8 +39,9 @@ const WAYS: readonly (readonly [name: string, load: Load])[] = [
   [
     'warm socket',
     async (server, bench) => {
-      const job = { url: server.socketUrl, body: toBody('bench', SHORT, { stream: true }), sockets: SOCKETS };
-      const turnsPerSocket = Math.ceil(bench.sizes.countedTurns / SOCKETS);
+      const sockets = bench.times(SOCKETS);
+      const job = { url: server.socketUrl, body: toBody('bench', SHORT, { stream: true }), sockets };
+      const turnsPerSocket = Math.ceil(bench.sizes.countedTurns / sockets);
       await bench.load.run('socket', { ...job, turnsPerSocket: 1 });
       const turns = { ...job, predecessor: 'the one before', turnsPerSocket } as const;
       return toTurnSample([await bench.measure(server, 'socket', turns)]);
@@ -159,11 +160,11 @@ function streams(toTraffic: (bench: Bench) => Traffic): (isBackground: boolean) 
   };
 }
 
-const live: Load = async (server, bench) => toStreamSample(await follow(server, bench, flat(bench, LONG)));
+const live: Load = async (server, bench) => toStreamSample(await follow(server, bench, flat(bench, bench.times(LONG))));
 
 /** A long stream after its end. It is made for this round: STATE=memory forgets old responses. */
 const replay: Load = async (server, bench) => {
-  const { responseId } = await follow(server, bench, flat(bench, LONG));
+  const { responseId } = await follow(server, bench, flat(bench, bench.times(LONG)));
   const url = `${server.url}/${responseId}?stream=true&include_obfuscation=false`;
   return toStreamSample(await bench.measure(server, 'sse', { url, streams: 1, turnsPerStream: 1 }));
 };

@@ -1,6 +1,3 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-
 import type { Start } from '../harness/bench.ts';
 import type { Case, Load } from '../harness/case.ts';
 import type { Server } from '../harness/processes.ts';
@@ -29,8 +26,8 @@ const server: Start = (bench) => bench.start('servers/mcp.ts');
 /** The service with an MCP server, whose tool it runs unasked. */
 const withServer: Start = async (bench) => {
   const url = `${(await bench.server(server)).origin}/mcp`;
-  const MCP_SERVERS = join(await bench.folder(), 'servers.json');
-  await writeFile(MCP_SERVERS, JSON.stringify({ servers: { [LABEL]: { url, require_approval: 'never' } } }));
+  const servers = { [LABEL]: { url, require_approval: 'never' } };
+  const MCP_SERVERS = await bench.file(JSON.stringify({ servers }));
   return service({ MCP_SERVERS })(bench);
 };
 
@@ -47,7 +44,7 @@ function turns(tool: object, input: string | undefined, expected: readonly strin
     }
     const members = { previous_response_id: roots.get(one), ...(input === undefined ? {} : { input }) };
     // More than the other counts: what a turn with a tool runs is compiled only after some thousand turns.
-    const turnsPerStream = bench.sizes.countedTurns * 4;
+    const turnsPerStream = bench.sizes.countedTurns * bench.times(4);
     return toTurnSample([await bench.measure(one, 'tools', { ...job, body: body(members), expected, turnsPerStream })]);
   };
 }

@@ -28,7 +28,7 @@ function streams(transport: 'sse' | 'ws', { burst, deltas, model = 'bench', more
   return async (server, bench) => {
     const traffic = { deltas: deltas ?? bench.sizes.deltas, burst };
     const body = toBody(model, traffic, { stream: true });
-    const [count, each] = [bench.sizes.streams, bench.sizes.turnsPerStream * more];
+    const [count, each] = [bench.sizes.streams, bench.sizes.turnsPerStream * bench.times(more)];
     const job = {
       body,
       streams: count,
@@ -132,11 +132,7 @@ export const TURNS: readonly Case[] = [
     name: 'ws',
     table: 'streams',
     shows: [EVENTS_PER_SECOND],
-    sides: {
-      service: (bench) => service({ WS_MAX_CONNECTIONS: String(bench.sizes.streams) })(bench),
-      floor: floor('ws'),
-      honest,
-    },
+    sides: { service: service(), floor: floor('ws'), honest },
     rows: () => [
       { name: 'ws, single', load: streams('ws', { burst: 1 }), goals: cpuPerEvent(1.6, 1.4) },
       { name: 'ws, burst', load: streams('ws', { burst: 8 }), goals: cpuPerEvent(1.3, 1.4) },

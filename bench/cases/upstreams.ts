@@ -137,7 +137,7 @@ const toThroughputCosts = (cost: Cost, deltas: number): Sample => ({
 function warmUp(kind: Kind, turns: number): NonNullable<Case['prepare']> {
   return (server, bench, side) => {
     const traffic = { deltas: 10, burst: 1 };
-    const relayed = { traffic, streams: 32, turns: turns * bench.sizes.requests, spreadMs: 0 };
+    const relayed = { traffic, streams: 32, turns: bench.times(turns) * bench.sizes.requests, spreadMs: 0 };
     return stream(kind, side, relayed, server, bench);
   };
 }

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -16,37 +16,58 @@ export type Start = (bench: Bench) => Promise<Server>;
 /** What this machine does not have. */
 class Missing extends Error {}
 
-/** The processes of a case, and what they need: each is started when it is asked for, and all end with the case. */
+/**
+ * The processes of a case, and what they need: each is started when it is asked for, and all end with the case. All cases of a proof, which
+ * measures nothing, have one, and one process for all that start the same program.
+ */
 export class Bench implements AsyncDisposable {
   readonly sizes: Sizes;
+  private readonly isProof: boolean;
   private readonly resources = new AsyncDisposableStack();
-  private readonly servers = new Map<Start, Promise<Server>>();
-  /** What other cases use as well, if the run measures nothing; otherwise this. */
-  readonly common: Bench;
+  private readonly servers = new Map<Start | string, Promise<Server>>();
+  private readonly files = new Map<string, Promise<string>>();
   private generator: LoadGenerator | undefined;
   private databases: Databases | undefined;
 
-  constructor(sizes: Sizes, common?: Bench) {
+  constructor(sizes: Sizes, isProof = false) {
     this.sizes = sizes;
-    this.common = common ?? this;
+    this.isProof = isProof;
+  }
+
+  /** Another one, for a round that starts its programs anew. */
+  anew(): Bench {
+    return new Bench(this.sizes, this.isProof);
   }
 
   /** The load generator. */
   get load(): LoadGenerator {
-    const { common } = this;
-    return (common.generator ??= common.resources.use(new LoadGenerator()));
+    return (this.generator ??= this.resources.use(new LoadGenerator()));
+  }
+
+  /** How often to do what only makes a program fast, or a figure exact: in a proof once. */
+  times(count: number): number {
+    return this.isProof ? 1 : count;
   }
 
   /** Starts a program at the first call. */
   server(start: Start): Promise<Server> {
-    const server = this.servers.get(start) ?? start(this);
-    this.servers.set(start, server);
-    return server;
+    return remember(this.servers, start, () => start(this));
   }
 
   /** Starts a module of `bench`. */
-  async start(module: string, variables?: Variables, way?: Way): Promise<Server> {
-    return this.resources.use(await Server.start(module, variables, way));
+  start(module: string, variables: Variables = {}, way?: Way): Promise<Server> {
+    const all = { ...DEFAULTS, ...variables };
+    const start = async (): Promise<Server> => this.resources.use(await Server.start(module, all, way));
+    return this.isProof ? remember(this.servers, JSON.stringify([module, all, way]), start) : start();
+  }
+
+  /** Writes a file that a program reads; resolves with its path. */
+  file(content: string): Promise<string> {
+    return remember(this.files, content, async () => {
+      const path = join(await this.folder(), 'file.json');
+      await writeFile(path, content);
+      return path;
+    });
   }
 
   /**
@@ -60,22 +81,15 @@ export class Bench implements AsyncDisposable {
       case 'sqlite':
         return { STATE: state, STATE_DIR: await this.folder() };
       case 'postgres':
-        return { STATE: state, DATABASE_URL: await (await this.common.startDatabases()).create() };
+        return { STATE: state, DATABASE_URL: await (await this.startDatabases()).create() };
       case 'redis':
         return { STATE: state, REDIS_URL: await this.redis() };
     }
   }
 
-  /** Creates a folder. */
-  async folder(): Promise<string> {
-    const folder = await mkdtemp(join(tmpdir(), 'antiphon-bench-'));
-    this.resources.defer(() => rm(folder, { recursive: true }));
-    return folder;
-  }
-
   /** Gives the planner of PostgreSQL statistics of what was saved until now. */
   async analyze(): Promise<void> {
-    await this.common.databases?.analyze();
+    await this.databases?.analyze();
   }
 
   /** Runs a job against a server; resolves with its outcome, the CPU time that the server took for it, µs, and its database round trips. */
@@ -89,6 +103,12 @@ export class Bench implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.resources.disposeAsync();
+  }
+
+  private async folder(): Promise<string> {
+    const folder = await mkdtemp(join(tmpdir(), 'antiphon-bench-'));
+    this.resources.defer(() => rm(folder, { recursive: true }));
+    return folder;
   }
 
   private async startDatabases(): Promise<Databases> {
@@ -105,9 +125,20 @@ export class Bench implements AsyncDisposable {
   }
 }
 
+/** What every program gets unless a case says otherwise. */
+const DEFAULTS: Variables = {
+  ...{ PORT: '0', HOST: '127.0.0.1', LOG_LEVEL: 'error', STATE: 'memory' },
+  WS_MAX_CONNECTIONS: '1000000',
+};
+
+function remember<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
+  const value = map.get(key) ?? make();
+  map.set(key, value);
+  return value;
+}
+
 /** Runs a case: starts its programs, and compares them row by row. A row is left out, with a line on stderr, where the machine lacks a server. */
-export async function runCase(one: Case, sizes: Sizes, common?: Bench): Promise<readonly Comparison[]> {
-  await using bench = new Bench(sizes, common);
+export async function runCase(one: Case, bench: Bench): Promise<readonly Comparison[]> {
   const comparisons: Comparison[] = [];
   const missing = new Set<string>();
   const prepared = new Set<Server>();
@@ -116,7 +147,7 @@ export async function runCase(one: Case, sizes: Sizes, common?: Bench): Promise<
     prepared.add(server);
     await one.prepare?.(server, bench, side);
   };
-  for (const row of one.rows(sizes)) {
+  for (const row of one.rows(bench.sizes)) {
     try {
       comparisons.push({ name: row.name, figures: await runRow(one, row, bench, prepare), goals: row.goals ?? [] });
     } catch (error) {
@@ -142,7 +173,7 @@ async function runRow(
     const [start, load] = [starts[side], toLoad(row, side)];
     if (start === undefined || load === undefined) continue;
     if (one.isAnew === true) {
-      sides[side] = () => runAnew(start, load, bench.sizes);
+      sides[side] = () => runAnew(start, load, bench);
     } else {
       const server = await bench.server(start);
       await prepare(server, side);
@@ -156,7 +187,7 @@ function toLoad({ load }: Row, side: Side): Load | undefined {
   return typeof load === 'object' ? load[side] : load;
 }
 
-async function runAnew(start: Start, load: Load, sizes: Sizes): Promise<Sample> {
-  await using bench = new Bench(sizes);
+async function runAnew(start: Start, load: Load, one: Bench): Promise<Sample> {
+  await using bench = one.anew();
   return await load(await bench.server(start), bench);
 }

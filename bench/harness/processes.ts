@@ -92,9 +92,8 @@ export class Server extends Child {
   private address = '';
 
   /** Starts a module of `bench` and waits until it writes `… listens on <URL>`. */
-  static async start(module: string, variables: Variables = {}, way?: Way): Promise<Server> {
-    const own = { PORT: '0', HOST: '127.0.0.1', LOG_LEVEL: 'error', STATE: 'memory', ...variables };
-    const server = new Server(module, own, way);
+  static async start(module: string, variables: Variables, way?: Way): Promise<Server> {
+    const server = new Server(module, variables, way);
     server.address = await server.orEnd(server.listening());
     return server;
   }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-import { createEmptyDatabase, type TestDatabase } from '../../test/support/postgres/test-database.ts';
+import { createDatabase, createTemplate, type TestDatabase } from '../../test/support/postgres/test-database.ts';
 import type * as clusters from '../../test/support/postgres/cluster.ts';
 import type * as redisServers from '../../test/support/redis/redis-server.ts';
 
@@ -25,6 +25,7 @@ export class Databases implements AsyncDisposable {
   private readonly serverUrl: string;
   private readonly stop: () => Promise<void>;
   private readonly databases: TestDatabase[] = [];
+  private schema: Promise<void> | undefined;
 
   private constructor(serverUrl: string, stop: () => Promise<void>) {
     this.serverUrl = serverUrl;
@@ -38,10 +39,13 @@ export class Databases implements AsyncDisposable {
 
   /** Creates a database with the service's schema; resolves with its URL. */
   async create(): Promise<string> {
-    const database = await createEmptyDatabase(this.serverUrl);
+    this.schema ??= createTemplate(this.serverUrl, (url) => {
+      const env = { PATH: process.env.PATH, DATABASE_URL: url };
+      return promisify(execFile)(process.execPath, [MIGRATE], { cwd: tmpdir(), env });
+    });
+    await this.schema;
+    const database = await createDatabase(this.serverUrl);
     this.databases.push(database);
-    const env = { PATH: process.env.PATH, DATABASE_URL: database.url };
-    await promisify(execFile)(process.execPath, [MIGRATE], { cwd: tmpdir(), env });
     return database.url;
   }
 

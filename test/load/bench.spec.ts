@@ -178,7 +178,7 @@ describe('the benchmark', () => {
       expect(counts).toEqual(
         EVERY_STATE.flatMap(({ state }) =>
           ['http', 'socket'].map((transport) => [
-            `chains, ${state}, ${transport}, turn 50 ÷ turn 5`,
+            `chains, ${state}, ${transport}, turn 6 ÷ turn 5`,
             ...(state === 'postgres' ? [1, 1] : [undefined, undefined]),
           ]),
         ),
