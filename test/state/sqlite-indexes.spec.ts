@@ -74,13 +74,13 @@ describe('the statements of SQLite', () => {
   beforeAll(() => {
     for (const migration of MIGRATIONS) database.exec(migration);
     const prepare = jest.spyOn(database, 'prepare');
-    const operations = operationsOf(database, () => 1);
+    const operations = operationsOf(database, () => 1, Infinity);
     for (let index = 0; index < 1000; index += 1) operations['responses.save'](recordOf(index));
     for (const page of PAGES) {
       for (const filter of FILTERS) unlessUnknown(() => operations['graph.list'](TENANT, filter, page));
       for (const relatives of ['children', 'siblings', 'leaves'] as const) {
         const responseId = relatives === 'siblings' ? 'r2' : 'r0';
-        unlessUnknown(() => operations['graph.relatives'](relatives, TENANT, responseId, page));
+        unlessUnknown(() => operations[`graph.${relatives}`](TENANT, responseId, page));
       }
     }
     for (const [text] of prepare.mock.calls) texts.add(text);

@@ -1,4 +1,4 @@
-import { type Tenant, tenantKey } from '../../access/index.js';
+import type { Tenant } from '../../access/index.js';
 import { isTerminalEvent, type Item, type StreamEvent } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import { RunLostError } from '../errors.js';
@@ -42,7 +42,8 @@ export class RedisEventLog extends EventLog {
     this.announcer = new LogAnnouncer(runNotices, (keys) => notices.logged(keys), clock);
   }
 
-  override async append({ tenant, responseId, attempt }: Run, batch: LogBatch): Promise<void> {
+  override async append(run: Run, batch: LogBatch): Promise<void> {
+    const { tenant, responseId, attempt } = run;
     const { redis, keys, slots, index, gate, clock } = this.parts;
     const located = await slots.locate(tenant, responseId);
     if (located === undefined) throw new RunLostError(responseId);
@@ -52,7 +53,7 @@ export class RedisEventLog extends EventLog {
       const [reply] = await redis.write(keys.call(located, APPEND, clock.now(), ...args));
       return reply as LogAppended;
     };
-    const outcome = await gate.pass(tenantKey(tenant, responseId), () => whenReleased(clock, write));
+    const outcome = await gate.pass(run, () => whenReleased(clock, write));
     if (outcome === 'closed') throw new RunLostError(responseId);
     if (isBeginning) await redis.write(...index.begun(located));
     this.announce(responseId, batch.events);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-import { type Tenant, tenantKey } from '../../access/index.js';
+import type { Tenant } from '../../access/index.js';
 import { isTerminalEvent, type Origin, type ResponseObject } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import {
@@ -125,9 +125,9 @@ export class RedisRuns extends BackgroundRuns {
   override async finish(attempted: Run, ending: Ending): Promise<void> {
     const { ends, gate, log, slots } = this.parts;
     const { tenant, responseId, attempt } = attempted;
-    const entry = await slots.locate(attempted.tenant, attempted.responseId);
+    const entry = await slots.locate(tenant, responseId);
     if (entry === undefined) throw new RunLostError(responseId);
-    await gate.pass(tenantKey(tenant, responseId), () => ends.end(entry, ending, attempt));
+    await gate.pass(attempted, () => ends.end(entry, ending, attempt));
     log.announce(responseId, ending.log.events);
   }
 
@@ -141,7 +141,7 @@ export class RedisRuns extends BackgroundRuns {
     if (entry === undefined) return undefined;
     const { gate, responses, log } = this.parts;
     const conclude = (): Promise<Ending | 'unchanged' | undefined> => this.concludeNow(entry, compose, options);
-    const outcome = await gate.closeFor(tenantKey(tenant, responseId), conclude);
+    const outcome = await gate.closeFor({ tenant, responseId }, conclude);
     if (outcome === undefined) return undefined;
     if (outcome === 'unchanged') return responses.get(tenant, responseId, options.within);
     log.announce(responseId, outcome.log.events);

@@ -6,7 +6,9 @@ import { Logger } from '@nestjs/common';
 import type { Environment } from '../../config/index.js';
 import type { Clock } from '../../time/index.js';
 import type { BackgroundRuns } from '../background-runs.js';
+import { OutageLog } from '../../logging/index.js';
 import type { Claims } from '../claims.js';
+import type { ConversationStore } from '../conversation-store.js';
 import type { FileStore } from '../file-store.js';
 import { DeletionNotices, RunNotices } from '../notices.js';
 import { StateStartError } from '../errors.js';
@@ -28,12 +30,12 @@ import { DatabaseThread } from './database-thread.js';
 import { explainStart } from './explain-error.js';
 import { FILE_NAME } from './open-database.js';
 import { SqliteEventLog } from './log.js';
-import { SqliteConversationStore } from './conversations.js';
-import { SqliteJobJournal } from './jobs.js';
-import { SqliteResponseGraph } from './graph.js';
-import { SqliteResponseStore } from './responses.js';
-import { SqliteRuns } from './runs.js';
-import { sqliteSessions } from './sessions.js';
+import { conversationsOf } from './conversations.js';
+import { journalOf } from './jobs.js';
+import { GRAPH_ANSWERS } from './graph.js';
+import { responsesOf } from './responses.js';
+import { runsOf } from './runs.js';
+import { sessionsOf } from './sessions.js';
 import { SqliteTombstones } from './tombstones.js';
 import { SqliteTransfer } from './transfer.js';
 
@@ -48,7 +50,7 @@ export class SqliteBackend extends StateBackend {
   override readonly runs: BackgroundRuns;
   override readonly graph: ResponseGraph;
   override readonly sessions: SessionStore;
-  override readonly conversations: SqliteConversationStore;
+  override readonly conversations: ConversationStore;
   override readonly locks: InProcessLock;
   override readonly secrets: SecretStore;
   override readonly claims: Claims;
@@ -68,29 +70,45 @@ export class SqliteBackend extends StateBackend {
   ) {
     super();
     const { STATE_DIR: directory, CONTEXT_MAX_BYTES: maxContextBytes } = settings;
-    const thread = new DatabaseThread({ directory }, clock);
+    const thread = new DatabaseThread({ directory, maxContextBytes }, clock);
     const locks = new InProcessLock(clock);
     const gate = new RunGate();
-    const log = new SqliteEventLog(thread, gate, this.runNotices, clock);
-    const jobs = new InProcessJobQueue(clock, new SqliteJobJournal(thread));
-    const conversations = new SqliteConversationStore(thread, locks, maxContextBytes);
-    const tombstones = new SqliteTombstones(thread, this.notices);
-    const responses = new SqliteResponseStore(thread, locks, tombstones, log, conversations, maxContextBytes);
+    const log = new SqliteEventLog(thread.group('log'), gate, this.runNotices);
+    const queue = new InProcessJobQueue(clock, journalOf(thread.group('jobs')));
+    const conversations = conversationsOf(thread.group('conversations'), locks);
+    const outages = new OutageLog(new Logger('Tombstones'));
+    const tombstones = new SqliteTombstones(thread.group('tombstones'), this.notices, outages);
+    const inThread = thread.group('responses');
+    const responses = responsesOf({ thread: inThread, doubts: thread, locks, tombstones, log, conversations });
+    const sessionOf = inThread.contract(['sessionOf']).sessionOf;
     this.responses = responses;
-    this.runs = new SqliteRuns({ thread, responses, locks, log, jobs, gate, maxContextBytes });
-    this.graph = new SqliteResponseGraph(thread);
-    this.sessions = sqliteSessions(thread, tombstones);
-    this.secrets = thread.contract('secrets', ['getOrCreate', 'find']);
-    this.claims = thread.contract('claims', ['claim', 'release']);
-    this.usage = thread.contract('usage', ['record', 'report', 'purge']);
-    const objects = thread.contract('objects', methodsOf(OBJECT_MODES));
-    this.files = toFileStore(thread.contract('files', methodsOf(FILE_MODES)), objects);
-    this.vectors = thread.contract('vectors', [
-      ...(['append', 'publish', 'describe', 'documents', 'texts', 'nearest', 'matching', 'purge'] as const),
-    ]);
-    this.vectorStores = thread.contract('vectorStores', methodsOf(VECTOR_STORE_MODES));
-    this.transfer = new SqliteTransfer(thread, jobs);
-    [this.thread, this.locks, this.log, this.jobs, this.conversations] = [thread, locks, log, jobs, conversations];
+    this.runs = runsOf({
+      thread: thread.group('runs'),
+      responses,
+      sessionOf,
+      locks,
+      log,
+      queue,
+      gate,
+      maxContextBytes,
+    });
+    this.graph = thread.group('graph').reading(GRAPH_ANSWERS);
+    this.sessions = sessionsOf(thread.group('sessions'), tombstones);
+    this.secrets = thread.group('secrets').contract(['getOrCreate', 'find']);
+    this.claims = thread.group('claims').contract(['claim', 'release']);
+    this.usage = thread.group('usage').contract(['record', 'report', 'purge']);
+    const objects = thread.group('objects').contract(methodsOf(OBJECT_MODES));
+    this.files = toFileStore(thread.group('files').contract(methodsOf(FILE_MODES)), objects);
+    this.vectors = thread
+      .group('vectors')
+      .contract(['append', 'publish', 'describe', 'documents', 'texts', 'nearest', 'matching', 'purge']);
+    this.vectorStores = thread.group('vectorStores').contract(methodsOf(VECTOR_STORE_MODES));
+    this.transfer = new SqliteTransfer(
+      thread.group('transfer'),
+      { jobs: thread.group('jobs'), secrets: thread.group('secrets') },
+      queue,
+    );
+    [this.thread, this.locks, this.log, this.jobs, this.conversations] = [thread, locks, log, queue, conversations];
   }
 
   override async start(): Promise<void> {

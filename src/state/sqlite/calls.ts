@@ -23,6 +23,8 @@ export type Answer = { readonly value: unknown } | { readonly refusal: Refusal }
 export interface ThreadOptions {
   /** Its directory. */
   readonly directory: string;
+  /** The most that the context of a turn may have; by default anything. */
+  readonly maxContextBytes?: number;
   /** The longest that the file may become, in pages of 4 KiB; by default as long as there is room. */
   readonly maxPages?: number;
   /** Whether sqlite-vec is used where it is installed; by default it is. */

@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { Claims } from '../claims.js';
 import { toKey } from '../keys.js';
 import type { Executed } from './executed.js';
-import { tenantNumbers } from './operations/tenants.js';
+import { tenantNumbers } from './statements/visible.js';
 
 /** Claims in SQLite; a sweep forgets those that have expired. */
 export function sqliteClaims(database: DatabaseSync, now: () => number): Executed<Claims> {

@@ -5,15 +5,11 @@ import { Logger } from '@nestjs/common';
 import { Roster } from '../../roster.js';
 import { OutageLog } from '../../logging/index.js';
 import { Backoff, type Clock } from '../../time/index.js';
-import type { Item } from '../../protocol/index.js';
 import { StateStartError, StoreUnavailableError } from '../errors.js';
-import type { Page } from '../page.js';
-import { readItems } from '../stored-response.js';
 import type { Call, Opened, OperationName, Reply, ThreadOptions } from './calls.js';
 import { explainFailure } from './explain-error.js';
-import type { ItemPage } from './new-response.js';
 import type { Groups, Operations } from './operations.js';
-import type { Called } from './executed.js';
+import { ThreadGroup } from './executed.js';
 import { toError } from './refusals.js';
 import { takeWorker } from './workers.js';
 
@@ -90,33 +86,13 @@ export class DatabaseThread {
     return promise as Promise<ReturnType<Operations[Name]>>;
   }
 
-  /** A contract that the thread executes, by the names of its methods. */
-  contract<Name extends keyof Groups, Method extends keyof Groups[Name] & string>(
-    name: Name,
-    methods: readonly Method[],
-  ): Called<Pick<Groups[Name], Method>> {
-    const calls = methods.map((method) => {
-      const operation = `${name}.${method}` as OperationName;
-      return [method, (...args: Parameters<Operations[OperationName]>) => this.call(operation, ...args)];
-    });
-    return Object.fromEntries(calls) as Called<Pick<Groups[Name], Method>>;
-  }
-
-  /** Reads what an operation has returned. Throws StoreUnavailableError for text that cannot be parsed: the file is damaged. */
-  decode<T>(read: () => T): T {
-    try {
-      return read();
-    } catch (error) {
-      if (!(error instanceof SyntaxError)) throw error;
-      const reason = explainFailure(error, this.options.directory);
-      this.outages.warn('what is stored cannot be read', reason);
-      throw new StoreUnavailableError(reason, { cause: error });
-    }
-  }
-
-  /** Reads a page that an operation has returned. Throws StoreUnavailableError as `decode`. */
-  readPage(found: ItemPage | undefined): Page<Item> | undefined {
-    return found && { data: this.decode(() => readItems(found.items)), hasMore: found.hasMore };
+  /** The methods of one store. */
+  group<Name extends keyof Groups>(name: Name): ThreadGroup<Groups[Name]> {
+    return new ThreadGroup(
+      (method, args) =>
+        this.call(`${name}.${method}` as OperationName, ...(args as Parameters<Operations[OperationName]>)),
+      (read) => this.decode(read),
+    );
   }
 
   /** Asks whether the database can be written, if there is a reason to doubt it. Throws StoreUnavailableError. */
@@ -125,6 +101,24 @@ export class DatabaseThread {
     return this.call('check.write').then(() => {
       this.hasFailed = false;
     });
+  }
+
+  /** Asks whether the database can be read, too. Throws StoreUnavailableError. */
+  async check(): Promise<void> {
+    await this.checkIfInDoubt();
+    await this.call('check.read');
+  }
+
+  /** Reads what an operation has returned. Throws StoreUnavailableError for text that cannot be parsed: the file is damaged. */
+  private decode<T>(read: () => T): T {
+    try {
+      return read();
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+      const reason = explainFailure(error, this.options.directory);
+      this.outages.warn('what is stored cannot be read', reason);
+      throw new StoreUnavailableError(reason, { cause: error });
+    }
   }
 
   private send(): void {

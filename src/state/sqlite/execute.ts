@@ -57,13 +57,13 @@ const FREEING: ReadonlySet<OperationName> = new Set([
   'files.discard',
   'conversations.forget',
   'log.forget',
-  'responses.free',
+  'tombstones.free',
   'files.purge',
   'usage.purge',
   'vectorStores.purge',
   'vectors.purge',
-  'jobs.remove',
-  'responses.sweep',
+  'jobs.ended',
+  'tombstones.sweep',
 ]);
 
 /**

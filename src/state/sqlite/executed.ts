@@ -16,6 +16,60 @@ export type Called<Methods> = {
     : never;
 };
 
+/** How answers of methods are read; one that is undefined is not. */
+export type ReadersOf<Methods> = {
+  readonly [Method in keyof Methods]?: Methods[Method] extends (...args: never) => infer Result
+    ? (answer: Exclude<Result, undefined>) => unknown
+    : never;
+};
+
+/** Methods of the thread with their answers read. */
+export type Read<Methods, Readers> = {
+  readonly [Method in keyof Readers & keyof Methods]: Methods[Method] extends (...args: infer Args) => infer Result
+    ? (...args: Args) => Promise<ResultOf<Readers[Method]> | Extract<Result, undefined>>
+    : never;
+};
+
+type ArgsOf<Method> = Method extends (...args: infer Args) => unknown ? Args : never;
+type ResultOf<Method> = Method extends (...args: never) => infer Result ? Result : never;
+type Ask = (method: string, args: readonly unknown[]) => Promise<unknown>;
+
+/** The thread as a store of the process asks it: for the methods of its group. */
+export class ThreadGroup<Methods> {
+  /** `decode` reads what a method has returned. It throws StoreUnavailableError for text that cannot be parsed: the file is damaged. */
+  constructor(
+    private readonly ask: Ask,
+    readonly decode: <T>(read: () => T) => T,
+  ) {}
+
+  /** Calls are executed in order; those of one tick share a message and a transaction. Throws StoreUnavailableError. */
+  call<Name extends keyof Methods & string>(
+    method: Name,
+    ...args: ArgsOf<Methods[Name]>
+  ): Promise<ResultOf<Methods[Name]>> {
+    return this.ask(method, args) as Promise<ResultOf<Methods[Name]>>;
+  }
+
+  /** A contract whose methods answer with what the thread returns. */
+  contract<Method extends keyof Methods & string>(methods: readonly Method[]): Called<Pick<Methods, Method>> {
+    const calls = methods.map((method) => [method, (...args: readonly unknown[]) => this.ask(method, args)]);
+    return Object.fromEntries(calls) as Called<Pick<Methods, Method>>;
+  }
+
+  /** One whose answers are read: what clients have sent crosses threads as text. */
+  reading<Readers extends ReadersOf<Methods>>(readers: Readers): Read<Methods, Readers> {
+    const named = Object.entries(readers) as readonly (readonly [string, (answer: unknown) => unknown])[];
+    const calls = named.map(([method, read]) => [
+      method,
+      async (...args: readonly unknown[]) => {
+        const answer = await this.ask(method, args);
+        return answer === undefined ? undefined : this.decode(() => read(answer));
+      },
+    ]);
+    return Object.fromEntries(calls) as Read<Methods, Readers>;
+  }
+}
+
 /** The methods of groups in one table, by the names of the group and the method. */
 export type Named<Groups> = {
   readonly [Name in NameIn<Groups>]: Name extends `${infer Group extends keyof Groups & string}.${infer Method}`

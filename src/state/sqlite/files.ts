@@ -19,7 +19,7 @@ import { adHoc, type AnyStatement } from '../sql/statement.js';
 import { type ById, type Content, FILE_BATCH, fileStatements, objectStatements } from '../sql/statements/files.js';
 import { immediate, rowOf, rowsOf, type Steps } from '../sql/steps.js';
 import type { Executed } from './executed.js';
-import { tenantNumbers } from './operations/tenants.js';
+import { tenantNumbers } from './statements/visible.js';
 import { statementRunner } from './run-statements.js';
 
 const FILES = fileStatements(SQLITE);

@@ -1,26 +1,45 @@
 import { randomUUID } from 'node:crypto';
+import type { DatabaseSync } from 'node:sqlite';
 
-import type { JobJournal, KeptJob } from '../in-process/jobs.js';
-import type { NewJob } from '../job-queue.js';
-import type { DatabaseThread } from './database-thread.js';
-import type { StoredJob } from './operations/jobs.js';
+import type { JobJournal } from '../in-process/jobs.js';
+import type { NewJob, QueueName } from '../job-queue.js';
+import type { ThreadGroup } from './executed.js';
 
-/** The jobs in the file. */
-export class SqliteJobJournal implements JobJournal {
-  constructor(private readonly thread: DatabaseThread) {}
+/** A job as it is stored; its data is JSON. */
+export interface StoredJob {
+  readonly queue: QueueName;
+  readonly id: string;
+  readonly data: string;
+}
 
-  async load(): Promise<readonly KeptJob[]> {
-    const jobs = await this.thread.call('jobs.load');
-    return this.thread.decode(() => jobs.map((job) => ({ ...job, data: JSON.parse(job.data) as unknown })));
-  }
+/** The jobs that are not done. */
+export function sqliteJobs(database: DatabaseSync) {
+  const insert = database.prepare('INSERT OR IGNORE INTO jobs (queue, id, data, attempts) VALUES (?, ?, ?, 0)');
+  const select = database.prepare('SELECT queue, id, data, attempts FROM jobs ORDER BY number');
+  const update = database.prepare('UPDATE jobs SET attempts = ? WHERE id = ?');
+  const remove = database.prepare('DELETE FROM jobs WHERE id = ?');
+  return {
+    /** Returns the ids of those that were not there. */
+    add: (jobs: readonly StoredJob[]): readonly string[] =>
+      jobs.filter(({ queue, id, data }) => insert.run(queue, id, data).changes > 0).map(({ id }) => id),
 
-  delivered(id: string, attempts: number): Promise<void> {
-    return this.thread.call('jobs.delivered', id, attempts);
-  }
+    load: () => select.all() as unknown as readonly (StoredJob & { readonly attempts: number })[],
 
-  ended(id: string): Promise<void> {
-    return this.thread.call('jobs.remove', id);
-  }
+    delivered: (id: string, attempts: number): void => void update.run(attempts, id),
+
+    ended: (id: string): void => void remove.run(id),
+  };
+}
+
+/** The jobs of a database. */
+export type SqliteJobs = ReturnType<typeof sqliteJobs>;
+
+/** The jobs in the file, for the queue of the process. */
+export function journalOf(thread: ThreadGroup<SqliteJobs>): JobJournal {
+  return {
+    ...thread.reading({ load: (jobs) => jobs.map((job) => ({ ...job, data: JSON.parse(job.data) as unknown })) }),
+    ...thread.contract(['delivered', 'ended']),
+  };
 }
 
 /** A job that is about to be stored and enqueued. */

@@ -1,47 +1,41 @@
 import type { DatabaseSync } from 'node:sqlite';
 
 import { sqliteClaims } from './claims.js';
+import { sqliteConversations } from './conversations.js';
 import { type Named, named } from './executed.js';
 import { sqliteFiles } from './files.js';
+import { sqliteGraph } from './graph.js';
+import { sqliteJobs } from './jobs.js';
+import { sqliteLog } from './log.js';
+import { sqliteResponses } from './responses.js';
+import { sqliteRuns } from './runs.js';
 import { sqliteSecrets } from './secrets.js';
+import { sqliteSessions } from './sessions.js';
+import { sqliteTombstones } from './tombstones.js';
+import { sqliteTransfer } from './transfer.js';
 import { sqliteUsage } from './usage.js';
 import { sqliteVectorStores } from './vector-stores.js';
 import { sqliteVectors } from './vectors.js';
-import { chainOperations, responseOperations } from './operations/responses.js';
-import { conversationOperations } from './operations/conversations.js';
-import { deleteOperations, freeOperations } from './operations/delete.js';
-import { eventLogOperations } from './operations/log.js';
-import { graphOperations } from './operations/graph.js';
-import { jobOperations } from './operations/jobs.js';
-import { moveInOperations } from './operations/move-in.js';
-import { moveOutOperations } from './operations/move-out.js';
-import { runEndOperations } from './operations/run-ends.js';
-import { runOperations } from './operations/runs.js';
-import { sessionOperations } from './operations/sessions.js';
 
 /**
  * What the thread can be asked for: synchronous functions over the database, by the contract that they belong to. `now`: the time of the call,
- * milliseconds since the epoch.
+ * milliseconds since the epoch. `maxContextBytes`: the most that one read may bring.
  */
-export function groupsOf(database: DatabaseSync, now: () => number) {
-  const jobs = jobOperations(database);
-  const log = eventLogOperations(database, now);
+export function groupsOf(database: DatabaseSync, now: () => number, maxContextBytes: number) {
+  const jobs = sqliteJobs(database);
+  const log = sqliteLog(database, now);
   return {
-    responses: {
-      ...responseOperations(database, now),
-      ...chainOperations(database, now),
-      ...deleteOperations(database, now),
-      ...freeOperations(database, now),
-    },
-    runs: { ...runOperations(database, now, log, jobs), ...runEndOperations(database, now, log, jobs) },
-    graph: graphOperations(database, now),
-    sessions: sessionOperations(database, now),
-    conversations: conversationOperations(database, now),
+    responses: sqliteResponses(database, now, maxContextBytes, log),
+    tombstones: sqliteTombstones(database, now),
+    runs: sqliteRuns(database, now, maxContextBytes, log, jobs),
+    graph: sqliteGraph(database, now),
+    sessions: sqliteSessions(database, now),
+    conversations: sqliteConversations(database, now, maxContextBytes),
     secrets: sqliteSecrets(database),
     claims: sqliteClaims(database, now),
     log,
     jobs,
-    transfer: { ...moveOutOperations(database), ...moveInOperations(database, log) },
+    transfer: sqliteTransfer(database, log),
     usage: sqliteUsage(database),
     ...sqliteFiles(database, now),
     vectors: sqliteVectors(database),
@@ -54,8 +48,8 @@ export function groupsOf(database: DatabaseSync, now: () => number) {
 export type Groups = ReturnType<typeof groupsOf>;
 
 /** Its operations, by the names of their group and their own; the types of calls and replies follow from them. */
-export function operationsOf(database: DatabaseSync, now: () => number) {
-  return named(groupsOf(database, now));
+export function operationsOf(database: DatabaseSync, now: () => number, maxContextBytes: number) {
+  return named(groupsOf(database, now, maxContextBytes));
 }
 
 /** The operations. */

@@ -1,114 +1,261 @@
+import type { DatabaseSync } from 'node:sqlite';
+
 import type { Tenant } from '../../access/index.js';
-import type { Item, Origin, ResponseObject } from '../../protocol/index.js';
-import { WriteLockLostError } from '../errors.js';
+import type { Item, Origin } from '../../protocol/index.js';
+import { ContextTooLargeError, WriteLockLostError } from '../errors.js';
 import type { InProcessLock } from '../in-process/locks.js';
-import type { Page, PageRequest } from '../page.js';
-import { type Chain, type DeleteOptions, type ResponseRecord, ResponseStore } from '../response-store.js';
-import { readItems, readResponse } from '../stored-response.js';
+import { toKey } from '../keys.js';
+import type { PageRequest } from '../page.js';
+import { pageOfItems } from '../page-of-items.js';
+import type { ResponseRecord, ResponseStore } from '../response-store.js';
+import { readItems, readResponse, type StoredResponse } from '../stored-response.js';
 import { conversationLock } from '../write-lock.js';
-import type { DatabaseThread } from './database-thread.js';
-import type { SqliteConversationStore } from './conversations.js';
-import type { SqliteEventLog } from './log.js';
-import type { SqliteTombstones } from './tombstones.js';
-import { toNewResponse } from './to-new-response.js';
+import type { ThreadGroup } from './executed.js';
+import type { SqliteLog } from './log.js';
+import {
+  type ItemPage,
+  type NewResponse,
+  readItemPage,
+  type SaveOutcome,
+  toNewResponse,
+  toTexts,
+} from './new-response.js';
+import { bookmarking } from './statements/bookmarks.js';
+import { responseInsertion } from './statements/insert-response.js';
+import { leaving, MEMBER, type MemberRow } from './statements/leave-sessions.js';
+import { joinPath, type PathRow, pathStatement } from './statements/path.js';
+import { toColumn } from './statements/turn-items.js';
+import { lookValues, SUBTREE, tenantNumbers, VISIBLE } from './statements/visible.js';
+import type { GoneResponses, SqliteTombstones } from './tombstones.js';
 
-/** Stores responses in SQLite. */
-export class SqliteResponseStore extends ResponseStore {
-  constructor(
-    private readonly thread: DatabaseThread,
-    private readonly locks: InProcessLock,
-    private readonly tombstones: SqliteTombstones,
-    private readonly log: SqliteEventLog,
-    private readonly conversations: SqliteConversationStore,
-    private readonly maxContextBytes: number,
-  ) {
-    super();
-  }
+/** Where an item is. */
+interface ItemPlace {
+  readonly response: number;
+  readonly column: 'input' | 'output';
+  readonly place: number;
+}
 
-  override expectSave(): void | Promise<void> {
-    return this.thread.checkIfInDoubt();
-  }
+/** A transcript. */
+export interface StoredChain {
+  readonly responseId: string;
+  /** Its items, as `readItems` takes them. */
+  readonly items: string | null;
+  readonly origin: string | null;
+  readonly isInConversation: boolean;
+  readonly sessionId: string;
+  readonly expiresAt: number;
+}
 
-  override async save(tenant: Tenant, record: ResponseRecord): Promise<void> {
-    const isSaved = await this.insert(tenant, record, record.parentId);
-    // The parent was never stored, or is gone: what came before is stored with the response.
-    if (!isSaved) await this.insert(tenant, record, null);
-  }
+interface ChainRow extends PathRow {
+  readonly origin: string | null;
+  readonly session_id: string | null;
+  readonly expires_at: number;
+}
 
-  override async get(tenant: Tenant, responseId: string, within?: string): Promise<ResponseObject | undefined> {
-    const stored = await this.thread.call('responses.get', tenant, responseId, within);
-    if (stored === undefined) return undefined;
-    const response = this.thread.decode(() => readResponse(stored));
-    if (response.status !== 'in_progress') return response;
-    return { ...response, output: await this.log.finishedItems(tenant, responseId) };
-  }
+/** The session of the response or, if it left that one, another session that shares it; null when it is in none. */
+const SESSION = `coalesce((
+      SELECT s.session_id FROM session_responses s
+      WHERE s.owner = r.owner AND s.session_id = r.session_id AND s.created_at = r.created_at AND s.id = r.id
+    ), (
+      SELECT min(s.session_id) FROM session_responses s WHERE s.response = r.response AND s.is_fork = 1
+    ))`;
 
-  override async delete(
-    tenant: Tenant,
-    responseId: string,
-    { cascade }: DeleteOptions,
-    within?: string,
-  ): Promise<number> {
-    const gone = await this.thread.call('responses.delete', tenant, responseId, cascade, within);
-    await this.tombstones.bury(gone);
-    return gone.numbers.length;
-  }
+/** Responses in SQLite. */
+export function sqliteResponses(database: DatabaseSync, now: () => number, maxBytes: number, log: SqliteLog) {
+  const insert = responseInsertion(database, now);
+  const tenants = tenantNumbers(database);
+  const leave = leaving(database);
+  const { bookmarkDeleted } = bookmarking(database);
+  const sessionOfResponse = database.prepare(
+    'SELECT r.session_id FROM tenants t JOIN responses r ON r.owner = t.owner WHERE t.key = ? AND r.id = ?',
+  );
+  const select = database.prepare(`SELECT r.body, r.status, r.output FROM responses r WHERE ${VISIBLE} AND r.id = ?4`);
+  // By their numbers: not by an index.
+  const hide = database.prepare(
+    `WITH RECURSIVE ${SUBTREE}
+    UPDATE responses AS r NOT INDEXED SET expires_at = 0 WHERE r.response IN (SELECT response FROM subtree) AND ${VISIBLE}
+    RETURNING ${MEMBER}`,
+  );
+  const selectPath = database.prepare(
+    pathStatement(`${VISIBLE} AND r.id = ?4 AND r.status IN ('completed', 'incomplete') AND r.is_continuable = 1`, [
+      ['origin', 'r.origin'],
+      ['expires_at', 'r.expires_at'],
+      ['session_id', SESSION],
+    ]),
+  );
+  const selectInput = database.prepare(`SELECT r.input FROM responses r WHERE ${VISIBLE} AND r.id = ?4`);
+  const columns = {
+    input: database.prepare('SELECT input AS texts FROM responses WHERE response = ?'),
+    output: database.prepare('SELECT output AS texts FROM responses WHERE response = ?'),
+  };
+  const selectPlace = database.prepare(
+    `SELECT i.response, CASE WHEN i.is_output = 1 THEN 'output' ELSE 'input' END AS column, i.place
+    FROM item_places i JOIN responses r ON r.response = i.response
+    WHERE i.owner = ?1 AND i.key = ?4 AND r.is_continuable = 1 AND ${VISIBLE} ORDER BY i.response DESC LIMIT 1`,
+  );
+  const selectSaid = database.prepare(
+    `SELECT i.body FROM conversation_items i JOIN conversations c ON c.conversation = i.conversation
+    WHERE i.owner = ?1 AND i.key = ?2 AND i.is_given = 0 AND c.is_deleted = 0
+    ORDER BY i.conversation DESC, i.position DESC LIMIT 1`,
+  );
 
-  override async chain(tenant: Tenant, responseId: string, within?: string): Promise<Chain | undefined> {
-    const chain = await this.thread.call('responses.chain', tenant, responseId, this.maxContextBytes, within);
-    if (chain === undefined) return undefined;
-    return this.thread.decode(() => ({
-      responseId,
-      items: readItems(chain.items),
-      origin: chain.origin === null ? null : (JSON.parse(chain.origin) as Origin),
-      isInConversation: chain.isInConversation,
-      sessionId: chain.sessionId ?? responseId,
-      expiresAt: chain.expiresAt,
-    }));
-  }
+  /** An item of a response, otherwise of a conversation, which belongs to no session. `parsed`: columns by their response. */
+  const findItem = (
+    values: ReturnType<typeof lookValues>,
+    key: string,
+    parsed: Map<string, readonly Item[]>,
+  ): string | undefined => {
+    const held = selectPlace.get(...values, key) as unknown as ItemPlace | undefined;
+    if (held !== undefined) {
+      const { response, column, place } = held;
+      const name = `${column} ${response}`;
+      const items = parsed.get(name) ?? readItems(columns[column].get(response)?.['texts'] as string);
+      parsed.set(name, items);
+      return JSON.stringify(items[place]);
+    }
+    const [owner, , within] = values;
+    return within === null ? (selectSaid.get(owner, key)?.['body'] as string | undefined) : undefined;
+  };
 
-  override async inputItems(
-    tenant: Tenant,
-    responseId: string,
-    page: PageRequest,
-    within?: string,
-  ): Promise<Page<Item> | undefined> {
-    return this.thread.readPage(await this.thread.call('responses.inputItems', tenant, responseId, page, within));
-  }
+  return {
+    save: (record: NewResponse): SaveOutcome => insert(record).outcome,
 
-  override async items(tenant: Tenant, ids: readonly string[], within?: string): Promise<ReadonlyMap<string, Item>> {
-    const found = await this.thread.call('responses.items', tenant, ids, this.maxContextBytes, within);
-    return this.thread.decode(() => new Map([...found].map(([id, text]) => [id, JSON.parse(text) as Item])));
-  }
+    /** The key of the session of a response, which never changes. */
+    sessionOf: (tenant: string, id: string): string | undefined =>
+      sessionOfResponse.get(toKey(tenant), toKey(id))?.['session_id'] as string | undefined,
 
-  override async purge(): Promise<boolean> {
-    const hasMoreResponses = await this.tombstones.sweep();
-    const hasMoreLogs = await this.log.forget();
-    return (await this.conversations.forget()) || hasMoreLogs || hasMoreResponses;
-  }
+    get: (tenant: string, id: string, within?: string): StoredResponse | undefined => {
+      const values = [...lookValues(tenants, tenant, now(), within), toKey(id)];
+      const stored = select.get(...values) as unknown as StoredResponse | undefined;
+      if (stored?.status !== 'in_progress') return stored;
+      return { ...stored, output: toColumn(toTexts(log.finishedItems(tenant, id))) };
+    },
 
-  override async check(): Promise<void> {
-    await this.thread.checkIfInDoubt();
-    await this.thread.call('check.read');
-  }
+    /** Hides responses; they stay until they are freed. */
+    delete: (tenant: string, id: string, cascade: boolean, within?: string): GoneResponses => {
+      const values = [...lookValues(tenants, tenant, now(), within), toKey(id), cascade ? 1 : 0];
+      const gone = hide.all(...values) as unknown as MemberRow[];
+      for (const row of gone) {
+        bookmarkDeleted(row.response, now());
+        leave(row);
+      }
+      return { ids: gone.map((row) => row.id), numbers: gone.map(({ response }) => response) };
+    },
+
+    chain: (tenant: string, id: string, within?: string): StoredChain | undefined => {
+      const values = [...lookValues(tenants, tenant, now(), within), toKey(id), maxBytes];
+      const rows = selectPath.all(...values) as unknown as ChainRow[];
+      const last = rows.find(({ level }) => level === 0);
+      if (last === undefined) return undefined;
+      if (last.bytes > maxBytes) throw new ContextTooLargeError(maxBytes, 'previous_response_id');
+      return {
+        responseId: id,
+        items: joinPath(rows),
+        origin: last.origin,
+        isInConversation: rows.some(({ conversation }) => conversation !== null),
+        sessionId: last.session_id ?? id,
+        expiresAt: last.expires_at,
+      };
+    },
+
+    /** A page of its input; undefined when it is not found. */
+    inputItems: (tenant: string, id: string, page: PageRequest, within?: string): ItemPage | undefined => {
+      const row = selectInput.get(...lookValues(tenants, tenant, now(), within), toKey(id)) as
+        { input: string | null } | undefined;
+      if (row === undefined) return undefined;
+      const { data, hasMore } = pageOfItems(readItems(row.input), page);
+      return { items: data.map((item) => JSON.stringify(item)).join(','), hasMore };
+    },
+
+    /** The latest versions of items, by id, as JSON; not if they have more bytes together. */
+    items: (tenant: string, ids: readonly string[], within?: string): ReadonlyMap<string, string> => {
+      const values = lookValues(tenants, tenant, now(), within);
+      const found = new Map<string, string>();
+      // Many items are often of one response.
+      const parsed = new Map<string, readonly Item[]>();
+      let bytes = 0;
+      for (const id of new Set(ids)) {
+        const text = findItem(values, toKey(id), parsed);
+        if (text === undefined) continue;
+        found.set(id, text);
+        bytes += Buffer.byteLength(text);
+        if (bytes > maxBytes) throw new ContextTooLargeError(maxBytes, 'input');
+      }
+      return found;
+    },
+  };
+}
+
+/** What the store of the process needs. */
+interface Parts {
+  readonly thread: ThreadGroup<ReturnType<typeof sqliteResponses>>;
+  /** Asks whether the database can be written, and whether it can be read, too. */
+  readonly doubts: { checkIfInDoubt(): void | Promise<void>; check(): Promise<void> };
+  readonly locks: InProcessLock;
+  readonly tombstones: SqliteTombstones;
+  readonly log: { forget(): Promise<boolean> };
+  readonly conversations: { forget(): Promise<boolean> };
+}
+
+/** Responses for the process, which has the locks, and frees what is gone. */
+export function responsesOf({ thread, doubts, locks, tombstones, log, conversations }: Parts): ResponseStore {
+  const { get, chain, inputItems, items } = thread.reading({
+    get: readResponse,
+    chain: ({ items: texts, origin, ...rest }) => {
+      return { ...rest, items: readItems(texts), origin: origin === null ? null : (JSON.parse(origin) as Origin) };
+    },
+    inputItems: readItemPage,
+    items: (found) => new Map([...found].map(([id, text]) => [id, JSON.parse(text) as Item])),
+  });
 
   /**
    * False, and nothing is saved, when the parent is not stored. The lock is checked as the record is sent: what others do with
    * the lock that they acquire later is executed later. Throws WriteLockLostError and ConversationChangedError.
    */
-  private async insert(tenant: Tenant, record: ResponseRecord, parentId: string | null): Promise<boolean> {
+  const insert = async (tenant: Tenant, record: ResponseRecord, parentId: string | null): Promise<boolean> => {
     const { sessionId, conversation, fence } = record;
     const lock = conversation === null ? sessionId : conversationLock(conversation.id);
-    if (fence !== null && !this.locks.isHeld(tenant, lock, fence)) {
+    if (fence !== null && !locks.isHeld(tenant, lock, fence)) {
       // The save of a turn releases the lock of its conversation: one that is repeated has it no more.
-      const session =
-        conversation === null ? undefined : await this.thread.call('runs.sessionOf', tenant, record.response.id);
+      const session = conversation === null ? undefined : await thread.call('sessionOf', tenant, record.response.id);
       if (session !== undefined) return true;
       throw new WriteLockLostError(lock);
     }
-    const outcome = await this.thread.call('responses.save', toNewResponse(tenant, record, parentId));
+    const outcome = await thread.call('save', toNewResponse(tenant, record, parentId));
     if (outcome === 'unlinked') return false;
-    if (conversation !== null && fence !== null) this.locks.release(tenant, lock, fence);
+    if (conversation !== null && fence !== null) locks.release(tenant, lock, fence);
     return true;
-  }
+  };
+
+  return {
+    expectSave: () => doubts.checkIfInDoubt(),
+
+    save: async (tenant, record) => {
+      const isSaved = await insert(tenant, record, record.parentId);
+      // The parent was never stored, or is gone: what came before is stored with the response.
+      if (!isSaved) await insert(tenant, record, null);
+    },
+
+    get,
+
+    delete: async (tenant, responseId, { cascade }, within) => {
+      const gone = await thread.call('delete', tenant, responseId, cascade, within);
+      await tombstones.bury(gone);
+      return gone.numbers.length;
+    },
+
+    chain,
+
+    inputItems,
+
+    items,
+
+    purge: async () => {
+      const hasMoreResponses = await tombstones.sweep();
+      const hasMoreLogs = await log.forget();
+      return (await conversations.forget()) || hasMoreLogs || hasMoreResponses;
+    },
+
+    check: () => doubts.check(),
+  };
 }

@@ -14,12 +14,12 @@ const WITHOUT = { path: null, about: 'vectors are compared by the process' };
 /** Executes what the port asks for; what arrived together is executed together. */
 function serve(port: MessagePort, options: ThreadOptions, extension: string | null): void {
   const database = openDatabase(options, extension);
-  const { directory } = options;
+  const { directory, maxContextBytes = Infinity } = options;
   const file = join(directory, FILE_NAME);
   const files = new OpenFiles([file, `${file}-wal`]);
   const reserve = new Reserve(`${file}-reserve`);
   const time = { now: 0 };
-  const operations = operationsOf(database, () => time.now);
+  const operations = operationsOf(database, () => time.now, maxContextBytes);
   const state = { directory, database, operations, time, files, reserve };
   port.on('message', (first: readonly Call[] | 'close') => {
     const calls: Call[] = [];

@@ -16,7 +16,7 @@ import {
 import { immediate, rowOf, rowsOf, type Steps } from '../sql/steps.js';
 import { type FileColumns, SqlVectorStores, type StoreColumns, VECTOR_STORE_MODES } from '../sql/vector-stores.js';
 import { type ClaimedFile, type HeldStore, inTurn, type StoreFile, type WaitingFile } from '../vector-stores.js';
-import { tenantNumbers } from './operations/tenants.js';
+import { tenantNumbers } from './statements/visible.js';
 import { statementRunner } from './run-statements.js';
 
 const SHARED = vectorStoreStatements(

@@ -5,7 +5,7 @@ import { toKey } from '../keys.js';
 import { type ChunkHit, type ChunkQuery, productOf, type VectorIndex, wordsOf } from '../vector-index.js';
 import { type ChunkRow, type PublishedRow, toBytes, toDocument, toHit, toVector } from '../sql/chunks.js';
 import type { Executed } from './executed.js';
-import { tenantNumbers } from './operations/tenants.js';
+import { tenantNumbers } from './statements/visible.js';
 import { statementRunner } from './run-statements.js';
 import { DISCARD_DOCUMENTS } from './vector-stores.js';
 

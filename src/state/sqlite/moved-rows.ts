@@ -3,13 +3,93 @@ import type { Item, Origin } from '../../protocol/index.js';
 import { NEVER } from '../background-runs.js';
 import { batchesOf, type LogBatch } from '../event-log.js';
 import { givenBetween } from '../given-items.js';
-import { toBatchColumns } from '../log-columns.js';
+import { type BatchColumns, toBatchColumns } from '../log-columns.js';
 import { idOf, nameOf } from '../moved-names.js';
 import type { MovedConversation, MovedEntries, MovedRecord, MovedResponse } from '../state-transfer.js';
 import { readItems, readResponse, type StoredResponse } from '../stored-response.js';
-import type { MovedResponseText, MovedText } from './operations/move-in.js';
-import type { MovedConversationRow, MovedEntryRow, MovedResponseRow } from './operations/move-out.js';
-import { toNewResponse } from './to-new-response.js';
+import { type ItemText, type NewResponse, toNewResponse } from './new-response.js';
+
+/** A conversation without its items. */
+export interface MovedConversationRow {
+  readonly conversation: number;
+  readonly id: string;
+  readonly created_at: number;
+  readonly metadata: string;
+  readonly version: number;
+  readonly end_position: number;
+  readonly is_deleted: number;
+}
+
+/** An item of a conversation. */
+export interface MovedEntryRow {
+  readonly position: number;
+  readonly is_given: number;
+  readonly body: string;
+}
+
+/** A response with everything but its events; names as of `toKey`. */
+export interface MovedResponseRow {
+  readonly response: number;
+  readonly session_id: string;
+  readonly status: string;
+  readonly expires_at: number;
+  readonly origin: string | null;
+  readonly body: string;
+  readonly inherited: string | null;
+  readonly input: string | null;
+  readonly output: string | null;
+  readonly output_with_given: string | null;
+  readonly parent_id: string | null;
+  /** The body of the response that it continues, or of the one that its session is named after, where an id is a digest. */
+  readonly parent_body: string | null;
+  readonly session_body: string | null;
+  readonly conversation_id: string | null;
+  readonly conversation_end: number | null;
+  /** The sessions that it is in, JSON. */
+  readonly sessions: string;
+  /** Null: it never was in the background. */
+  readonly turn: string | null;
+  readonly is_stream: number | null;
+  readonly attempts: number | null;
+  readonly log_expires_at: number | null;
+}
+
+/** A conversation that is moved; its metadata as JSON. */
+export interface MovedConversationText {
+  readonly kind: 'conversation';
+  readonly id: string;
+  readonly createdAt: number;
+  readonly metadata: string;
+  readonly version: number;
+  readonly end: number;
+  readonly isDeleted: boolean;
+}
+
+/** Items of a conversation that are moved. */
+export interface MovedEntriesText {
+  readonly kind: 'entries';
+  readonly conversationId: string;
+  readonly version: number;
+  readonly entries: readonly (ItemText & { readonly position: number; readonly isGiven: boolean })[];
+}
+
+/** A response that is moved. */
+export interface MovedResponseText {
+  readonly kind: 'response';
+  readonly record: Omit<NewResponse, 'conversation'>;
+  readonly place: { readonly conversationId: string; readonly before: number } | null;
+  readonly sessions: readonly string[];
+  readonly run: {
+    readonly turn: string;
+    readonly isStream: boolean;
+    readonly attempts: number;
+    readonly logExpiresAt: number | null;
+    readonly log: readonly BatchColumns[];
+  } | null;
+}
+
+/** What is moved, with names as clients send them. */
+export type MovedText = MovedConversationText | MovedEntriesText | MovedResponseText;
 
 /** Most events of a batch that is written. */
 const EVENTS = 500;

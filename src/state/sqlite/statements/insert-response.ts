@@ -3,11 +3,10 @@ import type { DatabaseSync } from 'node:sqlite';
 import { SessionFullError } from '../../errors.js';
 import { toKey, toLabels } from '../../keys.js';
 import type { NewResponse, SaveOutcome } from '../new-response.js';
+import { memberCounting } from '../sessions.js';
 import { usageRecording } from '../usage.js';
-import { turnAppending, type TurnPlace } from './append-turn.js';
-import { bytesOf, itemEntering, toColumn, turnInput, turnOutput } from './response-items.js';
-import { memberCounting } from './sessions.js';
-import { tenantNumbers } from './tenants.js';
+import { bytesOf, itemEntering, toColumn, turnAppending, turnInput, turnOutput, type TurnPlace } from './turn-items.js';
+import { tenantNumbers } from './visible.js';
 
 /** What became of a response, and its number if it is stored anew. */
 export interface Insertion {
