@@ -13,6 +13,7 @@ import {
   lazyHttp2,
   modulesIn,
   nameOnlyClasses,
+  SMALL,
   threadsIn,
   TOKENIZER,
   toAscii,
@@ -50,9 +51,6 @@ const ENTRIES = {
   start: './start.js',
   migrations: './apply-migrations.js',
 };
-
-/** Names stay, so that stacks can be read; lines are short enough for them. */
-const SMALL = { ...COMMON, minifyWhitespace: true, minifySyntax: true, lineLimit: 160 } as const;
 
 const SCRIPT = {
   ...SMALL,

@@ -71,6 +71,9 @@ export const COMMON = {
   logLevel: 'warning',
 } as const satisfies BuildOptions;
 
+/** Names stay, so that stacks can be read; lines are short enough for them. The text of a script stays in memory. */
+export const SMALL = { ...COMMON, minifyWhitespace: true, minifySyntax: true, lineLimit: 160 } as const;
+
 /** Packages in CommonJS call `require` for modules of Node. */
 const REQUIRE = `import { createRequire as requireFrom } from 'node:module';
 const require = requireFrom(import.meta.url);`;
@@ -127,7 +130,7 @@ export async function bundleProgram(folder: string): Promise<void> {
 /** Puts a module and all that it imports into the text of a function, which `program-loader.ts` calls. */
 async function bundleScript(entry: string): Promise<{ readonly text: string; readonly metafile: Metafile }> {
   const { metafile, outputFiles } = await build({
-    ...COMMON,
+    ...SMALL,
     format: 'cjs',
     entryPoints: [entry],
     define: { 'import.meta': 'importMeta' },
