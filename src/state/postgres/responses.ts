@@ -17,11 +17,10 @@ import { toColumns } from './columns.js';
 import type { Database, RunStatement } from './database.js';
 import type { PostgresConversationStore } from './conversations.js';
 import type { PostgresEventLog } from './log.js';
-import { DELETE } from './statements/delete.js';
 import { CHAIN, GET, inputItems, ITEMS } from './statements/read.js';
 import { IS_SAVED, SAVE, SAVE_IN_CONVERSATION } from './statements/save.js';
-import { toUsageRow } from './statements/usage.js';
-import type { Tombstones } from './tombstones.js';
+import { toUsageRow } from './usage.js';
+import { DELETE, type Tombstones } from './tombstones.js';
 import { viewerOf } from './statements/visible.js';
 import { GET_CONVERSATION } from './statements/conversations.js';
 

@@ -40,7 +40,7 @@ import {
   UNFINISHED_OF,
   WHOLE_LOG,
 } from './statements/runs.js';
-import { toUsageRow } from './statements/usage.js';
+import { toUsageRow } from './usage.js';
 import { viewerOf } from './statements/visible.js';
 
 /** A queue with less room than this is nearly full: more responses may be created at once than would fit. */

@@ -5,6 +5,14 @@ import type { Dialect } from './dialect.js';
 import { adHoc } from './statement.js';
 import { rowOf, rowsOf, type Steps } from './steps.js';
 
+/** The comparison with the cursor and the order of rows. */
+type Direction = readonly [comparison: '>', order: 'ASC'] | readonly [comparison: '<', order: 'DESC'];
+
+/** The direction of a page from its cursor. */
+export function directionOf(page: Pick<PageRequest, 'order' | 'before'>): Direction {
+  return isForward(page) ? ['>', 'ASC'] : ['<', 'DESC'];
+}
+
 type Columns = Readonly<Record<string, string | number>>;
 
 /** What is paged: a table of records with `created_at` and `id`, by which it is ordered, and `about`. */
@@ -32,7 +40,7 @@ export function* readPage<T>(
 ): Steps<Page<T>> {
   const table = dialect.table(name);
   const cursor = page.after ?? page.before;
-  const [comparison, direction] = isForward(page) ? ['>', 'ASC'] : ['<', 'DESC'];
+  const [comparison, direction] = directionOf(page);
   const wanted = Object.entries(filter).filter(([, value]) => value !== undefined);
   const listed = { ...within, ...(Object.fromEntries(wanted) as Columns) };
   const values: unknown[] = Object.values(listed);

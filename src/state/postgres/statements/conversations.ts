@@ -1,6 +1,6 @@
 import { adHoc, prepared } from '../../sql/statement.js';
 import { BOOKMARK_TIME } from './bookmarks.js';
-import { isLocked, leaseEnd, take } from './locks.js';
+import { isLocked, leaseEnd, take } from '../locks.js';
 
 type Names = readonly [tenant: string, conversationId: string];
 

@@ -1,8 +1,8 @@
 import type { StoredResponse } from '../../stored-response.js';
 import type { PageRequest } from '../../page.js';
+import { directionOf } from '../../sql/pages.js';
 import { prepared, type Statement } from '../../sql/statement.js';
 import { OUTPUT_OF_RESPONSE, type Viewer, VISIBLE } from './visible.js';
-import { directionOf } from './page.js';
 
 /** One response. */
 export const GET = prepared<readonly [...Viewer, responseId: string], StoredResponse>(

@@ -4,7 +4,7 @@ import { LOG_PAGE_LIMITS } from '../../event-log.js';
 import type { BatchColumns, BatchRow } from '../../log-columns.js';
 import { EARLIER, IN_CONVERSATION, WEIGHT } from './read.js';
 import { SUBTREE, type Viewer, VISIBLE } from './visible.js';
-import { insertUsage } from './usage.js';
+import { insertUsage } from '../usage.js';
 
 type Names = readonly [tenant: string, responseId: string];
 

@@ -1,5 +1,5 @@
 import { prepared } from '../../sql/statement.js';
-import { insertUsage } from './usage.js';
+import { insertUsage } from '../usage.js';
 
 /** The role of an item in its response; `0009_items.sql` and `0015_given-items.sql` allow these. */
 export type ItemKind = 'inherited' | 'input' | 'output' | 'given';
