@@ -59,7 +59,10 @@ describe.each(STATES)('the session of a response in $state', ({ open }) => {
     client.send({ type: 'response.append', input: [{ role: 'user', content: 'Go' }] });
     const appended = (await client.finish()).response;
     // All that is not input is the lane's.
-    client.send({ type: 'response.append', input: [{ role: 'user', content: 'On' }], session_id: `${name}-2` });
+    const more = { type: 'response.append', input: [{ role: 'user', content: 'On' }] };
+    client.send({ ...more, session_id: `${name}-2` });
+    expect(await client.next()).toMatchObject({ error: { code: 'unsupported_parameter', param: 'session_id' } });
+    client.send({ ...more, session_id: name });
     const last = (await client.finish()).response;
     expect(await membersOf(name)).toEqual([warm.id, appended.id, last.id]);
   });

@@ -56,10 +56,34 @@ describe('UNKNOWN_PARAMETERS=reject', () => {
     });
   });
 
+  it.each<[what: string, code: string, members: object]>([
+    ['an unknown member', 'unknown_parameter', { bogus: 1 }],
+    ['a member that an append cannot change', 'unsupported_parameter', { temperature: 1 }],
+  ])('UNKNOWN_PARAMETERS=reject refuses %s of a response.append', async (_, code, members) => {
+    await client.turn({ input: 'Hi' });
+    client.send({ type: 'response.append', input: [{ role: 'user', content: 'More' }], ...members });
+    const [param] = Object.keys(members);
+    expect(await client.next()).toMatchObject({ type: 'error', status: 400, error: { code, param } });
+  });
+
   it('UNKNOWN_PARAMETERS=reject lets client_metadata pass, and appended requests', async () => {
     const client_metadata = { session_id: 's', thread_id: 't' };
     await client.turn({ input: 'Hi', client_metadata, stream: true });
     client.send({ type: 'response.append', input: [{ role: 'user', content: 'More' }] });
     await expect(client.finish()).resolves.toMatchObject({ response: { status: 'completed' } });
+  });
+});
+
+describe('UNKNOWN_PARAMETERS=typos', () => {
+  const service = useService({ providers: [ScriptedProvider] });
+
+  it('UNKNOWN_PARAMETERS=typos refuses a misspelt stream_id, whose turn would run on the default lane', async () => {
+    await using client = await SocketClient.open(service);
+    client.send({ type: 'response.create', model: 'm', input: 'Hi', streamid: 'a' });
+    const error = {
+      code: 'unknown_parameter',
+      message: "Unknown parameter: 'streamid'. Did you mean 'stream_id' or 'stream'?",
+    };
+    expect(await client.next()).toMatchObject({ type: 'error', status: 400, error });
   });
 });

@@ -50,8 +50,16 @@ function listIn({ anyOf }: JsonSchema): JsonSchema {
   return (anyOf as readonly JsonSchema[]).find(({ type }) => type === 'array') ?? {};
 }
 
-/** Every turn of a socket streams, and none runs in the background: these members are ignored, whatever they are (protocol §6.2). */
+/**
+ * Every turn of a socket streams, and none runs in the background: these members are ignored, whatever they are (protocol §6.2). The lane is
+ * described with the frame.
+ */
 function withoutIgnored({ properties, ...schema }: JsonSchema): JsonSchema {
-  const { stream: _stream, background: _background, ...rest } = properties as Readonly<Record<string, JsonSchema>>;
+  const {
+    stream: _stream,
+    background: _background,
+    stream_id: _lane,
+    ...rest
+  } = properties as Readonly<Record<string, JsonSchema>>;
   return { ...schema, properties: rest };
 }

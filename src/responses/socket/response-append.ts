@@ -1,18 +1,22 @@
 import type { JsonReader } from '../../http/bodies/index.js';
 import { ApiError } from '../../protocol/index.js';
-import { isObject } from '../../validation/index.js';
+import { isObject, membersOf } from '../../validation/index.js';
+import { CreateEventBody } from '../dto/index.js';
 import { readFrame, requestOf } from './client-frame.js';
 
 type Request = Readonly<Record<string, unknown>>;
 
+const MEMBERS = membersOf(CreateEventBody);
+
 /**
  * The request of a `response.append`: the lane's last request with more input, for clients that resend the model's
  * output themselves (docs/decisions/2026-11-21-protocol-choices.md). It always generates, even after a warm-up. `messages` are the request and what
- * was appended so far, and bounded together. Throws ApiError 400.
+ * was appended so far, and bounded together. Throws ApiError 400, also for other members that would change the request; those that no request has
+ * are left to the validation.
  */
 export async function appendTo(
   messages: readonly Buffer[] | undefined,
-  { input, client_metadata: metadata }: Request,
+  { input, client_metadata: metadata, ...others }: Request,
   reader: JsonReader,
 ): Promise<Request> {
   const [first, ...appended] = messages ?? [];
@@ -29,12 +33,14 @@ export async function appendTo(
     client_metadata: _,
     ...request
   } = requestOf(await readFrame(first, false, reader));
+  refuseChanges(others, request);
   const before: unknown[] = [];
   for (const message of appended) {
     for (const item of requestOf(await readFrame(message, false, reader)).input as readonly unknown[])
       before.push(item);
   }
   return {
+    ...others,
     ...request,
     // `client_metadata` applies to one turn only.
     ...(metadata === undefined ? {} : { client_metadata: metadata }),
@@ -47,4 +53,13 @@ export async function appendTo(
 function toItems(input: unknown): readonly unknown[] {
   if (typeof input === 'string') return [{ role: 'user', content: input }];
   return (input ?? []) as readonly unknown[];
+}
+
+function refuseChanges(others: Request, request: Request): void {
+  const isChange = (name: string): boolean =>
+    others[name] != null && JSON.stringify(others[name]) !== JSON.stringify(request[name]);
+  const changed = Object.keys(others).find((name) => MEMBERS.has(name) && isChange(name));
+  if (changed === undefined) return;
+  const message = `Unsupported parameter: '${changed}'. 'response.append' adds 'input' to the last request of its lane, and changes nothing else of it.`;
+  throw ApiError.of('unsupported_parameter', `${message} Send 'response.create'.`, { param: changed });
 }
