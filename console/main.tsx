@@ -3,6 +3,8 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 
 import { Api, ApiFailure, type Json } from './api.ts';
 import { Approvals } from './approvals.tsx';
+import { asCode } from './as-code.ts';
+import { Code } from './code.tsx';
 import { Inspector } from './inspector.tsx';
 import { Lane } from './lane.tsx';
 import { Now } from './now.tsx';
@@ -100,11 +102,30 @@ function Console() {
           // With another key nothing of the former one is left.
           <Views key={key} api={api} socket={socket} models={models} place={place} />
         )}
-        <p class="hint">
-          {TEXTS.start} <code>{api.base}</code>
-        </p>
+        <Start base={api.base} model={models?.[0]} />
       </main>
     </>
+  );
+}
+
+/** How programs reach the service: its address, a request that works as it is, and what describes the API. */
+function Start({ base, model }: { readonly base: string; readonly model: string | undefined }) {
+  // The service names it where it has one.
+  const docs = document.querySelector<HTMLLinkElement>('link[rel=help]')?.href;
+  const request = { transport: 'json', body: { model, input: 'Hello!' } } as const;
+  return (
+    <section class="start">
+      <p class="hint">
+        {TEXTS.start} <code>{base}</code>
+        {model === undefined ? '' : `, ${TEXTS.orSend}`}
+      </p>
+      {model !== undefined && <Code language="curl" text={asCode(request, base).get('curl') ?? ''} />}
+      {docs !== undefined && (
+        <p>
+          <a href={docs}>{TEXTS.apiDocs}</a>
+        </p>
+      )}
+    </section>
   );
 }
 

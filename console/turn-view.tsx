@@ -3,6 +3,7 @@ import { useMemo, useState } from 'preact/hooks';
 
 import type { Api } from './api.ts';
 import { asCode } from './as-code.ts';
+import { Code } from './code.tsx';
 import { EventList } from './event-list.tsx';
 import { Items } from './items.tsx';
 import { TEXTS } from './texts.ts';
@@ -44,11 +45,8 @@ export function TurnView({ turn, api, onInspect }: TurnViewProperties) {
         </Details>
         <Details summary={TEXTS.asCode}>
           {() =>
-            [...asCode(asked, api.base)].map(([language, code]) => (
-              <figure key={language}>
-                <figcaption>{language}</figcaption>
-                <pre tabIndex={0}>{code}</pre>
-              </figure>
+            [...asCode(asked, api.base)].map(([language, text]) => (
+              <Code key={language} language={language} text={text} />
             ))
           }
         </Details>

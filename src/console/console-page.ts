@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 
 import { Environment, hasCredentials } from '../config/index.js';
+import { FAVICON } from '../http/index.js';
 
 /** Nothing but files and sockets of this origin, and nothing turns text into elements. */
 const POLICY = [
@@ -40,14 +41,15 @@ export class ConsolePage {
       'referrer-policy': 'no-referrer',
       'cache-control': 'no-cache',
     });
+    const help = this.environment.API_DOCS ? '<link rel="help" href="./docs">\n' : '';
     return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>Antiphon console</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="${files}/main.css">
+<link rel="icon" href="${FAVICON}">
+${help}<link rel="stylesheet" href="${files}/main.css">
 <body>
 <div id="console"><noscript>The console needs JavaScript.</noscript></div>
 <script type="module" src="${files}/main.js"></script>

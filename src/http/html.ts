@@ -7,6 +7,10 @@ export function wantsPage(accept: string | undefined, reply: FastifyReply): bool
   return accept?.includes('text/html') === true;
 }
 
+/** What the tab of a page shows. The policy of the page needs `img-src data:`. */
+export const FAVICON =
+  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16' rx='3' fill='%23204060'/%3E%3Cpath d='M3.5 13 8 3l4.5 10M5.3 9.5h5.4' fill='none' stroke='white' stroke-width='1.6'/%3E%3C/svg%3E";
+
 /** Makes an answer a page. `policy` are the directives of its Content-Security-Policy beside `default-src 'none'`. */
 export function answerAsPage(reply: FastifyReply, ...policy: readonly string[]): void {
   void reply.type('text/html; charset=utf-8');

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-import { escapeHtml, quoteHtml } from '../http/index.js';
+import { escapeHtml, FAVICON, quoteHtml } from '../http/index.js';
 import type { JournalEntry } from './spaces/index.js';
 
 /** What is asked of the journal. */
@@ -57,7 +57,7 @@ export function journalPage(found: readonly JournalEntry[], filter: JournalFilte
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Journal of the simulator</title>
-<link rel="icon" href="data:,">
+<link rel="icon" href="${FAVICON}">
 <style>${STYLE}</style>
 <main>
 <h1>Journal of the simulator</h1>

@@ -1,4 +1,7 @@
 // Slow: starts a browser.
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+
 import { expect, it } from '@jest/globals';
 
 import { describeConsole, KEY } from './use-console.js';
@@ -39,6 +42,22 @@ describeConsole('the console in a browser', { environment: { SIMULATOR_CONTROL: 
     await test.page.locator('.tree a').nth(2).waitFor();
     expect(await test.page.locator('.tree a').count()).toBe(3);
     await test.takePicture('console-inspector');
+  });
+
+  it('the console shows a request that works as it is, copies it, and leads to the description of the API', async () => {
+    await test.enter();
+    await test.page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    const start = test.page.locator('.start');
+    await start.getByRole('button', { name: 'Copy curl' }).click();
+    await start.getByText('Copied').waitFor();
+    const copied = await test.page.evaluate<string>('navigator.clipboard.readText()');
+    expect(copied).toBe(await start.locator('pre').textContent());
+    const { stdout } = await promisify(execFile)('sh', ['-c', copied], { env: { ...process.env, API_KEY: KEY } });
+    expect(JSON.parse(stdout)).toMatchObject({ object: 'response', status: 'completed' });
+    const address = await start.getByRole('link', { name: 'Documentation of the API' }).getAttribute('href');
+    expect(new URL(address ?? '').pathname).toBe('/docs');
+    const icon = await test.page.locator('link[rel=icon]').getAttribute('href');
+    expect(icon).toMatch(/^data:image\/svg/);
   });
 
   it('the console numbers a list from where its writer begins', async () => {

@@ -6,7 +6,7 @@ import type { FastifyReply } from 'fastify';
 
 import { Environment, hasCredentials } from '../../config/index.js';
 import { ConsolePage } from '../../console/index.js';
-import { answerAsPage, escapeHtml, wantsPage } from '../index.js';
+import { answerAsPage, escapeHtml, FAVICON, wantsPage } from '../index.js';
 import { ProviderRegistry } from '../../providers/index.js';
 import { readVersion } from '../../read-version.js';
 
@@ -43,10 +43,6 @@ const DESCRIPTION: ServiceDescription = {
 };
 
 const API_REFERENCE = 'https://platform.openai.com/docs/api-reference/responses';
-
-/** A light tile, so that a tab can be told from others. */
-const FAVICON =
-  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16' rx='3' fill='%23204060'/%3E%3Cpath d='M3.5 13 8 3l4.5 10M5.3 9.5h5.4' fill='none' stroke='white' stroke-width='1.6'/%3E%3C/svg%3E";
 
 const STYLE = `body { font: 1rem/1.5 system-ui, sans-serif; max-width: 40rem; margin: 2rem auto; padding: 0 1rem; overflow-wrap: anywhere }
 pre { white-space: pre-wrap; background: #f2f2f2; padding: 0.75rem; border-radius: 0.25rem }`;
