@@ -22,7 +22,7 @@ export interface ConnectionWork {
   /** Resolves as soon as no turn is running. */
   whenIdle(): Promise<unknown>;
 
-  /** Refuses the queued turns. */
+  /** Refuses the queued turns, each after the one that runs on its lane. */
   refuse(error: ApiError): void;
 
   /** Stops the running turns. */

@@ -143,12 +143,12 @@ describe('a connection at its end, with turns running', () => {
       client.create({ ...(streamId === undefined ? {} : { stream_id: streamId }), input: 'late' });
     }
     const refusals: WireEvent[] = [];
-    while (refusals.length < 3) {
+    while (refusals.length < 2) {
       const frame = await client.next();
       if (frame.type === 'error') refusals.push(frame);
       else expect(frame).toMatchObject({ type: expect.stringMatching(/^response\./) });
     }
-    expect(refusals.map(({ stream_id }) => stream_id)).toEqual(['a', 'c', undefined]);
+    expect(refusals.map(({ stream_id }) => stream_id)).toEqual(['c', undefined]);
     for (const refusal of refusals) expectLimit(refusal);
 
     clock.advance(GRACE - 1);
@@ -158,6 +158,7 @@ describe('a connection at its end, with turns running', () => {
       type: 'response.completed',
       response: { output: [{ content: [{ text: 're a' }] }] },
     });
+    expectLimit(await client.nextOf('a'));
     await roundTrip(client);
     expect(client.unread.filter(({ type }) => type === 'error')).toEqual([]);
     held.letGo('b');
@@ -190,26 +191,52 @@ describe('a connection at its end, with turns running', () => {
     expect(await stored.json()).toMatchObject({ status: 'failed' });
   });
 
-  it('a connection at its end refuses what waits in its lanes', async () => {
-    await start();
+  it.each([
+    ['a named lane', 'a'],
+    ['the default lane', undefined],
+  ])(
+    'a connection at its end refuses what waits behind a running turn once that has ended, since an error frame names no turn: %s',
+    async (_lane, streamId) => {
+      await start({ WS_OVERLAP: 'queue' });
+      await using client = await SocketClient.open(service);
+      clock.advance(LIFETIME - 1);
+      await client.next();
+      const create = (input: string): void =>
+        client.create({ ...(streamId === undefined ? {} : { stream_id: streamId }), input });
+      held.hold();
+      for (const input of ['first', 'second', 'third']) create(input);
+      await held.whenBegun(1);
+      await roundTrip(client);
+      clock.advance(1);
+      create('late');
+      await roundTrip(client);
+      expect(client.unread.map(({ type }) => type)).not.toContain('error');
+      held.letGo('first');
+      expect((await client.finish(streamId)).response.status).toBe('completed');
+      for (let refused = 0; refused < 3; refused += 1) {
+        const refusal = await client.nextOf(streamId);
+        expectLimit(refusal);
+        expect(refusal.stream_id).toBe(streamId);
+      }
+      expect(await client.closed).toMatchObject({ reason: 'connection_expired' });
+      expect(held.begun).toEqual(['first']);
+    },
+  );
+
+  it('a connection at its end refuses what waits behind a turn that outlives WS_EXPIRY_GRACE_MS', async () => {
+    await start({ WS_EXPIRY_GRACE_MS: 5000 });
     await using client = await SocketClient.open(service);
     clock.advance(LIFETIME - 1);
     await client.next();
     await begin(client, 'a');
-    for (const input of ['second', 'third']) client.create({ stream_id: 'a', input });
+    client.create({ stream_id: 'a', input: 'second' });
     await roundTrip(client);
     clock.advance(1);
-    await roundTrip(client);
-    const refusals = client.unread.filter(({ type }) => type === 'error');
-    expect(refusals).toHaveLength(2);
-    for (const refusal of refusals) {
-      expectLimit(refusal);
-      expect(refusal.stream_id).toBe('a');
-    }
-    held.letGo('a');
+    clock.advance(5000);
+    expect((await client.finish('a')).response.status).toBe('failed');
+    expectLimit(await client.nextOf('a'));
+    expectLimit(await client.next());
     expect(await client.closed).toMatchObject({ reason: 'connection_expired' });
-    expect(held.begun).toEqual(['a']);
-    expect(service.app.get(ScriptedProvider).turns).toHaveLength(1);
   });
 
   it('a connection at its end is not held by a client that neither reads nor closes', async () => {

@@ -51,7 +51,12 @@ export class HandlerTurns implements ConnectionWork, SocketTurnDependencies {
     this.maxMessageBytes = environment.WS_MAX_MESSAGE_BYTES;
     this.sendsNotices = environment.WS_UPSTREAM_NOTICES;
     this.cache = caches.open();
-    this.lanesOfTurns = new Lanes({ overlap: environment.WS_OVERLAP, budget, onIdle: () => this.onIdle() });
+    this.lanesOfTurns = new Lanes({
+      overlap: environment.WS_OVERLAP,
+      budget,
+      refusal: () => connection.refusal,
+      onIdle: () => this.onIdle(),
+    });
     this.steering = new Steering({
       ids,
       share: budget.open(),
@@ -65,7 +70,6 @@ export class HandlerTurns implements ConnectionWork, SocketTurnDependencies {
   /** Queues or runs a turn, or refuses it. */
   submit(turn: SocketTurn): void {
     try {
-      if (this.connection.refusal !== null) throw this.connection.refusal;
       this.lanesOfTurns.submit(turn);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;

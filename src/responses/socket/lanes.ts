@@ -46,6 +46,8 @@ export interface LaneOptions {
   /** Handling of a turn on the busy default lane. */
   readonly overlap: 'reject' | 'queue';
   readonly budget: QueueBudget;
+  /** The error for turns that have not begun, once the connection is closing. */
+  readonly refusal: () => ApiError | null;
   /** Called when the last running turn has ended. */
   readonly onIdle: () => void;
 }
@@ -64,9 +66,15 @@ export class Lanes {
 
   /**
    * Runs a turn when it is at the head of its lane. Throws ApiError `websocket_stream_limit_reached`,
-   * `concurrent_request` or `too_many_queued_requests` for a turn that is refused; other turns are not affected.
+   * `concurrent_request` or `too_many_queued_requests` for a turn that is refused, or the error of a connection that is closing;
+   * other turns are not affected.
    */
   submit(task: LaneTask): void {
+    const refusal = this.options.refusal();
+    if (refusal !== null) {
+      this.submitLate(task, refusal);
+      return;
+    }
     const lane = this.laneOf(task.streamId);
     const isBusy = lane.running !== null || hasNext(lane);
     if (isBusy && lane.streamId === undefined && this.options.overlap === 'reject') throw concurrentRequest();
@@ -75,9 +83,7 @@ export class Lanes {
       this.start(lane, task);
       return;
     }
-    this.share.take(task.bytes);
-    task.shelve();
-    lane.queue.push(task);
+    this.enqueue(lane, task);
     if (!isBusy) this.ready.push(lane);
   }
 
@@ -86,9 +92,9 @@ export class Lanes {
     this.laneOf(task.streamId).next = task;
   }
 
-  /** Refuses all queued turns. */
+  /** The connection is closing: refuses the queued turns, each in its place. Those behind a running one wait for its end. */
   refuseQueued(error: ApiError): void {
-    for (const task of this.takeQueued()) task.refuse(error);
+    for (const lane of this.lanes.values()) if (lane.running === null) this.refuseAll(lane, error);
   }
 
   /** Stops all running turns. */
@@ -99,7 +105,8 @@ export class Lanes {
   /** The connection is closed: stops running turns and drops queued ones. */
   end(): void {
     this.stop('disconnect');
-    this.takeQueued();
+    for (const lane of this.lanes.values()) while (hasNext(lane)) this.takeNext(lane);
+    this.ready.length = 0;
   }
 
   /** Number of running turns. */
@@ -114,6 +121,22 @@ export class Lanes {
       running: running !== null,
       queued: queue.length + (next === null ? 0 : 1),
     }));
+  }
+
+  /**
+   * A turn on a connection that is closing. An error frame does not say which turn of its lane it answers, so clients would take
+   * one for the end of the turn that runs: it follows that end.
+   */
+  private submitLate(task: LaneTask, refusal: ApiError): void {
+    const lane = this.lanes.get(task.streamId);
+    if (lane === undefined || lane.running === null) throw refusal;
+    this.enqueue(lane, task);
+  }
+
+  private enqueue({ queue }: Lane, task: LaneTask): void {
+    this.share.take(task.bytes);
+    task.shelve();
+    queue.push(task);
   }
 
   private laneOf(streamId: string | undefined): Lane {
@@ -147,6 +170,11 @@ export class Lanes {
       const lane = this.ready.shift();
       if (lane === undefined) break;
       if (lane.running !== null) continue;
+      const refusal = this.options.refusal();
+      if (refusal !== null) {
+        this.refuseAll(lane, refusal);
+        continue;
+      }
       const task = this.takeNext(lane);
       if (task !== undefined) this.start(lane, task);
     }
@@ -162,16 +190,8 @@ export class Lanes {
     return task;
   }
 
-  private takeQueued(): readonly LaneTask[] {
-    const tasks: LaneTask[] = [];
-    for (const lane of this.lanes.values()) {
-      while (hasNext(lane)) {
-        const task = this.takeNext(lane);
-        if (task !== undefined) tasks.push(task);
-      }
-    }
-    this.ready.length = 0;
-    return tasks;
+  private refuseAll(lane: Lane, error: ApiError): void {
+    while (hasNext(lane)) this.takeNext(lane)?.refuse(error);
   }
 }
 
