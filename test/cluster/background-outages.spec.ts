@@ -15,6 +15,7 @@ import { openModels } from '../support/background/held-models.js';
 import { countLeftovers, loseWorkers, NOTHING_LEFT } from '../support/background/job-table.js';
 import { startCluster } from '../support/postgres/cluster.js';
 import { createEmptyDatabase } from '../support/postgres/test-database.js';
+import { pause } from '../support/pause.js';
 import { endProcesses, type ServiceProcess, startProcess } from '../support/process-service.js';
 
 const RUNNING = 4;
@@ -24,7 +25,7 @@ afterEach(endProcesses);
 
 /** Resolves when a service can serve. */
 async function ready({ client }: ServiceProcess): Promise<void> {
-  while ((await client.send({ path: '/readyz' })).status !== 200);
+  while ((await client.send({ path: '/readyz' })).status !== 200) await pause();
 }
 
 describe('a database that crashes while background turns run and wait', () => {

@@ -7,6 +7,7 @@ import { countLeftovers, loseWorkers, NOTHING_LEFT } from '../support/background
 import { Balancer } from '../support/balancer.js';
 import { inParallel } from '../support/conversations/in-parallel.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
+import { pause } from '../support/pause.js';
 import { endProcesses, type ServiceProcess, startProcess } from '../support/process-service.js';
 import { RawClient } from '../support/raw-client.js';
 import { onStablePort } from '../support/stable-port.js';
@@ -54,8 +55,8 @@ interface Restart {
 describe('two replicas, one of them with two workers, of which one after the other', () => {
   it.each<[string, Restart]>([
     // What is handed back counts as no attempt.
-    ['is restarted in order', { signal: 'SIGTERM', attempts: '1', count: 100 }],
-    ['is killed and replaced', { signal: 'SIGKILL', attempts: '3', count: 60 }],
+    ['is restarted in order', { signal: 'SIGTERM', attempts: '1', count: 48 }],
+    ['is killed and replaced', { signal: 'SIGKILL', attempts: '3', count: 36 }],
   ])(
     '%s: every acknowledged response completes, once, in a stream without a gap',
     async (_, { signal, attempts, count }) => {
@@ -91,6 +92,7 @@ describe('two replicas, one of them with two workers, of which one after the oth
               return;
             } catch {
               // Refused by a replica that ends: not acknowledged.
+              await pause();
             }
           }
         },

@@ -5,6 +5,7 @@ import { Client } from 'pg';
 
 import { closedPort } from '../support/chat-upstream/closed-port.js';
 import { itWith } from '../support/on-path.js';
+import { pause } from '../support/pause.js';
 import { startPooler } from '../support/pgbouncer.js';
 import { createEmptyDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import { endProcesses, type Exit, type Program, runToEnd, startProcess } from '../support/process-service.js';
@@ -37,7 +38,7 @@ function changed({ url }: TestDatabase, members: Partial<Pick<URL, 'password' | 
 /** Resolves when so many connections wait for what another one does. */
 async function waiting(database: TestDatabase, count: number): Promise<void> {
   const waiters = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
-  while ((await database.query(waiters)).length < count);
+  while ((await database.query(waiters)).length < count) await pause();
 }
 
 describe.each<Program>(['main.js', 'migrate.js'])('%s with a database that cannot be used', (program) => {
@@ -113,17 +114,17 @@ describe('migrate.js', () => {
   });
 });
 
-describe('four processes that start at once on an empty database', () => {
-  it('all come up, and one of them makes the schema', async () => {
+describe('processes that start at once on an empty database', () => {
+  it('processes that start at once on an empty database all come up, and one of them makes the schema', async () => {
     await using database = await createEmptyDatabase();
     const environment = { STATE: 'postgres', DATABASE_URL: database.url };
     const blocker = new Client({ connectionString: database.url });
     await blocker.connect();
     await blocker.query('BEGIN');
     await blocker.query('CREATE SCHEMA antiphon');
-    const starting = Promise.all(Array.from({ length: 4 }, () => startProcess(environment)));
+    const starting = Promise.all(Array.from({ length: 2 }, () => startProcess(environment)));
     // None gets any further until all are there.
-    await Promise.race([waiting(database, 4), starting]);
+    await Promise.race([waiting(database, 2), starting]);
     await blocker.query('ROLLBACK');
     await blocker.end();
 
@@ -136,7 +137,7 @@ describe('four processes that start at once on an empty database', () => {
 
     for (const { kill } of processes) kill('SIGTERM');
     const exits = await Promise.all(processes.map(({ exited }) => exited));
-    expect(exits.map(({ code }) => code)).toEqual(Array.from({ length: 4 }, () => 0));
+    expect(exits.map(({ code }) => code)).toEqual([0, 0]);
     expect(exits.filter(({ stdout }) => /applied \d+ migrations/.test(stdout))).toHaveLength(1);
     for (const { stderr } of exits) expect(stderr).not.toContain('ERROR');
   });

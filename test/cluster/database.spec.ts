@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { Conversation } from '../support/conversations/conversation.js';
 import { expectKept } from '../support/conversations/expect-kept.js';
 import { converse, makeConversations } from '../support/conversations/converse.js';
+import { pause } from '../support/pause.js';
 import { type Cluster, startCluster } from '../support/postgres/cluster.js';
 import { createEmptyDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import { endProcesses, type ServiceProcess, startProcess } from '../support/process-service.js';
@@ -43,10 +44,7 @@ function start(environment: Readonly<Record<string, string>> = {}): Promise<Serv
 
 /** Resolves when the service says that it can serve. */
 async function ready({ client }: ServiceProcess): Promise<void> {
-  for (;;) {
-    const { status } = await client.send({ path: '/readyz' });
-    if (status === 200) return;
-  }
+  while ((await client.send({ path: '/readyz' })).status !== 200) await pause();
 }
 
 function post({ client }: ServiceProcess, body: object): Promise<RawAnswer> {
@@ -101,7 +99,7 @@ describe('a database that crashes while turns run', () => {
   it('turns wait for a database that crashes: nothing that was acknowledged is lost', async () => {
     // A lock that could not be given back to the database expires.
     const service = await start({ SESSION_LOCK_TTL_MS: '2000', SESSION_LOCK_TIMEOUT_MS: '100' });
-    const conversations = makeConversations('led', 30);
+    const conversations = makeConversations('led', 18);
     await using socket = await SocketClient.open(service);
     const crash = Promise.withResolvers<undefined>();
     const back = Promise.withResolvers<undefined>();
@@ -109,7 +107,7 @@ describe('a database that crashes while turns run', () => {
     const led = converse(service, conversations, {
       onTurn: () => {
         turns += 1;
-        if (turns === 40) crash.resolve(undefined);
+        if (turns === 24) crash.resolve(undefined);
       },
       beforeRetry: () => back.promise,
     });

@@ -3,6 +3,7 @@ import OpenAI from 'openai';
 
 import type { ResponseObject } from '../../../src/protocol/index.js';
 import { checkEventOrder, type WireEvent } from '../../../src/testing/index.js';
+import { pause } from '../pause.js';
 import { type OpenAnswer, RawClient } from '../raw-client.js';
 import type { ServiceProcess } from '../process-service.js';
 
@@ -56,7 +57,7 @@ export async function readOn(replica: Pick<Replica, 'port'>, id: string): Promis
   while (!text.endsWith('data: [DONE]\n\n')) {
     try {
       const answer = await follow(replica, id, framesOf(text).length - 1);
-      if (answer.status !== 200) continue;
+      if (answer.status !== 200) throw new Error(`HTTP ${answer.status}`);
       let got = '';
       await answer.whole.then(
         (whole) => (got = whole),
@@ -64,7 +65,8 @@ export async function readOn(replica: Pick<Replica, 'port'>, id: string): Promis
       );
       text += got.slice(0, got.lastIndexOf('\n\n') + 2);
     } catch {
-      // Its connection was refused or reset.
+      // Its connection was refused or reset, or its process ends.
+      await pause();
     }
   }
   return text;
