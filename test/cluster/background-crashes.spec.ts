@@ -23,6 +23,10 @@ import { WebhookReceiver } from '../support/webhooks/webhook-receiver.js';
 const PROGRAM = fileURLToPath(new URL('../support/background/tool-program.ts', import.meta.url));
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 const NEVER = '600000';
+/** After so many a turn fails: the last but one meets what was taken over already. */
+const ATTEMPTS = 3;
+/** Those after which a turn goes on. */
+const KILLS = [1, 2];
 
 afterEach(endProcesses);
 
@@ -43,17 +47,17 @@ describe('a worker that is killed again and again', () => {
       WEBHOOK_URL: hooks.url,
       WEBHOOK_SECRET: SECRET,
       WEBHOOK_ALLOW_LOOPBACK: 'true',
-      BACKGROUND_MAX_ATTEMPTS: '4',
+      BACKGROUND_MAX_ATTEMPTS: String(ATTEMPTS),
     };
     const startWorker = (): Promise<ServiceProcess> =>
       startProgram(PROGRAM, /the program listens on (\S+)/, environment);
     const cut = (after: number) => ({ breaks: { after, by: 'stall' } }) as const;
     upstreams.text.answer({ reasoning: ['Hmm', '.'], text: ['text 1', ' a', ' b', ' c', ' d'] }, cut(6));
     upstreams.tool.answer({ toolCalls: [{ name: 'look_up', arguments: ['{"word":', '"sun"}'] }] });
-    for (const attempt of [1, 2, 3, 4]) {
+    for (const attempt of [...KILLS, ATTEMPTS]) {
       const pieces = [`deadly ${attempt}`, ' a', ' b', ' c', ' d'];
       upstreams.deadly.answer({ text: pieces }, cut(4));
-      if (attempt === 4) continue;
+      if (attempt === ATTEMPTS) continue;
       if (attempt > 1) upstreams.text.answer({ text: [`text ${attempt}`, ' a', ' b', ' c', ' d'] }, cut(4));
       const half = ['{"at":"', `call ${attempt}`, ' a', ' b', '"}'];
       upstreams.call.answer({ toolCalls: [{ name: 'look', arguments: half }] }, cut(5));
@@ -89,7 +93,7 @@ describe('a worker that is killed again and again', () => {
       follow(server, ids.deadly),
     ]);
 
-    for (const attempt of [1, 2, 3]) {
+    for (const attempt of KILLS) {
       await Promise.all([
         text.until(`text ${attempt}`),
         call.until(`call ${attempt}`),
@@ -130,12 +134,12 @@ describe('a worker that is killed again and again', () => {
       output: [{ type: 'function_call' }, { type: 'message', content: [{ text: 'It shines.' }] }],
       usage: { input_tokens: 22, output_tokens: 14 },
     });
-    expect(tool.received).toHaveLength(4);
+    expect(tool.received).toHaveLength(ATTEMPTS);
     // The creator got the beginning of the same stream until its process died.
     const got = await creator.whole.catch(() => creator.until('text 1'));
     expect(wholes[0].startsWith(got)).toBe(true);
 
-    await deadly.until('deadly 4');
+    await deadly.until(`deadly ${ATTEMPTS}`);
     const last = await startWorker();
     worker.kill('SIGKILL');
     await loseWorkers(database);
@@ -143,9 +147,9 @@ describe('a worker that is killed again and again', () => {
     expect(failed).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
     // What the last process had of it, and of those before none.
     expect(failed.output).toMatchObject([
-      { status: 'incomplete', content: [{ text: expect.stringContaining('deadly 4') }] },
+      { status: 'incomplete', content: [{ text: expect.stringContaining(`deadly ${ATTEMPTS}`) }] },
     ]);
-    expect(upstreams.deadly.requests).toHaveLength(4);
+    expect(upstreams.deadly.requests).toHaveLength(ATTEMPTS);
 
     for (const id of [ids.text, ids.call, ids.tool]) await readWhole(last, id);
     await Promise.all(

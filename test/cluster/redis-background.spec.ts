@@ -11,13 +11,14 @@ import { EVERY_STATE } from '../support/states.js';
 import { WebhookReceiver } from '../support/webhooks/webhook-receiver.js';
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
-const TURNS = 12;
-const KILLS = 3;
+const TURNS = 9;
+/** The second one meets turns that were taken over already. */
+const KILLS = 2;
 
 afterEach(endProcesses);
 
-describeRedis('two replicas with one Redis, of which one is killed three times', () => {
-  it('two replicas end every background turn once while one is killed three times, and readers read on at the other', async () => {
+describeRedis('two replicas with one Redis, of which one is killed twice', () => {
+  it('two replicas end every background turn once while one is killed twice, and readers read on at the other', async () => {
     const redis = EVERY_STATE.find(({ state }) => state === 'redis');
     if (redis === undefined) throw new Error('there is no Redis');
     await using state = await redis.open();

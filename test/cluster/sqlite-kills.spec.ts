@@ -8,7 +8,7 @@ import { inParallel } from '../support/conversations/in-parallel.js';
 import { RawClient } from '../support/raw-client.js';
 import { SqliteService } from '../support/sqlite-service.js';
 
-const KILLS = 8;
+const KILLS = 4;
 /** Turns that are acknowledged before a kill, by all clients together. */
 const TURNS = 12;
 
