@@ -77,7 +77,7 @@ describe('a service over a file on a disk that is full', () => {
     return stdout;
   }
 
-  it('a service on a full disk starts again after a kill, answers reads, refuses what has to be written, and goes on when there is room', async () => {
+  it('a service on a full disk starts again after a kill, answers reads, refuses what has to be written, has room again when its operator deletes something, and goes on when there is more', async () => {
     await fill();
     await fill('Hello');
     expect(acknowledged.length).toBeGreaterThan(5);
@@ -85,20 +85,19 @@ describe('a service over a file on a disk that is full', () => {
     await expectAcknowledged();
     await fill('Hello');
     expect(await readiness()).toBe(503);
+
+    for (const id of acknowledged.splice(0, 10)) expect((await send('DELETE', `/v1/responses/${id}`)).status).toBe(200);
+    expect(await readiness()).toBe(200);
+    for (let turn = 0; turn < 10; turn += 1) expect((await ask('Hello')).status).toBe(200);
+    await expectAcknowledged();
+
+    await fill();
+    await fill('Hello');
+    expect(await readiness()).toBe(503);
     rmSync(ballast());
     await kill();
     await expectAcknowledged();
     expect((await ask('Hello')).status).toBe(200);
     expect(await readiness()).toBe(200);
-  });
-
-  it('a service on a full disk deletes what its operator wants to be gone, and has room again', async () => {
-    await fill();
-    await fill('Hello');
-    await kill();
-    for (const id of acknowledged.splice(0, 10)) expect((await send('DELETE', `/v1/responses/${id}`)).status).toBe(200);
-    expect(await readiness()).toBe(200);
-    for (let turn = 0; turn < 10; turn += 1) expect((await ask('Hello')).status).toBe(200);
-    await expectAcknowledged();
   });
 });

@@ -57,13 +57,27 @@ function expectNoOthers(service: WorkerProcesses): void {
 }
 
 describe('an end', () => {
-  it('a shutdown of workers lets the turns of all workers finish, closes their sockets, and has exit code 0', async () => {
-    const service = await startWorkers(database.url, SLOW);
+  it('SIGHUP has all workers read PROVIDERS_FILE again, and a shutdown lets the turns of all finish, closes their sockets, and has exit code 0', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'antiphon-workers-'));
+    const PROVIDERS_FILE = join(folder, 'providers.json');
+    const write = (...names: readonly string[]): Promise<void> =>
+      writeFile(PROVIDERS_FILE, JSON.stringify({ models: names.map((name) => ({ name, provider: 'simulator' })) }));
+    await write('before', TURN.model);
+    const service = await startWorkers(database.url, { ...SLOW, PROVIDERS_FILE });
+    await write('after', TURN.model);
+    service.kill('SIGHUP');
+    await service.written(/(?:reloaded [^]*){2}/);
+    const readers = [...service.output().matchAll(/"pid":(\d+)[^\n]*reloaded /g)].map(([, pid]) => Number(pid));
+    expect(readers.sort()).toEqual([...service.workers()].sort());
+    expect(await service.client.post(JSON.stringify({ ...TURN, model: 'before' }))).toMatchObject({ status: 404 });
+    expect(await service.client.post(JSON.stringify({ ...TURN, model: 'after' }))).toMatchObject({ status: 200 });
+
     const clients = await beginOnAll(service);
     service.kill('SIGTERM');
     await expectFinished(clients);
     expect(await service.exited).toMatchObject({ code: 0, signal: null });
     expectNoOthers(service);
+    await rm(folder, { recursive: true });
   });
 
   it('a shutdown of workers is the same when a terminal sends its signal to all of them', async () => {
@@ -136,26 +150,5 @@ describe('an end', () => {
     await expectFinished(clients);
     expect(await service.exited).toMatchObject({ code: null, signal: 'SIGKILL' });
     expectNoOthers(service);
-  });
-});
-
-describe('SIGHUP', () => {
-  it('SIGHUP has all workers read PROVIDERS_FILE again', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'antiphon-workers-'));
-    const PROVIDERS_FILE = join(folder, 'providers.json');
-    const write = (name: string): Promise<void> =>
-      writeFile(PROVIDERS_FILE, JSON.stringify({ models: [{ name, provider: 'simulator' }] }));
-    await write('before');
-    const service = await startWorkers(database.url, { PROVIDERS_FILE });
-    await write('after');
-    service.kill('SIGHUP');
-    await service.written(/(?:reloaded [^]*){2}/);
-    const readers = [...service.output().matchAll(/"pid":(\d+)[^\n]*reloaded /g)].map(([, pid]) => Number(pid));
-    expect(readers.sort()).toEqual([...service.workers()].sort());
-    expect(await service.client.post(JSON.stringify({ ...TURN, model: 'before' }))).toMatchObject({ status: 404 });
-    expect(await service.client.post(JSON.stringify({ ...TURN, model: 'after' }))).toMatchObject({ status: 200 });
-    service.kill('SIGTERM');
-    expect(await service.exited).toMatchObject({ code: 0 });
-    await rm(folder, { recursive: true });
   });
 });

@@ -1,12 +1,14 @@
 // Slow: starts the built service as several processes, and ends them.
 
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
-import { createEmptyDatabase, type TestDatabase } from '../support/postgres/test-database.js';
+import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import { beginProcess, endProcesses, type Exit, runToEnd, startProcess } from '../support/process-service.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 
@@ -16,7 +18,7 @@ let database: TestDatabase;
 let workers: Variables;
 
 beforeEach(async () => {
-  database = await createEmptyDatabase();
+  database = await createTestDatabase();
   workers = { WORKERS: '2', STATE: 'postgres', DATABASE_URL: database.url };
 });
 
@@ -27,7 +29,8 @@ afterEach(async () => {
 
 describe('a start with several workers', () => {
   it('a start with several workers migrates once, and says once where they listen, when all do', async () => {
-    const { port, exited, kill } = await startProcess(workers);
+    await using empty = await createEmptyDatabase();
+    const { port, exited, kill } = await startProcess({ ...workers, DATABASE_URL: empty.url });
     kill('SIGTERM');
     const { stdout } = await exited;
     expect(stdout.match(/applied \d+ migrations/g)).toHaveLength(1);
@@ -39,11 +42,21 @@ describe('a start with several workers', () => {
     ]);
   });
 
-  it('a start with several workers hands its arguments on to all of them', async () => {
-    const taken = await startProcess();
-    const service = await startProcess({ ...workers, PORT: String(taken.port) }, ['--port', '0']);
-    expect(service.port).not.toBe(taken.port);
-    expect(await service.client.send({ path: '/healthz' })).toMatchObject({ status: 200 });
+  it('a start with several workers hands its arguments on to all of them, and says in JSON where they listen', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port: PORT } = taken.address() as AddressInfo;
+    const variables = { ...workers, PORT: String(PORT), LOG_FORMAT: 'json' };
+    const { port, client, exited, kill } = await startProcess(variables, ['--port', '0']);
+    expect(port).not.toBe(PORT);
+    expect(await client.send({ path: '/healthz' })).toMatchObject({ status: 200 });
+    kill('SIGTERM');
+    const { stdout } = await exited;
+    taken.close();
+    const messages = stdout.split('\n').flatMap((line) => {
+      return line === '' ? [] : [(JSON.parse(line) as { readonly message: unknown }).message];
+    });
+    expect(messages).toContain(`Antiphon listens on http://127.0.0.1:${port} with 2 workers`);
   });
 
   it('a start with several workers replaces a worker that dies meanwhile', async () => {
@@ -64,16 +77,6 @@ describe('a start with several workers', () => {
     await service.written(/Antiphon listens on \S+ with 2 workers/);
     service.kill('SIGTERM');
     expect(await service.exited).toMatchObject({ code: 0, signal: null });
-  });
-
-  it('a start with several workers says in JSON where they listen', async () => {
-    const { port, exited, kill } = await startProcess({ ...workers, LOG_FORMAT: 'json' });
-    kill('SIGTERM');
-    const { stdout } = await exited;
-    const messages = stdout.split('\n').flatMap((line) => {
-      return line === '' ? [] : [(JSON.parse(line) as { readonly message: unknown }).message];
-    });
-    expect(messages).toContain(`Antiphon listens on http://127.0.0.1:${port} with 2 workers`);
   });
 });
 
@@ -97,8 +100,11 @@ describe('a start that cannot be', () => {
   });
 
   it('a start with several workers says once that the port is taken', async () => {
-    const { port } = await startProcess();
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as AddressInfo;
     expectRefusal(await run({ PORT: String(port) }), new RegExp(`EADDRINUSE: address already in use .*${port}`));
+    taken.close();
   });
 
   it('a start with several workers says once that the address is not of this machine', async () => {

@@ -28,7 +28,7 @@ describe('a service of two workers', () => {
 
   beforeAll(async () => {
     await begin();
-    service = await startWorkers(database.url);
+    service = await startWorkers(database.url, { SESSION_LOCK_TTL_MS: '2000', SESSION_LOCK_TIMEOUT_MS: '100' });
   });
 
   afterAll(end);
@@ -45,7 +45,7 @@ describe('a service of two workers', () => {
   });
 
   it('a service of two workers keeps every conversation, whoever it goes on with', async () => {
-    const conversations = makeConversations('led', 24);
+    const conversations = makeConversations('led', 12);
     await converse(service, conversations);
     expect(faultsOf(conversations)).toEqual([]);
     await expectKept(service.origin, conversations);
@@ -77,6 +77,50 @@ describe('a service of two workers', () => {
     }
     other.close();
   });
+
+  /** Resolves when one worker more than now has begun to listen. */
+  function replacement(): Promise<void> {
+    return service.written(new RegExp(`(?:worker \\d+ listens[^]*){${service.workers().length + 1}}`));
+  }
+
+  // From here on, its workers are others.
+  it('a worker that is killed leaves nobody waiting who was on the way to it', async () => {
+    const victim = service.workers().at(-1) as number;
+    process.kill(victim, 'SIGSTOP');
+    // Its connections are all new: none leads to the victim already.
+    const client = new RawClient(service.port);
+    const outcomes: string[] = [];
+    const served = Promise.withResolvers<undefined>();
+    const asked = Array.from({ length: 8 }, async () => {
+      const outcome = await client.send({ path: '/healthz' }).then(
+        ({ text }) => text,
+        () => 'cut',
+      );
+      if (outcomes.push(outcome) === 7) served.resolve(undefined);
+    });
+    // All but the one that was handed to the worker which does not take it.
+    await served.promise;
+    const replaced = replacement();
+    process.kill(victim, 'SIGKILL');
+    await Promise.all(asked);
+    expect(outcomes).toEqual([...Array.from({ length: 7 }, () => '{"status":"ok"}'), 'cut']);
+    client.close();
+    await replaced;
+  });
+
+  it('a worker that is killed loses nothing that was acknowledged', async () => {
+    const conversations = makeConversations('lost', 18);
+    const victim = service.workers().at(-1) as number;
+    const replaced = replacement();
+    let turns = 0;
+    const onTurn = (): void => {
+      turns += 1;
+      if (turns === 18) process.kill(victim, 'SIGKILL');
+    };
+    await converse(service, conversations, { onTurn });
+    await replaced;
+    await expectKept(service.origin, conversations);
+  });
 });
 
 describe('a worker that is killed', () => {
@@ -104,26 +148,6 @@ describe('a worker that is killed', () => {
     expect(await service.exited).toMatchObject({ code: 0, signal: null });
   });
 
-  it('a worker that is killed leaves nobody waiting who was on the way to it', async () => {
-    const service = await startWorkers(database.url);
-    const [victim] = service.workers() as [number];
-    process.kill(victim, 'SIGSTOP');
-    const outcomes: string[] = [];
-    const served = Promise.withResolvers<undefined>();
-    const asked = Array.from({ length: 8 }, async () => {
-      const outcome = await service.client.send({ path: '/healthz' }).then(
-        ({ text }) => text,
-        () => 'cut',
-      );
-      if (outcomes.push(outcome) === 7) served.resolve(undefined);
-    });
-    // All but the one that was handed to the worker which does not take it.
-    await served.promise;
-    process.kill(victim, 'SIGKILL');
-    await Promise.all(asked);
-    expect(outcomes).toEqual([...Array.from({ length: 7 }, () => '{"status":"ok"}'), 'cut']);
-  });
-
   it('a worker that is killed leaves the port to its successors where the system hands connections out', async () => {
     const service = await startWorkers(database.url, { NODE_CLUSTER_SCHED_POLICY: 'none' });
     for (const [index, victim] of service.workers().entries()) {
@@ -131,19 +155,5 @@ describe('a worker that is killed', () => {
       await service.written(new RegExp(`(?:worker \\d+ listens[^]*){${index + 3}}`));
     }
     expect(await service.client.post(JSON.stringify(TURN))).toMatchObject({ status: 200 });
-  });
-
-  it('a worker that is killed loses nothing that was acknowledged', async () => {
-    const service = await startWorkers(database.url, { SESSION_LOCK_TTL_MS: '2000', SESSION_LOCK_TIMEOUT_MS: '100' });
-    const conversations = makeConversations('led', 36);
-    const [victim] = service.workers() as [number];
-    let turns = 0;
-    const onTurn = (): void => {
-      turns += 1;
-      if (turns === 36) process.kill(victim, 'SIGKILL');
-    };
-    await converse(service, conversations, { onTurn });
-    await service.written(/(?:worker \d+ listens[^]*){3}/);
-    await expectKept(service.origin, conversations);
   });
 });
