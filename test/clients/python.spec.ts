@@ -1,8 +1,9 @@
-// Slow: it installs packages from PyPI once, and starts Python for each test, which takes seconds to import some of them.
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
+// Slow: it installs packages from PyPI once, and Python takes seconds to import some of them.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
 
-import { describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
@@ -11,17 +12,57 @@ import { call, say } from '../support/scripted-calls.js';
 
 const service = useService({ providers: [ScriptedProvider] });
 
-/** Tests with packages of Python. Skipped, and said so, where they cannot be installed. */
+/** Runs scripts, each a JSON string in a line, among names of its own, and prints the last of what each prints in a line. */
+const INTERPRETER = `
+import contextlib, io, json, sys, traceback
+for line in sys.stdin:
+    printed = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(printed):
+            exec(json.loads(line), {"__name__": "__main__"})
+        answer = {"printed": json.loads(printed.getvalue().strip().split("\\n")[-1])}
+    except Exception:
+        answer = {"error": traceback.format_exc()}
+    print(json.dumps(answer), flush=True)
+`;
+
+/** Tests with packages of Python, which one interpreter imports for all of them. Skipped, and said so, where they cannot be installed. */
 function describeWith(name: string, installed: Installed, tests: (run: RunPython) => void): void {
-  const isThere = 'folder' in installed;
-  if (!isThere) console.warn(`SKIPPED: ${name}, since ${installed.reason}`);
-  const run: RunPython = async (script) => {
-    // LiteLLM would load its list of prices from elsewhere.
-    const env = { ...process.env, PYTHONPATH: isThere ? installed.folder : '', LITELLM_LOCAL_MODEL_COST_MAP: 'True' };
-    const { stdout } = await promisify(execFile)('python3', ['-c', script, service.origin], { env });
-    return JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as unknown;
-  };
-  (isThere ? describe : describe.skip)(name, () => tests(run));
+  if (!('folder' in installed)) {
+    console.warn(`SKIPPED: ${name}, since ${installed.reason}`);
+    describe.skip(name, () => tests(() => Promise.reject(new Error(installed.reason))));
+    return;
+  }
+  describe(name, () => {
+    let python: ChildProcess;
+    let answers: AsyncIterator<string, undefined>;
+
+    beforeAll(() => {
+      // LiteLLM would load its list of prices from elsewhere.
+      const env = { ...process.env, PYTHONPATH: installed.folder, LITELLM_LOCAL_MODEL_COST_MAP: 'True' };
+      const child = spawn('python3', ['-c', INTERPRETER, service.origin], { env, stdio: ['pipe', 'pipe', 'inherit'] });
+      python = child;
+      answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    });
+    afterAll(async () => {
+      const ended = once(python, 'exit');
+      python.stdin?.end();
+      await ended;
+    });
+
+    tests(async (script) => {
+      python.stdin?.write(`${JSON.stringify(script)}\n`);
+      const next: IteratorResult<string, undefined> = await answers.next();
+      const { printed, error } = JSON.parse(next.value ?? '{"error":"Python has ended"}') as PythonAnswer;
+      if (error !== undefined) throw new Error(error);
+      return printed;
+    });
+  });
+}
+
+interface PythonAnswer {
+  readonly printed?: unknown;
+  readonly error?: string;
 }
 
 /** Runs a script with the origin of the service, and gives what it prints last as JSON. */
