@@ -3,7 +3,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { SimulatorModule } from '../../src/index.js';
-import { providerContract, type ProviderSubject, type TurnRequest } from '../../src/testing/index.js';
+import { sharedProviderContract } from '../../src/testing/contract/provider-contract.js';
+import type { ProviderSubject, TurnRequest } from '../../src/testing/index.js';
 import { ACME_SECRET, AcmeUpstream, ASK_TO_FAIL, ASK_TO_HANG } from '../support/acme-upstream.js';
 import { AcmeProvider } from '../../examples/provider/acme.provider.js';
 import { ListeningProvider } from '../support/listening.provider.js';
@@ -77,10 +78,13 @@ describe.each([
   ['any Responses server over SSE', responses(0)],
   ['any Responses server over WebSocket', responses(1)],
 ] as const)('%s as a provider', (_, subject) => {
-  for (const { name, run } of providerContract({ ...subject, patienceMs: PATIENCE_MS })) it(name, run);
+  // provider-contract-faults.spec.ts has a service for each case, as programs do.
+  const { cases, close } = sharedProviderContract({ ...subject, patienceMs: PATIENCE_MS });
+  afterAll(close);
+  for (const { name, run } of cases) it(name, run);
 
   it('the cases of a provider are called by names of their own', () => {
-    const names = providerContract(subject).map(({ name }) => name);
+    const names = cases.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
   });
 });

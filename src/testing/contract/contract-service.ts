@@ -72,6 +72,13 @@ export class ContractService {
     );
   }
 
+  /** Ends a case. Throws an Error if a stream of the provider goes on, or a client has received a secret of the subject. */
+  async settle(): Promise<void> {
+    this.requireUnseen(this.subject.secrets ?? []);
+    await this.within(this.tap.settle(), "the end of every provider's stream");
+    this.seen = '';
+  }
+
   /** Stops it, even if turns hang. */
   async close(): Promise<void> {
     await this.within(this.app.close(), 'the shutdown').finally(() => this.clock.stop());

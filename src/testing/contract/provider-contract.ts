@@ -49,7 +49,9 @@ const LISTING_CHECKS: readonly Check[] = Object.entries(MISBEHAVIOURS).map(([wha
   name: `keeps the list of models when models() ${what}`,
   run: async (service) => {
     const asked = Promise.withResolvers<undefined>();
-    service.provider.models = () => {
+    const { provider } = service;
+    const kept = provider.models.bind(provider);
+    provider.models = () => {
       asked.resolve(undefined);
       return list();
     };
@@ -59,6 +61,7 @@ const LISTING_CHECKS: readonly Check[] = Object.entries(MISBEHAVIOURS).map(([wha
     for (const model of await models) requireModel(model);
     await service.askWell('Say hello.');
     service.requireUnseen([SECRET]);
+    provider.models = kept;
   },
 }));
 
@@ -88,7 +91,22 @@ export interface ContractCase {
  * events, early end): the streams must still follow the protocol, and the next turn must be answered.
  */
 export function providerContract(subject: ProviderSubject): readonly ContractCase[] {
-  const checks: readonly Check[] = [
+  return checksOf(subject).map(({ name, run }) => ({
+    name,
+    run: async () => {
+      const service = await ContractService.start(subject);
+      try {
+        await run(service);
+        await service.settle();
+      } finally {
+        await service.close();
+      }
+    },
+  }));
+}
+
+function checksOf(subject: ProviderSubject): readonly Check[] {
+  return [
     ...MODEL_CHECKS,
     ...ANSWER_CHECKS,
     ...TRANSCRIPT_CHECKS,
@@ -98,18 +116,33 @@ export function providerContract(subject: ProviderSubject): readonly ContractCas
     ...LISTING_CHECKS,
     ...MISBEHAVIOUR_CHECKS,
   ];
-  return checks.map((check) => ({ name: check.name, run: () => runCheck(check, subject) }));
 }
 
-async function runCheck({ run }: Check, subject: ProviderSubject): Promise<void> {
-  const service = await ContractService.start(subject);
-  try {
-    await run(service);
-    service.requireUnseen(subject.secrets ?? []);
-    await service.within(service.tap.settle(), "the end of every provider's stream");
-  } finally {
-    await service.close();
-  }
+/** The same with one service for all cases, one after another, which is quicker: `close` it after the last. A case that fails ends it. */
+export function sharedProviderContract(subject: ProviderSubject): {
+  readonly cases: readonly ContractCase[];
+  readonly close: () => Promise<void>;
+} {
+  let service: ContractService | undefined;
+  const close = async (): Promise<void> => {
+    const last = service;
+    service = undefined;
+    await last?.close();
+  };
+  const cases = checksOf(subject).map(({ name, run }) => ({
+    name,
+    run: async () => {
+      service ??= await ContractService.start(subject);
+      try {
+        await run(service);
+        await service.settle();
+      } catch (error) {
+        await close();
+        throw error;
+      }
+    },
+  }));
+  return { cases, close };
 }
 
 /** A refusal, or a response that failed. */

@@ -74,7 +74,7 @@ export class ProviderTap {
   private readonly pending: WatchedTurn[] = [];
   private readonly watched: WatchedTurn[] = [];
   private readonly tapped = new WeakSet<ModelProviderBase>();
-  private readonly over = Promise.withResolvers<undefined>();
+  private over = Promise.withResolvers<undefined>();
 
   constructor(registry: ProviderRegistry) {
     const route = registry.route.bind(registry);
@@ -92,10 +92,13 @@ export class ProviderTap {
     return watched;
   }
 
-  /** Ends hanging behaviours; resolves when all streams of providers have ended. */
+  /** Ends hanging behaviours; resolves when all streams of providers have ended. What comes then belongs to another case. */
   async settle(): Promise<void> {
     this.over.resolve(undefined);
     await Promise.all(this.watched.map(({ ended }) => ended));
+    this.over = Promise.withResolvers();
+    this.watched.length = 0;
+    this.pending.length = 0;
   }
 
   private tap(provider: ModelProviderBase): void {
