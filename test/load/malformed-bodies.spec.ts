@@ -34,7 +34,8 @@ describe(`a service that gets thousands of bodies nobody should send (seed ${SEE
 
   // Before it closes.
   afterAll(() => client.close());
-  const service = useService({ environment: { MEMORY_MAX_RESPONSES: 100 } });
+  // Answers of a few words: they are not the subject.
+  const service = useService({ environment: { MEMORY_MAX_RESPONSES: 100, SIMULATOR_TARGET_TOKENS: '2' } });
   const closings: Promise<unknown>[] = [];
 
   async function stockWithoutClients(): Promise<Holdings> {
