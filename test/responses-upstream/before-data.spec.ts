@@ -7,12 +7,16 @@ import { answering, cutting, preceded, type Responder, streaming } from '../supp
 import {
   MODEL,
   type ResponsesServiceOptions,
+  shareResponsesService,
   startResponsesService,
 } from '../support/responses-upstream/start-responses-service.js';
 import { toEvents } from '../support/responses-upstream/to-events.js';
 import { SocketClient } from '../support/socket-client.js';
 import { openStream } from '../support/sse.js';
 import { runTools, TestPolicy } from '../support/test-policy.js';
+
+// Each test has it load what it needs.
+const load = shareResponsesService();
 
 const LIMITS = {
   'x-codex-primary-used-percent': '42.5',
@@ -28,7 +32,7 @@ const METADATA = { ...LIMITS, 'x-models-etag': 'W/"7"', 'x-reasoning-included': 
 const URL_OF = ({ baseURL }: { readonly baseURL: string }): string => `${baseURL}/responses`;
 
 describe('§3.1 what the headers of an SSE answer say', () => {
-  const service = useFreshService(() => startResponsesService());
+  const service = useFreshService(() => load());
 
   it('what the headers of an SSE answer say reaches the client in its own headers, before any event', async () => {
     const { upstream } = service;
@@ -66,7 +70,7 @@ describe('§3.1 what the headers of an SSE answer say', () => {
 });
 
 describe('§4.2 what the handshake of a socket says', () => {
-  const service = useFreshService(() => startResponsesService({ entry: { supports_websockets: true } }));
+  const service = useFreshService(() => load({ entry: { supports_websockets: true } }));
 
   it('what the handshake of a socket says reaches the client of every turn on the socket, before any event', async () => {
     service.upstream.onEveryUpgrade({ 'x-reasoning-included': 'true' });
@@ -175,7 +179,7 @@ describe('§4.1 the state of a turn on a socket', () => {
 
   describe('in codex-2026-02', () => {
     const entry = { supports_websockets: true, profile: 'codex-2026-02', features: { responses_websockets: true } };
-    const service = useFreshService(() => startResponsesService({ entry }));
+    const service = useFreshService(() => load({ entry }));
     const ONE = { prompt_cache_key: 'conversation-one' };
 
     const states = (): readonly unknown[] =>

@@ -14,12 +14,19 @@ import {
   streaming,
 } from '../support/responses-upstream/reply.js';
 import { MODEL } from '../support/responses-upstream/start-responses-service.js';
-import { startTimedService, type TimedService } from '../support/responses-upstream/start-timed-service.js';
+import {
+  shareTimedService,
+  startTimedService,
+  type TimedService,
+} from '../support/responses-upstream/start-timed-service.js';
 import type { UpstreamEvent } from '../support/responses-upstream/to-events.js';
 import { textOf } from '../support/say.js';
 
+// Each test has it load what it needs.
+const loadTimed = shareTimedService();
+
 const use = (entry: Readonly<Record<string, unknown>>): ReturnType<typeof useFreshService<TimedService>> =>
-  useFreshService(() => startTimedService({ entry: { stream_max_retries: 0, request_max_retries: 0, ...entry } }));
+  useFreshService(() => loadTimed({ entry: { stream_max_retries: 0, request_max_retries: 0, ...entry } }));
 
 const SSE = {};
 const WEBSOCKET = { supports_websockets: true };
@@ -103,7 +110,7 @@ describe('an answer that breaks off before its first output', () => {
   });
 
   it.each(BREAKS)('%s: it is asked for again', async (_, entry, reply) => {
-    await using service = await startTimedService({ entry });
+    await using service = await loadTimed({ entry });
     service.upstream.respond(reply);
     expect(textOf((await ask(service)).response)).toBe('ok');
     expect(service.upstream.calls).toHaveLength(2);

@@ -1,5 +1,3 @@
-// Slow: starts services for many of its tests.
-
 import { beforeEach, describe, expect, it } from '@jest/globals';
 
 import { type DescribedService, useFreshService, useService } from '../support/describe-service.js';
@@ -7,9 +5,16 @@ import { ask } from '../support/responses-upstream/ask.js';
 import { message } from '../support/responses-upstream/items.js';
 import { answering, changing, failing, preceded, refusing } from '../support/responses-upstream/reply.js';
 import { MODEL } from '../support/responses-upstream/start-responses-service.js';
-import { startTimedService, type TimedService } from '../support/responses-upstream/start-timed-service.js';
+import {
+  shareTimedService,
+  startTimedService,
+  type TimedService,
+} from '../support/responses-upstream/start-timed-service.js';
 import { textOf } from '../support/say.js';
 import { SocketClient } from '../support/socket-client.js';
+
+// Each test has it load what it needs.
+const loadTimed = shareTimedService();
 
 const SSE = {};
 const WEBSOCKET = { supports_websockets: true };
@@ -77,7 +82,7 @@ describe.each([
   ['SSE', SSE],
   ['a WebSocket', WEBSOCKET],
 ] as const)('§6 a rate limit behind output, over %s', (_, entry) => {
-  const service = useFreshService(() => startTimedService({ entry: { ...entry } }));
+  const service = useFreshService(() => loadTimed({ entry: { ...entry } }));
 
   it.each([
     ['Please try again in 1m3.5s.', {}],
@@ -152,7 +157,7 @@ describe.each([
 });
 
 describe('§6 error frames of a socket', () => {
-  const service = useFreshService(() => startTimedService({ entry: { ...WEBSOCKET } }));
+  const service = useFreshService(() => loadTimed({ entry: { ...WEBSOCKET } }));
 
   it.each<[name: string, frame: object]>([
     ['without a status', { type: 'error', error: { code: 'x', message: 'y' } }],
@@ -173,7 +178,7 @@ describe('§6 error frames of a socket', () => {
 });
 
 describe('§6 statuses of a refused upgrade', () => {
-  const service = useFreshService(() => startTimedService({ entry: { ...WEBSOCKET, stream_max_retries: 1 } }));
+  const service = useFreshService(() => loadTimed({ entry: { ...WEBSOCKET, stream_max_retries: 1 } }));
 
   it.each([
     [500, 2, 'ok'],
@@ -197,7 +202,7 @@ describe('§6 statuses of a refused upgrade', () => {
 });
 
 describe('a failure of the upstream for a socket client', () => {
-  const service = useFreshService(() => startTimedService({ entry: { ...WEBSOCKET, stream_max_retries: 0 } }));
+  const service = useFreshService(() => loadTimed({ entry: { ...WEBSOCKET, stream_max_retries: 0 } }));
 
   it('a failure before the first output is an error frame with its delay', async () => {
     await using client = await SocketClient.open(service);

@@ -9,9 +9,12 @@ import {
   reasoning,
   type UpstreamItem,
 } from '../support/responses-upstream/items.js';
-import { MODEL, startResponsesService } from '../support/responses-upstream/start-responses-service.js';
+import { MODEL, shareResponsesService } from '../support/responses-upstream/start-responses-service.js';
 import { SocketClient } from '../support/socket-client.js';
 import type { WireResponse } from '../support/transport.js';
+
+// Each test has it load what it needs.
+const load = shareResponsesService();
 
 type Member = Readonly<Record<string, unknown>>;
 
@@ -35,7 +38,7 @@ const outputOf = (call: UpstreamItem, output: string): Member => ({
 });
 
 describe('§4.4 incremental requests of codex-2026-11', () => {
-  const service = useFreshService(() => startResponsesService({ entry: { supports_websockets: true } }));
+  const service = useFreshService(() => load({ entry: { supports_websockets: true } }));
 
   const frame = (): Member => service.upstream.lastCall.body;
 
@@ -186,7 +189,7 @@ describe('§4.4 incremental requests of codex-2026-11', () => {
 
 describe('§4.4 incremental requests of codex-2026-02', () => {
   const entry = { supports_websockets: true, profile: 'codex-2026-02', features: { responses_websockets: true } };
-  const service = useFreshService(() => startResponsesService({ entry }));
+  const service = useFreshService(() => load({ entry }));
 
   const frame = (): Member => service.upstream.lastCall.body;
 

@@ -5,10 +5,17 @@ import { ResponsesWS } from 'openai/resources/responses/ws';
 import { useFreshService } from '../support/describe-service.js';
 import { failing, refusing } from '../support/responses-upstream/reply.js';
 import { MODEL } from '../support/responses-upstream/start-responses-service.js';
-import { startTimedService, type TimedService } from '../support/responses-upstream/start-timed-service.js';
+import {
+  shareTimedService,
+  startTimedService,
+  type TimedService,
+} from '../support/responses-upstream/start-timed-service.js';
 import type { WireEvent } from '../support/rule.js';
 import { SocketClient } from '../support/socket-client.js';
 import { openStream } from '../support/sse.js';
+
+// Each test has it load what it needs.
+const loadTimed = shareTimedService();
 
 const NOTICES = { WS_UPSTREAM_NOTICES: 'true' };
 const BROKEN = failing({ code: 'server_error', message: 'Broken at 10.1.2.3.' });
@@ -117,7 +124,7 @@ describe('§5.3 what clients on sockets hear of a fallback', () => {
 });
 
 describe('§5.3 by default', () => {
-  const service = useFreshService(() => startTimedService());
+  const service = useFreshService(() => loadTimed());
 
   it('nothing is heard', async () => {
     service.upstream.respond(BROKEN, BROKEN);

@@ -9,12 +9,21 @@ import { DISGUISES } from '../support/disguises.js';
 import { ask, transportsOf } from '../support/responses-upstream/ask.js';
 import { functionCall, message } from '../support/responses-upstream/items.js';
 import { failing, refusing, type Reply, type Responder, streaming } from '../support/responses-upstream/reply.js';
-import { MODEL, startResponsesService, UPSTREAM_KEY } from '../support/responses-upstream/start-responses-service.js';
-import { startTimedService } from '../support/responses-upstream/start-timed-service.js';
+import {
+  MODEL,
+  shareResponsesService,
+  startResponsesService,
+  UPSTREAM_KEY,
+} from '../support/responses-upstream/start-responses-service.js';
+import { shareTimedService, startTimedService } from '../support/responses-upstream/start-timed-service.js';
 import { toEvents } from '../support/responses-upstream/to-events.js';
 import { WholeLog } from '../support/routing/whole-log.js';
 import { listModels } from '../support/routing/ask.js';
 import { textOf } from '../support/say.js';
+
+// Each test has it load what it needs.
+const load = shareResponsesService();
+const loadTimed = shareTimedService();
 
 const SSE = {};
 const WEBSOCKET = { supports_websockets: true };
@@ -26,7 +35,7 @@ describe('GET /models of the upstream', () => {
     ['the list of OpenAI', { object: 'list', data: [{ id: 'm-1', object: 'model', created: 7, owned_by: 'acme' }] }],
     ['the list of Codex', { data: [], models: [{ slug: 'm-1', display_name: 'M 1' }] }],
   ])('the model list of the upstream is ours where the entry discovers: %s', async (_, listing) => {
-    await using upstream = await startResponsesService({ entry: { discover: true } });
+    await using upstream = await load({ entry: { discover: true } });
     upstream.upstream.list(listing);
     expect(await listModels(upstream)).toContainEqual(expect.objectContaining({ id: 'm-1' }));
     expect(upstream.upstream.listings[0]?.headers).toMatchObject({ authorization: `Bearer ${UPSTREAM_KEY}` });
@@ -35,7 +44,7 @@ describe('GET /models of the upstream', () => {
   });
 
   it('the model list of the upstream is not asked for where the entry does not discover', async () => {
-    await using service = await startResponsesService({ entry: { discover: false } });
+    await using service = await load({ entry: { discover: false } });
     await listModels(service);
     expect(service.upstream.listings).toEqual([]);
   });
@@ -46,7 +55,7 @@ describe('rate limits of the upstream', () => {
     ['SSE', SSE],
     ['WebSocket', WEBSOCKET],
   ] as const)('rate limits of the upstream are on our answers, of refusals over %s too', async (_, entry) => {
-    await using service = await startTimedService({ entry: { ...entry, stream_max_retries: 0 } });
+    await using service = await loadTimed({ entry: { ...entry, stream_max_retries: 0 } });
     service.upstream.always(
       refusing(429, { code: 'rate_limit_exceeded', message: 'Slow down.' }, { 'retry-after': '3' }),
     );
@@ -117,7 +126,7 @@ describe('the key of the upstream', () => {
   });
 
   it('the key of the upstream is not passed on with what that tells beside the output', async () => {
-    await using service = await startTimedService({ entry: SSE });
+    await using service = await loadTimed({ entry: SSE });
     const told = Buffer.from(`user:${UPSTREAM_KEY}`).toString('base64');
     service.upstream.respond(({ responseId }) =>
       streaming(
@@ -167,7 +176,7 @@ describe('§7 a fixture', () => {
   it('a fixture answers every turn without a network, through the same parser', async () => {
     const call = functionCall('f', { a: 1 });
     const file = await write(toEvents('resp_fixture', [message('From a file'), call]));
-    await using service = await startResponsesService({ entry: { base_url: `fixture:${file}`, ...WEBSOCKET } });
+    await using service = await load({ entry: { base_url: `fixture:${file}`, ...WEBSOCKET } });
     for (let turn = 0; turn < 2; turn += 1) {
       const { response } = await ask(service);
       expect(textOf(response)).toBe('From a file[f]');
@@ -187,7 +196,7 @@ describe('§7 a fixture', () => {
   it('a fixture shows how failures are classified', async () => {
     const error = { code: 'context_length_exceeded', message: 'Too long.' };
     const file = await write(toEvents('resp_fixture', [], { terminal: 'response.failed', response: { error } }));
-    await using service = await startResponsesService({ entry: { base_url: `fixture:${file}` } });
+    await using service = await load({ entry: { base_url: `fixture:${file}` } });
     expect(await service.api.post('responses', TURN)).toMatchObject({ status: 400, body: { error } });
   });
 
@@ -208,7 +217,7 @@ describe('§7 a fixture', () => {
 });
 
 describe('passthrough: store', () => {
-  const service = useFreshService(() => startResponsesService({ entry: { passthrough: 'store' } }));
+  const service = useFreshService(() => load({ entry: { passthrough: 'store' } }));
 
   it('passthrough: store lets the upstream keep the conversation, and names its response over HTTP', async () => {
     service.upstream.store();
@@ -239,7 +248,7 @@ describe('passthrough: store', () => {
   });
 
   it('passthrough: store is off where the entry does not say so', async () => {
-    await using plain = await startResponsesService();
+    await using plain = await load();
     plain.upstream.store();
     const first = await ask(plain, { input: 'One' });
     await ask(plain, { input: 'Two', previous_response_id: first.response.id });

@@ -4,9 +4,16 @@ import { useService } from '../support/describe-service.js';
 import { ask } from '../support/responses-upstream/ask.js';
 import { functionCall, message, type UpstreamItem, upstreamId } from '../support/responses-upstream/items.js';
 import { changing, type Reply, type Responder, type Step, streaming } from '../support/responses-upstream/reply.js';
-import { startTimedService, type TimedService } from '../support/responses-upstream/start-timed-service.js';
+import {
+  shareTimedService,
+  startTimedService,
+  type TimedService,
+} from '../support/responses-upstream/start-timed-service.js';
 import { itemEvents, toEvents, type UpstreamEvent } from '../support/responses-upstream/to-events.js';
 import { textOf } from '../support/say.js';
+
+// Each test has it load what it needs.
+const loadTimed = shareTimedService();
 
 const use = (entry: Readonly<Record<string, unknown>>): ReturnType<typeof useService<TimedService>> =>
   useService(() => startTimedService({ entry: { stream_max_retries: 0, request_max_retries: 0, ...entry } }));
@@ -109,13 +116,13 @@ describe.each([
     events.map((event) => (event.type === 'response.completed' ? { ...event, type: 'response.done' } : event));
 
   it('response.done ends a response like response.completed (codex-2026-02)', async () => {
-    await using service = await startTimedService({ entry: { ...transport, ...FEBRUARY } });
+    await using service = await loadTimed({ entry: { ...transport, ...FEBRUARY } });
     service.upstream.respond(saying(done));
     expect(textOf((await ask(service)).response)).toBe('Hello');
   });
 
   it('response.done ends an answer also without a response (codex-2026-02)', async () => {
-    await using service = await startTimedService({ entry: { ...transport, ...FEBRUARY } });
+    await using service = await loadTimed({ entry: { ...transport, ...FEBRUARY } });
     service.upstream.respond(saying((events) => [...events.slice(0, -1), { type: 'response.done' }]));
     expect(textOf((await ask(service)).response)).toBe('Hello');
     // There is nothing that the next request could build on.
@@ -124,7 +131,7 @@ describe.each([
   });
 
   it('response.done is ignored (codex-2026-11)', async () => {
-    await using service = await startTimedService({ entry: { ...transport, stream_max_retries: 0 } });
+    await using service = await loadTimed({ entry: { ...transport, stream_max_retries: 0 } });
     service.upstream.respond(saying((events) => [{ type: 'response.done' }, ...events]));
     expect(textOf((await ask(service)).response)).toBe('Hello');
   });

@@ -12,11 +12,18 @@ import {
   type UpstreamItem,
 } from '../support/responses-upstream/items.js';
 import { streaming } from '../support/responses-upstream/reply.js';
-import { MODEL, startResponsesService } from '../support/responses-upstream/start-responses-service.js';
+import {
+  MODEL,
+  shareResponsesService,
+  startResponsesService,
+} from '../support/responses-upstream/start-responses-service.js';
 import { type OwnEvents, toEvents } from '../support/responses-upstream/to-events.js';
 import { SocketClient } from '../support/socket-client.js';
 import type { TurnResult } from '../support/transport.js';
 import { TRANSPORTS } from '../support/transports.js';
+
+// Each test has it load what it needs.
+const load = shareResponsesService();
 
 type Member = Readonly<Record<string, unknown>>;
 
@@ -212,7 +219,7 @@ const HOSTED_EVENTS: readonly (readonly [item: UpstreamItem, events: OwnEvents[s
 ];
 
 describe('events within items of hosted tools', () => {
-  const service = useFreshService(() => startResponsesService());
+  const service = useFreshService(() => load());
 
   it.each(HOSTED_EVENTS)(
     'events within items of hosted tools reach the client with its indexes: %j',

@@ -3,10 +3,18 @@ import { describe, expect, it } from '@jest/globals';
 import { useFreshService, useService } from '../support/describe-service.js';
 import { ask, textsOf } from '../support/responses-upstream/ask.js';
 import { functionCall, message, reasoning } from '../support/responses-upstream/items.js';
-import { MODEL, startResponsesService, UPSTREAM_KEY } from '../support/responses-upstream/start-responses-service.js';
+import {
+  MODEL,
+  shareResponsesService,
+  startResponsesService,
+  UPSTREAM_KEY,
+} from '../support/responses-upstream/start-responses-service.js';
 import type { RequestBody } from '../support/responses-upstream/upstream-call.js';
 import { SocketClient } from '../support/socket-client.js';
 import { JSON_TRANSPORT } from '../support/transports.js';
+
+// Each test has it load what it needs.
+const load = shareResponsesService();
 
 const SCHEMA = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'], additionalProperties: false };
 
@@ -178,7 +186,7 @@ describe('§4.1 the handshake of a socket', () => {
   ] as const)(
     'the handshake of a socket names the feature and the conversation: %j',
     async (entry, beta, names, absent) => {
-      await using service = await startResponsesService({ entry: { supports_websockets: true, ...entry } });
+      await using service = await load({ entry: { supports_websockets: true, ...entry } });
       await ask(service, { prompt_cache_key: 'conversation-one' });
       const { headers } = await service.upstream.socket();
       expect(headers).toMatchObject({ 'openai-beta': beta });
@@ -188,7 +196,7 @@ describe('§4.1 the handshake of a socket', () => {
   );
 
   it('a request over HTTP names nothing of the feature of sockets', async () => {
-    await using service = await startResponsesService();
+    await using service = await load();
     await ask(service);
     expect(service.upstream.lastCall.headers['openai-beta']).toBeUndefined();
   });
@@ -200,7 +208,7 @@ describe('§2.4 compressed requests', () => {
     [{ features: { enable_request_compression: false } }, undefined],
     [{}, undefined],
   ])('requests over HTTP with %j have the encoding %s', async (entry, encoding) => {
-    await using service = await startResponsesService({ entry });
+    await using service = await load({ entry });
     const input = 'x'.repeat(10_000);
     await ask(service, { input });
     const { headers, bytes, context } = service.upstream.lastCall;
@@ -211,7 +219,7 @@ describe('§2.4 compressed requests', () => {
 });
 
 describe('turn state and metadata of a socket client', () => {
-  const service = useFreshService(() => startResponsesService({ entry: { supports_websockets: true } }));
+  const service = useFreshService(() => load({ entry: { supports_websockets: true } }));
 
   it('§4.1 take the place of headers, and client_metadata reaches the upstream', async () => {
     await using client = await SocketClient.open(service);

@@ -10,8 +10,11 @@ import { ask } from '../support/responses-upstream/ask.js';
 import { message } from '../support/responses-upstream/items.js';
 import { cutting, failing, refusing, type Reply, type Responder } from '../support/responses-upstream/reply.js';
 import { MODEL, startResponsesService } from '../support/responses-upstream/start-responses-service.js';
-import { startTimedService } from '../support/responses-upstream/start-timed-service.js';
+import { shareTimedService, startTimedService } from '../support/responses-upstream/start-timed-service.js';
 import { textOf } from '../support/say.js';
+
+// Each test has it load what it needs.
+const loadTimed = shareTimedService();
 
 const SSE = {};
 const WEBSOCKET = { supports_websockets: true };
@@ -24,7 +27,7 @@ describe.each([
   ['SSE', SSE],
   ['WebSocket', WEBSOCKET],
 ] as const)('§5.1 retries over %s', (_, entry) => {
-  const service = useFreshService(() => startTimedService({ entry: { ...entry } }));
+  const service = useFreshService(() => loadTimed({ entry: { ...entry } }));
 
   it('retries are as many as stream_max_retries, after 200 ms × 2ⁿ', async () => {
     service.upstream.respond(BROKEN, BROKEN, BROKEN, BROKEN, BROKEN);
@@ -42,7 +45,7 @@ describe.each([
 
   it('retries are left to another upstream of the model, if there is one; the last one repeats', async () => {
     const upstreams = ['one', 'two'].map((model) => ({ provider: 'upstream', model }));
-    await using routed = await startTimedService({ entry: { ...entry }, models: [{ name: MODEL, upstreams }] });
+    await using routed = await loadTimed({ entry: { ...entry }, models: [{ name: MODEL, upstreams }] });
     routed.upstream.respond(BROKEN, BROKEN);
     expect(textOf((await ask(routed)).response)).toBe('ok');
     expect(routed.clock.take()).toEqual([200]);
@@ -105,7 +108,7 @@ describe.each([
   });
 
   it('retries fit into retry_budget_ms together, over both transports', async () => {
-    await using short = await startTimedService({ entry: { ...entry, retry_budget_ms: 1000 } });
+    await using short = await loadTimed({ entry: { ...entry, retry_budget_ms: 1000 } });
     short.upstream.always(BROKEN);
     const { status, headers } = await short.api.post('responses', TURN);
     expect([status, headers.get('x-should-retry')]).toEqual([500, 'false']);
@@ -115,7 +118,7 @@ describe.each([
   });
 
   it('retries do not begin when the upstream asks for more time than the budget has', async () => {
-    await using short = await startTimedService({ entry: { ...entry, retry_budget_ms: 1000 } });
+    await using short = await loadTimed({ entry: { ...entry, retry_budget_ms: 1000 } });
     short.upstream.respond(failing({ code: 'rate_limit_exceeded', message: 'Please try again in 30s.' }));
     const { status, headers, body } = await short.api.post('responses', TURN);
     expect([status, body]).toMatchObject([429, { error: { code: 'rate_limit_exceeded' } }]);
@@ -127,7 +130,7 @@ describe.each([
     ['nothing', { stream_max_retries: 0, request_max_retries: 0 }, 1],
     ['twice', { stream_max_retries: 2 }, 3],
   ])('retries happen as often as the entry says: %s', async (__, settings, times) => {
-    await using other = await startTimedService({ entry: { ...entry, ...settings } });
+    await using other = await loadTimed({ entry: { ...entry, ...settings } });
     other.upstream.always(BROKEN);
     await other.api.post('responses', TURN);
     expect(other.upstream.calls).toHaveLength(entry === SSE ? times : times * 2);
@@ -135,9 +138,7 @@ describe.each([
 });
 
 describe('§5.1 retries of an HTTP request', () => {
-  const service = useFreshService(() =>
-    startTimedService({ entry: { request_max_retries: 2, stream_max_retries: 1 } }),
-  );
+  const service = useFreshService(() => loadTimed({ entry: { request_max_retries: 2, stream_max_retries: 1 } }));
 
   it('retries of an HTTP request come before its answer, with pauses of their own, and again for every retry of the stream', async () => {
     service.upstream.always(refusing(502));
@@ -196,7 +197,7 @@ describe('§5.1 the pause that the upstream asks for', () => {
     ],
     ['no header (codex-2026-02)', FEBRUARY, refusing(503, {}, { 'retry-after': '3' }), 200],
   ])('the pause that the upstream asks for is read from %s', async (_, entry, reply, pause) => {
-    await using service = await startTimedService({ entry: { ...entry } });
+    await using service = await loadTimed({ entry: { ...entry } });
     service.upstream.respond(reply);
     expect(textOf((await ask(service)).response)).toBe('ok');
     expect(service.clock.take()).toEqual([pause]);

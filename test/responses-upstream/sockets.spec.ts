@@ -4,10 +4,14 @@ import { useFreshService } from '../support/describe-service.js';
 import { ask, transportsOf } from '../support/responses-upstream/ask.js';
 import { message } from '../support/responses-upstream/items.js';
 import { answering, streaming } from '../support/responses-upstream/reply.js';
-import { startResponsesService } from '../support/responses-upstream/start-responses-service.js';
-import { startTimedService } from '../support/responses-upstream/start-timed-service.js';
+import { shareResponsesService } from '../support/responses-upstream/start-responses-service.js';
+import { shareTimedService } from '../support/responses-upstream/start-timed-service.js';
 import { toEvents } from '../support/responses-upstream/to-events.js';
 import { textOf } from '../support/say.js';
+
+// Each test has it load what it needs.
+const load = shareResponsesService();
+const loadTimed = shareTimedService();
 
 const ENTRY = { supports_websockets: true };
 const ONE = { prompt_cache_key: 'conversation-one' };
@@ -26,7 +30,7 @@ const waiting =
 
 describe('sockets to an upstream', () => {
   const service = useFreshService(() =>
-    startTimedService({ entry: { ...ENTRY, websocket_connections: 2, stream_max_retries: 0 } }),
+    loadTimed({ entry: { ...ENTRY, websocket_connections: 2, stream_max_retries: 0 } }),
   );
 
   it('sockets to an upstream are kept: turns of a conversation share one', async () => {
@@ -111,7 +115,7 @@ describe('sockets to an upstream', () => {
 
 describe('sockets to an upstream, in time', () => {
   const entry = { ...ENTRY, websocket_idle_timeout_ms: 5 * MINUTE, websocket_max_age_ms: 55 * MINUTE };
-  const service = useFreshService(() => startTimedService({ entry }));
+  const service = useFreshService(() => loadTimed({ entry }));
 
   it('sockets to an upstream are closed when they were idle for long', async () => {
     await ask(service, ONE);
@@ -156,7 +160,7 @@ describe('sockets to an upstream, in time', () => {
 });
 
 describe('two hundred turns over one socket', () => {
-  const service = useFreshService(() => startResponsesService({ entry: ENTRY }));
+  const service = useFreshService(() => load({ entry: ENTRY }));
 
   it('two hundred turns over one socket leak neither sockets, timers nor listeners', async () => {
     const { upstream } = service;

@@ -5,8 +5,15 @@ import { CollectedLog } from '../support/collected-log.js';
 import { ask, textsOf, transportsOf } from '../support/responses-upstream/ask.js';
 import { message } from '../support/responses-upstream/items.js';
 import { failing, refusing } from '../support/responses-upstream/reply.js';
-import { startTimedService, type TimedService } from '../support/responses-upstream/start-timed-service.js';
+import {
+  shareTimedService,
+  startTimedService,
+  type TimedService,
+} from '../support/responses-upstream/start-timed-service.js';
 import { textOf } from '../support/say.js';
+
+// Each test has it load what it needs.
+const loadTimed = shareTimedService();
 
 const WEBSOCKETS = { supports_websockets: true };
 
@@ -14,7 +21,7 @@ const ONE = { prompt_cache_key: 'conversation-one' };
 const TWO = { prompt_cache_key: 'conversation-two' };
 
 const use = (entry: object): ReturnType<typeof useFreshService<TimedService>> =>
-  useFreshService(() => startTimedService({ entry: { ...entry } }));
+  useFreshService(() => loadTimed({ entry: { ...entry } }));
 
 describe('§1.1 the transport of a turn', () => {
   it.each<[entry: object, transport: string]>([
@@ -27,7 +34,7 @@ describe('§1.1 the transport of a turn', () => {
     [{ supports_websockets: true, profile: 'codex-2026-02', features: { responses_websockets: true } }, 'websocket'],
     [{ supports_websockets: false, profile: 'codex-2026-02', features: { responses_websockets: true } }, 'sse'],
   ])('the transport of a turn with %j is %s', async (entry, transport) => {
-    await using service = await startTimedService({ entry: { ...entry } });
+    await using service = await loadTimed({ entry: { ...entry } });
     expect(textOf((await ask(service)).response)).toBe('ok');
     expect(transportsOf(service.upstream.calls)).toEqual([transport]);
   });

@@ -5,10 +5,13 @@ import { ask } from '../support/responses-upstream/ask.js';
 import { functionCall, message, type UpstreamItem } from '../support/responses-upstream/items.js';
 import { refusing, type Responder } from '../support/responses-upstream/reply.js';
 import { MODEL } from '../support/responses-upstream/start-responses-service.js';
-import { startTimedService } from '../support/responses-upstream/start-timed-service.js';
+import { shareTimedService } from '../support/responses-upstream/start-timed-service.js';
 import { toEvents } from '../support/responses-upstream/to-events.js';
 import { textOf } from '../support/say.js';
 import { SocketClient } from '../support/socket-client.js';
+
+// Each test has it load what it needs.
+const loadTimed = shareTimedService();
 
 const TURN = { model: MODEL, input: 'Hi' };
 
@@ -24,7 +27,7 @@ function documenting(
 }
 
 describe('§3.2 a JSON document in place of a stream', () => {
-  const service = useFreshService(() => startTimedService());
+  const service = useFreshService(() => loadTimed());
 
   it.each([{}, { 'content-type': 'text/event-stream' }])(
     'a JSON document in place of a stream is a whole answer on every transport: %j',

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { Clock, Random } from '../../src/index.js';
 import type { ChatUpstream } from '../support/chat-upstream/chat-upstream.js';
@@ -9,6 +9,8 @@ import { PausingClock } from '../support/pausing-clock.js';
 import { RecordingObserver } from '../support/recording-observer.js';
 import { ChosenRandom } from '../support/routing/chosen-random.js';
 import { type RoutedService, startRoutedService } from '../support/routing/routed-service.js';
+import { useProvidersFile } from '../support/routing/start-fault.js';
+import { SLOW_REFUSALS } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { openStream } from '../support/sse.js';
 import { SSE_TRANSPORT, TRANSPORTS } from '../support/transports.js';
@@ -16,23 +18,28 @@ import { WatchedClock } from '../support/watched-clock.js';
 
 const TURN = { model: 'm', input: 'Go on.' };
 
-let clock: PausingClock;
-let random: ChosenRandom;
+const clock = new PausingClock();
+const random = new ChosenRandom();
+afterAll(() => clock.letGo());
+const within = useProvidersFile('providers.json', {
+  environment: SLOW_REFUSALS,
+  overrides: [
+    [Clock, clock],
+    [Random, random],
+  ],
+});
 let service: RoutedService;
 
-/** Starts a service with these upstreams, the first of which is asked first. */
+/** Has the service load these upstreams, the first of which is asked first. */
 async function start(upstreams: Readonly<Record<string, object>>, attempts?: number): Promise<void> {
-  clock = new PausingClock();
-  random = new ChosenRandom();
+  clock.take();
+  random.stay(0.5);
   service = await startRoutedService({
+    within,
     upstreams: upstreams as Readonly<Record<string, Readonly<Record<string, unknown>>>>,
     common: {},
     ...(attempts === undefined ? {} : { attempts }),
     models: [{ name: 'm', upstreams: Object.keys(upstreams).map((provider) => ({ provider })) }],
-    overrides: [
-      [Clock, clock],
-      [Random, random],
-    ],
   });
 }
 
@@ -44,10 +51,7 @@ const post = (): Promise<Response> =>
   });
 
 describe('a single upstream that fails before its first word', () => {
-  afterEach(async () => {
-    clock.letGo();
-    await service.close();
-  });
+  afterEach(() => service.close());
 
   it.each(TRANSPORTS)(
     'a single upstream that fails is asked again after growing pauses on $name',
@@ -102,16 +106,19 @@ describe('a single upstream that fails before its first word', () => {
     expect(clock.take()).toEqual([200, 400]);
   });
 
-  it.each<readonly [what: string, headers: Record<string, string>, pause: number]>([
+  it.each<readonly [what: string, headers: Record<string, string | (() => string)>, pause: number]>([
     ['seconds', { 'retry-after': '3' }, 3000],
     ['milliseconds', { 'retry-after-ms': '2500' }, 2500],
-    ['a date', { 'retry-after': 'Thu, 01 Jan 2026 00:00:04 GMT' }, 4000],
+    ['a date', { 'retry-after': () => new Date(clock.now() + 4000).toUTCString() }, 4000],
     ['a moment that is shorter than its pause', { 'retry-after-ms': '10' }, 200],
     ['no time at all', { 'retry-after': '0' }, 200],
     ['the longest that is waited for', { 'retry-after': '10' }, 10_000],
   ])('a single upstream that fails is asked again when it wants to be: %s', async (_, headers, pause) => {
     await start({ a: {} });
-    service.upstream('a').refuse(503, 'openai', headers);
+    // Dates have whole seconds.
+    clock.advance(1000 - (clock.now() % 1000));
+    const said = Object.entries(headers).map(([name, value]) => [name, typeof value === 'string' ? value : value()]);
+    service.upstream('a').refuse(503, 'openai', Object.fromEntries(said) as Record<string, string>);
     expect((await post()).status).toBe(200);
     expect(clock.take()).toEqual([pause]);
   });
@@ -190,10 +197,7 @@ describe('several upstreams that fail before their first word', () => {
     random.stay(0);
   }
 
-  afterEach(async () => {
-    clock.letGo();
-    await service.close();
-  });
+  afterEach(() => service.close());
 
   it('several upstreams that fail are all asked before anybody is asked again, and then in the same order', async () => {
     await startSeveral({ a: { retries: 1 }, b: { retries: 1 } });

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { ApiClient } from '../api-client.js';
+import { type ReloadingService, useProvidersFile } from '../routing/start-fault.js';
 import { type Service, type ServiceOptions, SLOW_REFUSALS, startService } from '../service.js';
 import { ResponsesUpstream } from './responses-upstream.js';
 
@@ -18,6 +19,8 @@ export interface ResponsesServiceOptions extends ServiceOptions {
   readonly entry?: Readonly<Record<string, unknown>>;
   /** The `models` of the providers file; without them `tested` goes to the upstream's model `upstream-model`. */
   readonly models?: readonly object[];
+  /** A service that several tests share: it loads the file, and has an environment and modules already. */
+  readonly within?: ReloadingService;
   /** An upstream that is there already; the test closes it. */
   readonly upstream?: ResponsesUpstream;
 }
@@ -31,7 +34,7 @@ export interface ResponsesService extends Service {
 
 /** Starts an upstream, writes a providers file whose provider `upstream` it is, and starts the service with that. */
 export async function startResponsesService(options: ResponsesServiceOptions = {}): Promise<ResponsesService> {
-  const { entry, models = DEFAULT_MODELS, environment, ...rest } = options;
+  const { entry, models = DEFAULT_MODELS, within, environment, ...rest } = options;
   const upstream = options.upstream ?? (await ResponsesUpstream.start());
   const directory = await mkdtemp(join(tmpdir(), 'antiphon-providers-'));
   const dispose = async (): Promise<void> => {
@@ -41,9 +44,10 @@ export async function startResponsesService(options: ResponsesServiceOptions = {
   const file = join(directory, 'providers.json');
   const provider = { kind: 'responses', base_url: upstream.baseUrl, api_key: UPSTREAM_KEY, ...entry };
   try {
-    await writeFile(file, JSON.stringify({ providers: { upstream: provider }, models }, null, 2));
+    const content = { providers: { upstream: provider }, models };
+    await writeFile(file, JSON.stringify(content, null, 2));
     const variables = { ...SLOW_REFUSALS, PROVIDERS_FILE: file, ...environment };
-    const service = await startService({ ...rest, environment: variables });
+    const service = await (within?.open(content) ?? startService({ ...rest, environment: variables }));
     const close = async (): Promise<void> => {
       await service.close();
       await dispose();
@@ -53,6 +57,18 @@ export async function startResponsesService(options: ResponsesServiceOptions = {
     await dispose();
     throw error;
   }
+}
+
+/** What a test decides that shares its service with others. */
+export type SharedServiceOptions = Pick<ResponsesServiceOptions, 'entry' | 'models' | 'upstream'>;
+
+/**
+ * For a file whose tests share one service: what it returns has the service load an upstream of the test's own, in a fifth of the CPU of a start. Closed, it
+ * has none again.
+ */
+export function shareResponsesService(): (options?: SharedServiceOptions) => Promise<ResponsesService> {
+  const within = useProvidersFile('providers.json', { environment: SLOW_REFUSALS });
+  return (options = {}) => startResponsesService({ ...options, within });
 }
 
 const DEFAULT_MODELS = [{ name: MODEL, provider: 'upstream', model: 'upstream-model' }];

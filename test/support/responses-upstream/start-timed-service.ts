@@ -1,9 +1,14 @@
+import { afterAll } from '@jest/globals';
+
 import { Clock, Random } from '../../../src/index.js';
 import { PausingClock } from '../pausing-clock.js';
 import { ChosenRandom } from '../routing/chosen-random.js';
+import { SLOW_REFUSALS } from '../service.js';
+import { useProvidersFile } from '../routing/start-fault.js';
 import {
   type ResponsesService,
   type ResponsesServiceOptions,
+  type SharedServiceOptions,
   startResponsesService,
 } from './start-responses-service.js';
 
@@ -22,4 +27,20 @@ export async function startTimedService(options: ResponsesServiceOptions = {}): 
     await service.close();
   };
   return { ...service, clock, close, [Symbol.asyncDispose]: close };
+}
+
+/** As `shareResponsesService`, with a clock that all its tests see; none sees the pauses of the others. */
+export function shareTimedService(): (options?: SharedServiceOptions) => Promise<TimedService> {
+  const clock = new PausingClock();
+  // Written before the hook that ends the service.
+  afterAll(() => clock.letGo());
+  const overrides = [
+    [Clock, clock],
+    [Random, new ChosenRandom()],
+  ] as const;
+  const within = useProvidersFile('providers.json', { environment: SLOW_REFUSALS, overrides });
+  return async (options = {}) => {
+    clock.take();
+    return { ...(await startResponsesService({ ...options, within })), clock };
+  };
 }

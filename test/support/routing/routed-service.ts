@@ -4,6 +4,7 @@ import { join } from 'node:path';
 
 import { ProviderRegistry } from '../../../src/index.js';
 import { ChatUpstream } from '../chat-upstream/chat-upstream.js';
+import type { ReloadingService } from './start-fault.js';
 import { type Service, type ServiceOptions, SLOW_REFUSALS, startService } from '../service.js';
 
 type Settings = Readonly<Record<string, unknown>>;
@@ -18,6 +19,8 @@ export interface RoutedServiceOptions extends ServiceOptions {
   readonly models?: readonly object[];
   /** `attempts` of the file. */
   readonly attempts?: number;
+  /** A service that several tests share: it loads the file, and has an environment and modules already. */
+  readonly within?: ReloadingService;
   /** Called with the upstreams before the service starts. */
   readonly prepare?: (upstream: (name: string) => ChatUpstream) => void;
 }
@@ -49,6 +52,7 @@ export async function startRoutedService(options: RoutedServiceOptions): Promise
     models = [],
     attempts,
     prepare,
+    within,
     environment,
     ...rest
   } = options;
@@ -56,7 +60,7 @@ export async function startRoutedService(options: RoutedServiceOptions): Promise
   const upstreams = new Map<string, ChatUpstream>();
   for (const name of names) upstreams.set(name, (await ChatUpstream.start()).always({ text: name }));
   const directory = await mkdtemp(join(tmpdir(), 'antiphon-routing-'));
-  const file = join(directory, 'providers.json');
+  const file = within?.path() ?? join(directory, 'providers.json');
   const dispose = async (): Promise<void> => {
     await Promise.all([...upstreams.values()].map((upstream) => upstream.close()));
     await rm(directory, { recursive: true });
@@ -66,7 +70,7 @@ export async function startRoutedService(options: RoutedServiceOptions): Promise
     if (upstream === undefined) throw new Error(`there is no upstream ${name}`);
     return upstream;
   };
-  const write: RoutedService['write'] = async (content) => {
+  const contentOf = (content: Parameters<RoutedService['write']>[0]): object => {
     const providers = names.map((name) => [
       name,
       {
@@ -76,14 +80,14 @@ export async function startRoutedService(options: RoutedServiceOptions): Promise
         ...(content.settings?.[name] ?? settings[name]),
       },
     ]);
-    const whole = { providers: Object.fromEntries(providers) as unknown, models: content.models ?? models, attempts };
-    await writeFile(file, JSON.stringify(whole, null, 2));
+    return { providers: Object.fromEntries(providers) as unknown, models: content.models ?? models, attempts };
   };
+  const write: RoutedService['write'] = (content) => writeFile(file, JSON.stringify(contentOf(content), null, 2));
   try {
-    await write({});
     prepare?.(upstreamOf);
+    if (within === undefined) await write({});
     const variables = { ...SLOW_REFUSALS, PROVIDERS_FILE: file, ...environment };
-    const service = await startService({ ...rest, environment: variables });
+    const service = await (within?.open(contentOf({})) ?? startService({ ...rest, environment: variables }));
     const close = async (): Promise<void> => {
       await service.close();
       await dispose();

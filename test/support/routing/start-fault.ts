@@ -1,9 +1,12 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate as nextLoopTurn } from 'node:timers/promises';
 
 import { Logger } from '@nestjs/common';
 
+import { ConnectionRegistry } from '../../../src/connections/index.js';
+import { RunningTurns } from '../../../src/responses/index.js';
 import { EnvironmentError, ProviderRegistry } from '../../../src/index.js';
 import { type DescribedService, useService } from '../describe-service.js';
 import { type Service, type ServiceOptions, startService } from '../service.js';
@@ -47,6 +50,8 @@ export interface ReloadingService {
   readonly path: () => string;
   /** Replaces the providers file, and has it loaded, as SIGHUP does: the same call as at a start. */
   readonly load: (content: string | object) => Promise<void>;
+  /** The service with this file. A test closes it as if it were its own: then there are no providers again. */
+  readonly open: (content: string | object) => Promise<Service>;
 }
 
 /** A service that the tests of a file share, with a providers file of this name, which has no providers at first. */
@@ -67,7 +72,19 @@ export function useProvidersFile(name: string, options: ServiceOptions = {}): Re
     await writeFile(path, toText(content));
     await service.app.get(ProviderRegistry).reload();
   };
-  return { service, path: () => path, load };
+  const open = async (content: string | object): Promise<Service> => {
+    await load(content);
+    const { app, origin, baseURL, port } = service;
+    const [turns, connections] = [app.get(RunningTurns), app.get(ConnectionRegistry)];
+    const close = async (): Promise<void> => {
+      await load({});
+      // A service that ends waits for them, too.
+      while (turns.size > 0 || connections.size > 0) await nextLoopTurn();
+    };
+    const client: Service['client'] = (options) => service.client(options);
+    return { app, origin, baseURL, port, client, close, [Symbol.asyncDispose]: close };
+  };
+  return { service, path: () => path, load, open };
 }
 
 /** Loads files that cannot be used into one service: a reload says so in the words of a start, and the service goes on. */
