@@ -3,12 +3,12 @@ import { randomUUID } from 'node:crypto';
 import type { Tenant } from '../../access/index.js';
 import type { Item, Origin, ResponseObject } from '../../protocol/index.js';
 import { type Clock, isPromise } from '../../time/index.js';
+import type { ConversationPlace } from '../conversation-store.js';
 import { ContextTooLargeError, WriteLockLostError } from '../errors.js';
 import { toKey } from '../keys.js';
 import { pageOfItems } from '../page-of-items.js';
 import type { Page, PageRequest } from '../page.js';
 import { type Chain, type DeleteOptions, type ResponseRecord, ResponseStore } from '../response-store.js';
-import type { ConversationPlace } from '../conversation-store.js';
 import { readItems } from '../stored-response.js';
 import { conversationLock } from '../write-lock.js';
 import type { ConversationIndex } from './conversation-index.js';
@@ -20,20 +20,57 @@ import { HeldItems, type ItemIndex } from './item-index.js';
 import { type RedisKeys, sessionOf, withinOf } from './keys.js';
 import type { KnownVersions } from './known-versions.js';
 import type { ListedResponses } from './listed-responses.js';
-import type { ResponseSlots } from './response-slots.js';
 import type { RedisWriteLock } from './locks.js';
 import type { RedisEventLog } from './log.js';
 import type { Redis } from './redis.js';
-import { type Argument, type Command, run, type Script } from './script.js';
+import type { ResponseSlots } from './response-slots.js';
+import { type Argument, type Command, run, Script } from './script.js';
 import { DELETE, type GoneReply } from './scripts/delete.js';
+import { LOCKS } from './scripts/locks.js';
 import { CHAIN, type ChainReply, INPUT, type InputReply } from './scripts/read.js';
-import { SAVE, SAVE_TURN, type Saved } from './scripts/save.js';
+import { RESPONSES } from './scripts/responses.js';
 import type { RedisSessionStore } from './sessions.js';
 import type { Tombstones } from './tombstones.js';
 import type { RedisUsageStore } from './usage.js';
 
+/** What became of a save: `lost`, the lease; `unlinked`, the response that it continues is not stored. */
+type Saved = 'saved' | 'lost' | 'unlinked';
+
+/**
+ * Stores a response, if the lease is the latest and the response that it continues is stored. One that is
+ * stored already stays as it is: the script may be repeated.
+ *
+ * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: the fence of the slot's lock, empty when there is none to check;
+ * from ARGV[3] on: the insertion. Returns `Saved`.
+ */
+const SAVE = new Script(`${LOCKS}${RESPONSES}
+local r = insertionAt(3)
+if exists(r.id) then return 'saved' end
+if ARGV[2] ~= '' and not hasLock(base, ARGV[2]) then return 'lost' end
+if not linked(r) then return 'unlinked' end
+insert(r)
+return 'saved'`);
+
+/**
+ * Stores a response that was made in a conversation in the slot of that, appends its turn and releases the lock; nothing, if
+ * the turn is refused. A response that is stored already stays as it is: the script may be repeated.
+ *
+ * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: the fence of the conversation's lock, empty when there is none to check; ARGV[3]: the
+ * version that the turn has read; from ARGV[4] on: the insertion, then the entries. Returns a `TurnRefusal`, or nil.
+ */
+const SAVE_TURN = new Script(`${LOCKS}${RESPONSES}
+local r, next = insertionAt(4)
+if exists(r.id) then return nil end
+local refusal = turnRefusal(base, ARGV[2], ARGV[3])
+if refusal then return refusal end
+insert(r)
+redis.call('HSET', at(r.id), addTurn(base, r.id, entriesFrom(next)))
+keepConversation(base, tonumber(redis.call('HGET', at(r.id), 'until')), now)
+releaseLock(base, ARGV[2])
+return nil`);
+
 /** The parts of Redis that know the rest about responses. */
-export interface ResponseParts {
+interface ResponseParts {
   readonly slots: ResponseSlots;
   readonly locks: RedisWriteLock;
   readonly tombstones: Tombstones;

@@ -8,10 +8,10 @@ import {
   type ComposeEnding,
   type ConcludeOptions,
   type Ending,
-  NEVER,
   type QueueBounds,
   type QueuedRecord,
   type StartedRun,
+  toResponseRecord,
 } from '../background-runs.js';
 import { ContextTooLargeError, RunLostError, StoreUnavailableError } from '../errors.js';
 import type { Run } from '../event-log.js';
@@ -86,10 +86,11 @@ export class RedisRuns extends BackgroundRuns {
     const entry = { tenant, slot: known ?? ownLock, responseKey: toKey(response.id) };
     await index.admit(entry, response.created_at, clock.now(), bounds);
     try {
-      await this.parts.sessions.storing(tenant, { ...record, expiresAt: NEVER }, async () => {
-        const isLinked = known !== undefined && (await this.store(entry, record, parentId, job));
+      const whole = toResponseRecord(record);
+      await this.parts.sessions.storing(tenant, whole, async () => {
+        const isLinked = known !== undefined && (await this.store(entry, whole, parentId, job));
         // The parent was never stored, or was freed meanwhile.
-        if (!isLinked) await this.store(entry, record, null, job);
+        if (!isLinked) await this.store(entry, whole, null, job);
       });
     } catch (error) {
       // If it was stored after all, the sweep finds it.
@@ -178,24 +179,20 @@ export class RedisRuns extends BackgroundRuns {
   /** Whether it was linked to its parent, if it has one. */
   private async store(
     { tenant, slot }: Located,
-    record: QueuedRecord,
+    record: ResponseRecord & QueuedRecord,
     parentId: string | null,
     job: unknown,
   ): Promise<boolean> {
     const { redis, keys, clock } = this.parts;
     const now = clock.now();
     const { response, isStream, turn, opening } = record;
-    const whole: ResponseRecord = {
-      ...record,
-      ...{ given: [], origin: null, conversation: null, fence: null, expiresAt: NEVER },
-    };
     const held = new HeldItems(tenant, response.store ? { input: record.input } : {});
     const fields = [
       ...held.fields,
       ...['attempt', 0, 'attempts', 0, 'stream', isStream ? 1 : 0, 'jobs', JSON.stringify([job])],
       ...(response.store ? [] : ['continuable', 0]),
     ];
-    const plain = toInsertion(tenant, whole, parentId, now, fields);
+    const plain = toInsertion(tenant, record, parentId, now, fields);
     const insertion = { ...plain, texts: [...plain.texts, ':turn', turn] };
     const values = [now, '', '', 1, ...batchArgs(opening), ...insertionArgs(insertion, slot)];
     const [stored] = await redis.write(
