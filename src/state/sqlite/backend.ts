@@ -79,7 +79,7 @@ export class SqliteBackend extends StateBackend {
     const outages = new OutageLog(new Logger('Tombstones'));
     const tombstones = new SqliteTombstones(thread.group('tombstones'), this.notices, outages);
     const inThread = thread.group('responses');
-    const responses = responsesOf({ thread: inThread, doubts: thread, locks, tombstones, log, conversations });
+    const responses = responsesOf({ thread: inThread, health: thread, locks, tombstones, log, conversations });
     const sessionOf = inThread.contract(['sessionOf']).sessionOf;
     this.responses = responses;
     this.runs = runsOf({

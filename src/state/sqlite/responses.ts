@@ -190,7 +190,7 @@ export function sqliteResponses(database: DatabaseSync, now: () => number, maxBy
 interface Parts {
   readonly thread: ThreadGroup<ReturnType<typeof sqliteResponses>>;
   /** Asks whether the database can be written, and whether it can be read, too. */
-  readonly doubts: { checkIfInDoubt(): void | Promise<void>; check(): Promise<void> };
+  readonly health: { checkIfInDoubt(): void | Promise<void>; check(): Promise<void> };
   readonly locks: InProcessLock;
   readonly tombstones: SqliteTombstones;
   readonly log: { forget(): Promise<boolean> };
@@ -198,7 +198,7 @@ interface Parts {
 }
 
 /** Responses for the process, which has the locks, and frees what is gone. */
-export function responsesOf({ thread, doubts, locks, tombstones, log, conversations }: Parts): ResponseStore {
+export function responsesOf({ thread, health, locks, tombstones, log, conversations }: Parts): ResponseStore {
   const { get, chain, inputItems, items } = thread.reading({
     get: readResponse,
     chain: ({ items: texts, origin, ...rest }) => {
@@ -228,7 +228,7 @@ export function responsesOf({ thread, doubts, locks, tombstones, log, conversati
   };
 
   return {
-    expectSave: () => doubts.checkIfInDoubt(),
+    expectSave: () => health.checkIfInDoubt(),
 
     save: async (tenant, record) => {
       const isSaved = await insert(tenant, record, record.parentId);
@@ -256,6 +256,6 @@ export function responsesOf({ thread, doubts, locks, tombstones, log, conversati
       return (await conversations.forget()) || hasMoreLogs || hasMoreResponses;
     },
 
-    check: () => doubts.check(),
+    check: () => health.check(),
   };
 }
