@@ -2,7 +2,7 @@ import jsdoc from 'eslint-plugin-jsdoc';
 import tseslint from 'typescript-eslint';
 
 /** What the title of a test must not begin with: it leans on the `describe` around it, which a list of failures may not show. */
-const FRAGMENT = '/^(?:is|are|it|but|has|have|had|was|were|does|do|can|cannot|may|also|and|or|the same)\\b/';
+const FRAGMENT = '/^(?:(?:is|are|it|but|has|have|had|was|were|does|do|can|cannot|may|also|and|or|the same)\\b|%\\w$)/';
 /** `it`, `it.skip`, `it.each(…)`, `it.concurrent.each(…)`, and functions of the tests' support such as `itWith`. */
 const TEST = [
   '[callee.name=/^(?:it|test)(?:[A-Z]|$)/]',

@@ -182,7 +182,7 @@ describe(play.name, () => {
   it.each([
     ['makes no signal where nothing is waited for', [], false],
     ['makes a signal where something is', [{ type: 'pause', ms: 1 }], true],
-  ] as const)('%s', async (_name, pauses, expected) => {
+  ] as const)('play %s', async (_name, pauses, expected) => {
     const sink = new TestSink();
     const plan = async (): Promise<Performance> => ({
       steps: [...pauses, finish],

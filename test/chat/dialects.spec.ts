@@ -63,7 +63,7 @@ describe('recorded dialects', () => {
   });
 
   describe.each([JSON_TRANSPORT, SSE_TRANSPORT])('over $name', (transport) => {
-    it.each(CASES)('%s', async (name) => {
+    it.each(CASES)('a client sees the recorded answer %s as expected', async (name) => {
       upstream.replay(readFixture(name, ENDING));
       await expectAnswer(name);
     });

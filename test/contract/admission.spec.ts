@@ -108,7 +108,7 @@ describe('the admission of turns', () => {
     ['hides the rate limits of an upstream behind its own', { 'x-ratelimit-limit-requests': '9' }, ['9', null, 'abc']],
     ['leaves them where it has none', { 'x-team': 'blue' }, [null, '5', 'abc']],
     ['leaves them where it tells nothing', undefined, [null, '5', 'abc']],
-  ])('%s', async (_, headers, expected) => {
+  ])('the admission of turns %s', async (_, headers, expected) => {
     const acquire = (): Lease => ({ ...(headers === undefined ? {} : { headers }), release: () => undefined });
     service = await startService({ providers: [ScriptedProvider], overrides: [[Admission, { acquire }]] });
     const upstream = { 'X-RateLimit-Remaining-Tokens': '5', 'x-models-etag': 'abc' };

@@ -155,7 +155,7 @@ describe.each(STATES)('cancelling in $state', ({ open }) => {
       expect(last.at(-1)).toMatchObject({ type: 'response.incomplete', response: { status: 'cancelled' } });
     });
 
-    it('a queued response', async () => {
+    it('a cancellation ends the stream of a queued response', async () => {
       held.hold(2);
       await run({ input: 'first' });
       const raw = new RawClient(service.port);

@@ -22,7 +22,7 @@ describe('a route of a program with schemas for Fastify', () => {
     ['answers what its schema of the answer has', { 'x-team': 'red' }, 200, { name: 'red' }],
     ['refuses a header that its schema does not allow', { 'x-team': 'r' }, 400, undefined],
     ['refuses a request without a header that its schema requires', {}, 400, undefined],
-  ])('%s', async (_, headers, status, body) => {
+  ])('a route of a program with schemas for Fastify %s', async (_, headers, status, body) => {
     await using service = await startService({
       providers: [ScriptedProvider],
       imports: [{ module: class TeamsModule {}, controllers: [TeamsController] }],

@@ -26,7 +26,7 @@ beforeEach(async () => {
 afterEach(() => session[Symbol.asyncDispose]());
 
 describe('a recording holds nothing of', () => {
-  it('what users said', async () => {
+  it('a recording holds nothing of what users said', async () => {
     await session.record(async (service) => {
       await JSON_TRANSPORT.run(service, { ...hello, user: 'ada-lovelace' });
     });
@@ -34,7 +34,7 @@ describe('a recording holds nothing of', () => {
     expect(await session.text()).not.toMatch(/business|ada-lovelace/);
   });
 
-  it('the simulator', async () => {
+  it('a recording holds nothing of the simulator', async () => {
     await session.record(
       async (service) => {
         for (const model of ['gpt-5', 'scripted', 'gpt-4.1']) await JSON_TRANSPORT.run(service, { ...hello, model });
@@ -44,7 +44,7 @@ describe('a recording holds nothing of', () => {
     expect(await session.turns()).toMatchObject([{ steps: [{ events: [{ type: 'text', delta: 'ok' }, {}] }] }]);
   });
 
-  it('warm-ups', async () => {
+  it('a recording holds nothing of warm-ups', async () => {
     await session.record(async (service) => {
       await using client = await SocketClient.open(service);
       await client.warmUp(hello);

@@ -225,7 +225,7 @@ describe('the time of a recording', () => {
     ['is left out for a request that wants no latency', {}, 'latency=instant', []],
     ['gives way to the latency that a request asks for', {}, 'latency=50/10/0', [50, 10, 10, 10]],
     ['does not mix with that of the service', { SIMULATOR_LATENCY: '50/10/0' }, '', [300, 20, 2000]],
-  ])('%s', async (_, environment, control, expected) => {
+  ])('the time of a recording %s', async (_, environment, control, expected) => {
     await record();
     expect(await pausesOf(environment, control)).toEqual(expected);
   });

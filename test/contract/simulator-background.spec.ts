@@ -45,7 +45,7 @@ describe('a simulated background turn', () => {
     ['can be instant', INSTANT, true, undefined, []],
     ['can be made instant by its request', EXACT, true, 'latency=instant', []],
     ['can be slowed down by its request', INSTANT, true, 'latency=40/4/0', [40, 4, 4, 4, 4]],
-  ])('%s', async (_name, environment, background, control, expected) => {
+  ])('a simulated background turn %s', async (_name, environment, background, control, expected) => {
     expect(await pausesOf(environment, background, control)).toEqual(expected);
   });
 

@@ -68,7 +68,7 @@ describe('a simulated delay', () => {
       ['is shorter at a higher speed', { SIMULATOR_SPEED: '4' }, 'fault=slow_start', SLOW_START_MS / 4],
       ['is as fast as the request says', { SIMULATOR_SPEED: '4' }, 'fault=slow_start; speed=0.5; for=1000', 2000],
       ['befalls every turn at rate 1', { SIMULATOR_FAULTS: 'slow_start=1' }, '', SLOW_START_MS],
-    ])('%s', async (_, environment, control, delayMs) => {
+    ])('a simulated delay before the first word %s', async (_, environment, control, delayMs) => {
       await restart(environment);
       const paused = clock.whenScheduled(delayMs);
       const listening = listen(askFor(control));
@@ -145,7 +145,7 @@ describe('a simulated delay', () => {
       ['lasts as long as asked for', {}, 'fault=stall; after=2; for=5000', 5000],
       ['is shorter at a higher speed', { SIMULATOR_SPEED: '4' }, 'fault=stall; after=2; for=5000', 1250],
       ['comes with the end of a short answer', {}, 'fault=stall; after=100000; for=5000', 5000],
-    ])('%s', async (_, environment, control, delayMs) => {
+    ])('a simulated delay in the middle %s', async (_, environment, control, delayMs) => {
       await restart(environment);
       const paused = clock.whenScheduled(delayMs);
       const { events, ended } = await listen(askFor(control));

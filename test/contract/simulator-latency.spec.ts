@@ -155,7 +155,7 @@ describe('a step of a script that was recorded', () => {
     ['waits until its moment since the beginning of the turn', {}, {}, [100, 200, 100]],
     ['waits as much less as the speed is higher', {}, { SIMULATOR_SPEED: 10 }, [10, 20, 10]],
     ['waits for nobody with timing: none but for delays', { timing: 'none' }, {}, [200]],
-  ])('%s', async (_name, settings, environment, expected) => {
+  ])('a recorded step of a script %s', async (_name, settings, environment, expected) => {
     await using timed = await startTimed(environment, (options) =>
       startWithScripts({ 'taped.yaml': { ...settings, turns: [{ steps }] } }, options),
     );

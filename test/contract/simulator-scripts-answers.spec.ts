@@ -51,7 +51,7 @@ describe('a script in JSON Lines', () => {
     ['needs no settings', '{"text":"One."}\n{"text":"Two."}'],
     ['may have empty lines', '\n{"text":"One."}\n\n  \n{"text":"Two."}\n\n'],
     ['may come from Windows', '{"settings":{"model":"lines"}}\r\n{"text":"One."}\r\n{"text":"Two."}\r\n'],
-  ])('%s', async (_name, text) => {
+  ])('a script in JSON Lines %s', async (_name, text) => {
     await using service = await startWithScripts({ 'lines.jsonl': text });
     for (const expected of ['One.', 'Two.', 'Two.']) {
       const response = await service.client().responses.create({ model: 'lines', input: 'Go on.' });

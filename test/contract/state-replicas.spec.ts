@@ -89,21 +89,24 @@ describe.each(SHARED_STATES)('two replicas of a service over $state', ({ open: o
       ],
     ];
 
-    it.each(turnsOf)('%s', async (_, open) => {
-      const sides = [
-        [one, await open(one)],
-        [two, await open(two)],
-      ] as const;
-      const said: string[] = [];
-      let previous_response_id: string | null = null;
-      for (let round = 0; round < ROUNDS; round += 1) {
-        const [service, turn] = sides[round % 2 === 0 ? 0 : 1];
-        const input = `turn ${round}`;
-        previous_response_id = await turn({ input, previous_response_id });
-        expect(contextOf(service)).toEqual([...said, `user: ${input}`]);
-        said.push(`user: ${input}`, 'assistant: ok');
-      }
-    });
+    it.each(turnsOf)(
+      'a conversation over %s goes on at the other replica the instant its turn has ended',
+      async (_, open) => {
+        const sides = [
+          [one, await open(one)],
+          [two, await open(two)],
+        ] as const;
+        const said: string[] = [];
+        let previous_response_id: string | null = null;
+        for (let round = 0; round < ROUNDS; round += 1) {
+          const [service, turn] = sides[round % 2 === 0 ? 0 : 1];
+          const input = `turn ${round}`;
+          previous_response_id = await turn({ input, previous_response_id });
+          expect(contextOf(service)).toEqual([...said, `user: ${input}`]);
+          said.push(`user: ${input}`, 'assistant: ok');
+        }
+      },
+    );
 
     it('a conversation goes on at another replica the instant its turn has ended, from every transport to every other', async () => {
       const sides = await Promise.all(
@@ -142,7 +145,7 @@ describe.each(SHARED_STATES)('two replicas of a service over $state', ({ open: o
       ['with DELETE', (api: ApiClient, id: string) => api.delete(`responses/${id}`)],
       ['with a cascade', (api: ApiClient, id: string) => api.delete(`responses/${id}?cascade=true`)],
       ['with its session', (api: ApiClient, id: string) => api.delete(`sessions/${id}`)],
-    ])('%s', async (_how, remove) => {
+    ])('a connection forgets a response that is deleted %s', async (_how, remove) => {
       await using client = await SocketClient.open(one);
       const { id } = (await client.turn({ input: 'One?' })).response;
       const heard = whenHeard(one, id);
@@ -151,7 +154,7 @@ describe.each(SHARED_STATES)('two replicas of a service over $state', ({ open: o
       expect(await client.refusal({ input: 'Two?', previous_response_id: id })).toMatchObject(notFound(id));
     });
 
-    it('all of a large subtree', async () => {
+    it('a connection forgets all of a large subtree that is deleted', async () => {
       await using client = await SocketClient.open(one);
       const api = new ApiClient(deletedBy().baseURL);
       const root = await api.create({});

@@ -198,11 +198,11 @@ describe('an entry of PROVIDERS_FILE that tolerates more', () => {
     return message === error.message ? param : undefined;
   };
 
-  it.each(['one', 'alias', 'p/x', 'all'])('%s tolerates it', async (model) => {
+  it.each(['one', 'alias', 'p/x', 'all'])('the model %s tolerates what its entry says', async (model) => {
     for (const [, strict] of ONE_EACH) expect(await refusalOf(model, strict)).toBeUndefined();
   });
 
-  it.each(['some', 'none', 'unknown'])('%s does not', async (model) => {
+  it.each(['some', 'none', 'unknown'])('the model %s tolerates nothing more', async (model) => {
     for (const [, strict] of ONE_EACH) expect(await refusalOf(model, strict)).toBe(strict.error.param);
   });
 

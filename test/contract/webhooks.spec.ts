@@ -162,7 +162,7 @@ describe('an answer to a webhook', () => {
     ['204', 204],
     ['200 with a long body', large],
     ['200 with a body without an end', endless],
-  ])('%s is all that is needed', async (_name, answer) => {
+  ])('a webhook is delivered with the answer %s', async (_name, answer) => {
     await start();
     receiver.answers.push(answer);
     await queue.deliver(announce(), 1);

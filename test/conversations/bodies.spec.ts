@@ -75,15 +75,18 @@ describe('the body of', () => {
     body: { error: { type: 'invalid_request_error', code, param, message } },
   });
 
-  it.each<Row>([...ITEMS, METADATA, NO_BODY])('a creation: %j', async (body, code, param, message) => {
-    expect(await service.api.post('conversations', body)).toMatchObject(refusal(code, param, message));
-  });
+  it.each<Row>([...ITEMS, METADATA, NO_BODY])(
+    'the creation of a conversation refuses the body %j',
+    async (body, code, param, message) => {
+      expect(await service.api.post('conversations', body)).toMatchObject(refusal(code, param, message));
+    },
+  );
 
   it.each<Row>([
     METADATA,
     NO_BODY,
     [{}, 'missing_required_parameter', 'metadata', "Missing required parameter: 'metadata'."],
-  ])('a change: %j', async (body, code, param, message) => {
+  ])('a change of a conversation refuses the body %j', async (body, code, param, message) => {
     expect(await service.api.post(path, body)).toMatchObject(refusal(code, param, message));
   });
 
@@ -124,12 +127,12 @@ describe('the body of', () => {
     ['after=', 'after'],
     ['after=msg_unknown', 'after'],
     ['include[]=everything', 'include[0]'],
-  ])('nothing, but a query: %s', async (query, param) => {
+  ])('the list of the items of a conversation refuses the query %s', async (query, param) => {
     const answer = await service.api.get(`${path}/items?${query}`);
     expect(answer).toMatchObject({ status: 400, body: { error: { param } } });
   });
 
-  it('nothing, but an include', async () => {
+  it('routes of items that take no list refuse an unknown include', async () => {
     const refused = { status: 400, body: { error: { param: 'include[0]' } } };
     expect(await service.api.post(`${path}/items?include[]=x`, { items: [] })).toMatchObject(refused);
     expect(await service.api.get(`${path}/items/msg_1?include[]=x`)).toMatchObject(refused);
@@ -139,7 +142,7 @@ describe('the body of', () => {
     ['PUT', '', 'GET, HEAD, POST, DELETE'],
     ['DELETE', '/items', 'GET, HEAD, POST'],
     ['POST', '/items/msg_1', 'GET, HEAD, DELETE'],
-  ])('another method: %s', async (method, rest, allowed) => {
+  ])('the routes of conversations refuse the method %s', async (method, rest, allowed) => {
     const answer = await fetch(`${service.baseURL}/${path}${rest}`, { method });
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, allowed]);
   });

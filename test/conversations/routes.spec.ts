@@ -147,7 +147,7 @@ describe.each(STATES)('conversations with the official SDK in $state', ({ open }
       error: { message: `Conversation with id '${name}' not found.` },
     });
 
-    it.each(routes)('%s', async (_, ask) => {
+    it.each(routes)('%s of a conversation that does not exist is 404', async (_, ask) => {
       await expect(ask(missing)).rejects.toMatchObject(refusal(missing));
       await client.conversations.delete(id);
       await expect(ask(id)).rejects.toMatchObject(refusal(id));

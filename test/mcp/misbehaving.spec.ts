@@ -38,7 +38,7 @@ describe('servers that misbehave', () => {
     ['sends a result of another form', json, (id: unknown) => call(id, { content: 'hi' }), 'is not valid'],
     ['sends HTML', { 'content-type': 'text/html' }, () => '<html>', 'is not valid'],
     ['sends events without data', events, () => 'data: {"jsonrpc":\n\n', 'ended the stream without an answer'],
-  ] as const)('%s', async (_name, headers, body, words) => {
+  ] as const)('a call fails of an MCP server that %s', async (_name, headers, body, words) => {
     await using both = await startBoth(undefined, {}, { max_response_bytes: 4096 });
     await both.server.list(calm);
     both.fake.behaviour = ({ message }, answer) => {

@@ -138,19 +138,22 @@ describe('simulate', () => {
 });
 
 describe('a command whose reader has gone', () => {
-  it.each(['--help', '--version', 'check'])('%s ends in silence', async (argument) => {
-    // It begins when its reader has gone.
-    const gate = ['-c', 'read -r _; exec "$@"', 'sh', process.execPath, MAIN, argument];
-    const child = spawn('sh', gate, { cwd: tmpdir(), env: { PATH: process.env['PATH'], STATE: 'memory' } });
-    let stderr = '';
-    child.stderr.setEncoding('utf8').on('data', (chunk: string) => (stderr += chunk));
-    const [ended, closed] = [once(child, 'exit'), once(child.stdout, 'close')];
-    child.stdout.destroy();
-    await closed;
-    child.stdin.end('\n');
-    const [code] = (await ended) as [number];
-    expect({ code, stderr }).toEqual({ code: 141, stderr: '' });
-  });
+  it.each(['--help', '--version', 'check'])(
+    'antiphon %s ends in silence when its reader has gone',
+    async (argument) => {
+      // It begins when its reader has gone.
+      const gate = ['-c', 'read -r _; exec "$@"', 'sh', process.execPath, MAIN, argument];
+      const child = spawn('sh', gate, { cwd: tmpdir(), env: { PATH: process.env['PATH'], STATE: 'memory' } });
+      let stderr = '';
+      child.stderr.setEncoding('utf8').on('data', (chunk: string) => (stderr += chunk));
+      const [ended, closed] = [once(child, 'exit'), once(child.stdout, 'close')];
+      child.stdout.destroy();
+      await closed;
+      child.stdin.end('\n');
+      const [code] = (await ended) as [number];
+      expect({ code, stderr }).toEqual({ code: 141, stderr: '' });
+    },
+  );
 });
 
 describe('Node', () => {
@@ -186,7 +189,7 @@ describe('Node', () => {
     expect(await runOn(oldest, '../lib/testing.js')).toMatchObject({ code: 0, stderr: '' });
   });
 
-  it.each([oldest, `${major}.${minor + 1}.0`, `${major + 1}.0.0`])('%s is not', async (node) => {
+  it.each([oldest, `${major}.${minor + 1}.0`, `${major + 1}.0.0`])('Node %s is not too old', async (node) => {
     expect(await runOn(node, 'main.js', '--version')).toMatchObject({ code: 0, stdout: `${version}\n` });
   });
 

@@ -149,7 +149,7 @@ describe.each([
     [503, { code: 'server_is_overloaded' }, { 'retry-after': '1' }],
     [429, { code: 'rate_limit_exceeded' }, { 'retry-after': '1' }],
     [529, {}, {}],
-  ])('%d %j %j is retried', async (status, error, headers) => {
+  ])('an upstream that answers %d %j %j is asked again', async (status, error, headers) => {
     service.upstream.refuse(status, error, headers);
     expect(textOf((await ask(service)).response)).toBe('ok');
     expect(service.upstream.calls).toHaveLength(2);
@@ -162,7 +162,7 @@ describe('§6 error frames of a socket', () => {
   it.each<[name: string, frame: object]>([
     ['without a status', { type: 'error', error: { code: 'x', message: 'y' } }],
     ['with a status that is none of errors', { type: 'error', status: 200, error: { code: 'x', message: 'y' } }],
-  ])('%s are ignored', async (_, frame) => {
+  ])('error frames %s are ignored', async (_, frame) => {
     service.upstream.respond(preceded(answering([message('Hello')]), { raw: JSON.stringify(frame) }));
     expect(textOf((await ask(service)).response)).toBe('Hello');
   });
@@ -187,13 +187,13 @@ describe('§6 statuses of a refused upgrade', () => {
     [400, 2, 'ok'],
     [404, 2, 'ok'],
     [426, 1, 'ok'],
-  ])('%d is tried %d times, and then HTTP', async (status, times, text) => {
+  ])('an upgrade that is refused with %d is tried %d times, and then HTTP', async (status, times, text) => {
     service.upstream.onEveryUpgrade(refusing(status));
     expect(textOf((await ask(service)).response)).toBe(text);
     expect(service.upstream.upgrades).toHaveLength(times);
   });
 
-  it.each([401, 403, 429])('%d is fatal', async (status) => {
+  it.each([401, 403, 429])('an upgrade that is refused with %d ends the turn', async (status) => {
     service.upstream.onEveryUpgrade(refusing(status, { code: 'no_way', message: 'No.' }));
     expect((await service.api.post('responses', TURN)).status).toBeGreaterThanOrEqual(400);
     expect(service.upstream.upgrades).toHaveLength(1);

@@ -126,7 +126,7 @@ describe('§5.3 what clients on sockets hear of a fallback', () => {
 describe('§5.3 by default', () => {
   const service = useFreshService(() => loadTimed());
 
-  it('nothing is heard', async () => {
+  it('clients hear of no upstream notice by default', async () => {
     service.upstream.respond(BROKEN, BROKEN);
     expect((await eventsOf(service))[0]?.type).toBe('response.created');
   });

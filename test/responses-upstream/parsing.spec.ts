@@ -56,7 +56,7 @@ describe.each([
     ['whose item has no type', [{ type: 'response.output_item.done', output_index: 9, item: { id: 'x' } }]],
     ['that miss what they need', [{ type: 'response.output_text.delta' }, { type: 'response.output_item.added' }]],
     ['of no item', [{ type: 'response.output_text.delta', item_id: 'msg_none', output_index: 40, delta: 'x' }]],
-  ])('%s are ignored', async (what, steps) => {
+  ])('events %s are ignored', async (what, steps) => {
     expect(await textAfter(saying(between(...steps)))).toBe('Hello');
   });
 

@@ -51,33 +51,39 @@ describe('a URL that nobody should ask for', () => {
     'http://127.0.0.1/v1/nowhere',
   ];
 
-  it.each(PATHS.map((path) => [path.slice(0, 80), path] as const))('%s', async (_name, path) => {
-    for (const method of ['GET', 'DELETE', 'POST', 'OPTIONS']) {
-      const { status, headers, text } = await client.send({ method, path, headers: { 'content-type': '' } });
-      if (method === 'OPTIONS' && status === 204) continue;
-      expect([400, 404, 405, 414, 415]).toContain(status);
-      expect(findErrorFault(text)).toBeUndefined();
-      expect(headers).toMatchObject({
-        'content-type': 'application/json; charset=utf-8',
-        'x-request-id': expect.any(String),
-        'openai-version': '2020-10-01',
-      });
-    }
-  });
+  it.each(PATHS.map((path) => [path.slice(0, 80), path] as const))(
+    'a URL that nobody should ask for is refused in the form of the API: %s',
+    async (_name, path) => {
+      for (const method of ['GET', 'DELETE', 'POST', 'OPTIONS']) {
+        const { status, headers, text } = await client.send({ method, path, headers: { 'content-type': '' } });
+        if (method === 'OPTIONS' && status === 204) continue;
+        expect([400, 404, 405, 414, 415]).toContain(status);
+        expect(findErrorFault(text)).toBeUndefined();
+        expect(headers).toMatchObject({
+          'content-type': 'application/json; charset=utf-8',
+          'x-request-id': expect.any(String),
+          'openai-version': '2020-10-01',
+        });
+      }
+    },
+  );
 });
 
 describe('a method that a route does not have', () => {
   // CONNECT asks for a tunnel: Node closes the connection, as a server that is no proxy does.
-  it.each(METHODS.filter((method) => method !== 'CONNECT'))('%s', async (method) => {
-    for (const path of ['/v1/responses', '/v1/responses/resp_1', '/v1/models', '/healthz', '/nowhere']) {
-      const headers = { 'content-type': 'application/json' };
-      const answer = await client.send({ method, path, headers });
-      expect(answer.status).toBeLessThan(500);
-      if (answer.status >= 400 && method !== 'HEAD') expect(findErrorFault(answer.text)).toBeUndefined();
-      if (method === 'HEAD') expect(answer.text).toBe('');
-      if (answer.status === 405) expect(answer.headers.allow).toMatch(/^[A-Z]+(, [A-Z]+)*$/);
-    }
-  });
+  it.each(METHODS.filter((method) => method !== 'CONNECT'))(
+    'a route that does not have the method %s says so',
+    async (method) => {
+      for (const path of ['/v1/responses', '/v1/responses/resp_1', '/v1/models', '/healthz', '/nowhere']) {
+        const headers = { 'content-type': 'application/json' };
+        const answer = await client.send({ method, path, headers });
+        expect(answer.status).toBeLessThan(500);
+        if (answer.status >= 400 && method !== 'HEAD') expect(findErrorFault(answer.text)).toBeUndefined();
+        if (method === 'HEAD') expect(answer.text).toBe('');
+        if (answer.status === 405) expect(answer.headers.allow).toMatch(/^[A-Z]+(, [A-Z]+)*$/);
+      }
+    },
+  );
 });
 
 describe('what is not HTTP', () => {

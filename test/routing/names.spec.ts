@@ -64,7 +64,7 @@ describe('a model name goes', () => {
     ['by default if only its case is another', 'Plain', 'fallback', 'fallback-model'],
     ['by default if there is a blank too many', 'plain ', 'fallback', 'fallback-model'],
     ['by default if a glob matches only a part of it', 'two-77', 'fallback', 'fallback-model'],
-  ])('%s', async (_, name, by, as) => {
+  ])('a model name goes %s', async (_, name, by, as) => {
     expect(await ask(service, name)).toEqual({ by, as, echoed: name });
   });
 
@@ -110,15 +110,18 @@ describe('without a default', () => {
     }),
   );
 
-  it.each(['unheard-of', 'hidden', 'only/', 'gpt-4.1', 'simulator'])('%s is not there', async (name) => {
-    service.forget();
-    expect(await whoAnswers(service, name)).toBe('model_not_found');
-    expect(await retrieveModel(service, name)).toMatchObject({
-      status: 404,
-      body: { error: { code: 'model_not_found', type: 'invalid_request_error', param: 'model' } },
-    });
-    expect(service.asked()).toEqual([]);
-  });
+  it.each(['unheard-of', 'hidden', 'only/', 'gpt-4.1', 'simulator'])(
+    'the model %s is not there without a default',
+    async (name) => {
+      service.forget();
+      expect(await whoAnswers(service, name)).toBe('model_not_found');
+      expect(await retrieveModel(service, name)).toMatchObject({
+        status: 404,
+        body: { error: { code: 'model_not_found', type: 'invalid_request_error', param: 'model' } },
+      });
+      expect(service.asked()).toEqual([]);
+    },
+  );
 
   it('what is not to be discovered is not asked for', () => {
     expect(service.upstream('only').listings).toEqual([]);

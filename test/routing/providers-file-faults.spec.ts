@@ -92,7 +92,7 @@ describe('a provider that cannot be', () => {
     ['with another place', { capabilities: { system_role: SECRET } }, 'providers.gpu.capabilities.system_role'],
     ['with other ids', { capabilities: { call_ids: SECRET } }, 'providers.gpu.capabilities.call_ids'],
     ['with null for a flag', { capabilities: { tools: null } }, 'providers.gpu.capabilities.tools'],
-  ])('%s', async (_, members, place) => {
+  ])('a provider %s is refused', async (_, members, place) => {
     expect(await lineOf(provider(members))).toContain(place);
   });
 
@@ -109,7 +109,7 @@ describe('a provider that cannot be', () => {
     ['with a host that is none', `http://${SECRET} x/v1`],
     ['with a port that is none', `http://127.0.0.1:${SECRET}/v1`],
     ['with a port that is too high', 'http://127.0.0.1:65536/v1'],
-  ])('%s', async (_, base_url) => {
+  ])('a provider %s is refused', async (_, base_url) => {
     expect(await lineOf(provider({ base_url }))).toMatch(/providers\.gpu\b.*base_url/);
   });
 
@@ -133,7 +133,7 @@ describe('a provider that cannot be', () => {
     ['that is a text', { gpu: SECRET }, 'providers.gpu'],
     ['that is nothing', { gpu: null }, 'providers.gpu'],
     ['in a list', [{ name: 'gpu', ...gpu }], 'providers'],
-  ])('%s', async (_, providers, place) => {
+  ])('a provider %s is refused', async (_, providers, place) => {
     expect(await lineOf({ providers })).toContain(place);
   });
 });
@@ -193,7 +193,7 @@ describe('an entry of the models that cannot be', () => {
     ['with an empty tenant', { ...x, name: 'a', owned_by: '' }, 'models[1].owned_by'],
     ['with a member that nobody knows', { ...x, name: 'a', [SECRET]: SECRET }, 'models[1]'],
     ['under a name that is there', { ...x, name: 'first' }, 'models[1].name'],
-  ])('%s', async (_, entry, place) => {
+  ])('an entry of the models %s is refused', async (_, entry, place) => {
     const first = { name: 'first', provider: 'gpu' };
     const second = { prefix: 'second', provider: 'gpu' };
     expect(await lineOf(models(first, entry as object, second))).toContain(place);
@@ -295,7 +295,7 @@ describe('a file that cannot be read', () => {
     ['with a member that nobody knows', `${SECRET}: true\n`],
     ['with a record for a name', `? { ${SECRET}: 1 }\n: ${SECRET}\n`],
     ['of bytes that are no text', `\u0000\u0001${SECRET}`],
-  ])('%s', async (_, text) => {
+  ])('a file %s is no providers file', async (_, text) => {
     await lineOf(text);
   });
 
@@ -324,7 +324,7 @@ describe('a file that cannot be read', () => {
   it.each([
     ['that is not there', async (folder: string) => join(folder, 'missing.yaml')],
     ['that is a folder', async (folder: string) => mkdir(join(folder, 'folder')).then(() => join(folder, 'folder'))],
-  ])('%s', async (_, prepare) => {
+  ])('a providers file %s is refused', async (_, prepare) => {
     const folder = await mkdtemp(join(tmpdir(), 'antiphon-providers-'));
     using log = new WholeLog();
     try {

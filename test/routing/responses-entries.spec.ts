@@ -50,7 +50,7 @@ describe('an entry of the kind responses that cannot be', () => {
     ['that passes another thing', { passthrough: SECRET }, 'providers.up.passthrough'],
     ['with two idle timeouts', { timeouts: { idle_ms: 5 } }, 'providers.up.timeouts'],
     ['that omits the input', { omit: ['user', 'input'] }, 'providers.up.omit[1]'],
-  ])('%s', async (_, members, place) => {
+  ])('an entry of the kind responses %s is refused', async (_, members, place) => {
     expect(await lineOf(members)).toContain(place);
   });
 

@@ -176,7 +176,7 @@ function word(): string {
 }
 
 describe('nothing of a file is seen when an upstream tells it', () => {
-  it.each(CONFESSIONS)('%s', async (_, reply) => {
+  it.each(CONFESSIONS)('nothing of a providers file is seen when an upstream tells it %s', async (_, reply) => {
     const upstream = service.upstream('a');
     const shown = await everythingOf('a', () => upstream.respond((request) => reply(confession(request))));
     expectHidden(shown);
@@ -202,7 +202,7 @@ describe('a secret of a file is found in every disguise', () => {
     return answer.text();
   }
 
-  it.each(DISGUISES)('%s', async (_, disguise) => {
+  it.each(DISGUISES)('a secret of a providers file is found as %s', async (_, disguise) => {
     const message = `Key <${disguise(KEY)}> is bad.`;
     const error = JSON.stringify({ error: { message } });
     expect(await say(textReply(error, 'application/json', { status: 400 }))).toMatch(SAID);

@@ -197,7 +197,7 @@ describe('a base_url without /v1', () => {
     ['is named where a proxy has a path of its own', '/proxy', true],
     ['is not suspected where it has a version', '/v1', false],
     ['is not suspected where it has another version', '/v1beta', false],
-  ])('%s: %s', async (_, path, isTold) => {
+  ])('a base_url without /v1 %s: %s', async (_, path, isTold) => {
     const log = new WholeLog();
     await using service = await startRoutedService({
       upstreams: { a: {} },

@@ -56,7 +56,7 @@ describe('a steer is refused', () => {
       'invalid_input',
     ],
     ['with another member', (id) => ({ previous_response_id: id, input: 'x', stream_id: 'a' }), 'invalid_input'],
-  ])('%s', async (_, members, code) => {
+  ])('a steer is refused %s', async (_, members, code) => {
     service.provider.isSteerable = true;
     const { client, lane, id, pen } = await begin();
     await using _client = client;

@@ -151,7 +151,7 @@ describe('an upstream', () => {
   it.each([
     ['without traces gets the trace of the client', () => ({}), new RegExp(`^00-${TRACE}-${CLIENT}-01$`)],
     ['with traces gets the span of the turn as parent', on, new RegExp(`^00-${TRACE}-(?!${CLIENT})[0-9a-f]{16}-01$`)],
-  ])('%s', async (_name, environment, expected) => {
+  ])('an upstream %s', async (_name, environment, expected) => {
     await using chat = await startRoutedService({
       upstreams: { a: {} },
       models: [{ name: 'm', upstreams: [{ provider: 'a' }] }],

@@ -85,7 +85,7 @@ describe('upstreams §1.1: WebSockets are used', () => {
     ],
     ['not with the feature alone', { profile: 'codex-2026-02', features: { responses_websockets: true } }, false],
     ['today without the feature', { supports_websockets: true, features: { responses_websockets: false } }, true],
-  ])('%s', (_, entry, isUsed) => {
+  ])('WebSockets are used %s', (_, entry, isUsed) => {
     expect(optionsOf(entry).websockets !== null).toBe(isUsed);
   });
 
@@ -124,7 +124,7 @@ describe('upstreams §7: the SSE fixture', () => {
     ['is that of CODEX_RS_SSE_FIXTURE', SERVER.base_url, '/tmp/b.sse', '/tmp/b.sse'],
     ['is that of CODEX_RS_SSE_FIXTURE before that of base_url', 'fixture:test/a.sse', '/tmp/b.sse', '/tmp/b.sse'],
     ['is none for a server', SERVER.base_url, null, null],
-  ])('%s', (_, base_url, variable, fixture) => {
+  ])('the SSE fixture %s', (_, base_url, variable, fixture) => {
     expect(toResponsesOptions('a', { base_url }, { secrets: [], fixture: variable }).fixture).toBe(fixture);
   });
 });

@@ -43,7 +43,7 @@ describe(viewOf, () => {
     ],
     ['leaves this to a target that does', true, true, items],
     ['leaves this to the service, which has done it for a route without such a target', false, false, items],
-  ])('%s', (_, readsForeignSeals, leavesForgetting, expected) => {
+  ])('viewOf %s', (_, readsForeignSeals, leavesForgetting, expected) => {
     const view = viewOf(target('one', readsForeignSeals), turn(null, 'current_turn'), route('one', leavesForgetting));
     expect(view(items)).toEqual(expected);
   });

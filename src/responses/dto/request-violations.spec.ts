@@ -66,7 +66,7 @@ describe('violations come in the order of protocol §2', () => {
     ],
     [{ ...body, input: '', tool_choice: { type: 'shell' } }, 'missing_required_parameter', null, NOTHING],
     [{ ...body, input: [] }, 'missing_required_parameter', null, NOTHING],
-  ])('%j', (request, code, param, message) => {
+  ])('the first violation in the order of protocol §2 is reported: %j', (request, code, param, message) => {
     expect(violationOf(request, 'reject')).toEqual([400, code, param, message]);
   });
 });
@@ -80,7 +80,7 @@ describe('a conversation stands in, as a previous response does, for', () => {
     ['the tools of a choice', { ...body, tool_choice: { type: 'function', name: 'look' } }],
     ['any tools', { ...body, tool_choice: 'required' }],
     ['the mention of JSON', { ...body, text: { format: { type: 'json_object' } } }],
-  ])('%s', (_what, request) => {
+  ])('a conversation stands in, as a previous response does, for %s', (_what, request) => {
     expect(violationOf(request)).not.toBeNull();
     expect(violationOf({ ...request, conversation: 'conv_1' })).toBeNull();
     expect(violationOf({ ...request, conversation: { id: 'conv_1' } })).toBeNull();

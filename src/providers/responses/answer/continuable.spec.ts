@@ -22,7 +22,7 @@ describe('an answer can be continued', () => {
     ['without items', []],
     ['although a piece was dropped', [added(message('')), delta({ output_index: 7 }), done(message('hi'))]],
     ['although a text was the end mark', ['[DONE]']],
-  ])('%s', (_, texts) => {
+  ])('an answer can be continued %s', (_, texts) => {
     expect(isContinuable(...texts)).toBe(false);
     expect(isContinuable(...texts, ended('completed'))).toBe(true);
   });

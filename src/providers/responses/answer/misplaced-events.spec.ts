@@ -65,7 +65,7 @@ describe('what does not fit together is dropped and counted', () => {
     ['an event of no item', { type: 'response.web_search_call.searching', output_index: 7 }],
     ['a completion without a response', { type: 'response.completed' }],
     ['an incomplete response without a response', { type: 'response.incomplete' }],
-  ])('%s', (_, text) => {
+  ])('%s is dropped and counted', (_, text) => {
     const before = readUpstreamAnswer(open).events;
     const { events, counts, reader } = readUpstreamAnswer([...open, text]);
     expect([events, counts]).toEqual([before, { events_unplaced: 1 }]);
