@@ -35,7 +35,9 @@ export class Places {
     if (!(error instanceof ApiError)) return error;
     const { param, status, type, code, headers, cause } = error;
     const own = param === null ? null : this.rename(param);
-    const message = this.reword(param === null ? error.message : error.message.replaceAll(`'${param}`, `'${own}`));
+    const message = this.reword(
+      param === null ? error.message : error.message.replaceAll(`'${param}`, () => `'${own}`),
+    );
     if (own === param && message === error.message) return error;
     return new ApiError(status, type, code, own, message, headers, cause);
   }

@@ -28,7 +28,7 @@ export interface Reasoning {
   readonly reasoning_details?: readonly object[];
 }
 
-/** An image that the model has drawn, likewise. */
+/** Images that the model has drawn, in a member that Chat Completions servers have agreed on. */
 export interface Pictures {
   readonly images?: readonly object[];
 }

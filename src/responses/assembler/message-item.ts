@@ -52,7 +52,7 @@ export class MessageItem extends OutputItem<MessageState> {
     this.noteHalf(part);
   }
 
-  /** Appends to a refusal, likewise. */
+  /** Appends to the refusal of an index, or to the current one. Throws ProviderContractError for a part out of order. */
   refusal(delta: string, index?: number): void {
     const part = this.open('refusal', index);
     this.append(part, joinHalves(part, delta));

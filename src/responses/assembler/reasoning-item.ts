@@ -48,7 +48,7 @@ export class ReasoningItem extends OutputItem<ReasoningState> {
     this.events.writeDelta('response.reasoning_summary_text.delta', this.summaryPrefix, delta);
   }
 
-  /** Appends to the raw reasoning, likewise. */
+  /** Appends to the raw reasoning. Throws ProviderContractError for a part out of order. */
   text(delta: string, part: number | undefined): void {
     const { content } = this.state;
     if (part !== undefined && part !== content.length) {

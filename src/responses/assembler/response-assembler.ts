@@ -125,7 +125,7 @@ export class ResponseAssembler {
   /** Ends the pass, and closes its open items as the model's reason demands. */
   endPass(finish: Finish): void {
     const { pass } = this;
-    // Noted first: whoever goes on from here closes the items likewise, and does not ask the model again.
+    // Noted first: whoever goes on from here closes the items as here, and does not ask the model again.
     if (pass.finish === null) this.events.note({ type: 'finish', ...finish });
     pass.finish ??= finish;
     this.items.closeAll(finish.reason === 'stop' ? 'completed' : 'incomplete');
@@ -298,7 +298,7 @@ export class ResponseAssembler {
     return true;
   }
 
-  /** The finished items before an output_index, likewise. */
+  /** The finished items before an output_index. */
   outputUpTo(index: number): readonly Item[] {
     return finishedItemsOf(this.state, 0, index).map(({ item }) => item);
   }

@@ -42,10 +42,14 @@ class Moderation {
 }
 
 /** `multi_agent` (protocol §2). */
+@Closed()
 class MultiAgent {
   @IsOptional()
   @IsBoolean()
   readonly enabled?: boolean | null;
+
+  @Allow()
+  readonly max_concurrent_subagents?: unknown;
 }
 
 /** An element of `context_management` (protocol §2). */

@@ -218,6 +218,7 @@ describe('UNKNOWN_PARAMETERS=typos', () => {
       'strict',
       { tools: [{ ...namespaceTool, tools: [{ type: 'function', name: 'a', strct: true }] }] },
     ],
+    ['multi_agent.enabld', 'enabled', { multi_agent: { enabld: true } }],
     ['text.format.strct', 'strict', { text: { format: { type: 'json_schema', name: 'a', schema: {}, strct: true } } }],
     [
       'tools[0].format.syntx',

@@ -45,13 +45,13 @@ export function acceptedMembers(steer: Steer): string {
   return `,"steer":${JSON.stringify(toPublic(steer))}`;
 }
 
-/** `response.steer.pending`, likewise. */
+/** The members of `response.steer.pending` behind its number, as JSON text. */
 export function pendingMembers(steer: Steer, required: readonly RequiredInput[]): string {
   const members = { reason: 'waiting_for_required_input', required_input: required, steer: toPublic(steer) };
   return `,${JSON.stringify(members).slice(1, -1)}`;
 }
 
-/** `response.steer.failed`, likewise; `steer` is the refused frame, or an accepted one. */
+/** The members of `response.steer.failed` behind its number, as JSON text; `steer` is the refused frame, or an accepted one. */
 export function failedMembers(
   steer: { readonly id?: string; readonly previousResponseId: unknown; readonly input: unknown },
   code: SteerFailure,

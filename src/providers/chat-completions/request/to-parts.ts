@@ -38,7 +38,7 @@ export function toParts(content: unknown, options: PartOptions): readonly ChatPa
   });
 }
 
-/** Translates a tool output likewise, but replaces unsupported parts with a note instead of rejecting the transcript. */
+/** Translates a tool output as content, but replaces unsupported parts with a note instead of rejecting the transcript. */
 export function toOutputParts(content: unknown, options: PartOptions): readonly ChatPart[] {
   if (!Array.isArray(content)) return toParts(content, options);
   return (content as readonly unknown[]).flatMap((part) => {
