@@ -16,7 +16,7 @@ interface ServiceDescription {
   readonly version: string;
   readonly description: string;
   /** Paths by what they are for. */
-  readonly paths: typeof PATHS & Partial<typeof API_DOCS_PATHS>;
+  readonly paths: Readonly<Record<string, string>>;
 }
 
 const PATHS = {
@@ -24,10 +24,19 @@ const PATHS = {
   conversations: '/v1/conversations',
   compact: '/v1/responses/compact',
   input_tokens: '/v1/responses/input_tokens',
+  files: '/v1/files',
+  vector_stores: '/v1/vector_stores',
+  embeddings: '/v1/embeddings',
   models: '/v1/models',
   usage: '/v1/usage',
   health: '/healthz',
   readiness: '/readyz',
+} as const;
+
+/** By the names of DOORS. */
+const DOOR_PATHS = {
+  messages: { messages: '/v1/messages' },
+  chat: { chat_completions: '/v1/chat/completions' },
 } as const;
 
 /** With API_DOCS. */
@@ -35,11 +44,10 @@ const API_DOCS_PATHS = { openapi: '/openapi.json', asyncapi: '/asyncapi.json', d
 
 const version = readVersion();
 
-const DESCRIPTION: ServiceDescription = {
+const DESCRIPTION: Omit<ServiceDescription, 'paths'> = {
   name: 'antiphon',
   version,
   description: "A self-hosted server for OpenAI's Responses API: JSON, SSE and WebSocket on one path.",
-  paths: PATHS,
 };
 
 const API_REFERENCE = 'https://platform.openai.com/docs/api-reference/responses';
@@ -85,6 +93,7 @@ const page = ({ links, command }: Shown): string => `<!doctype html>
 <p><button type="button" hidden>Copy</button></p>
 <ul>
 <li><code>${PATHS.responses}</code> takes requests and WebSockets; <code>${PATHS.conversations}</code> keeps conversations</li>
+<li><code>${PATHS.files}</code> and <code>${PATHS.vector_stores}</code> keep files and search them</li>
 <li><code>${PATHS.compact}</code> shortens a long context; <code>${PATHS.input_tokens}</code> counts the tokens of a request</li>
 <li><a href="/v1/models">Models</a> (with an API key, if the service has keys)</li>
 ${links}<li><a href="${API_REFERENCE}">API reference of OpenAI</a>; the guides of this server are in <code>docs/</code> of its package</li>
@@ -113,12 +122,16 @@ export class HomeController {
   home(@Headers() { accept, host }: IncomingHttpHeaders, @Res({ passthrough: true }) reply: FastifyReply): unknown {
     void reply.header('cache-control', 'no-cache');
     const { API_DOCS } = this.environment;
-    if (!wantsPage(accept, reply)) {
-      return API_DOCS ? { ...DESCRIPTION, paths: { ...PATHS, ...API_DOCS_PATHS } } : DESCRIPTION;
-    }
+    if (!wantsPage(accept, reply)) return this.describe();
     if (this.console.isOn) return this.console.answer(reply, './console');
     answerAsPage(reply, ...POLICY);
     return page({ links: API_DOCS ? API_DOCS_LINKS : '', command: this.commandFor(host) });
+  }
+
+  private describe(): ServiceDescription {
+    const { API_DOCS, DOORS } = this.environment;
+    const doors = Object.assign({}, ...DOORS.map((door) => DOOR_PATHS[door])) as Readonly<Record<string, string>>;
+    return { ...DESCRIPTION, paths: { ...PATHS, ...doors, ...(API_DOCS ? API_DOCS_PATHS : {}) } };
   }
 
   /** A request that works as it is; with keys, it needs one and a model, which only those may know who have a key. */
