@@ -60,7 +60,11 @@ describe('an argument', () => {
   });
 
   it.each<readonly [args: readonly string[], line: RegExp]>([
-    [['--prot', '8080'], /^Unknown arguments: "--prot", "8080"\. --help /],
+    [['--prot', '8080'], /^Unknown arguments: "--prot", "8080"\. Did you mean --port\? --help /],
+    [['--stat-dir=x'], /^Unknown argument: "--stat-dir=x"\. Did you mean --state-dir\? /],
+    [['simulat', 'a.yaml'], /^Unknown arguments: "simulat", "a\.yaml"\. Did you mean simulate\? /],
+    [['check', '--provider=x'], /Did you mean --providers\? /],
+    [['keys', 'create', 'ci', '--tennant', 'a'], /Did you mean --tenant\? /],
     [['--verbose', '--port', '0'], /^Unknown argument: "--verbose"\. /],
     [['--help=me'], /^Unknown argument: "--help=me"\. /],
     [['serve\n'], /^Unknown argument: "serve\\n"\. /],
@@ -73,7 +77,9 @@ describe('an argument', () => {
     [['import', '--tenant=a'], /^--tenant belongs to export\.$/],
     [['--tenant', 'a'], /^--tenant belongs to export\.$/],
     [['--host='], /^--host: expected a value\.$/],
-    [['simulate', '--host', '::1'], /^Unknown argument: "--host"\. /],
+    [['simulate', '--host', '::1'], /^Unknown arguments?: "--host"\. --help /],
+    [['simulate', '--unmatchd', 'error'], /Did you mean --unmatched\? /],
+    [['export', '--no-secret'], /Did you mean --no-secrets\? /],
   ])('a wrong argument is refused in one line, with exit code 2: %j', async (args, line) => {
     expectLine(await run(...args), { code: 2, line });
   });

@@ -1,3 +1,5 @@
+import { didYouMean, isNearMiss } from '../../validation/index.js';
+
 /** The arguments are not understood; the message is one line for the operator. */
 export class ArgumentError extends Error {
   override readonly name = 'ArgumentError';
@@ -20,8 +22,18 @@ export function showOption({
   return value === undefined ? rawName : `${rawName}=${value}`;
 }
 
-/** The message for arguments that there are not. */
-export function refuse(unknown: readonly string[]): string {
+/** Options as they are written, for `refuse`. */
+export function toWritten(options: readonly string[]): readonly string[] {
+  return ['help', ...options].map((name) => `--${name}`);
+}
+
+/** The message for arguments that there are not. `known` are those that there are, as they are written. */
+export function refuse(unknown: readonly string[], known: readonly string[] = []): string {
   const named = unknown.map((argument) => JSON.stringify(argument)).join(', ');
-  return `Unknown argument${unknown.length === 1 ? '' : 's'}: ${named}. --help lists all of them.`;
+  const [meant] = unknown.flatMap((argument) => {
+    const name = argument.replace(/=.*$/s, '');
+    return didYouMean(name, known).filter((near) => isNearMiss(name, [near]));
+  });
+  const hint = meant === undefined ? '' : ` Did you mean ${meant}?`;
+  return `Unknown argument${unknown.length === 1 ? '' : 's'}: ${named}.${hint} --help lists all of them.`;
 }

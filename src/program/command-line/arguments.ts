@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 
 import type { Variables } from '../../config/index.js';
-import { ArgumentError, requireValue, showOption } from './argument-error.js';
+import { ArgumentError, requireValue, showOption, toWritten } from './argument-error.js';
 import {
   type ExportCommand,
   type ImportCommand,
@@ -28,6 +28,9 @@ export const OPTIONS = {
 type OptionName = keyof typeof OPTIONS;
 
 const NAMES = Object.keys(OPTIONS) as readonly OptionName[];
+
+/** What the first argument may be instead of an option. */
+const COMMANDS = ['check', 'simulate', 'export', 'import', 'keys'] as const;
 
 /** The whole setup is checked or, when there are files, these scripts and recordings of the simulator. */
 export interface CheckCommand {
@@ -76,7 +79,10 @@ export function readArguments(args: readonly string[]): Command {
     else if ((name === 'help' || name === 'version') && value === undefined) asked.add(name);
     else unknown.push(showOption(token));
   }
-  if (unknown.length > 0) throw new ArgumentError(refuseOutsideExport(unknown));
+  if (unknown.length > 0) {
+    const options = toWritten(['version', ...NAMES]);
+    throw new ArgumentError(refuseOutsideExport(unknown, isCheck ? options : [...COMMANDS, ...options]));
+  }
   if (asked.has('help')) return { action: 'help' };
   if (asked.has('version')) return { action: 'version' };
   return isCheck ? { action: 'check', files, variables } : { action: 'start', variables };

@@ -42,16 +42,16 @@ export function readExport(args: readonly string[]): ExportCommand | { readonly 
     else if ((name === 'no-secrets' || name === 'help') && value === undefined) asked.add(name);
     else unknown.push(showOption(token));
   }
-  if (unknown.length > 0) throw new ArgumentError(refuse(unknown));
+  if (unknown.length > 0) throw new ArgumentError(refuse(unknown, [...EXPORT_NAMES]));
   return asked.has('help') ? { action: 'help' } : { action: 'export', tenants, secrets: !asked.has('no-secrets') };
 }
 
 /** The message for arguments that a command other than `export` does not have. */
-export function refuseOutsideExport(unknown: readonly string[]): string {
+export function refuseOutsideExport(unknown: readonly string[], known: readonly string[] = []): string {
   const option = unknown
     .map((argument) => argument.replace(/=.*$/s, ''))
     .find((argument) => EXPORT_NAMES.has(argument));
-  return option === undefined ? refuse(unknown) : `${option} belongs to export.`;
+  return option === undefined ? refuse(unknown, known) : `${option} belongs to export.`;
 }
 
 /** Reads the arguments after `import`. Throws ArgumentError. */

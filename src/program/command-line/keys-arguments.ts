@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 
-import { ArgumentError, refuse, requireValue, showOption } from './argument-error.js';
+import { ArgumentError, refuse, requireValue, showOption, toWritten } from './argument-error.js';
 
 /** The options of `antiphon keys`, each with its value in the help and what it means. */
 export const KEYS_OPTIONS = {
@@ -59,7 +59,7 @@ export function readKeys([verb = '', ...args]: readonly string[]): KeysCommand |
     else if (['--help', '-h'].includes(rawName) && value === undefined) return { action: 'help' };
     else unknown.push(showOption(token));
   }
-  if (unknown.length > 0) throw new ArgumentError(refuse(unknown));
+  if (unknown.length > 0) throw new ArgumentError(refuse(unknown, toWritten(names)));
   const file = given.file === undefined ? {} : { file: given.file };
   if (verb === 'list') {
     if (ids.length > 0) throw new ArgumentError(refuse(ids));

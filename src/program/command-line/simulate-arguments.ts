@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 
 import type { Variables } from '../../config/index.js';
-import { ArgumentError, refuse, requireValue, showOption } from './argument-error.js';
+import { ArgumentError, refuse, requireValue, showOption, toWritten } from './argument-error.js';
 
 /** The options of `antiphon simulate`, each with its variable, its value in the help and what it means. */
 export const SIMULATE_OPTIONS = {
@@ -40,7 +40,7 @@ export function readSimulate(args: readonly string[]): SimulateCommand | { reado
     else if (name === 'help' && value === undefined) isHelp = true;
     else unknown.push(showOption(token));
   }
-  if (unknown.length > 0) throw new ArgumentError(refuse(unknown));
+  if (unknown.length > 0) throw new ArgumentError(refuse(unknown, toWritten(Object.keys(SIMULATE_OPTIONS))));
   if (isHelp) return { action: 'help' };
   if (scripts.length > 0) variables['SIMULATOR_SCRIPTS'] = scripts;
   return { action: 'simulate', variables };
