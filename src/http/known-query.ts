@@ -2,7 +2,14 @@ import { createParamDecorator, type ExecutionContext, Injectable, type PipeTrans
 import type { FastifyRequest } from 'fastify';
 
 import { operationOf } from './api-description/index.js';
-import { type CheckOptions, type DecoratedClass, membersOf, type Query, refuseUnknown } from '../validation/index.js';
+import {
+  type CheckOptions,
+  type DecoratedClass,
+  isNearMiss,
+  membersOf,
+  type Query,
+  refuseUnknown,
+} from '../validation/index.js';
 import { UnknownFields } from './unknown-fields.js';
 
 /** What the SDKs of Azure and of Anthropic's beta add to every request. */
@@ -52,8 +59,9 @@ export function KnownQuery(of?: DecoratedClass): ParameterDecorator {
   return AskedQuery(of as DecoratedClass, KnownQueryPipe);
 }
 
-/** `include[]=…` is `include`, `metadata[name]=…` is `metadata`; other names stand for themselves. */
+/** `include[]=…` is `include`, `metadata[name]=…` is `metadata`, also misspelt; other names stand for themselves. */
 function memberOf(name: string, known: ReadonlySet<string>): string {
+  if (known.has(name) || !name.endsWith(']')) return name;
   const [member = name] = name.split('[', 1);
-  return !known.has(name) && name.endsWith(']') && known.has(member) ? member : name;
+  return known.has(member) || isNearMiss(member, known) ? member : name;
 }

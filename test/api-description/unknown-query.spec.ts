@@ -60,6 +60,15 @@ describe('a query with a member that its route does not have', () => {
     }
   });
 
+  it.each([
+    ['metdata[name]=x', 'metdata', 'metadata'],
+    ['inclde[]=x', 'inclde', 'include'],
+  ])('a route refuses a misspelt member with brackets: %s', async (query, name, meant) => {
+    const path = meant === 'include' ? '/v1/responses/x' : '/v1/responses';
+    const answer = await ask(service.origin, { method: 'GET', path, member: meant }, query);
+    expect(answer).toMatchObject(refusal(name, meant));
+  });
+
   it('a route takes a member that looks like none of its own, and the versions that SDKs add', async () => {
     const answer = await ask(
       service.origin,
