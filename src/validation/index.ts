@@ -17,6 +17,8 @@ export {
   aboveMaximum,
   belowMinimum,
   emptyArray,
+  missing,
+  movedMember,
   propertyNameTooLong,
   tooLong,
   tooManyElements,

@@ -29,6 +29,14 @@ export function unknownMember(member: string, suggestions: readonly string[]): V
   return new Violation('unknown_parameter', (path) => `Unknown parameter: '${path}'.${tail}`).under(member);
 }
 
+/** A member that has another place in this API. */
+export function movedMember(member: string, place: string): Violation {
+  return new Violation(
+    'unsupported_parameter',
+    (path) => `Unsupported parameter: '${path}'. In the Responses API, this parameter has moved to ${place}.`,
+  ).under(member);
+}
+
 /** A number below its range. */
 export function belowMinimum(kind: 'integer' | 'decimal', minimum: number, value: number): Violation {
   return new Violation(

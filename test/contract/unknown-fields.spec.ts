@@ -67,6 +67,29 @@ describe.each(TRANSPORTS)('unknown fields, by default, on $name', (transport) =>
     },
   );
 
+  it.each<[name: string, role: string, value: unknown, type: string]>([
+    [
+      'tool_calls',
+      'assistant',
+      [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }],
+      'function_call',
+    ],
+    ['function_call', 'assistant', { name: 'f', arguments: '{}' }, 'function_call'],
+    ['tool_call_id', 'user', 'c', 'function_call_output'],
+  ])('the error says where %s of a message of Chat Completions has moved', async (name, role, value, type) => {
+    const param = `input[0].${name}`;
+    const message = `Unsupported parameter: '${param}'. In the Responses API, this parameter has moved to items of type '${type}'.`;
+    await expect(run({ input: [{ role, content: 'Hi', [name]: value }] })).rejects.toMatchObject({
+      status: 400,
+      body: { error: { code: 'unsupported_parameter', param, message } },
+    });
+  });
+
+  it('the service takes a message of Chat Completions without calls', async () => {
+    const { response } = await run({ input: [{ role: 'assistant', content: 'Hi', tool_calls: [] }] });
+    expect(response).toMatchObject({ status: 'completed' });
+  });
+
   it('the error says so to a whole request of Chat Completions, whatever else is wrong with it', async () => {
     const request = { model: 'm', input: undefined, messages: [{ role: 'user', content: 'Hi' }], stop: ['\n'] };
     await expect(transport.run(service, request)).rejects.toMatchObject({

@@ -1,5 +1,16 @@
 import { Allow, IsIn, IsOptional, IsString } from 'class-validator';
-import { Closed, listOf, nested, Satisfies, stringOr, unionBy, type Check } from '../../validation/index.js';
+import {
+  type Check,
+  Closed,
+  described,
+  listOf,
+  movedMember,
+  nested,
+  Satisfies,
+  schemaOf,
+  stringOr,
+  unionBy,
+} from '../../validation/index.js';
 import { AnyItem } from './any-item.js';
 import { inputPart, outputPart } from './content-parts.js';
 import { ITEM_STATUSES } from './item-status.js';
@@ -47,13 +58,35 @@ class AssistantMessage extends MessageMembers {
   readonly content!: string | readonly object[];
 }
 
-const input = nested(InputMessage);
+/** Members of messages of Chat Completions, and the items that have their content here. Without it the context would mean something else. */
+const CHAT_MEMBERS = [
+  ['tool_calls', 'function_call'],
+  ['function_call', 'function_call'],
+  ['tool_call_id', 'function_call_output'],
+] as const;
+
+function withoutChatMembers(check: Check): Check {
+  return described(
+    (value, options) => {
+      if (options.unknownParameters === 'ignore') return check(value, options);
+      for (const [name, type] of CHAT_MEMBERS) {
+        const content = (value as Readonly<Record<string, unknown>>)[name];
+        const isEmpty = content == null || (Array.isArray(content) && content.length === 0);
+        if (!isEmpty) return movedMember(name, `items of type '${type}'`);
+      }
+      return check(value, options);
+    },
+    (definitions) => schemaOf(check, definitions),
+  );
+}
+
+const input = withoutChatMembers(nested(InputMessage));
 
 /** A message, validated by its role (protocol §3.1). */
 export const messageItem = unionBy(
   'role',
   new Map([
-    ['assistant', nested(AssistantMessage)],
+    ['assistant', withoutChatMembers(nested(AssistantMessage))],
     ['system', input],
     ['developer', input],
     ['user', input],
