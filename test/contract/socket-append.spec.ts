@@ -120,18 +120,21 @@ describeService('response.append', { providers: [ScriptedProvider] }, (service) 
     expect(seen()).toEqual(['user: One?', 'assistant: ok', 'user: Two?', 'user: Three?']);
   });
 
-  it.each<[what: string, input: unknown]>([
-    ['a text', 'Two?'],
-    ['an object', user('Two?')],
-    ['null', null],
-    ['nothing', undefined],
-  ])('response.append is refused with %s as input', async (_, input) => {
+  const wrongType = (kind: string): string =>
+    `Invalid type for 'input': expected an array of input items, but got ${kind} instead.`;
+
+  it.each<[what: string, input: unknown, code: string, message: string]>([
+    ['a text', 'Two?', 'invalid_type', wrongType('a string')],
+    ['an object', user('Two?'), 'invalid_type', wrongType('an object')],
+    ['null', null, 'invalid_type', wrongType('an object')],
+    ['nothing', undefined, 'missing_required_parameter', "Missing required parameter: 'input'."],
+  ])('response.append is refused with %s as input', async (_, input, code, message) => {
     await client.turn({ input: 'One?' });
     client.send({ type: 'response.append', input });
     expect(await client.next()).toMatchObject({
       type: 'error',
       status: 400,
-      error: { type: 'invalid_request_error', code: 'invalid_type', param: 'input' },
+      error: { type: 'invalid_request_error', code, param: 'input', message },
     });
     await append([user('Two?')]);
     expect(seen()).toEqual(['user: One?', 'user: Two?']);
@@ -143,6 +146,35 @@ describeService('response.append', { providers: [ScriptedProvider] }, (service) 
     expect(await client.next()).toMatchObject({ status: 400, error: { code: 'invalid_value', param: 'input[1]' } });
     await append([user('Two?')]);
     expect(seen()).toEqual(['user: One?', 'user: Two?']);
+  });
+
+  it.each<[param: string, value: unknown]>([
+    ['model', 'other'],
+    ['temperature', 1],
+    ['instructions', 'Be long.'],
+    ['previous_response_id', 'resp_x'],
+    ['generate', false],
+  ])('response.append is refused with another %s, and says where to change it', async (param, value) => {
+    await client.turn({ model: 'first', temperature: 0.5, input: 'One?' });
+    client.send({ type: 'response.append', input: [user('Two?')], [param]: value });
+    const message = expect.stringContaining("Send 'response.create' to change them.");
+    expect(await client.next()).toMatchObject({
+      status: 400,
+      error: { code: 'unsupported_parameter', param, message },
+    });
+    expect(await append([user('Two?')])).toMatchObject({ model: 'first', temperature: 0.5 });
+  });
+
+  it('response.append may repeat the settings of its request', async () => {
+    await client.turn({ model: 'first', temperature: 0.5, input: 'One?' });
+    client.send({ type: 'response.append', input: [user('Two?')], model: 'first', temperature: 0.5, store: null });
+    expect((await client.finish()).response).toMatchObject({ status: 'completed', model: 'first' });
+  });
+
+  it('response.append is refused with a misspelt member', async () => {
+    await client.turn({ input: 'One?' });
+    client.send({ type: 'response.append', input: [user('Two?')], client_metdata: {} });
+    expect(await client.next()).toMatchObject({ error: { code: 'unknown_parameter', param: 'client_metdata' } });
   });
 
   it('response.append is refused where there was no request', async () => {

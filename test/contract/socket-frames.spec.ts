@@ -60,6 +60,25 @@ describeService('the frames of a client', { providers: [ScriptedProvider] }, (se
     expect(transcript(lastTurn()?.context ?? [])).toEqual(['user: Hi']);
   });
 
+  it.each<[name: string, frame: object]>([
+    ['temperature', { model: 'm', temperature: 1, response: { input: 'Hi', temperature: 0.5 } }],
+    ['stream_id', { model: 'm', input: 'Hi', stream_id: 'a', response: { stream_id: 'b' } }],
+  ])('a frame of a client may not have two values for %s, flat and nested', async (name, frame) => {
+    client.send({ type: 'response.create', ...frame });
+    const error = { code: 'mutually_exclusive_parameters', param: `response.${name}` };
+    expect(await client.next()).toMatchObject({ type: 'error', status: 400, error });
+  });
+
+  it('a frame of a client may say the same, flat and nested', async () => {
+    client.send({
+      type: 'response.create',
+      model: 'm',
+      stream: true,
+      response: { model: 'm', input: 'Hi', stream: false },
+    });
+    expect((await client.finish()).response).toMatchObject({ status: 'completed', model: 'm' });
+  });
+
   it('a refusal names the nested lane in its place too', async () => {
     client.send({ type: 'response.create', response: { stream_id: 'a', model: 'm', input: 7 } });
     expect(await client.next()).toMatchObject({ type: 'error', stream_id: 'a', error: { param: 'input' } });

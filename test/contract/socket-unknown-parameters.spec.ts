@@ -74,16 +74,20 @@ describe('UNKNOWN_PARAMETERS=reject', () => {
   });
 });
 
-describe('UNKNOWN_PARAMETERS=typos', () => {
+describe('unknown parameters of sockets, by default', () => {
   const service = useService({ providers: [ScriptedProvider] });
 
-  it('UNKNOWN_PARAMETERS=typos refuses a misspelt stream_id, whose turn would run on the default lane', async () => {
-    await using client = await SocketClient.open(service);
-    client.send({ type: 'response.create', model: 'm', input: 'Hi', streamid: 'a' });
-    const error = {
-      code: 'unknown_parameter',
-      message: "Unknown parameter: 'streamid'. Did you mean 'stream_id' or 'stream'?",
-    };
-    expect(await client.next()).toMatchObject({ type: 'error', status: 400, error });
-  });
+  it.each<[what: string, param: string, frame: object]>([
+    ['a letter that is missing', 'steam_id', { steam_id: 'a' }],
+    ['a letter too many', 'streamm_id', { streamm_id: 'a' }],
+    ['nested in response', 'stream_di', { response: { stream_di: 'a' } }],
+  ])(
+    'the service refuses a misspelt stream_id, whose turn would run on the default lane: %s',
+    async (_, param, frame) => {
+      await using client = await SocketClient.open(service);
+      client.create({ input: 'Hi', ...frame });
+      const message = `Unknown parameter: '${param}'. Did you mean 'stream_id'?`;
+      expect(await client.next()).toMatchObject({ status: 400, error: { code: 'unknown_parameter', param, message } });
+    },
+  );
 });

@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
+
 import type { JsonReader } from '../../http/bodies/index.js';
 import { ApiError } from '../../protocol/index.js';
 import { andThen, type MaybePromise } from '../../time/index.js';
@@ -7,6 +9,9 @@ import { clip, isObject, kindOf, wrongType } from '../../validation/index.js';
 export type ClientFrame = Readonly<Record<string, unknown>>;
 
 const BINARY = 'We could not parse the JSON of your message: it must be a text message, not a binary one.';
+
+/** Members of an event that mean nothing in its request. */
+const IGNORED: ReadonlySet<string> = new Set(['type', 'stream', 'background']);
 
 const STREAM_ID = /^[A-Za-z0-9_.-]{1,256}$/;
 
@@ -41,12 +46,19 @@ export function streamIdOf(frame: ClientFrame): string | undefined {
 
 /**
  * The request in a `response.create`, flat or nested in `response`, without the members of the envelope: a socket
- * always streams and never runs in the background. Throws ApiError 400.
+ * always streams and never runs in the background. Throws ApiError 400, also for a member with two values.
  */
 export function requestOf(frame: ClientFrame): Readonly<Record<string, unknown>> {
   const { response, ...flat } = frame;
   if (response == null) return withoutEnvelope(flat);
   if (!isObject(response)) throw wrongType('an object', response).under('response').toError();
+  for (const name of Object.keys(response)) {
+    const isTwofold = !IGNORED.has(name) && Object.hasOwn(flat, name);
+    if (!isTwofold || isDeepStrictEqual(flat[name], response[name])) continue;
+    const param = `response.${clip(name)}`;
+    const message = `Mutually exclusive parameters: '${clip(name)}' and '${param}'. Send the request at the top level or in 'response'.`;
+    throw ApiError.of('mutually_exclusive_parameters', message, { param });
+  }
   return withoutEnvelope({ ...flat, ...response });
 }
 
