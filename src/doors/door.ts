@@ -42,6 +42,8 @@ export function BehindDoor(name: DoorName): ClassDecorator {
 }
 
 /** The error of a response that has failed, as its client would have been refused. */
-export function toApiError({ code, message }: ResponseErrorBody): ApiError {
-  return isErrorCode(code) ? ApiError.of(code, message) : new ApiError(500, 'server_error', code, null, message);
+export function toApiError({ code, message, headers: given }: ResponseErrorBody): ApiError {
+  const headers = given ?? {};
+  if (isErrorCode(code)) return ApiError.of(code, message, { headers });
+  return new ApiError(500, 'server_error', code, null, message, headers);
 }

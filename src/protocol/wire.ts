@@ -82,6 +82,8 @@ export type Includable = OpenAI.ResponseIncludable;
 export interface ResponseErrorBody {
   readonly code: string;
   readonly message: string;
+  /** What would be headers of a refusal; Codex reads the delay before it asks again from here. */
+  readonly headers?: { readonly 'retry-after': string };
 }
 
 /** The body of `POST /responses` once validated: the SDK's type, with `input` in the shape it arrived in. */

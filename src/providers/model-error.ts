@@ -55,13 +55,18 @@ export class ModelError extends Error {
     return status === 429 ? 'other' : 'nowhere';
   }
 
+  /** `retryAfterMs` in whole seconds, as the header `retry-after` has it; undefined without a delay. */
+  get retryAfter(): string | undefined {
+    const { retryAfterMs = NaN } = this.options;
+    return retryAfterMs >= 0 && Number.isFinite(retryAfterMs) ? String(Math.ceil(retryAfterMs / 1000)) : undefined;
+  }
+
   /** The refusal of a request. Uses the status only if it is an error status: SDKs ignore errors in other answers. */
   toApiError(): ApiError {
-    const { status: given = 500, type, param = null, retryAfterMs = NaN, shouldRetry } = this.options;
+    const { status: given = 500, type, param = null, shouldRetry } = this.options;
     const status = Number.isInteger(given) && given >= 400 && given <= 599 ? given : 500;
-    const headers: Record<string, string> = {};
-    if (retryAfterMs >= 0 && Number.isFinite(retryAfterMs))
-      headers['retry-after'] = String(Math.ceil(retryAfterMs / 1000));
+    const { retryAfter } = this;
+    const headers: Record<string, string> = retryAfter === undefined ? {} : { 'retry-after': retryAfter };
     if (shouldRetry !== undefined) headers['x-should-retry'] = String(shouldRetry);
     return new ApiError(status, type ?? typeOf(status), this.code, param, this.message, headers, this);
   }

@@ -95,10 +95,27 @@ describe.each([
       service.upstream.respond(changing([message('Hello')], (events) => [...events.slice(0, 5), failed]));
       expect((await ask(service)).response).toMatchObject({
         status: 'failed',
-        error: { code: 'rate_limit_exceeded', message: 'Rate limit of the model reached. Please try again in 64 s.' },
+        error: {
+          code: 'rate_limit_exceeded',
+          message: 'Rate limit of the model reached. Please try again in 64 s.',
+          headers: { 'retry-after': '64' },
+        },
       });
     },
   );
+
+  it('an overload behind output is over when the upstream says, without which Codex gives up', async () => {
+    const error = { code: 'server_is_overloaded', message: 'Busy.', headers: { 'retry-after': '70' } };
+    const failed = { type: 'response.failed', response: { error } };
+    service.upstream.respond(changing([message('Hello')], (events) => [...events.slice(0, 5), failed]));
+    const { response } = await ask(service);
+    expect(response).toMatchObject({
+      status: 'failed',
+      error: { ...error, message: 'Busy. Please try again in 70 s.' },
+    });
+    const stored = await service.api.get(`responses/${response.id}`);
+    expect(stored.body).toMatchObject({ error: response.error });
+  });
 });
 
 describe.each([

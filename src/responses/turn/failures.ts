@@ -54,7 +54,7 @@ export class TurnFailures {
 
   /** A failure after `response.created`, as `response.error` shows it (protocol §5). */
   toResponseError(error: unknown, turn: AdmittedTurn): ResponseErrorBody {
-    if (error instanceof ModelError) return { code: error.code, message: withDelay(error) };
+    if (error instanceof ModelError) return toDelayedBody(error);
     if (error instanceof ApiError) return toErrorBody(error);
     if (isOutOfPlace(error)) return this.toSaveError(error, turn);
     if (error instanceof StoreUnavailableError) {
@@ -153,15 +153,16 @@ export function toErrorBody({ code, message }: ApiError): ResponseErrorBody {
   return { code: code ?? 'server_error', message };
 }
 
-/** Codes of errors whose text Codex searches for a delay. A stream that has begun has no header for it. */
-const CODES_WITH_DELAY: ReadonlySet<string> = new Set(['rate_limit_exceeded', 'slow_down']);
+/** Codes of errors whose text clients search for a delay: Codex those of the first two. A stream that has begun has no header for it. */
+const CODES_WITH_DELAY: ReadonlySet<string> = new Set(['rate_limit_exceeded', 'slow_down', 'server_is_overloaded']);
 
-/** The message of an error with the delay that the model's server asked for, unless it states one. */
-function withDelay({ code, message, options: { retryAfterMs = NaN } }: ModelError): string {
-  const isStated = /try again in/i.test(message);
-  if (!CODES_WITH_DELAY.has(code) || isStated || !(retryAfterMs >= 0 && Number.isFinite(retryAfterMs))) return message;
+/** An error with the delay that the model's server asked for, in `headers` and, unless it states one, in its message. */
+function toDelayedBody({ code, message, retryAfter }: ModelError): ResponseErrorBody {
+  if (retryAfter === undefined) return { code, message };
+  const headers = { 'retry-after': retryAfter };
+  if (!CODES_WITH_DELAY.has(code) || /try again in/i.test(message)) return { code, message, headers };
   const words = message.replace(/\s*Please retry your request\.$/, '');
-  return `${words} Please try again in ${Math.ceil(retryAfterMs / 1000)} s.`;
+  return { code, message: `${words} Please try again in ${retryAfter} s.`, headers };
 }
 
 function isDeletion(error: unknown): boolean {

@@ -79,7 +79,7 @@ export const RESPONSE_SCHEMAS = {
     output_tokens_details: object({ reasoning_tokens: INTEGER }),
     total_tokens: INTEGER,
   }),
-  ResponseError: object({ code: TEXT, message: TEXT }),
+  ResponseError: object({ code: TEXT, message: TEXT }, { headers: object({ 'retry-after': TEXT }) }),
   Response: object(
     {
       id: TEXT,
