@@ -20,8 +20,8 @@ import { toDetails, toTable } from './table.ts';
 import { Webhooks } from './webhooks.ts';
 
 const PROGRESS_MS = 30_000;
-/** What is acknowledged between two kills. */
-const BETWEEN_KILLS = [10, 100] as const;
+/** What is acknowledged between two kills, for each client. */
+const BETWEEN_KILLS = [1, 10] as const;
 /** Responses that are looked at between two kills. */
 const LOOKED_AT = 20;
 
@@ -45,7 +45,7 @@ process.exit();
 
 /** Whether nothing was found. */
 async function run(options: ChaosOptions): Promise<boolean> {
-  const { state, seed, workers } = options;
+  const { state, seed, workers, latency } = options;
   await using resources = new AsyncDisposableStack();
   const directory = await mkdtemp(join(tmpdir(), 'antiphon-chaos-'));
   resources.defer(() => rm(directory, { recursive: true, force: true }));
@@ -53,7 +53,7 @@ async function run(options: ChaosOptions): Promise<boolean> {
   const ledger = new Ledger();
   const random = new SeededRandom(seed, 'kills');
   const log = createWriteStream('', { fd: openSync(options.log ?? devNull, 'a') });
-  const environment = { ...(await variables(directory, workers)), ...webhooks.environment };
+  const environment = { ...(await variables(directory, { workers, latency })), ...webhooks.environment };
   const fleet = resources.use(await Fleet.start({ state, environment, ledger, random, log }));
   process.stdout.write(`STATE=${state}, seed ${seed}, ${workers} workers: ${fleet.addresses.join(' ')}\n`);
 
@@ -68,8 +68,9 @@ async function run(options: ChaosOptions): Promise<boolean> {
   const work = async (): Promise<void> => {
     const load = new Load(workers, seed, { fleet, ledger, failNextWebhook: () => webhooks.failNext() });
     const checker = new Checker(fleet, ledger, new SeededRandom(seed, 'checks'));
+    const [least, most] = [BETWEEN_KILLS[0] * workers, BETWEEN_KILLS[1] * workers];
     while (!isOver(options.until, fleet.kills, performance.now() - began)) {
-      await Promise.race([ledger.more(random.pickInteger(...BETWEEN_KILLS)), load.ended]);
+      await Promise.race([ledger.more(random.pickInteger(least, most)), load.ended]);
       await Promise.all([fleet.strike(), checker.checkSome(LOOKED_AT)]);
     }
     const settling: End = { fleet, ledger, random, webhooks, workers, patienceMs: LONGEST_OUTAGE_MS };
@@ -96,7 +97,10 @@ function isOver(until: ChaosOptions['until'], kills: number, elapsedMs: number):
 }
 
 /** The variables of the services: short leases and few places, so that both are met often. */
-async function variables(directory: string, workers: number): Promise<Readonly<Record<string, string>>> {
+async function variables(
+  directory: string,
+  { workers, latency }: Pick<ChaosOptions, 'workers' | 'latency'>,
+): Promise<Readonly<Record<string, string>>> {
   const limits = TURN_KINDS.map((kind) => ({
     tenant: '*',
     model: modelOf(kind),
@@ -109,7 +113,7 @@ async function variables(directory: string, workers: number): Promise<Readonly<R
     LIMITS_FILE: limitsFile,
     MAX_RUNNING_TURNS: String(limits.reduce((sum, limit) => sum + limit.concurrent_turns, 0)),
     SIMULATOR_CONTROL: 'true',
-    SIMULATOR_LATENCY: '20/2',
+    SIMULATOR_LATENCY: latency,
     SIMULATOR_BACKGROUND_LATENCY: '50/10',
     SESSION_LOCK_TTL_MS: '5000',
     BACKGROUND_LEASE: '20',

@@ -11,6 +11,8 @@ export interface ChaosOptions {
   readonly until: { readonly minutes: number } | { readonly kills: number };
   readonly seed: number;
   readonly workers: number;
+  /** How long the models take, as SIMULATOR_LATENCY says it. */
+  readonly latency: string;
   /** A file to which the services write. */
   readonly log: string | undefined;
   /** Whether to plant faults, which must be found. */
@@ -21,7 +23,7 @@ export interface ChaosOptions {
 export class OptionError extends Error {}
 
 /** What `--help` says. */
-export const HELP = `npm run chaos -- --state sqlite|postgres|redis (--minutes N | --kills N) [--seed S] [--workers W]
+export const HELP = `npm run chaos -- --state sqlite|postgres|redis (--minutes N | --kills N) [--seed S] [--workers W] [--latency F/T]
 
 Starts the built service over a state of its own, puts mixed load on it, kills its processes and its database at
 random, and checks that everything that was acknowledged is there, once. Prints a table; exit code 1 when it finds a
@@ -33,6 +35,8 @@ violation, of which stderr has the first ten of each sort.
   --seed      repeats the choices of an earlier run: what is sent, who is killed, after how many acknowledgements.
               What meets what is up to the machine
   --workers   clients, spread over the kinds of turns (default 10)
+  --latency   how long models take until they begin, and for each token, ms (default 20/2). Slower ones make fewer turns
+              of the same time, of which more are running when something is killed
   --log       a file for what the services write, from warnings on
   --plant     plants faults before the check, to see that they are found: the table must not be clean
 `;
@@ -52,6 +56,7 @@ export function readOptions(args: readonly string[]): ChaosOptions | null {
       kills === undefined ? { minutes: readCount('--minutes', minutes ?? '') } : { kills: readCount('--kills', kills) },
     seed: values.seed === undefined ? randomInt(1, 1_000_000) : readCount('--seed', values.seed),
     workers: readCount('--workers', values.workers ?? '10'),
+    latency: readLatency(values.latency ?? '20/2'),
     log: values.log,
     plant: values.plant === true,
   };
@@ -69,6 +74,7 @@ function parse(args: readonly string[]) {
         kills: text,
         seed: text,
         workers: text,
+        latency: text,
         log: text,
         plant: flag,
         help: flag,
@@ -77,6 +83,11 @@ function parse(args: readonly string[]) {
   } catch (error) {
     throw new OptionError(error instanceof Error ? error.message : String(error));
   }
+}
+
+function readLatency(text: string): string {
+  if (/^\d{1,5}\/\d{1,5}$/.test(text)) return text;
+  throw new OptionError(`--latency: expected two whole numbers such as 20/2, but got '${text}'`);
 }
 
 function readCount(name: string, text: string): number {

@@ -12,8 +12,8 @@ import { type Load, slotsOf } from './load.ts';
 import { SocketClient, takeJson, takeStream } from './turns.ts';
 import type { Webhooks } from './webhooks.ts';
 
-/** What nobody is told of is looked at again after this time, ms. */
-const LOOK_MS = 500;
+/** What nobody is told of is looked at again after this time, ms: to fill every place takes some CPU. */
+const LOOK_MS = 2000;
 
 /** Turns of a kind that may run at once. */
 export function placesOf(kind: TurnKind, workers: number): number {

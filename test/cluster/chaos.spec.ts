@@ -79,19 +79,22 @@ describe('npm run chaos', () => {
   });
 
   function start(...args: readonly string[]): ChaosRun {
-    current = new ChaosRun(folder, ['--workers', '5', ...args]);
+    current = new ChaosRun(folder, ['--workers', '5', '--latency', '100/10', ...args]);
     return current;
   }
+
+  // Both kinds of kills that a single process can have.
+  const kills = (state: string): string => (state === 'sqlite' ? '2' : '3');
 
   it.each(EVERY_STATE.map(({ state }) => state).filter((state) => state !== 'memory'))(
     'npm run chaos finds that nothing is lost or doubled with STATE=%s when processes and databases are killed',
     async (state) => {
       // With a database, this seed kills all processes, one of them, and one together with the database.
-      const run = start('--state', state, '--kills', '3', '--seed', '7');
+      const run = start('--state', state, '--kills', kills(state), '--seed', '7');
       expect({ code: await run.exited, stderr: run.stderr }).toEqual({ code: 0, stderr: '' });
       expect(run.violations).toEqual(CLEAN);
       for (const { acknowledged } of run.table.values()) expect(acknowledged).toBeGreaterThan(0);
-      expect(run.stdout).toMatch(/\n3 kills \(.*\), STATE=\w+, seed 7\n$/);
+      expect(run.stdout).toMatch(new RegExp(`\\n${kills(state)} kills \\(.*\\), STATE=${state}, seed 7\\n$`));
       expect(await readdir(folder)).toEqual([]);
     },
   );
@@ -130,6 +133,10 @@ describe('npm run chaos', () => {
 
   it.each([
     [['--state', 'memory', '--kills', '1'], "--state: expected sqlite, postgres, redis, but got 'memory'\n"],
+    [
+      ['--state', 'sqlite', '--kills', '1', '--latency', 'slow'],
+      "--latency: expected two whole numbers such as 20/2, but got 'slow'\n",
+    ],
     [['--state', 'sqlite', '--kills', 'many'], "--kills: expected a whole number above 0, but got 'many'\n"],
   ])('npm run chaos refuses %j in one line', async (args, message) => {
     const run = start(...args);
