@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 
 import { afterEach, describe, expect, it } from '@jest/globals';
 
+import { ArgumentError, readArguments } from '../../src/program/command-line/index.js';
 import { endProcesses, type Exit, type Program, runToEnd, startProcess } from '../support/process-service.js';
 import { SocketClient } from '../support/socket-client.js';
 
@@ -80,7 +81,17 @@ describe('an argument', () => {
     [['simulate', '--host', '::1'], /^Unknown arguments?: "--host"\. --help /],
     [['simulate', '--unmatchd', 'error'], /Did you mean --unmatched\? /],
     [['export', '--no-secret'], /Did you mean --no-secrets\? /],
-  ])('a wrong argument is refused in one line, with exit code 2: %j', async (args, line) => {
+  ])('a wrong argument is refused in one line: %j', (args, line) => {
+    const read = (): unknown => readArguments(args);
+    expect(read).toThrow(ArgumentError);
+    expect(read).toThrow(line);
+    expect(read).not.toThrow(/\n/);
+  });
+
+  it.each<readonly [args: readonly string[], line: RegExp]>([
+    [['serve\n'], /^Unknown argument: "serve\\n"\. /],
+    [['export', '--tenant'], /^--tenant: expected a value\.$/],
+  ])('a wrong argument ends the program with exit code 2: %j', async (args, line) => {
     expectLine(await run(...args), { code: 2, line });
   });
 

@@ -162,25 +162,11 @@ describe('the package', () => {
     expect(texts.filter((module) => /isMobilePhone|country_calling_codes/.test(module))).toEqual([]);
   });
 
-  it('the package runs on the Nest of the application, also beside a simulation on its own', async () => {
-    const both = `import { simulate, text } from 'antiphon/testing';
-      import { createApp, SimulatorModule } from 'antiphon';
+  it('the package and its contracts run on the Nest of the application, also beside a simulation on its own', async () => {
+    const both = `import { FakeClock, SequentialIdGenerator, simulate, text } from 'antiphon/testing';
+      import { Clock, createApp, IdGenerator, SimulatorModule } from 'antiphon';
       import { HttpAdapterHost, NestApplication } from '@nestjs/core';
       await using sim = await simulate({ answers: [text('Hello')] });
-      const app = await createApp({ imports: [SimulatorModule], environment: { STATE: 'memory' } });
-      console.log(app.get(HttpAdapterHost).httpAdapter === app.getHttpAdapter());
-      const body = JSON.stringify({ model: 'gpt-5', input: 'Hi' });
-      const headers = { 'content-type': 'application/json' };
-      const answer = await fetch(sim.url + '/responses', { method: 'POST', headers, body });
-      console.log((await answer.json()).output_text);
-      await app.close();`;
-    await writeFile(join(folder, 'both.mjs'), both);
-    expect(await run(['both.mjs'], { LOG_LEVEL: 'error' })).toBe('true\nHello\n');
-  });
-
-  it('the contracts of the package run on the Nest of the application', async () => {
-    const clock = `import { FakeClock, SequentialIdGenerator } from 'antiphon/testing';
-      import { Clock, createApp, IdGenerator, SimulatorModule } from 'antiphon';
       const clock = new FakeClock();
       console.log(clock instanceof Clock, clock instanceof FakeClock, FakeClock.name, typeof new (class extends FakeClock {})().now());
       const app = await createApp({
@@ -188,10 +174,15 @@ describe('the package', () => {
         environment: { STATE: 'memory' },
         ids: { useClass: SequentialIdGenerator },
       });
+      console.log(app.get(HttpAdapterHost).httpAdapter === app.getHttpAdapter());
       console.log(app.get(IdGenerator) instanceof SequentialIdGenerator);
+      const body = JSON.stringify({ model: 'gpt-5', input: 'Hi' });
+      const headers = { 'content-type': 'application/json' };
+      const answer = await fetch(sim.url + '/responses', { method: 'POST', headers, body });
+      console.log((await answer.json()).output_text);
       await app.close();`;
-    await writeFile(join(folder, 'clock.mjs'), clock);
-    expect(await run(['clock.mjs'], { LOG_LEVEL: 'error' })).toBe('true true FakeClock number\ntrue\n');
+    await writeFile(join(folder, 'both.mjs'), both);
+    expect(await run(['both.mjs'], { LOG_LEVEL: 'error' })).toBe('true true FakeClock number\ntrue\ntrue\nHello\n');
   });
 
   it('a simulation keeps what is compiled of it for later processes', async () => {

@@ -1,30 +1,40 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { endProcesses, type ServiceProcess, startProcess } from '../support/process-service.js';
-import { withScriptFiles } from '../support/script-files.js';
+import { type ScriptContent, withScriptFiles } from '../support/script-files.js';
 
 const LONG = 'a'.repeat(50_000);
 const EVIL = { when: { matches: '^(a+)+$' }, text: 'evil' };
+const OTHER = { text: 'other' };
 
-/** A process of its own, because a service that hangs would take the test along. */
-function play(...turns: readonly object[]): Promise<ServiceProcess> {
-  return withScriptFiles({ 'evil.yaml': { match: 'last_user_message', turns } }, ([path = '']) =>
-    startProcess({ SIMULATOR_SCRIPTS: path }),
-  );
-}
-
-afterEach(endProcesses);
+const SCRIPTS = {
+  'one.yaml': [EVIL, OTHER],
+  'alone.yaml': [EVIL],
+  'many.yaml': [...Array<object>(50).fill(EVIL), OTHER],
+};
 
 describe('a regular expression in a script that takes for ever to match', () => {
+  // A process of its own, because a service that hangs would take the test along.
+  let service: ServiceProcess;
+
+  beforeAll(async () => {
+    const files = Object.entries(SCRIPTS).map(([name, turns]) => [name, { match: 'last_user_message', turns }]);
+    service = await withScriptFiles(Object.fromEntries(files) as Record<string, ScriptContent>, (paths) =>
+      startProcess({ SIMULATOR_SCRIPTS: paths.join() }),
+    );
+  });
+
+  afterAll(endProcesses);
+
   it.each([
-    ['the turn for everything else answers', [EVIL, { text: 'other' }], 200, { output_text: 'other' }],
-    ['the request is refused', [EVIL], 400, { error: { code: 'script_exhausted' } }],
-    ['so do many of them', [...Array<object>(50).fill(EVIL), { text: 'other' }], 200, { output_text: 'other' }],
+    ['the turn for everything else answers', 'one', 200, { output_text: 'other' }],
+    ['the request is refused', 'alone', 400, { error: { code: 'script_exhausted' } }],
+    ['so do many of them', 'many', 200, { output_text: 'other' }],
   ])(
     'a regular expression in a script that takes for ever to match holds nobody up: %s',
-    async (_name, turns, status, body) => {
-      const { client } = await play(...turns);
-      const answer = client.post(JSON.stringify({ model: 'evil', input: `${LONG}b` }));
+    async (_name, model, status, body) => {
+      const { client } = service;
+      const answer = client.post(JSON.stringify({ model, input: `${LONG}b` }));
       expect((await answer).status).toBe(status);
       expect(JSON.parse((await answer).text)).toMatchObject(body);
       expect((await client.send({ path: '/healthz' })).status).toBe(200);
@@ -32,8 +42,7 @@ describe('a regular expression in a script that takes for ever to match', () => 
   );
 
   it('a regular expression in a script still matches the long messages that it can match', async () => {
-    const { client } = await play(EVIL, { text: 'other' });
-    const answer = await client.post(JSON.stringify({ model: 'evil', input: LONG }));
+    const answer = await service.client.post(JSON.stringify({ model: 'one', input: LONG }));
     expect(JSON.parse(answer.text)).toMatchObject({ output_text: 'evil' });
   });
 });

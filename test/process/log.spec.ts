@@ -12,8 +12,10 @@ import addFormats from 'ajv-formats';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import OpenAI from 'openai';
 
+import { loadEnvironment } from '../../src/config/index.js';
 import { blocksOf } from '../docs/pages.js';
 import { closedPort } from '../support/chat-upstream/closed-port.js';
+import { pause } from '../support/pause.js';
 import {
   beginProcess,
   endProcesses,
@@ -158,23 +160,18 @@ describe('the log', () => {
     expect(stdout + stderr).not.toMatch(/\n\s+at |secret| 503 /);
   });
 
-  it('the log is silent about the assembly of the application', async () => {
-    const { exited, kill } = await startProcess();
-    kill('SIGTERM');
-    const { stdout, stderr } = await exited;
-    expect(stderr).toBe('');
-    expect(stdout).not.toMatch(/Nest application|dependencies initialized|Mapped \{|RoutesResolver/);
-  });
-
-  it('the log has a level for each part with LOG_LEVELS', async () => {
+  it('the log has a level for each part with LOG_LEVELS, and is silent about the assembly of the application', async () => {
     const { client, written, exited, kill } = await startProcess({ LOG_LEVELS: 'Turn=debug, Refused=warn' });
     await client.send({ path: '/v1/nothing' });
     const answer = await client.post(JSON.stringify({ model: 'gpt-5', input: 'Hi' }));
     const { id } = JSON.parse(answer.text) as { readonly id: string };
     await written(new RegExp(`DEBUG .*\\[Turn\\] ${id} completed`));
     kill('SIGTERM');
-    const { stdout } = await exited;
-    expect(stdout).not.toMatch(/unknown_url|InstanceLoader/);
+    const { stdout, stderr } = await exited;
+    expect(stderr).toBe('');
+    expect(stdout).not.toMatch(
+      /unknown_url|InstanceLoader|Nest application|dependencies initialized|Mapped \{|RoutesResolver/,
+    );
   });
 
   it('the log has members for a refusal in JSON', async () => {
@@ -227,19 +224,25 @@ describe('the log', () => {
     ]);
   });
 
-  it.each(['Turn', 'Turn=loud', '=debug', 'Turn=debug=log'])(
-    'the service does not start with LOG_LEVELS=%s',
-    async (levels) => {
-      const { code, stderr } = await runToEnd({ LOG_LEVELS: levels });
-      expect(code).not.toBe(0);
-      expect(stderr).toContain('LOG_LEVELS: expected part=level entries such as Turn=debug');
-      expect(stderr).toContain(`but got '${levels}'`);
-    },
-  );
+  const needsLevels = 'LOG_LEVELS: expected part=level entries such as Turn=debug';
+
+  it('the service does not start with LOG_LEVELS=Turn=loud', async () => {
+    const { code, stderr } = await runToEnd({ LOG_LEVELS: 'Turn=loud' });
+    expect(code).not.toBe(0);
+    expect(stderr).toContain(needsLevels);
+    expect(stderr).toContain("but got 'Turn=loud'");
+  });
+
+  it.each(['Turn', '=debug', 'Turn=debug=log'])('the service refuses LOG_LEVELS=%s', (levels) => {
+    const load = (): unknown => loadEnvironment({ LOG_LEVELS: levels });
+    expect(load).toThrow(needsLevels);
+    expect(load).toThrow(`but got '${levels}'`);
+  });
 
   it('the log has one line in JSON for every turn on every transport with LOG_TURNS=all, without content', async () => {
     const { port, origin, exited, kill } = await startProcess({
       ...{ LOG_FORMAT: 'json', LOG_TURNS: 'all', API_KEYS: 'red:key-of-red', SIMULATOR_GENERATOR: 'echo' },
+      SIMULATOR_BACKGROUND_LATENCY: '0/0',
     });
     const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
     const headers = { authorization: 'Bearer key-of-red' };
@@ -252,7 +255,7 @@ describe('the log', () => {
     const { id } = await client.responses.create(body);
     await client.responses.stream(body).finalResponse();
     const queued = await client.responses.create({ ...body, background: true });
-    while ((await client.responses.retrieve(queued.id)).status !== 'completed') await new Promise(setImmediate);
+    while ((await client.responses.retrieve(queued.id)).status !== 'completed') await pause();
     const socket = await SocketClient.open({ port }, { headers });
     socket.create(body);
     await socket.finish();

@@ -38,19 +38,14 @@ afterEach(async () => {
 });
 
 describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
-  it('a signal ends an idle service with exit code 0', async () => {
-    const { exited, kill } = await startProcess();
-    kill(signal);
-    expectOrderlyEnd(await exited);
-  });
-
-  it('the service says goodbye once', async () => {
+  it('a signal ends an idle service with exit code 0, which says goodbye once', async () => {
     const { exited, kill } = await startProcess();
     kill(signal);
     kill(signal);
-    const { stdout } = await exited;
-    expect(stdout.match(/stopped/g)).toHaveLength(1);
-    expect(stdout).toMatch(/\nAntiphon has stopped\. Goodbye\.\n$/);
+    const exit = await exited;
+    expectOrderlyEnd(exit);
+    expect(exit.stdout.match(/stopped/g)).toHaveLength(1);
+    expect(exit.stdout).toMatch(/\nAntiphon has stopped\. Goodbye\.\n$/);
   });
 
   it('a signal ends the service once when it comes twice', async () => {
@@ -90,8 +85,15 @@ describe('Ctrl+C', () => {
 });
 
 describe('a shutdown while a stream is running', () => {
-  it('a shutdown fails the stream when it outlives DRAIN_TIMEOUT_MS', async () => {
-    const { client, exited, kill } = await startProcess({ ...STUCK, DRAIN_TIMEOUT_MS: '300' });
+  it('a shutdown fails the stream when it outlives DRAIN_TIMEOUT_MS, and does not wait for a client that reads nothing', async () => {
+    const { port, client, exited, kill } = await startProcess({ ...STUCK, DRAIN_TIMEOUT_MS: '300' });
+    const socket = await openSocket(port);
+    const body = '{"model":"gpt-4.1","input":"Hi","stream":true}';
+    socket.write(
+      `POST /v1/responses HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n` +
+        `content-length: ${body.length}\r\n\r\n${body}`,
+    );
+    await once(socket, 'readable');
     const stream = await client.stream({});
     await stream.until('response.created');
     kill('SIGTERM');
@@ -106,20 +108,6 @@ describe('a shutdown while a stream is running', () => {
     });
     expectOrderlyEnd(await exited);
   });
-
-  it('a shutdown while a stream is running does not wait for a client that reads nothing', async () => {
-    const { port, client, exited, kill } = await startProcess({ ...STUCK, DRAIN_TIMEOUT_MS: '300' });
-    const socket = await openSocket(port);
-    const body = '{"model":"gpt-4.1","input":"Hi","stream":true}';
-    socket.write(
-      `POST /v1/responses HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n` +
-        `content-length: ${body.length}\r\n\r\n${body}`,
-    );
-    await once(socket, 'readable');
-    await (await client.stream({})).until('response.created');
-    kill('SIGTERM');
-    expectOrderlyEnd(await exited);
-  });
 });
 
 describe('a program whose hook hangs', () => {
@@ -130,7 +118,7 @@ describe('a program whose hook hangs', () => {
       const path = join(folder, 'program.mjs');
       await writeFile(
         path,
-        `import { createApp, SimulatorModule } from ${JSON.stringify(new URL('../../dist/index.js', import.meta.url))};
+        `import { createApp, SimulatorModule } from ${JSON.stringify(new URL('../../lib/index.js', import.meta.url))};
          const hanging = { provide: 'hanging', useValue: { ${hook}: () => new Promise(() => setInterval(() => undefined, 1000)) } };
          const module = { module: class Program {}, providers: [hanging] };
          const app = await createApp({ imports: [SimulatorModule.asFallback(), module] });

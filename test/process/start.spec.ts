@@ -2,7 +2,7 @@
 
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { connect } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -78,36 +78,27 @@ describe('a start without any configuration', () => {
 describe('a start with the simulator', () => {
   afterEach(endProcesses);
 
-  it('a start with the simulator does not load what fetch and WebSocket of Node are made of', async () => {
+  it('a start with the simulator names another latency, and does not load what fetch and WebSocket of Node are made of', async () => {
     const say = `process.once('exit', () => console.log('loaded: ' + process.moduleLoadList.filter((name) => /undici|zlib$/.test(name))))`;
     const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(say)}`;
-    const { kill, exited } = await startProcess({ NODE_OPTIONS });
+    const { kill, exited } = await startProcess({
+      ...{ NODE_OPTIONS, SIMULATOR_LATENCY: 'realistic', SIMULATOR_SPEED: '2' },
+    });
     kill('SIGTERM');
     const { stdout } = await exited;
     expect(stdout).toMatch(/^loaded: .*zlib/m);
     expect(stdout).not.toMatch(/^loaded: .*undici/m);
+    expectLatency(stdout, 'realistic; background turns: 500/20; speed: 2');
   });
 
-  it.each([
-    [
-      'another one',
-      { SIMULATOR_LATENCY: 'realistic', SIMULATOR_SPEED: '2' },
-      'realistic; background turns: 500/20; speed: 2',
-    ],
-    ['a custom one', { SIMULATOR_LATENCY: '300/20/0' }, '300/20/0; background turns: 500/20'],
-  ])('a start with the simulator names its latency: %s', async (_, environment, latency) => {
-    const { exited, kill } = await startProcess(environment);
-    kill('SIGTERM');
-    const { stdout } = await exited;
-    expectLatency(stdout, latency);
-  });
-
-  it('a start with the simulator names scripted models, with a request that one of them answers', async () => {
+  it('a start with the simulator names a latency of its own, and scripted models, with a request that one of them answers', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'antiphon-start-'));
     const script = "model: weather\nmatch: last_user_message\nturns:\n  - { when: it's raining, text: Take a coat. }\n";
     const paths = [join(folder, 'weather.yaml'), join(folder, 'other.yaml')];
     for (const [index, path] of paths.entries()) await writeFile(path, index === 0 ? script : 'turns: [{ text: Hi }]');
-    const { client, exited, kill, output } = await startProcess({ SIMULATOR_SCRIPTS: paths.join(',') });
+    const { client, exited, kill, output } = await startProcess({
+      ...{ SIMULATOR_SCRIPTS: paths.join(','), SIMULATOR_LATENCY: '10/1/0' },
+    });
     expect(output()).toContain('Models: the simulator (output is synthetic), with scripts for weather, other\n');
     const [, body = ''] = /^Try: curl \S+\/v1\/responses .* -d '(\{.*\})'$/m.exec(output()) ?? [];
     const asked = body.replaceAll(String.raw`'\''`, "'");
@@ -116,7 +107,7 @@ describe('a start with the simulator', () => {
       output: [{ content: [{ text: 'Take a coat.' }] }],
     });
     kill('SIGTERM');
-    await exited;
+    expectLatency((await exited).stdout, '10/1/0; background turns: 500/20');
     await rm(folder, { recursive: true });
   });
 });
@@ -125,12 +116,15 @@ describe('a start that cannot be', () => {
   afterEach(endProcesses);
 
   it('a start says in one clear line that the port is taken', async () => {
-    const { port } = await startProcess();
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as AddressInfo;
     const exit = await runToEnd({ PORT: String(port) });
     expectRefusal(exit, [new RegExp(`in use.*${port}\\. Choose another port with --port \\(PORT\\)`)]);
     expect(exit.stdout).toBe('');
     const metrics = await runToEnd({ PORT: '0', METRICS_PORT: String(port) });
     expectRefusal(metrics, [new RegExp(`^METRICS_PORT: .*in use.*${port}\\.$`)]);
+    taken.close();
   });
 
   it('a start says in one clear line that the address is not of this machine', async () => {

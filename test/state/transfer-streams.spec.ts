@@ -1,10 +1,10 @@
-import { PassThrough } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 
 import { describe, expect, it } from '@jest/globals';
 
 import { asTenant } from '../../src/access/index.js';
-import { exportState, importState } from '../../src/state/index.js';
+import { exportState, importState, StateTransferError } from '../../src/state/index.js';
 import { exported, imported, ONE } from '../../src/testing/state/moved-state.js';
 import { append, message } from '../../src/testing/state/records.js';
 import { BACKENDS, type OpenedBackend } from './backends.js';
@@ -81,6 +81,55 @@ describe('a large state', () => {
     await using target = await openMemory();
     await imported(target.backend, await exported(source.backend), 1);
     expect(await target.backend.responses.chain(ONE, 'a')).toEqual(await source.backend.responses.chain(ONE, 'a'));
+  });
+});
+
+describe('an import that is not valid', () => {
+  it.each<readonly [fault: string, input: string, line: RegExp]>([
+    ['nothing', '', /^There is nothing to import: expected the output of antiphon export\.$/],
+    ['another format', 'id,name\n', /^Line 1 does not say that this is an export: /],
+    [
+      'a newer version',
+      '{"format":"antiphon-state","version":2}\n',
+      /^The export has version 2 of the format, .* up to 1: /,
+    ],
+    [
+      'broken JSON',
+      '{"format":"antiphon-state","version":1}\n{"kind":\n',
+      /^Line 2 is not valid: expected a JSON object\.$/,
+    ],
+    [
+      'an unknown kind',
+      '{"format":"antiphon-state","version":1}\n{"kind":"x"}\n',
+      /^Line 2 is not valid: expected kind to be one of secret, /,
+    ],
+    [
+      'a wrong member',
+      '{"format":"antiphon-state","version":1}\n{"kind":"tenant","tenant":7}\n',
+      /^Line 2 is not valid: tenant: expected tenant to be string, but got number\.$/,
+    ],
+    [
+      'a wrong member of a list',
+      '{"format":"antiphon-state","version":1}\n{"kind":"tenant","tenant":"t"}\n{"kind":"entries","conversationId":"c","version":1,"entries":[{"position":0,"isGiven":false,"item":{}}]}\n',
+      /^Line 3 is not valid: entries: expected entries\[0\]\.item\.id to be string, but got nothing\.$/,
+    ],
+    [
+      'a record without a tenant',
+      '{"format":"antiphon-state","version":1}\n{"kind":"entries","conversationId":"c","version":1,"entries":[]}\n',
+      /^Line 2 is not valid: no line before it names a tenant\.$/,
+    ],
+    ['no end', '{"format":"antiphon-state","version":1}\n', /^The export is not whole: it ends with line 1\. /],
+    [
+      'more than the end',
+      '{"format":"antiphon-state","version":1}\n{"kind":"end"}\n{"kind":"end"}\n',
+      /^Line 3 follows the end/,
+    ],
+  ])('an import of %s is refused in one sentence', async (_, input, line) => {
+    await using target = await openMemory();
+    await expect(importState(target.backend, Readable.from([input]))).rejects.toMatchObject({
+      name: StateTransferError.name,
+      message: expect.stringMatching(line),
+    });
   });
 });
 
