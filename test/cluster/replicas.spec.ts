@@ -1,6 +1,6 @@
 // Slow: starts the built service as several processes, and ends them.
 
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { SeededRandom } from '../../src/simulator/seeded-random.js';
 import { Balancer } from '../support/balancer.js';
@@ -23,8 +23,6 @@ import { RawClient } from '../support/raw-client.js';
 const LOCKS = { SESSION_LOCK_TTL_MS: '2000', SESSION_LOCK_TIMEOUT_MS: '100' };
 /** Leases that outlive a test unless it lets them expire. */
 const LONG_LEASES = { SESSION_LOCK_TTL_MS: '600000' };
-
-afterEach(endProcesses);
 
 async function startTwo(
   environment: Readonly<Record<string, string>>,
@@ -52,16 +50,18 @@ async function expireLeases(database: TestDatabase): Promise<void> {
 }
 
 describe('two replicas with one database', () => {
+  afterEach(endProcesses);
+
   it('two replicas with one database are as one, also while one is killed and replaced', async () => {
     await using database = await createTestDatabase();
     const environment = { DATABASE_URL: database.url };
     const [victim, survivor] = await startTwo(environment);
     await using balancer = await balanceAtRandom([victim, survivor]);
 
-    const conversations = await loseReplica({ balancer, victim, count: 24 });
+    const conversations = await loseReplica({ balancer, victim, count: 12 });
     expect({ signal: (await victim.exited).signal }).toEqual({ signal: 'SIGKILL' });
     const replacement = await startReplica({ ...LOCKS, ...environment }, victim.port);
-    const later = makeConversations('later', 8);
+    const later = makeConversations('later', 6);
     await converse(balancer, later);
     await converse(balancer, conversations, { turns: 1 });
 
@@ -74,7 +74,7 @@ describe('two replicas with one database', () => {
     await using database = await createTestDatabase();
     const [victim, survivor] = await startTwo({ DATABASE_URL: database.url });
     await using nginx = await startNginx(program, [victim.port, survivor.port]);
-    const conversations = await loseReplica({ balancer: nginx, victim, count: 30 });
+    const conversations = await loseReplica({ balancer: nginx, victim, count: 12 });
     await expectKept(nginx.origin, conversations);
   });
 
@@ -118,38 +118,31 @@ describe('two replicas with one database', () => {
       const environment = { DATABASE_URL: pooler.url, DATABASE_DIRECT_URL: database.url };
       const [victim, survivor] = await startTwo(environment);
       await using balancer = await balanceAtRandom([victim, survivor]);
-      const conversations = await loseReplica({ balancer, victim, count: 30 });
+      const conversations = await loseReplica({ balancer, victim, count: 12 });
       await expectKept(survivor.origin, conversations);
     },
   );
 });
 
 describe('a session that a replica is writing to', () => {
-  const named = (): Conversation => new Conversation('locked', { transport: 'json', namesSession: true });
+  let database: TestDatabase;
+  let replicas: readonly [ServiceProcess, ServiceProcess];
 
-  it('a session that a replica writes to is refused to others as long as that replica lives, and is free when its lease has expired', async () => {
-    await using database = await createTestDatabase();
-    const [victim, survivor] = await startTwo({ DATABASE_URL: database.url, ...LONG_LEASES });
-    const conversation = named();
-    await conversation.say(victim, 'Hello!');
-    const { end } = await beginForEver(victim, conversation);
-    await expect(sendJson(survivor.origin, conversation.request('Me too.'))).rejects.toMatchObject({
-      kind: 'session_locked',
-    });
-    victim.kill('SIGKILL');
-    expect(await end).toMatchObject({ kind: 'cut' });
-    await expect(sendJson(survivor.origin, conversation.request('Me too.'))).rejects.toMatchObject({
-      kind: 'session_locked',
-    });
-    await expireLeases(database);
-    await conversation.say(survivor, 'And now?');
-    await expectKept(survivor.origin, [conversation]);
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    replicas = await startTwo({ DATABASE_URL: database.url, ...LONG_LEASES });
   });
 
+  afterAll(async () => {
+    await endProcesses();
+    await database.drop();
+  });
+
+  const named = (name: string): Conversation => new Conversation(name, { transport: 'json', namesSession: true });
+
   it('a session is taken from a replica that stands still, which cannot save to it any more', async () => {
-    await using database = await createTestDatabase();
-    const [sleeper, survivor] = await startTwo({ DATABASE_URL: database.url });
-    const conversation = named();
+    const [sleeper, survivor] = replicas;
+    const conversation = named('taken');
     await conversation.say(sleeper, 'Hello!');
     const { end } = await beginForEver(sleeper, conversation);
     sleeper.kill('SIGSTOP');
@@ -162,6 +155,25 @@ describe('a session that a replica is writing to', () => {
     const lost = await survivor.client.send({ path: `/v1/responses/${String(fault.responseId)}` });
     expect(lost.status).toBe(404);
     await conversation.say(sleeper, 'Welcome back.');
+    await expectKept(survivor.origin, [conversation]);
+  });
+
+  // After it, one of them is gone.
+  it('a session that a replica writes to is refused to others as long as that replica lives, and is free when its lease has expired', async () => {
+    const [victim, survivor] = replicas;
+    const conversation = named('refused');
+    await conversation.say(victim, 'Hello!');
+    const { end } = await beginForEver(victim, conversation);
+    await expect(sendJson(survivor.origin, conversation.request('Me too.'))).rejects.toMatchObject({
+      kind: 'session_locked',
+    });
+    victim.kill('SIGKILL');
+    expect(await end).toMatchObject({ kind: 'cut' });
+    await expect(sendJson(survivor.origin, conversation.request('Me too.'))).rejects.toMatchObject({
+      kind: 'session_locked',
+    });
+    await expireLeases(database);
+    await conversation.say(survivor, 'And now?');
     await expectKept(survivor.origin, [conversation]);
   });
 });
