@@ -130,7 +130,9 @@ describe('a session that a replica is writing to', () => {
 
   beforeAll(async () => {
     database = await createTestDatabase();
-    replicas = await startTwo({ DATABASE_URL: database.url, ...LONG_LEASES });
+    const environment = { ...LOCKS, DATABASE_URL: database.url };
+    // The first one soon notices that it has lost a lease.
+    replicas = await Promise.all([startReplica(environment), startReplica({ ...environment, ...LONG_LEASES })]);
   });
 
   afterAll(async () => {
@@ -160,7 +162,7 @@ describe('a session that a replica is writing to', () => {
 
   // After it, one of them is gone.
   it('a session that a replica writes to is refused to others as long as that replica lives, and is free when its lease has expired', async () => {
-    const [victim, survivor] = replicas;
+    const [survivor, victim] = replicas;
     const conversation = named('refused');
     await conversation.say(victim, 'Hello!');
     const { end } = await beginForEver(victim, conversation);
