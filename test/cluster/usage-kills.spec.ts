@@ -16,7 +16,7 @@ describe.each(EVERY_STATE.filter(({ state }) => state !== 'memory'))(
   ({ state: kind, open }) => {
     it('usage has every turn whose response its client has when a process is killed', async () => {
       await using state = await open();
-      const service = await startProcess(state.environment);
+      const service = await startProcess({ ...state.environment, SIMULATOR_BACKGROUND_LATENCY: '0/0' });
       let tokens = 0;
       for (let turn = 0; turn < 5; turn += 1) {
         const { text } = await service.client.post(JSON.stringify(TURN));
