@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import type { Tenant } from '../../src/access/index.js';
 import { FILE_NAME } from '../../src/state/sqlite/open-database.js';
 import { append, contextFrom, contextOf, message, newTenant } from '../../src/testing/state/records.js';
-import { openSqlite, sqliteIn } from './sqlite-fixture.js';
+import { sqliteIn } from './sqlite-fixture.js';
 
 const PAGE_BYTES = 4096;
 
@@ -25,17 +25,25 @@ describe('a state in SQLite whose process is killed in a checkpoint', () => {
   let left: string;
   let writes: readonly Write[];
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     tenant = newTenant();
-    await using opened = await openSqlite();
-    const { responses } = opened.backend;
+    const directory = await mkdtemp(join(tmpdir(), 'antiphon-sqlite-'));
+    // The schema is in the file before: to write it again and again would show no more.
+    const first = sqliteIn(directory);
+    await first.start();
+    await first.stop();
+    const backend = sqliteIn(directory);
+    await backend.start();
+    const { responses } = backend;
     // It grows the file, and changes pages that were there before.
-    for (const id of ids) await append(responses, tenant, id, { output: [message(`${id}-out`, 'x'.repeat(20_000))] });
+    for (const id of ids) await append(responses, tenant, id, { output: [message(`${id}-out`, 'x'.repeat(10_000))] });
     left = await mkdtemp(join(tmpdir(), 'antiphon-sqlite-'));
-    await cp(opened.directory, left, { recursive: true });
+    await cp(directory, left, { recursive: true });
     writes = writesOf(await readFile(join(left, `${FILE_NAME}-wal`)));
+    await backend.stop();
+    await rm(directory, { recursive: true });
   });
-  afterEach(() => rm(left, { recursive: true }));
+  afterAll(() => rm(left, { recursive: true }));
 
   /** The files as they are once so many bytes were written. */
   async function cutAfter(bytes: number): Promise<string> {
