@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 
+import type { Tenant } from '../../../access/index.js';
 import type { ResponseStore } from '../../../state/index.js';
 import { requireAlike, requireMatch, requireRejection } from '../assertions.js';
 import { part } from '../part.js';
@@ -21,14 +22,20 @@ const GIVEN = ['given-1', 'given-2', 'given-3', 'given-4'];
 const CONVERSATION = ['a-in', 'out-1', 'out-2', 'given-1', 'given-2', 'out-3', 'given-3', 'given-4'];
 
 /** Items that a turn was given between its outputs are part of its context. */
-export const GIVEN_ITEMS = part('responses', 'items that a turn was given', ({ openEach, it }) => {
-  const tenant = newTenant();
+export const GIVEN_ITEMS = part('responses', 'items that a turn was given', ({ openOnce, beforeEach, it }) => {
+  let tenant: Tenant;
+  /** What others have in the backend. */
+  let others: number;
   let opened: TestedState;
   let store: ResponseStore;
 
-  openEach((state) => {
+  openOnce((state) => {
     opened = state;
     store = opened.backend.responses;
+  });
+  beforeEach(async () => {
+    tenant = newTenant();
+    others = await opened.content();
   });
 
   const remove = (id: string): Promise<number> => store.delete(tenant, id, { cascade: false });
@@ -103,7 +110,7 @@ export const GIVEN_ITEMS = part('responses', 'items that a turn was given', ({ o
     await remove('a');
     requireAlike(await contextOf(store, tenant, 'child'), [...CONVERSATION, ...contextFrom('child')]);
     await remove('child');
-    assert.equal(await opened.content(), 0);
+    assert.equal(await opened.content(), others);
   });
 
   it('items that a turn was given are passed on to a child that is saved when the response is gone', async () => {
@@ -123,6 +130,6 @@ export const GIVEN_ITEMS = part('responses', 'items that a turn was given', ({ o
     await append(store, tenant, 'a', { ...PASSES, expiresAt: opened.clock.now() + 1000 });
     opened.clock.advance(1000);
     await purge(store);
-    assert.equal(await opened.content(), 0);
+    assert.equal(await opened.content(), others);
   });
 });

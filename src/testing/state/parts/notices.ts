@@ -2,17 +2,17 @@ import type { ResponseStore } from '../../../state/index.js';
 import { requireAlike } from '../assertions.js';
 import { heardBy } from '../heard.js';
 import { part } from '../part.js';
-import { append, newTenant, purge, START } from '../records.js';
+import { append, newTenant, purge } from '../records.js';
 import type { TestedState } from '../tested-state.js';
 
 const MINUTE_MS = 60_000;
 
 /** What a backend tells of deletions. */
-export const NOTICES = part('notices', 'notices of deletions', ({ openEach, it }) => {
+export const NOTICES = part('notices', 'notices of deletions', ({ openOnce, it }) => {
   let opened: TestedState;
   let store: ResponseStore;
 
-  openEach((state) => {
+  openOnce((state) => {
     opened = state;
     store = opened.backend.responses;
   });
@@ -36,9 +36,10 @@ export const NOTICES = part('notices', 'notices of deletions', ({ openEach, it }
   it('notices of deletions say what is purged', async () => {
     const tenant = newTenant();
     const heard = heardBy(opened.backend);
-    await append(store, tenant, 'a', { expiresAt: START + MINUTE_MS });
-    await append(store, tenant, 'b', { parentId: 'a', expiresAt: START + MINUTE_MS });
-    await append(store, tenant, 'living', { parentId: 'b', expiresAt: START + 2 * MINUTE_MS });
+    const now = opened.clock.now();
+    await append(store, tenant, 'a', { expiresAt: now + MINUTE_MS });
+    await append(store, tenant, 'b', { parentId: 'a', expiresAt: now + MINUTE_MS });
+    await append(store, tenant, 'living', { parentId: 'b', expiresAt: now + 2 * MINUTE_MS });
     await purge(store);
     requireAlike(heard, new Set());
     opened.clock.advance(MINUTE_MS);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 
+import type { Tenant } from '../../../access/index.js';
 import { type BackgroundRuns, type ResponseStore, RunLostError, type StateBackend } from '../../../state/index.js';
 import { requireAlike } from '../assertions.js';
 import { heardBy } from '../heard.js';
@@ -15,24 +16,31 @@ const ROUNDS = Array.from({ length: 60 }, (_, round) => `r${round}`);
 export const RUNS_DELETION = part(
   'runs',
   'deletion of background responses',
-  ({ openEach, it, describe, beforeEach }) => {
-    const tenant = newTenant();
+  ({ openOnce, it, describe, beforeEach }) => {
+    let tenant: Tenant;
+    /** What others have in the backend. */
+    let others: number;
     let opened: TestedState;
     let backend: StateBackend;
     let store: ResponseStore;
     let runs: BackgroundRuns;
 
-    openEach((state) => {
+    openOnce((state) => {
       opened = state;
       ({ backend } = opened);
       store = backend.responses;
       ({ runs } = backend);
     });
+    beforeEach(async () => {
+      tenant = newTenant();
+      await purge(store);
+      others = await opened.content();
+    });
 
     const remove = (id: string): Promise<number> => store.delete(tenant, id, { cascade: false });
     const expectNothingKept = async (): Promise<void> => {
       await purge(store);
-      assert.equal(await opened.content(), 0);
+      assert.equal(await opened.content(), others);
     };
 
     const WAYS: Readonly<Record<string, () => Promise<unknown>>> = {

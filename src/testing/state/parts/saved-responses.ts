@@ -23,7 +23,7 @@ const VALUES: Readonly<Record<string, unknown>> = {
   'control characters and escapes': '\u0001\b\t\n\r\u001f\u007f\u2028 \\ \\u0000 " \' $1 ::text {a,"b"} %s',
   'NUL in a name': { 'a\0b': '\0' },
   numbers: [0, -1, 1.5, 0.1, 1e21, 1e-7, 5e-324, 1.7976931348623157e308, 9007199254740991, -9007199254740993],
-  'a very long text': 'long text '.repeat(500_000),
+  'a very long text': 'long text '.repeat(200_000),
   'what is nested deeply': JSON.parse(`${'['.repeat(1000)}${']'.repeat(1000)}`) as unknown,
 };
 

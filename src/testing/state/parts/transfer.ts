@@ -20,7 +20,8 @@ function jobsIn(text: string): readonly unknown[] {
 }
 
 /** Moves to another backend and back: what is moved has one form, which both write and read. */
-export const TRANSFER = part('transfer', 'moves', ({ open, openPeer, it, describe, afterEach }) => {
+export const TRANSFER = part('transfer', 'moves', (suite) => {
+  const { open, openPeer, it, describe, beforeAll, afterEach, afterAll } = suite;
   const opened: TestedState[] = [];
 
   /** Opens a backend, which the end of the case closes. */
@@ -37,9 +38,16 @@ export const TRANSFER = part('transfer', 'moves', ({ open, openPeer, it, describ
     ['from another backend', openPeer, open],
   ] as const) {
     describe(direction, () => {
-      it('a move keeps everything that readers find', async () => {
-        const source = await start(from);
+      /** It is only read. */
+      let source: TestedState;
+
+      beforeAll(async () => {
+        source = await from();
         await fill(source);
+      });
+      afterAll(() => source.close());
+
+      it('a move keeps everything that readers find', async () => {
         const before = await readEverything(source.backend);
         const target = await start(to);
         target.clock.advance(source.clock.now() - target.clock.now());
@@ -49,8 +57,6 @@ export const TRANSFER = part('transfer', 'moves', ({ open, openPeer, it, describ
       });
 
       it('a move goes on with background responses', async () => {
-        const source = await start(from);
-        await fill(source);
         const target = await start(to);
         await imported(target.backend, await exported(source.backend));
         requireAlike(jobsIn(await exported(target.backend)), [JOBS.runs, JOBS.waits]);
@@ -79,8 +85,6 @@ export const TRANSFER = part('transfer', 'moves', ({ open, openPeer, it, describ
       });
 
       it('a move frees what is only kept for others with the last of them', async () => {
-        const source = await start(from);
-        await fill(source);
         const target = await start(to);
         target.clock.advance(source.clock.now() - target.clock.now());
         await imported(target.backend, await exported(source.backend));
@@ -97,8 +101,6 @@ export const TRANSFER = part('transfer', 'moves', ({ open, openPeer, it, describ
       });
 
       it('a move can be repeated, and after an interruption', async () => {
-        const source = await start(from);
-        await fill(source);
         const before = await readEverything(source.backend);
         const text = await exported(source.backend);
         const target = await start(to);
@@ -123,8 +125,6 @@ export const TRANSFER = part('transfer', 'moves', ({ open, openPeer, it, describ
       });
 
       it('a move leaves what the other state has', async () => {
-        const source = await start(from);
-        await fill(source);
         const target = await start(to);
         const { responses: store } = target.backend;
         const third = asTenant('three');
@@ -138,16 +138,16 @@ export const TRANSFER = part('transfer', 'moves', ({ open, openPeer, it, describ
       });
 
       it('a move keeps odd names apart', async () => {
-        const source = await start(from);
+        const odd = await start(from);
         const tenant = asTenant('t'.repeat(300));
         const names = ['a\0', '\ud800', '\ufffd', ' ', `${'n'.repeat(300)}1`, `${'n'.repeat(300)}2`, '\u2028\n'];
         for (const [index, name] of names.entries()) {
           const parentId = names[index - 1] ?? null;
           const sessionId = names[0] ?? '';
-          await source.backend.responses.save(tenant, recordOf(name, { parentId, sessionId }));
+          await odd.backend.responses.save(tenant, recordOf(name, { parentId, sessionId }));
         }
         const target = await start(to);
-        await imported(target.backend, await exported(source.backend, { tenants: [tenant] }), 7);
+        await imported(target.backend, await exported(odd.backend, { tenants: [tenant] }), 7);
         for (const [index, name] of names.entries()) {
           requireAlike(
             await contextOf(target.backend.responses, tenant, name),
