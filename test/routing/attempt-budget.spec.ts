@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
 
 import { Clock, Random } from '../../src/index.js';
 import { closedPort } from '../support/chat-upstream/closed-port.js';
@@ -6,27 +6,34 @@ import { refusal } from '../support/chat-upstream/refusals.js';
 import { PausingClock } from '../support/pausing-clock.js';
 import { ChosenRandom } from '../support/routing/chosen-random.js';
 import { type RoutedService, startRoutedService } from '../support/routing/routed-service.js';
+import { useProvidersFile } from '../support/routing/start-fault.js';
+import { SLOW_REFUSALS } from '../support/service.js';
 import { TRANSPORTS } from '../support/transports.js';
 
 const TURN = { model: 'm', input: 'Go on.' };
 
 type Upstreams = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-let clock: PausingClock;
+const clock = new PausingClock();
+// Written before the hook that ends the service.
+afterAll(() => clock.letGo());
+const within = useProvidersFile('providers.json', {
+  environment: SLOW_REFUSALS,
+  overrides: [
+    [Clock, clock],
+    [Random, new ChosenRandom()],
+  ],
+});
 let service: RoutedService;
 
-/** Starts a service with these upstreams of one model. */
+/** Has the service load these upstreams of one model. */
 async function start(upstreams: Upstreams, attempts?: number): Promise<void> {
-  clock = new PausingClock();
   service = await startRoutedService({
+    within,
     upstreams,
     common: {},
     ...(attempts === undefined ? {} : { attempts }),
     models: [{ name: 'm', upstreams: Object.keys(upstreams).map((provider) => ({ provider })) }],
-    overrides: [
-      [Clock, clock],
-      [Random, new ChosenRandom()],
-    ],
   });
 }
 
@@ -38,10 +45,7 @@ const post = (): Promise<Response> =>
   });
 
 describe('all attempts of a turn', () => {
-  afterEach(async () => {
-    clock.letGo();
-    await service.close();
-  });
+  afterEach(() => service.close());
 
   /** Calls with the official SDK, which retries twice by itself, and returns the error. */
   async function callWithSdk(): Promise<unknown> {

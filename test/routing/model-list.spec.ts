@@ -10,15 +10,18 @@ import {
   type RoutedServiceOptions,
   startRoutedService,
 } from '../support/routing/routed-service.js';
+import { useProvidersFile } from '../support/routing/start-fault.js';
 import { WholeLog } from '../support/routing/whole-log.js';
+import { SLOW_REFUSALS } from '../support/service.js';
 
 const THREE = { one: {}, two: {}, three: {} };
 
 describe('the list of models', () => {
   let service: RoutedService;
 
+  const within = useProvidersFile('providers.json', { environment: SLOW_REFUSALS });
   const start = async (options: RoutedServiceOptions): Promise<void> => {
-    service = await startRoutedService(options);
+    service = await startRoutedService({ within, ...options });
   };
 
   const names = async (): Promise<readonly string[]> => (await listModels(service)).map(({ id }) => id);
@@ -165,7 +168,7 @@ describe('the list of models', () => {
     async function startSilent(): Promise<void> {
       clock = new PausingClock();
       log = new WholeLog();
-      await start({
+      service = await startRoutedService({
         upstreams: { one: {}, two: {} },
         imports: [log.asModule()],
         overrides: [[Clock, clock]],

@@ -84,10 +84,11 @@ export async function startRoutedService(options: RoutedServiceOptions): Promise
   };
   const write: RoutedService['write'] = (content) => writeFile(file, JSON.stringify(contentOf(content), null, 2));
   try {
-    prepare?.(upstreamOf);
+    const content = contentOf({});
     if (within === undefined) await write({});
+    prepare?.(upstreamOf);
     const variables = { ...SLOW_REFUSALS, PROVIDERS_FILE: file, ...environment };
-    const service = await (within?.open(contentOf({})) ?? startService({ ...rest, environment: variables }));
+    const service = await (within?.open(content) ?? startService({ ...rest, environment: variables }));
     const close = async (): Promise<void> => {
       await service.close();
       await dispose();
