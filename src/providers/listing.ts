@@ -4,7 +4,8 @@ import type { ProviderCondition } from './provider-condition.js';
 /** The model list of one provider, and how the requests for it go. */
 export class Listing {
   private models: ReadonlyMap<string, ModelInfo> | null = null;
-  private error: string | null = null;
+  /** Why the last request failed, without secrets; null if it did not. */
+  error: string | null = null;
   /** Whether the last request timed out, so that nobody waits for the next one. */
   isSilent = false;
 

@@ -65,6 +65,11 @@ export class Listings {
     return this.listings.get(providerName)?.isKnown === true;
   }
 
+  /** Why the last request for the list of a provider failed, without secrets; null if it did not. */
+  errorOf(providerName: string): string | null {
+    return this.listings.get(providerName)?.error ?? null;
+  }
+
   /** The conditions of all providers, from requests that are at most BACKGROUND_PAUSE_MS old. */
   async describe(): Promise<readonly ProviderCondition[]> {
     const isRecent = this.dependencies.clock.now() - this.askedAt < BACKGROUND_PAUSE_MS;

@@ -7,6 +7,7 @@ import { Clock } from '../time/index.js';
 import { didYouMean, isNearMiss } from '../validation/index.js';
 import { BACKGROUND_PAUSE_MS } from './listings.js';
 import { type ModelLimit, mayUseModel } from './may-use-model.js';
+import { ModelError } from './model-error.js';
 import { FORWARDED_HEADERS, type ModelInfo, ModelProvider, ModelProviderBase, PROVIDERS } from './model-provider.js';
 import type { ModelRoute } from './model-route.js';
 import type { ProviderCondition } from './provider-condition.js';
@@ -130,7 +131,7 @@ export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationSh
   private find(model: string, caller: ModelLimit): ModelRoute {
     const route = this.table.find(model);
     if (route !== undefined) return route;
-    if (!this.table.isComplete) throw notKnownYet(model);
+    if (!this.table.isComplete) throw notKnownYet(model, this.table.missing);
     throw modelNotFound(model, findMeant(model, this.listed(caller)));
   }
 
@@ -226,12 +227,16 @@ export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationSh
   }
 }
 
-/** The 503 for a model that a provider may list once it answers. Its list is asked for again after BACKGROUND_PAUSE_MS. */
-function notKnownYet(model: string): ApiError {
+/**
+ * The 503 for a model that a provider may list once it answers. Its list is asked for again after BACKGROUND_PAUSE_MS. The log shows `reason`
+ * if it is the name of a system error.
+ */
+function notKnownYet(model: string, reason: string | null): ApiError {
   const message = `The model '${model}' is not available at the moment. Please retry your request.`;
   return ApiError.of('model_unavailable', message, {
     param: 'model',
     headers: { 'retry-after': String(BACKGROUND_PAUSE_MS / 1000) },
+    cause: new ModelError('model_unavailable', message, { cause: { code: reason } }),
   });
 }
 

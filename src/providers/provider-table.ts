@@ -100,7 +100,17 @@ export class ProviderTable {
 
   /** Whether all providers whose lists are served have listed their models, so that a name that is not found does not exist. */
   get isComplete(): boolean {
-    return [...this.serving.keys()].every((name) => this.listings.isKnown(name));
+    return this.unknown.length === 0;
+  }
+
+  /** Why it is not complete: why the first list that is missing has not come; null as long as it may. */
+  get missing(): string | null {
+    return this.unknown.map((name) => this.listings.errorOf(name)).find((error) => error !== null) ?? null;
+  }
+
+  /** The providers whose lists are served and have never come. */
+  private get unknown(): readonly string[] {
+    return [...this.serving.keys()].filter((name) => !this.listings.isKnown(name));
   }
 
   /** The conditions of all providers, without a fallback that is not in use. */

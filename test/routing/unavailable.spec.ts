@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { Clock, type ModelEvent, type ModelInfo, ModelProvider, ModelProviderBase } from '../../src/index.js';
 import { closedPort } from '../support/chat-upstream/closed-port.js';
 import { textReply } from '../support/chat-upstream/reply.js';
+import { CollectedLog } from '../support/collected-log.js';
 import { PausingClock } from '../support/pausing-clock.js';
 import { retrieveModel, whoAnswers } from '../support/routing/ask.js';
 import { type RoutedService, startRoutedService } from '../support/routing/routed-service.js';
@@ -67,6 +68,15 @@ describe('a model whose upstream is down', () => {
       });
     },
   );
+
+  it('a model whose upstream is down is refused with the cause in the log, also before its provider has listed', async () => {
+    service = await startRoutedService({ upstreams: { a: {} }, prepare: (upstream) => void upstream('a').close() });
+    using log = CollectedLog.begin();
+    expect(await whoAnswers(service, 'm')).toBe('model_unavailable');
+    expect(log.notes).toEqual([
+      expect.stringMatching(/^POST "\/v1\/responses" 503 model_unavailable param="model" cause=ECONNREFUSED /),
+    ]);
+  });
 
   it('a model whose upstream is down tells clients when to ask again, and is served once its provider has listed it', async () => {
     service = await startRoutedService({
