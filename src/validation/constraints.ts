@@ -54,6 +54,13 @@ function compileRange(
   };
 }
 
+/** An integer that every client can read: a double beyond the safe ones may be another number than was sent. */
+export const integer: Check = (value) => {
+  if (typeof value !== 'number' || !Number.isInteger(value)) return wrongType('an integer', value);
+  if (value > Number.MAX_SAFE_INTEGER) return aboveMaximum('integer', Number.MAX_SAFE_INTEGER, value);
+  return value < Number.MIN_SAFE_INTEGER ? belowMinimum('integer', Number.MIN_SAFE_INTEGER, value) : null;
+};
+
 function compileMinLength(argument: unknown): Check {
   const minimum = argument as number;
   return (value) => {
@@ -90,7 +97,7 @@ export const CONSTRAINT_COMPILERS: ReadonlyMap<string, ConstraintCompiler> = new
   ['isDefined', ofType('a value', (value) => value !== null && value !== undefined)],
   ['isString', ofType('a string', (value) => typeof value === 'string')],
   ['isBoolean', ofType('a boolean', (value) => typeof value === 'boolean')],
-  ['isInt', ofType('an integer', Number.isInteger)],
+  ['isInt', () => integer],
   ['isNumber', ofType('a decimal', Number.isFinite)],
   ['isObject', ofType('an object', isObject)],
   ['isArray', ofType('an array', Array.isArray)],

@@ -10,6 +10,7 @@ export {
   type DecoratedClass,
   type Validate,
 } from './compile.js';
+export { integer } from './constraints.js';
 export { Closed, IsNullable, Satisfies } from './decorators.js';
 export { Definitions, described, type JsonSchema, orNull, schemaOf } from './json-schema.js';
 export { Violation } from './violation.js';

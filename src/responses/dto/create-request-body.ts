@@ -11,18 +11,18 @@ import {
   MaxLength,
   Min,
 } from 'class-validator';
-import { LONGEST_MODEL } from '../../protocol/index.js';
 
+import { LONGEST_MODEL } from '../../protocol/index.js';
 import {
   belowMinimum,
   Closed,
   described,
   every,
+  integer,
   listOf,
   nested,
   Satisfies,
   tooManyElements,
-  wrongType,
 } from '../../validation/index.js';
 import { conversation } from './conversation.js';
 import { INCLUDABLES } from './includable.js';
@@ -85,9 +85,10 @@ export const SHORT_ANSWERS = 'short_answers';
 
 /** `max_output_tokens` (protocol §2). */
 const outputLimit = described(
-  (value, { tolerated }) => {
-    if (!Number.isInteger(value)) return wrongType('an integer', value);
-    const least = tolerated?.has(SHORT_ANSWERS) === true ? 1 : SHORTEST_ANSWER;
+  (value, options) => {
+    const wrong = integer(value, options);
+    if (wrong !== null) return wrong;
+    const least = options.tolerated?.has(SHORT_ANSWERS) === true ? 1 : SHORTEST_ANSWER;
     return (value as number) < least ? belowMinimum('integer', least, value as number) : null;
   },
   { type: 'integer', minimum: SHORTEST_ANSWER },

@@ -18,6 +18,18 @@ describe('the fields of a request', () => {
       "Invalid type for 'max_output_tokens': expected an integer, but got a decimal instead.",
     ],
     [
+      { max_output_tokens: 1e30 },
+      'integer_above_max_value',
+      'max_output_tokens',
+      "Invalid 'max_output_tokens': integer above maximum value. Expected a value <= 9007199254740991, but got 1e+30 instead.",
+    ],
+    [
+      { max_tool_calls: 1e30 },
+      'integer_above_max_value',
+      'max_tool_calls',
+      "Invalid 'max_tool_calls': integer above maximum value. Expected a value <= 9007199254740991, but got 1e+30 instead.",
+    ],
+    [
       { max_tool_calls: -1 },
       'integer_below_min_value',
       'max_tool_calls',
