@@ -22,7 +22,8 @@ class Missing extends Error {}
  */
 export class Bench implements AsyncDisposable {
   readonly sizes: Sizes;
-  private readonly isProof: boolean;
+  /** Whether the run measures nothing. */
+  readonly isProof: boolean;
   private readonly resources = new AsyncDisposableStack();
   private readonly servers = new Map<Start | string, Promise<Server>>();
   private readonly files = new Map<string, Promise<string>>();
@@ -55,7 +56,7 @@ export class Bench implements AsyncDisposable {
   }
 
   /** Starts a module of `bench`. */
-  start(module: string, variables: Variables = {}, way?: Way): Promise<Server> {
+  start(module: string, variables: Variables = {}, way: Way = 'measured'): Promise<Server> {
     const all = { ...DEFAULTS, ...variables };
     const start = async (): Promise<Server> => this.resources.use(await Server.start(module, all, way));
     return this.isProof ? remember(this.servers, JSON.stringify([module, all, way]), start) : start();
