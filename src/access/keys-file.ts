@@ -35,7 +35,17 @@ interface KeysFile {
 /** A key and its successor: more would hide that one was never withdrawn. */
 const MOST_SECRETS = 2;
 
-const NAME = { type: 'string', pattern: '^[\\x21-\\x7e]{1,128}$' };
+/** What ids and tenants are. */
+export const KEY_NAME = '1 to 128 visible characters of ASCII';
+
+const NAME_PATTERN = String.raw`^[\x21-\x7e]{1,128}$`;
+
+/** Whether a text may be the id of a key, or its tenant: `KEY_NAME`. */
+export function isKeyName(text: string): boolean {
+  return new RegExp(NAME_PATTERN).test(text);
+}
+
+const NAME = { type: 'string', pattern: NAME_PATTERN, description: `must be ${KEY_NAME}` };
 const TIME = { type: 'string' };
 
 const SCHEMA = {

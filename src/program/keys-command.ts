@@ -1,6 +1,6 @@
 import { createKey, revokeKey } from '../access/change-keys.js';
 import { type Scope, SCOPES } from '../access/grant.js';
-import { type KeyEntry, readKeysFile } from '../access/keys-file.js';
+import { isKeyName, KEY_NAME, type KeyEntry, readKeysFile } from '../access/keys-file.js';
 import type { KeysCommand } from './command-line/index.js';
 import { EnvironmentError, unsetOf } from '../config/index.js';
 import { escapeLine } from '../logging/index.js';
@@ -28,6 +28,8 @@ export async function runKeysCommand(command: KeysCommand): Promise<void> {
     return;
   }
   const { tenant, scopes, models, expires } = command;
+  requireName('keys create', id);
+  requireName('--tenant', tenant);
   const key = await createKey(file, {
     ...{ id, tenant },
     ...(scopes === undefined ? {} : { scopes: scopes.map(toScope) }),
@@ -46,6 +48,11 @@ function keysFile(): string {
   if (isUnset)
     throw new EnvironmentError(['KEYS_FILE: is not set. Set it as for the service, or name the file with --file.']);
   return process.env.KEYS_FILE ?? '';
+}
+
+function requireName(argument: string, name: string): void {
+  if (isKeyName(name)) return;
+  throw new EnvironmentError([`${argument}: expected ${KEY_NAME}, but got '${escapeLine(name)}'.`]);
 }
 
 function toScope(word: string): Scope {

@@ -113,7 +113,13 @@ describe('antiphon keys', () => {
   it.each<readonly [what: string, args: readonly string[], code: number, message: RegExp]>([
     ['an id that is there', ['create', 'operator', '--tenant', 'red'], 1, /has a key 'operator' already/],
     ['an id that is not there', ['revoke', 'nobody'], 1, /has no key 'nobody'/],
-    ['a tenant with a space', ['create', 'ci', '--tenant', 'r d'], 1, /keys\[1\]\.tenant must match pattern/],
+    ['a tenant with a space', ['create', 'ci', '--tenant', 'r d'], 1, /^--tenant: expected 1 to 128 .*, but got 'r d'/],
+    [
+      'an id with a line break',
+      ['create', 'c\ni', '--tenant', 'red'],
+      1,
+      /^keys create: expected 1 to 128 .*, but got 'c\\ni'/,
+    ],
     ['a scope that there is not', ['create', 'ci', '--tenant', 'red', '--scopes', 'write'], 1, /^--scopes: .*'write'/],
     [
       'an empty list',
