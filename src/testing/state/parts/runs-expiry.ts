@@ -97,10 +97,12 @@ export const RUNS_EXPIRY = part('runs', 'expiry of background responses', ({ ope
   });
 
   it('the expiry of a background response frees the events of many in batches', async () => {
-    for (let index = 0; index < 250; index += 1) {
-      await enqueue(runs, tenant, `r${index}`);
-      await runs.conclude(tenant, `r${index}`, () => cancelledOf(`r${index}`), {});
-    }
+    await Promise.all(
+      Array.from({ length: 250 }, async (_, index) => {
+        await enqueue(runs, tenant, `r${index}`);
+        await runs.conclude(tenant, `r${index}`, () => cancelledOf(`r${index}`), {});
+      }),
+    );
     const before = await opened.content();
     clock.advance(LOG_TTL_MS);
     await purge(store);
