@@ -29,7 +29,7 @@ describeConsole('the console in a browser', { environment: { SIMULATOR_CONTROL: 
     await test.page.evaluate("document.querySelector('.turns').scrollTo(0, 1e6)");
     await test.takePicture('console');
     for (const summary of await test.page.getByText('As code').all()) await summary.click();
-    await test.page.getByText('JavaScript').nth(2).waitFor();
+    await test.page.getByText('JavaScript', { exact: true }).nth(2).waitFor();
     const codes = await test.page.locator('article').last().locator('figure').allTextContents();
     expect(codes).toEqual([expect.stringContaining('previous_response_id')]);
     expect(await test.page.locator('article').first().locator('figcaption').allTextContents()).toEqual([

@@ -160,7 +160,7 @@ describeConsole(
       await test.say(`It's 'so'`);
       await test.completed(1);
       await test.page.getByText('As code').click();
-      await test.page.getByText('JavaScript').waitFor();
+      await test.page.getByText('JavaScript', { exact: true }).waitFor();
       const figures = await test.page.locator('article figure').all();
       const texts = figures.map(async (figure) => {
         const code = await figure.locator('pre').textContent();
