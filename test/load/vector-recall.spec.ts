@@ -86,18 +86,21 @@ function drawer(dimensions: number): () => Float32Array {
   return () => near(random.pick(topics), random);
 }
 
-describe.each(BACKENDS.filter(({ without = [] }) => !without.includes('vectors')))('vectors in $name', ({ name, open }) => {
-  const chunks = name === 'postgres' ? CHUNKS.postgres : CHUNKS.others;
+describe.each(BACKENDS.filter(({ without = [] }) => !without.includes('vectors')))(
+  'vectors in $name',
+  ({ name, open }) => {
+    const chunks = name === 'postgres' ? CHUNKS.postgres : CHUNKS.others;
 
-  it(`a search finds at least 95 % of the ${BEST} nearest of ${chunks} chunks, also of half of the documents`, async () => {
-    await using opened = await open();
-    const { vectors } = opened.backend;
-    if (vectors === undefined) throw new Error('the backend has no VectorIndex');
-    const draw = drawer(DIMENSIONS);
-    const all = await write(vectors, TENANT, chunks, draw);
-    for (const recall of await recallOf(vectors, all, draw)) expect(recall).toBeGreaterThanOrEqual(0.95);
-  });
-});
+    it(`a search finds at least 95 % of the ${BEST} nearest of ${chunks} chunks, also of half of the documents`, async () => {
+      await using opened = await open();
+      const { vectors } = opened.backend;
+      if (vectors === undefined) throw new Error('the backend has no VectorIndex');
+      const draw = drawer(DIMENSIONS);
+      const all = await write(vectors, TENANT, chunks, draw);
+      for (const recall of await recallOf(vectors, all, draw)) expect(recall).toBeGreaterThanOrEqual(0.95);
+    });
+  },
+);
 
 describe('vectors in PostgreSQL with pgvector', () => {
   it('a search finds as much by an index that also has the vectors of another tenant', async () => {

@@ -176,7 +176,7 @@ describe('variables that do not go together', () => {
     [{ BACKGROUND_MAX_RUNNING: '0', STATE: 'sqlite' }, /^BACKGROUND_MAX_RUNNING: .*STATE=sqlite/],
     [{ RESPONSE_TTL: '10', RESPONSE_TTL_MAX: '9' }, /^RESPONSE_TTL: .*RESPONSE_TTL_MAX/],
     [{ FILE_INPUT_MAX_BYTES: '10', FILE_INPUT_TOTAL_BYTES: '9' }, /^FILE_INPUT_TOTAL_BYTES: .*FILE_INPUT_MAX_BYTES/],
-  ])('%p', (variables, line) => {
+  ])('a configuration is refused for what its variables do not allow together: %p', (variables, line) => {
     expect(faultsOf(variables)).toEqual([expect.stringMatching(line)]);
   });
 
