@@ -16,15 +16,24 @@ const STUCK = { SIMULATOR_LATENCY: '0/60000' };
 const FOR_EVER = '600000';
 const RESTARTING = { code: 1012, reason: 'service_restarting' };
 
+/** The frame for a turn that a shutdown keeps from beginning. */
+const REFUSAL = {
+  type: 'error',
+  status: 503,
+  error: { type: 'service_unavailable_error', code: 'service_unavailable', headers: { 'retry-after': '1' } },
+};
+
 const TURN = { model: 'gpt-4.1', input: 'Tell me something.' };
 
 afterEach(endProcesses);
 
-async function begin(client: SocketClient, body: { readonly stream_id?: string } = {}): Promise<void> {
+/** Begins a turn; returns the id of its response. */
+async function begin(client: SocketClient, body: { readonly stream_id?: string } = {}): Promise<unknown> {
   client.create({ ...TURN, ...body });
-  for (const type of ['response.created', 'response.in_progress']) {
-    expect(await client.nextOf(body.stream_id)).toMatchObject({ type });
-  }
+  const created = await client.nextOf(body.stream_id);
+  expect(created).toMatchObject({ type: 'response.created' });
+  expect(await client.nextOf(body.stream_id)).toMatchObject({ type: 'response.in_progress' });
+  return (created['response'] as { readonly id: string }).id;
 }
 
 /** The terminal event of a turn that has begun. */
@@ -79,21 +88,13 @@ describe('a shutdown while a turn runs on a socket', () => {
     const service = await startProcess({ ...STUCK, DRAIN_TIMEOUT_MS: FOR_EVER });
     await using idle = await SocketClient.open(service);
     await using client = await SocketClient.open(service);
-    await begin(client, { stream_id: 'a' });
+    const running = await begin(client, { stream_id: 'a' });
     client.create({ ...TURN, stream_id: 'a' });
     service.kill('SIGTERM');
     expect(await idle.closed).toEqual(RESTARTING);
     client.create({ ...TURN, stream_id: 'b' });
     client.create(TURN);
-    for (const streamId of ['a', 'b', undefined]) {
-      let frame = await client.nextOf(streamId);
-      while (/^response\./.test(frame.type)) frame = await client.nextOf(streamId);
-      expect(frame).toMatchObject({
-        type: 'error',
-        status: 503,
-        error: { type: 'service_unavailable_error', code: 'service_unavailable', headers: { 'retry-after': '1' } },
-      });
-    }
+    for (const streamId of ['b', undefined]) expect(await client.nextOf(streamId)).toMatchObject(REFUSAL);
     for (const path of ['/v1/responses', '/openai/v1/responses']) {
       const { status, headers, body } = await SocketClient.refused(service, {}, path);
       expect({ status, body }).toMatchObject({
@@ -102,7 +103,11 @@ describe('a shutdown while a turn runs on a socket', () => {
       });
       expect(headers).toMatchObject({ 'retry-after': '1', 'x-request-id': expect.stringMatching(/^req_/) });
     }
-    client.socket.terminate();
+    // What waits is refused in its place.
+    client.send({ type: 'response.interrupt', response_id: running, mode: 'discard_partial_items' });
+    expect(await endOf(client, 'a')).toMatchObject({ type: 'response.incomplete' });
+    expect(await client.nextOf('a')).toMatchObject(REFUSAL);
+    expect(await client.closed).toEqual(RESTARTING);
     await expectOrderlyEnd(service);
   });
 

@@ -104,6 +104,8 @@ const PRESETS = {
     files: false,
     namedToolChoice: false,
     reasoningReplay: 'reasoning_content',
+    // It writes a whole answer to its end, also for a client that has left, and the slot is taken until then.
+    wholeAnswers: 'never',
     tokenCount: 'input_tokens',
   },
   ollama: { audio: false, files: false, reasoningReplay: 'reasoning' },
