@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 /** `swc.json` is also how test/runner/typescript.ts has Node read TypeScript. */
 const swc = JSON.parse(readFileSync(new URL('test/runner/swc.json', import.meta.url), 'utf8'));
 
-/** What mostly waits: for processes, databases and outages, or for its own upstreams. The other files compute for most of their time. */
+/** What mostly waits: for processes, browsers, databases and outages, or for its own upstreams. The other files compute for most of their time. */
 const WAITING =
-  '/test/(cluster|conversations|docs|llama|process|routing|runner|shipping|state|steering|support)/|/test/load/bench|outage';
+  '/test/(clients|cluster|console|conversations|docs|files|llama|mcp|process|routing|runner|shipping|state|steering|support|vector-stores)/|/test/load/bench|outage';
 
 const base = {
   // How jest finds what a changed file is imported by, for `--watch` and `--onlyChanged`.
@@ -18,7 +18,7 @@ const base = {
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/lib/', '<rootDir>/examples/dist/'],
   extensionsToTreatAsEsm: ['.ts'],
   // The same for all projects, so that jest runs their files together.
-  runner: ['<rootDir>/test/runner/slots.ts', { waiting: WAITING, waitingSlots: 4 }],
+  runner: ['<rootDir>/test/runner/slots.ts', { waiting: WAITING, waitingSlots: 5 }],
 };
 
 /** Node imports the modules, once for all files of a worker: docs/decisions/2026-11-25-shared-modules-in-tests.md. */
