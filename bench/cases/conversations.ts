@@ -69,7 +69,7 @@ function socketTurn(turn: number): Load {
 
 /** On a warm socket the transcript is not read again, so its length should not matter. */
 const CHAINED = [
-  { transport: 'http', turn: httpTurn, goals: [] },
+  { transport: 'http', turn: httpTurn, goals: [atMost(CPU_PER_TURN, 'ratio', 1.3)] },
   { transport: 'socket', turn: socketTurn, goals: [atMost(CPU_PER_TURN, 'ratio', 1.1)] },
 ];
 
