@@ -140,7 +140,7 @@ export class ChatCompletionsProvider extends PushingProvider {
         const refusal = await this.refusal(answer);
         if (form === 'whole' && isAboutStreams(answer, refusal)) return false;
         if (form === 'whole' && GAVE_UP.has(answer.status)) {
-          this.streamFromNowOn(`whoever passes requests on did not wait (${answer.status})`);
+          this.streamFromNowOn(`a proxy before the server gave up waiting (HTTP ${answer.status})`);
         }
         throw refusal;
       }
