@@ -29,6 +29,22 @@ export interface ConversationContext {
 /** A conversation that is locked for a turn. */
 export type OpenedConversation = ConversationContext & WriteLease;
 
+/** What a turn gets of a conversation whose lock it has. When `read` finds nothing, or fails, the lock is released. */
+export async function openLocked(
+  lease: WriteLease,
+  read: () => Promise<ConversationContext | undefined>,
+): Promise<OpenedConversation | { readonly refused: 'not_found' }> {
+  try {
+    const context = await read();
+    if (context !== undefined) return { ...lease, ...context };
+  } catch (error) {
+    await lease.release();
+    throw error;
+  }
+  await lease.release();
+  return { refused: 'not_found' };
+}
+
 /** How a conversation is opened. */
 export interface OpenOptions {
   /** The lock expires so long after it was last renewed, ms. */

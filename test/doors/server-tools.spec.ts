@@ -1,7 +1,3 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-
 import type Anthropic from '@anthropic-ai/sdk';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 
@@ -9,6 +5,7 @@ import { readEnvironment } from '../../src/config/index.js';
 import type { ModelEvent } from '../../src/index.js';
 import { FakeMcpServer, FakeSearxng, ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
+import { writeMcpServers } from '../support/mcp-servers-file.js';
 import { call, say, search } from '../support/scripted-calls.js';
 import { startService } from '../support/service.js';
 import { anthropic, HELLO, LOOK } from './anthropic.js';
@@ -22,24 +19,16 @@ const broken = await FakeMcpServer.start([
   { name: 'fail', handler: () => ({ content: [{ type: 'text', text: 'no dice' }], isError: true }) },
 ]);
 const SENDS = { always: { tool_names: ['send'] } };
-const folder = await mkdtemp(join(tmpdir(), 'antiphon-door-tools-'));
-const path = join(folder, 'servers.json');
-await writeFile(
-  path,
-  JSON.stringify({
-    servers: {
-      dice: { url: server.url },
-      broken: { url: broken.url },
-      post: { url: server.url, require_approval: SENDS },
-    },
-  }),
-);
+const path = await writeMcpServers({
+  dice: { url: server.url },
+  broken: { url: broken.url },
+  post: { url: server.url, require_approval: SENDS },
+});
 
 afterAll(async () => {
   await server.close();
   await broken.close();
   await engine.close();
-  await rm(folder, { recursive: true });
 });
 
 const TOOLS = { MCP_SERVERS: path, WEB_SEARCH: 'searxng', WEB_SEARCH_URL: engine.url };

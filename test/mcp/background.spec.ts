@@ -1,7 +1,3 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 
 import type { ModelEvent } from '../../src/index.js';
@@ -9,6 +5,7 @@ import { FakeMcpServer, ScriptedProvider } from '../../src/testing/index.js';
 import { whenEnded } from '../support/background.js';
 import { useService } from '../support/describe-service.js';
 import { dumpState } from '../support/dump-state.js';
+import { writeMcpServers } from '../support/mcp-servers-file.js';
 import { startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { EVERY_STATE, type TestState } from '../support/states.js';
@@ -30,13 +27,10 @@ const server = await FakeMcpServer.start([
       }),
   },
 ]);
-const folder = await mkdtemp(join(tmpdir(), 'antiphon-mcp-background-'));
-const path = join(folder, 'servers.json');
-await writeFile(path, JSON.stringify({ servers: { slow: { url: server.url } } }));
+const path = await writeMcpServers({ slow: { url: server.url } });
 
 afterAll(async () => {
   await server.close();
-  await rm(folder, { recursive: true });
 });
 
 const BODY = {

@@ -1,12 +1,9 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { ModelProvider } from '../../src/index.js';
 import { FakeMcpServer, FakeSearxng, ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
+import { writeMcpServers } from '../support/mcp-servers-file.js';
 import { call, itemsOf, say, search } from '../support/scripted-calls.js';
 import { startService } from '../support/service.js';
 import type { WireResponse } from '../support/transport.js';
@@ -16,17 +13,11 @@ const SERVERS = 6;
 
 const dice = await FakeMcpServer.start([{ name: 'roll', handler: () => 'four' }]);
 const engine = await FakeSearxng.start([{ title: 'Tides', url: 'https://tides.example/', content: 'High at nine.' }]);
-const folder = await mkdtemp(join(tmpdir(), 'antiphon-mcp-bounds-'));
-const path = join(folder, 'servers.json');
 const labels = Array.from({ length: SERVERS }, (_, index) => `dice${index}`);
-await writeFile(
-  path,
-  JSON.stringify({ servers: Object.fromEntries(labels.map((label) => [label, { url: `${dice.url}?${label}` }])) }),
-);
+const path = await writeMcpServers(Object.fromEntries(labels.map((label) => [label, { url: `${dice.url}?${label}` }])));
 
 afterAll(async () => {
   await Promise.all([dice.close(), engine.close()]);
-  await rm(folder, { recursive: true });
 });
 
 /** A model that knows functions alone. */

@@ -1,7 +1,3 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Agent, hostedMcpTool, type RunToolApprovalItem, Runner } from '@openai/agents-core';
 import { OpenAIProvider } from '@openai/agents-openai';
@@ -12,6 +8,7 @@ import { z } from 'zod';
 import type { ModelEvent } from '../../src/index.js';
 import { FakeMcpServer, ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
+import { writeMcpServers } from '../support/mcp-servers-file.js';
 import { itInPython } from '../support/python-sdk.js';
 import { startService } from '../support/service.js';
 
@@ -19,9 +16,7 @@ const server = await FakeMcpServer.start([
   { name: 'look', description: 'Looks.', annotations: { readOnlyHint: true }, handler: () => 'Three left.' },
   { name: 'buy', description: 'Buys.', handler: () => 'Bought.' },
 ]);
-const folder = await mkdtemp(join(tmpdir(), 'antiphon-mcp-clients-'));
-const path = join(folder, 'servers.json');
-await writeFile(path, JSON.stringify({ servers: { shop: { url: server.url } } }));
+const path = await writeMcpServers({ shop: { url: server.url } });
 
 const service = useService(
   () => startService({ providers: [ScriptedProvider], environment: { MCP_SERVERS: path } }) as never,
@@ -29,7 +24,6 @@ const service = useService(
 
 afterAll(async () => {
   await server.close();
-  await rm(folder, { recursive: true });
 });
 
 beforeEach(() => {

@@ -1,11 +1,8 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { FakeMcpServer, ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
+import { writeMcpServers } from '../support/mcp-servers-file.js';
 import { call, itemsOf, say } from '../support/scripted-calls.js';
 import { startService } from '../support/service.js';
 import { JSON_TRANSPORT } from '../support/transports.js';
@@ -22,13 +19,10 @@ const RESULTS: Readonly<Record<string, readonly object[]>> = {
 const server = await FakeMcpServer.start(
   Object.entries(RESULTS).map(([name, content]) => ({ name, handler: () => ({ content }) as never })),
 );
-const folder = await mkdtemp(join(tmpdir(), 'antiphon-mcp-images-'));
-const path = join(folder, 'servers.json');
-await writeFile(path, JSON.stringify({ servers: { studio: { url: server.url } } }));
+const path = await writeMcpServers({ studio: { url: server.url } });
 
 afterAll(async () => {
   await server.close();
-  await rm(folder, { recursive: true });
 });
 
 const service = useService(

@@ -1,22 +1,17 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 
 import { afterAll, expect, it } from '@jest/globals';
 
 import { type FakeMcpRequest, FakeMcpServer, ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
+import { writeMcpServers } from '../support/mcp-servers-file.js';
 import { startService } from '../support/service.js';
 
 const server = await FakeMcpServer.start([{ name: 'new' }]);
-const folder = await mkdtemp(join(tmpdir(), 'antiphon-mcp-lists-'));
-const path = join(folder, 'servers.json');
-await writeFile(path, JSON.stringify({ servers: { docs: { url: server.url } } }));
+const path = await writeMcpServers({ docs: { url: server.url } });
 
 afterAll(async () => {
   await server.close();
-  await rm(folder, { recursive: true });
 });
 
 const service = useService(

@@ -1,11 +1,8 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 
 import type { ModelEvent } from '../../src/index.js';
 import { FakeMcpServer, ScriptedProvider } from '../../src/testing/index.js';
+import { writeMcpServers } from '../support/mcp-servers-file.js';
 import { type Replicas, startReplicas } from '../support/replicas.js';
 import type { Service } from '../support/service.js';
 import type { WireResponse } from '../support/transport.js';
@@ -18,13 +15,10 @@ const server = await FakeMcpServer.start([
   { name: 'read', annotations: { readOnlyHint: true }, handler: () => 'read' },
   { name: 'send', handler: () => 'sent' },
 ]);
-const folder = await mkdtemp(join(tmpdir(), 'antiphon-mcp-replicas-'));
-const path = join(folder, 'servers.json');
-await writeFile(path, JSON.stringify({ servers: { mail: { url: server.url } } }));
+const path = await writeMcpServers({ mail: { url: server.url } });
 
 afterAll(async () => {
   await server.close();
-  await rm(folder, { recursive: true });
 });
 
 const TOOLS = [{ type: 'mcp', server_label: 'mail', require_approval: { never: { read_only: true } } }];

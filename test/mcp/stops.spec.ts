@@ -1,12 +1,9 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { Clock, type ModelEvent } from '../../src/index.js';
 import { FakeClock, type FakeMcpCall, FakeMcpServer, ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
+import { writeMcpServers } from '../support/mcp-servers-file.js';
 import { SocketClient } from '../support/socket-client.js';
 import { transcript } from '../support/socket-transcript.js';
 import { SteeredLane } from '../support/steered-lane.js';
@@ -32,13 +29,10 @@ const server = await FakeMcpServer.start([
     },
   },
 ]);
-const folder = await mkdtemp(join(tmpdir(), 'antiphon-mcp-stops-'));
-const path = join(folder, 'servers.json');
-await writeFile(path, JSON.stringify({ servers: { slow: { url: server.url } } }));
+const path = await writeMcpServers({ slow: { url: server.url } });
 
 afterAll(async () => {
   await server.close();
-  await rm(folder, { recursive: true });
 });
 
 const BODY = {

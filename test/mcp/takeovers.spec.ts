@@ -1,7 +1,3 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 
 import type { ModelEvent } from '../../src/index.js';
@@ -11,6 +7,7 @@ import { McpApprovals } from '../../src/responses/tools/mcp-approvals.js';
 import { checkEventOrder, FakeMcpServer, ScriptedProvider } from '../../src/testing/index.js';
 import { BackgroundLog } from '../support/background-attempts.js';
 import { useService } from '../support/describe-service.js';
+import { writeMcpServers } from '../support/mcp-servers-file.js';
 
 /** What the server has carried out, in order. */
 const done: string[] = [];
@@ -25,13 +22,10 @@ const server = await FakeMcpServer.start([
   { name: 'read', annotations: { readOnlyHint: true }, handler: note('read') },
   { name: 'send', handler: note('send') },
 ]);
-const folder = await mkdtemp(join(tmpdir(), 'antiphon-mcp-takeovers-'));
-const path = join(folder, 'servers.json');
-await writeFile(path, JSON.stringify({ servers: { mail: { url: server.url } } }));
+const path = await writeMcpServers({ mail: { url: server.url } });
 
 afterAll(async () => {
   await server.close();
-  await rm(folder, { recursive: true });
 });
 
 const TOOLS = [{ type: 'mcp', server_label: 'mail', require_approval: 'never' }];

@@ -1,13 +1,10 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 
 import type { ModelEvent } from '../../src/index.js';
 import { checkEventOrder, FakeMcpServer, ScriptedProvider } from '../../src/testing/index.js';
 import { BACKGROUND_TRANSPORT } from '../support/background-transport.js';
 import { useService } from '../support/describe-service.js';
+import { writeMcpServers } from '../support/mcp-servers-file.js';
 import { startService } from '../support/service.js';
 import type { WireResponse } from '../support/transport.js';
 import { TRANSPORTS } from '../support/transports.js';
@@ -19,16 +16,10 @@ const TOOLS = [
 ];
 
 const server = await FakeMcpServer.start(TOOLS);
-const folder = await mkdtemp(join(tmpdir(), 'antiphon-mcp-turns-'));
-const path = join(folder, 'servers.json');
-await writeFile(
-  path,
-  JSON.stringify({ servers: { dice: { url: server.url }, gone: { url: 'http://127.0.0.1:9/mcp' } } }),
-);
+const path = await writeMcpServers({ dice: { url: server.url }, gone: { url: 'http://127.0.0.1:9/mcp' } });
 
 afterAll(async () => {
   await server.close();
-  await rm(folder, { recursive: true });
 });
 
 const service = useService(

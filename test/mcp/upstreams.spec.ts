@@ -1,12 +1,9 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { FakeMcpServer, FakeSearxng } from '../../src/testing/index.js';
 import { type ChatService, startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { useService } from '../support/describe-service.js';
+import { writeMcpServers } from '../support/mcp-servers-file.js';
 import { functionCall, message } from '../support/responses-upstream/items.js';
 import { type ResponsesService, startResponsesService } from '../support/responses-upstream/start-responses-service.js';
 import { longText } from '../support/compaction.js';
@@ -15,15 +12,12 @@ const server = await FakeMcpServer.start([
   { name: 'roll', description: 'Rolls dice.', annotations: { readOnlyHint: true }, handler: () => 'four' },
 ]);
 const engine = await FakeSearxng.start([{ title: 'Dice', url: 'https://dice.example/', content: 'Six sides.' }]);
-const folder = await mkdtemp(join(tmpdir(), 'antiphon-mcp-upstreams-'));
-const path = join(folder, 'servers.json');
-await writeFile(path, JSON.stringify({ servers: { dice: { url: server.url } } }));
+const path = await writeMcpServers({ dice: { url: server.url } });
 const environment = { MCP_SERVERS: path, WEB_SEARCH: 'searxng', WEB_SEARCH_URL: engine.url, WEB_SEARCH_PAGES: 'none' };
 
 afterAll(async () => {
   await server.close();
   await engine.close();
-  await rm(folder, { recursive: true });
 });
 
 beforeEach(() => {

@@ -10,6 +10,7 @@ import {
   type ConversationRefusal,
   CONVERSATIONS_FORGOTTEN,
   ConversationStore,
+  openLocked,
   type OpenedConversation,
   type OpenOptions,
 } from '../conversation-store.js';
@@ -155,15 +156,7 @@ export class PostgresConversationStore extends ConversationStore {
     if (row.latest === row.version) {
       return { ...lease, version, items: version === knownVersion ? null : readItems(row.items) };
     }
-    try {
-      const context = await this.read(tenant, conversationId);
-      if (context !== undefined) return { ...lease, ...context };
-    } catch (error) {
-      await lease.release();
-      throw error;
-    }
-    await lease.release();
-    return { refused: 'not_found' };
+    return openLocked(lease, () => this.read(tenant, conversationId));
   }
 
   override async read(tenant: Tenant, conversationId: string): Promise<ConversationContext | undefined> {

@@ -7,6 +7,7 @@ import {
   type ConversationRefusal,
   CONVERSATIONS_FORGOTTEN,
   type ConversationStore,
+  openLocked,
 } from '../conversation-store.js';
 import { ContextTooLargeError, UnknownCursorError } from '../errors.js';
 import type { InProcessLock } from '../in-process/locks.js';
@@ -271,15 +272,7 @@ export function conversationsOf(
         const found = await get(tenant, conversationId);
         return { refused: found === undefined ? 'not_found' : 'locked' };
       }
-      try {
-        const context = await readSince(tenant, conversationId, knownVersion ?? null);
-        if (context !== undefined) return { ...lease, ...context };
-      } catch (error) {
-        await lease.release();
-        throw error;
-      }
-      await lease.release();
-      return { refused: 'not_found' };
+      return openLocked(lease, () => readSince(tenant, conversationId, knownVersion ?? null));
     },
 
     read: (tenant, conversationId) => readSince(tenant, conversationId, null),

@@ -21,7 +21,7 @@ import { sqliteVectors } from './vectors.js';
  * What the thread can be asked for: synchronous functions over the database, by the contract that they belong to. `now`: the time of the call,
  * milliseconds since the epoch. `maxContextBytes`: the most that one read may bring.
  */
-export function groupsOf(database: DatabaseSync, now: () => number, maxContextBytes: number) {
+function groupsOf(database: DatabaseSync, now: () => number, maxContextBytes: number) {
   const jobs = sqliteJobs(database);
   const log = sqliteLog(database, now);
   return {
