@@ -20,7 +20,7 @@ export interface UpstreamErrorOptions {
   readonly failure?: UpstreamFailure;
   /** Until when the upstream asks to wait, milliseconds since the epoch; measured when the error was read. */
   readonly retryAt?: number;
-  /** `retryAt` as the client is told it: also where the profile does not read it. */
+  /** Until when to wait, as the client is told, milliseconds since the epoch; also for profiles that do not retry by `retryAt`. */
   readonly statedAt?: number;
   /**
    * Whether only the HTTP request failed, before its answer: retried as `request_max_retries` says, then as a failed stream is.
