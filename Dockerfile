@@ -9,7 +9,7 @@ COPY tsconfig.json tsconfig.build.json ./
 COPY scripts/build scripts/build
 COPY src src
 COPY console console
-RUN npm run build && npm pkg delete devDependencies peerDependenciesMeta peerDependencies.openai && npm prune
+RUN npm run build && npm pkg delete devDependencies peerDependenciesMeta peerDependencies.openai peerDependencies.@types/ws && npm prune
 
 # The image. Pin the digest of node:24.21.0-slim in your registry for builds that can be repeated byte for byte.
 FROM node:24.21.0-slim

@@ -1,8 +1,8 @@
 import { EnvironmentError } from './config/index.js';
 import { readManifest } from './read-version.js';
 
-/** What PostgreSQL needs: the driver, the queue and the migrations. */
-export const POSTGRES_PACKAGES = ['pg', 'pg-boss', 'node-pg-migrate'] as const;
+/** What PostgreSQL needs: the driver and the queue. */
+export const POSTGRES_PACKAGES = ['pg', 'pg-boss'] as const;
 
 /** What S3_BUCKET needs. */
 export const S3_PACKAGE = '@aws-sdk/client-s3';

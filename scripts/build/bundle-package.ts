@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
-import { cpSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 import { build, type Metafile, type Plugin } from 'esbuild';
 
 import {
   COMMON,
+  copied,
   copyMigrations,
   formatTimesLate,
   importThroughLoader,
@@ -52,6 +53,9 @@ const ENTRIES = {
   migrations: './apply-migrations.js',
 };
 
+/** The declarations that programs import. */
+const TYPES = ['index.d.ts', 'testing/index.d.ts'];
+
 const SCRIPT = {
   ...SMALL,
   format: 'cjs',
@@ -75,9 +79,12 @@ export async function bundlePackage(compiled: string, folder: string): Promise<v
   writeFileSync(join(folder, names.FRAMEWORK), framework.text);
   const others = await bundleOthers(compiled, folder, names);
   for (const [file, text] of await listWrappers(compiled, modules)) writeFileSync(join(folder, file), text);
-  for (const path of typesFrom(compiled, ['index.d.ts', 'testing/index.d.ts'])) {
+  const exported = declarationsFrom(compiled, TYPES, /^export .*? from ["'](\.[^"']+)\.js["']/gm);
+  for (const path of declarationsFrom(compiled, TYPES, /(?:from|import\()\s*["'](\.[^"']+)\.js["']/g)) {
+    const text = readFileSync(join(compiled, path), 'utf8');
     mkdirSync(join(folder, dirname(path)), { recursive: true });
-    cpSync(join(compiled, path), join(folder, path));
+    // What no program can name is there for the compiler, not for a reader.
+    writeFileSync(join(folder, path), exported.has(path) ? text : text.replaceAll(/^[ \t]*\/\*\*[^]*?\*\/\n/gm, ''));
   }
   copyMigrations(compiled, folder);
   listLicences(
@@ -101,7 +108,7 @@ async function bundleService(compiled: string): Promise<Bundled> {
     ...SCRIPT,
     stdin: { contents: `module.exports = { ${entries.join(', ')} };`, resolveDir: compiled },
     external: listInstalled(),
-    plugins: [inEsm(/^class-(?:transformer|validator)$/)],
+    plugins: [copied, inEsm(/^class-(?:transformer|validator)$/)],
   });
   const text = shorten(nameOnlyClasses(String(outputFiles[0]?.text)));
   return { text: toAscii(importThroughLoader(text)), metafile };
@@ -198,7 +205,7 @@ async function bundleOthers(
     splitting: true,
     chunkNames: '[name]-[hash]',
     external: listInstalled(),
-    plugins: [beside, inEsm(/^class-(?:transformer|validator)$/)],
+    plugins: [beside, copied, inEsm(/^class-(?:transformer|validator)$/)],
   });
   const loader = await build({
     ...SMALL,
@@ -266,14 +273,12 @@ function listInstalled(): readonly string[] & string[] {
   return Object.keys(installed);
 }
 
-/** The declarations that those of the entry points import, and theirs: no program can reach others. */
-function typesFrom(compiled: string, entries: readonly string[]): ReadonlySet<string> {
+/** The declarations of the entry points, and those that they come to through statements of a form. */
+function declarationsFrom(compiled: string, entries: readonly string[], statement: RegExp): ReadonlySet<string> {
   const found = new Set(entries);
   for (const path of found) {
     const text = readFileSync(join(compiled, path), 'utf8');
-    for (const [, target = ''] of text.matchAll(/(?:from|import\()\s*["'](\.[^"']+)\.js["']/g)) {
-      found.add(join(dirname(path), `${target}.d.ts`));
-    }
+    for (const [, target = ''] of text.matchAll(statement)) found.add(join(dirname(path), `${target}.d.ts`));
   }
   return found;
 }

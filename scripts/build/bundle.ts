@@ -12,13 +12,33 @@ import { listLicences } from './list-licences.ts';
 const NEST =
   /^(?:@nestjs\/(?:common|config|core|platform-fastify|platform-ws|websockets)|class-transformer|ws)(?:\/|$)/;
 
+/** Copied into the program and the package: npm would install 12 MB beside them that are not used here. */
+const COPIED = /^(?:prom-client|turndown)$/;
+
+/**
+ * Copies packages without what they do not use: `turndown` is given documents, and needs no DOM of its own; `prom-client` asks for spans only
+ * where it writes exemplars.
+ */
+export const copied: Plugin = {
+  name: 'copied',
+  setup(bundler) {
+    bundler.onResolve({ filter: /^turndown$/ }, ({ resolveDir }) =>
+      bundler.resolve('turndown/lib/turndown.browser.es.js', { resolveDir, kind: 'import-statement' }),
+    );
+    bundler.onResolve({ filter: /^@opentelemetry\/api$/ }, ({ importer }) =>
+      importer.includes('node_modules/prom-client/') ? { path: 'unused', namespace: 'unused' } : undefined,
+    );
+    bundler.onLoad({ filter: /^/, namespace: 'unused' }, () => ({ contents: 'module.exports = {};' }));
+  },
+};
+
 /** Other packages that are loaded with `import()` are for some configurations only: they stay where they are installed. */
 const onDemand: Plugin = {
   name: 'on-demand',
   setup(bundler) {
     // Names of packages, with or without a path.
     bundler.onResolve({ filter: /^[^./#]/ }, ({ path, kind }) =>
-      kind === 'dynamic-import' && !NEST.test(path) ? { path, external: true } : undefined,
+      kind === 'dynamic-import' && !NEST.test(path) && !COPIED.test(path) ? { path, external: true } : undefined,
     );
   },
 };
@@ -91,7 +111,7 @@ export function threadsIn(folder: string): Readonly<Record<string, string>> {
 }
 
 /** Nest brings `class-transformer` in CommonJS, and there must be one. */
-const OF_PROGRAM = [onDemand, inEsm(/^class-validator$/), lazyHttp2];
+const OF_PROGRAM = [copied, onDemand, inEsm(/^class-validator$/), lazyHttp2];
 
 /**
  * Puts the modules of the program into one file that `start.js` loads, those of the threads into files of their

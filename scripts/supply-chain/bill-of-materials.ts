@@ -40,9 +40,15 @@ const DESCRIBE = ['sbom', '--sbom-format', 'cyclonedx', '--sbom-type', 'applicat
 const MOST_BYTES = 64 * 1024 * 1024;
 
 /** Peers for types and tests only. */
-const NOT_RUN: ReadonlySet<string> = new Set(['@nestjs/testing', 'openai']);
+const NOT_RUN: ReadonlySet<string> = new Set(['@nestjs/testing', '@types/ws', 'openai']);
 /** The build copies them into the program and into the package. */
-const COPIED: ReadonlySet<string> = new Set(['class-transformer', 'class-validator', 'uuid']);
+const COPIED: ReadonlySet<string> = new Set([
+  'class-transformer',
+  'class-validator',
+  'prom-client',
+  'turndown',
+  'uuid',
+]);
 
 type Ranges = Readonly<Record<string, string>>;
 

@@ -53,8 +53,8 @@ export interface ReadOptions {
 
 /** What can be read, with the packages that do; none for plain text. */
 const PACKAGES = {
-  docx: ['linkedom', 'mammoth', 'turndown'],
-  html: ['@mozilla/readability', 'linkedom', 'turndown'],
+  docx: ['linkedom', 'mammoth'],
+  html: ['@mozilla/readability', 'linkedom'],
   odt: ['fflate', 'saxes'],
   pdf: ['unpdf'],
   pptx: ['fflate', 'saxes'],

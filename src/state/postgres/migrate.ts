@@ -1,8 +1,7 @@
-import { readdir } from 'node:fs/promises';
-import { basename } from 'node:path';
+import { readdir, readFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { Logger } from '@nestjs/common';
 import pg from 'pg';
 
 import { describe } from '../driver-errors.js';
@@ -15,12 +14,13 @@ import { migratePgvector, pendingPgvector } from './pgvector.js';
 const MIGRATIONS = fileURLToPath(new URL('./migrations', import.meta.url));
 /** The schema of all tables, except those of the job queue. */
 const SCHEMA = 'antiphon';
+/** What has been applied. The form is that of node-pg-migrate, which made the first databases. */
+const TABLE = `CREATE TABLE IF NOT EXISTS ${SCHEMA}.migrations
+  (id serial PRIMARY KEY, name varchar(255) NOT NULL, run_on timestamp NOT NULL)`;
 /** Held until the connection ends. */
 const LOCK = `SELECT pg_advisory_lock(hashtextextended('${SCHEMA}', 0))`;
 const UNDEFINED_TABLE = '42P01';
 const UNDEFINED_SCHEMA = '3F000';
-
-const logger = new Logger('Migrations');
 
 /**
  * The names of the migrations that the database lacks. Needs no permission to change the schema. Throws
@@ -49,22 +49,23 @@ async function findAllPending(client: pg.Client, settings: DatabaseSettings): Pr
 }
 
 async function applyPending(client: pg.Client): Promise<readonly string[]> {
-  if ((await findPending(client)).length === 0) return [];
-  // Loaded on demand: most starts have nothing to migrate.
-  const { runner } = await import('node-pg-migrate');
-  const applied = await runner({
-    dbClient: client,
-    dir: MIGRATIONS,
-    direction: 'up',
-    migrationsTable: 'migrations',
-    migrationsSchema: SCHEMA,
-    // A role without permission to create schemas can use an existing one.
-    createMigrationsSchema: !(await hasSchema(client)),
-    singleTransaction: true,
-    advisoryLockMode: 'wait',
-    logger: { info: noLog, warn: noLog, error: (message: string) => logger.error(message) },
-  });
-  return applied.map(({ name }) => name);
+  const names = await findPending(client);
+  if (names.length === 0) return [];
+  // What fails ends the connection, and with it the transaction.
+  await client.query('BEGIN');
+  // A role without permission to create schemas can use an existing one.
+  if (!(await hasSchema(client))) await client.query(`CREATE SCHEMA ${SCHEMA}`);
+  await client.query(TABLE);
+  for (const name of names) {
+    const statement = await readFile(join(MIGRATIONS, `${name}.sql`), 'utf8');
+    try {
+      await client.query(`${statement};\nINSERT INTO ${SCHEMA}.migrations (name, run_on) VALUES ('${name}', now())`);
+    } catch (error) {
+      throw new Error(`migration ${name}: ${describe(error)}`, { cause: error });
+    }
+  }
+  await client.query('COMMIT');
+  return names;
 }
 
 function toList(name: string | undefined): readonly string[] {
