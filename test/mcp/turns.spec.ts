@@ -137,6 +137,8 @@ describe.each([...TRANSPORTS, BACKGROUND_TRANSPORT])('a tool of an MCP server, o
       type: 'function_call_output',
       output: 'The user has denied this call. Reason: No.',
     });
+    // Models know functions alone: the answer would be one to nothing.
+    expect(service.provider.turns[1]?.input).toEqual([]);
   });
 
   it('a tool of an MCP server fails as an item with an error, and the model goes on', async () => {

@@ -80,14 +80,17 @@ export class McpFunctions {
           this.isOwn(tool) ? (isOffered ? this.definitionsOf(tool) : []) : [tool as Tool],
         ),
       named: (tool) => (this.isOwn(tool) ? (isOffered ? this.named(tool) : []) : undefined),
-      readable: (items) => this.readable(items, isOffered),
+      readable: (items) => this.readable(items, isOffered, question),
       isOffered,
       isFirst,
     });
   }
 
-  /** Items as a model reads them that knows functions alone: calls with their outputs, and functions that a search has found. */
-  private readable(items: readonly Item[], isOffered: boolean): readonly Item[] {
+  /**
+   * Items as a model reads them that knows functions alone: calls with their outputs, and functions that a search has found. `question` has
+   * the requests that the input answers.
+   */
+  private readable(items: readonly Item[], isOffered: boolean, question: Turn): readonly Item[] {
     if (!items.some(({ type }) => MCP_ITEMS.has(type) || addsTools(type))) return items;
     const answers = new Map<string, Item>();
     const run = new Set<unknown>();
@@ -95,7 +98,9 @@ export class McpFunctions {
     for (const item of items) {
       if (isAnswer(item)) answers.set(String(item['approval_request_id']), item);
       else if (item.type === 'mcp_call') run.add(item['approval_request_id']);
-      else if (this.isOfServer(item, 'mcp_approval_request')) requested.add(item.id);
+    }
+    for (const item of answers.size === 0 ? [] : question.context) {
+      if (this.isOfServer(item, 'mcp_approval_request')) requested.add(item.id);
     }
     const read: Item[] = [];
     for (const item of items) {
