@@ -38,6 +38,27 @@ describe('an invalid answer', () => {
   });
 });
 
+describe('a simulator that is closed', () => {
+  it('a simulator that is closed, and its spaces, take no answer, fault or space, and name the line of the test', async () => {
+    const closed = await simulate();
+    const space = closed.space();
+    await closed.close();
+    const late = [
+      () => closed.answer(text('x')),
+      () => closed.on('x', text('x')),
+      () => closed.fault('cut'),
+      () => closed.space(),
+      () => space.answer(text('x')),
+    ];
+    for (const prepare of late) {
+      expect(prepare).toThrow(
+        /^\w+\(\) at test\/contract\/simulate-mistakes\.spec\.ts:\d+:\d+: the simulator is closed$/,
+      );
+    }
+    expect(closed.requests).toEqual([]);
+  });
+});
+
 describe('what types would refuse', () => {
   it.each([
     ['text', () => text(undefined as never)],

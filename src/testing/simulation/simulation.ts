@@ -38,6 +38,7 @@ export class SimulatedSpace {
     /** The key that names the space. */
     readonly apiKey: string,
     private readonly own: Space,
+    private readonly service: { readonly isClosed: boolean },
   ) {}
 
   /** What the official SDKs read: for an agent that is a process of its own. */
@@ -75,6 +76,7 @@ export class SimulatedSpace {
 
   /** The answers to the next requests, in place of those that are left. Throws an Error for an invalid one. */
   answer(...answers: readonly Answer[]): this {
+    this.requireOpen('answer()');
     this.own.add(toScript(answers, `answer() at ${placeOfCaller()}`));
     return this;
   }
@@ -84,6 +86,7 @@ export class SimulatedSpace {
    * conversation goes on after the user message, and the last one is repeated. Throws an Error for an invalid answer or matcher.
    */
   on(matcher: Matcher, ...answers: readonly [Answer, ...Answer[]]): this {
+    this.requireOpen('on()');
     const place = placeOfCaller();
     const turns = toTurns(answers, `on() at ${place}`);
     const accepts = checkAt(`on() at ${place}`, () => toPredicate(matcher));
@@ -98,6 +101,7 @@ export class SimulatedSpace {
 
   /** The next turns have a fault. Throws an Error for an unknown kind or option. */
   fault(kind: FaultKind, options: FaultOptions = {}): this {
+    this.requireOpen('fault()');
     const asked = { turns: 1, ...options, kind };
     const fault = checkAt(`fault() at ${placeOfCaller()}`, () =>
       requireSchema<typeof asked>(asked, FAULT_SCHEMA, { whole: 'the fault' }),
@@ -109,6 +113,11 @@ export class SimulatedSpace {
   /** Everything is as it was at the start: the first answers, no others, no faults, no requests. */
   reset(): void {
     this.own.reset();
+  }
+
+  /** Throws an Error once the service is closed: nobody would get what a test prepares. */
+  protected requireOpen(member: string): void {
+    if (this.service.isClosed) throw new Error(`${member} at ${placeOfCaller(2)}: the simulator is closed`);
   }
 }
 
@@ -131,23 +140,26 @@ export class Simulation extends SimulatedSpace implements AsyncDisposable {
   constructor(
     private readonly parts: SimulationParts,
     space: Space,
+    private readonly life = { isClosed: false },
   ) {
-    super(parts.url, 'test', space);
+    super(parts.url, 'test', space, life);
   }
 
   /** A further space, with a key of its own: nothing of it is seen in another one, not even stored responses. */
   space(options: { readonly answers?: readonly Answer[] } = {}): SimulatedSpace {
+    this.requireOpen('space()');
     const origin = `space() at ${placeOfCaller()}`;
     const { answers } = checkAt(origin, () => requireSchema<typeof options>(options, SPACE_SCHEMA, { whole: 'it' }));
     const { url, spaces, scripts, admit } = this.parts;
     const apiKey = `antiphon-space-${++this.count}`;
     admit(apiKey);
     const own = listScripts(scripts, answers, origin);
-    return new SimulatedSpace(url, apiKey, spaces.hold(apiKey, own));
+    return new SimulatedSpace(url, apiKey, spaces.hold(apiKey, own), this.life);
   }
 
   /** Ends the service, with the turns that are under way. */
   close(): Promise<void> {
+    this.life.isClosed = true;
     return (this.closing ??= this.parts.app.close());
   }
 
