@@ -160,14 +160,6 @@ describe.each(TRANSPORTS)('a policy that answers tools by itself, over $name', (
     expect(service.provider.turns).toHaveLength(1 + 2);
   });
 
-  it('a policy is not asked where max_tool_calls is 0', async () => {
-    service.provider.reply({ type: 'function_call', name: 'weather' });
-    const { status, output, ...rest } = await run({ max_tool_calls: 0 });
-    expect({ status, types: typesOf(output) }).toEqual({ status: 'completed', types: ['function_call'] });
-    expect(rest).toMatchObject({ max_tool_calls: 0 });
-    expect(service.provider.turns).toHaveLength(1);
-  });
-
   it('a policy ends the turn with the last of MAX_PASSES', async () => {
     for (let pass = 0; pass < MAX_PASSES; pass++) service.provider.reply({ type: 'function_call', name: 'weather' });
     const { status, output } = await run();

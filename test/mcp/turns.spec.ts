@@ -183,8 +183,10 @@ describe.each([...TRANSPORTS, BACKGROUND_TRANSPORT])('a tool of an MCP server, o
     const { response } = await transport.run(service, { model: 'm', input: 'Go.', tools: [DICE], max_tool_calls: 1 });
     expect(typesOf(response)).toEqual(['mcp_list_tools', 'mcp_call', 'reasoning']);
     expect(response).toMatchObject({ status: 'incomplete', incomplete_details: { reason: 'max_tool_calls' } });
-    service.provider.reply({ type: 'text', delta: 'Enough.' }, ...call('roll'), USAGE);
-    const next = { model: 'm', input: 'Go.', tools: [DICE], max_tool_calls: 0 };
+    service.provider
+      .reply(...call('roll', '{}', 'c'), USAGE)
+      .reply({ type: 'text', delta: 'Enough.' }, ...call('roll', '{}', 'd'), USAGE);
+    const next = { model: 'm', input: 'Go.', tools: [DICE], max_tool_calls: 1 };
     expect((await transport.run(service, next)).response).toMatchObject({ status: 'completed' });
   });
 
@@ -311,10 +313,10 @@ describe('the tools of a server', () => {
     expect(names).toContain('dice__roll');
   });
 
-  it('the tools of a server leave the choice of a function of the client as it is, also when none may be called', async () => {
+  it('the tools of a server leave the choice of a function of the client as it is', async () => {
     service.provider.reply({ type: 'text', delta: 'Hello.' });
     const choice = { type: 'function', name: 'ask' };
-    await ask({ tools: [DICE, { ...choice, parameters: {} }], tool_choice: choice, max_tool_calls: 0 });
+    await ask({ tools: [DICE, { ...choice, parameters: {} }], tool_choice: choice });
     expect(service.provider.turns[0]?.settings.tool_choice).toEqual(choice);
   });
 

@@ -182,6 +182,12 @@ describe('an interrupted response', () => {
     ['of another mode', (id: string) => ({ response_id: id, mode: 'keep' }), 'invalid_value', WRONG_MODE],
     ['without a mode', (id: string) => ({ response_id: id }), 'invalid_value', WRONG_MODE],
     [
+      'with a member that it does not have',
+      (id: string) => ({ response_id: id, mode: 'discard_partial_items', reason: 'Late.' }),
+      'invalid_value',
+      "Unknown parameter: 'reason'.",
+    ],
+    [
       'that is unknown',
       () => ({ response_id: 'resp_1', mode: 'discard_partial_items' }),
       'response_not_found',

@@ -17,6 +17,7 @@ import {
   belowMinimum,
   Closed,
   described,
+  emptyArray,
   every,
   integer,
   listOf,
@@ -66,16 +67,16 @@ class ContextManagement {
 }
 
 /** There is only one kind of entry, and two would leave open which threshold counts. */
-const atMostOne = described(
+const exactlyOne = described(
   (value) => {
     const { length } = value as readonly unknown[];
-    return length > 1 ? tooManyElements(1, length) : null;
+    return length === 0 ? emptyArray() : length > 1 ? tooManyElements(1, length) : null;
   },
-  { maxItems: 1 },
+  { minItems: 1, maxItems: 1 },
 );
 
-/** `context_management` (protocol §2): a list of at most one entry. */
-const contextManagement = every([listOf(nested(ContextManagement)), atMostOne]);
+/** `context_management` (protocol §2): a list of one entry. */
+const contextManagement = every([listOf(nested(ContextManagement)), exactlyOne]);
 
 /** OpenAI's least limit of an answer. */
 const SHORTEST_ANSWER = 16;
@@ -181,7 +182,7 @@ export class CreateRequestBody extends ModelMember {
 
   @IsOptional()
   @IsInt()
-  @Min(0)
+  @Min(1)
   readonly max_tool_calls?: number | null;
 
   @IsOptional()

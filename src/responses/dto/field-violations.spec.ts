@@ -30,10 +30,10 @@ describe('the fields of a request', () => {
       "Invalid 'max_tool_calls': integer above maximum value. Expected a value <= 9007199254740991, but got 1e+30 instead.",
     ],
     [
-      { max_tool_calls: -1 },
+      { max_tool_calls: 0 },
       'integer_below_min_value',
       'max_tool_calls',
-      "Invalid 'max_tool_calls': integer below minimum value. Expected a value >= 0, but got -1 instead.",
+      "Invalid 'max_tool_calls': integer below minimum value. Expected a value >= 1, but got 0 instead.",
     ],
     [
       { temperature: '1' },
@@ -221,6 +221,12 @@ describe('the fields of a request', () => {
       'integer_below_min_value',
       'context_management[0].compact_threshold',
       "Invalid 'context_management[0].compact_threshold': integer below minimum value. Expected a value >= 1000, but got 999 instead.",
+    ],
+    [
+      { context_management: [] },
+      'empty_array',
+      'context_management',
+      "Invalid 'context_management': empty array. Expected an array with minimum length 1, but got an empty array instead.",
     ],
     [
       { context_management: [{ type: 'compaction' }, { type: 'compaction', compact_threshold: 2000 }] },

@@ -111,7 +111,7 @@ describe(validateRetrieveQuery, () => {
     expect(validateRetrieveQuery(query)).toEqual(parameters);
   });
 
-  it.each<[Record<string, unknown>, string, string, string]>([
+  it.each<[Record<string, unknown>, string | null, string, string]>([
     [
       { stream: 'yes' },
       'invalid_type',
@@ -136,6 +136,13 @@ describe(validateRetrieveQuery, () => {
       'include_obfuscation',
       "Invalid type for 'include_obfuscation': expected a boolean, but got a string instead.",
     ],
+    [
+      { include_obfuscation: 'false', stream: 'false' },
+      null,
+      'include_obfuscation',
+      "'include_obfuscation' is only allowed when 'stream' is true.",
+    ],
+    [{ starting_after: '0' }, null, 'starting_after', "'starting_after' is only allowed when 'stream' is true."],
   ])('validateRetrieveQuery refuses %j', (query, code, param, message) => {
     expect(violationOf(() => validateRetrieveQuery(query))).toEqual([400, code, param, message]);
   });

@@ -1,7 +1,7 @@
 import { IsBoolean, IsIn, IsInt, IsOptional, Min } from 'class-validator';
 
 import { PageParameters, toPageParameters, toPageRequest } from '../../http/index.js';
-import type { Includable } from '../../protocol/index.js';
+import { ApiError, type Includable } from '../../protocol/index.js';
 import type { DeleteOptions, PageRequest } from '../../state/index.js';
 import { compile, type Query, toArray, toBoolean, toNumber } from '../../validation/index.js';
 import { INCLUDABLES } from './includable.js';
@@ -53,6 +53,9 @@ export class DeleteParameters {
   readonly cascade!: boolean;
 }
 
+/** What says how a stream is read. */
+const STREAM_PARAMETERS = ['starting_after', 'include_obfuscation'] as const;
+
 const checkItems = compile(ItemsParameters);
 const checkInclude = compile(IncludeParameters);
 const checkRetrieve = compile(RetrieveParameters);
@@ -87,5 +90,10 @@ export function validateRetrieveQuery(query: Query): RetrieveQuery {
     ...(include_obfuscation === undefined ? {} : { include_obfuscation: toBoolean(include_obfuscation) }),
   };
   checkRetrieve(parameters, OPTIONS);
+  const ofStreams =
+    parameters.stream === true ? undefined : STREAM_PARAMETERS.find((name) => query[name] !== undefined);
+  if (ofStreams !== undefined) {
+    throw ApiError.badRequest(`'${ofStreams}' is only allowed when 'stream' is true.`, ofStreams);
+  }
   return parameters as RetrieveQuery;
 }

@@ -36,12 +36,14 @@ export const CLIENT_FRAMES: Readonly<Record<(typeof CLIENT_EVENTS)[number], (def
       ),
       additionalProperties: false,
     }),
-    'response.interrupt': () =>
-      frame(
+    'response.interrupt': () => ({
+      ...frame(
         'response.interrupt',
         { response_id: { type: 'string' }, mode: { type: 'string', const: 'discard_partial_items' } },
         ['response_id', 'mode'],
       ),
+      additionalProperties: false,
+    }),
     'response.processed': () => frame('response.processed', {}),
   };
 

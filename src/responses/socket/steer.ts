@@ -25,14 +25,25 @@ export type SteerFailure = Extract<
   | 'successor_creation_failed'
 >;
 
-const MEMBERS: ReadonlySet<string> = new Set(['type', 'previous_response_id', 'input']);
-
 /** What is wrong with a `response.steer` besides the response that it names; null when nothing is. */
 export function describeSteer(frame: ClientFrame): string | null {
-  const other = Object.keys(frame).find((member) => !MEMBERS.has(member));
-  if (other === 'stream_id') return "Unknown parameter: 'stream_id'. The response decides the lane.";
-  if (other !== undefined) return `Unknown parameter: '${other.slice(0, 64)}'.`;
-  return describeSteerInput(frame.input);
+  return describeUnknown(frame, ['previous_response_id', 'input']) ?? describeSteerInput(frame.input);
+}
+
+/** The only mode of `response.interrupt`. */
+const DISCARD = 'discard_partial_items';
+
+/** What is wrong with a `response.interrupt` besides the response that it names; null when nothing is. */
+export function describeInterrupt(frame: ClientFrame): string | null {
+  if (frame['mode'] !== DISCARD) return `Invalid value for 'mode'. Supported values are: '${DISCARD}'.`;
+  return describeUnknown(frame, ['response_id', 'mode']);
+}
+
+function describeUnknown(frame: ClientFrame, known: readonly string[]): string | null {
+  const other = Object.keys(frame).find((member) => member !== 'type' && !known.includes(member));
+  if (other === undefined) return null;
+  const reason = other === 'stream_id' ? ' The response decides the lane.' : '';
+  return `Unknown parameter: '${other.slice(0, 64)}'.${reason}`;
 }
 
 /** The input of several steers as items of a request, in order. */

@@ -6,6 +6,7 @@ import type { QueueShare } from './queue-budget.js';
 import { type RequiredInput, requiredInputOf } from './required-input.js';
 import {
   acceptedMembers,
+  describeInterrupt,
   describeSteer,
   failedMembers,
   itemsOf,
@@ -19,9 +20,6 @@ import type { SteerableResponse } from './steerable-response.js';
 const MAX_PENDING = 8;
 
 const CANNOT_BE_CONTINUED = 'The response can no longer be continued.';
-
-/** The only mode of `response.interrupt`. */
-const DISCARD = 'discard_partial_items';
 
 type Request = Readonly<Record<string, unknown>>;
 
@@ -90,8 +88,9 @@ export class Steering {
   }
 
   /** Handles a `response.interrupt` of Codex: the response ends at once with the items that are finished. */
-  interrupt({ response_id: id, mode }: ClientFrame): void {
-    const refusal = this.stop(id, mode);
+  interrupt(frame: ClientFrame): void {
+    const { response_id: id } = frame;
+    const refusal = this.stop(frame);
     let json = `{"type":"response.interrupt.accepted","response_id":${JSON.stringify(id)}`;
     if (refusal !== null) {
       this.log(refusal);
@@ -197,10 +196,11 @@ export class Steering {
     return null;
   }
 
-  private stop(id: unknown, mode: unknown): Refusal<'invalid_value' | SteerFailure> | null {
-    const target = this.runningOf(id);
-    if (target === undefined) return this.whyNotRunning(id, 'response_id');
-    if (mode !== DISCARD) return ['invalid_value', `Invalid value for 'mode'. Supported values are: '${DISCARD}'.`];
+  private stop(frame: ClientFrame): Refusal<'invalid_value' | SteerFailure> | null {
+    const target = this.runningOf(frame.response_id);
+    if (target === undefined) return this.whyNotRunning(frame.response_id, 'response_id');
+    const wrong = describeInterrupt(frame);
+    if (wrong !== null) return ['invalid_value', wrong];
     if (!target.turn.response.endEarly('interrupted')) return HAS_ENDED;
     target.isInterrupted = true;
     return null;
