@@ -67,9 +67,24 @@ describe(Transcript.name, () => {
     );
   });
 
-  it('a transcript lets an output stand before its call, and answer a call that was answered already', () => {
+  it('a transcript lets an output stand before its call', () => {
     const transcript = Transcript.of([]).accept([output('o', 'call_1'), call('c', 'call_1')]);
-    expect(ids(transcript.accept([output('again', 'call_1')]))).toEqual(['o', 'c', 'again']);
+    expect(ids(transcript)).toEqual(['o', 'c']);
+  });
+
+  it.each([
+    ['in one input', [], [call('c', 'call_1'), output('o', 'call_1'), output('again', 'call_1')]],
+    ['in a later turn', [call('c', 'call_1'), output('o', 'call_1')], [output('again', 'call_1')]],
+    ['with the first one', [call('c', 'call_1')], [output('o', 'call_1'), output('again', 'call_1')]],
+  ])('a transcript refuses a second output of a call %s', (_, before, input) => {
+    expect(() => Transcript.of(before).accept(input)).toThrow('The call with call_id call_1 already has its output.');
+  });
+
+  it('a transcript takes an output for each of several calls with one call_id, side by side and one after another', () => {
+    const twice = Transcript.of([call('c1', 'call_1'), call('c2', 'call_1')]);
+    const answered = twice.accept([output('o1', 'call_1'), output('o2', 'call_1')]);
+    expect(ids(answered.append([call('c3', 'call_1')]).accept([output('o3', 'call_1')]))).toHaveLength(6);
+    expect(ids(answered.accept([call('c4', 'call_1'), output('o4', 'call_1')]))).toHaveLength(6);
   });
 
   it('a transcript names outputs that were stored without their call, until that is there', () => {

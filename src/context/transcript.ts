@@ -125,8 +125,8 @@ export class Transcript {
 
   /**
    * Adds the input of a client. Throws ApiError 400 for a duplicate item, an output without its call, a second output of
-   * an asynchronous call, and any other call that still has no output, here or earlier. With a compaction, outputs without
-   * their call are left to `refuseStrayOutputs`.
+   * a call, and a call that still has no output and is not asynchronous, here or earlier. With a compaction, outputs
+   * without their call are left to `refuseStrayOutputs`.
    */
   accept(input: readonly Item[]): Transcript {
     const base = this.owned();
@@ -136,8 +136,9 @@ export class Transcript {
       for (const [callId, type] of base.strayOutputs) {
         if (!input.some((item) => isCall(item) && callIdOf(item) === callId)) throw noCallFor(type, callId);
       }
+      base.refuseSecondOutputs(input);
     }
-    base.refuseSecondOutputs(input);
+    base.refuseSecondOutputsOfAsyncCalls(input);
     for (const [callId, type] of base.openCallsAfter(input)) {
       throw ApiError.badRequest(`No tool output found for ${type.replaceAll('_', ' ')} ${callId}.`, 'input');
     }
@@ -221,11 +222,22 @@ export class Transcript {
     }
   }
 
+  /** Some models use a `call_id` again, also for calls side by side: each of them has an output. */
   private refuseSecondOutputs(input: readonly Item[]): void {
+    const outputs = countByCallId(input.filter(isOutput));
+    if (outputs.size === 0) return;
+    const calls = countByCallId(input.filter(isCall));
+    for (const [callId, given] of outputs) {
+      const awaited = (calls.get(callId) ?? 0) + (this.openCalls.has(callId) ? 1 : 0);
+      if (given <= awaited || this.asyncCalls.has(callId)) continue;
+      const pair = [...this.items, ...input].filter((item) => callIdOf(item) === callId);
+      if (pair.filter(isOutput).length > pair.filter(isCall).length) throw secondOutput(callId);
+    }
+  }
+
+  private refuseSecondOutputsOfAsyncCalls(input: readonly Item[]): void {
     for (const [callId, missing] of this.asyncCallsAfter(input)) {
-      if (missing < Math.min(this.asyncCalls.get(callId) ?? 0, 0)) {
-        throw ApiError.badRequest(`The call with call_id ${callId} already has its output.`, 'input');
-      }
+      if (missing < Math.min(this.asyncCalls.get(callId) ?? 0, 0)) throw secondOutput(callId);
     }
   }
 
@@ -285,6 +297,19 @@ export function duplicateItem(id: string, param: 'input' | 'items'): ApiError {
 function noCallFor(outputType: string, callId: string): ApiError {
   const what = outputType.replaceAll('_', ' ');
   return ApiError.badRequest(`No tool call found for ${what} with call_id ${callId}.`, 'input');
+}
+
+function secondOutput(callId: string): ApiError {
+  return ApiError.badRequest(`The call with call_id ${callId} already has its output.`, 'input');
+}
+
+function countByCallId(items: readonly Item[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const item of items) {
+    const callId = callIdOf(item);
+    if (callId !== undefined) counts.set(callId, (counts.get(callId) ?? 0) + 1);
+  }
+  return counts;
 }
 
 /** Whether the model goes on before a call has its output (protocol §3.4). */
