@@ -113,7 +113,7 @@ describe('the start of a state in SQLite', () => {
     const holder = spawn(process.execPath, ['-e', HOLDER, file], { stdio: ['ignore', 'pipe', 'ignore'] });
     await once(holder.stdout, 'data');
     expect(await refusal()).toBe(
-      `StateStartError: Another process uses the state in STATE_DIR (${directory}): stop it, or give each process a STATE_DIR of its own.`,
+      `StateStartError: Another process uses the state in STATE_DIR (${directory}): stop it, or give each process a STATE_DIR (--state-dir) of its own.`,
     );
     const exited = once(holder, 'exit');
     holder.kill('SIGKILL');
@@ -172,7 +172,7 @@ describe('the start of a state in SQLite', () => {
       change(statements);
       const before = await readFile(file);
       expect(await refusal()).toBe(
-        `StateStartError: The database in STATE_DIR (${directory}) is not a state of Antiphon: move it elsewhere, or set another STATE_DIR.`,
+        `StateStartError: The database in STATE_DIR (${directory}) is not a state of Antiphon: move it elsewhere, or set another STATE_DIR (--state-dir).`,
       );
       expect(await readFile(file)).toEqual(before);
       expect(await readdir(directory)).toEqual([FILE_NAME]);
@@ -251,7 +251,7 @@ describe('the start of a state in SQLite', () => {
 
   it.each([{ errcode: 13 }, { code: 'ENOSPC' }])('the start with SQLite is refused on a full disk: %j', (error) => {
     expect(explainStart(error, './data')).toBe(
-      'The disk of STATE_DIR (./data) is full: make room, or set a STATE_DIR on another disk.',
+      'The disk of STATE_DIR (./data) is full: make room, or set a STATE_DIR (--state-dir) on another disk.',
     );
   });
 

@@ -21,20 +21,23 @@ export class MovedFileError extends Error {
 /** Makes the sentence for the operator from a place, and from what was found there. */
 type Explain = (place: string, found: string) => string;
 
+/** The variable, and the option of the program. */
+const DIRECTORY = 'STATE_DIR (--state-dir)';
+
 const inUse: Explain = (place) =>
-  `Another process uses the state in ${place}: stop it, or give each process a STATE_DIR of its own.`;
+  `Another process uses the state in ${place}: stop it, or give each process a ${DIRECTORY} of its own.`;
 const newer: Explain = (place) =>
-  `The state in ${place} was written by a later version of Antiphon: start that version, or set another STATE_DIR.`;
+  `The state in ${place} was written by a later version of Antiphon: start that version, or set another ${DIRECTORY}.`;
 const foreign: Explain = (place) =>
-  `The database in ${place} is not a state of Antiphon: move it elsewhere, or set another STATE_DIR.`;
+  `The database in ${place} is not a state of Antiphon: move it elsewhere, or set another ${DIRECTORY}.`;
 const moved: Explain = (place) =>
   `The state in ${place} was removed or replaced while it was open: put its files back, or restart the service to use what is there now.`;
 const damaged: Explain = (place, found) =>
-  `The state in ${place} is damaged (${found}): its files are kept; restore them from a backup, or set another STATE_DIR to start with nothing.`;
+  `The state in ${place} is damaged (${found}): its files are kept; restore them from a backup, or set another ${DIRECTORY} to start with nothing.`;
 const unwritable: Explain = (place) =>
-  `The state in ${place} cannot be written: make the directory and its files writable, or set another STATE_DIR.`;
-const full: Explain = (place) => `The disk of ${place} is full: make room, or set a STATE_DIR on another disk.`;
-const notADirectory: Explain = (place) => `${place} cannot be created, a file is in its way: set another STATE_DIR.`;
+  `The state in ${place} cannot be written: make the directory and its files writable, or set another ${DIRECTORY}.`;
+const full: Explain = (place) => `The disk of ${place} is full: make room, or set a ${DIRECTORY} on another disk.`;
+const notADirectory: Explain = (place) => `${place} cannot be created, a file is in its way: set another ${DIRECTORY}.`;
 
 /** By the primary result codes of SQLite, https://www.sqlite.org/rescode.html. */
 const BY_RESULT: Readonly<Record<number, Explain>> = {
@@ -75,7 +78,7 @@ export function explainStart(error: unknown, directory: string): string {
   if (errcode === CANNOT_LOCK) return unwritable(place, found);
   const explain = errcode === undefined ? BY_CODE[code ?? ''] : BY_RESULT[errcode & 0xff];
   if (explain !== undefined) return explain(place, found);
-  return `The state in ${place} cannot be opened (${found}): check the disk, or set another STATE_DIR.`;
+  return `The state in ${place} cannot be opened (${found}): check the disk, or set another ${DIRECTORY}.`;
 }
 
 /** Why an operation on the state in a directory has failed, and what to do if there is something to do. */
