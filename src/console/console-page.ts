@@ -2,21 +2,10 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 
 import { Environment, hasCredentials } from '../config/index.js';
-import { FAVICON } from '../http/index.js';
+import { answerAsApplication, FAVICON } from '../http/index.js';
 
-/** Nothing but files and sockets of this origin, and nothing turns text into elements. */
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-].join('; ');
+/** Nothing turns text into elements. */
+const POLICY = ["require-trusted-types-for 'script'", "trusted-types 'none'"];
 
 /** The page of the console. It says nothing about a tenant, and needs no authentication. */
 @Injectable()
@@ -35,12 +24,8 @@ export class ConsolePage {
    * @param files where its files are, relative to the page: it may have come through a proxy that adds to the path
    */
   answer(reply: FastifyReply, files: string): string {
-    void reply.type('text/html; charset=utf-8').headers({
-      'content-security-policy': POLICY,
-      'x-content-type-options': 'nosniff',
-      'referrer-policy': 'no-referrer',
-      'cache-control': 'no-cache',
-    });
+    answerAsApplication(reply, ...POLICY);
+    void reply.header('referrer-policy', 'no-referrer');
     const help = this.environment.API_DOCS ? '<link rel="help" href="./docs">\n' : '';
     return `<!doctype html>
 <html lang="en">

@@ -13,8 +13,9 @@ import {
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 import { Environment } from '../../config/index.js';
+import { answerAsApplication } from '../html.js';
 import { ApiDocuments } from './api-documents.js';
-import { CONTENT_SECURITY_POLICY, readPageFile, writePage } from './docs-page.js';
+import { readPageFile, writePage } from './docs-page.js';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
@@ -50,12 +51,10 @@ export class ApiDocsController {
   }
 
   @Get('docs')
-  @Header('content-type', 'text/html; charset=utf-8')
-  @Header('content-security-policy', CONTENT_SECURITY_POLICY)
-  @Header('x-content-type-options', 'nosniff')
-  @Header('cache-control', 'no-cache')
-  page(@Req() { url }: FastifyRequest): string {
-    return writePage(/^[^?]*\/(?:\?|$)/.test(url) ? '.' : './docs');
+  page(@Req() { url }: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): string {
+    const page = writePage(/^[^?]*\/(?:\?|$)/.test(url) ? '.' : './docs');
+    answerAsApplication(reply);
+    return page;
   }
 
   @Get('docs/:file')
