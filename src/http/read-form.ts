@@ -80,6 +80,10 @@ export async function readForm<T, F>(
   });
   form.on('field', (field, value, isNameCut, isCut) => {
     if (isNameCut || isCut) fail(ApiError.of('string_above_max_length', 'A field of the form is too long.'));
+    if (fields.has(field)) {
+      const message = `The form has the field '${field}' twice: expected one value.`;
+      fail(ApiError.of('invalid_value', message, { param: field }));
+    }
     fields.set(field, value);
   });
   for (const limit of ['filesLimit', 'fieldsLimit'] as const) {
@@ -93,7 +97,11 @@ export async function readForm<T, F>(
   try {
     await Promise.race([failed, ended(request, form)]);
     if (file === undefined) {
-      throw ApiError.of('missing_required_parameter', `Missing required parameter: '${name}'.`, { param: name });
+      const missing = `Missing required parameter: '${name}'.`;
+      const message = fields.has(name)
+        ? `${missing} The field has a text: expected a file, with a 'filename'.`
+        : missing;
+      throw ApiError.of('missing_required_parameter', message, { param: name });
     }
     const whole = await Promise.race([failed, file]);
     return { fields: receiver.read(Object.fromEntries(fields)), file: whole };

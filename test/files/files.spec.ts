@@ -159,6 +159,11 @@ describe.each(STATES)('files in $state', ({ open }) => {
       form.set('purpose', 'user_data');
       expect(await send({}, form)).toEqual([400, 'missing_required_parameter', 'file']);
       expect(await send({ 'content-type': 'application/json' }, '{}')).toEqual([415, 'unsupported_media_type', null]);
+      form.set('file', 'a text');
+      expect(await send({}, form)).toEqual([400, 'missing_required_parameter', 'file']);
+      form.set('file', new Blob(['a']), 'a.txt');
+      form.append('purpose', 'vision');
+      expect(await send({}, form)).toEqual([400, 'invalid_value', 'purpose']);
       const boundary = { 'content-type': 'multipart/form-data; boundary=b' };
       expect(await send(boundary, '--b\r\nnonsense')).toEqual([400, 'invalid_value', null]);
       expect(await send({ 'content-type': 'multipart/form-data' }, '')).toEqual([400, 'invalid_value', null]);

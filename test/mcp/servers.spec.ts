@@ -90,18 +90,6 @@ describe('servers of the operator', () => {
     expect(runs({ server_label: 'unknown' })).toBe(true);
   });
 
-  it('servers of the operator are named in one way: a connector beside a URL is refused', () => {
-    const both = { connector_id: 'connector_gmail', server_url: 'https://elsewhere.example.com/mcp' };
-    expect(service.servers.runs(tool(both), 'acme')).toBe(true);
-    expect(refusal(service, both)).toMatchObject({
-      status: 400,
-      param: 'tools[2]',
-      message: expect.stringContaining(
-        "Mutually exclusive parameters: 'tools[2].server_url' and 'tools[2].connector_id'.",
-      ),
-    });
-  });
-
   it('servers of the operator offer the tools of their list, and rule over approvals', () => {
     const billing = find({ server_label: 'billing' });
     expect(['read', 'write', 'drop'].filter((name) => billing.offers(name))).toEqual(['read', 'write']);

@@ -4,9 +4,11 @@ import { IsArray, IsBoolean, IsObject, IsOptional, IsString, MinLength } from 'c
 import {
   Closed,
   described,
+  every,
   exactly,
   isObject,
   listOf,
+  nested,
   Satisfies,
   schemaOf,
   unknownValue,
@@ -65,9 +67,8 @@ const allowedTools = described(
   (definitions) => ({ anyOf: [schemaOf(names, definitions), schemaOf(filter, definitions)] }),
 );
 
-/** `mcp` (protocol §3.4). Whose tools they are is known to the policy that calls them: a label alone may do. */
 @Closed()
-export class McpToolBody {
+class McpToolBody {
   @IsString()
   readonly type!: string;
 
@@ -111,6 +112,21 @@ export class McpToolBody {
   @IsBoolean()
   readonly defer_loading?: boolean | null;
 }
+
+const ADDRESSES = ['server_url', 'connector_id', 'tunnel_id'];
+
+/** Refuses a tool that says twice where its server is: whoever runs it could take either. */
+const oneAddress = described((value) => {
+  const [first, second] = ADDRESSES.filter((name) => (value as Readonly<Record<string, unknown>>)[name] != null);
+  if (second === undefined) return null;
+  return new Violation('mutually_exclusive_parameters', (path) => {
+    const tool = path.slice(0, -second.length);
+    return `Mutually exclusive parameters: '${tool}${first}' and '${path}'. Ensure you are only providing one of them.`;
+  }).under(second);
+}, {});
+
+/** `mcp` (protocol §3.4). Whose tools they are is known to the policy that calls them: a label alone may do. */
+export const mcpTool = every([nested(McpToolBody), oneAddress]);
 
 /** Whether a tool that an item brings is without credentials: items are stored and given back, and credentials are for one request. */
 export const withoutCredentials = described((value) => {

@@ -150,6 +150,12 @@ describe('tools', () => {
       "Invalid 'tools[0].vector_store_ids': empty array. Expected an array with minimum length 1, but got an empty array instead.",
     ],
     [
+      [{ ...docs, connector_id: 'connector_dropbox' }],
+      'mutually_exclusive_parameters',
+      'tools[0].connector_id',
+      "Mutually exclusive parameters: 'tools[0].server_url' and 'tools[0].connector_id'. Ensure you are only providing one of them.",
+    ],
+    [
       [{ type: 'file_search' }],
       'missing_required_parameter',
       'tools[0].vector_store_ids',

@@ -25,7 +25,7 @@ import {
   wrongType,
   type Check,
 } from '../../validation/index.js';
-import { McpToolBody, withoutCredentials } from './mcp.js';
+import { mcpTool, withoutCredentials } from './mcp.js';
 import { strictParameters } from './strict-schema.js';
 import { plainFormat } from './text-config.js';
 
@@ -217,7 +217,7 @@ export const tool: Check = unionBy(
     ['function', every([nested(FunctionToolBody), strictParameters])],
     ['custom', nested(CustomToolBody)],
     ['namespace', nested(NamespaceToolBody)],
-    ['mcp', nested(McpToolBody)],
+    ['mcp', mcpTool],
     ['code_interpreter', nested(CodeInterpreterToolBody)],
     ['file_search', nested(FileSearchToolBody)],
     ...WEB_SEARCHES.map((type) => [type, nested(WebSearchToolBody)] as const),

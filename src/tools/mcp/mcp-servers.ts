@@ -153,7 +153,6 @@ export class McpServers implements OnModuleInit, OnApplicationShutdown {
     const own = this.own?.find(tool, tenant, param);
     if (own !== undefined) return own;
     const server = this.known(tool, tenant);
-    requireOneAddress(tool, param);
     // What is exchanged is not sent to the server.
     const { authorization, ...shown } = tool;
     const isExchanged = server?.needsCaller === true && server.forwardable?.has('authorization') !== true;
@@ -267,13 +266,6 @@ export class McpServers implements OnModuleInit, OnApplicationShutdown {
   private get running(): ReadonlyMap<string, RunningServer> {
     return (this.file?.current ?? NO_SERVERS).servers;
   }
-}
-
-/** Throws ApiError 400 for a tool that says twice where its server is. */
-function requireOneAddress({ server_url: url, connector_id: connector }: McpToolParam, param: string): void {
-  if (url == null || connector == null) return;
-  const message = `Mutually exclusive parameters: '${param}.server_url' and '${param}.connector_id'. Ensure you are only providing one of them.`;
-  throw ApiError.of('mutually_exclusive_parameters', message, { param });
 }
 
 /** The headers of a tool, in lower case. Throws ApiError for one that is malformed. */
