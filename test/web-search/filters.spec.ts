@@ -87,6 +87,9 @@ describe('the members of web_search', () => {
     [{ filters: { allowed_domain: ['example.com'] } }, 'tools[0].filters.allowed_domain'],
     [{ user_location: { city: { toString: 1 } } }, 'tools[0].user_location.city'],
     [{ user_location: { timezone: 'x'.repeat(300) } }, 'tools[0].user_location.timezone'],
+    [{ user_location: { country: 'Portugal' } }, 'tools[0].user_location.country'],
+    [{ user_location: { type: 'exact' } }, 'tools[0].user_location.type'],
+    [{ user_location: { type: 'approximate', contry: 'PT' } }, 'tools[0].user_location.contry'],
   ])('web_search is refused with %j', async (members, param) => {
     const run = JSON_TRANSPORT.run(service, { ...BODY, tools: [{ type: 'web_search', ...members }] });
     const refusal = await run.then(

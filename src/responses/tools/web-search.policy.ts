@@ -17,6 +17,7 @@ const BUDGETS: ReadonlySet<unknown> = new Set(['default', 'unlimited']);
 const CONTENT_TYPES: ReadonlySet<unknown> = new Set(['text', 'image']);
 const DOMAIN_LISTS = ['allowed_domains', 'blocked_domains'] as const;
 const MOST_DOMAINS = 100;
+const PLACES: readonly string[] = ['city', 'country', 'region', 'timezone'];
 const LONGEST_PLACE = 256;
 const DOMAIN =
   /^(?=.{1,253}$)[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?(?:\.[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?)*$/u;
@@ -55,6 +56,20 @@ export class WebSearchPolicy extends PassPolicy {
   }
 }
 
+/** Calls `refuse` for members that mean nothing. Engines take a country by its code alone, and refuse searches with another. */
+function checkLocation(location: unknown, refuse: (member: string, fault: string) => never): void {
+  if (!isObject(location)) refuse('user_location', 'expected an object');
+  for (const [name, value] of Object.entries(location as object)) {
+    const member = `user_location.${name.slice(0, LONGEST_PLACE)}`;
+    if (name === 'type' ? value !== 'approximate' : !PLACES.includes(name))
+      refuse(member, name === 'type' ? "expected 'approximate'" : `expected ${PLACES.join(', ')} or type`);
+    if (value != null && (typeof value !== 'string' || value.length > LONGEST_PLACE))
+      refuse(member, `expected a string of at most ${LONGEST_PLACE} characters`);
+    if (name === 'country' && value != null && !/^[a-z]{2}$/i.test(String(value)))
+      refuse(member, "expected a code of two letters, such as 'PT'");
+  }
+}
+
 /** Throws ApiError 400 for members that mean nothing. */
 function checkTool(tool: WebSearchParam, place: string): void {
   const refuse = (member: string, fault: string): never => {
@@ -66,12 +81,7 @@ function checkTool(tool: WebSearchParam, place: string): void {
   const isBudget = budget == null || BUDGETS.has(budget) || (Number.isInteger(budget) && Number(budget) > 0);
   if (!isBudget) refuse('return_token_budget', "expected 'default', 'unlimited', or a number of tokens");
   if (isLive != null && typeof isLive !== 'boolean') refuse('external_web_access', 'expected a boolean');
-  if (location != null && !isObject(location)) refuse('user_location', 'expected an object');
-  for (const name of ['city', 'country', 'region', 'timezone'] as const) {
-    const place: unknown = location?.[name];
-    if (place != null && (typeof place !== 'string' || place.length > LONGEST_PLACE))
-      refuse(`user_location.${name}`, `expected a string of at most ${LONGEST_PLACE} characters`);
-  }
+  if (location != null) checkLocation(location, refuse);
   const isTypes = types == null || (Array.isArray(types) && types.every((type) => CONTENT_TYPES.has(type)));
   if (!isTypes) refuse('search_content_types', "expected a list of 'text' and 'image'");
   if (filters == null) return;
