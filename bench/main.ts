@@ -7,16 +7,16 @@ import { inspect } from 'node:util';
 
 import { CASES } from './cases/index.ts';
 import { Bench, runCase } from './harness/bench.ts';
-import { OptionError, type Options, readOptions } from './options.ts';
+import { OptionError, readOptions } from './options.ts';
 import { toMovementText } from './report/movements.ts';
-import { readReport, replaceCases, type Report, ReportError, writeReport } from './report/report.ts';
+import { readReport, type Report, ReportError, writeReport } from './report/report.ts';
 import { toTable } from './report/table.ts';
 
 // Child processes are killed on exit.
 process.once('SIGINT', () => process.exit(130));
 process.once('SIGTERM', () => process.exit(143));
 
-async function run({ cases: names, sizes, isProof, json, into }: Options): Promise<Report> {
+async function run({ cases: names, sizes, isProof, json, into }: ReturnType<typeof readOptions>): Promise<Report> {
   const cases = names === undefined ? CASES : names.flatMap((name) => CASES.filter((one) => one.name === name));
   for (const one of cases) one.requireMachine?.(sizes);
   const machine = {
@@ -37,7 +37,11 @@ async function run({ cases: names, sizes, isProof, json, into }: Options): Promi
     report = { ...report, cases: [...report.cases, { name: one.name, comparisons }] };
     // Writes results so far, even if a later case fails.
     if (json !== undefined) await writeReport(json, report);
-    if (into !== undefined && earlier !== undefined) await writeReport(into, replaceCases(earlier, report));
+    if (into !== undefined && earlier !== undefined) {
+      const others = earlier.cases.filter(({ name }) => !report.cases.some((later) => later.name === name));
+      const later = report.cases.map((measured) => ({ ...measured, machine }));
+      await writeReport(into, { ...earlier, cases: [...others, ...later] });
+    }
   }
   return report;
 }

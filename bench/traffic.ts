@@ -68,47 +68,19 @@ export function readModel(model: string): Required<Traffic> {
 }
 
 /** The body of a Chat Completions request, JSON. */
-export function toChatBody(model: string, stream: boolean, input = INPUT): string {
-  const options = stream ? { stream, stream_options: { include_usage: true } } : {};
+export function toChatBody(model: string, stream: boolean, streamOptions: object = {}, input = INPUT): string {
+  const options = stream ? { stream, stream_options: { include_usage: true, ...streamOptions } } : {};
   return JSON.stringify({ model, messages: [{ role: 'user', content: input }], ...options });
 }
 
 /** The body of a request of Anthropic, JSON. */
-export function toMessagesBody(model: string, stream: boolean, input = INPUT): string {
-  return JSON.stringify({ model, max_tokens: 1024, messages: [{ role: 'user', content: input }], stream });
+export function toMessagesBody(model: string, stream: boolean): string {
+  return JSON.stringify({ model, max_tokens: 1024, messages: [{ role: 'user', content: INPUT }], stream });
 }
 
 /** A new id of the service's form. */
 export function makeId(prefix: string): string {
   return `${prefix}_${randomUUID().replaceAll('-', '')}`;
-}
-
-/** The model that makes vectors. */
-export const VECTOR_MODEL = 'bench-vectors';
-
-/** Numbers of a vector. */
-const DIMENSIONS = 384;
-
-const WORDS = ['harbor', 'berth', 'anchor', 'tide', 'crane', 'pilot', 'buoy', 'cargo', 'quay', 'ferry'];
-
-/** A line of about a hundred tokens, of which no two are the same. */
-export function toChunk(index: number): string {
-  const words = Array.from({ length: 80 }, (_, at) => `${WORDS[(index * 7 + at * at) % WORDS.length]}`);
-  return `Entry ${index}: ${words.join(' ')}.`;
-}
-
-/** A vector of length 1 that depends on the text alone. */
-export function toVector(text: string): Float32Array {
-  let state = 1;
-  for (let at = 0; at < text.length; at++) state = (Math.imul(state, 31) + text.charCodeAt(at)) | 0;
-  const vector = new Float32Array(DIMENSIONS);
-  let sum = 0;
-  for (let at = 0; at < DIMENSIONS; at++) {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) | 0;
-    vector[at] = state / 2 ** 31;
-    sum += (vector[at] ?? 0) ** 2;
-  }
-  return vector.map((value) => value / Math.sqrt(sum));
 }
 
 /** Marks a stamped delta; occurs nowhere else in an answer. */

@@ -1,8 +1,8 @@
-import type { Bench } from '../harness/bench.ts';
+import { type Bench, STATES } from '../harness/bench.ts';
 import type { Case, Load } from '../harness/case.ts';
 import type { Server } from '../harness/processes.ts';
 import { toBody } from '../traffic.ts';
-import { atMost, CPU_PER_TURN, ON, ROUND_TRIPS, service, SHORT, STATES, toTurnSample } from './programs.ts';
+import { atMost, CPU_PER_TURN, ON, ROUND_TRIPS, service, SHORT, toTurnSample } from './programs.ts';
 
 const AGENTS_SERVICE = service();
 
@@ -46,8 +46,8 @@ async function makeChain(server: Server, bench: Bench): Promise<void> {
 function httpTurn(turn: number): Load {
   return async (server, bench) => {
     const body = toBody('bench', SHORT, { stream: true, previous_response_id: chains.get(server)?.[turn - 2] });
-    const turnsPerStream = 16 * bench.sizes.turnsPerStream;
-    return toTurnSample([await bench.measure(server, 'sse', { url: server.url, body, streams: 1, turnsPerStream })]);
+    const job = { url: server.url, body, concurrency: 1, turns: 16 * bench.sizes.turnsPerStream };
+    return toTurnSample([await bench.measure(server, 'sse', job)]);
   };
 }
 
@@ -113,16 +113,15 @@ async function makeResponse(server: Server, length: number): Promise<History> {
 /** Turns over HTTP behind new histories. */
 function httpAfter(make: typeof makeConversation): Load {
   return async (server, bench) => {
-    const { load, sizes } = bench;
-    const { turnsPerStream } = sizes;
+    const { turnsPerStream: turns } = bench.sizes;
     const histories = await Promise.all(Array.from({ length: bench.times(HISTORIES) }, () => make(server, FEW)));
-    const before = await server.report('usage');
+    let sum = 0;
     for (const history of histories) {
       const body = toBody('bench', SHORT, { stream: true, ...history });
-      await load.run('sse', { url: server.url, body, streams: 1, turnsPerStream });
+      const { cpu } = await bench.measure(server, 'sse', { url: server.url, body, concurrency: 1, turns });
+      sum += cpu;
     }
-    const cpu = (await server.report('usage')).cpuMicroseconds - before.cpuMicroseconds;
-    return { [CPU_PER_TURN]: cpu / (histories.length * turnsPerStream) };
+    return { [CPU_PER_TURN]: sum / (histories.length * turns) };
   };
 }
 
@@ -136,13 +135,11 @@ async function warmTurns(server: Server, bench: Bench, history: History, predece
   return { [CPU_PER_TURN]: cpu / turnsPerSocket };
 }
 
+/** One conversation for each server: to make a long one leaves garbage that would be measured. */
 function socketInConversation(length: number): Load {
-  // One for each server: to make a long one leaves garbage that would be measured.
-  const kept = new WeakMap<Server, Promise<History>>();
   return async (server, bench) => {
-    const history = kept.get(server) ?? makeConversation(server, length);
-    kept.set(server, history);
-    return warmTurns(server, bench, await history);
+    const history = await bench.once(`${server.origin} ${length}`, () => makeConversation(server, length));
+    return warmTurns(server, bench, history);
   };
 }
 
@@ -153,8 +150,6 @@ const socketBehindResponse: Load = async (server, bench) => {
   return warmTurns(server, bench, {}, 'the one before');
 };
 
-const socketInShort = socketInConversation(FEW);
-
 const conversations = (many: number) => [
   {
     name: 'http, a conversation ÷ previous_response_id',
@@ -162,11 +157,11 @@ const conversations = (many: number) => [
   },
   {
     name: 'socket, a conversation ÷ previous_response_id',
-    load: { service: socketInShort, floor: socketBehindResponse },
+    load: { service: socketInConversation(FEW), floor: socketBehindResponse },
   },
   {
     name: `socket, ${many} items ÷ ${FEW} items`,
-    load: { service: socketInConversation(many), floor: socketInShort },
+    load: { service: socketInConversation(many), floor: socketInConversation(FEW) },
   },
 ];
 

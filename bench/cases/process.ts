@@ -1,88 +1,21 @@
-import { Agent, request as openRequest } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
 
+import type { Bench } from '../harness/bench.ts';
 import type { Case, Load } from '../harness/case.ts';
 import type { Round, Sample } from '../harness/measure.ts';
-import type { Server } from '../harness/processes.ts';
-import { OptionError } from '../options.ts';
-import type { Sizes } from '../sizes.ts';
+import { OptionError, type Sizes } from '../options.ts';
 import { toBody } from '../traffic.ts';
-import { type HostileBody, hostileBodies } from './hostile-bodies.ts';
-import { atMost, built, DIST, floor, honest, longRounds, service, SHORT } from './programs.ts';
-
-const PAUSE = 'longest wait of a probe, ms';
-
-/**
- * Sends `GET /healthz` again and again until a request is answered, and once after it. Resolves with the longest wait of all of them, ms:
- * how long the event loop of the server stood still.
- */
-async function probeDuring({ origin }: Server, path: string, body: Omit<HostileBody, 'name'>): Promise<number> {
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  const probing = { isOver: false };
-  const answering = exchange(origin + path, new Agent(), body).finally(() => (probing.isOver = true));
-  let longest = 0;
-  for (let isLast = false; !isLast;) {
-    isLast = probing.isOver;
-    const begin = performance.now();
-    await exchange(`${origin}/healthz`, agent);
-    longest = Math.max(longest, performance.now() - begin);
-  }
-  await answering;
-  agent.destroy();
-  return longest;
-}
-
-/** Sends a request and reads its answer, whatever it is. */
-function exchange(url: string, agent: Agent, body?: Omit<HostileBody, 'name'>): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const encoding = body?.encoding === undefined ? {} : { 'content-encoding': body.encoding };
-    const headers = { 'content-type': 'application/json', 'content-length': body?.bytes.length, ...encoding };
-    const options = body === undefined ? { agent } : { agent, method: 'POST', headers };
-    const request = openRequest(url, options, (answer) => answer.resume().once('end', resolve));
-    // A refused request may be answered before it was sent: later errors change nothing.
-    request.on('error', reject).end(body?.bytes);
-  });
-}
-
-const TOKENS = '/v1/responses/input_tokens';
-const COUNT_CPU = 'server CPU per count, ms';
-const COUNT_TIME = 'time of a count, ms';
-
-const WORDS = 'The early river follows the garden, and nobody asked it why; in spring it carries leaves. ';
-
-/** A context of 1 MB in 1,000 messages. */
-const CONTEXT = JSON.stringify({
-  model: 'gpt-4.1',
-  input: Array.from({ length: 1000 }, (_, index) => {
-    return { role: 'user', content: `${index}: ${WORDS.repeat(20)}`.slice(0, 1000) };
-  }),
-});
-
-/** One count alone, for its cost, and one with probes. */
-const countTokens: Load = async (server) => {
-  const before = await server.report('usage');
-  const begin = performance.now();
-  await fetchText(server.origin + TOKENS, CONTEXT);
-  const time = performance.now() - begin;
-  const cpu = (await server.report('usage')).cpuMicroseconds - before.cpuMicroseconds;
-  const pause = await probeDuring(server, TOKENS, { bytes: Buffer.from(CONTEXT) });
-  return { [COUNT_CPU]: cpu / 1000, [COUNT_TIME]: time, [PAUSE]: pause };
-};
-
-/** GET without a body. Throws an Error unless the status is 200. */
-async function fetchText(url: string, body?: string): Promise<void> {
-  const post = { method: 'POST', headers: { 'content-type': 'application/json' }, body };
-  const answer = await fetch(url, body === undefined ? {} : post);
-  const text = await answer.text();
-  if (answer.status !== 200) throw new Error(`${url} was answered with ${answer.status}: ${text}`);
-}
+import { atMost, built, DIST, floor, honest, service, SHORT } from './programs.ts';
 
 const START = 'start to first answer, ms';
 const START_MEMORY = 'memory after it, MB';
 
 function firstAnswer(path: string, body?: string): Load {
   return async (server) => {
-    await fetchText(server.origin + path, body);
+    const post = { method: 'POST', headers: { 'content-type': 'application/json' }, body };
+    const answer = await fetch(server.origin + path, body === undefined ? {} : post);
+    const text = await answer.text();
+    if (answer.status !== 200) throw new Error(`${path} was answered with ${answer.status}: ${text}`);
     const time = performance.now() - server.startedAt;
     return { [START]: time, [START_MEMORY]: (await server.residentBytes()) / 1e6 };
   };
@@ -114,11 +47,10 @@ const openSockets: Load = async (server, { load, sizes: { idleSockets: count } }
 
 /** Memory of sockets that have each had one turn, with the responses that the service keeps. */
 const usedSockets: Load = async (server, bench) => {
-  const { load, sizes } = bench;
-  const { idleSockets: count } = sizes;
+  const { idleSockets: count } = bench.sizes;
   const body = toBody('gpt-4.1', SHORT, { stream: true });
   const measure = async (sockets: number, turnsPerSocket: number): Promise<number> => {
-    await load.run('socket', { url: server.socketUrl, body, sockets, turnsPerSocket });
+    await bench.load.run('socket', { url: server.socketUrl, body, sockets, turnsPerSocket });
     // Collects garbage, so that what is left belongs to sockets.
     await server.report('memory');
     return await server.residentBytes();
@@ -147,9 +79,9 @@ const AFTER_LOAD = 'memory after the load, MB';
 const AFTER_REST = 'memory after a rest, MB';
 
 /** Memory after many turns, as the system sees it, without a forced garbage collection. */
-const useMemory: Load = async (server, { load, sizes: { memoryTurns: requests, restSeconds } }) => {
+const useMemory: Load = async (server, { load, sizes: { memoryTurns: turns, restSeconds } }) => {
   const body = toBody('gpt-4.1', { deltas: 50, burst: 50 });
-  await load.run('json', { url: server.url, body, concurrency: 32, requests });
+  await load.run('json', { url: server.url, body, concurrency: 32, turns });
   const afterLoad = await server.residentBytes();
   await setTimeout(restSeconds * 1000);
   return { [AFTER_LOAD]: afterLoad / 1e6, [AFTER_REST]: (await server.residentBytes()) / 1e6 };
@@ -161,7 +93,7 @@ const HEAP = 'memory in use, MB';
  * A mix of streams, chains, sockets, disconnects and invalid requests, with a store so small that it is full before the first half, and
  * stored responses do not count as a leak. Code is compiled, and pools and caches filled, before that.
  */
-async function soak(bench: Parameters<Load>[1]): Promise<readonly Round[]> {
+async function soak(bench: Bench): Promise<readonly Round[]> {
   const server = await bench.server(service({ MEMORY_MAX_RESPONSES: '500' }));
   const { soakSeconds, rounds } = bench.sizes;
   const warmUps = Math.ceil(rounds / 2);
@@ -179,38 +111,12 @@ async function soak(bench: Parameters<Load>[1]): Promise<readonly Round[]> {
 /** What one process costs, and what it stands. */
 export const PROCESS: readonly Case[] = [
   {
-    name: 'token-count',
-    table: 'token-count',
-    shows: [COUNT_TIME],
-    sides: { service: built(), floor: floor('tokens') },
-    rows: () => [
-      {
-        name: 'token-count, 1 MB',
-        load: countTokens,
-        goals: [atMost(COUNT_CPU, 'ratio', 2), atMost(PAUSE, 'service', 50)],
-      },
-    ],
-  },
-  {
-    name: 'hostile',
-    table: 'hostile',
-    sides: { service: built(), floor: floor('parse') },
-    rounds: longRounds,
-    rows: ({ hostileBodies: most }) =>
-      hostileBodies()
-        .slice(0, most)
-        .map(({ name, build }) => ({
-          name: `hostile, ${name}`,
-          load: async (server) => ({ [PAUSE]: await probeDuring(server, '/v1/responses', build()) }),
-          goals: [atMost(PAUSE, 'service', 100)],
-        })),
-  },
-  {
     name: 'idle-sockets',
     table: 'process',
     sides: { service: built(), floor: floor('ws') },
     isAnew: true,
-    rounds: ({ starts: rounds }) => ({ rounds, warmUps: 0 }),
+    rounds: 'few',
+    warmUps: 0,
     requireMachine: requireOpenFiles,
     rows: ({ idleSockets }) => [
       {
@@ -233,8 +139,9 @@ export const PROCESS: readonly Case[] = [
       floor: (bench) => bench.start('servers/nest.js', {}, 'bare'),
     },
     isAnew: true,
+    rounds: 'few',
     // The first start may read files from disk.
-    rounds: ({ starts: rounds, warmUps }) => ({ rounds, warmUps: Math.min(warmUps, 1) }),
+    warmUps: 1,
     rows: () => [
       {
         name: 'cold-start ÷ empty Nest',
@@ -253,7 +160,8 @@ export const PROCESS: readonly Case[] = [
     table: 'memory',
     sides: { service: async (bench) => built(await bench.state('sqlite'))(bench), floor: honest },
     isAnew: true,
-    rounds: () => ({ rounds: 1, warmUps: 0 }),
+    rounds: 1,
+    warmUps: 0,
     rows: ({ memoryTurns }) => [
       {
         name: `memory, ${memoryTurns} turns`,

@@ -1,10 +1,9 @@
-import type { Bench, Start } from '../harness/bench.ts';
-import type { Goal, Rounds } from '../harness/case.ts';
+import { type Bench, type Start, STATES } from '../harness/bench.ts';
+import type { Goal, Load } from '../harness/case.ts';
 import type { Sample } from '../harness/measure.ts';
 import type { Variables } from '../harness/processes.ts';
 import type { FloorName } from '../servers/floors.ts';
 import type { RelayName } from '../servers/relays.ts';
-import type { Sizes } from '../sizes.ts';
 import { MODEL_PREFIX } from '../traffic.ts';
 
 /** Figures of several cases. */
@@ -59,16 +58,16 @@ export function before(provider: object, variables?: (bench: Bench) => Promise<V
   };
 }
 
-/** The names of the backends. */
-export const STATES = ['memory', 'sqlite', 'postgres', 'redis'] as const;
-
-/** Starts the service with an empty state of its own, one for each backend. */
-export const ON = { memory: on('memory'), sqlite: on('sqlite'), postgres: on('postgres'), redis: on('redis') };
-
 /** Starts another service with an empty state of its own. */
 export function on(state: (typeof STATES)[number], variables: Variables = {}): Start {
   return async (bench) => bench.start('servers/service.ts', { ...(await bench.state(state)), ...variables });
 }
+
+/** Starts the service with an empty state of its own, one for each backend. */
+export const ON = Object.fromEntries(STATES.map((state) => [state, on(state)])) as Record<
+  (typeof STATES)[number],
+  Start
+>;
 
 /** A goal that is met up to this value. */
 export function atMost(figure: string, of: Goal['of'], most: number): Goal {
@@ -80,19 +79,27 @@ export function atLeast(figure: string, of: Goal['of'], least: number): Goal {
   return { figure, of, atLeast: least };
 }
 
-/** Fewer rounds, where one takes seconds. */
-export function longRounds({ longRounds: rounds, warmUps }: Sizes): Rounds {
-  return { rounds, warmUps: Math.min(1, warmUps) };
+/** Requests that are not streamed, 32 at once. */
+export function json(body: string, path = '/v1/responses'): Load {
+  return async (server, bench) => {
+    const { jsonRequests: turns } = bench.sizes;
+    const job = { url: server.origin + path, body, concurrency: 32, turns };
+    const { bytes, seconds, cpu } = await bench.measure(server, 'json', job);
+    return {
+      [REQUESTS_PER_SECOND]: turns / seconds,
+      [CPU_PER_REQUEST]: cpu / turns,
+      'server cores in use': cpu / 1e6 / seconds,
+      'bytes per answer': bytes / turns,
+    };
+  };
 }
 
 /** The cost of turns that ran one at a time, so that latencies are independent, measured in several parts. */
 export function toTurnSample(
   costs: readonly { turns: number; seconds: number; cpu: number; roundTrips: number }[],
 ): Sample {
-  const sum = (member: 'turns' | 'seconds' | 'cpu' | 'roundTrips'): number =>
-    costs.reduce((total, cost) => total + cost[member], 0);
-  const turns = sum('turns');
-  const roundTrips = sum('roundTrips');
+  const sum = (member: keyof (typeof costs)[number]): number => costs.reduce((total, cost) => total + cost[member], 0);
+  const [turns, roundTrips] = [sum('turns'), sum('roundTrips')];
   return {
     [CPU_PER_TURN]: sum('cpu') / turns,
     [LATENCY]: (sum('seconds') * 1000) / turns,

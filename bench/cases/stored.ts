@@ -1,8 +1,6 @@
-import type { Bench, Start } from '../harness/bench.ts';
+import { type Bench, type Start, STATES } from '../harness/bench.ts';
 import type { Case, Load } from '../harness/case.ts';
-import type { Sample } from '../harness/measure.ts';
 import type { Server, Variables } from '../harness/processes.ts';
-import type { StreamedOutcome } from '../load/http.ts';
 import { toBody, type Traffic } from '../traffic.ts';
 import {
   atMost,
@@ -16,7 +14,6 @@ import {
   ROUND_TRIPS,
   service,
   SHORT,
-  STATES,
   toTurnSample,
 } from './programs.ts';
 
@@ -26,8 +23,8 @@ const SOCKETS = 16;
 const SAVES_PER_SECOND = 'saves per second';
 
 /** Requests for short stored turns, so many at once. */
-function stored(server: Server, bench: Bench, concurrency: number, requests: number) {
-  return bench.measure(server, 'json', { url: server.url, body: toBody('bench', SHORT), concurrency, requests });
+function stored(server: Server, bench: Bench, concurrency: number, turns: number) {
+  return bench.measure(server, 'json', { url: server.url, body: toBody('bench', SHORT), concurrency, turns });
 }
 
 const oneByOne: Load = async (server, bench) =>
@@ -56,19 +53,16 @@ const WAYS: readonly (readonly [name: string, load: Load])[] = [
   ],
 ];
 
-/** A backend beside another one. */
-interface Pair {
-  readonly service: keyof typeof ON;
-  readonly floor: keyof typeof ON;
-  /** The most that its CPU may be of the other's, by the way of `WAYS`. */
-  readonly most?: readonly (number | undefined)[];
-}
-
-const PAIRS: readonly Pair[] = [
-  { service: 'sqlite', floor: 'memory', most: [undefined, 1.5] },
-  { service: 'postgres', floor: 'memory' },
-  { service: 'redis', floor: 'memory' },
-  { service: 'redis', floor: 'postgres', most: [1, 1, 1] },
+/** Backends beside others, and the most that their CPU may be of the other's, by the way of `WAYS`. */
+const PAIRS: readonly (readonly [
+  one: keyof typeof ON,
+  other: keyof typeof ON,
+  most?: readonly (number | undefined)[],
+])[] = [
+  ['sqlite', 'memory', [undefined, 1.5]],
+  ['postgres', 'memory'],
+  ['redis', 'memory'],
+  ['redis', 'postgres', [1, 1, 1]],
 ];
 
 /** Nothing that an operator adds. */
@@ -99,100 +93,57 @@ const OPERATED = [
 const TURNS_PER_SECOND = 'turns per second';
 const CREATED = 'time to response.created, p50, ms';
 
-/** Readers of one stream. */
-const READERS = 50;
+/** Turns in the background or in the foreground. */
+type Placed = (isBackground: boolean) => Load;
 
-/** Flat out, as long as others or longer. */
-const flat = ({ sizes }: Bench, factor = 1): Traffic => ({ deltas: sizes.deltas * factor, burst: 8 });
-
-/** With a delta every 10 ms. */
-const slow = ({ sizes }: Bench): Traffic => ({ deltas: sizes.pacedDeltas, burst: 1, pauseMs: 10 });
-
-/** The length of a long stream, as a multiple of the usual one. */
-const LONG = 50;
-
-/** Members of a request, in the background or in the foreground. */
-const where = (isBackground: boolean, stream: boolean) => ({
-  ...(isBackground ? { background: true } : {}),
-  ...(stream ? { stream } : {}),
-});
-
-function toStreamSample({ cpu, events, seconds }: StreamedOutcome & { readonly cpu: number }): Sample {
-  return { [CPU_PER_EVENT]: cpu / events, [EVENTS_PER_SECOND]: events / seconds };
-}
-
-/** A background stream with so many readers. */
-function follow(server: Server, bench: Bench, traffic: Traffic, readers = 1) {
-  const body = toBody('bench', traffic, where(true, true));
-  return bench.measure(server, 'follow', { url: server.url, body, readers });
-}
+const placed = (isBackground: boolean, members: object) => ({ ...(isBackground && { background: true }), ...members });
 
 /** The times of first events, one stream after the other. */
-function firstEvent(isBackground: boolean): Load {
-  return async (server, { load, sizes: { requests: turnsPerStream } }) => {
-    const body = toBody('bench', SHORT, where(isBackground, true));
-    const { firstEvent: first } = await load.run('sse', { url: server.url, body, streams: 1, turnsPerStream });
+const firstEvent: Placed =
+  (isBackground) =>
+  async (server, { load, sizes: { requests: turns } }) => {
+    const body = toBody('bench', SHORT, placed(isBackground, { stream: true }));
+    const { firstEvent: first } = await load.run('sse', { url: server.url, body, concurrency: 1, turns });
     return { [CREATED]: first.p50 };
   };
-}
 
 /** Turns without streams, from the first request to the end of the last turn. */
-function turns(isBackground: boolean): Load {
-  return async (server, bench) => {
-    const { countedTurns: requests } = bench.sizes;
-    const job = {
-      url: server.url,
-      body: toBody('bench', SHORT, where(isBackground, false)),
-      concurrency: 32,
-      requests,
-    };
-    const { seconds, cpu } = await bench.measure(server, isBackground ? 'drain' : 'json', job);
-    return { [TURNS_PER_SECOND]: requests / seconds, [CPU_PER_TURN]: cpu / requests };
-  };
-}
-
-/** Concurrent streams; a process runs 64 background turns at once. */
-function streams(toTraffic: (bench: Bench) => Traffic): (isBackground: boolean) => Load {
-  return (isBackground) => async (server, bench) => {
-    const body = toBody('bench', toTraffic(bench), where(isBackground, true));
-    const job = { streams: Math.min(bench.sizes.streams, 50), turnsPerStream: bench.sizes.turnsPerStream };
-    return toStreamSample(await bench.measure(server, 'sse', { url: server.url, body, ...job }));
-  };
-}
-
-const live: Load = async (server, bench) => toStreamSample(await follow(server, bench, flat(bench, bench.times(LONG))));
-
-/** A long stream after its end. It is made for this round: STATE=memory forgets old responses. */
-const replay: Load = async (server, bench) => {
-  const { responseId } = await follow(server, bench, flat(bench, bench.times(LONG)));
-  const url = `${server.url}/${responseId}?stream=true&include_obfuscation=false`;
-  return toStreamSample(await bench.measure(server, 'sse', { url, streams: 1, turnsPerStream: 1 }));
+const wholeTurns: Placed = (isBackground) => async (server, bench) => {
+  const { countedTurns: turns } = bench.sizes;
+  const job = { url: server.url, body: toBody('bench', SHORT, placed(isBackground, {})), concurrency: 32, turns };
+  const { seconds, cpu } = await bench.measure(server, isBackground ? 'drain' : 'json', job);
+  return { [TURNS_PER_SECOND]: turns / seconds, [CPU_PER_TURN]: cpu / turns };
 };
 
-/** The pace decides how many events come a second. */
-const withoutRate =
-  (load: Load): Load =>
-  async (server, bench) => {
-    const sample = await load(server, bench);
-    return { [CPU_PER_EVENT]: sample[CPU_PER_EVENT] ?? NaN };
-  };
-
-function readers(count: number): Load {
-  return withoutRate(async (server, bench) => toStreamSample(await follow(server, bench, slow(bench), count)));
+/** Concurrent streams; a process runs 64 background turns at once. */
+async function stream(server: Server, bench: Bench, traffic: Traffic, isBackground: boolean) {
+  const body = toBody('bench', traffic, placed(isBackground, { stream: true }));
+  const concurrency = Math.min(bench.sizes.streams, 50);
+  const turns = concurrency * bench.sizes.turnsPerStream;
+  return bench.measure(server, 'sse', { url: server.url, body, concurrency, turns });
 }
 
-const eitherWay = (load: (isBackground: boolean) => Load) => ({ service: load(true), floor: load(false) });
+const flatOut: Placed = (isBackground) => async (server, bench) => {
+  const traffic = { deltas: bench.sizes.deltas, burst: 8 };
+  const { cpu, events, seconds } = await stream(server, bench, traffic, isBackground);
+  return { [CPU_PER_EVENT]: cpu / events, [EVENTS_PER_SECOND]: events / seconds };
+};
 
-const BACKGROUND = [
-  { name: 'first event', load: eitherWay(firstEvent) },
-  { name: 'turns', load: eitherWay(turns) },
-  { name: 'streams, flat out', load: eitherWay(streams(flat)) },
-  { name: 'streams, paced', load: eitherWay((isBackground) => withoutRate(streams(slow)(isBackground))) },
-  { name: 'replay ÷ live', load: { service: replay, floor: live } },
-  { name: `${READERS} readers ÷ 1`, load: { service: readers(READERS), floor: readers(1) } },
+/** With a delta every 10 ms. The pace decides how many events come a second. */
+const paced: Placed = (isBackground) => async (server, bench) => {
+  const traffic = { deltas: bench.sizes.pacedDeltas, burst: 1, pauseMs: 10 };
+  const { cpu, events } = await stream(server, bench, traffic, isBackground);
+  return { [CPU_PER_EVENT]: cpu / events };
+};
+
+const BACKGROUND: readonly (readonly [name: string, load: Placed])[] = [
+  ['first event', firstEvent],
+  ['turns', wholeTurns],
+  ['streams, flat out', flatOut],
+  ['streams, paced', paced],
 ];
 
-/** What it costs to store turns, to run them in the background, and to watch them. */
+/** What it costs to store turns, and to run them in the background. */
 export const STORED: readonly Case[] = [
   {
     name: 'saves',
@@ -203,7 +154,7 @@ export const STORED: readonly Case[] = [
       await bench.analyze();
     },
     rows: () =>
-      PAIRS.flatMap(({ service: one, floor: other, most }) =>
+      PAIRS.flatMap(([one, other, most]) =>
         WAYS.map(([way, load], index) => ({
           name: `saves, ${one} ÷ ${other}, ${way}`,
           sides: { service: ON[one], floor: ON[other] },
@@ -240,15 +191,15 @@ export const STORED: readonly Case[] = [
     shows: [CREATED, TURNS_PER_SECOND, CPU_PER_EVENT, EVENTS_PER_SECOND],
     // Its rows are what the planner of PostgreSQL learns from.
     async prepare(server, bench) {
-      await live(server, bench);
+      await flatOut(true)(server, bench);
       await bench.analyze();
     },
     rows: () =>
       STATES.flatMap((state) =>
-        BACKGROUND.map(({ name, load }) => ({
+        BACKGROUND.map(([name, load]) => ({
           name: `background, ${state}, ${name}`,
           sides: { service: ON[state], floor: ON[state] },
-          load,
+          load: { service: load(true), floor: load(false) },
         })),
       ),
   },

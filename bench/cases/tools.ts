@@ -4,10 +4,8 @@ import type { Server } from '../harness/processes.ts';
 import { CALLER_MODEL, NO_CALL, SEARCH, toBody } from '../traffic.ts';
 import { atMost, CPU_PER_TURN, service, toTurnSample } from './programs.ts';
 
-/** The label of the server. */
+/** What a request names: the tool of the server with this label, or the function that a model knows it as. */
 const LABEL = 'bench';
-
-/** What a request names: the tool of the server, or the function that a model knows it as. */
 const SERVER_TOOL = { type: 'mcp', server_label: LABEL };
 const FUNCTION = {
   type: 'function',
@@ -35,17 +33,22 @@ const withServer: Start = async (bench) => {
 function turns(tool: object, input: string | undefined, expected: readonly string[]): Load {
   const roots = new WeakMap<Server, string>();
   return async (one, bench) => {
-    const job = { url: one.url, streams: 1, turnsPerStream: 1 };
+    const job = { url: one.url, concurrency: 1 };
     const body = (members: object): string => toBody(CALLER_MODEL, null, { tools: [tool], ...members });
     if (!roots.has(one)) {
       const listed = tool === SERVER_TOOL ? ['mcp_list_tools', 'message'] : ['message'];
-      const root = await bench.load.run('tools', { ...job, body: body({ input: NO_CALL }), expected: listed });
+      const root = await bench.load.run('tools', {
+        ...job,
+        turns: 1,
+        body: body({ input: NO_CALL }),
+        expected: listed,
+      });
       roots.set(one, root.responseId);
     }
     const members = { previous_response_id: roots.get(one), ...(input === undefined ? {} : { input }) };
     // More than the other counts: what a turn with a tool runs is compiled only after some thousand turns.
-    const turnsPerStream = bench.sizes.countedTurns * bench.times(4);
-    return toTurnSample([await bench.measure(one, 'tools', { ...job, body: body(members), expected, turnsPerStream })]);
+    const count = bench.sizes.countedTurns * bench.times(4);
+    return toTurnSample([await bench.measure(one, 'tools', { ...job, turns: count, body: body(members), expected })]);
   };
 }
 
@@ -66,10 +69,7 @@ export const TOOLS: readonly Case[] = [
       },
       {
         name: 'server-tool, a list in the context ÷ none',
-        load: {
-          service: turns(SERVER_TOOL, NO_CALL, ['message']),
-          floor: turns(FUNCTION, NO_CALL, ['message']),
-        },
+        load: { service: turns(SERVER_TOOL, NO_CALL, ['message']), floor: turns(FUNCTION, NO_CALL, ['message']) },
         goals: [atMost(CPU_PER_TURN, 'ratio', 1.1)],
       },
     ],

@@ -11,6 +11,7 @@ import {
   EVENTS_PER_SECOND,
   floor,
   honest,
+  json,
   REQUESTS_PER_SECOND,
   service,
   SHORT,
@@ -30,47 +31,21 @@ function streams(transport: 'sse' | 'ws', { burst, deltas, model = 'bench', more
     const traffic = { deltas: deltas ?? bench.sizes.deltas, burst };
     const body = toBody(model, traffic, { stream: true });
     const [count, each] = [bench.sizes.streams, bench.sizes.turnsPerStream * bench.times(more)];
-    const job = {
-      body,
-      streams: count,
-      turnsPerStream: each,
-      sockets: count,
-      turnsPerSocket: each,
-      isConcurrent: true,
-    };
-    const { turns, events, bytes, seconds, cpu } =
-      transport === 'sse'
-        ? await bench.measure(server, 'sse', { url: server.url, ...job })
-        : await bench.measure(server, 'socket', { url: server.socketUrl, ...job });
+    const sockets = { url: server.socketUrl, body, sockets: count, turnsPerSocket: each, isConcurrent: true };
+    const { turns, events, bytes, seconds, cpu } = await (transport === 'ws'
+      ? bench.measure(server, 'socket', sockets)
+      : bench.measure(server, 'sse', { url: server.url, body, concurrency: count, turns: count * each }));
     const expected = turns * (traffic.deltas + FRAMING_EVENTS);
     if (events !== expected) throw new Error(`${events} events came in ${turns} turns, not ${expected}`);
     return {
       [CPU_PER_EVENT]: cpu / events,
       [EVENTS_PER_SECOND]: events / seconds,
-      'turns per second': turns / seconds,
       // Below one, the load generator or the machine limits the throughput.
       'server cores in use': cpu / 1e6 / seconds,
       'bytes per event': bytes / events,
     };
   };
 }
-
-/** Requests that are not streamed, 32 at once. */
-export function json(body: string): Load {
-  return async (server, bench) => {
-    const { jsonRequests: requests } = bench.sizes;
-    const job = { url: server.url, body, concurrency: 32, requests };
-    const { bytes, seconds, cpu } = await bench.measure(server, 'json', job);
-    return {
-      [REQUESTS_PER_SECOND]: requests / seconds,
-      [CPU_PER_REQUEST]: cpu / requests,
-      'server cores in use': cpu / 1e6 / seconds,
-      'bytes per answer': bytes / requests,
-    };
-  };
-}
-
-const SERVICE = service();
 
 const PROMISES = 'promises per turn';
 const KILOBYTES = 'kB allocated per turn';
@@ -79,11 +54,10 @@ const KILOBYTES = 'kB allocated per turn';
 function count(transport: 'json' | 'sse' | 'ws'): Load {
   return async (server, { load, sizes: { countedTurns: turns } }) => {
     const body = toBody('bench', SHORT, transport === 'json' ? {} : { stream: true });
-    const run = {
-      json: () => load.run('json', { url: server.url, body, concurrency: 1, requests: turns }),
-      sse: () => load.run('sse', { url: server.url, body, streams: 1, turnsPerStream: turns }),
-      ws: () => load.run('socket', { url: server.socketUrl, body, sockets: 1, turnsPerSocket: turns }),
-    }[transport];
+    const run = () =>
+      transport === 'ws'
+        ? load.run('socket', { url: server.socketUrl, body, sockets: 1, turnsPerSocket: turns })
+        : load.run(transport, { url: server.url, body, concurrency: 1, turns });
     const promises = await server.count('promises', run);
     const bytes = await server.count('bytes', run);
     return { [PROMISES]: promises / turns, [KILOBYTES]: bytes / 1000 / turns };
@@ -97,15 +71,19 @@ function counted(module: string, variables?: Variables): Start {
 
 const COUNTED = { service: counted('servers/service.ts'), honest: counted('servers/honest.ts') };
 
+const COUNTED_ROWS = [
+  { transport: 'json', promises: 32, kilobytes: 52 },
+  { transport: 'sse', promises: 34, kilobytes: 62 },
+  { transport: 'ws', promises: 44, kilobytes: 62 },
+] as const;
+
 const cpuPerEvent = (ratio: number, honestRatio: number) => [
   atMost(CPU_PER_EVENT, 'ratio', ratio),
   atMost(CPU_PER_EVENT, 'honest ratio', honestRatio),
 ];
 
-const ofService = (promises: number, kilobytes: number) => [
-  atMost(PROMISES, 'service', promises),
-  atMost(KILOBYTES, 'service', kilobytes),
-];
+const SERVICE = service();
+const SHORT_JSON = json(toBody('bench', SHORT));
 
 /** A text of 50 words at once, as the instant simulator writes it; a model that costs nothing writes one of the same length. */
 const WORDS = { deltas: 50, burst: 50 };
@@ -123,7 +101,7 @@ export const TURNS: readonly Case[] = [
     name: 'sse',
     table: 'streams',
     shows: [EVENTS_PER_SECOND],
-    sides: { service: service(), floor: floor('sse'), honest },
+    sides: { service: SERVICE, floor: floor('sse'), honest },
     rows: () => [
       { name: 'sse, single', load: streams('sse', { burst: 1 }), goals: cpuPerEvent(1.3, 1.3) },
       { name: 'sse, burst', load: streams('sse', { burst: 8 }), goals: cpuPerEvent(1.5, 1.3) },
@@ -133,7 +111,7 @@ export const TURNS: readonly Case[] = [
     name: 'ws',
     table: 'streams',
     shows: [EVENTS_PER_SECOND],
-    sides: { service: service(), floor: floor('ws'), honest },
+    sides: { service: SERVICE, floor: floor('ws'), honest },
     rows: () => [
       { name: 'ws, single', load: streams('ws', { burst: 1 }), goals: cpuPerEvent(1.6, 1.4) },
       { name: 'ws, burst', load: streams('ws', { burst: 8 }), goals: cpuPerEvent(1.3, 1.4) },
@@ -147,13 +125,13 @@ export const TURNS: readonly Case[] = [
     rows: () => [
       {
         name: 'json ÷ node:http',
-        load: json(toBody('bench', SHORT)),
+        load: SHORT_JSON,
         goals: [atLeast(REQUESTS_PER_SECOND, 'ratio', 0.4), atMost(CPU_PER_REQUEST, 'honest ratio', 1.8)],
       },
       {
         name: 'json ÷ Nest with its ValidationPipe',
         sides: { service: SERVICE, floor: (bench) => bench.start('servers/nest.js', { FLOOR: 'json' }) },
-        load: json(toBody('bench', SHORT)),
+        load: SHORT_JSON,
         goals: [atLeast(REQUESTS_PER_SECOND, 'ratio', 1)],
       },
     ],
@@ -162,19 +140,13 @@ export const TURNS: readonly Case[] = [
     name: 'turn-cost',
     table: 'turn-cost',
     shows: [KILOBYTES],
-    rounds: ({ longRounds, warmUps }) => ({ rounds: longRounds, warmUps }),
+    rounds: 'few',
     rows: () =>
-      (
-        [
-          ['json', ofService(32, 52)],
-          ['sse', ofService(34, 62)],
-          ['ws', ofService(44, 62)],
-        ] as const
-      ).map(([transport, goals]) => ({
+      COUNTED_ROWS.map(({ transport, promises, kilobytes }) => ({
         name: `turn-cost, ${transport}`,
         sides: { ...COUNTED, floor: counted('servers/floors.ts', { FLOOR: transport }) },
         load: count(transport),
-        goals,
+        goals: [atMost(PROMISES, 'service', promises), atMost(KILOBYTES, 'service', kilobytes)],
       })),
   },
   {
@@ -189,7 +161,7 @@ export const TURNS: readonly Case[] = [
     name: 'simulator-json',
     table: 'words',
     shows: [REQUESTS_PER_SECOND],
-    sides: { service: built(SIMULATOR), floor: service() },
+    sides: { service: built(SIMULATOR), floor: SERVICE },
     rows: () => [simulatorRow('simulator-json, stored', true), simulatorRow('simulator-json, store: false', false)],
   },
 ];

@@ -2,9 +2,9 @@ import type { Bench } from '../harness/bench.ts';
 import type { Case, Load } from '../harness/case.ts';
 import type { Sample, Side } from '../harness/measure.ts';
 import type { Server } from '../harness/processes.ts';
-import type { TimedOutcome } from '../load/timed.ts';
+import type { StreamOutcome } from '../load/http.ts';
+import type { Sizes } from '../options.ts';
 import type { RelayName } from '../servers/relays.ts';
-import type { Sizes } from '../sizes.ts';
 import { FRAMING_EVENTS, toBody, toChatBody, toModel, type Traffic } from '../traffic.ts';
 import {
   atLeast,
@@ -12,12 +12,11 @@ import {
   before,
   CPU_PER_REQUEST,
   CPU_PER_TURN,
-  longRounds,
+  json,
   relay,
   REQUESTS_PER_SECOND,
   upstream,
 } from './programs.ts';
-import { json } from './turns.ts';
 
 const FIRST_DELTA = 'time to first delta, p50, ms';
 const FIRST_DELTA_P99 = 'time to first delta, p99, ms';
@@ -25,32 +24,27 @@ const DELAY = 'delay of a delta, p50, ms';
 const DELTAS_PER_SECOND = 'deltas per second';
 const CPU_PER_DELTA = 'server CPU per delta, µs';
 
-/** An upstream, as the service and the relay reach it. */
+/** Connections to an upstream: more than streams, as in the relay. */
+const CONNECTIONS = 4096;
+
+/** An upstream, as the service reaches it with these settings of its provider, and the relay. */
 interface Kind {
   readonly name: string;
-  /** Settings of the service's provider. */
   readonly provider: object;
   readonly relay: RelayName;
 }
 
-/** Connections to an upstream: more than streams, as in the relay. */
-const CONNECTIONS = 4096;
-
 const CHAT: Kind = { name: 'relay', provider: { connections: CONNECTIONS }, relay: 'chat' };
-
-/** An upstream with the Responses API over SSE, and over WebSocket. */
-const RESPONSES: readonly [sse: Kind, sockets: Kind] = [
-  {
-    name: 'responses over SSE',
-    provider: { kind: 'responses', connections: CONNECTIONS },
-    relay: 'responses',
-  },
-  {
-    name: 'responses over WebSocket',
-    provider: { kind: 'responses', supports_websockets: true, websocket_connections: CONNECTIONS },
-    relay: 'sockets',
-  },
-];
+const SSE: Kind = {
+  name: 'responses over SSE',
+  provider: { kind: 'responses', connections: CONNECTIONS },
+  relay: 'responses',
+};
+const SOCKETS: Kind = {
+  name: 'responses over WebSocket',
+  provider: { kind: 'responses', supports_websockets: true, websocket_connections: CONNECTIONS },
+  relay: 'sockets',
+};
 
 /** The service and the relay before an upstream, and the upstream itself. */
 function sidesOf(kind: Kind) {
@@ -60,15 +54,17 @@ function sidesOf(kind: Kind) {
 /** Streams of one round. */
 interface Relayed {
   readonly traffic: Traffic;
-  readonly streams: number;
+  readonly concurrency: number;
   /** Measured turns. */
   readonly turns: number;
   /** Time over which the start of streams is spread, ms. */
   readonly spreadMs: number;
 }
 
-/** Streams from one side. Throws an Error if a frame is missing. */
-async function stream(kind: Kind, side: Side, relayed: Relayed, server: Server, bench: Bench) {
+type Cost = StreamOutcome & { readonly cpu: number; readonly deltas: number };
+
+/** Streams from one side. Throws an Error if an event is missing. */
+async function stream(kind: Kind, side: Side, relayed: Relayed, server: Server, bench: Bench): Promise<Cost> {
   const { traffic, ...job } = relayed;
   const isChat = side === 'direct' && kind === CHAT;
   const model = toModel(traffic);
@@ -76,30 +72,22 @@ async function stream(kind: Kind, side: Side, relayed: Relayed, server: Server, 
   const conversation = kind === CHAT ? {} : { prompt_cache_key: 'bench' };
   const body = isChat ? toChatBody(model, true) : toBody(model, null, { stream: true, ...conversation });
   const url = isChat ? `${server.origin}/v1/chat/completions` : server.url;
-  const outcome = await bench.measure(server, 'timed', { url, body, deltas: traffic.deltas, ...job });
-  const expected = outcome.turns * (traffic.deltas + (isChat ? 4 : FRAMING_EVENTS + 1));
-  if (outcome.frames === expected) return outcome;
-  throw new Error(`${outcome.frames} frames came in ${outcome.turns} turns, not ${expected}`);
+  const { deltas } = traffic;
+  const outcome = await bench.measure(server, 'sse', { url, body, stamps: deltas, ...job });
+  const expected = outcome.turns * (deltas + (isChat ? 3 : FRAMING_EVENTS));
+  if (outcome.events === expected) return { ...outcome, deltas: outcome.turns * deltas };
+  throw new Error(`${outcome.events} events came in ${outcome.turns} turns, not ${expected}`);
 }
 
-type Cost = TimedOutcome & { readonly cpu: number };
+type ToSample = (cost: Cost) => Sample;
 
-/** A load for each side. The upstream has times only. */
-function loadsOf(
-  kind: Kind,
-  toRelayed: (sizes: Sizes) => Relayed,
-  toTimes: (cost: Cost, deltas: number) => Sample,
-  toCosts: (cost: Cost, deltas: number) => Sample = () => ({}),
-): Readonly<Partial<Record<Side, Load>>> {
-  const loadOf =
-    (side: Side): Load =>
-    async (server, bench) => {
-      const relayed = toRelayed(bench.sizes);
-      const cost = await stream(kind, side, relayed, server, bench);
-      const { deltas } = relayed.traffic;
-      return { ...toTimes(cost, deltas), ...(side === 'direct' ? {} : toCosts(cost, deltas)) };
-    };
-  return { direct: loadOf('direct'), service: loadOf('service'), floor: loadOf('floor') };
+/** A load for each side. */
+function loadsOf(kind: Kind, toRelayed: (sizes: Sizes) => Relayed, samples: Partial<Record<Side, ToSample>>) {
+  const toLoad =
+    (side: Side, toSample: ToSample): Load =>
+    async (server, bench) =>
+      toSample(await stream(kind, side, toRelayed(bench.sizes), server, bench));
+  return Object.fromEntries(Object.entries(samples).map(([side, to]) => [side, toLoad(side as Side, to)]));
 }
 
 /** Latency, which is only meaningful while no process is saturated. */
@@ -110,81 +98,72 @@ const toDelays = ({ firstDelta, delay }: Cost): Sample => ({
   'delay of a delta, p99, ms': delay.p99,
 });
 
-const toDelayCosts = ({ turns, seconds, cpu }: Cost, deltas: number): Sample => ({
-  [CPU_PER_TURN]: cpu / turns,
-  [CPU_PER_DELTA]: cpu / (turns * deltas),
-  'server cores in use': cpu / 1e6 / seconds,
+const toDelaysAndCosts = (cost: Cost): Sample => ({
+  ...toDelays(cost),
+  [CPU_PER_TURN]: cost.cpu / cost.turns,
+  [CPU_PER_DELTA]: cost.cpu / cost.deltas,
+  'server cores in use': cost.cpu / 1e6 / cost.seconds,
 });
 
-const toDurations = ({ whole }: Cost, deltas: number): Sample => ({
-  'time per delta of a stream, p50, µs': (whole.p50 * 1000) / deltas,
-  'time per delta of a stream, p99, µs': (whole.p99 * 1000) / deltas,
-});
+const toThroughput = ({ deltas, seconds }: Cost): Sample => ({ [DELTAS_PER_SECOND]: deltas / seconds });
 
-const toThroughput = ({ turns, seconds }: Cost, deltas: number): Sample => ({
-  [DELTAS_PER_SECOND]: (turns * deltas) / seconds,
-});
-
-const toThroughputCosts = (cost: Cost, deltas: number): Sample => ({
-  ...toThroughput(cost, deltas),
-  [CPU_PER_DELTA]: cost.cpu / (cost.turns * deltas),
+const toThroughputAndCosts = (cost: Cost): Sample => ({
+  ...toThroughput(cost),
+  [CPU_PER_DELTA]: cost.cpu / cost.deltas,
   // Below one, the upstream, the load generator or the machine limits the throughput.
   'server cores in use': cost.cpu / 1e6 / cost.seconds,
-  'bytes per event': cost.bytes / cost.frames,
+  'bytes per event': cost.bytes / cost.events,
 });
+
+const LATENCY = { direct: toDelays, service: toDelaysAndCosts, floor: toDelaysAndCosts };
+const THROUGHPUT = { service: toThroughputAndCosts, floor: toThroughputAndCosts };
 
 /** Short answers at full speed, until V8 has compiled what a turn runs: so many turns for each request of a round. */
 function warmUp(kind: Kind, turns: number): NonNullable<Case['prepare']> {
   return (server, bench, side) => {
     const traffic = { deltas: 10, burst: 1 };
-    const relayed = { traffic, streams: 32, turns: bench.times(turns) * bench.sizes.requests, spreadMs: 0 };
+    const relayed = { traffic, concurrency: 32, turns: bench.times(turns) * bench.sizes.requests, spreadMs: 0 };
     return stream(kind, side, relayed, server, bench);
   };
 }
 
-function flatOut(streams: number, more = 1): (sizes: Sizes) => Relayed {
-  return ({ deltas, requests }) => {
-    return { traffic: { deltas, burst: 1 }, streams, turns: Math.max(more * requests, streams), spreadMs: 0 };
+function flatOut(more: number) {
+  return ({ deltas, requests }: Sizes): Relayed => {
+    return { traffic: { deltas, burst: 1 }, concurrency: 32, turns: Math.max(more * requests, 32), spreadMs: 0 };
   };
 }
 
 /** Starts are spread over one answer, so that requests and deltas do not coincide. */
-function paced(streams: number, pauseMs: number, most: number, turns: number) {
+function paced(concurrency: number, pauseMs: number, most: number, turns: number) {
   return (sizes: Sizes): Relayed => {
     const deltas = Math.min(most, sizes.deltas);
-    return { traffic: { deltas, burst: 1, pauseMs }, streams, turns, spreadMs: deltas * pauseMs };
+    return { traffic: { deltas, burst: 1, pauseMs }, concurrency, turns, spreadMs: deltas * pauseMs };
   };
 }
 
 /** Streams with a delta each 10 ms: about the speed of a fast model; long enough that deltas outweigh the beginning of a turn. */
-function atModelSpeed(streams: number, turns: number) {
-  return paced(streams, 10, 64, turns);
-}
+const atModelSpeed = (streams: number, turns: number) => paced(streams, 10, 64, turns);
 
-/** Short answers, by number of streams: more streams are slower, so that no process is saturated. */
-const PACES = [
-  { streams: 1, deltas: 4, pauseMs: 1 },
-  { streams: 32, deltas: 20, pauseMs: 10 },
-  { streams: 256, deltas: 20, pauseMs: 80 },
-];
-
-/** Latency while a model writes at its own pace, and throughput at full speed. */
-function relayRows(kind: Kind, sizes: Sizes) {
+/** Latency of short answers while a model writes at its own pace, slower with more streams so that no process is saturated; and throughput. */
+function relayRows(kind: Kind, { mostStreams, requests }: Sizes) {
   const sides = sidesOf(kind);
-  const paces = PACES.filter(({ streams }) => streams <= sizes.mostStreams);
+  const paces = [
+    { streams: 32, pauseMs: 10 },
+    { streams: 256, pauseMs: 80 },
+  ].filter(({ streams }) => streams <= mostStreams);
   return [
-    ...paces.map(({ streams, deltas, pauseMs }) => ({
+    ...paces.map(({ streams, pauseMs }) => ({
       name: `${kind.name}, paced, ${streams} at once`,
       sides,
-      load: loadsOf(kind, paced(streams, pauseMs, deltas, sizes.requests), toDelays, toDelayCosts),
+      load: loadsOf(kind, paced(streams, pauseMs, 20, requests), LATENCY),
       goals: [atMost(FIRST_DELTA, 'added', 1)],
     })),
-    ...paces.map(({ streams }) => ({
-      name: `${kind.name}, flat out, ${streams} at once`,
+    {
+      name: `${kind.name}, flat out, 32 at once`,
       sides,
-      load: loadsOf(kind, flatOut(streams), toDurations, toThroughputCosts),
+      load: loadsOf(kind, flatOut(1), THROUGHPUT),
       goals: [atLeast(DELTAS_PER_SECOND, 'ratio', 0.6)],
-    })),
+    },
   ];
 }
 
@@ -193,8 +172,6 @@ function gatewayRow(name: string, store: boolean, most: number) {
   const body = toBody(toModel({ deltas: 50, burst: 50 }), null, { store });
   return { name, load: json(body), goals: [atMost(CPU_PER_REQUEST, 'service', most)] };
 }
-
-const noWarmUps = ({ longRounds: rounds }: Sizes) => ({ rounds, warmUps: 0 });
 
 /** Starts the service with workers, which share a database. */
 const workers = (WORKERS: string) =>
@@ -207,16 +184,18 @@ export const UPSTREAMS: readonly Case[] = [
     table: 'relays',
     shows: [DELAY, CPU_PER_DELTA],
     prepare: warmUp(CHAT, 10),
-    rounds: noWarmUps,
+    rounds: 'few',
+    warmUps: 0,
     rows: (sizes) => relayRows(CHAT, sizes),
   },
   {
     name: 'responses-relay',
     table: 'relays',
     shows: [DELAY, CPU_PER_DELTA],
-    prepare: warmUp(RESPONSES[0], 10),
-    rounds: noWarmUps,
-    rows: (sizes) => RESPONSES.flatMap((kind) => relayRows(kind, sizes)),
+    prepare: warmUp(SSE, 10),
+    rounds: 'few',
+    warmUps: 0,
+    rows: (sizes) => [SSE, SOCKETS].flatMap((kind) => relayRows(kind, sizes)),
   },
   {
     name: 'paced',
@@ -224,18 +203,16 @@ export const UPSTREAMS: readonly Case[] = [
     sides: sidesOf(CHAT),
     // V8 compiles what a turn runs for some thousand turns.
     prepare: warmUp(CHAT, 100),
-    rounds: longRounds,
-    rows: (sizes) =>
+    rounds: 'few',
+    warmUps: 1,
+    rows: ({ mostStreams, requests }) =>
       [1, 32, 128, 512]
-        .filter((one) => one <= sizes.pacedStreams)
-        .map((streams) => {
-          const turns = Math.max(streams, Math.min(sizes.requests, 10 * streams));
-          return {
-            name: `paced, ${streams} at once`,
-            load: loadsOf(CHAT, atModelSpeed(streams, turns), toDelays, toDelayCosts),
-            goals: [atMost(CPU_PER_DELTA, 'ratio', 1.25), atMost(FIRST_DELTA, 'difference', 0.4)],
-          };
-        }),
+        .filter((streams) => streams <= mostStreams)
+        .map((streams) => ({
+          name: `paced, ${streams} at once`,
+          load: loadsOf(CHAT, atModelSpeed(streams, Math.max(streams, Math.min(requests, 10 * streams))), LATENCY),
+          goals: [atMost(CPU_PER_DELTA, 'ratio', 1.25), atMost(FIRST_DELTA, 'difference', 0.4)],
+        })),
   },
   {
     name: 'workers',
@@ -244,16 +221,16 @@ export const UPSTREAMS: readonly Case[] = [
     sides: { direct: upstream, service: workers('2'), floor: workers('1') },
     // Twice what one process needs, because two share them.
     prepare: warmUp(CHAT, 200),
-    rounds: longRounds,
+    rounds: 'few',
+    warmUps: 1,
     // CPU would be that of the first process only.
-    rows: ({ pacedStreams }) => {
-      const streams = Math.min(128, pacedStreams);
+    rows: ({ mostStreams }) => {
+      const streams = Math.min(128, mostStreams);
+      const delays = { direct: toDelays, service: toDelays, floor: toDelays };
+      const throughput = { service: toThroughput, floor: toThroughput };
       return [
-        { name: 'workers, 2 ÷ 1, 32 at once', load: loadsOf(CHAT, flatOut(32, 10), toDurations, toThroughput) },
-        {
-          name: `workers, 2 ÷ 1, ${streams} paced`,
-          load: loadsOf(CHAT, atModelSpeed(streams, 2 * streams), toDelays),
-        },
+        { name: 'workers, 2 ÷ 1, 32 at once', load: loadsOf(CHAT, flatOut(10), throughput) },
+        { name: `workers, 2 ÷ 1, ${streams} paced`, load: loadsOf(CHAT, atModelSpeed(streams, 2 * streams), delays) },
       ];
     },
   },

@@ -3,18 +3,27 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import type { Runners } from '../load/main.ts';
+import type { Sizes } from '../options.ts';
 import type { Comparison } from '../report/report.ts';
-import type { Sizes } from '../sizes.ts';
 import type { Case, Load, Row } from './case.ts';
-import { compare, type Figure, type Sample, type Side, SIDES, toFigures } from './measure.ts';
+import { type Figure, type Round, type Sample, type Side, SIDES, toFigures } from './measure.ts';
 import { LoadGenerator, Server, type Variables, type Way } from './processes.ts';
 import { Databases, importRedis } from './test-servers.ts';
 
 /** Starts a program. */
 export type Start = (bench: Bench) => Promise<Server>;
 
+/** The names of the backends. */
+export const STATES = ['memory', 'sqlite', 'postgres', 'redis'] as const;
+
 /** What this machine does not have. */
 class Missing extends Error {}
+
+/** What every program gets unless a case says otherwise. */
+const DEFAULTS: Variables = {
+  ...{ PORT: '0', HOST: '127.0.0.1', LOG_LEVEL: 'error', STATE: 'memory' },
+  WS_MAX_CONNECTIONS: '1000000',
+};
 
 /**
  * The processes of a case, and what they need: each is started when it is asked for, and all end with the case. All cases of a proof, which
@@ -25,19 +34,13 @@ export class Bench implements AsyncDisposable {
   /** Whether the run measures nothing. */
   readonly isProof: boolean;
   private readonly resources = new AsyncDisposableStack();
-  private readonly servers = new Map<Start | string, Promise<Server>>();
-  private readonly files = new Map<string, Promise<string>>();
+  private readonly started = new Map<unknown, Promise<unknown>>();
   private generator: LoadGenerator | undefined;
   private databases: Databases | undefined;
 
   constructor(sizes: Sizes, isProof = false) {
     this.sizes = sizes;
     this.isProof = isProof;
-  }
-
-  /** Another one, for a round that starts its programs anew. */
-  anew(): Bench {
-    return new Bench(this.sizes, this.isProof);
   }
 
   /** The load generator. */
@@ -52,19 +55,19 @@ export class Bench implements AsyncDisposable {
 
   /** Starts a program at the first call. */
   server(start: Start): Promise<Server> {
-    return remember(this.servers, start, () => start(this));
+    return this.once(start, () => start(this));
   }
 
   /** Starts a module of `bench`. */
   start(module: string, variables: Variables = {}, way: Way = 'measured'): Promise<Server> {
     const all = { ...DEFAULTS, ...variables };
     const start = async (): Promise<Server> => this.resources.use(await Server.start(module, all, way));
-    return this.isProof ? remember(this.servers, JSON.stringify([module, all, way]), start) : start();
+    return this.isProof ? this.once(JSON.stringify([module, all, way]), start) : start();
   }
 
   /** Writes a file that a program reads; resolves with its path. */
   file(content: string): Promise<string> {
-    return remember(this.files, content, async () => {
+    return this.once(content, async () => {
       const path = join(await this.folder(), 'file.json');
       await writeFile(path, content);
       return path;
@@ -75,17 +78,12 @@ export class Bench implements AsyncDisposable {
    * Creates an empty state; resolves with the variables that make a service use it. PostgreSQL and Redis do not wait for the disk, so
    * that the service is measured; SQLite does, as in production.
    */
-  async state(state: 'memory' | 'sqlite' | 'postgres' | 'redis'): Promise<Variables> {
-    switch (state) {
-      case 'memory':
-        return { STATE: state };
-      case 'sqlite':
-        return { STATE: state, STATE_DIR: await this.folder() };
-      case 'postgres':
-        return { STATE: state, DATABASE_URL: await (await this.startDatabases()).create() };
-      case 'redis':
-        return { STATE: state, REDIS_URL: await this.redis() };
-    }
+  async state(STATE: (typeof STATES)[number]): Promise<Variables> {
+    if (STATE === 'memory') return { STATE };
+    if (STATE === 'sqlite') return { STATE, STATE_DIR: await this.folder() };
+    if (STATE === 'redis') return { STATE, REDIS_URL: await this.redis() };
+    this.databases ??= this.resources.use(await Databases.start());
+    return { STATE, DATABASE_URL: await this.databases.create() };
   }
 
   /** Gives the planner of PostgreSQL statistics of what was saved until now. */
@@ -106,14 +104,17 @@ export class Bench implements AsyncDisposable {
     await this.resources.disposeAsync();
   }
 
+  /** Makes something at the first call for a key, by which it is known. */
+  once<Value>(key: unknown, make: () => Promise<Value>): Promise<Value> {
+    const value = this.started.get(key) ?? make();
+    this.started.set(key, value);
+    return value as Promise<Value>;
+  }
+
   private async folder(): Promise<string> {
     const folder = await mkdtemp(join(tmpdir(), 'antiphon-bench-'));
     this.resources.defer(() => rm(folder, { recursive: true }));
     return folder;
-  }
-
-  private async startDatabases(): Promise<Databases> {
-    return (this.databases ??= this.resources.use(await Databases.start()));
   }
 
   private async redis(): Promise<string> {
@@ -126,31 +127,13 @@ export class Bench implements AsyncDisposable {
   }
 }
 
-/** What every program gets unless a case says otherwise. */
-const DEFAULTS: Variables = {
-  ...{ PORT: '0', HOST: '127.0.0.1', LOG_LEVEL: 'error', STATE: 'memory' },
-  WS_MAX_CONNECTIONS: '1000000',
-};
-
-function remember<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
-  const value = map.get(key) ?? make();
-  map.set(key, value);
-  return value;
-}
-
 /** Runs a case: starts its programs, and compares them row by row. A row is left out, with a line on stderr, where the machine lacks a server. */
 export async function runCase(one: Case, bench: Bench): Promise<readonly Comparison[]> {
   const comparisons: Comparison[] = [];
   const missing = new Set<string>();
-  const prepared = new Set<Server>();
-  const prepare = async (server: Server, side: Side): Promise<void> => {
-    if (prepared.has(server)) return;
-    prepared.add(server);
-    await one.prepare?.(server, bench, side);
-  };
   for (const row of one.rows(bench.sizes)) {
     try {
-      comparisons.push({ name: row.name, figures: await runRow(one, row, bench, prepare), goals: row.goals ?? [] });
+      comparisons.push({ name: row.name, figures: await runRow(one, row, bench), goals: row.goals ?? [] });
     } catch (error) {
       // The error of a connection does not say whose it was.
       if (!(error instanceof Missing)) throw new Error(`${row.name} has failed`, { cause: error });
@@ -161,34 +144,39 @@ export async function runCase(one: Case, bench: Bench): Promise<readonly Compari
   return comparisons;
 }
 
-async function runRow(
-  one: Case,
-  row: Row,
-  bench: Bench,
-  prepare: (server: Server, side: Side) => Promise<void>,
-): Promise<readonly Figure[]> {
+/** Runs the sides in alternating rounds, so that disturbances affect all of them. */
+async function runRow(one: Case, row: Row, bench: Bench): Promise<readonly Figure[]> {
   if (row.run !== undefined) return toFigures(await row.run(bench));
-  const starts = row.sides ?? one.sides ?? {};
   const sides: Partial<Record<Side, () => Promise<Sample>>> = {};
   for (const side of SIDES) {
-    const [start, load] = [starts[side], toLoad(row, side)];
+    const start = (row.sides ?? one.sides)?.[side];
+    const load = typeof row.load === 'object' ? row.load[side] : row.load;
     if (start === undefined || load === undefined) continue;
     if (one.isAnew === true) {
       sides[side] = () => runAnew(start, load, bench);
     } else {
       const server = await bench.server(start);
-      await prepare(server, side);
+      // In a proof, cases share their servers.
+      await bench.once(`${one.name} ${server.origin}`, async () => one.prepare?.(server, bench, side));
       sides[side] = () => load(server, bench);
     }
   }
-  return compare(sides, one.rounds?.(bench.sizes) ?? bench.sizes);
+  const { rounds, longRounds, warmUps } = bench.sizes;
+  const measured = one.rounds === 'few' ? longRounds : (one.rounds ?? rounds);
+  const all: Round[] = [];
+  for (let index = -Math.min(warmUps, one.warmUps ?? warmUps); index < measured; index++) {
+    const round: Partial<Record<Side, Sample>> = {};
+    for (const side of SIDES) {
+      const sample = await sides[side]?.();
+      if (sample !== undefined) round[side] = sample;
+    }
+    if (index >= 0) all.push(round);
+  }
+  return toFigures(all);
 }
 
-function toLoad({ load }: Row, side: Side): Load | undefined {
-  return typeof load === 'object' ? load[side] : load;
-}
-
-async function runAnew(start: Start, load: Load, one: Bench): Promise<Sample> {
-  await using bench = one.anew();
+/** A round that starts its program anew. */
+async function runAnew(start: Start, load: Load, { sizes, isProof }: Bench): Promise<Sample> {
+  await using bench = new Bench(sizes, isProof);
   return await load(await bench.server(start), bench);
 }

@@ -1,4 +1,4 @@
-import type { Sizes } from '../sizes.ts';
+import type { Sizes } from '../options.ts';
 import type { Bench, Start } from './bench.ts';
 import type { Round, Sample, Side } from './measure.ts';
 import type { Server } from './processes.ts';
@@ -17,8 +17,10 @@ export interface Case {
   readonly isAnew?: boolean;
   /** What each program does before its first round. */
   readonly prepare?: (server: Server, bench: Bench, side: Side) => Promise<unknown>;
-  /** By default, the usual number. */
-  readonly rounds?: (sizes: Sizes) => Rounds;
+  /** By default the usual number; fewer where one takes seconds. */
+  readonly rounds?: 'few' | 1;
+  /** Rounds before those that are measured: at most so many. */
+  readonly warmUps?: 0 | 1;
   readonly rows: (sizes: Sizes) => readonly Row[];
   /** Throws an OptionError if this machine does not allow such a run. */
   readonly requireMachine?: (sizes: Sizes) => void;
@@ -41,13 +43,6 @@ export type Sides = Readonly<Partial<Record<Side, Start>>>;
 
 /** A round of one side. */
 export type Load = (server: Server, bench: Bench) => Promise<Sample>;
-
-/** Numbers of rounds per side. */
-export interface Rounds {
-  readonly rounds: number;
-  /** Before those that are measured. */
-  readonly warmUps: number;
-}
 
 /** A goal for the median of a figure. */
 export interface Goal {

@@ -74,8 +74,16 @@ let profiler = new GCProfiler();
 
 function count({ step, what }: CountQuestion): void {
   if (step === 'begin') {
-    if (what === 'promises') countPromises();
-    else countBytes();
+    if (what === 'promises') {
+      promises = 0;
+      ofTimers.clear();
+      hook.enable();
+    } else {
+      profiler = new GCProfiler();
+      collectGarbage();
+      profiler.start();
+      bytesBefore = process.memoryUsage().heapUsed;
+    }
     answer({ count: 0 });
     return;
   }
@@ -83,22 +91,9 @@ function count({ step, what }: CountQuestion): void {
   setImmediate(() => setImmediate(() => answer({ count: what === 'promises' ? toPromises() : toBytes() })));
 }
 
-function countPromises(): void {
-  promises = 0;
-  ofTimers.clear();
-  hook.enable();
-}
-
 function toPromises(): number {
   hook.disable();
   return promises;
-}
-
-function countBytes(): void {
-  profiler = new GCProfiler();
-  collectGarbage();
-  profiler.start();
-  bytesBefore = process.memoryUsage().heapUsed;
 }
 
 function toBytes(): number | null {

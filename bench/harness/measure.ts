@@ -1,5 +1,3 @@
-import type { Rounds } from './case.ts';
-
 /** The values of one round, by the name of the figure. Names include the unit: `server CPU per event, µs`. */
 export type Sample = Readonly<Record<string, number>>;
 
@@ -36,52 +34,30 @@ export interface Figure {
   readonly direct?: Spread & { readonly serviceAdds: Spread; readonly floorAdds: Spread };
 }
 
-/** Runs the sides in alternating rounds, so that disturbances affect all of them. */
-export async function compare(
-  sides: Readonly<Partial<Record<Side, () => Promise<Sample>>>>,
-  { rounds, warmUps }: Rounds,
-): Promise<readonly Figure[]> {
-  const all: Round[] = [];
-  for (let index = -warmUps; index < rounds; index++) {
-    const round: Partial<Record<Side, Sample>> = {};
-    for (const side of SIDES) {
-      const sample = await sides[side]?.();
-      if (sample !== undefined) round[side] = sample;
-    }
-    if (index >= 0) all.push(round);
-  }
-  return toFigures(all);
-}
-
 /** Summarises rounds by figure: those of the service that the floor has, too. */
 export function toFigures(rounds: readonly Round[]): readonly Figure[] {
   const [first] = rounds;
   const names = Object.keys(first?.service ?? {}).filter((name) => first?.floor?.[name] !== undefined);
-  return names.map((name) => toFigure(name, rounds));
-}
-
-function toFigure(name: string, rounds: readonly Round[]): Figure {
-  const spread = (calculate: (of: (side: Side) => number) => number): Spread =>
-    toSpread(rounds.map((round) => calculate((side) => valueOf(round[side], name))));
-  const has = (side: Side): boolean => rounds[0]?.[side]?.[name] !== undefined;
-  const toRatio = (side: Side): { readonly ratio?: Spread } => {
-    const ratio = spread((of) => of('service') / of(side));
-    return ratio.values.every(Number.isFinite) ? { ratio } : {};
-  };
-  const toDirect = (): Figure['direct'] => ({
-    ...spread((of) => of('direct')),
-    serviceAdds: spread((of) => of('service') - of('direct')),
-    floorAdds: spread((of) => of('floor') - of('direct')),
+  return names.map((name) => {
+    const spread = (calculate: (of: (side: Side) => number) => number): Spread =>
+      toSpread(rounds.map((round) => calculate((side) => valueOf(round[side], name))));
+    const toRatio = (side: Side): { readonly ratio?: Spread } => {
+      const ratio = spread((of) => of('service') / of(side));
+      return ratio.values.every(Number.isFinite) ? { ratio } : {};
+    };
+    const addedTo = (side: Side, other: Side): Spread => spread((of) => of(side) - of(other));
+    const plain = (side: Side): Spread => spread((of) => of(side));
+    const has = (side: Side): boolean => first?.[side]?.[name] !== undefined;
+    const toDirect = () => ({
+      ...{ ...plain('direct'), serviceAdds: addedTo('service', 'direct'), floorAdds: addedTo('floor', 'direct') },
+    });
+    return {
+      ...{ name, ...toRatio('floor'), difference: addedTo('service', 'floor') },
+      ...{ service: plain('service'), floor: plain('floor') },
+      ...(has('honest') ? { honest: { ...plain('honest'), ...toRatio('honest') } } : {}),
+      ...(has('direct') ? { direct: toDirect() } : {}),
+    };
   });
-  return {
-    name,
-    ...toRatio('floor'),
-    difference: spread((of) => of('service') - of('floor')),
-    service: spread((of) => of('service')),
-    floor: spread((of) => of('floor')),
-    ...(has('honest') ? { honest: { ...spread((of) => of('honest')), ...toRatio('honest') } } : {}),
-    ...(has('direct') ? { direct: toDirect() } : {}),
-  };
 }
 
 function valueOf(sample: Sample | undefined, name: string): number {
@@ -96,7 +72,7 @@ function toSpread(values: readonly number[]): Spread {
 
 /** A quantile, interpolated between the two nearest values. */
 export function toQuantile(values: readonly number[], share: number): number {
-  const sorted = values.toSorted((a, b) => a - b);
+  const sorted = Float64Array.from(values).sort();
   const at = (index: number): number => sorted[index] ?? NaN;
   const place = (sorted.length - 1) * share;
   const below = Math.floor(place);

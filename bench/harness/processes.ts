@@ -16,21 +16,21 @@ const { scripts } = JSON.parse(readFileSync(new URL('../../package.json', import
 
 /** The words of `npm start`: all measured programs, including floors, get its options and variables. */
 const START = scripts.start.split(' ');
-const START_FLAGS = START.filter((word) => word.startsWith('--'));
 const START_VARIABLES = Object.fromEntries(
   START.filter((word) => /^[A-Z_]+=/.test(word)).map((word) => word.split('=')),
 ) as Variables;
+
+const BARE = START.filter((word) => word.startsWith('--'));
+const MEASURED = [...BARE, '--import', new URL('inside.ts', import.meta.url).href];
 
 /**
  * How a program is started: as `npm start` does, with what reports its usage, or so that promises and bytes can be counted: with a young
  * generation so large that nothing is freed meanwhile. The last of the flags takes precedence.
  */
 const FLAGS = {
-  bare: START_FLAGS,
-  measured: [...START_FLAGS, '--import', new URL('inside.ts', import.meta.url).href],
-  get counted(): readonly string[] {
-    return [...this.measured, '--min-semi-space-size=256', '--max-semi-space-size=256'];
-  },
+  bare: BARE,
+  measured: MEASURED,
+  counted: [...MEASURED, '--min-semi-space-size=256', '--max-semi-space-size=256'],
 };
 
 /** A way to start a program. */
@@ -46,12 +46,10 @@ process.once('exit', () => {
 /** A program in a process of its own. It is asked one question at a time. */
 class Child implements AsyncDisposable {
   protected readonly process: ChildProcess;
-  private readonly name: string;
-  private readonly exited: Promise<unknown>;
+  private readonly exited: Promise<never>;
 
   /** Starts a module of `bench` with only these environment variables. */
   constructor(module: string, variables: Variables = {}, way: Way = 'measured') {
-    this.name = module;
     this.process = fork(new URL(`../${module}`, import.meta.url), {
       // Keeps the program from loading a developer's `.env`.
       cwd: tmpdir(),
@@ -60,13 +58,17 @@ class Child implements AsyncDisposable {
       stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     });
     running.add(this.process);
-    this.exited = once(this.process, 'exit').then(() => running.delete(this.process));
+    this.exited = once(this.process, 'exit').then(() => {
+      running.delete(this.process);
+      throw new Error(`${module} exited before it answered`);
+    });
+    this.exited.catch(() => undefined);
   }
 
   /** Kills the process and waits for its exit. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.process.kill('SIGKILL');
-    await this.exited;
+    await this.exited.catch(() => undefined);
   }
 
   /** Sends a message and resolves with the next one received. */
@@ -78,10 +80,7 @@ class Child implements AsyncDisposable {
 
   /** Waits for a promise. Rejects if the process exits first. */
   protected orEnd<Value>(promise: Promise<Value>): Promise<Value> {
-    const ended = this.exited.then(() => {
-      throw new Error(`${this.name} exited before it answered`);
-    });
-    return Promise.race([promise, ended]);
+    return Promise.race([promise, this.exited]);
   }
 }
 
@@ -89,23 +88,19 @@ class Child implements AsyncDisposable {
 export class Server extends Child {
   /** When it was started, in `performance.now()`. */
   readonly startedAt = performance.now();
-  private address = '';
+  /** HTTP origin, without a trailing slash. */
+  origin = '';
 
   /** Starts a module of `bench` and waits until it writes `… listens on <URL>`. */
   static async start(module: string, variables: Variables, way?: Way): Promise<Server> {
     const server = new Server(module, variables, way);
-    server.address = await server.orEnd(server.listening());
+    server.origin = await server.orEnd(server.listening());
     return server;
-  }
-
-  /** HTTP origin, without a trailing slash. */
-  get origin(): string {
-    return this.address;
   }
 
   /** Where responses are created over HTTP. */
   get url(): string {
-    return `${this.address}/v1/responses`;
+    return `${this.origin}/v1/responses`;
   }
 
   /** Where they are created over WebSocket. */
@@ -154,11 +149,10 @@ export class Server extends Child {
 /** Sends requests to servers, in a process of its own, so that its cost is not theirs. */
 export class LoadGenerator extends Child {
   /** Resolves once the process is ready. Earlier messages would be lost. */
-  private readonly ready: Promise<unknown>;
+  private readonly ready = once(this.process, 'message');
 
   constructor() {
     super('load/main.ts');
-    this.ready = once(this.process, 'message');
   }
 
   /** Runs a job to its end. */

@@ -64,12 +64,9 @@ const OUTPUT_LINE =
 
 /** The first items of a chain, JSON. They include a long system prompt, so that the server saves it. */
 const QUESTION: readonly string[] = [
-  JSON.stringify({ role: 'developer', content: fill(SYSTEM_PROMPT, 10_000) }),
-  JSON.stringify({
-    role: 'user',
-    content: 'The pilot books a berth twice when the tide turns. Find out why, and repair it.',
-  }),
-];
+  { role: 'developer', content: fill(SYSTEM_PROMPT, 10_000) },
+  { role: 'user', content: 'The pilot books a berth twice when the tide turns. Find out why, and repair it.' },
+].map((item) => JSON.stringify(item));
 
 function fill(piece: string, bytes: number): string {
   return piece.repeat(Math.ceil(bytes / piece.length)).slice(0, bytes);
@@ -82,58 +79,36 @@ export async function runAgents(job: AgentJob): Promise<AgentOutcome> {
   return { ...work, turns: job.agents * job.turns };
 }
 
-async function runAgent(job: AgentJob): Promise<AgentOutcome> {
-  await using line = job.transport === 'socket' ? await openSocketLine(job) : openHttpLine(job);
+async function runAgent({ url, transport, turns }: AgentJob): Promise<AgentOutcome> {
+  const isWhole = transport === 'http';
+  await using socket = isWhole ? undefined : await Connection.open(url.replace('http', 'ws'));
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const last = isWhole ? '"stream":true,"stream_options":{"include_obfuscation":false}' : '"type":"response.create"';
   let items = QUESTION;
   let members = '';
   let work: AgentOutcome = { turns: 0, sentBytes: 0, lastSentBytes: 0, lastItems: 0 };
-  for (let turn = 0; turn < job.turns; turn++) {
-    const request = `{"model":"${AGENT_MODEL}","tools":${AGENT_TOOLS},${members}"input":[${items.join()}],${line.members}}`;
-    const answer = await line.ask(request);
+  for (let turn = 0; turn < turns; turn++) {
+    const request = `{"model":"${AGENT_MODEL}","tools":${AGENT_TOOLS},${members}"input":[${items.join()}],"store":false,${last}}`;
+    const answer = await (socket?.ask(request) ?? askOverHttp(url, request, agent));
     const { response } = JSON.parse(answer) as { readonly response: AgentResponse };
     const [call] = response.output;
     if (call?.call_id === undefined) throw new Error(`a turn ended without a call: ${answer}`);
     const output = fill(OUTPUT_LINE, 4000);
     const toolOutput = JSON.stringify({ type: 'function_call_output', call_id: call.call_id, output });
-    const isWhole = job.transport === 'http';
     items = isWhole ? [...items, JSON.stringify(call), toolOutput] : [toolOutput];
     members = isWhole ? '' : `"previous_response_id":"${response.id}",`;
     const lastSentBytes = Buffer.byteLength(request);
     const sentBytes = work.sentBytes + lastSentBytes;
     work = { turns: turn + 1, sentBytes, lastSentBytes, lastItems: response.usage.input_tokens };
   }
+  agent.destroy();
   return work;
 }
 
-/** A persistent connection of an agent to the server. */
-interface AgentLine extends AsyncDisposable {
-  /** What each request has besides, JSON without braces. */
-  readonly members: string;
-  /** Resolves with the event `response.completed`, JSON. Rejects if the response does not complete. */
-  ask(request: string): Promise<string>;
-}
-
-async function openSocketLine({ url }: AgentJob): Promise<AgentLine> {
-  const connection = await Connection.open(url.replace('http', 'ws'));
-  return {
-    members: '"store":false,"type":"response.create"',
-    ask: (request) => connection.ask(request),
-    [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose](),
-  };
-}
-
-function openHttpLine({ url }: AgentJob): AgentLine {
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  return {
-    members: '"store":false,"stream":true,"stream_options":{"include_obfuscation":false}',
-    async ask(request) {
-      const frames = await text(await send(url, request, agent));
-      const start = frames.lastIndexOf(COMPLETED);
-      if (start === -1) throw new Error(`the answer was: ${frames}`);
-      return frames.slice(start, frames.indexOf('\n', start));
-    },
-    async [Symbol.asyncDispose]() {
-      agent.destroy();
-    },
-  };
+/** Resolves with the event that completes the response, JSON. */
+async function askOverHttp(url: string, request: string, agent: Agent): Promise<string> {
+  const frames = await text(await send(url, request, agent));
+  const start = frames.lastIndexOf(COMPLETED);
+  if (start === -1) throw new Error(`the answer was: ${frames}`);
+  return frames.slice(start, frames.indexOf('\n', start));
 }

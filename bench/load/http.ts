@@ -1,36 +1,30 @@
+import { once } from 'node:events';
 import { Agent, type IncomingMessage, request as openRequest } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 
 import { Pool } from 'undici';
 
+import { monotonicMilliseconds, readStamp, SEARCH, STAMP_MARK } from '../traffic.ts';
+
+/** Turns, so many at once. */
+export interface Job {
+  readonly url: string;
+  /** JSON. */
+  readonly body: string;
+  readonly concurrency: number;
+  readonly turns: number;
+}
+
 /** What every job has measured. */
 export interface Outcome {
-  /** Answers. */
   readonly turns: number;
   /** Of bodies or messages. */
   readonly bytes: number;
+  /** Of streams, without `[DONE]`. */
+  readonly events: number;
   /** From the first request to the end of the last answer. */
   readonly seconds: number;
-}
-
-/** The outcome of streams. */
-export interface StreamedOutcome extends Outcome {
-  /** Without `[DONE]`. */
-  readonly events: number;
-}
-
-/** The median and the 99th percentile. */
-export interface Percentiles {
-  readonly p50: number;
-  readonly p99: number;
-}
-
-/** Percentiles of a non-empty list. */
-export function toPercentiles(values: readonly number[]): Percentiles {
-  const sorted = Float64Array.from(values).sort();
-  const at = (share: number): number => sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? NaN;
-  return { p50: at(0.5), p99: at(0.99) };
 }
 
 /** Posts JSON, or sends GET without a body; resolves once the headers of the answer have arrived. */
@@ -42,105 +36,119 @@ export function send(url: string, body: string | undefined, agent: Agent): Promi
   });
 }
 
-/** Concurrent streams, each of which makes turns in sequence. Without a body, requests are GET. */
-interface SseJob {
-  readonly url: string;
-  readonly body?: string;
-  readonly streams: number;
-  readonly turnsPerStream: number;
-}
-
-/** Runs streams until each has made its turns. Measures the time to their first events too, ms. Rejects if an answer is incomplete. */
-export async function runSse(job: SseJob): Promise<StreamedOutcome & { readonly firstEvent: Percentiles }> {
-  const { url, body, streams, turnsPerStream } = job;
-  const agent = new Agent({ keepAlive: true, maxSockets: streams });
-  const total = { turns: 0, events: 0, bytes: 0 };
-  const firsts: number[] = [];
+/** Makes turns with as many at once, and adds up what each counts. A turn that is not to be measured counts beside the others. */
+async function repeat(
+  { concurrency, turns }: Job,
+  makeTurn: (agent: Agent) => Promise<{ readonly bytes: number; readonly events?: number; readonly isExtra?: boolean }>,
+  begin: (index: number) => Promise<unknown> = () => Promise.resolve(),
+): Promise<Outcome> {
+  const agent = new Agent({ keepAlive: true, maxSockets: concurrency });
+  const total = { turns: 0, bytes: 0, events: 0 };
+  let left = turns;
   const start = performance.now();
-  const stream = async (): Promise<void> => {
-    for (let turn = 0; turn < turnsPerStream; turn++) {
-      const sent = performance.now();
-      const answer = await send(url, body, agent);
-      const { events, bytes } = await readStream(answer, () => firsts.push(performance.now() - sent));
+  const goOn = async (_: unknown, index: number): Promise<void> => {
+    await begin(index);
+    while (left > 0) {
+      left -= 1;
+      const { bytes, events = 0, isExtra = false } = await makeTurn(agent);
+      if (isExtra) left += 1;
       total.turns += 1;
-      total.events += events;
       total.bytes += bytes;
+      total.events += events;
     }
   };
-  await Promise.all(Array.from({ length: streams }, stream));
+  await Promise.all(Array.from({ length: concurrency }, goOn));
   const seconds = (performance.now() - start) / 1000;
   agent.destroy();
-  return { ...total, seconds, firstEvent: toPercentiles(firsts) };
+  return { ...total, seconds };
 }
 
-const NEWLINE = 10;
-const FRAME_END = Buffer.from('\n\n');
+/** The median and the 99th percentile, ms. */
+interface Percentiles {
+  readonly p50: number;
+  readonly p99: number;
+}
+
+/** Concurrent streams. */
+export interface StreamJob extends Job {
+  /** Deltas with stamps in each answer. */
+  readonly stamps?: number;
+  /** Time over which the start of streams is spread evenly, ms. Turns before all streams run are counted but not timed. */
+  readonly spreadMs?: number;
+}
+
+/** Times of streams. */
+export interface StreamOutcome extends Outcome {
+  /** From the request to the first bytes of its answer. */
+  readonly firstEvent: Percentiles;
+  /** From the request to its first delta with a stamp. */
+  readonly firstDelta: Percentiles;
+  /** From writing a delta at the upstream to receiving it. */
+  readonly delay: Percentiles;
+}
+
+/** Reads streams. Rejects if an answer is incomplete. */
+export async function runStreams(job: StreamJob): Promise<StreamOutcome> {
+  const { url, body, concurrency, stamps = 0, spreadMs = 0 } = job;
+  const times: Record<'firstEvent' | 'firstDelta' | 'delay', number[]> = { firstEvent: [], firstDelta: [], delay: [] };
+  const start = monotonicMilliseconds();
+  const outcome = await repeat(
+    job,
+    async (agent) => {
+      const sent = monotonicMilliseconds();
+      const isExtra = sent - start < spreadMs;
+      const answer = await readStream(await send(url, body, agent), stamps);
+      if (!isExtra) {
+        times.firstEvent.push(answer.firstEvent - sent);
+        times.firstDelta.push(answer.firstDelta - sent);
+        times.delay.push(...answer.delays);
+      }
+      return { ...answer, isExtra };
+    },
+    (index) => setTimeout((spreadMs * index) / concurrency),
+  );
+  const [firstEvent, firstDelta, delay] = [times.firstEvent, times.firstDelta, times.delay].map(toPercentiles);
+  return { ...outcome, firstEvent, firstDelta, delay } as StreamOutcome;
+}
+
+function toPercentiles(values: readonly number[]): Percentiles {
+  const sorted = Float64Array.from(values).sort();
+  const at = (share: number): number => sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? NaN;
+  return { p50: at(0.5), p99: at(0.99) };
+}
+
+const FRAME_END = '\n\n';
 /** How streams end: of OpenAI, and of Anthropic. */
-const ENDS = ['data: [DONE]\n\n', 'data: {"type":"message_stop"}\n\n'].map((end) => Buffer.from(end));
+const ENDS = ['data: [DONE]\n\n', 'data: {"type":"message_stop"}\n\n'];
 
-/** Reads a stream to its end. Counts frames without parsing, because the generator must be faster than the servers. */
-function readStream(
-  answer: IncomingMessage,
-  onFirst: (chunk: Buffer) => void = () => undefined,
-): Promise<{ readonly events: number; readonly bytes: number }> {
-  return new Promise((resolve, reject) => {
-    let frames = 0;
-    let bytes = 0;
-    let last: Buffer = Buffer.alloc(0);
-    answer.once('data', onFirst);
-    answer.on('data', (chunk: Buffer) => {
-      bytes += chunk.length;
-      // The end of a frame may span two chunks.
-      if (chunk[0] === NEWLINE && last.at(-1) === NEWLINE) frames++;
-      for (let at = chunk.indexOf(FRAME_END); at !== -1; at = chunk.indexOf(FRAME_END, at + 2)) frames++;
-      last = chunk;
-    });
-    answer.once('error', reject);
-    answer.once('end', () => {
-      const isWhole = answer.statusCode === 200 && ENDS.some((end) => last.subarray(-end.length).equals(end));
-      if (isWhole) resolve({ events: frames - 1, bytes });
-      else reject(new Error(`status ${answer.statusCode ?? 0}, the answer ended with: ${last.toString()}`));
-    });
+/** Reads a stream to its end, without parsing more than stamps, because the generator must be faster than the servers. */
+async function readStream(answer: IncomingMessage, stamps: number) {
+  const read = { events: -1, bytes: 0, firstEvent: NaN, firstDelta: NaN, delays: [] as number[] };
+  let rest = '';
+  let last = '';
+  answer.setEncoding('latin1').on('data', (chunk: string) => {
+    const now = monotonicMilliseconds();
+    if (read.bytes === 0) read.firstEvent = now;
+    read.bytes += chunk.length;
+    const all = rest + chunk;
+    let from = 0;
+    for (let end = all.indexOf(FRAME_END); end !== -1; end = all.indexOf(FRAME_END, from)) {
+      read.events += 1;
+      // The closing events repeat the whole text.
+      const mark = read.delays.length < stamps ? all.indexOf(STAMP_MARK, from) : -1;
+      if (mark !== -1 && mark < end) {
+        if (read.delays.length === 0) read.firstDelta = now;
+        read.delays.push(now - readStamp(all, mark, all.indexOf('"', mark)));
+      }
+      from = end + FRAME_END.length;
+      last = all;
+    }
+    rest = all.slice(from);
   });
-}
-
-const ID = /"id":"(resp_[^"]+)"/;
-
-/** A background stream, followed by its creator and by others until its end. */
-interface FollowJob {
-  readonly url: string;
-  readonly body: string;
-  /** The creator included. */
-  readonly readers: number;
-}
-
-/** Creates the stream and follows it. Each reader counts as a turn. Rejects unless every reader gets all of it. */
-export async function follow(job: FollowJob): Promise<StreamedOutcome & { readonly responseId: string }> {
-  const { url, body, readers } = job;
-  const agent = new Agent();
-  const start = performance.now();
-  const { promise: first, resolve } = Promise.withResolvers<Buffer>();
-  const creator = readStream(await send(url, body, agent), resolve);
-  const responseId = ID.exec(String(await first))?.[1] ?? '';
-  const join = async (): ReturnType<typeof readStream> =>
-    readStream(await send(`${url}/${responseId}?stream=true&include_obfuscation=false`, undefined, agent));
-  const read = await Promise.all([creator, ...Array.from({ length: readers - 1 }, join)]);
-  const seconds = (performance.now() - start) / 1000;
-  agent.destroy();
-  const { events } = read[0];
-  if (read.some((one) => one.events !== events)) throw new Error(`readers of ${responseId} got different events`);
-  const bytes = read.reduce((sum, one) => sum + one.bytes, 0);
-  return { responseId, turns: readers, events: readers * events, bytes, seconds };
-}
-
-/** Requests that are not streamed. */
-interface JsonJob {
-  readonly url: string;
-  /** The body of every request, JSON. */
-  readonly body: string;
-  /** Concurrent requests. */
-  readonly concurrency: number;
-  readonly requests: number;
+  await once(answer, 'end');
+  const isWhole = answer.statusCode === 200 && read.delays.length === stamps && rest === '';
+  if (isWhole && ENDS.some((end) => last.endsWith(end))) return read;
+  throw new Error(`status ${answer.statusCode}, ${read.delays.length} deltas, the answer ended with: ${last}${rest}`);
 }
 
 /** How often a response is read that has not ended, ms. */
@@ -150,22 +158,20 @@ const POLL_MS = 2;
 const LAST = 64;
 
 /** Creates background turns, and waits until the last ones have completed. Rejects if one was refused or has failed. */
-export async function drain({ url, body, concurrency, requests }: JsonJob): Promise<Outcome> {
-  const agent = new Agent({ keepAlive: true, maxSockets: concurrency });
-  const ids: string[] = [];
-  let bytes = 0;
+export async function drain(job: Job): Promise<Outcome> {
   const start = performance.now();
-  await repeat(requests, concurrency, async () => {
-    const answer = await text(await send(url, body, agent));
-    const id = ID.exec(answer)?.[1];
+  const ids: string[] = [];
+  const outcome = await repeat(job, async (agent) => {
+    const answer = await text(await send(job.url, job.body, agent));
+    const id = /"id":"(resp_[^"]+)"/.exec(answer)?.[1];
     if (id === undefined) throw new Error(`the answer was: ${answer}`);
     ids.push(id);
-    bytes += answer.length;
+    return { bytes: answer.length };
   });
-  for (const id of ids.slice(-LAST)) await whenCompleted(`${url}/${id}`, agent);
-  const seconds = (performance.now() - start) / 1000;
+  const agent = new Agent({ keepAlive: true });
+  for (const id of ids.slice(-LAST)) await whenCompleted(`${job.url}/${id}`, agent);
   agent.destroy();
-  return { turns: requests, bytes, seconds };
+  return { ...outcome, seconds: (performance.now() - start) / 1000 };
 }
 
 async function whenCompleted(url: string, agent: Agent): Promise<void> {
@@ -180,31 +186,17 @@ async function whenCompleted(url: string, agent: Agent): Promise<void> {
 /** How answers begin, in the dialects of all doors. */
 const ANSWER_START = /^\{"id":"(?:resp_|chatcmpl-|msg_)/;
 
-/** Sends requests until all are answered. Rejects if an answer is not complete. */
-export async function runJson({ url, body, concurrency, requests }: JsonJob): Promise<Outcome> {
-  const { origin, pathname } = new URL(url);
-  const pool = new Pool(origin, { connections: concurrency, pipelining: 1 });
-  let bytes = 0;
-  const start = performance.now();
-  await repeat(requests, concurrency, async () => {
-    const length = await post(pool, pathname, body);
-    bytes += length;
-  });
-  const seconds = (performance.now() - start) / 1000;
+/** Sends requests that are not streamed. Rejects if an answer is not complete. */
+export async function runJson(job: Job): Promise<Outcome> {
+  const { origin, pathname } = new URL(job.url);
+  const pool = new Pool(origin, { connections: job.concurrency, pipelining: 1 });
+  const outcome = await repeat(job, () => post(pool, pathname, job.body));
   await pool.destroy();
-  return { turns: requests, bytes, seconds };
+  return outcome;
 }
 
-async function repeat(times: number, concurrency: number, run: () => Promise<void>): Promise<void> {
-  let left = times;
-  const goOn = async (): Promise<void> => {
-    while (left-- > 0) await run();
-  };
-  await Promise.all(Array.from({ length: concurrency }, goOn));
-}
-
-/** Resolves with the length of the answer. Uses `dispatch`, because the generator must be faster than the servers. */
-function post(pool: Pool, path: string, body: string): Promise<number> {
+/** Uses `dispatch`, because the generator must be faster than the servers. */
+function post(pool: Pool, path: string, body: string): Promise<{ readonly bytes: number }> {
   return new Promise((resolve, reject) => {
     let status = 0;
     let answer = '';
@@ -217,11 +209,41 @@ function post(pool: Pool, path: string, body: string): Promise<number> {
         onResponseData: (_controller, chunk) => (answer += chunk.toString('latin1')),
         onResponseEnd() {
           const isWhole = status === 200 && ANSWER_START.test(answer) && answer.endsWith('}');
-          if (isWhole) resolve(answer.length);
+          if (isWhole) resolve({ bytes: answer.length });
           else reject(new Error(`status ${status}, the answer was: ${answer}`));
         },
         onResponseError: (_controller, error) => reject(error),
       },
     );
   });
+}
+
+/** The members of a response that are read. */
+interface ToolsResponse {
+  readonly id: string;
+  readonly output?: readonly { readonly type: string; readonly call_id?: string }[];
+}
+
+/**
+ * Makes turns that are not streamed, and answers the calls of functions with a second request. A turn counts once. Resolves with the last
+ * response too. Rejects unless each turn has items of the `expected` types, those of both responses where the client answers a call.
+ */
+export async function runTools(
+  job: Job & { readonly expected: readonly string[] },
+): Promise<Outcome & { readonly responseId: string }> {
+  const request = JSON.parse(job.body) as object;
+  let responseId = '';
+  const outcome = await repeat(job, async (agent) => {
+    const ask = async (body: string): Promise<ToolsResponse> =>
+      JSON.parse(await text(await send(job.url, body, agent))) as ToolsResponse;
+    const { id, output = [] } = await ask(job.body);
+    const call = output.find(({ type }) => type === 'function_call');
+    const input = [{ type: 'function_call_output', call_id: call?.call_id, output: SEARCH.output }];
+    const rest = call && (await ask(JSON.stringify({ ...request, previous_response_id: id, input })));
+    const types = [...output, ...(rest?.output ?? [])].map(({ type }) => type);
+    if (types.join() !== job.expected.join()) throw new Error(`a turn had the items ${types.join()}`);
+    responseId = id;
+    return { bytes: 0 };
+  });
+  return { ...outcome, responseId };
 }

@@ -1,20 +1,11 @@
 /** The load generator. */
 import { runAgents } from './agents.ts';
-import { drain, follow, runJson, runSse } from './http.ts';
+import { drain, runJson, runStreams, runTools } from './http.ts';
 import { runMixed } from './mixed.ts';
 import { runSockets } from './sockets.ts';
-import { runTimed } from './timed.ts';
-import { runTools } from './tools.ts';
 
 const RUNNERS = {
-  sse: runSse,
-  json: runJson,
-  socket: runSockets,
-  timed: runTimed,
-  agents: runAgents,
-  tools: runTools,
-  follow,
-  drain,
+  ...{ sse: runStreams, json: runJson, socket: runSockets, agents: runAgents, tools: runTools, drain },
   mixed: runMixed,
 };
 

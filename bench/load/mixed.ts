@@ -20,63 +20,57 @@ export async function runMixed({ url, milliseconds }: { readonly url: string; re
   const goOn = async (client: (url: string) => Promise<unknown>): Promise<void> => {
     for (; performance.now() < end; turns++) await client(url);
   };
-  const clients = [stream, converse, talk, leaveStream, leaveSocket, beWrong];
-  await Promise.all(clients.flatMap((client) => Array.from({ length: OF_EACH_KIND }, () => goOn(client))));
+  await Promise.all(CLIENTS.flatMap((client) => Array.from({ length: OF_EACH_KIND }, () => goOn(client))));
   return { turns };
 }
 
-/** Reads a stream to its end. */
-async function stream(url: string): Promise<void> {
-  const text = await (await post(url, STREAMED, 200)).text();
-  if (!text.endsWith('data: [DONE]\n\n')) throw new Error(`a stream ended with: ${text.slice(-200)}`);
-}
+const CLIENTS: readonly ((url: string) => Promise<unknown>)[] = [
+  async function readStream(url) {
+    const text = await (await post(url, STREAMED, 200)).text();
+    if (!text.endsWith('data: [DONE]\n\n')) throw new Error(`a stream ended with: ${text.slice(-200)}`);
+  },
 
-/** A chain of a few turns in JSON; deletes the last response. */
-async function converse(url: string): Promise<void> {
-  let id: string | undefined;
-  for (let turn = 0; turn < TURNS; turn++) {
-    const answer = await post(url, toBody('bench', TRAFFIC, { previous_response_id: id }), 200);
-    ({ id } = (await answer.json()) as { readonly id: string });
-  }
-  await (await fetch(`${url}/${id ?? ''}`, { method: 'DELETE' })).text();
-}
+  async function chainThenDelete(url) {
+    let id: string | undefined;
+    for (let turn = 0; turn < TURNS; turn++) {
+      const answer = await post(url, toBody('bench', TRAFFIC, { previous_response_id: id }), 200);
+      ({ id } = (await answer.json()) as { readonly id: string });
+    }
+    await (await fetch(`${url}/${id ?? ''}`, { method: 'DELETE' })).text();
+  },
 
-/** A chain on a socket, with an invalid frame before each turn. */
-async function talk(url: string): Promise<void> {
-  await using connection = await Connection.open(url.replace('http', 'ws'));
-  for (let turn = 0; turn < TURNS; turn++) {
-    const error: unknown = await connection.ask('{"type":"nonsense"}').catch((reason: unknown) => reason);
-    if (!String(error).includes('{"type":"error"')) throw new Error(`nonsense was answered with ${String(error)}`);
-    const event = await connection.ask(FRAME);
-    if (!event.startsWith(COMPLETED)) throw new Error(`a turn ended with ${event}`);
-  }
-}
+  async function chainOnSocketBetweenInvalidFrames(url) {
+    await using connection = await Connection.open(url.replace('http', 'ws'));
+    for (let turn = 0; turn < TURNS; turn++) {
+      const error: unknown = await connection.ask('{"type":"nonsense"}').catch((reason: unknown) => reason);
+      if (!String(error).includes('{"type":"error"')) throw new Error(`nonsense was answered with ${String(error)}`);
+      const event = await connection.ask(FRAME);
+      if (!event.startsWith(COMPLETED)) throw new Error(`a turn ended with ${event}`);
+    }
+  },
 
-/** Disconnects in the middle of a stream. */
-async function leaveStream(url: string): Promise<void> {
-  const { body } = await post(url, STREAMED, 200);
-  const reader = body?.getReader();
-  await reader?.read();
-  await reader?.cancel();
-}
+  async function leaveStream(url) {
+    const reader = (await post(url, STREAMED, 200)).body?.getReader();
+    await reader?.read();
+    await reader?.cancel();
+  },
 
-/** Terminates its socket in the middle of a turn. */
-async function leaveSocket(url: string): Promise<void> {
-  const connection = await Connection.open(url.replace('http', 'ws'));
-  const { promise, resolve } = Promise.withResolvers<unknown>();
-  connection.socket.once('message', resolve);
-  const turn = connection.ask(FRAME).catch(() => undefined);
-  await promise;
-  connection.socket.terminate();
-  await turn;
-}
+  async function leaveSocket(url) {
+    const connection = await Connection.open(url.replace('http', 'ws'));
+    const { promise, resolve } = Promise.withResolvers<unknown>();
+    connection.socket.once('message', resolve);
+    const turn = connection.ask(FRAME).catch(() => undefined);
+    await promise;
+    connection.socket.terminate();
+    await turn;
+  },
 
-/** Sends invalid requests: an unknown model, an unknown response, and invalid JSON. */
-async function beWrong(url: string): Promise<void> {
-  await (await post(url, toBody('nothing', TRAFFIC, { stream: true }), 404)).text();
-  await (await post(url, toBody('bench', TRAFFIC, { previous_response_id: 'resp_nothing' }), 400)).text();
-  await (await post(url, '{"model":', 400)).text();
-}
+  async function sendInvalidRequests(url) {
+    await (await post(url, toBody('nothing', TRAFFIC, { stream: true }), 404)).text();
+    await (await post(url, toBody('bench', TRAFFIC, { previous_response_id: 'resp_nothing' }), 400)).text();
+    await (await post(url, '{"model":', 400)).text();
+  },
+];
 
 async function post(url: string, body: string, status: number): Promise<Response> {
   const answer = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body });

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 
 import { WebSocket } from 'ws';
 
-import type { StreamedOutcome } from './http.ts';
+import type { Outcome } from './http.ts';
 
 /** The beginning of the event that completes a turn. */
 export const COMPLETED = '{"type":"response.completed"';
@@ -23,17 +23,11 @@ interface SocketJob {
   readonly isConcurrent?: boolean;
 }
 
-/** The outcome of turns on sockets. */
-interface SocketOutcome extends StreamedOutcome {
-  /** Ids of the responses in order, by socket. */
-  readonly responseIds: readonly string[];
-}
-
 /** Sockets left open by earlier jobs, by address. */
 const open = new Map<string, Connection[]>();
 
-/** Makes turns on the requested number of sockets. Rejects if a turn does not complete. */
-export async function runSockets(job: SocketJob): Promise<SocketOutcome> {
+/** Makes turns on so many sockets; resolves with the ids of the responses too, by socket. Rejects if a turn does not complete. */
+export async function runSockets(job: SocketJob): Promise<Outcome & { readonly responseIds: readonly string[] }> {
   const { url, sockets, predecessor, body } = job;
   const connections = open.get(url) ?? [];
   open.set(url, connections);

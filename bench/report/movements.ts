@@ -15,29 +15,20 @@ const FEWEST_ROUNDS = 3;
 /** Relative changes below this are ignored, even without noise. */
 const LEAST_CHANGE = 0.01;
 
-/** A ratio in two runs. */
-interface Pair {
-  /** Names of the comparison and the figure. */
-  readonly name: string;
-  readonly before: Spread;
-  readonly after: Spread;
-}
-
-type NamedRatio = readonly [name: string, ratio: Spread];
-
 /** Reports how a run differs from an earlier one. */
 export function toMovementText(before: Report, after: Report): string {
   const earlier = toRatios(before.cases);
-  const pairs = [...toRatios(after.cases)].flatMap(([name, ratio]): readonly Pair[] => {
+  const lines: Record<'moved' | 'still' | 'unknown', string[]> = { moved: [], still: [], unknown: [] };
+  for (const [name, ratio] of toRatios(after.cases)) {
     const previous = earlier.get(name);
-    return previous === undefined ? [] : [{ name, before: previous, after: ratio }];
-  });
-  const { moved = [], still = [], unknown = [] } = Object.groupBy(pairs, toGroup);
+    if (previous !== undefined) lines[toGroup(previous, ratio)].push(toLine(name, previous, ratio));
+  }
+  const { moved, still, unknown } = lines;
   return [
     `Compared with the run of ${before.machine.date}:`,
-    ...toWarnings(before, after).map((warning) => `! ${warning}`),
+    ...toWarnings(before, after),
     '',
-    ...moved.map(toLine),
+    ...moved,
     `${moved.length} of ${moved.length + still.length} ratios moved. ${RULE}`,
     ...(unknown.length > 0 ? [`${unknown.length} ratios have too few rounds to compare.`] : []),
     ...toList('New', toNamesOnlyIn(after, before)),
@@ -46,21 +37,17 @@ export function toMovementText(before: Report, after: Report): string {
   ].join('\n');
 }
 
-/** Differences of machine and sizes, which could explain movements. */
+/** Differences of machine and sizes, which could explain movements. Sizes that a run lacks belong to cases that it lacks. */
 function toWarnings(before: Report, after: Report): readonly string[] {
-  const sizes = Object.keys(after.sizes) as (keyof Report['sizes'])[];
-  const sizesBefore: Partial<Report['sizes']> = before.sizes;
-  const system = ['cpu', 'cores', 'system', 'node'] as const;
-  // Sizes that the earlier run lacks belong to cases that it lacks.
-  return [
-    ...system.map((name) => ['machine', name, before.machine[name], after.machine[name]] as const),
-    ...sizes.map((name) => ['size', name, sizesBefore[name], after.sizes[name]] as const),
-  ]
-    .filter(([, , earlier, later]) => earlier !== undefined && earlier !== later)
-    .map(([what, name, earlier, later]) => `another ${what}: ${name} was ${String(earlier)}, is ${later}`);
+  type Values = Readonly<Record<string, string | number | undefined>>;
+  const warn = (what: string, one: Values, other: Values): readonly string[] =>
+    Object.keys(other)
+      .filter((name) => name !== 'date' && one[name] !== undefined && one[name] !== other[name])
+      .map((name) => `! another ${what}: ${name} was ${one[name]}, is ${other[name]}`);
+  return [...warn('machine', { ...before.machine }, { ...after.machine }), ...warn('size', before.sizes, after.sizes)];
 }
 
-function toLine({ name, before, after }: Pair): string {
+function toLine(name: string, before: Spread, after: Spread): string {
   const percent = (after.median / before.median - 1) * 100;
   const change = `${percent > 0 ? '+' : '−'}${Math.abs(percent).toFixed(0)} %`;
   const values = [before, after].map((ratio) => `${toNumberText(ratio.median)} ± ${toNumberText(toMargin(ratio))}`);
@@ -76,7 +63,7 @@ function toMargin({ values }: Spread): number {
   return (MARGIN * (toQuantile(values, 0.75) - toQuantile(values, 0.25))) / Math.sqrt(values.length);
 }
 
-function toGroup({ before, after }: Pair): 'moved' | 'still' | 'unknown' {
+function toGroup(before: Spread, after: Spread): 'moved' | 'still' | 'unknown' {
   if (Math.min(before.values.length, after.values.length) < FEWEST_ROUNDS) return 'unknown';
   const distance = Math.abs(after.median - before.median);
   const isMore = distance > toMargin(before) + toMargin(after) && distance >= LEAST_CHANGE * Math.abs(before.median);
@@ -85,10 +72,9 @@ function toGroup({ before, after }: Pair): 'moved' | 'still' | 'unknown' {
 
 /** Ratios and cases that another run does not have. */
 function toNamesOnlyIn({ cases }: Report, other: Report): readonly string[] {
+  const known = toRatios(other.cases);
   return cases.flatMap((one) => {
-    const others = other.cases.filter(({ name }) => name === one.name);
-    if (others.length === 0) return [`the case ${one.name}`];
-    const known = toRatios(others);
+    if (other.cases.every(({ name }) => name !== one.name)) return [`the case ${one.name}`];
     return [...toRatios([one]).keys()].filter((name) => !known.has(name));
   });
 }
@@ -99,8 +85,8 @@ function toRatios(cases: Report['cases']): ReadonlyMap<string, Spread> {
 }
 
 /** The ratios of a figure. Without a ratio, because the floor is zero, the value of the service is compared. */
-function toNamedRatios(comparison: string, { name, ratio, honest, service }: Figure): readonly NamedRatio[] {
+function toNamedRatios(comparison: string, { name, ratio, honest, service }: Figure): readonly [string, Spread][] {
   const label = `${comparison}: ${name}`;
-  const bare: NamedRatio = ratio === undefined ? [`${label}, service`, service] : [label, ratio];
+  const bare: [string, Spread] = ratio === undefined ? [`${label}, service`, service] : [label, ratio];
   return honest?.ratio === undefined ? [bare] : [bare, [`${label}, service ÷ honest floor`, honest.ratio]];
 }

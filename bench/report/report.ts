@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 
 import type { Goal } from '../harness/case.ts';
 import type { Figure, Spread } from '../harness/measure.ts';
-import type { Sizes } from '../sizes.ts';
+import type { Sizes } from '../options.ts';
 
 /** The machine and date of a run. */
 export interface Machine {
@@ -26,15 +26,12 @@ export interface Comparison {
 export interface Report {
   readonly machine: Machine;
   readonly sizes: Sizes;
-  readonly cases: readonly CaseReport[];
-}
-
-/** The comparisons of a case. */
-export interface CaseReport {
-  readonly name: string;
-  readonly comparisons: readonly Comparison[];
-  /** Of a case that ran later than the others. */
-  readonly machine?: Machine;
+  readonly cases: readonly {
+    readonly name: string;
+    readonly comparisons: readonly Comparison[];
+    /** Of a case that ran later than the others. */
+    readonly machine?: Machine;
+  }[];
 }
 
 /** An invalid report file. Its message is one line. */
@@ -59,12 +56,6 @@ export async function writeReport(file: string, report: Report): Promise<void> {
   const round = (_: string, value: unknown): unknown =>
     typeof value === 'number' ? Number(value.toPrecision(DIGITS)) : value;
   await writeFile(file, `${JSON.stringify(report, round)}\n`);
-}
-
-/** An earlier report with the cases of a later one in place of its own. */
-export function replaceCases(earlier: Report, { machine, cases }: Report): Report {
-  const others = earlier.cases.filter(({ name }) => !cases.some((one) => one.name === name));
-  return { ...earlier, cases: [...others, ...cases.map((one) => ({ ...one, machine }))] };
 }
 
 /** A goal with its measured value. */

@@ -15,10 +15,14 @@ export interface FloorEvent {
   readonly [member: string]: unknown;
 }
 
-/** The request members that a floor reads. */
+/** The members of a request from which a Response is made; bare floors have requests without the optional ones. */
 export interface FloorRequest {
   readonly model: string;
   readonly metadata: Readonly<Record<string, string>>;
+  readonly tools?: readonly object[] | null;
+  readonly reasoning?: { readonly [member in 'context' | 'effort' | 'mode' | 'summary']?: unknown } | null;
+  readonly text?: { readonly format?: unknown; readonly verbosity?: unknown } | null;
+  readonly [member: string]: unknown;
 }
 
 /** Snapshots of a Response for the events of its stream. */
@@ -30,11 +34,12 @@ export interface Snapshots {
 }
 
 /** The snapshots of a bare floor. */
-export function bareSnapshots({ model, metadata }: FloorRequest): Snapshots {
-  const start = { id: makeId('resp'), createdAt: Math.floor(Date.now() / 1000), model, metadata };
+export function bareSnapshots(request: FloorRequest): Snapshots {
+  const id = makeId('resp');
+  const createdAt = Math.floor(Date.now() / 1000);
   return {
-    started: () => toSnapshot({ ...start, status: 'in_progress', output: [], usage: null }),
-    completed: (item, _text, usage) => toSnapshot({ ...start, status: 'completed', output: [item], usage }),
+    started: () => toResponse(request, id, createdAt),
+    completed: (item, _text, usage) => complete(toResponse(request, id, createdAt), item, usage, createdAt),
   };
 }
 
@@ -51,67 +56,88 @@ export function toJsonAnswer(
 const NO_TOKENS = { image_tokens: 0, text_tokens: 0 };
 
 /** Usage of hosted tools, which is the same in every response. */
-export const TOOL_USAGE = {
+const TOOL_USAGE = {
   image_gen: {
-    input_tokens: 0,
-    input_tokens_details: NO_TOKENS,
-    output_tokens: 0,
-    output_tokens_details: NO_TOKENS,
+    ...{ input_tokens: 0, input_tokens_details: NO_TOKENS },
+    ...{ output_tokens: 0, output_tokens_details: NO_TOKENS },
     total_tokens: 0,
   },
   web_search: { num_requests: 0 },
 };
 
-/** The members that differ between snapshots and responses. */
-interface FloorState extends FloorRequest {
+/** A Response with its mutable members. */
+export interface FloorSnapshot {
   readonly id: string;
+  status: 'in_progress' | 'completed';
   /** Unix seconds. */
-  readonly createdAt: number;
-  readonly status: 'in_progress' | 'completed';
-  readonly output: readonly object[];
-  readonly usage: object | null;
+  completed_at: number | null;
+  service_tier: unknown;
+  output: readonly object[];
+  usage: object | null;
+  readonly [member: string]: unknown;
 }
 
-/** All members that the service sends. */
-function toSnapshot({ id, createdAt, model, metadata, status, output, usage }: FloorState): object {
+/** Completes a Response. */
+export function complete(response: FloorSnapshot, item: FloorItem, usage: object, at: number): FloorSnapshot {
+  response.status = 'completed';
+  response.completed_at = at;
+  if (response.service_tier === 'auto') response.service_tier = 'default';
+  response.output = [item];
+  response.usage = usage;
+  return response;
+}
+
+/** The initial Response of a request, with all members that the service sends and their defaults. */
+export function toResponse(request: FloorRequest, id: string, createdAt: number): FloorSnapshot {
+  const { reasoning, text } = request;
   return {
     id,
     object: 'response',
     created_at: createdAt,
-    status,
-    completed_at: status === 'completed' ? createdAt : null,
+    status: 'in_progress',
+    completed_at: null,
     error: null,
     incomplete_details: null,
-    service_tier: status === 'in_progress' ? 'auto' : 'default',
-    output,
-    usage,
+    service_tier: request.service_tier ?? 'auto',
+    output: [],
+    usage: null,
     tool_usage: TOOL_USAGE,
-    access_programs: null,
+    access_programs: request.access_programs ?? null,
     background: false,
-    frequency_penalty: 0,
-    instructions: null,
-    max_output_tokens: null,
-    max_tool_calls: null,
-    metadata,
-    model,
+    frequency_penalty: request.frequency_penalty ?? 0,
+    instructions: request.instructions ?? null,
+    max_output_tokens: request.max_output_tokens ?? null,
+    max_tool_calls: request.max_tool_calls ?? null,
+    metadata: request.metadata,
+    model: request.model,
     moderation: null,
-    parallel_tool_calls: true,
-    presence_penalty: 0,
-    previous_response_id: null,
-    prompt_cache_key: null,
-    prompt_cache_retention: null,
-    reasoning: { context: 'all_turns', effort: null, mode: 'standard', summary: null },
-    safety_identifier: null,
-    store: true,
-    temperature: 1,
-    text: { format: { type: 'text' }, verbosity: 'medium' },
-    tool_choice: 'auto',
-    tools: [],
-    top_logprobs: 0,
-    top_p: 1,
-    truncation: 'disabled',
-    user: null,
+    parallel_tool_calls: request.parallel_tool_calls ?? true,
+    presence_penalty: request.presence_penalty ?? 0,
+    previous_response_id: request.previous_response_id ?? null,
+    prompt_cache_key: request.prompt_cache_key ?? null,
+    prompt_cache_retention: request.prompt_cache_retention ?? null,
+    reasoning: {
+      context: reasoning?.context ?? 'all_turns',
+      effort: reasoning?.effort ?? null,
+      mode: reasoning?.mode ?? 'standard',
+      summary: reasoning?.summary ?? null,
+    },
+    safety_identifier: request.safety_identifier ?? null,
+    store: request.store ?? true,
+    temperature: request.temperature ?? 1,
+    text: { format: text?.format ?? { type: 'text' }, verbosity: text?.verbosity ?? 'medium' },
+    tool_choice: request.tool_choice ?? 'auto',
+    tools: request.tools?.map(showEveryMember) ?? [],
+    top_logprobs: request.top_logprobs ?? 0,
+    top_p: request.top_p ?? 1,
+    truncation: request.truncation ?? 'disabled',
+    user: request.user ?? null,
   };
+}
+
+function showEveryMember(tool: object): object {
+  if (!('type' in tool) || tool.type !== 'function') return tool;
+  return { description: null, parameters: null, strict: false, output_schema: null, ...tool };
 }
 
 /** The usage of a response. */
@@ -194,23 +220,32 @@ export class FloorResponse {
   }
 }
 
-/** Sends a streamed answer, with one write per turn of the event loop: the first turn opens the answer, the last one only closes it. */
-export function stream(
-  { deltas, burst }: Traffic,
-  snapshots: Snapshots,
-  write: (events: readonly FloorEvent[], isLast: boolean) => void,
+/** An answer, as events or frames of its protocol. */
+export interface StreamedAnswer<Frame> {
+  open(): readonly Frame[];
+  delta(text?: string): Frame;
+  close(deltas: number): readonly Frame[];
+}
+
+/** Sends a streamed answer, with one write per burst: the first one opens the answer, the last one only closes it. */
+export function stream<Frame>(
+  { deltas, burst, pauseMs = 0 }: Traffic,
+  answer: StreamedAnswer<Frame>,
+  write: (frames: readonly Frame[], isLast: boolean) => void,
+  makeDelta?: () => string,
 ): void {
-  const response = new FloorResponse(snapshots);
   let sent = 0;
   const sendTurn = (): void => {
     if (sent === deltas) {
-      write(response.close(deltas), true);
+      write(answer.close(deltas), true);
       return;
     }
-    const events = sent === 0 ? response.open() : [];
-    for (const end = Math.min(sent + burst, deltas); sent < end; sent++) events.push(response.delta());
-    write(events, false);
-    setImmediate(sendTurn);
+    const frames = sent === 0 ? [...answer.open()] : [];
+    for (const end = Math.min(sent + burst, deltas); sent < end; sent++) frames.push(answer.delta(makeDelta?.()));
+    write(frames, false);
+    if (pauseMs === 0 || sent === deltas) setImmediate(sendTurn);
+    // Random pauses are realistic, and keep streams from staying synchronised after a delay of the server.
+    else setTimeout(sendTurn, pauseMs * (0.5 + Math.random()));
   };
   sendTurn();
 }

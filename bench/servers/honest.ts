@@ -12,7 +12,18 @@ import { WebSocketServer } from 'ws';
 
 import type * as Dto from '../../src/responses/dto/index.ts';
 import { DELTA, makeId, readTraffic, type Traffic } from '../traffic.ts';
-import { type FloorItem, type Snapshots, stream, toMessage, TOOL_USAGE, toOutputText, toUsage } from './answer.ts';
+import {
+  complete,
+  type FloorItem,
+  type FloorRequest,
+  FloorResponse,
+  type Snapshots,
+  stream,
+  toMessage,
+  toOutputText,
+  toResponse,
+  toUsage,
+} from './answer.ts';
 import { beginSse, listen, readText, sendJson, writeFrames, writeSse } from './http.ts';
 
 // The built service. The package does not export these functions, which only its transports use.
@@ -84,7 +95,7 @@ class HonestTurn implements Snapshots {
   private readonly requestLength: number;
   private readonly parent: StoredResponse | null;
   private readonly input: readonly Item[];
-  private readonly response: HonestResponse;
+  private readonly response: ReturnType<typeof toResponse>;
 
   /** `requestLength` is the length of the request's text. Throws an Error if the input is invalid after the context. */
   constructor(request: CreateResponseRequest, requestLength: number) {
@@ -94,7 +105,7 @@ class HonestTurn implements Snapshots {
     this.parent = request.previous_response_id == null ? null : store.get(request.previous_response_id);
     this.input = toItems(request.input);
     checkConversation(this.parent, this.input);
-    this.response = toResponse(request);
+    this.response = toResponse(request as FloorRequest, makeId('resp'), toSeconds());
   }
 
   started(): object {
@@ -102,16 +113,11 @@ class HonestTurn implements Snapshots {
   }
 
   completed(item: FloorItem, text: string, usage: object): object {
-    const { response, input, parent } = this;
-    const output = [item];
-    response.status = 'completed';
-    response.completed_at = Math.floor(Date.now() / 1000);
-    if (response.service_tier === 'auto') response.service_tier = 'default';
-    response.output = output;
-    response.usage = usage;
+    const { input, parent } = this;
+    const response = complete(this.response, item, usage, toSeconds());
     if (this.isStored) {
       const bytes = OBJECT_BYTES + 2 * (this.requestLength + text.length);
-      store.add({ id: response.id, input, output, response, parent, bytes });
+      store.add({ id: response.id, input, output: [item], response, parent, bytes });
     }
     return response;
   }
@@ -126,77 +132,8 @@ class HonestTurn implements Snapshots {
   }
 }
 
-/** A Response with its mutable members. */
-interface HonestResponse {
-  readonly id: string;
-  status: 'in_progress' | 'completed';
-  /** Unix seconds. */
-  completed_at: number | null;
-  service_tier: string | null;
-  output: readonly Item[];
-  usage: object | null;
-  readonly [member: string]: unknown;
-}
-
-/** The initial Response of a request, with all members that the service sends and their defaults. */
-function toResponse(request: CreateResponseRequest): HonestResponse {
-  const { reasoning, text, tools } = request;
-  // Members that OpenAI has deprecated but clients may send.
-  const members = request as { readonly [name in 'prompt_cache_retention' | 'truncation' | 'user']?: unknown };
-  return {
-    id: makeId('resp'),
-    object: 'response',
-    created_at: Math.floor(Date.now() / 1000),
-    status: 'in_progress',
-    completed_at: null,
-    error: null,
-    incomplete_details: null,
-    service_tier: request.service_tier ?? 'auto',
-    output: [],
-    usage: null,
-    tool_usage: TOOL_USAGE,
-    access_programs: request.access_programs ?? null,
-    background: false,
-    frequency_penalty: request.frequency_penalty ?? 0,
-    instructions: request.instructions ?? null,
-    max_output_tokens: request.max_output_tokens ?? null,
-    max_tool_calls: request.max_tool_calls ?? null,
-    metadata: request.metadata ?? {},
-    model: request.model,
-    moderation: null,
-    parallel_tool_calls: request.parallel_tool_calls ?? true,
-    presence_penalty: request.presence_penalty ?? 0,
-    previous_response_id: request.previous_response_id ?? null,
-    prompt_cache_key: request.prompt_cache_key ?? null,
-    prompt_cache_retention: members.prompt_cache_retention ?? null,
-    reasoning: {
-      context: reasoning?.context ?? 'all_turns',
-      effort: reasoning?.effort ?? null,
-      mode: reasoning?.mode ?? 'standard',
-      summary: reasoning?.summary ?? null,
-    },
-    safety_identifier: request.safety_identifier ?? null,
-    store: request.store ?? true,
-    temperature: request.temperature ?? 1,
-    text: { ...text, format: text?.format ?? { type: 'text' }, verbosity: text?.verbosity ?? 'medium' },
-    tool_choice: request.tool_choice ?? 'auto',
-    tools: tools?.map(showEveryMember) ?? [],
-    top_logprobs: request.top_logprobs ?? 0,
-    top_p: request.top_p ?? 1,
-    truncation: members.truncation ?? 'disabled',
-    user: members.user ?? null,
-  };
-}
-
-function showEveryMember(tool: NonNullable<CreateResponseRequest['tools']>[number]): object {
-  if (tool.type !== 'function') return tool;
-  return {
-    ...tool,
-    description: tool.description ?? null,
-    parameters: tool.parameters ?? null,
-    strict: tool.strict ?? false,
-    output_schema: tool.output_schema ?? null,
-  };
+function toSeconds(): number {
+  return Math.floor(Date.now() / 1000);
 }
 
 const ID_PREFIXES: Readonly<Record<string, string>> = {
@@ -275,7 +212,7 @@ function answer(text: string, reply: ServerResponse): void {
       return;
     }
     beginSse(reply);
-    stream(turn.traffic, turn, (events, isLast) => writeSse(reply, events, isLast));
+    stream(turn.traffic, new FloorResponse(turn), (events, isLast) => writeSse(reply, events, isLast));
   } catch (error) {
     sendJson(reply, 400, JSON.stringify(toRefusal(error)));
   }
@@ -295,7 +232,7 @@ sockets.on('connection', (socket, { socket: tcp }) => {
       if (frame?.type !== 'response.create') throw new Error("Expected 'response.create'.");
       const { request } = dto.validateCreateEvent(frame, OPTIONS);
       const turn = new HonestTurn(request, text.length);
-      stream(turn.traffic, turn, (events) => writeFrames(socket, tcp, events));
+      stream(turn.traffic, new FloorResponse(turn), (events) => writeFrames(socket, tcp, events));
     } catch (error) {
       socket.send(JSON.stringify({ type: 'error', status: 400, ...toRefusal(error) }));
     }

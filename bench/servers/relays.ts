@@ -82,7 +82,7 @@ function relayChat(body: string, reply: ServerResponse): void {
   const path = '/v1/chat/completions';
   const request = { model, metadata: {} };
   if (!stream) {
-    ask(path, toChatBody(model, false, input), (answer) => {
+    ask(path, toChatBody(model, false, {}, input), (answer) => {
       readText(answer, (text) => {
         const { choices, usage } = JSON.parse(text) as Chat;
         const traffic = { deltas: usage?.completion_tokens ?? 0, burst: 1 };
@@ -93,7 +93,7 @@ function relayChat(body: string, reply: ServerResponse): void {
     return;
   }
   const response = new FloorResponse(bareSnapshots(request));
-  ask(path, toChatBody(model, true, input), (answer) => {
+  ask(path, toChatBody(model, true, {}, input), (answer) => {
     const events = new Reply(reply);
     let isOpen = false;
     readData(answer, (data) => {

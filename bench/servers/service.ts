@@ -1,8 +1,6 @@
 /** The service with models without cost, so that only the service is measured. Counts its database round trips. */
 import {
   createApp,
-  type EmbeddingRequest,
-  type Embeddings,
   Environment,
   type ModelEvent,
   type ModelInfo,
@@ -22,96 +20,83 @@ import {
   NO_CALL,
   readModel,
   readTraffic,
-  toVector,
-  VECTOR_MODEL,
+  SEARCH,
+  type Traffic,
 } from '../traffic.ts';
 
 /** The event of every delta, precomputed. */
 const TEXT: ModelEvent = { type: 'text', delta: DELTA };
 
-/** Writes the traffic that the metadata ask for, or the name of the model. Reports usage, so that the service does not count tokens. */
+/** Every call of an agent, precomputed. */
+const AGENT_CALL = toCall(SEARCH.name, [
+  '{"path":"src/harbor",',
+  '"arguments":["--context","3",',
+  '"berths.reserve"],',
+  '"timeout_ms":10000}',
+]);
+
+/** Reports usage, so that the service does not count tokens. */
 class BenchProvider extends PushingProvider {
   override async models(): Promise<readonly ModelInfo[]> {
-    return [toInfo('bench'), toInfo(VECTOR_MODEL)];
+    return ['bench', AGENT_MODEL, CALLER_MODEL].map(toInfo);
   }
 
   override find(model: string): ModelInfo | undefined {
     return model.startsWith(MODEL_PREFIX) ? toInfo(model) : undefined;
   }
 
-  override async embed({ inputs }: EmbeddingRequest): Promise<Embeddings> {
-    return { vectors: inputs.map((input) => toVector(String(input))), tokens: inputs.length };
-  }
-
   override push(turn: Turn, sink: ModelSink): Promise<void> {
     const { metadata, model } = turn.settings;
-    const { deltas, burst, pauseMs = 0 } = model === 'bench' ? readTraffic(metadata) : readModel(model);
-    let left = deltas;
-    // Callbacks of the event loop separate bursts without a promise each.
-    const pause = (next: () => void): void => {
-      if (pauseMs === 0) setImmediate(next);
-      else setTimeout(next, pauseMs);
-    };
-    return new Promise((resolve) => {
-      const writeNext = (): void => {
-        if (sink.isClosed) {
-          resolve();
-        } else if (left === 0) {
-          resolve(sink.write(toEnd(8, deltas)));
-        } else {
-          const count = Math.min(burst, left);
-          left -= count;
-          const waiting = sink.write(new Array<ModelEvent>(count).fill(TEXT));
-          if (waiting === undefined) pause(writeNext);
-          else void waiting.then(() => pause(writeNext));
-        }
-      };
-      writeNext();
-    });
+    if (model === AGENT_MODEL) return callSearch(turn, sink);
+    if (model === CALLER_MODEL) return callOnce(turn, sink);
+    return write(model === 'bench' ? readTraffic(metadata) : readModel(model), sink);
   }
 }
 
-/** The arguments of every call, in deltas. */
-const CALL_ARGUMENTS = [
-  '{"path":"src/harbor",',
-  '"arguments":["--context","3",',
-  '"berths.reserve"],',
-  '"timeout_ms":10000}',
-];
-
-/** The events of every call, precomputed. */
-const CALL: readonly ModelEvent[] = [
-  { type: 'function_call', name: 'search' },
-  ...CALL_ARGUMENTS.map((delta) => ({ type: 'function_call_arguments', delta }) as const),
-];
+/** Writes the traffic that the metadata ask for, or the name of the model. */
+function write({ deltas, burst, pauseMs = 0 }: Traffic, sink: ModelSink): Promise<void> {
+  let left = deltas;
+  // Callbacks of the event loop separate bursts without a promise each.
+  const pause = (next: () => void): void => {
+    if (pauseMs === 0) setImmediate(next);
+    else setTimeout(next, pauseMs);
+  };
+  return new Promise((resolve) => {
+    const writeNext = (): void => {
+      if (sink.isClosed) {
+        resolve();
+      } else if (left === 0) {
+        resolve(sink.write(toEnd(8, deltas)));
+      } else {
+        const count = Math.min(burst, left);
+        left -= count;
+        const waiting = sink.write(new Array<ModelEvent>(count).fill(TEXT));
+        if (waiting === undefined) pause(writeNext);
+        else void waiting.then(() => pause(writeNext));
+      }
+    };
+    writeNext();
+  });
+}
 
 /** Calls a tool in every turn. Reads the whole context, as a model would. */
-class AgentProvider extends PushingProvider {
-  override async models(): Promise<readonly ModelInfo[]> {
-    return [toInfo(AGENT_MODEL)];
-  }
-
-  override async push({ context }: Turn, sink: ModelSink): Promise<void> {
-    await sink.write([...CALL, ...toEnd(context.length, CALL_ARGUMENTS.length)]);
-  }
+async function callSearch({ context }: Turn, sink: ModelSink): Promise<void> {
+  await sink.write([...AGENT_CALL, ...toEnd(context.length, AGENT_CALL.length - 1)]);
 }
 
 /** Calls its first function, and answers what has the output. */
-class CallerProvider extends PushingProvider {
-  override async models(): Promise<readonly ModelInfo[]> {
-    return [toInfo(CALLER_MODEL)];
-  }
-
-  override async push({ context, settings }: Turn, sink: ModelSink): Promise<void> {
-    const last = context.at(-1);
-    const tool = settings.tools.find(({ type }) => type === 'function') as { readonly name: string } | undefined;
-    const isDone = last?.type === 'function_call_output' || JSON.stringify(last).includes(NO_CALL);
-    if (tool === undefined || isDone) await sink.write([TEXT, ...toEnd(context.length, 1)]);
-    else await sink.write([{ type: 'function_call', name: tool.name }, SEARCH_ARGUMENTS, ...toEnd(context.length, 1)]);
-  }
+async function callOnce({ context, settings }: Turn, sink: ModelSink): Promise<void> {
+  const last = context.at(-1);
+  const tool = settings.tools.find(({ type }) => type === 'function') as { readonly name: string } | undefined;
+  const isDone = last?.type === 'function_call_output' || JSON.stringify(last).includes(NO_CALL);
+  const events = tool === undefined || isDone ? [TEXT] : toCall(tool.name, ['{"path":"src/harbor"}']);
+  await sink.write([...events, ...toEnd(context.length, 1)]);
 }
 
-const SEARCH_ARGUMENTS: ModelEvent = { type: 'function_call_arguments', delta: '{"path":"src/harbor"}' };
+function toCall(name: string, deltas: readonly string[]): readonly ModelEvent[] {
+  const toDelta = (delta: string) => ({ type: 'function_call_arguments', delta }) as const;
+  return [{ type: 'function_call', name }, ...deltas.map(toDelta)];
+}
 
 function toInfo(id: string): ModelInfo {
   return { id, ownedBy: 'bench', created: 0, reasoningEfforts: [] };
@@ -133,33 +118,27 @@ interface Sending {
   sync: (this: pg.Connection) => void;
 }
 
-/** Those of timers, of the queue and of the clock, do not count. */
-function countRoundTrips(): void {
-  const byTimer = new WeakSet<pg.Connection>();
-  const prototype = pg.Connection.prototype as unknown as Sending;
-  const { query, parse, sync } = prototype;
-  prototype.query = function (text) {
-    if (/^(?:BEGIN|COMMIT|ROLLBACK)/.test(text)) counted.roundTrips += 1;
-    query.call(this, text);
-  };
-  prototype.parse = function (statement) {
-    if (/antiphon_jobs|clock_timestamp\(\)\) \* 1000/.test(statement.text)) byTimer.add(this);
-    parse.call(this, statement);
-  };
-  prototype.sync = function () {
-    if (!byTimer.delete(this)) counted.roundTrips += 1;
-    sync.call(this);
-  };
-}
-
-countRoundTrips();
+// Counts round trips. Those of timers, of the queue and of the clock, do not count.
+const byTimer = new WeakSet<pg.Connection>();
+const prototype = pg.Connection.prototype as unknown as Sending;
+const { query, parse, sync } = prototype;
+prototype.query = function (text) {
+  if (/^(?:BEGIN|COMMIT|ROLLBACK)/.test(text)) counted.roundTrips += 1;
+  query.call(this, text);
+};
+prototype.parse = function (statement) {
+  if (/antiphon_jobs|clock_timestamp\(\)\) \* 1000/.test(statement.text)) byTimer.add(this);
+  parse.call(this, statement);
+};
+prototype.sync = function () {
+  if (!byTimer.delete(this)) counted.roundTrips += 1;
+  sync.call(this);
+};
 
 // Applied manually: Node strips types but does not support decorators.
 ModelProvider('bench')(BenchProvider);
-ModelProvider(AGENT_MODEL)(AgentProvider);
-ModelProvider(CALLER_MODEL)(CallerProvider);
 
-const app = await createApp({ providers: [BenchProvider, AgentProvider, CallerProvider] });
+const app = await createApp({ providers: [BenchProvider] });
 const { PORT, HOST } = app.get(Environment);
 await app.listen(PORT, HOST);
 process.stdout.write(`The service listens on ${await app.getUrl()}\n`);

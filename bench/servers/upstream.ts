@@ -8,53 +8,21 @@ import { createServer, type ServerResponse } from 'node:http';
 import { WebSocketServer } from 'ws';
 
 import { makeStamp, readModel } from '../traffic.ts';
-import { bareSnapshots, type FloorEvent, FloorResponse } from './answer.ts';
+import { bareSnapshots, type FloorEvent, FloorResponse, stream, type StreamedAnswer } from './answer.ts';
 import { beginSse, listen, readText, sendJson, SSE_DONE, writeFrames, writeSse } from './http.ts';
 
-/** An answer, as frames of its protocol. */
-interface PacedAnswer<Frame> {
-  open(): readonly Frame[];
-  delta(text: string): Frame;
-  close(deltas: number): readonly Frame[];
-}
-
-/** Sends an answer at the pace that its model name encodes. */
-function sendPaced<Frame>(
-  model: string,
-  answer: PacedAnswer<Frame>,
-  write: (frames: readonly Frame[], isLast: boolean) => void,
-): void {
-  const { deltas, burst, pauseMs } = readModel(model);
-  let sent = 0;
-  const takeBurst = (): readonly Frame[] => {
-    const frames: Frame[] = [];
-    for (const end = Math.min(sent + burst, deltas); sent < end; sent++) frames.push(answer.delta(makeStamp()));
-    return frames;
-  };
-  const send = (frames: readonly Frame[]): void => {
-    write(frames, false);
-    if (pauseMs === 0 || sent === deltas) setImmediate(goOn);
-    // Random pauses are realistic, and keep streams from staying synchronised after a delay of the server.
-    else setTimeout(goOn, pauseMs * (0.5 + Math.random()));
-  };
-  const goOn = (): void => {
-    if (sent === deltas) write(answer.close(deltas), true);
-    else send(takeBurst());
-  };
-  send([...answer.open(), ...takeBurst()]);
-}
-
 function answerChat(body: string, reply: ServerResponse): void {
-  const { model, stream } = JSON.parse(body) as { readonly model: string; readonly stream?: boolean };
-  if (stream !== true) {
+  const { model, stream: isStreamed } = JSON.parse(body) as { readonly model: string; readonly stream?: boolean };
+  if (isStreamed !== true) {
     sendJson(reply, 200, JSON.stringify(toCompletion(model)));
     return;
   }
   reply.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' });
-  sendPaced(model, toChunks(model), (frames, isLast) => {
+  const write = (frames: readonly string[], isLast: boolean): void => {
     if (isLast) reply.end(frames.join(''));
     else reply.write(frames.join(''));
-  });
+  };
+  stream(readModel(model), toChunks(model), write, makeStamp);
 }
 
 function toHead(model: string, object: string): object {
@@ -73,7 +41,7 @@ function toCompletion(model: string): object {
 }
 
 /** The chunks of one completion as SSE frames, with deltas of text that needs no escapes. */
-function toChunks(model: string): PacedAnswer<string> {
+function toChunks(model: string): StreamedAnswer<string> {
   const start = `data: ${JSON.stringify(toHead(model, 'chat.completion.chunk')).slice(0, -1)},"choices":[`;
   const toFrame = (delta: string, reason: string): string =>
     `${start}{"index":0,"delta":{${delta}},"logprobs":null,"finish_reason":${reason}}],"usage":null}\n\n`;
@@ -94,7 +62,7 @@ function answerOverSse(body: string, reply: ServerResponse): void {
 
 function answer(body: string, write: (events: readonly FloorEvent[], isLast: boolean) => void): void {
   const { model } = JSON.parse(body) as { readonly model: string };
-  sendPaced(model, new FloorResponse(bareSnapshots({ model, metadata: {} })), write);
+  stream(readModel(model), new FloorResponse(bareSnapshots({ model, metadata: {} })), write, makeStamp);
 }
 
 const ROUTES: Readonly<Record<string, (body: string, reply: ServerResponse) => void>> = {
