@@ -4,13 +4,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 
 import { SeededRandom } from '../../src/simulator/seeded-random.js';
 import { Balancer } from '../support/balancer.js';
-import { beginForEver } from '../support/conversations/begin-for-ever.js';
 import { Conversation } from '../support/conversations/conversation.js';
-import { converse, faultsOf, makeConversations } from '../support/conversations/converse.js';
+import { converse, faultsOf, makeConversations, TURNS } from '../support/conversations/converse.js';
 import { expectKept } from '../support/conversations/expect-kept.js';
-import { loseReplica } from '../support/conversations/lose-replica.js';
 import { startReplica } from '../support/conversations/replica.js';
-import { sendJson } from '../support/conversations/send-turn.js';
+import { sendJson, sendStream } from '../support/conversations/send-turn.js';
 import type { TurnFault } from '../support/conversations/turn-fault.js';
 import { startNginx } from '../support/nginx.js';
 import { itWith } from '../support/on-path.js';
@@ -18,6 +16,68 @@ import { startPooler } from '../support/pgbouncer.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import { endProcesses, type ServiceProcess } from '../support/process-service.js';
 import { RawClient } from '../support/raw-client.js';
+
+/** A turn that is running. */
+interface RunningTurn {
+  /** Resolves with what ended it. */
+  readonly end: Promise<unknown>;
+}
+
+/** Begins a turn on a replica that never ends by itself; resolves once the model has begun to speak. */
+async function beginForEver(replica: ServiceProcess, conversation: Conversation): Promise<RunningTurn> {
+  const { body, headers } = conversation.request('This turn does not end.');
+  const speaking = Promise.withResolvers<undefined>();
+  const request = { body, headers: { ...headers, 'x-simulate': 'fault=stall; after=1' } };
+  const end = sendStream(replica.origin, request, ({ type }) => {
+    if (type === 'response.output_text.delta') speaking.resolve(undefined);
+  }).catch((error: unknown) => error);
+  const ended = await Promise.race([speaking.promise, end]);
+  if (ended !== undefined) throw new Error('the turn ended before it could run', { cause: ended });
+  return { end };
+}
+
+/** What clients reach, and which replica behind it is going to die. */
+interface Scene {
+  readonly balancer: { readonly port: number };
+  readonly victim: ServiceProcess;
+  /** Conversations that are led meanwhile, besides those that the death catches in the middle of a turn. */
+  readonly count: number;
+}
+
+const CAUGHT = 4;
+
+/**
+ * Leads conversations, kills a replica with SIGKILL in the middle, some turns running on it for certain, and goes on until all
+ * turns are acknowledged. Gives the conversations; none saw a fault before the death.
+ */
+async function loseReplica({ balancer, victim, count }: Scene): Promise<readonly Conversation[]> {
+  const caught = Array.from({ length: CAUGHT }, (_, index) => {
+    return new Conversation(`caught-${index}`, { transport: 'sse', namesSession: true });
+  });
+  await converse(balancer, caught, { turns: 1 });
+  const conversations = makeConversations('led', count);
+  const halfway = Promise.withResolvers<undefined>();
+  let left = (count * TURNS) / 2;
+  const onTurn = (): void => {
+    left -= 1;
+    if (left <= 0) halfway.resolve(undefined);
+  };
+  const led = converse(balancer, conversations, { onTurn });
+  // What it rejects with is thrown when it is awaited.
+  led.catch(() => undefined);
+  await Promise.race([halfway.promise, led]);
+
+  const running = await Promise.all(caught.map((conversation) => beginForEver(victim, conversation)));
+  expect(faultsOf([...caught, ...conversations])).toEqual([]);
+  victim.kill('SIGKILL');
+  for (const [index, { end }] of running.entries()) {
+    const fault = await end;
+    expect(fault).toMatchObject({ kind: 'cut', responseId: expect.stringMatching(/^resp_/) });
+    caught[index]?.faults.push(fault as TurnFault);
+  }
+  await Promise.all([led, converse(balancer, caught)]);
+  return [...caught, ...conversations];
+}
 
 /** Short enough to wait for. */
 const LOCKS = { SESSION_LOCK_TTL_MS: '2000', SESSION_LOCK_TIMEOUT_MS: '100' };

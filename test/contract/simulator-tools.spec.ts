@@ -1,10 +1,49 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { useService } from '../support/describe-service.js';
-import { startService } from '../support/service.js';
-import { answerCalls, listCalls, listItemTypes, simulate, tellCalls } from '../support/simulated-calls.js';
-import type { WireResponse } from '../support/transport.js';
+import { type Service, startService } from '../support/service.js';
+import type { Transport, WireResponse } from '../support/transport.js';
 import { TRANSPORTS } from '../support/transports.js';
+
+/** A call as the model made it. */
+interface SimulatedCall {
+  readonly type: 'function_call' | 'custom_tool_call';
+  readonly call_id: string;
+  readonly name: string;
+  readonly namespace?: string;
+  /** Of a function, JSON. */
+  readonly arguments?: string;
+  /** Of a custom tool. */
+  readonly input?: string;
+}
+
+/** Runs a turn with what would be the header `x-simulate` on HTTP, which no message on a socket has. */
+async function simulate(transport: Transport, service: Service, control: string, body: object): Promise<WireResponse> {
+  const metadata = control === '' ? {} : { client_metadata: { 'x-simulate': control } };
+  const { response } = await transport.run(service, { model: 'gpt-4.1', input: 'Go on.', ...metadata, ...body });
+  return response;
+}
+
+/** The types of a response's items, in order. */
+function listItemTypes({ output }: WireResponse): readonly string[] {
+  return (output as readonly { readonly type: string }[]).map(({ type }) => type);
+}
+
+/** The calls of a response, in order. */
+function listCalls({ output }: WireResponse): readonly SimulatedCall[] {
+  return (output as readonly SimulatedCall[]).filter(({ type }) => /^(function|custom_tool)_call$/.test(type));
+}
+
+/** The names of the tools that a response calls, `namespace.name` where there is one; `text` where it has none. */
+function tellCalls(response: WireResponse): string {
+  const names = listCalls(response).map(({ name, namespace }) => [namespace, name].filter(Boolean).join('.'));
+  return names.join(', ') || 'text';
+}
+
+/** What a client answers calls with. */
+function answerCalls(response: WireResponse): readonly object[] {
+  return listCalls(response).map(({ type, call_id }) => ({ type: `${type}_output`, call_id, output: 'Done.' }));
+}
 
 const parameters = {
   type: 'object',

@@ -1,17 +1,69 @@
 // Slow: presses: many connections, or large bodies.
 
+import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { WebSocket } from 'ws';
 
 import { frameOf, handshakeOf, RawSocketClient } from '../support/connection-raw.js';
 import { inParallel } from '../support/conversations/in-parallel.js';
-import { INSPECTED, Inspector } from '../support/inspector.js';
 import { endProcesses, type ServiceProcess, startProcess } from '../support/process-service.js';
 import { SocketClient } from '../support/socket-client.js';
 import type { RawAnswer } from '../support/raw-client.js';
 import { exchange, openSocket, receiveAll, splitAnswers } from '../support/raw-socket.js';
+
+/** What a process needs to be inspected. */
+const INSPECTED = { NODE_OPTIONS: '--inspect=127.0.0.1:0' } as const;
+
+interface Reply {
+  readonly id?: number;
+  readonly result?: Readonly<Record<string, unknown>>;
+}
+
+/** Looks into a process from outside, over the protocol of its debugger. */
+class Inspector implements AsyncDisposable {
+  private readonly waiting = new Map<number, (reply: Reply) => void>();
+  private calls = 0;
+
+  private constructor(private readonly socket: WebSocket) {
+    socket.on('message', (data: Buffer) => {
+      const reply = JSON.parse(data.toString()) as Reply;
+      if (reply.id !== undefined) this.waiting.get(reply.id)?.(reply);
+    });
+  }
+
+  /** Of a process that was started with INSPECTED. */
+  static async of({ written, output }: ServiceProcess): Promise<Inspector> {
+    const address = /Debugger listening on (ws:\S+)/;
+    await written(address);
+    const socket = new WebSocket(address.exec(output())?.[1] ?? '');
+    await once(socket, 'open');
+    return new Inspector(socket);
+  }
+
+  /** Bytes of the heap that are in use after garbage was collected. */
+  async heapBytes(): Promise<number> {
+    // What finalizers release is garbage of the next collection.
+    for (let round = 0; round < 3; round += 1) await this.call('HeapProfiler.collectGarbage');
+    return Number((await this.call('Runtime.getHeapUsage'))['usedSize']);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.socket.terminate();
+    return Promise.resolve();
+  }
+
+  private async call(method: string): Promise<Readonly<Record<string, unknown>>> {
+    const id = (this.calls += 1);
+    const answered = new Promise<Reply>((resolve) => this.waiting.set(id, resolve));
+    this.socket.send(JSON.stringify({ id, method }));
+    const { result } = await answered;
+    this.waiting.delete(id);
+    return result ?? {};
+  }
+}
 
 const MEGABYTE = 1024 * 1024;
 const KEY = 'the-right-key';

@@ -1,9 +1,11 @@
 // Slow: opens each backend for each of its tests.
 
+import { execFile } from 'node:child_process';
 import { mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
+import { promisify } from 'node:util';
 
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
@@ -16,12 +18,28 @@ import { RedisBackend } from '../../src/state/redis/index.js';
 import { FakeClock } from '../../src/testing/index.js';
 import { SystemClock } from '../../src/time/index.js';
 import { CollectedLog } from '../support/collected-log.js';
-import { makeCertificate } from '../support/redis/certificate.js';
 import { describeRedis } from '../support/redis/describe-redis.js';
 import { startRedisCluster } from '../support/redis/redis-cluster.js';
 import { startRedisSentinels } from '../support/redis/redis-sentinels.js';
 import { startRedis } from '../support/redis/redis-server.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
+
+/** A certificate for 127.0.0.1 that signs itself. */
+interface Certificate {
+  readonly certificate: string;
+  readonly key: string;
+}
+
+/** Makes one in a directory, with `openssl`. */
+async function makeCertificate(directory: string): Promise<Certificate> {
+  const key = join(directory, 'key.pem');
+  const certificate = join(directory, 'certificate.pem');
+  const subject = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1'];
+  const files = ['-keyout', key, '-out', certificate];
+  const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
+  await promisify(execFile)('openssl', ['req', '-x509', ...kind, ...subject, ...files]);
+  return { certificate, key };
+}
 
 describeRedis('the start of a backend over Redis', () => {
   const clock = new SystemClock();

@@ -1,9 +1,8 @@
 import { EventEmitter, once } from 'node:events';
 
 import type { ChatAnswers } from './chat-answer.js';
-import type { Exchange } from './exchange.js';
+import { type Exchange, PacketGate } from './exchange.js';
 import { type ListedModel, modelList } from './model-list.js';
-import { PacketGate } from './packet-gate.js';
 import type { Quirks } from './quirks.js';
 import { refusal, type RefusalForm } from './refusals.js';
 import { type Reply, streamReply, textReply, toReply } from './reply.js';
