@@ -9,8 +9,7 @@ import { CASES } from './cases/index.ts';
 import { Bench, runCase } from './harness/bench.ts';
 import { OptionError, readOptions } from './options.ts';
 import { toMovementText } from './report/movements.ts';
-import { readReport, type Report, ReportError, writeReport } from './report/report.ts';
-import { toTable } from './report/table.ts';
+import { readReport, type Report, ReportError, toTable, writeReport } from './report/report.ts';
 
 // Child processes are killed on exit.
 process.once('SIGINT', () => process.exit(130));
@@ -18,7 +17,6 @@ process.once('SIGTERM', () => process.exit(143));
 
 async function run({ cases: names, sizes, isProof, json, into }: ReturnType<typeof readOptions>): Promise<Report> {
   const cases = names === undefined ? CASES : names.flatMap((name) => CASES.filter((one) => one.name === name));
-  for (const one of cases) one.requireMachine?.(sizes);
   const machine = {
     cpu: cpus()[0]?.model.trim() ?? 'unknown',
     cores: availableParallelism(),

@@ -16,8 +16,6 @@ const SIZES = {
   restSeconds: [60, 5, 1],
   /** Turns in a chain. */
   chain: [500, 50, 6],
-  /** Items of a long conversation. */
-  conversationItems: [10_000, 10_000, 24],
   /** Concurrent agents. */
   agents: [8, 4, 1],
   /** Responses that are saved per round by many connections at once. */
@@ -37,8 +35,6 @@ const SIZES = {
   warmUps: [2, 1, 0],
   /** Turns per stream and round. */
   turnsPerStream: [5, 1, 1],
-  /** Length of the soak test, s. */
-  soakSeconds: [600, 3, 1],
 } as const;
 
 /** The sizes of a run. */

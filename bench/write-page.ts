@@ -7,8 +7,15 @@ import { parseArgs } from 'node:util';
 
 import { replaceGenerated } from '../scripts/docs/replace-generated.ts';
 import { CASES } from './cases/index.ts';
-import { countRounds, type Machine, readReport, type Report, toNumberText } from './report/report.ts';
-import { toColumns, toRows } from './report/table.ts';
+import {
+  countRounds,
+  type Machine,
+  readReport,
+  type Report,
+  toColumns,
+  toNumberText,
+  toRows,
+} from './report/report.ts';
 
 const PAGE = new URL('../docs/benchmark.md', import.meta.url);
 

@@ -73,98 +73,6 @@ const CHAINED = [
   { transport: 'socket', turn: socketTurn, goals: [atMost(CPU_PER_TURN, 'ratio', 1.1)] },
 ];
 
-/** Histories per round, each of which gets a few turns. */
-const HISTORIES = 16;
-
-/** Items of a short conversation. */
-const FEW = 10;
-
-/** What a request names its history by. */
-type History = Readonly<Record<string, string>>;
-
-async function post(server: Server, path: string, body: object): Promise<{ readonly id: string }> {
-  const headers = { 'content-type': 'application/json' };
-  const url = `${server.origin}/v1/${path}`;
-  const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
-  if (!answer.ok) throw new Error(`HTTP ${answer.status} for ${path}: ${await answer.text()}`);
-  return (await answer.json()) as { readonly id: string };
-}
-
-function messages(count: number): readonly object[] {
-  return Array.from({ length: count }, (_, index) => ({ role: 'user', content: `Message ${index} about the harbor.` }));
-}
-
-/** A conversation of so many items, twenty of which fit into a request. */
-async function makeConversation(server: Server, length: number): Promise<History> {
-  const items = messages(length);
-  const { id } = await post(server, 'conversations', { items: items.slice(0, 20) });
-  for (let added = 20; added < length; added += 20)
-    await post(server, `conversations/${id}/items`, { items: items.slice(added, added + 20) });
-  return { conversation: id };
-}
-
-/** A response behind so many items, of which its answer is the last. */
-async function makeResponse(server: Server, length: number): Promise<History> {
-  const body = JSON.parse(toBody('bench', SHORT)) as object;
-  const { id } = await post(server, 'responses', { ...body, input: messages(length - 1) });
-  return { previous_response_id: id };
-}
-
-/** Turns over HTTP behind new histories. */
-function httpAfter(make: typeof makeConversation): Load {
-  return async (server, bench) => {
-    const { turnsPerStream: turns } = bench.sizes;
-    const histories = await Promise.all(Array.from({ length: bench.times(HISTORIES) }, () => make(server, FEW)));
-    let sum = 0;
-    for (const history of histories) {
-      const body = toBody('bench', SHORT, { stream: true, ...history });
-      const { cpu } = await bench.measure(server, 'sse', { url: server.url, body, concurrency: 1, turns });
-      sum += cpu;
-    }
-    return { [CPU_PER_TURN]: sum / (histories.length * turns) };
-  };
-}
-
-/** Turns on a socket that has just made some like them. */
-async function warmTurns(server: Server, bench: Bench, history: History, predecessor?: 'the one before') {
-  const body = toBody('bench', SHORT, { stream: true, ...history });
-  const job = { url: server.socketUrl, body, predecessor, sockets: 1 };
-  await bench.load.run('socket', { ...job, turnsPerSocket: bench.times(8) });
-  const turnsPerSocket = bench.times(HISTORIES) * bench.sizes.turnsPerStream;
-  const { cpu } = await bench.measure(server, 'socket', { ...job, turnsPerSocket });
-  return { [CPU_PER_TURN]: cpu / turnsPerSocket };
-}
-
-/** One conversation for each server: to make a long one leaves garbage that would be measured. */
-function socketInConversation(length: number): Load {
-  return async (server, bench) => {
-    const history = await bench.once(`${server.origin} ${length}`, () => makeConversation(server, length));
-    return warmTurns(server, bench, history);
-  };
-}
-
-const socketBehindResponse: Load = async (server, bench) => {
-  const { previous_response_id: responseId = '' } = await makeResponse(server, FEW);
-  const job = { url: server.socketUrl, body: STREAMED, predecessor: { responseId }, sockets: 1, turnsPerSocket: 1 };
-  await bench.load.run('socket', job);
-  return warmTurns(server, bench, {}, 'the one before');
-};
-
-const conversations = (many: number) => [
-  {
-    name: 'http, a conversation ÷ previous_response_id',
-    load: { service: httpAfter(makeConversation), floor: httpAfter(makeResponse) },
-  },
-  {
-    name: 'socket, a conversation ÷ previous_response_id',
-    load: { service: socketInConversation(FEW), floor: socketBehindResponse },
-  },
-  {
-    name: `socket, ${many} items ÷ ${FEW} items`,
-    load: { service: socketInConversation(many), floor: socketInConversation(FEW) },
-  },
-];
-
 /** Turns that have a history. */
 export const HISTORIED: readonly Case[] = [
   {
@@ -191,20 +99,6 @@ export const HISTORIED: readonly Case[] = [
           sides: { service: ON[state], floor: ON[state] },
           load: { service: turn(chain), floor: turn(REFERENCE) },
           goals,
-        })),
-      ),
-  },
-  {
-    name: 'conversations',
-    table: 'conversations',
-    shows: [CPU_PER_TURN],
-    rows: ({ conversationItems }) =>
-      (['memory', 'postgres'] as const).flatMap((state) =>
-        conversations(conversationItems).map(({ name, load }) => ({
-          name: `conversations, ${state}, ${name}`,
-          sides: { service: ON[state], floor: ON[state] },
-          load,
-          goals: [atMost(CPU_PER_TURN, 'ratio', 1.15)],
         })),
       ),
   },

@@ -1,11 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 
-import type { Bench } from '../harness/bench.ts';
 import type { Case, Load } from '../harness/case.ts';
-import type { Round, Sample } from '../harness/measure.ts';
-import { OptionError, type Sizes } from '../options.ts';
 import { toBody } from '../traffic.ts';
-import { atMost, built, DIST, floor, honest, service, SHORT } from './programs.ts';
+import { atMost, built, DIST, floor, honest, SHORT } from './programs.ts';
 
 const START = 'start to first answer, ms';
 const START_MEMORY = 'memory after it, MB';
@@ -59,22 +56,6 @@ const usedSockets: Load = async (server, bench) => {
   return { [PER_THOUSAND]: (after - before) / count / 1000 };
 };
 
-/** Open files of a process besides sockets, at most. */
-const OTHER_FILES = 200;
-
-/** The limit of open files is that of this process, which child processes inherit. */
-function requireOpenFiles({ idleSockets }: Sizes): void {
-  const { userLimits } = process.report.getReport() as {
-    readonly userLimits?: { readonly open_files?: { readonly soft: number | 'unlimited' } };
-  };
-  const limit = userLimits?.open_files?.soft ?? 'unlimited';
-  const needed = FIRST + idleSockets + OTHER_FILES;
-  if (limit === 'unlimited' || limit >= needed) return;
-  throw new OptionError(
-    `--idle-sockets: these need ${needed} open files in a process, but 'ulimit -n' allows ${limit}`,
-  );
-}
-
 const AFTER_LOAD = 'memory after the load, MB';
 const AFTER_REST = 'memory after a rest, MB';
 
@@ -87,27 +68,6 @@ const useMemory: Load = async (server, { load, sizes: { memoryTurns: turns, rest
   return { [AFTER_LOAD]: afterLoad / 1e6, [AFTER_REST]: (await server.residentBytes()) / 1e6 };
 };
 
-const HEAP = 'memory in use, MB';
-
-/**
- * A mix of streams, chains, sockets, disconnects and invalid requests, with a store so small that it is full before the first half, and
- * stored responses do not count as a leak. Code is compiled, and pools and caches filled, before that.
- */
-async function soak(bench: Bench): Promise<readonly Round[]> {
-  const server = await bench.server(service({ MEMORY_MAX_RESPONSES: '500' }));
-  const { soakSeconds, rounds } = bench.sizes;
-  const warmUps = Math.ceil(rounds / 2);
-  const looks = warmUps + 2 * rounds;
-  const samples: Sample[] = [];
-  for (let look = 0; look < looks; look++) {
-    await bench.load.run('mixed', { url: server.url, milliseconds: (soakSeconds * 1000) / looks });
-    const { heapBytes, rssBytes } = await server.report('memory');
-    samples.push({ [HEAP]: heapBytes / 1e6, 'memory of the process, MB': rssBytes / 1e6 });
-  }
-  const first = samples.slice(warmUps, -rounds);
-  return samples.slice(-rounds).map((sample, index) => ({ service: sample, floor: first[index] ?? {} }));
-}
-
 /** What one process costs, and what it stands. */
 export const PROCESS: readonly Case[] = [
   {
@@ -117,7 +77,6 @@ export const PROCESS: readonly Case[] = [
     isAnew: true,
     rounds: 'few',
     warmUps: 0,
-    requireMachine: requireOpenFiles,
     rows: ({ idleSockets }) => [
       {
         name: `idle-sockets, ${idleSockets} open`,
@@ -167,19 +126,6 @@ export const PROCESS: readonly Case[] = [
         name: `memory, ${memoryTurns} turns`,
         load: useMemory,
         goals: [atMost(AFTER_LOAD, 'service', 250), atMost(AFTER_REST, 'service', 250)],
-      },
-    ],
-  },
-  {
-    name: 'soak',
-    table: 'process',
-    rows: ({ soakSeconds }) => [
-      {
-        name: `soak, ${soakSeconds} s, second half ÷ first half`,
-        run: soak,
-        // In ten minutes, about 100,000 turns lie between the middles of the halves: a twentieth of the heap is then 40 bytes per turn,
-        // less than any object that could leak. Ongoing compilation takes about as much.
-        goals: [atMost(HEAP, 'ratio', 1.05)],
       },
     ],
   },

@@ -146,7 +146,6 @@ export async function runCase(one: Case, bench: Bench): Promise<readonly Compari
 
 /** Runs the sides in alternating rounds, so that disturbances affect all of them. */
 async function runRow(one: Case, row: Row, bench: Bench): Promise<readonly Figure[]> {
-  if (row.run !== undefined) return toFigures(await row.run(bench));
   const sides: Partial<Record<Side, () => Promise<Sample>>> = {};
   for (const side of SIDES) {
     const start = (row.sides ?? one.sides)?.[side];

@@ -1,6 +1,6 @@
 import type { Sizes } from '../options.ts';
 import type { Bench, Start } from './bench.ts';
-import type { Round, Sample, Side } from './measure.ts';
+import type { Sample, Side } from './measure.ts';
 import type { Server } from './processes.ts';
 
 /** A case of the benchmark: programs that are compared, and the work that each of its rows gives them. */
@@ -22,8 +22,6 @@ export interface Case {
   /** Rounds before those that are measured: at most so many. */
   readonly warmUps?: 0 | 1;
   readonly rows: (sizes: Sizes) => readonly Row[];
-  /** Throws an OptionError if this machine does not allow such a run. */
-  readonly requireMachine?: (sizes: Sizes) => void;
 }
 
 /** One comparison. */
@@ -31,9 +29,7 @@ export interface Row {
   readonly name: string;
   readonly sides?: Sides;
   /** One round of one side: makes it work, and gives what was counted. All sides do the same unless they have loads of their own. */
-  readonly load?: Load | Partial<Record<Side, Load>>;
-  /** Runs all rounds, where the sides are not programs. */
-  readonly run?: (bench: Bench) => Promise<readonly Round[]>;
+  readonly load: Load | Partial<Record<Side, Load>>;
   /** They are shown but do not fail the run. */
   readonly goals?: readonly Goal[];
 }

@@ -1,14 +1,8 @@
-import { execFile } from 'node:child_process';
 import { registerHooks } from 'node:module';
-import { tmpdir } from 'node:os';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 
-import { createDatabase, createTemplate, type TestDatabase } from '../../test/support/postgres/test-database.ts';
+import { createEmptyDatabase, type TestDatabase } from '../../test/support/postgres/test-database.ts';
 import type * as clusters from '../../test/support/postgres/cluster.ts';
 import type * as redisServers from '../../test/support/redis/redis-server.ts';
-
-const MIGRATE = fileURLToPath(new URL('../../dist/migrate.js', import.meta.url));
 
 /** What starts a PostgreSQL for the tests. */
 export function importCluster(): Promise<typeof clusters> {
@@ -22,29 +16,20 @@ export function importRedis(): Promise<typeof redisServers> {
 
 /** Databases on a PostgreSQL of their own, without fsync, so that queries are measured rather than the disk. */
 export class Databases implements AsyncDisposable {
-  private readonly serverUrl: string;
-  private readonly stop: () => Promise<void>;
+  private readonly cluster: clusters.Cluster;
   private readonly databases: TestDatabase[] = [];
-  private schema: Promise<void> | undefined;
 
-  private constructor(serverUrl: string, stop: () => Promise<void>) {
-    this.serverUrl = serverUrl;
-    this.stop = stop;
+  private constructor(cluster: clusters.Cluster) {
+    this.cluster = cluster;
   }
 
   static async start(): Promise<Databases> {
-    const cluster = await (await importCluster()).startCluster();
-    return new Databases(cluster.url(), () => cluster.stop());
+    return new Databases(await (await importCluster()).startCluster());
   }
 
-  /** Creates a database with the service's schema; resolves with its URL. */
+  /** Creates a database, in which the service makes its schema; resolves with its URL. */
   async create(): Promise<string> {
-    this.schema ??= createTemplate(this.serverUrl, (url) => {
-      const env = { PATH: process.env.PATH, DATABASE_URL: url };
-      return promisify(execFile)(process.execPath, [MIGRATE], { cwd: tmpdir(), env });
-    });
-    await this.schema;
-    const database = await createDatabase(this.serverUrl);
+    const database = await createEmptyDatabase(this.cluster.url());
     this.databases.push(database);
     return database.url;
   }
@@ -56,7 +41,7 @@ export class Databases implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const database of this.databases) await database.drop();
-    await this.stop();
+    await this.cluster.stop();
   }
 }
 

@@ -1,13 +1,9 @@
 /** The load generator. */
 import { runAgents } from './agents.ts';
 import { drain, runJson, runStreams, runTools } from './http.ts';
-import { runMixed } from './mixed.ts';
 import { runSockets } from './sockets.ts';
 
-const RUNNERS = {
-  ...{ sse: runStreams, json: runJson, socket: runSockets, agents: runAgents, tools: runTools, drain },
-  mixed: runMixed,
-};
+const RUNNERS = { sse: runStreams, json: runJson, socket: runSockets, agents: runAgents, tools: runTools, drain };
 
 /** What runs each kind of job. */
 export type Runners = typeof RUNNERS;

@@ -14,7 +14,6 @@ import type * as Dto from '../../src/responses/dto/index.ts';
 import { DELTA, makeId, readTraffic, type Traffic } from '../traffic.ts';
 import {
   complete,
-  type FloorItem,
   type FloorRequest,
   FloorResponse,
   type Snapshots,
@@ -89,47 +88,35 @@ class HonestStore {
 const store = new HonestStore();
 
 /** A turn of a validated request, with its context and the Response object that all snapshots share. */
-class HonestTurn implements Snapshots {
+interface HonestTurn extends Snapshots {
   readonly traffic: Traffic;
-  private readonly isStored: boolean;
-  private readonly requestLength: number;
-  private readonly parent: StoredResponse | null;
-  private readonly input: readonly Item[];
-  private readonly response: ReturnType<typeof toResponse>;
+}
 
-  /** `requestLength` is the length of the request's text. Throws an Error if the input is invalid after the context. */
-  constructor(request: CreateResponseRequest, requestLength: number) {
-    this.traffic = readTraffic(request.metadata);
-    this.isStored = request.store ?? true;
-    this.requestLength = requestLength;
-    this.parent = request.previous_response_id == null ? null : store.get(request.previous_response_id);
-    this.input = toItems(request.input);
-    checkConversation(this.parent, this.input);
-    this.response = toResponse(request as FloorRequest, makeId('resp'), toSeconds());
-  }
+/** Begins a turn; the length is that of the request's text. Throws an Error if the input is invalid after the context. */
+function begin(request: CreateResponseRequest, requestLength: number): HonestTurn {
+  const parent = request.previous_response_id == null ? null : store.get(request.previous_response_id);
+  const input = toItems(request.input);
+  checkConversation(parent, input);
+  const response = toResponse(request as FloorRequest, makeId('resp'), toSeconds());
+  return {
+    traffic: readTraffic(request.metadata),
+    started: () => response,
+    completed(item, text, usage) {
+      complete(response, item, usage, toSeconds());
+      const bytes = OBJECT_BYTES + 2 * (requestLength + text.length);
+      if (request.store ?? true) store.add({ id: response.id, input, output: [item], response, parent, bytes });
+      return response;
+    },
+  };
+}
 
-  started(): object {
-    return this.response;
-  }
-
-  completed(item: FloorItem, text: string, usage: object): object {
-    const { input, parent } = this;
-    const response = complete(this.response, item, usage, toSeconds());
-    if (this.isStored) {
-      const bytes = OBJECT_BYTES + 2 * (this.requestLength + text.length);
-      store.add({ id: response.id, input, output: [item], response, parent, bytes });
-    }
-    return response;
-  }
-
-  /** The Response without streaming, with the member that only this form has. */
-  toJson(): string {
-    const { deltas } = this.traffic;
-    const text = DELTA.repeat(deltas);
-    const item = toMessage(makeId('msg'), toOutputText(text));
-    const response = JSON.stringify(this.completed(item, text, toUsage(8, deltas)));
-    return `${response.slice(0, -1)},"output_text":${JSON.stringify(text)}}`;
-  }
+/** The Response without streaming, with the member that only this form has. */
+function toJson(turn: HonestTurn): string {
+  const { deltas } = turn.traffic;
+  const text = DELTA.repeat(deltas);
+  const item = toMessage(makeId('msg'), toOutputText(text));
+  const response = JSON.stringify(turn.completed(item, text, toUsage(8, deltas)));
+  return `${response.slice(0, -1)},"output_text":${JSON.stringify(text)}}`;
 }
 
 function toSeconds(): number {
@@ -137,7 +124,6 @@ function toSeconds(): number {
 }
 
 const ID_PREFIXES: Readonly<Record<string, string>> = {
-  message: 'msg',
   reasoning: 'rs',
   function_call: 'fc',
   function_call_output: 'fco',
@@ -156,18 +142,16 @@ function toItems(input: CreateResponseRequest['input']): readonly Item[] {
 
 function toInputMessage(item: { readonly id?: string | null; readonly [member: string]: unknown }): Item {
   const { id, role, content, status } = item;
+  const toPart = (text: string): object =>
+    role === 'assistant' ? { type: 'output_text', text, annotations: [] } : { type: 'input_text', text };
   return {
     ...item,
     type: 'message',
     id: id ?? makeId('msg'),
     status: status ?? 'completed',
     role,
-    content: typeof content === 'string' ? [toTextPart(role, content)] : content,
+    content: typeof content === 'string' ? [toPart(content)] : content,
   };
-}
-
-function toTextPart(role: unknown, text: string): object {
-  return role === 'assistant' ? { type: 'output_text', text, annotations: [] } : { type: 'input_text', text };
 }
 
 /** Types of client calls and of their outputs. */
@@ -206,9 +190,9 @@ function toRefusal(error: unknown): object {
 function answer(text: string, reply: ServerResponse): void {
   try {
     const request = dto.validateCreateRequest(JSON.parse(text), OPTIONS);
-    const turn = new HonestTurn(request, text.length);
+    const turn = begin(request, text.length);
     if (request.stream !== true) {
-      sendJson(reply, 200, turn.toJson());
+      sendJson(reply, 200, toJson(turn));
       return;
     }
     beginSse(reply);
@@ -231,7 +215,7 @@ sockets.on('connection', (socket, { socket: tcp }) => {
       const frame = JSON.parse(text) as { readonly type?: unknown } | null;
       if (frame?.type !== 'response.create') throw new Error("Expected 'response.create'.");
       const { request } = dto.validateCreateEvent(frame, OPTIONS);
-      const turn = new HonestTurn(request, text.length);
+      const turn = begin(request, text.length);
       stream(turn.traffic, new FloorResponse(turn), (events) => writeFrames(socket, tcp, events));
     } catch (error) {
       socket.send(JSON.stringify({ type: 'error', status: 400, ...toRefusal(error) }));

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-import { BENCH_PATIENCE_MS, runBench, runBenchWithin } from '../support/bench.js';
+import { BENCH_PATIENCE_MS, runBench } from '../support/bench.js';
 import { EVERY_STATE } from '../support/states.js';
 
 interface Spread {
@@ -192,11 +192,5 @@ describe('the benchmark', () => {
     const { code, stdout, stderr } = await runBench('main.ts', ...args);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(line);
-  });
-
-  it('the benchmark says before it begins that sockets need more files than may be open', async () => {
-    const line = "--idle-sockets: these need 1250 open files in a process, but 'ulimit -n' allows 500\n";
-    const run = await runBenchWithin(500, '--case', 'sse', '--case', 'idle-sockets', '--idle-sockets', '1000');
-    expect(run).toEqual({ code: 1, stdout: '', stderr: line });
   });
 });

@@ -13,22 +13,9 @@ export interface BenchRun {
 
 /** Runs a program of the benchmark to its end. */
 export function runBench(program: 'main.ts' | 'write-page.ts', ...args: readonly string[]): Promise<BenchRun> {
-  return run(process.execPath, [toPath(program), ...args]);
-}
-
-/** Runs the benchmark where a process may have only so many files open. */
-export function runBenchWithin(openFiles: number, ...args: readonly string[]): Promise<BenchRun> {
-  const script = `ulimit -n ${openFiles} && exec "$0" "$@"`;
-  return run('sh', ['-c', script, process.execPath, toPath('main.ts'), ...args]);
-}
-
-function toPath(program: string): string {
-  return fileURLToPath(new URL(`../../bench/${program}`, import.meta.url));
-}
-
-function run(file: string, args: readonly string[]): Promise<BenchRun> {
+  const path = fileURLToPath(new URL(`../../bench/${program}`, import.meta.url));
   return new Promise((resolve) => {
-    execFile(file, args, { timeout: BENCH_PATIENCE_MS }, (error, stdout, stderr) => {
+    execFile(process.execPath, [path, ...args], { timeout: BENCH_PATIENCE_MS }, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : error.code, stdout, stderr });
     });
   });

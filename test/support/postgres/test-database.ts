@@ -31,13 +31,8 @@ export async function createTestDatabase(): Promise<TestDatabase> {
 }
 
 /** Creates a database without a schema on the server of the test run, or on another one. */
-export function createEmptyDatabase(serverUrl = testServerUrl()): Promise<TestDatabase> {
-  return createDatabase(serverUrl, 'template1');
-}
-
-/** Creates a database on a server that has the template. */
-export async function createDatabase(serverUrl: string, template = TEMPLATE): Promise<TestDatabase> {
-  const database = await OwnDatabase.create(serverUrl, template);
+export async function createEmptyDatabase(serverUrl = testServerUrl()): Promise<TestDatabase> {
+  const database = await OwnDatabase.create(serverUrl, 'template1');
   return handOut(database, () => database.drop());
 }
 
