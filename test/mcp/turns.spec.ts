@@ -207,85 +207,6 @@ const ask = async (body: object): Promise<WireResponse> =>
     .client()
     .responses.create({ model: 'm', input: 'Go.', tools: [CAREFUL], ...body } as never)) as unknown as WireResponse;
 
-describe('an approval', () => {
-  it.each([
-    ['whose arguments were changed', { arguments: '{"to":"Eve"}' }],
-    ['of another server', { server_label: 'other' }],
-    ['that was made up', { id: `mcpr_${'0'.repeat(52)}` }],
-  ])('%s is refused', async (_name, change) => {
-    service.provider.reply(...call('send', '{"to":"Ann"}'), USAGE);
-    const body = { model: 'm', input: 'Go.', tools: [CAREFUL], store: false };
-    const response = (await service.client().responses.create(body as never)) as unknown as WireResponse;
-    const [request] = itemsOf(response, 'mcp_approval_request');
-    const forged = { ...request, ...change };
-    const answer = {
-      type: 'mcp_approval_response',
-      approval_request_id: (forged as { id?: string }).id,
-      approve: true,
-    };
-    const input = [{ role: 'user', content: 'Go.' }, forged, answer];
-    const refused = service.client().responses.create({ ...body, input } as never);
-    await expect(refused).rejects.toMatchObject({ status: 400, param: 'input[2].approval_request_id' });
-    expect(server.count('tools/call')).toBe(0);
-  });
-
-  it('an approval is asked for by the annotations of the server alone, not by those of a list that a client has made up', async () => {
-    service.provider.reply({ type: 'text', delta: 'Hello.' }).reply(...call('send'), USAGE);
-    const body = { model: 'm', input: 'Hi.', tools: [CAREFUL], store: false };
-    const first = (await service.client().responses.create(body as never)) as unknown as WireResponse;
-    const [list] = itemsOf(first, 'mcp_list_tools');
-    const tools = (list?.['tools'] as readonly object[]).map((tool) => ({
-      ...tool,
-      annotations: { readOnlyHint: true },
-    }));
-    const input = [
-      { ...list, tools },
-      { role: 'user', content: 'Go.' },
-    ];
-    const next = await service.client().responses.create({ ...body, input } as never);
-    expect(typesOf(next as unknown as WireResponse)).toEqual(['mcp_list_tools', 'mcp_approval_request']);
-    expect(server.count('tools/call')).toBe(0);
-  });
-
-  it('an approval whose list was brought back unchanged is decided without another list', async () => {
-    service.provider
-      .reply({ type: 'text', delta: 'Hello.' })
-      .reply(...call('roll'), USAGE)
-      .reply({ type: 'text', delta: 'A four.' });
-    const body = { model: 'm', input: 'Hi.', tools: [CAREFUL], store: false };
-    const first = (await service.client().responses.create(body as never)) as unknown as WireResponse;
-    const input = [...(first.output as object[]), { role: 'user', content: 'Go.' }];
-    const next = await service.client().responses.create({ ...body, input } as never);
-    expect(typesOf(next as unknown as WireResponse)).toEqual(['mcp_call', 'message']);
-    expect(server.count('tools/list')).toBe(1);
-  });
-
-  it('an approval that was denied is answered: it cannot be approved afterwards', async () => {
-    service.provider.reply(...call('send'), USAGE).reply({ type: 'text', delta: 'Fine.' });
-    const first = await ask({ input: 'Go.' });
-    const [request] = itemsOf(first, 'mcp_approval_request');
-    const answer = { type: 'mcp_approval_response', approval_request_id: request?.['id'] };
-    await ask({ previous_response_id: first.id, input: [{ ...answer, approve: false }] });
-    const again = ask({ previous_response_id: first.id, input: [{ ...answer, approve: true }] });
-    await expect(again).rejects.toMatchObject({ status: 400 });
-    expect(server.count('tools/call')).toBe(0);
-  });
-
-  it('an approval beyond max_tool_calls is left open', async () => {
-    service.provider.reply(...call('send', '{"n":1}', 'a'), ...call('send', '{"n":2}', 'b'), USAGE);
-    const first = await ask({ input: 'Go.' });
-    const input = itemsOf(first, 'mcp_approval_request').map(({ id }) => ({
-      type: 'mcp_approval_response',
-      approval_request_id: id,
-      approve: true,
-    }));
-    service.provider.reply({ type: 'text', delta: 'One is sent.' });
-    const next = await ask({ previous_response_id: first.id, input, max_tool_calls: 1 });
-    expect(typesOf(next)).toEqual(['mcp_call', 'message']);
-    expect(server.count('tools/call')).toBe(1);
-  });
-});
-
 describe('the tools of a server', () => {
   const namesOf = (turn: number): readonly unknown[] =>
     (service.provider.turns[turn]?.settings.tools as readonly { readonly name?: string }[]).map(({ name }) => name);
@@ -311,6 +232,19 @@ describe('the tools of a server', () => {
     const names = namesOf(0);
     expect(new Set(names).size).toBe(4);
     expect(names).toContain('dice__roll');
+  });
+
+  it('the tools of a server can be demanded without its name, and one that is not there fails as a fault of the client', async () => {
+    service.provider.reply({ type: 'text', delta: 'Hello.' });
+    await ask({ tools: [DICE], tool_choice: { type: 'mcp', name: 'roll' } });
+    expect(service.provider.turns[0]?.settings.tool_choice).toEqual({ type: 'function', name: 'dice__roll' });
+    expect(await ask({ tools: [DICE], tool_choice: { type: 'mcp', name: 'fly' } })).toMatchObject({
+      status: 'failed',
+      error: {
+        code: 'invalid_prompt',
+        message: "No MCP server of this request offers any tool 'fly' that could be chosen.",
+      },
+    });
   });
 
   it('the tools of a server leave the choice of a function of the client as it is', async () => {

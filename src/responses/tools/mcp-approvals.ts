@@ -150,11 +150,16 @@ export class McpApprovals {
       }
     } catch (error) {
       // No call was sent: the user's other answers still count, in another request.
-      for (const id of used) await this.claims.release(tenant, toClaim(id), responseId);
+      await this.giveBack({ approved: used, refused: [] }, tenant, responseId);
       throw error;
     }
     for (const _ of approved) this.observer?.approval('approved');
     for (const _ of refused) this.observer?.approval('refused');
+  }
+
+  /** Lets answers count again that a response has used and not acted upon. Rejects with StoreUnavailableError. */
+  async giveBack({ approved, refused }: AnsweredRequests, tenant: Tenant, responseId: string): Promise<void> {
+    for (const id of [...refused, ...approved]) await this.claims.release(tenant, toClaim(id), responseId);
   }
 
   private async makeId(prefix: string, parts: readonly unknown[], at: number): Promise<string> {

@@ -166,9 +166,11 @@ export class McpFunctions {
     return { ...item, tools: replaced };
   }
 
+  /** A choice may leave open of which server. */
   private isOwn(tool: object): boolean {
     const { type, server_label: label } = tool as Readonly<Record<string, unknown>>;
-    return type === 'mcp' && typeof label === 'string' && this.labels.has(label);
+    if (type !== 'mcp') return false;
+    return typeof label === 'string' ? this.labels.has(label) : this.labels.size > 0;
   }
 
   private isOfServer(item: Item, type: string): boolean {
@@ -188,17 +190,18 @@ export class McpFunctions {
   /** The functions that a choice names. */
   private named(choice: object): readonly NamedFunction[] {
     const { server_label: label, name: wanted } = choice as {
-      readonly server_label?: string;
+      readonly server_label?: string | null;
       readonly name?: string | null;
     };
     const isNamed = ({ label: own, tool }: McpFunction): boolean =>
-      own === label && (wanted == null || tool.name === wanted);
+      (label == null || own === label) && (wanted == null || tool.name === wanted);
     const found = [...this.byName].filter(([, each]) => isNamed(each));
     // A count of tokens lists no tools.
-    if (found.length > 0 || this.labels.get(String(label)) !== true)
-      return found.map(([name]) => ({ type: 'function', name }));
-    const what = wanted == null ? 'no tools' : `no tool '${wanted}'`;
-    throw ApiError.badRequest(`The MCP server '${label}' offers ${what} that could be chosen.`, 'tool_choice');
+    const isListed = label == null ? [...this.labels.values()].includes(true) : this.labels.get(label) === true;
+    if (found.length > 0 || !isListed) return found.map(([name]) => ({ type: 'function', name }));
+    const what = wanted == null ? 'tools' : `tool '${wanted}'`;
+    const who = label == null ? 'No MCP server of this request offers any' : `The MCP server '${label}' offers no`;
+    throw ApiError.badRequest(`${who} ${what} that could be chosen.`, 'tool_choice');
   }
 }
 

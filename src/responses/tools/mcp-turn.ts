@@ -97,17 +97,24 @@ export class McpTurn implements TurnPolicy {
     const tenant = asTenant(turn.tenant);
     const servers = unlisted.map(({ server }) => server);
     const parallel = shared.environment.MCP_MAX_PARALLEL_CALLS;
-    yield* listTools(servers, { ...options, parallel }, async (label, found, askedAt) => {
-      const run = this.tools.get(label) as RunTool;
-      const allowed = found.filter((each) => isAllowed(each, run.tool.allowed_tools));
-      lists.set(label, allowed);
-      this.functions = null;
-      const tools = allowed.map(toListed);
-      return { id: await shared.approvals.issueList(this.toList(run, tools), askedAt), tools };
-    });
-    // Behind the lists: what fails before its call is sent uses no approval.
+    // Before anything is written: an answer that came before is refused as a request.
     const answered = { refused, approved: approved.map(({ approvalId }) => approvalId) };
     await shared.approvals.use(answered, tenant, turn.responseId);
+    let areListed = false;
+    try {
+      yield* listTools(servers, { ...options, parallel }, async (label, found, askedAt) => {
+        const run = this.tools.get(label) as RunTool;
+        const allowed = found.filter((each) => isAllowed(each, run.tool.allowed_tools));
+        lists.set(label, allowed);
+        this.functions = null;
+        const tools = allowed.map(toListed);
+        return { id: await shared.approvals.issueList(this.toList(run, tools), askedAt), tools };
+      });
+      areListed = true;
+    } finally {
+      // What fails before its call is sent uses no approval.
+      if (!areListed) await shared.approvals.giveBack(answered, tenant, turn.responseId);
+    }
     this.hasRefused = true;
     yield* runMcpCalls([...approved.map((call) => this.plan(call)), ...left], options);
     yield [NO_TOKENS, FINISH];

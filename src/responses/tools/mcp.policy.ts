@@ -60,11 +60,12 @@ export class McpPolicy extends PassPolicy implements OnModuleInit {
     const { type, server_label: label } = tool as Partial<McpToolParam>;
     if ((type as unknown) !== 'mcp') return false;
     const known = this.labels.get(turn);
-    if (known !== undefined) return known.has(label);
+    const isAmong = (labels: ReadonlySet<unknown>): boolean => (label == null ? labels.size > 0 : labels.has(label));
+    if (known !== undefined) return isAmong(known);
     const own = this.toolsNamedIn(turn).filter((each) => this.servers.runs(each.tool, turn.tenant));
     const labels = new Set<unknown>(own.map((each) => each.tool.server_label));
     this.labels.set(turn, labels);
-    return labels.has(label);
+    return isAmong(labels);
   }
 
   override check(turn: Turn, input: readonly Item[]): MaybePromise<void> {

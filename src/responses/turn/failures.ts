@@ -148,9 +148,9 @@ function saveMessage(error: unknown, turn: AdmittedTurn): string {
   return error.isDeleted ? DELETED : CHANGED;
 }
 
-/** An error as `response.error` shows it. */
-export function toErrorBody({ code, message }: ApiError): ResponseErrorBody {
-  return { code: code ?? 'server_error', message };
+/** An error as `response.error` shows it, where it always has a code: clients repeat what fails with `server_error`. */
+export function toErrorBody({ code, message, status }: ApiError): ResponseErrorBody {
+  return { code: code ?? (status < 500 ? 'invalid_prompt' : 'server_error'), message };
 }
 
 /** Codes of errors whose text clients search for a delay: Codex those of the first two. A stream that has begun has no header for it. */
