@@ -121,6 +121,11 @@ describe('a request for a message', () => {
     ['with a member of the other API', { store: true }, "'store'"],
     ['with a misspelt system prompt', { sytem: 'a' }, "Did you mean 'system'?"],
     ['with misspelt stops', { stop_sequence: ['a'] }, "Did you mean 'stop_sequences'?"],
+    [
+      'with less thinking than Anthropic knows',
+      { thinking: { type: 'enabled', budget_tokens: 1023 } },
+      'budget_tokens',
+    ],
     ['with misspelt thinking', { thinkng: { type: 'adaptive' } }, "Did you mean 'thinking'?"],
     ['with a container', { container: 'c' }, "'container'"],
     ['with a member of Chat Completions', { stop: 'x' }, "'stop'"],

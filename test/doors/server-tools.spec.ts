@@ -271,7 +271,9 @@ describe('the mcp_servers of a message', () => {
 
   it('the mcp_servers of a message are refused in the terms of the request', async () => {
     const named = { type: 'url', name: 'not a name' };
-    await expect(ask({ mcp_servers: [named], tools: [LOOK] })).rejects.toThrow(/mcp_servers\[0\]/);
+    await expect(ask({ mcp_servers: [named], tools: [LOOK] })).rejects.toThrow(
+      "Missing required parameter: 'mcp_servers[0].url'. This server knows no MCP server 'not a name'.\"",
+    );
     const set = { type: 'mcp_toolset', mcp_server_name: 'not a name' };
     await expect(ask({ mcp_servers: [named], tools: [set, LOOK] })).rejects.toThrow(/mcp_servers\[0\]/);
     const off = { type: 'url', name: 'dice', tool_configuration: { enabled: false } };

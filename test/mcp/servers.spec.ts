@@ -71,8 +71,7 @@ describe('servers of the operator', () => {
     expect(refusal(service, members, 'globex')).toEqual({
       status: 400,
       param: 'tools[2].server_url',
-      message:
-        "Missing required parameter: 'tools[2].server_url'. This server knows no MCP server 'billing'. Otherwise one of 'server_url', 'connector_id', or 'tunnel_id' must be provided.",
+      message: "Missing required parameter: 'tools[2].server_url'. This server knows no MCP server 'billing'.",
     });
     const suggested = expect.objectContaining({ message: expect.stringContaining("Did you mean 'billing'?") });
     expect(refusal(service, { server_label: 'biling' }, 'acme')).toEqual(suggested);

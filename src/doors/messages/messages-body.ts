@@ -142,7 +142,7 @@ class EnabledThinking {
   readonly type!: unknown;
 
   @IsInt()
-  @Min(1)
+  @Min(1024)
   readonly budget_tokens!: number;
 
   @IsOptional()

@@ -269,10 +269,19 @@ const NAMES_IN_TOOLS: readonly Renaming[] = [
   [/^\.filters\./, '.'],
 ];
 
-/** Of a server, the client knows none of the members of its tool. What DOOR_TOOLS has added stands nowhere. */
+/** What stands below the tool of a server, as a client of Messages knows it. */
+const NAMES_IN_SERVERS: readonly Renaming[] = [
+  [/^\.server_url\b/, '.url'],
+  [/^\.server_label\b/, '.name'],
+  [/^\.authorization\b/, '.authorization_token'],
+  [/^.+/s, ''],
+];
+
+/** The place of a tool, and of what stands below it. What DOOR_TOOLS has added stands nowhere. */
 function toolPath(placed: PlacedTool | undefined, rest: string): string {
   if (placed === undefined) return 'tools';
-  return placed.path.startsWith('mcp_servers') ? placed.path : placed.path + renameWith(NAMES_IN_TOOLS, rest);
+  const names = placed.path.startsWith('mcp_servers') ? NAMES_IN_SERVERS : NAMES_IN_TOOLS;
+  return placed.path + renameWith(names, rest);
 }
 
 /** What stands below a part, as a client of Messages knows it. */

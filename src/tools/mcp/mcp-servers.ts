@@ -205,8 +205,7 @@ export class McpServers implements OnModuleInit, OnApplicationShutdown {
       const [nearest] = didYouMean(label, open);
       const suggestion = nearest === undefined ? '' : ` Did you mean '${nearest}'?`;
       const named = `This server knows no MCP server '${label}'.${suggestion}`;
-      const which = "Otherwise one of 'server_url', 'connector_id', or 'tunnel_id' must be provided.";
-      const message = `Missing required parameter: '${place}'. ${named} ${which}`;
+      const message = `Missing required parameter: '${place}'. ${named}`;
       throw ApiError.of('missing_required_parameter', message, { param: place });
     }
     const refuse = (fault: string): ApiError => ApiError.badRequest(`Invalid '${place}': it ${fault}.`, place);
