@@ -64,6 +64,25 @@ export default tseslint.config(
     },
   },
   {
+    // V8 keeps both in the old generation with all that they refer to: docs/decisions/2026-11-23-memory-of-turns.md.
+    files: ['src/{connections,context,doors,http,protocol,providers,responses}/**/*.ts'],
+    ignores: ['src/**/*.spec.ts'],
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector: 'ObjectExpression > Property[kind=/^[gs]et$/]',
+          message: 'An accessor of an object literal outlives its turn: write a class.',
+        },
+        {
+          selector: 'AssignmentExpression[left.type="MemberExpression"] > :function.right',
+          message:
+            'A function that is assigned to a member outlives its turn: name it first, define a field, or call a method.',
+        },
+      ],
+    },
+  },
+  {
     // Clients may send what OpenAI has deprecated, so the service must read it.
     files: ['src/responses/turn/resolve-settings.ts'],
     rules: { '@typescript-eslint/no-deprecated': 'off' },

@@ -166,7 +166,10 @@ export class FrameWriter implements JoinedFramesListener {
   private makeReady(): boolean {
     const { socket } = this;
     if (socket.readyState !== socket.OPEN) return false;
-    this.onWritten ??= () => this.wakeNext();
+    if (this.onWritten === undefined) {
+      const onWritten = (): void => this.wakeNext();
+      this.onWritten = onWritten;
+    }
     return true;
   }
 

@@ -11,7 +11,7 @@ import type { TranslatedBody } from '../../responses/index.js';
 import { compile, membersOf, requireObject } from '../../validation/index.js';
 import { CacheMarks } from '../cache-marks.js';
 import type { TranslationOptions } from '../door-turns.js';
-import { Places, type Renaming } from '../places.js';
+import { type Place, Places, type Renaming } from '../places.js';
 import { refuseMembers } from '../refuse-members.js';
 import { ChatCompletionBody } from './body.js';
 import { InputWriter, pick } from './items.js';
@@ -109,8 +109,8 @@ const RENAMED_IN_PARTS: readonly Renaming[] = [[/^\.(file_data|file_id|filename)
 export class ChatRequest implements TranslatedBody {
   readonly body: Members;
   readonly answer: AnswerOptions;
-  /** Made for an error: few requests are refused. */
-  private readonly places: () => Places;
+  private readonly places: Iterable<Place>;
+  private readonly tools: readonly ChatCompletionTool[];
 
   /**
    * Throws ApiError 400, which names the parameter, for the first violation and for what a turn cannot say; nothing is left out in silence.
@@ -123,7 +123,8 @@ export class ChatRequest implements TranslatedBody {
     refuseUnsupported(asked, options);
     const marks = new CacheMarks(asked.model, options, options.check.unknownParameters === 'reject');
     const { input, places } = new InputWriter(asked.messages, marks);
-    this.places = () => new Places(places, [ofTools(asked.tools ?? []), ...RENAMED], RENAMED_IN_PARTS);
+    this.places = places;
+    this.tools = asked.tools ?? [];
     this.answer = toAnswerOptions(asked);
     this.body = {
       ...pick(asked, SAME),
@@ -140,7 +141,9 @@ export class ChatRequest implements TranslatedBody {
 
   /** An error of the turn in the terms of the request. */
   explain(error: unknown): unknown {
-    const own = this.places().explain(error);
+    // Made only now: few requests are refused.
+    const places = new Places(this.places, [ofTools(this.tools), ...RENAMED], RENAMED_IN_PARTS);
+    const own = places.explain(error);
     if (!(own instanceof ApiError) || own === error) return own;
     const message = own.message.replaceAll("'text.format'", "'response_format'");
     return new ApiError(own.status, own.type, own.code, own.param, message, own.headers, own.cause);

@@ -17,9 +17,9 @@ export class UpstreamTimeoutError extends Error {
 
 /** Enforces the timeouts of one exchange, and that it ends with the turn. With `totalMs` there is one limit for all of it. */
 export class ExchangeTimer {
-  /** Called with the reason of the signal, or with UpstreamTimeoutError. */
-  onStop: (reason: unknown) => void = () => undefined;
-  private readonly onAbort = (): void => this.onStop(this.signal.reason);
+  /** What is stopped, with the reason of the signal or with UpstreamTimeoutError. */
+  exchange: { stop(reason: unknown): void } | null = null;
+  private readonly onAbort = (): void => this.exchange?.stop(this.signal.reason);
   private timer: Timer;
   private awaitsFirstByte = true;
   private isRunning = true;
@@ -101,6 +101,6 @@ export class ExchangeTimer {
   }
 
   private stop(what: string, afterMs: number): void {
-    this.onStop(new UpstreamTimeoutError(`the upstream ${what} for ${afterMs} ms`));
+    this.exchange?.stop(new UpstreamTimeoutError(`the upstream ${what} for ${afterMs} ms`));
   }
 }

@@ -48,7 +48,7 @@ export class UpstreamAnswer implements Dispatcher.DispatchHandler, RunningStream
     private readonly exchangeTimer: ExchangeTimer,
     private readonly clock: Clock,
   ) {
-    exchangeTimer.onStop = (reason) => this.stop(reason);
+    exchangeTimer.exchange = this;
     // Both can reject before anything awaits them.
     this.begun.promise.catch(() => undefined);
     this.over.promise.catch(() => undefined);
@@ -102,6 +102,17 @@ export class UpstreamAnswer implements Dispatcher.DispatchHandler, RunningStream
   abort(): void {
     this.leave();
     this.disconnect();
+  }
+
+  /** The turn was stopped, or a timeout was exceeded: what has arrived is not read any more. */
+  stop(reason: unknown): void {
+    if (this.hasEnded || this.failure !== null) return;
+    this.failure = { error: reason };
+    this.pieces = [];
+    this.exchangeTimer.end();
+    this.begun.reject(reason);
+    this.over.reject(reason);
+    this.controller?.abort(reason as Error);
   }
 
   /** Reads what has arrived, unless the reader is busy. */
@@ -213,17 +224,6 @@ export class UpstreamAnswer implements Dispatcher.DispatchHandler, RunningStream
   private finish(): void {
     if (this.isLeft || this.hasEnded) this.over.resolve(undefined);
     else if (this.failure !== null) this.over.reject(this.failure.error);
-  }
-
-  /** The turn was stopped, or a timeout was exceeded: what has arrived is not read any more. */
-  private stop(reason: unknown): void {
-    if (this.hasEnded || this.failure !== null) return;
-    this.failure = { error: reason };
-    this.pieces = [];
-    this.exchangeTimer.end();
-    this.begun.reject(reason);
-    this.over.reject(reason);
-    this.controller?.abort(reason as Error);
   }
 
   private abandon(error: unknown): void {

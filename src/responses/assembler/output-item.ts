@@ -58,14 +58,14 @@ export function requireText(value: unknown, what: string): asserts value is stri
 }
 
 /** A finished item whose text may never be read, as that of an answer through a door. */
-function unwritten(item: Item): FinishedItem {
-  return {
-    kind: 'finished',
-    item,
-    get json() {
-      return JSON.stringify(item);
-    },
-  };
+class UnwrittenItem implements FinishedItem {
+  readonly kind = 'finished';
+
+  constructor(readonly item: Item) {}
+
+  get json(): string {
+    return JSON.stringify(this.item);
+  }
 }
 
 /** An output item in progress. A subclass per family of events implements their order (protocol §4). */
@@ -86,7 +86,7 @@ export abstract class OutputItem<State extends OpenItemState = OpenItemState> {
   close(status: ItemStatus, final?: ForeignItem): FinishedItem {
     const { state, events } = this;
     const item = final === undefined ? this.finish(status) : this.finishAs(withoutHalves(this.toFinal(final, status)));
-    if (final === undefined && state.kind !== 'other' && events.isSilent) return unwritten(item);
+    if (final === undefined && state.kind !== 'other' && events.isSilent) return new UnwrittenItem(item);
     const json = JSON.stringify(item);
     if (final !== undefined || state.kind === 'other') events.state.characters += endLength(state, item, json.length);
     events.write('response.output_item.done', `,"output_index":${this.outputIndex},"item":${json}`);

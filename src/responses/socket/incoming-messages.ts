@@ -46,10 +46,11 @@ export class IncomingMessages {
     const { receiver } = this;
     const dataMessage = receiver.dataMessage.bind(receiver);
     // An unpacked frame comes later than its bytes.
-    receiver.dataMessage = (done) => {
+    const readMessage: Receiver['dataMessage'] = (done) => {
       dataMessage(done);
       this.update();
     };
+    receiver.dataMessage = readMessage;
     // After the listener of `ws`, which comes first.
     stream.on('data', this.update);
     socket.on('close', () => {

@@ -32,23 +32,54 @@ export interface AskedFunctions extends Omit<ChoiceOptions, 'hasTools'> {
 
 /** The question with functions in its tools, its choice and its context, which is read only when it is asked for. Throws like `named`. */
 export function askWithFunctions(question: Turn, { replace, readable, ...options }: AskedFunctions): Turn {
-  const { settings, parameters } = question;
-  const tools = replace(settings.tools);
-  const choice = chooseFunctions(settings.tool_choice, { ...options, hasTools: tools.length > 0 });
-  let read: readonly Item[] | null = null;
-  return {
-    ...question,
-    settings: { ...settings, tools, tool_choice: choice },
-    parameters: {
-      ...parameters,
-      tools: replace(objectsIn(parameters.tools)),
-      ...(parameters.tool_choice == null ? {} : { tool_choice: choice }),
-    },
-    input: readable(question.input),
-    get context() {
-      return (read ??= readable(question.context));
-    },
+  const tools = replace(question.settings.tools);
+  const choice = chooseFunctions(question.settings.tool_choice, { ...options, hasTools: tools.length > 0 });
+  const settings = { ...question.settings, tools, tool_choice: choice };
+  const parameters = {
+    ...question.parameters,
+    tools: replace(objectsIn(question.parameters.tools)),
+    ...(question.parameters.tool_choice == null ? {} : { tool_choice: choice }),
   };
+  return new QuestionWithFunctions(question, settings, parameters, readable);
+}
+
+/** The context is only built on access. */
+class QuestionWithFunctions implements Turn {
+  readonly responseId: Turn['responseId'];
+  readonly tenant: Turn['tenant'];
+  readonly sessionId: Turn['sessionId'];
+  readonly input: Turn['input'];
+  readonly include: Turn['include'];
+  readonly headers: Turn['headers'];
+  readonly trace: Turn['trace'];
+  readonly hasOthers: boolean;
+  readonly purpose: Turn['purpose'];
+  readonly canApprove: Turn['canApprove'];
+  readonly parent: Turn['parent'];
+  private read: Turn['context'] | null = null;
+
+  constructor(
+    private readonly question: Turn,
+    readonly settings: Turn['settings'],
+    readonly parameters: Turn['parameters'],
+    private readonly readable: AskedFunctions['readable'],
+  ) {
+    this.responseId = question.responseId;
+    this.tenant = question.tenant;
+    this.sessionId = question.sessionId;
+    this.input = readable(question.input);
+    this.include = question.include;
+    this.headers = question.headers;
+    this.trace = question.trace;
+    this.hasOthers = question.hasOthers === true;
+    this.purpose = question.purpose;
+    this.canApprove = question.canApprove;
+    this.parent = question.parent;
+  }
+
+  get context(): Turn['context'] {
+    return (this.read ??= this.readable(this.question.context));
+  }
 }
 
 /** The choice of a request, with functions in place of the tools that the service runs. */

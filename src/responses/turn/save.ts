@@ -19,12 +19,18 @@ import type { ResolvedTurn } from './resolve.js';
 import { UsageRecords } from './usage-records.js';
 
 /** A turn that has ended. */
-export interface EndedTurn {
-  readonly response: FinalResponse;
-  /** The Response as JSON text without its closing brace. */
-  readonly json: string;
-  /** What its model was given. */
-  readonly transcript: Transcript;
+export class EndedTurn {
+  constructor(
+    readonly response: FinalResponse,
+    /** What its model was given. */
+    readonly transcript: Transcript,
+    private readonly assembler: ResponseAssembler,
+  ) {}
+
+  /** The Response as JSON text without its closing brace. Made when it is read: streams have sent it, and doors send another. */
+  get json(): string {
+    return this.assembler.toJson(this.response);
+  }
 }
 
 /** Estimated bytes of the members of a Response that the client did not send. */
@@ -52,7 +58,7 @@ export class TurnSaver {
     const { assembler, transcript } = answer;
     const terminate = (response: FinalResponse): EndedTurn => {
       assembler.terminate(response);
-      return toEnded(response, assembler, transcript);
+      return new EndedTurn(response, transcript, assembler);
     };
     return andThen(saving, terminate);
   }
@@ -77,7 +83,7 @@ export class TurnSaver {
     });
     turn.isUsageStored = usage !== undefined;
     turn.ended(response);
-    return toEnded(response, assembler, transcript);
+    return new EndedTurn(response, transcript, assembler);
   }
 
   /**
@@ -171,17 +177,6 @@ export class TurnSaver {
     fail({ code: 'server_error', message: refusal.message });
     throw refusal;
   }
-}
-
-/** The text is made when it is read: streams have sent it, and doors send another. */
-function toEnded(response: FinalResponse, assembler: ResponseAssembler, transcript: Transcript): EndedTurn {
-  return {
-    response,
-    transcript,
-    get json() {
-      return assembler.toJson(response);
-    },
-  };
 }
 
 /** A response to store. What not every store needs is computed on access. */
