@@ -12,7 +12,7 @@ import { FORWARDED_HEADERS, PROVIDER_KINDS, PROVIDERS, type ProviderKind } from 
 import { Admission, OBSERVERS, PASS_POLICIES } from './responses/index.js';
 import { makeSeam, provideSeam, provideSeams, type Seam } from './seams/index.js';
 import { LibraryBackend, StateBackend, StateCallObserver } from './state/index.js';
-import { Clock, SharedClock, sharedTimeOf } from './time/index.js';
+import { Clock, LastWaits, SharedClock, sharedTimeOf } from './time/index.js';
 import { Reranker } from './files/vector-stores/index.js';
 import { WEB_SEARCH_ENGINES } from './tools/web-search/index.js';
 
@@ -29,6 +29,7 @@ export class SeamsModule {
     const { imports = [], providerKinds = {}, forwardedHeaders = [], injectedTools = [] } = seams;
     const providers: readonly Provider[] = [
       provideSeam(Clock, seams.clock ?? SharedClock),
+      LastWaits,
       provideSeam(IdGenerator, seams.ids ?? TIMED_IDS),
       provideSeam(Authenticator, seams.authenticator ?? EnvironmentAuthenticator),
       provideSeam(Admission, seams.admission ?? LimitedAdmission),
@@ -59,7 +60,7 @@ export class SeamsModule {
       imports: [...imports],
       providers: [...providers],
       exports: [
-        ...[Clock, IdGenerator, Authenticator, Admission, StateBackend, LibraryBackend],
+        ...[Clock, LastWaits, IdGenerator, Authenticator, Admission, StateBackend, LibraryBackend],
         ...[PROVIDERS, PROVIDER_KINDS, OBSERVERS, PASS_POLICIES, FORWARDED_HEADERS, INJECTED_TOOLS],
         ...[WEB_SEARCH_ENGINES, Reranker],
       ],

@@ -8,7 +8,7 @@ import { ConnectionRegistry } from '../connections/index.js';
 import { Counters } from '../access/quotas/index.js';
 import { LineBudget } from '../logging/index.js';
 import { BackgroundWorker, RunningTurns } from '../responses/index.js';
-import { Clock } from '../time/index.js';
+import { Clock, LastWaits } from '../time/index.js';
 import { OpenReplies } from './open-replies.js';
 import { Readiness } from './readiness.js';
 
@@ -34,6 +34,7 @@ export class ShutdownCoordinator implements BeforeApplicationShutdown {
     private readonly readiness: Readiness,
     private readonly adapterHost: HttpAdapterHost,
     private readonly counters: Counters,
+    private readonly lastWaits: LastWaits,
   ) {}
 
   async beforeApplicationShutdown(): Promise<void> {
@@ -56,7 +57,7 @@ export class ShutdownCoordinator implements BeforeApplicationShutdown {
     // A turn that was waiting for its client continues only now and still has to be saved and counted.
     await this.clock.within(idle, LAST_BYTES_MS);
     // The last turns are settled, and the state is still there.
-    await this.clock.within(this.counters.close(), LAST_BYTES_MS);
+    await this.lastWaits.wait(this.counters.close());
     LineBudget.endAll();
   }
 }

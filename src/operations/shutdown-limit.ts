@@ -3,10 +3,14 @@ import cluster from 'node:cluster';
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 
 import { describeShutdown, Environment, INTERRUPTED, longestShutdownMs } from '../config/index.js';
+import { backendsOf, LibraryBackend, StateBackend } from '../state/index.js';
 import { Clock, Interrupts } from '../time/index.js';
 
 /** The signals on which the service shuts down. */
 export const SHUTDOWN_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
+
+/** How long the state may hold the exit of the process, ms. */
+const LAST_STATEMENT_MS = 500;
 
 /** Ends the process when a shutdown by a signal takes too long, because a hook of the program hangs, or on a second Ctrl+C. */
 @Injectable()
@@ -18,12 +22,14 @@ export class ShutdownLimit implements OnApplicationShutdown {
   constructor(
     private readonly environment: Environment,
     private readonly clock: Clock,
+    private readonly backend: StateBackend,
+    private readonly library: LibraryBackend,
   ) {
     this.interrupts = new Interrupts(clock, {
       first: () => this.logger.log(describeShutdown(environment)),
       again: () => {
         this.logger.warn('stopping now: running turns are cut off');
-        process.exit(INTERRUPTED);
+        void this.end(INTERRUPTED);
       },
     });
   }
@@ -50,7 +56,15 @@ export class ShutdownLimit implements OnApplicationShutdown {
     const limitMs = longestShutdownMs(this.environment);
     this.clock.schedule(limitMs, () => {
       this.logger.error(`the shutdown takes longer than ${limitMs} ms: ending the process`);
-      process.exit(1);
+      void this.end(1);
     });
   };
+
+  /** Ends the process. Node waits at its exit for the thread of SQLite, which a long statement or a disk that hangs may hold: then it is killed. */
+  private async end(code: number): Promise<void> {
+    const backends = [...backendsOf(this.backend, this.library)];
+    const abandoned = Promise.all(backends.map(async (backend) => backend.abandon?.())).catch(() => undefined);
+    if ((await this.clock.within(abandoned, LAST_STATEMENT_MS)) === undefined) process.kill(process.pid, 'SIGKILL');
+    process.exit(code);
+  }
 }

@@ -47,6 +47,9 @@ export abstract class StateBackend {
   abstract start(): Promise<void>;
 
   abstract stop(): Promise<void>;
+
+  /** Ends at once what would hold the exit of the process, whose shutdown takes too long; without it there is nothing such. */
+  abandon?(): Promise<void>;
 }
 
 /** How the bucket of files is. */

@@ -1,5 +1,6 @@
 export * from './backoff.js';
 export * from './clock.js';
 export * from './interrupts.js';
+export * from './last-waits.js';
 export * from './maybe-promise.js';
 export * from './shared-clock.js';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
-import { Clock } from '../../src/index.js';
+import { Clock, StateBackend } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { ApiClient } from '../support/api-client.js';
 import { type Service, startService } from '../support/service.js';
@@ -11,6 +11,8 @@ import { WatchedClock } from '../support/watched-clock.js';
 const DELAY_MS = 5000;
 const DRAIN_MS = 7000;
 const LIMIT_MS = 90_000;
+/** What BACKGROUND_LEASE is by default. */
+const LEASE_MS = 30_000;
 const TURN = { model: 'scripted', input: 'Hi' };
 
 /** Counts for ever when it is asked for a client. */
@@ -55,6 +57,47 @@ describe('a count of tokens', () => {
     clock.advance(DRAIN_MS);
     expect((await running).status).toBe(503);
     await closed;
+  });
+});
+
+describe('a shutdown while the state answers nothing any more', () => {
+  it('a shutdown while the state answers nothing refuses turns at once, and ends all the same', async () => {
+    const clock = new WatchedClock();
+    const never = (): Promise<never> => new Promise(() => undefined);
+    const asked = Promise.withResolvers<undefined>();
+    const claim = (): Promise<never> => {
+      asked.resolve(undefined);
+      return never();
+    };
+    const service = await startService({
+      providers: [ScriptedProvider],
+      environment: { SHUTDOWN_DELAY_MS: 0, DRAIN_TIMEOUT_MS: DRAIN_MS, LIMIT_CONCURRENT_TURNS: 2 },
+      overrides: [[Clock, clock]],
+    });
+    const { usage, limits, vectorStores } = service.app.get(StateBackend);
+    Object.assign(usage ?? {}, { record: never });
+    Object.assign(limits ?? {}, { take: never, settle: never });
+    Object.assign(vectorStores ?? {}, { claim });
+    const api = new ApiClient(service.baseURL);
+    const held = new HeldTurns(service.app.get(ScriptedProvider)).hold();
+    // Its usage waits for others.
+    const running = api.post('responses', { ...TURN, input: 'long', store: false });
+    // The clock leaves no time for its last bytes.
+    const cutOff = Promise.allSettled([running]);
+    await held.whenBegun(1);
+    // Files that wait for an index are looked for now and then.
+    clock.advance(LEASE_MS / 3);
+    await asked.promise;
+
+    const drained = clock.whenScheduled(DRAIN_MS);
+    const closed = service.close();
+    await drained;
+    expect((await fetch(`${service.origin}/readyz`)).status).toBe(503);
+    expect((await api.post('responses', TURN)).status).toBe(503);
+    clock.letGo();
+    clock.advance(DRAIN_MS);
+    await Promise.all([closed, cutOff]);
+    held.letAllGo();
   });
 });
 

@@ -5,6 +5,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 
 import { afterEach, describe, expect, it } from '@jest/globals';
 
@@ -136,6 +137,29 @@ describe('a program whose hook hangs', () => {
       expect(stderr).toMatch(/the shutdown takes longer than 300 ms: ending the process/);
     },
   );
+});
+
+describe('a statement of SQLite that takes for ever', () => {
+  it('a service whose database executes a statement for ever is killed when its time is up', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'antiphon-slow-'));
+    const environment = { STATE: 'sqlite', STATE_DIR: directory, DRAIN_TIMEOUT_MS: '0', SHUTDOWN_MARGIN_MS: '300' };
+    const first = await startProcess(environment);
+    first.kill('SIGTERM');
+    expectOrderlyEnd(await first.exited);
+    const database = new DatabaseSync(join(directory, 'antiphon.sqlite'));
+    database.exec(`CREATE VIEW endless AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n;
+      CREATE TRIGGER slow AFTER INSERT ON responses BEGIN SELECT * FROM endless; END`);
+    database.close();
+
+    const { client, exited, kill } = await startProcess(environment);
+    const stream = await client.stream({});
+    await stream.until('response.output_text.done');
+    kill('SIGTERM');
+    const { code, signal, stderr } = await exited;
+    await rm(directory, { recursive: true });
+    expect({ code, signal }).toEqual({ code: null, signal: 'SIGKILL' });
+    expect(stderr).toMatch(/the shutdown takes longer than 300 ms: ending the process/);
+  });
 });
 
 describe('connections that nobody uses', () => {

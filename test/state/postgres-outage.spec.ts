@@ -105,6 +105,19 @@ describe('a backend whose PostgreSQL goes away', () => {
     expect(await whenServed(() => impatient.responses.get(tenant, 'a'))).toBeDefined();
   });
 
+  it('a backend whose PostgreSQL answers no more stops all the same, and refuses what waits for an answer', async () => {
+    const patient = await opened.replica(
+      { ...throughProxy, DATABASE_STATEMENT_TIMEOUT_MS: 600_000 },
+      new SystemClock(),
+    );
+    await ready(patient);
+    proxy.stall();
+    const waiting = expect(patient.responses.get(tenant, 'a')).rejects.toBeInstanceOf(StoreUnavailableError);
+    await patient.stop();
+    await waiting;
+    await proxy.restore();
+  });
+
   it('a backend whose PostgreSQL goes away gives up on a statement that takes too long', async () => {
     const impatient = await openImpatient();
     await ready(impatient);

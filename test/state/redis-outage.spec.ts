@@ -158,6 +158,16 @@ describeRedis('a backend whose Redis goes away', () => {
     await ready(impatient);
   });
 
+  it('a backend whose Redis answers no more stops all the same, and refuses what waits for an answer', async () => {
+    const patient = await opened.replica({ ...throughProxy, REDIS_COMMAND_TIMEOUT_MS: 600_000 }, clock);
+    await ready(patient);
+    proxy.stall();
+    const waiting = expect(patient.responses.get(tenant, 'a')).rejects.toBeInstanceOf(StoreUnavailableError);
+    await patient.stop();
+    await waiting;
+    await proxy.restore();
+  });
+
   it('a backend whose Redis goes away drops what it holds of others while it hears nothing of their deletions', async () => {
     const other = await opened.replica({}, clock);
     await ready(backend);

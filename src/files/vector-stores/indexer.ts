@@ -4,6 +4,7 @@ import {
   Injectable,
   Logger,
   type OnApplicationBootstrap,
+  type OnApplicationShutdown,
   Optional,
 } from '@nestjs/common';
 
@@ -22,7 +23,7 @@ import {
   type StoreFileOutcome,
   type VectorChunk,
 } from '../../state/index.js';
-import { Clock, type Timer } from '../../time/index.js';
+import { Clock, LastWaits, type Timer } from '../../time/index.js';
 import { chunkText } from './chunk-text.js';
 import { Claim } from './claim.js';
 import { ClaimLostError, NotNowError, UnusableFileError } from './index-errors.js';
@@ -52,7 +53,7 @@ const STATE = 'state';
  * is given back, so that others come first.
  */
 @Injectable()
-export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdown {
+export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdown, OnApplicationShutdown {
   private readonly logger = new Logger('VectorStores');
   private readonly outages = new OutageLog(this.logger);
   private readonly stopping = new AbortController();
@@ -70,6 +71,7 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
     private readonly documents: Documents,
     private readonly embeddings: EmbeddingsService,
     private readonly clock: Clock,
+    private readonly lastWaits: LastWaits,
     private readonly environment: Environment,
     @Optional() @Inject(VectorObserver) private readonly observer: VectorObserver | null = null,
   ) {
@@ -86,11 +88,19 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
     this.wake();
   }
 
-  async beforeApplicationShutdown(): Promise<void> {
+  /** Only begins to stop: the shutdown of turns comes after this hook, and must not wait for files. */
+  beforeApplicationShutdown(): void {
     this.timer?.cancel();
     this.timer = null;
     this.pause?.timer.cancel();
     this.stopping.abort(new ClaimLostError());
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.lastWaits.wait(this.ended());
+  }
+
+  private async ended(): Promise<void> {
     await this.looking;
     await Promise.all(this.indexing);
   }

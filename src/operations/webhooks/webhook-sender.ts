@@ -3,7 +3,7 @@ import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShut
 import { Environment } from '../../config/index.js';
 import { OutageLog, quote } from '../../logging/index.js';
 import { type Job, JobHandedBackError, JobQueue, type QueueWorker } from '../../state/index.js';
-import { Clock } from '../../time/index.js';
+import { Clock, LastWaits } from '../../time/index.js';
 import type { WebhookClient } from './webhook-client.js';
 import type { WebhookEvent } from './webhook-event.js';
 
@@ -32,6 +32,7 @@ export class WebhookSender implements OnApplicationBootstrap, OnApplicationShutd
     private readonly environment: Environment,
     private readonly queue: JobQueue,
     private readonly clock: Clock,
+    private readonly lastWaits: LastWaits,
   ) {
     this.outages = new OutageLog(this.logger, clock);
   }
@@ -56,7 +57,7 @@ export class WebhookSender implements OnApplicationBootstrap, OnApplicationShutd
 
   /** Runs after the last turn has ended, and before StateModule, which this module imports, closes the queue. */
   async onApplicationShutdown(): Promise<void> {
-    await this.stop?.();
+    if (this.stop !== null) await this.lastWaits.wait(this.stop());
   }
 
   private async end(worker: QueueWorker, client: WebhookClient): Promise<void> {

@@ -5,6 +5,7 @@ import { Environment } from '../../config/index.js';
 import { type TurnRecord, UsageRecords } from '../../responses/index.js';
 import { type StateBackend, StoreUnavailableError, type UsageRecord, UsageStore } from '../../state/index.js';
 import { FakeClock } from '../../testing/index.js';
+import { LastWaits } from '../../time/index.js';
 import { UsageRecorder } from './usage-recorder.js';
 
 /** Keeps what it is given, unless it is down. */
@@ -53,7 +54,13 @@ function start(parts: Partial<Environment> = {}) {
   const [store, clock] = [new Store(), new FakeClock()];
   const environment = Object.assign(new Environment(), parts);
   const backend = { usage: store } as unknown as StateBackend;
-  const recorder = new UsageRecorder(backend, new UsageRecords(backend, environment), clock, environment);
+  const recorder = new UsageRecorder(
+    backend,
+    new UsageRecords(backend, environment),
+    clock,
+    new LastWaits(clock),
+    environment,
+  );
   return { store, clock, recorder };
 }
 

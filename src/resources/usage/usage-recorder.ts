@@ -4,7 +4,7 @@ import { Environment } from '../../config/index.js';
 import { OutageLog } from '../../logging/index.js';
 import { TurnObserver, type TurnRecord, UsageRecords } from '../../responses/index.js';
 import { inOneLine, StateBackend, type UsageRecord, type UsageStore } from '../../state/index.js';
-import { Clock, type Timer } from '../../time/index.js';
+import { Clock, LastWaits, type Timer } from '../../time/index.js';
 
 /** How long a record waits for others, ms. */
 const FLUSH_MS = 1000;
@@ -26,11 +26,13 @@ export class UsageRecorder extends TurnObserver implements OnApplicationBootstra
   private waiting: UsageRecord[] = [];
   private timer: Timer | null = null;
   private flushing: Promise<void> | null = null;
+  private hasStopped = false;
 
   constructor(
     backend: StateBackend,
     private readonly records: UsageRecords,
     private readonly clock: Clock,
+    private readonly lastWaits: LastWaits,
     { USAGE_RETENTION_DAYS }: Environment,
   ) {
     super();
@@ -73,8 +75,8 @@ export class UsageRecorder extends TurnObserver implements OnApplicationBootstra
 
   async onApplicationShutdown(): Promise<void> {
     // Imported modules, among them the state, stop after this one.
-    await this.tryToFlush();
-    this.timer?.cancel();
+    this.hasStopped = true;
+    await this.lastWaits.wait(this.tryToFlush());
     if (this.waiting.length > 0) this.logger.warn(`the usage of ${this.waiting.length} turns was lost`);
   }
 
@@ -85,7 +87,7 @@ export class UsageRecorder extends TurnObserver implements OnApplicationBootstra
       await this.flush();
     } catch (error) {
       this.outages.warn('usage was not recorded yet', inOneLine(error));
-      this.timer ??= this.clock.schedule(FLUSH_MS, () => void this.tryToFlush());
+      if (!this.hasStopped) this.timer ??= this.clock.schedule(FLUSH_MS, () => void this.tryToFlush());
     }
   }
 

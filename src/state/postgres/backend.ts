@@ -35,6 +35,9 @@ import { PostgresTransfer } from './transfer.js';
 import { PostgresUsageStore } from './usage.js';
 import { Tombstones } from './tombstones.js';
 
+/** Time limit for running statements at shutdown, ms. */
+const LAST_STATEMENTS_MS = 2000;
+
 /** State in PostgreSQL, shared by all replicas. */
 export class PostgresBackend extends StateBackend {
   override readonly notices = new DeletionNotices();
@@ -106,12 +109,16 @@ export class PostgresBackend extends StateBackend {
     this.listener.start();
   }
 
+  /** Statements that run may end, up to LAST_STATEMENTS_MS. */
   override async stop(): Promise<void> {
     this.stopping.abort();
     this.time.stop();
-    await this.jobs.stop();
-    await this.listener.stop();
-    await this.pgvector.stop();
+    await this.clock.within(this.end(), LAST_STATEMENTS_MS);
+    this.database.cut();
+  }
+
+  private async end(): Promise<void> {
+    await Promise.all([this.jobs.stop(), this.listener.stop(), this.pgvector.stop()]);
     await this.database.close();
   }
 

@@ -1,3 +1,5 @@
+import type { Socket } from 'node:net';
+
 import { Logger } from '@nestjs/common';
 import pg, { type PoolClient } from 'pg';
 
@@ -27,8 +29,6 @@ export type RunStatement = <Values extends readonly unknown[], Row>(
 const IDLE_TIMEOUT_MS = 300_000;
 /** Pause before another attempt when the database has reached its connection limit, ms. */
 const PAUSE_MS = 20;
-/** Time limit for running statements at shutdown, ms. */
-export const LAST_STATEMENTS_MS = 2000;
 
 /** Time limit for a statement of a snapshot, ms: the first one sorts all responses of a tenant. */
 const SNAPSHOT_TIMEOUT_MS = 3_600_000;
@@ -49,8 +49,9 @@ export class Database {
   private readonly isPooled: boolean;
   private readonly backoff: Backoff;
   /** Connections that are open; the pool also counts those that are being opened. */
-  private readonly connections = new Set<object>();
+  private readonly connections = new Set<PoolClient>();
   private opened = false;
+  private ended: Promise<void> | null = null;
 
   constructor(
     private readonly settings: DatabaseSettings,
@@ -106,9 +107,16 @@ export class Database {
     }
   }
 
-  /** Waits for running statements, up to LAST_STATEMENTS_MS. */
+  /** Waits for running statements, and closes the connections. */
   async close(): Promise<void> {
-    await this.clock.within(this.pool.end(), LAST_STATEMENTS_MS);
+    await (this.ended ??= this.pool.end());
+  }
+
+  /** Cuts the connections that are open: their statements are rejected. */
+  cut(): void {
+    this.opened = false;
+    for (const client of this.connections)
+      (client as unknown as { readonly connection: { readonly stream: Socket } }).connection.stream.destroy();
   }
 
   /** What the clock of the database shows, milliseconds since the Unix epoch; also before `open`. */

@@ -7,7 +7,7 @@ import { describe } from '../driver-errors.js';
 import { StateStartError, StoreUnavailableError } from '../errors.js';
 import type { QueueName } from '../job-queue.js';
 import { repeatUntilDone } from '../repeat.js';
-import { type Database, LAST_STATEMENTS_MS } from './database.js';
+import type { Database } from './database.js';
 import { JOBS_SCHEMA } from './migrate-jobs.js';
 
 const DAY = 86_400;
@@ -49,11 +49,10 @@ export class JobEngine {
     }
   }
 
-  /** Lets running statements end, up to LAST_STATEMENTS_MS. */
+  /** Lets running statements end. */
   async stop(): Promise<void> {
     this.stopping.abort();
-    if (this.boss === undefined) return;
-    await this.clock.within(this.boss.stop({ close: false, graceful: false }), LAST_STATEMENTS_MS);
+    await this.boss?.stop({ close: false, graceful: false });
   }
 
   /** Throws StoreUnavailableError until it has started. */

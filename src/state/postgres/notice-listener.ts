@@ -78,7 +78,7 @@ export class NoticeListener {
     });
     try {
       await Promise.race([client.connect(), loss]);
-      await client.query(LISTEN);
+      await Promise.race([client.query(LISTEN), loss]);
       this.backoff.succeeded();
       this.deletions.resume();
       this.runs.announceResumed();

@@ -40,6 +40,8 @@ import { RedisUsageStore } from './usage.js';
 
 /** How often Redis is asked, ms. */
 const INTERVAL_MS = 60_000;
+/** Time limit for replies at shutdown, ms. */
+const LAST_COMMANDS_MS = 2000;
 
 /** State in Redis, shared by all replicas. */
 export class RedisBackend extends StateBackend {
@@ -134,7 +136,7 @@ export class RedisBackend extends StateBackend {
     try {
       if (!(await this.tryToOpen())) void this.keepTrying();
     } catch (error) {
-      await this.redis.close();
+      this.redis.cut();
       throw error;
     }
     this.published.start();
@@ -142,14 +144,15 @@ export class RedisBackend extends StateBackend {
     this.eviction.start();
   }
 
+  /** Waits for the replies to what was sent, up to LAST_COMMANDS_MS. */
   override async stop(): Promise<void> {
     this.stopping.abort();
     this.time.stop();
     this.jobs.stop();
     this.eviction.stop();
-    await this.sweep.stop();
-    await this.published.stop();
-    await this.redis.close();
+    const ended = Promise.all([this.sweep.stop(), this.published.stop()]).then(() => this.redis.quit());
+    await this.clock.within(ended, LAST_COMMANDS_MS);
+    this.redis.cut();
   }
 
   /** False when Redis is temporarily unavailable. */

@@ -23,6 +23,7 @@ export class Connection {
   private readonly backoff: Backoff;
   private state: 'new' | 'ready' | 'lost' | 'away' | 'closed' = 'new';
   private reason: unknown = closed();
+  private hasQuit = false;
   private readonly round: SentinelRound | undefined;
   private opening: PromiseWithResolvers<void> | undefined;
 
@@ -76,14 +77,23 @@ export class Connection {
     await this.opening.promise;
   }
 
-  /** Waits for the replies to what was sent. */
-  async close(): Promise<void> {
+  /** Waits for the replies to what was sent: then the server closes the connection. */
+  async quit(): Promise<void> {
     const wasReady = this.isReady;
+    this.end();
+    if (wasReady) this.hasQuit = (await this.client.quit().catch(() => undefined)) !== undefined;
+  }
+
+  /** Closes the connection. */
+  cut(): void {
+    this.end();
+    // A driver that closes a closed one waits for two seconds.
+    if (!this.hasQuit && this.client.status !== 'end') this.client.disconnect();
+  }
+
+  private end(): void {
     this.state = 'closed';
     this.fail(closed());
-    // The server closes the connection; a driver that closes a closed one waits for two seconds.
-    const hasQuit = wasReady && (await this.client.quit().catch(() => undefined)) !== undefined;
-    if (!hasQuit && this.client.status !== 'end') this.client.disconnect();
   }
 
   private ready(): void {

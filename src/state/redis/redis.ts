@@ -46,11 +46,14 @@ export class Redis {
    * errors of the driver when it is not available, and what `prepare` throws.
    */
   async open(prepare: () => Promise<void>): Promise<void> {
-    const connections = new Set([this.reading, this.writing]);
-    await Promise.all(Array.from(connections, (connection) => connection.open()));
+    await Promise.all(Array.from(this.connections, (connection) => connection.open()));
     await requireUsable(this.writing, this.settings);
     await prepare();
     this.isOpen = true;
+  }
+
+  private get connections(): ReadonlySet<Connection> {
+    return new Set([this.reading, this.writing]);
   }
 
   /** The driver's client that writes, for a library that brings its own commands. */
@@ -58,9 +61,14 @@ export class Redis {
     return this.writing.client;
   }
 
-  async close(): Promise<void> {
-    const connections = new Set([this.reading, this.writing]);
-    await Promise.all(Array.from(connections, (connection) => connection.close()));
+  /** Sends nothing more, and waits for the replies to what was sent. */
+  async quit(): Promise<void> {
+    await Promise.all(Array.from(this.connections, (connection) => connection.quit()));
+  }
+
+  /** Closes the connections at once. */
+  cut(): void {
+    for (const connection of this.connections) connection.cut();
   }
 
   /** An error that `client` threw as the methods here throw it: while the connection is away, it says why. */

@@ -137,6 +137,10 @@ export class SqliteBackend extends StateBackend {
   override async stop(): Promise<void> {
     await this.thread.stop();
   }
+
+  override async abandon(): Promise<void> {
+    await this.thread.abandon();
+  }
 }
 
 /**

@@ -72,6 +72,12 @@ export class DatabaseThread {
     await exited;
   }
 
+  /** Ends the thread without what was asked for. A statement that it executes is executed to its end before, however long that takes. */
+  async abandon(): Promise<void> {
+    this.isStopping = true;
+    await this.worker?.terminate();
+  }
+
   /** Asks for an operation. Calls are executed in order; those of one tick share a transaction. Throws StoreUnavailableError. */
   call<Name extends OperationName>(
     name: Name,
