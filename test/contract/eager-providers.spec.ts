@@ -5,7 +5,7 @@ import { useService } from '../support/describe-service.js';
 import { TRANSPORTS } from '../support/transports.js';
 
 const PIECE = 'x'.repeat(1024);
-const PIECES = 3000;
+const PIECES = 1000;
 
 /** Writes on, whatever it is told. */
 @ModelProvider('eager')

@@ -1,9 +1,9 @@
 // Slow: runs long agent loops.
 
-import { describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 
-import { type LoopSettings, runLoop, type RunTurn, withOneSocket } from '../support/agent-loop.js';
+import { type Loop, type LoopSettings, runLoop, type RunTurn, withOneSocket } from '../support/agent-loop.js';
 import { useService } from '../support/describe-service.js';
 import type { Service } from '../support/service.js';
 
@@ -60,8 +60,14 @@ describe.each(WAYS)('an agent without a framework, by $name', ({ chained, settin
       runLoop(turn, { model: 'gpt-5', tools: [forecast], ...settings, ...more }, { prompt, chained }),
     );
 
-  it('an agent without a framework ends by itself after twenty calls', async () => {
-    const { responses, calls } = await run({});
+  let usual: Loop;
+
+  beforeAll(async () => {
+    usual = await run({});
+  });
+
+  it('an agent without a framework ends by itself after twenty calls', () => {
+    const { responses, calls } = usual;
     expect(calls).toHaveLength(ROUNDS);
     expect(new Set(calls.map(({ call_id }) => call_id)).size).toBe(ROUNDS);
     for (const { arguments: json } of calls) expect([fits(JSON.parse(json)), json]).toEqual([true, json]);
@@ -69,8 +75,8 @@ describe.each(WAYS)('an agent without a framework, by $name', ({ chained, settin
     expect(responses.at(-1)?.output.map(({ type }) => type)).toEqual(['reasoning', 'message']);
   });
 
-  it('an agent without a framework says something else in each round', async () => {
-    const { calls } = await run({});
+  it('an agent without a framework says something else in each round', () => {
+    const { calls } = usual;
     expect(new Set(calls.map(({ arguments: json }) => json)).size).toBeGreaterThan(ROUNDS / 2);
   });
 
@@ -89,8 +95,8 @@ describe.each(WAYS)('an agent without a framework, by $name', ({ chained, settin
     ]);
   });
 
-  it('an agent without a framework gives reasoning back to be replayed', async () => {
-    const { history } = await run({});
+  it('an agent without a framework gives reasoning back to be replayed', () => {
+    const { history } = usual;
     const reasoning = history.filter((item) => item.type === 'reasoning');
     expect(reasoning).toHaveLength(ROUNDS + 1);
     for (const { encrypted_content: content } of reasoning) expect(content).toMatch(/^[\w+/=-]{20,}$/);

@@ -12,7 +12,7 @@ import { EVERY_STATE, startServiceIn } from '../support/states.js';
 const MEGABYTE = 1024 * 1024;
 
 /** Of each of two files that are sent at once: FILES_LOAD_MEGABYTES=512 sends a gigabyte, which takes minutes. */
-const LENGTH = Number(process.env['FILES_LOAD_MEGABYTES'] ?? 20) * MEGABYTE;
+const LENGTH = Number(process.env['FILES_LOAD_MEGABYTES'] ?? 16) * MEGABYTE;
 
 /** What the buffers of the kernel and of streams hold of one file on the way, and a few pieces. */
 const MOST_ON_THE_WAY = 12 * MEGABYTE;

@@ -210,7 +210,7 @@ describe('the connection of a body that is refused', () => {
 });
 
 it('a body in chunks of one byte takes little more than its bytes', async () => {
-  const body = bodyOf(MEGABYTE / 4);
+  const body = bodyOf(MEGABYTE / 8);
   const head = 'POST /v1/responses HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json';
   const chunks = Array.from(body.subarray(0, -1), (byte) => `1\r\n${String.fromCharCode(byte)}\r\n`).join('');
   const socket = await openSocket(service.port);
