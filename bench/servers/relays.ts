@@ -25,32 +25,22 @@ function ask(path: string, body: string, take: (answer: IncomingMessage) => void
   openRequest(upstream + path, { method: 'POST', agent, headers }, take).end(body);
 }
 
-/** Collects the frames of a stream, and writes once per read. */
-class Reply {
-  private readonly reply: ServerResponse;
-  private frames = '';
-  private isFlushing = false;
-  private isDone = false;
-
-  constructor(reply: ServerResponse) {
-    this.reply = reply;
-    beginSse(reply);
-  }
-
-  add(event: { readonly type: string }): void {
-    this.frames += toSseFrame(event);
-    this.isDone = event.type === 'response.completed';
+/** Begins a stream; what it returns adds events, which are written once per read. */
+function openReply(reply: ServerResponse): (event: { readonly type: string }) => void {
+  let frames = '';
+  let isDone = false;
+  const flush = (): void => {
+    if (isDone) reply.end(frames + SSE_DONE);
+    else reply.write(frames);
+    frames = '';
+  };
+  beginSse(reply);
+  return (event) => {
     // One read of the socket emits several events in sequence; the next tick comes after all of them.
-    if (!this.isFlushing) process.nextTick(() => this.flush());
-    this.isFlushing = true;
-  }
-
-  private flush(): void {
-    this.isFlushing = false;
-    if (this.isDone) this.reply.end(this.frames + SSE_DONE);
-    else this.reply.write(this.frames);
-    this.frames = '';
-  }
+    if (frames === '') process.nextTick(flush);
+    frames += toSseFrame(event);
+    isDone = event.type === 'response.completed';
+  };
 }
 
 const FRAME_END = '\n\n';
@@ -94,30 +84,30 @@ function relayChat(body: string, reply: ServerResponse): void {
   }
   const response = new FloorResponse(bareSnapshots(request));
   ask(path, toChatBody(model, true, {}, input), (answer) => {
-    const events = new Reply(reply);
+    const add = openReply(reply);
     let isOpen = false;
     readData(answer, (data) => {
       const { choices, usage } = JSON.parse(data) as Chat;
       // Only now, so that it takes no write of its own.
-      if (!isOpen) for (const event of response.open()) events.add(event);
+      if (!isOpen) response.open().forEach(add);
       isOpen = true;
       const text = choices[0]?.delta.content;
-      if (text) events.add(response.delta(text));
-      if (usage) for (const event of response.close(usage.completion_tokens)) events.add(event);
+      if (text) add(response.delta(text));
+      if (usage) response.close(usage.completion_tokens).forEach(add);
     });
   });
 }
 
 /** Gives the events of one response our id and numbers. Returns whether an event was the last one. */
 function toRelay(reply: ServerResponse): (json: string) => boolean {
-  const events = new Reply(reply);
+  const add = openReply(reply);
   const id = makeId('resp');
   let sequenceNumber = 0;
   return (json) => {
     const event = JSON.parse(json) as { type: string; sequence_number: number; response?: { id: string } };
     event.sequence_number = sequenceNumber++;
     if (event.response !== undefined) event.response.id = id;
-    events.add(event);
+    add(event);
     return event.type === 'response.completed';
   };
 }
