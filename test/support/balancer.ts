@@ -1,14 +1,9 @@
 import { once } from 'node:events';
-import {
-  createServer,
-  type IncomingMessage,
-  request as openRequest,
-  type Server,
-  type ServerResponse,
-} from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { createServer, type IncomingMessage, request as openRequest, type ServerResponse } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import { pipeline } from 'node:stream';
 
+import { LocalServer } from './local-server.js';
 import { tieSockets } from './tcp-proxy.js';
 
 /** Picks the port that a request goes to. It is only asked while there is one. */
@@ -23,51 +18,26 @@ const BAD_GATEWAY = 'HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\nconnection
  * Where the connection is refused, the next one is asked; nothing was sent yet. What breaks later is the client's to see:
  * as 502 before the head of an answer, as a broken connection after it.
  */
-export class Balancer implements AsyncDisposable {
-  private readonly sockets = new Set<Socket>();
-  readonly port: number;
-  readonly origin: string;
-
+export class Balancer extends LocalServer {
   private constructor(
-    private readonly server: Server,
     private ports: readonly number[],
     private readonly choose: ChoosePort,
   ) {
-    this.port = (server.address() as AddressInfo).port;
-    this.origin = `http://127.0.0.1:${this.port}`;
-    server.on('connection', (socket: Socket) => {
-      this.sockets.add(socket);
-      socket.once('close', () => this.sockets.delete(socket));
-    });
+    // Only a client or a backend closes a connection, not the time between two requests.
+    const server = createServer({ keepAliveTimeout: 0 });
+    super(server);
     server.on('request', (request, response) => void this.answer(request, response));
     server.on('upgrade', (request, client, head) => void this.upgrade(request, client as Socket, head));
   }
 
   /** Opens a balancer in front of these ports. */
-  static async open(ports: readonly number[], { choose = inTurn() }: { choose?: ChoosePort } = {}): Promise<Balancer> {
-    // Only a client or a backend closes a connection, not the time between two requests.
-    const server = createServer({ keepAliveTimeout: 0 });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    return new Balancer(server, ports, choose);
+  static open(ports: readonly number[], { choose = inTurn() }: { choose?: ChoosePort } = {}): Promise<Balancer> {
+    return new Balancer(ports, choose).listen();
   }
 
   /** Sends nothing new to a port. What it is answering goes on. */
   remove(port: number): void {
     this.ports = this.ports.filter((other) => other !== port);
-  }
-
-  /** Cuts every connection. */
-  async close(): Promise<void> {
-    if (!this.server.listening) return;
-    const closed = once(this.server, 'close');
-    this.server.close();
-    for (const socket of this.sockets) socket.destroy();
-    await closed;
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
   }
 
   private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 
 import { closeOf } from './connection-tracker.js';
+import { News } from './news.js';
 import { openSocket } from './raw-socket.js';
 import type { WireEvent } from './rule.js';
 
@@ -58,10 +59,10 @@ export class RawSocketClient implements Disposable {
   private pieces: Buffer[] = [];
   /** Bytes without which there is no further frame. */
   private missing = 1;
-  private wake = Promise.withResolvers<undefined>();
+  private readonly news = new News();
 
   private constructor(readonly socket: Socket) {
-    this.closed = closeOf(socket).then(() => this.tell());
+    this.closed = closeOf(socket).then(() => this.news.tell());
     socket.on('data', (chunk: Buffer) => this.receive(chunk));
   }
 
@@ -69,7 +70,7 @@ export class RawSocketClient implements Disposable {
   static async open(service: { readonly port: number }, handshake: Handshake = {}): Promise<RawSocketClient> {
     const client = new RawSocketClient(await openSocket(service.port));
     client.socket.write(handshakeOf(handshake));
-    while (client.head === '') await client.news();
+    await client.until(() => client.head || undefined);
     if (!client.head.startsWith('HTTP/1.1 101 ')) throw new Error(`the upgrade was refused: ${client.head}`);
     return client;
   }
@@ -80,12 +81,8 @@ export class RawSocketClient implements Disposable {
   }
 
   /** The next frame. Rejects when the connection ends first. */
-  async nextFrame(): Promise<RawFrame> {
-    for (;;) {
-      const frame = this.frames.shift();
-      if (frame !== undefined) return frame;
-      await this.news();
-    }
+  nextFrame(): Promise<RawFrame> {
+    return this.until(() => this.frames.shift());
   }
 
   /** The next frame of a kind; others before it are dropped. Rejects when the connection ends first. */
@@ -111,9 +108,12 @@ export class RawSocketClient implements Disposable {
     this.socket.destroy();
   }
 
-  private async news(): Promise<void> {
-    if (this.socket.closed) throw new Error(`the connection was closed after ${this.head || 'nothing'}`);
-    await this.wake.promise;
+  private until<T>(look: () => T | undefined): Promise<T> {
+    return this.news.until(() => {
+      const found = look();
+      if (found !== undefined || !this.socket.closed) return found;
+      throw new Error(`the connection was closed after ${this.head || 'nothing'}`);
+    });
   }
 
   private receive(chunk: Buffer): void {
@@ -131,7 +131,7 @@ export class RawSocketClient implements Disposable {
       rest = rest.subarray(end + 4);
     }
     if (this.head.startsWith('HTTP/1.1 101 ')) this.frames.push(...this.takeFrames(rest));
-    this.tell();
+    this.news.tell();
   }
 
   private *takeFrames(bytes: Buffer): Generator<RawFrame, void, undefined> {
@@ -151,10 +151,5 @@ export class RawSocketClient implements Disposable {
       yield { kind: kind as FrameKind, payload: rest.subarray(start, start + length) };
       rest = rest.subarray(start + length);
     }
-  }
-
-  private tell(): void {
-    this.wake.resolve(undefined);
-    this.wake = Promise.withResolvers();
   }
 }

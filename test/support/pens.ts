@@ -1,10 +1,11 @@
 import type { ModelEvent, Turn } from '../../src/index.js';
 import type { ScriptedProvider } from '../../src/testing/index.js';
+import { News } from './news.js';
 
 /** A scripted model at work: it writes what a test says, when the test says so. */
 export class Pen {
   private readonly waiting: (readonly ModelEvent[])[] = [];
-  private wake = Promise.withResolvers<undefined>();
+  private readonly news = new News();
   /** Resolves when the model is told to stop. */
   readonly stopped: Promise<undefined>;
 
@@ -20,7 +21,7 @@ export class Pen {
   /** Writes a batch. */
   write(...events: readonly ModelEvent[]): void {
     this.waiting.push(events);
-    this.wake.resolve(undefined);
+    this.news.tell();
   }
 
   /** Writes these last events and ends. */
@@ -29,39 +30,26 @@ export class Pen {
   }
 
   async *batches(): AsyncGenerator<readonly ModelEvent[]> {
-    for (;;) {
-      const batch = this.waiting.shift();
-      if (batch !== undefined) {
-        yield batch;
-        continue;
-      }
-      await this.wake.promise;
-      this.wake = Promise.withResolvers();
-    }
+    for (;;) yield await this.news.until(() => this.waiting.shift());
   }
 }
 
 /** The pens of a scripted model, one for each question that it is asked from now on. */
 export class Pens {
   private readonly held: Pen[] = [];
-  private wake = Promise.withResolvers<undefined>();
+  private readonly news = new News();
 
   constructor(provider: ScriptedProvider) {
     provider.otherwise((turn, { signal }) => {
       const pen = new Pen(turn, signal);
       this.held.push(pen);
-      this.wake.resolve(undefined);
-      this.wake = Promise.withResolvers();
+      this.news.tell();
       return pen.batches();
     });
   }
 
   /** The pen of the next question. */
-  async next(): Promise<Pen> {
-    for (;;) {
-      const pen = this.held.shift();
-      if (pen !== undefined) return pen;
-      await this.wake.promise;
-    }
+  next(): Promise<Pen> {
+    return this.news.until(() => this.held.shift());
   }
 }

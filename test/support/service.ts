@@ -79,3 +79,12 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     [Symbol.asyncDispose]: close,
   };
 }
+
+/** A service with which something else ends, such as its state. */
+export function endingWith<Started extends Service>(service: Started, end: () => Promise<unknown>): Started {
+  const close = async (): Promise<void> => {
+    await service.close();
+    await end();
+  };
+  return { ...service, close, [Symbol.asyncDispose]: close };
+}

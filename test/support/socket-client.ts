@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { type ClientOptions, WebSocket } from 'ws';
 
 import { checkEventOrder } from './event-order.js';
+import { News } from './news.js';
 import type { WireEvent } from './rule.js';
 import { Refusal, type TurnResult, type WireResponse } from './transport.js';
 
@@ -26,7 +27,7 @@ const TERMINAL = new Set(['response.completed', 'response.failed', 'response.inc
 export class SocketClient implements AsyncDisposable {
   /** Frames that nobody has asked for yet. */
   private readonly frames: WireEvent[] = [];
-  private wake = Promise.withResolvers<undefined>();
+  private readonly news = new News();
   private ended = false;
   /** Resolves when the socket is closed. */
   readonly closed: Promise<SocketEnd>;
@@ -34,13 +35,13 @@ export class SocketClient implements AsyncDisposable {
   private constructor(readonly socket: WebSocket) {
     socket.on('message', (data: Buffer) => {
       this.frames.push(JSON.parse(data.toString('utf8')) as WireEvent);
-      this.tell();
+      this.news.tell();
     });
     socket.on('error', () => undefined);
     this.closed = new Promise((resolve) => {
       socket.once('close', (code: number, reason: Buffer) => {
         this.ended = true;
-        this.tell();
+        this.news.tell();
         resolve({ code, reason: String(reason) });
       });
     });
@@ -145,18 +146,11 @@ export class SocketClient implements AsyncDisposable {
     await this.closed;
   }
 
-  private async take(wanted: (frame: WireEvent) => boolean): Promise<WireEvent> {
-    for (;;) {
+  private take(wanted: (frame: WireEvent) => boolean): Promise<WireEvent> {
+    return this.news.until(() => {
       const index = this.frames.findIndex(wanted);
-      const [frame] = index < 0 ? [] : this.frames.splice(index, 1);
-      if (frame !== undefined) return frame;
-      if (this.ended) throw new Error('the socket was closed before the frame came');
-      await this.wake.promise;
-    }
-  }
-
-  private tell(): void {
-    this.wake.resolve(undefined);
-    this.wake = Promise.withResolvers();
+      if (index < 0 && this.ended) throw new Error('the socket was closed before the frame came');
+      return index < 0 ? undefined : this.frames.splice(index, 1)[0];
+    });
   }
 }

@@ -1,5 +1,6 @@
 import type { ModelEvent, Turn } from '../../src/index.js';
 import type { ScriptedProvider } from '../../src/testing/index.js';
+import { News } from './news.js';
 import { transcript } from './socket-transcript.js';
 
 /**
@@ -14,7 +15,7 @@ export class HeldTurns {
   /** Most that it was at work on at once. */
   peak = 0;
   private readonly gates = new Map<string, PromiseWithResolvers<readonly ModelEvent[]>>();
-  private wake = Promise.withResolvers<undefined>();
+  private readonly news = new News();
 
   constructor(private readonly provider: ScriptedProvider) {}
 
@@ -25,9 +26,8 @@ export class HeldTurns {
   }
 
   /** Resolves when so many have begun, all in all. */
-  async whenBegun(count: number): Promise<readonly string[]> {
-    while (this.begun.length < count) await this.wake.promise;
-    return this.begun;
+  whenBegun(count: number): Promise<readonly string[]> {
+    return this.news.until(() => (this.begun.length < count ? undefined : this.begun));
   }
 
   /** Lets a turn say these last words and end; also before it has begun. */
@@ -50,8 +50,7 @@ export class HeldTurns {
     this.running += 1;
     this.peak = Math.max(this.peak, this.running);
     this.begun.push(text);
-    this.wake.resolve(undefined);
-    this.wake = Promise.withResolvers();
+    this.news.tell();
     try {
       yield [{ type: 'text', delta: 're ' }];
       const last = await this.gate(text).promise;

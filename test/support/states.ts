@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 import { createTestDatabase } from './postgres/test-database.js';
 import { removeKeys } from './redis/remove-keys.js';
-import { type Service, type ServiceOptions, startService } from './service.js';
+import { endingWith, type Service, type ServiceOptions, startService } from './service.js';
 import { STATE_PATIENCE_MS } from './state-patience.js';
 
 /** Where the services of a test keep their state; empty at first. */
@@ -90,10 +90,5 @@ export async function openPostgres(): Promise<TestState> {
 export async function startServiceIn(open: StateKind['open'], options: ServiceOptions = {}): Promise<Service> {
   const state = await open();
   const environment = { ...state.environment, ...options.environment };
-  const service = await startService({ ...options, environment });
-  const close = async (): Promise<void> => {
-    await service.close();
-    await state.drop();
-  };
-  return { ...service, close, [Symbol.asyncDispose]: close };
+  return endingWith(await startService({ ...options, environment }), () => state.drop());
 }

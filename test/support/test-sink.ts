@@ -1,10 +1,11 @@
 import type { ModelEvent, ModelSink } from '../../src/index.js';
+import { News } from './news.js';
 
 /** A sink that keeps what is written. A test says when it has no room, when it is closed and when its turn is stopped. */
 export class TestSink implements ModelSink {
   readonly batches: (readonly ModelEvent[])[] = [];
   private controller: AbortController | null = null;
-  private readonly arrivals: (() => void)[] = [];
+  private readonly arrivals = new News();
   private room: PromiseWithResolvers<void> | null = null;
   private closed = false;
   private stopped: { readonly reason: unknown } | null = null;
@@ -30,7 +31,7 @@ export class TestSink implements ModelSink {
 
   write(batch: readonly ModelEvent[]): Promise<void> | undefined {
     this.batches.push(batch);
-    for (const arrived of this.arrivals.splice(0)) arrived();
+    this.arrivals.tell();
     return this.room?.promise;
   }
 
@@ -59,6 +60,6 @@ export class TestSink implements ModelSink {
 
   /** Resolves once so many batches were written. */
   async written(count: number): Promise<void> {
-    while (this.batches.length < count) await new Promise<void>((resolve) => this.arrivals.push(resolve));
+    await this.arrivals.until(() => this.batches[count - 1]);
   }
 }

@@ -1,8 +1,5 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-
 import { ChatUpstream } from '../chat-upstream/chat-upstream.js';
+import { writeTemporaryFile } from '../temporary-file.js';
 
 /** Models whose upstreams run in the test, each one of its own. */
 export interface HeldModels<Name extends string> extends AsyncDisposable {
@@ -14,19 +11,15 @@ export interface HeldModels<Name extends string> extends AsyncDisposable {
 /** Starts an upstream for each name, and writes the file that names them. */
 export async function openModels<Name extends string>(...names: readonly Name[]): Promise<HeldModels<Name>> {
   const started = await Promise.all(names.map(async (name) => [name, await ChatUpstream.start()] as const));
-  const directory = await mkdtemp(join(tmpdir(), 'antiphon-models-'));
-  const providersFile = join(directory, 'providers.json');
   const providers = Object.fromEntries(started.map(([name, { baseUrl }]) => [name, { base_url: baseUrl }]));
-  await writeFile(
-    providersFile,
-    JSON.stringify({ providers, models: names.map((name) => ({ name, provider: name })) }),
-  );
+  const models = names.map((name) => ({ name, provider: name }));
+  const file = await writeTemporaryFile('providers.json', { providers, models });
   return {
     upstreams: Object.fromEntries(started) as Record<Name, ChatUpstream>,
-    providersFile,
+    providersFile: file.path,
     [Symbol.asyncDispose]: async () => {
       await Promise.all(started.map(([, upstream]) => upstream.close()));
-      await rm(directory, { recursive: true });
+      await file.remove();
     },
   };
 }

@@ -34,27 +34,6 @@ async function callsOf(quirks: Quirks): Promise<unknown[]> {
 }
 
 describe('ChatUpstream', () => {
-  it('ChatUpstream streams what it is told, as OpenAI does', async () => {
-    await using upstream = await ChatUpstream.start();
-    upstream.answer({ reasoning: 'Hm.', text: ['Hel', 'lo'] });
-    const answer = await ask(upstream, { model: 'm', stream: true, stream_options: { include_usage: true } });
-    const text = await answer.text();
-    const chunk = (choices: string): string =>
-      `data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1767225600,"model":"m",${choices}}\n\n`;
-    const says = (delta: string, finish = 'null'): string =>
-      chunk(`"choices":[{"index":0,"delta":{${delta}},"finish_reason":${finish}}]`);
-    expect(text).toBe(
-      says('"role":"assistant","content":""') +
-        says('"reasoning_content":"Hm."') +
-        says('"content":"Hel"') +
-        says('"content":"lo"') +
-        says('', '"stop"') +
-        chunk('"choices":[],"usage":{"prompt_tokens":11,"completion_tokens":7,"total_tokens":18}') +
-        'data: [DONE]\n\n',
-    );
-    expect(upstream.requests).toMatchObject([{ method: 'POST', body: { model: 'm' }, connection: 1, isClosed: false }]);
-  });
-
   it('ChatUpstream keeps usage to itself unless asked', async () => {
     expect(JSON.stringify(await chunksOf({}))).not.toContain('usage');
   });
@@ -103,15 +82,6 @@ describe('ChatUpstream', () => {
     ]);
   });
 
-  it('ChatUpstream gives one body instead of a stream', async () => {
-    await using upstream = await ChatUpstream.start();
-    upstream.answer({ text: ['Hel', 'lo'], toolCalls: CALLS.toolCalls }, { json: true, gzip: true });
-    expect(await (await ask(upstream)).json()).toMatchObject({
-      object: 'chat.completion',
-      choices: [{ message: { role: 'assistant', content: 'Hello', tool_calls: [{ id: 'call_1' }, { id: 'call_2' }] } }],
-    });
-  });
-
   it('ChatUpstream holds packets until they are released, and knows who hung up', async () => {
     await using upstream = await ChatUpstream.start();
     upstream.hold().answer({ text: ['Hello', 'there'] });
@@ -143,17 +113,6 @@ describe('ChatUpstream', () => {
     await expect(fetch(`http://127.0.0.1:${await closedPort()}`)).rejects.toMatchObject({
       cause: { code: 'ECONNREFUSED' },
     });
-  });
-
-  it('ChatUpstream lists models, refuses, and is found nowhere else', async () => {
-    await using upstream = await ChatUpstream.start();
-    upstream.list([{ id: 'm', max_model_len: 4096 }]).refuse(429, 'flat', { 'retry-after': '3' });
-    const list = await fetch(`${upstream.baseUrl}/models`);
-    expect(await list.json()).toMatchObject({ object: 'list', data: [{ id: 'm', max_model_len: 4096 }] });
-    const refused = await ask(upstream);
-    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '3']);
-    expect((await fetch(upstream.baseUrl)).status).toBe(404);
-    expect([upstream.requests.length, upstream.listings.length, upstream.strays.length]).toEqual([1, 1, 1]);
   });
 
   it('ChatUpstream speaks HTTP/2 over TLS with a certificate that can be trusted', async () => {

@@ -1,5 +1,4 @@
-import { EventEmitter, once } from 'node:events';
-
+import { News } from '../news.js';
 import type { ChatAnswers } from './chat-answer.js';
 import { type Exchange, PacketGate } from './exchange.js';
 import { type ListedModel, modelList } from './model-list.js';
@@ -28,7 +27,7 @@ export class ChatUpstream implements AsyncDisposable {
   readonly strays: UpstreamRequest[] = [];
   private readonly responders: Responder[] = [];
   private gate = new PacketGate();
-  private readonly arrivals = new EventEmitter();
+  private readonly arrivals = new News();
   private fallback: Responder = answering({ text: 'ok' }, {});
   private listing: Reply = modelList([]);
   private root = '';
@@ -38,7 +37,7 @@ export class ChatUpstream implements AsyncDisposable {
   /** Starts one on a free port of the loopback interface, in the open or over TLS (with HTTP/2). */
   static async start(protocol: UpstreamProtocol = 'http'): Promise<ChatUpstream> {
     const exchanges: { handle: (exchange: Exchange) => void } = { handle: () => undefined };
-    const upstream = new ChatUpstream(await UpstreamServer.listen(protocol, (exchange) => exchanges.handle(exchange)));
+    const upstream = new ChatUpstream(await UpstreamServer.start(protocol, (exchange) => exchanges.handle(exchange)));
     exchanges.handle = (exchange) => void upstream.handle(exchange);
     return upstream;
   }
@@ -49,7 +48,7 @@ export class ChatUpstream implements AsyncDisposable {
 
   /** What a providers file calls `base_url`. */
   get baseUrl(): string {
-    return `${this.server.origin}/v1`;
+    return this.server.baseUrl;
   }
 
   /** Connections opened to it so far. */
@@ -150,12 +149,8 @@ export class ChatUpstream implements AsyncDisposable {
   }
 
   /** The chat completions request of this number, from 1, once it is there and its body read. */
-  async received(number = 1): Promise<UpstreamRequest> {
-    for (;;) {
-      const request = this.requests[number - 1];
-      if (request !== undefined) return request;
-      await once(this.arrivals, 'request');
-    }
+  received(number = 1): Promise<UpstreamRequest> {
+    return this.arrivals.until(() => this.requests[number - 1]);
   }
 
   /** Closes every connection that is open, and takes new ones. */
@@ -195,7 +190,7 @@ export class ChatUpstream implements AsyncDisposable {
     }
     this.requests.push(request);
     const responder = this.responders.shift() ?? this.fallback;
-    this.arrivals.emit('request');
+    this.arrivals.tell();
     return responder(request);
   }
 }

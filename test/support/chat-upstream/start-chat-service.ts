@@ -1,8 +1,5 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-
-import { type Service, type ServiceOptions, SLOW_REFUSALS, startService } from '../service.js';
+import { endingWith, type Service, type ServiceOptions, SLOW_REFUSALS, startService } from '../service.js';
+import { writeTemporaryFile } from '../temporary-file.js';
 import { ChatUpstream } from './chat-upstream.js';
 import type { UpstreamProtocol } from './upstream-server.js';
 
@@ -34,22 +31,16 @@ export interface ChatService extends Service {
 export async function startChatService(options: ChatServiceOptions = {}): Promise<ChatService> {
   const { provider, models = DEFAULT_MODELS, providersBeside, protocol, environment, ...rest } = options;
   const upstream = options.upstream ?? (await ChatUpstream.start(protocol));
-  const directory = await mkdtemp(join(tmpdir(), 'antiphon-providers-'));
+  const providers = { upstream: { base_url: upstream.baseUrl, ...provider }, ...providersBeside };
+  const file = await writeTemporaryFile('providers.json', { providers, models });
   const dispose = async (): Promise<void> => {
     if (options.upstream === undefined) await upstream.close();
-    await rm(directory, { recursive: true, force: true });
+    await file.remove();
   };
-  const providersFile = join(directory, 'providers.json');
-  const providers = { upstream: { base_url: upstream.baseUrl, ...provider }, ...providersBeside };
   try {
-    await writeFile(providersFile, JSON.stringify({ providers, models }, null, 2));
-    const variables = { ...SLOW_REFUSALS, PROVIDERS_FILE: providersFile, ...environment };
+    const variables = { ...SLOW_REFUSALS, PROVIDERS_FILE: file.path, ...environment };
     const service = await startService({ ...rest, environment: variables });
-    const close = async (): Promise<void> => {
-      await service.close();
-      await dispose();
-    };
-    return { ...service, upstream, providersFile, close, [Symbol.asyncDispose]: close };
+    return endingWith({ ...service, upstream, providersFile: file.path }, dispose);
   } catch (error) {
     await dispose();
     throw error;

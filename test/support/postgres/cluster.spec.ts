@@ -1,5 +1,3 @@
-import { existsSync } from 'node:fs';
-
 import { describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
 
@@ -21,25 +19,6 @@ describe('the PostgreSQL server of the test run', () => {
     expect(await one.query('SELECT note FROM notes')).toEqual([{ note: 'kept' }]);
     await expect(other.query('SELECT note FROM notes')).rejects.toThrow('relation "notes" does not exist');
   });
-
-  it('the PostgreSQL server of the test run removes a database though somebody is connected', async () => {
-    const database = await createEmptyDatabase();
-    const client = new Client({ connectionString: database.url });
-    await client.connect();
-    const cut = new Promise<Error>((resolve) => client.on('error', resolve));
-    await database.drop();
-    expect((await cut).message).toBe('terminating connection due to administrator command');
-    const late = new Client({ connectionString: database.url });
-    await expect(late.connect()).rejects.toThrow(/database ".*" does not exist/);
-  });
-
-  it('the PostgreSQL server of the test run asks for the password', async () => {
-    await using database = await createTestDatabase();
-    const url = new URL(database.url);
-    url.password = 'wrong';
-    const client = new Client({ connectionString: url.href });
-    await expect(client.connect()).rejects.toThrow('password authentication failed');
-  });
 });
 
 describe('a PostgreSQL server of its own', () => {
@@ -60,18 +39,5 @@ describe('a PostgreSQL server of its own', () => {
 
     await cluster.resume();
     expect(await database.query('SELECT note FROM notes')).toEqual([{ note: 'committed' }]);
-  });
-
-  it('a PostgreSQL server of a test is gone once it is stopped', async () => {
-    const cluster = await startCluster();
-    const client = new Client({ connectionString: cluster.url() });
-    await client.connect();
-    client.on('error', () => undefined);
-    const { rows } = await client.query<{ data_directory: string }>('SHOW data_directory');
-    const directory = rows[0]?.data_directory ?? '';
-    expect(existsSync(directory)).toBe(true);
-    await cluster.stop();
-    expect(existsSync(directory)).toBe(false);
-    await expect(new Client({ connectionString: cluster.url() }).connect()).rejects.toThrow('ECONNREFUSED');
   });
 });

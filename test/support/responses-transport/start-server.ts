@@ -1,10 +1,10 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 
 import { type WebSocket, WebSocketServer } from 'ws';
 
 import type { UpstreamAddress } from '../../../src/providers/upstream-http/upstream-client.js';
+import { LocalServer } from '../local-server.js';
 
 /** What a server of a test does. */
 export interface ServerScript {
@@ -18,57 +18,39 @@ export interface ServerScript {
   readonly compresses?: boolean;
 }
 
-/** A server on the loopback interface. */
-export interface StartedServer extends AsyncDisposable {
-  readonly port: number;
-  /** Connections that were accepted. */
-  readonly connections: number;
+/** A server that behaves as a script says. */
+export class StartedServer extends LocalServer {
   /** The handshakes that were accepted. */
-  readonly handshakes: readonly IncomingMessage[];
+  readonly handshakes: IncomingMessage[] = [];
+  private readonly upgrades: WebSocketServer;
+
+  constructor(script: ServerScript) {
+    const server = createServer({ keepAliveTimeout: 0 }, script.onRequest);
+    super(server);
+    this.upgrades = new WebSocketServer({ noServer: true, perMessageDeflate: script.compresses ?? false });
+    this.upgrades.on('headers', (headers) => headers.push(...(script.headers ?? [])));
+    server.on('upgrade', (request: IncomingMessage, transport: Socket, head) => {
+      if (script.onUpgrade !== undefined) {
+        script.onUpgrade(request, transport);
+        return;
+      }
+      this.upgrades.handleUpgrade(request, transport, head, (socket) => {
+        this.handshakes.push(request);
+        socket.on('error', () => undefined);
+        script.onSocket?.(socket, transport, request);
+      });
+    });
+  }
+
   /** The WebSockets that are open. */
-  readonly sockets: ReadonlySet<WebSocket>;
+  get sockets(): ReadonlySet<WebSocket> {
+    return this.upgrades.clients;
+  }
 }
 
 /** Starts a server that behaves as the script says. */
-export async function startServer(script: ServerScript): Promise<StartedServer> {
-  const server = createServer({ keepAliveTimeout: 0 }, script.onRequest);
-  const upgrades = new WebSocketServer({ noServer: true, perMessageDeflate: script.compresses ?? false });
-  const transports = new Set<Socket>();
-  const handshakes: IncomingMessage[] = [];
-  let connections = 0;
-  server.on('connection', (socket: Socket) => {
-    connections += 1;
-    transports.add(socket);
-    socket.on('error', () => undefined).on('close', () => transports.delete(socket));
-  });
-  upgrades.on('headers', (headers) => headers.push(...(script.headers ?? [])));
-  server.on('upgrade', (request: IncomingMessage, transport: Socket, head) => {
-    if (script.onUpgrade !== undefined) {
-      script.onUpgrade(request, transport);
-      return;
-    }
-    upgrades.handleUpgrade(request, transport, head, (socket) => {
-      handshakes.push(request);
-      socket.on('error', () => undefined);
-      script.onSocket?.(socket, transport, request);
-    });
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    port: (server.address() as AddressInfo).port,
-    get connections() {
-      return connections;
-    },
-    handshakes,
-    sockets: upgrades.clients,
-    async [Symbol.asyncDispose]() {
-      const closed = once(server, 'close');
-      server.close();
-      for (const transport of transports) transport.destroy();
-      await closed;
-    },
-  };
+export function startServer(script: ServerScript): Promise<StartedServer> {
+  return new StartedServer(script).listen();
 }
 
 /** The address of a server of a test. */

@@ -1,4 +1,5 @@
 import type { AnswerTaker } from '../../../src/providers/responses/transport/exchange.js';
+import { News } from '../news.js';
 
 /** Keeps the events of an answer. A test says when it can take no more. */
 export class TestTaker implements AnswerTaker {
@@ -6,7 +7,7 @@ export class TestTaker implements AnswerTaker {
   readonly batches: string[][] = [];
   private open: string[] = [];
   private room: PromiseWithResolvers<void> | null = null;
-  private readonly waiting: { readonly count: number; readonly wake: () => void }[] = [];
+  private readonly news = new News();
 
   constructor(private readonly isTerminal = (json: string): boolean => json.includes('response.completed')) {}
 
@@ -22,8 +23,7 @@ export class TestTaker implements AnswerTaker {
   flush(): Promise<void> | undefined {
     this.batches.push(this.open);
     this.open = [];
-    const { length } = this.batches.flat();
-    for (const { count, wake } of this.waiting) if (length >= count) wake();
+    this.news.tell();
     return this.room?.promise;
   }
 
@@ -40,7 +40,6 @@ export class TestTaker implements AnswerTaker {
 
   /** Resolves when so many events were flushed. */
   async taken(count: number): Promise<void> {
-    if (this.batches.flat().length >= count) return;
-    await new Promise<void>((wake) => this.waiting.push({ count, wake }));
+    await this.news.until(() => this.batches.flat()[count - 1]);
   }
 }

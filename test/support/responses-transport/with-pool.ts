@@ -35,11 +35,14 @@ export async function closePools(): Promise<void> {
   for (const cleanUp of cleanUps.splice(0)) await cleanUp();
 }
 
-/** A pool of at most two sockets to a server; `closePools` closes both. */
-export async function withPool(script: ServerScript = ANSWERING, port?: number): Promise<Pooled> {
+/** A pool of at most two sockets to a server, unless it is told otherwise; `closePools` closes both. */
+export async function withPool(
+  script: ServerScript = ANSWERING,
+  { port, ...options }: Partial<typeof LIMITS> & { readonly port?: number; readonly compresses?: boolean } = {},
+): Promise<Pooled> {
   const server = await startServer(script);
   const clock = new FakeClock();
-  const websockets = { ...LIMITS, healAfterMs: null, compresses: false };
+  const websockets = { ...LIMITS, healAfterMs: null, compresses: false, ...options };
   const pool = new SocketPool({ address: addressOf(port ?? server.port), websockets, clock });
   cleanUps.push(async () => {
     await pool.destroy();

@@ -1,6 +1,6 @@
-import { EventEmitter, once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 
+import { News } from '../news.js';
 import { ConversationState, UnknownParent } from './conversation-state.js';
 import { message, type UpstreamItem, upstreamId } from './items.js';
 import { answering, type Delivery, refusing, type Reply, type Responder } from './reply.js';
@@ -32,7 +32,7 @@ export class ResponsesUpstream implements AsyncDisposable {
   private readonly stored = new ConversationState();
   private readonly responders: Responder[] = [];
   private readonly upgradeReplies: UpgradeReply[] = [];
-  private readonly arrivals = new EventEmitter();
+  private readonly arrivals = new News();
   private asked = 0;
   private fallback: Responder = answering(() => [message('ok')]);
   private upgradeFallback: UpgradeReply = {};
@@ -43,7 +43,7 @@ export class ResponsesUpstream implements AsyncDisposable {
   /** Starts one on a free port of the loopback interface, or on a given one. */
   static async start(port = 0): Promise<ResponsesUpstream> {
     const upstream = new ResponsesUpstream();
-    upstream.listener = await UpstreamListener.listen(port, {
+    upstream.listener = await new UpstreamListener({
       answer: (call) => upstream.take(call, new ConversationState(upstream.stored)),
       answerListing: (request) => upstream.noteListing(request),
       answerUpgrade: (request) => upstream.noteUpgrade(request),
@@ -51,9 +51,9 @@ export class ResponsesUpstream implements AsyncDisposable {
         const state = new ConversationState(upstream.stored);
         const take = (call: PlainCall): Reply => upstream.take(call, state);
         upstream.sockets.push(new UpstreamConnection(socket, request, connection, state, take));
-        upstream.arrivals.emit('socket');
+        upstream.arrivals.tell();
       },
-    });
+    }).listen(port);
     return upstream;
   }
 
@@ -63,7 +63,7 @@ export class ResponsesUpstream implements AsyncDisposable {
 
   /** What a providers file calls `base_url`. */
   get baseUrl(): string {
-    return `http://127.0.0.1:${this.port}/v1`;
+    return this.listener.baseUrl;
   }
 
   /** Connections that are open now. */
@@ -142,17 +142,17 @@ export class ResponsesUpstream implements AsyncDisposable {
 
   /** The request of this number, from 1, once it is there. */
   async received(number: number): Promise<UpstreamCall> {
-    return this.waitFor('call', () => this.calls[number - 1]);
+    return this.arrivals.until(() => this.calls[number - 1]);
   }
 
   /** The socket of this number, from 1, once it is open. */
   async socket(number = 1): Promise<UpstreamConnection> {
-    return this.waitFor('socket', () => this.sockets[number - 1]);
+    return this.arrivals.until(() => this.sockets[number - 1]);
   }
 
   /** The upgrade request of this number, from 1, once it is there. */
   async upgraded(number = 1): Promise<IncomingMessage> {
-    return this.waitFor('upgrade', () => this.upgrades[number - 1]);
+    return this.arrivals.until(() => this.upgrades[number - 1]);
   }
 
   /** The last request so far. Throws when there is none. */
@@ -177,7 +177,7 @@ export class ResponsesUpstream implements AsyncDisposable {
     const whole = { ...call, responseId: upstreamId('resp'), context: context instanceof Error ? [] : context };
     this.calls.push(whole);
     const reply = context instanceof Error ? forgotten(context) : (this.responders.shift() ?? this.fallback)(whole);
-    this.arrivals.emit('call');
+    this.arrivals.tell();
     this.remember(whole, reply, state);
     return reply;
   }
@@ -197,16 +197,8 @@ export class ResponsesUpstream implements AsyncDisposable {
 
   private noteUpgrade(request: IncomingMessage): UpgradeReply {
     this.upgrades.push(request);
-    this.arrivals.emit('upgrade');
+    this.arrivals.tell();
     return this.upgradeReplies.shift() ?? this.upgradeFallback;
-  }
-
-  private async waitFor<T>(event: string, find: () => T | undefined): Promise<T> {
-    for (;;) {
-      const found = find();
-      if (found !== undefined) return found;
-      await once(this.arrivals, event);
-    }
   }
 }
 

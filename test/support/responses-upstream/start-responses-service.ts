@@ -1,10 +1,7 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-
 import { ApiClient } from '../api-client.js';
 import { type ReloadingService, useProvidersFile } from '../routing/start-fault.js';
-import { type Service, type ServiceOptions, SLOW_REFUSALS, startService } from '../service.js';
+import { endingWith, type Service, type ServiceOptions, SLOW_REFUSALS, startService } from '../service.js';
+import { writeTemporaryFile } from '../temporary-file.js';
 import { ResponsesUpstream } from './responses-upstream.js';
 
 /** The model name that tests ask for when nothing else is said. */
@@ -36,23 +33,17 @@ export interface ResponsesService extends Service {
 export async function startResponsesService(options: ResponsesServiceOptions = {}): Promise<ResponsesService> {
   const { entry, models = DEFAULT_MODELS, within, environment, ...rest } = options;
   const upstream = options.upstream ?? (await ResponsesUpstream.start());
-  const directory = await mkdtemp(join(tmpdir(), 'antiphon-providers-'));
+  const provider = { kind: 'responses', base_url: upstream.baseUrl, api_key: UPSTREAM_KEY, ...entry };
+  const content = { providers: { upstream: provider }, models };
+  const file = await writeTemporaryFile('providers.json', content);
   const dispose = async (): Promise<void> => {
     if (options.upstream === undefined) await upstream.close();
-    await rm(directory, { recursive: true, force: true });
+    await file.remove();
   };
-  const file = join(directory, 'providers.json');
-  const provider = { kind: 'responses', base_url: upstream.baseUrl, api_key: UPSTREAM_KEY, ...entry };
   try {
-    const content = { providers: { upstream: provider }, models };
-    await writeFile(file, JSON.stringify(content, null, 2));
-    const variables = { ...SLOW_REFUSALS, PROVIDERS_FILE: file, ...environment };
+    const variables = { ...SLOW_REFUSALS, PROVIDERS_FILE: file.path, ...environment };
     const service = await (within?.open(content) ?? startService({ ...rest, environment: variables }));
-    const close = async (): Promise<void> => {
-      await service.close();
-      await dispose();
-    };
-    return { ...service, upstream, api: new ApiClient(service.baseURL), close, [Symbol.asyncDispose]: close };
+    return endingWith({ ...service, upstream, api: new ApiClient(service.baseURL) }, dispose);
   } catch (error) {
     await dispose();
     throw error;

@@ -1,11 +1,10 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { zstdDecompressSync } from 'node:zlib';
 
 import { type WebSocket, WebSocketServer } from 'ws';
 
+import { LocalServer } from '../local-server.js';
 import { type RefusalReply, refusing, type Reply } from './reply.js';
 import type { RequestBody, UpstreamCall } from './upstream-call.js';
 import { refuseHttp, writeHttp } from './write-reply.js';
@@ -25,48 +24,19 @@ export interface Answerer {
 }
 
 /** The HTTP server of an upstream: reads requests and writes what the answerer says. */
-export class UpstreamListener {
-  private readonly server: Server = createServer({ keepAliveTimeout: 0 });
-  private readonly numbers = new WeakMap<object, number>();
-  private readonly open = new Set<Socket>();
+export class UpstreamListener extends LocalServer {
   private readonly upgradeHeaders = new WeakMap<IncomingMessage, Readonly<Record<string, string>>>();
   private readonly webSockets = new WebSocketServer({ noServer: true, perMessageDeflate: true, maxPayload: 2 ** 26 });
-  private count = 0;
 
-  private constructor(private readonly answerer: Answerer) {
-    this.server.on('connection', (socket: Socket) => this.countConnection(socket));
-    this.server.on('request', (request, response) => void this.handle(request, response));
-    this.server.on('upgrade', (request, socket: Duplex, head: Buffer) => this.upgrade(request, socket, head));
+  constructor(private readonly answerer: Answerer) {
+    const server = createServer({ keepAliveTimeout: 0 });
+    super(server);
+    server.on('request', (request, response) => void this.handle(request, response));
+    server.on('upgrade', (request, socket: Duplex, head: Buffer) => this.upgrade(request, socket, head));
     this.webSockets.on('headers', (headers: string[], request: IncomingMessage) => {
       const reply = this.upgradeHeaders.get(request) ?? {};
       for (const [name, value] of Object.entries(reply)) headers.push(`${name}: ${value}`);
     });
-  }
-
-  /** Listens on a port of the loopback interface; 0 for any free one. */
-  static async listen(port: number, answerer: Answerer): Promise<UpstreamListener> {
-    const listener = new UpstreamListener(answerer);
-    listener.server.listen(port, '127.0.0.1');
-    await once(listener.server, 'listening');
-    return listener;
-  }
-
-  get port(): number {
-    return (this.server.address() as AddressInfo).port;
-  }
-
-  /** Connections that are open now. */
-  get openConnections(): number {
-    return this.open.size;
-  }
-
-  /** Closes every connection and refuses new ones. */
-  async close(): Promise<void> {
-    if (!this.server.listening) return;
-    const closed = once(this.server, 'close');
-    this.server.close();
-    for (const socket of this.open) socket.destroy();
-    await closed;
   }
 
   private async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -88,7 +58,7 @@ export class UpstreamListener {
       headers: request.headers,
       body: parseBody(bytes, request.headers['content-encoding']),
       bytes: bytes.length,
-      connection: this.numbers.get(request.socket) ?? 0,
+      connection: this.numberOf(request.socket),
       closed: new Promise((resolve) => {
         response.once('close', () => {
           if (!response.writableFinished) resolve();
@@ -113,18 +83,10 @@ export class UpstreamListener {
       return;
     }
     this.upgradeHeaders.set(request, reply);
-    const connection = this.numbers.get(request.socket) ?? 0;
+    const connection = this.numberOf(request.socket);
     this.webSockets.handleUpgrade(request, socket, head, (webSocket) =>
       this.answerer.accept(webSocket, request, connection),
     );
-  }
-
-  private countConnection(socket: Socket): void {
-    this.count += 1;
-    this.numbers.set(socket, this.count);
-    this.open.add(socket);
-    socket.once('close', () => this.open.delete(socket));
-    socket.on('error', () => undefined);
   }
 }
 

@@ -1,11 +1,10 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { writeFile } from 'node:fs/promises';
 
 import { ProviderRegistry } from '../../../src/index.js';
 import { ChatUpstream } from '../chat-upstream/chat-upstream.js';
 import type { ReloadingService } from './start-fault.js';
-import { type Service, type ServiceOptions, SLOW_REFUSALS, startService } from '../service.js';
+import { endingWith, type Service, type ServiceOptions, SLOW_REFUSALS, startService } from '../service.js';
+import { writeTemporaryFile } from '../temporary-file.js';
 
 type Settings = Readonly<Record<string, unknown>>;
 
@@ -59,11 +58,11 @@ export async function startRoutedService(options: RoutedServiceOptions): Promise
   const names = Object.keys(settings);
   const upstreams = new Map<string, ChatUpstream>();
   for (const name of names) upstreams.set(name, (await ChatUpstream.start()).always({ text: name }));
-  const directory = await mkdtemp(join(tmpdir(), 'antiphon-routing-'));
-  const file = within?.path() ?? join(directory, 'providers.json');
+  const own = within === undefined ? await writeTemporaryFile('providers.json', {}) : undefined;
+  const file = own?.path ?? within?.path() ?? '';
   const dispose = async (): Promise<void> => {
     await Promise.all([...upstreams.values()].map((upstream) => upstream.close()));
-    await rm(directory, { recursive: true });
+    await own?.remove();
   };
   const upstreamOf = (name: string): ChatUpstream => {
     const upstream = upstreams.get(name);
@@ -89,11 +88,7 @@ export async function startRoutedService(options: RoutedServiceOptions): Promise
     prepare?.(upstreamOf);
     const variables = { ...SLOW_REFUSALS, PROVIDERS_FILE: file, ...environment };
     const service = await (within?.open(content) ?? startService({ ...rest, environment: variables }));
-    const close = async (): Promise<void> => {
-      await service.close();
-      await dispose();
-    };
-    return {
+    const routed = {
       ...service,
       file,
       upstream: upstreamOf,
@@ -101,9 +96,8 @@ export async function startRoutedService(options: RoutedServiceOptions): Promise
       forget: () => names.forEach((name) => void upstreamOf(name).requests.splice(0)),
       write,
       reload: () => service.app.get(ProviderRegistry).reload(),
-      close,
-      [Symbol.asyncDispose]: close,
     };
+    return endingWith(routed, dispose);
   } catch (error) {
     await dispose();
     throw error;

@@ -1,6 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { writeFile } from 'node:fs/promises';
 import { setImmediate as nextLoopTurn } from 'node:timers/promises';
 
 import { Logger } from '@nestjs/common';
@@ -9,7 +7,8 @@ import { ConnectionRegistry } from '../../../src/connections/index.js';
 import { RunningTurns } from '../../../src/responses/index.js';
 import { EnvironmentError, ProviderRegistry } from '../../../src/index.js';
 import { type DescribedService, useService } from '../describe-service.js';
-import { type Service, type ServiceOptions, startService } from '../service.js';
+import { endingWith, type Service, type ServiceOptions, startService } from '../service.js';
+import { toText, writeTemporaryFile } from '../temporary-file.js';
 import { WholeLog } from './whole-log.js';
 
 /** How a start ended that a providers file stopped, or a reload that it failed. */
@@ -58,15 +57,10 @@ export interface ReloadingService {
 export function useProvidersFile(name: string, options: ServiceOptions = {}): ReloadingService {
   let path = '';
   const service = useService(async (): Promise<Service> => {
-    const directory = await mkdtemp(join(tmpdir(), 'antiphon-providers-'));
-    path = join(directory, name);
-    await writeFile(path, '{}');
-    const started = await startService({ ...options, environment: { PROVIDERS_FILE: path, ...options.environment } });
-    const close = async (): Promise<void> => {
-      await started.close();
-      await rm(directory, { recursive: true });
-    };
-    return { ...started, close, [Symbol.asyncDispose]: close };
+    const file = await writeTemporaryFile(name, {});
+    ({ path } = file);
+    const environment = { PROVIDERS_FILE: path, ...options.environment };
+    return endingWith(await startService({ ...options, environment }), () => file.remove());
   });
   const load = async (content: string | object): Promise<void> => {
     await writeFile(path, toText(content));
@@ -101,21 +95,11 @@ export function useFailingReload(name: string): (content: string | object) => Pr
   };
 }
 
-function toText(content: string | object): string {
-  return typeof content === 'string' ? content : JSON.stringify(content, null, 2);
-}
-
 /** Runs something with a file in a directory of its own, which is gone afterwards. */
 export async function withFile<T>({ name, content }: FileContent, use: (path: string) => Promise<T>): Promise<T> {
-  const directory = await mkdtemp(join(tmpdir(), 'antiphon-providers-'));
-  const isText = typeof content === 'string';
-  const path = join(directory, name ?? (isText ? 'providers.yaml' : 'providers.json'));
-  try {
-    await writeFile(path, toText(content));
-    return await use(path);
-  } finally {
-    await rm(directory, { recursive: true });
-  }
+  const ending = typeof content === 'string' ? 'yaml' : 'json';
+  await using file = await writeTemporaryFile(name ?? `providers.${ending}`, content);
+  return await use(file.path);
 }
 
 /** The message of a start that PROVIDERS_FILE stops. */

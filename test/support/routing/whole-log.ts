@@ -1,12 +1,12 @@
-import { EventEmitter, once } from 'node:events';
-
 import { type DynamicModule, Logger, type LoggerService, Module, type OnModuleInit } from '@nestjs/common';
+
+import { News } from '../news.js';
 
 /** Everything the service says to its operator, at every level, from its start on. */
 export class WholeLog implements LoggerService, Disposable {
   /** One text for each call, with the level before it. */
   readonly lines: string[] = [];
-  private readonly changes = new EventEmitter();
+  private readonly changes = new News();
 
   readonly log = this.writer('log');
   readonly error = this.writer('error');
@@ -25,12 +25,8 @@ export class WholeLog implements LoggerService, Disposable {
   }
 
   /** Resolves with the first line that fits, once it is there. */
-  async written(wanted: RegExp): Promise<string> {
-    for (;;) {
-      const line = this.lines.find((candidate) => wanted.test(candidate));
-      if (line !== undefined) return line;
-      await once(this.changes, 'line');
-    }
+  written(wanted: RegExp): Promise<string> {
+    return this.changes.until(() => this.lines.find((candidate) => wanted.test(candidate)));
   }
 
   [Symbol.dispose](): void {
@@ -40,7 +36,7 @@ export class WholeLog implements LoggerService, Disposable {
   private writer(level: string): (...parts: readonly unknown[]) => void {
     return (...parts) => {
       this.lines.push([level, ...parts.map(toText)].join(' '));
-      this.changes.emit('line');
+      this.changes.tell();
     };
   }
 }

@@ -1,11 +1,11 @@
 import { createHash, createHmac } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 
 import { Environment } from '../../../src/config/index.js';
 import type { BucketSettings } from '../../../src/state/s3/index.js';
+import { LocalServer } from '../local-server.js';
 
 /** Whose signature it should be. */
 interface SigningKey {
@@ -54,33 +54,29 @@ const PART_BYTES = 64 * 1024;
 export type Misbehaviour = { readonly status: number; readonly code: string } | 'silence' | 'half';
 
 /** An object storage with one bucket in memory, which speaks as much of the API of S3 as is used, with paths, and checks signatures. */
-export class FakeS3 implements AsyncDisposable {
+export class FakeS3 extends LocalServer {
   readonly objects = new Map<string, Buffer>();
   /** Requests that were answered or not, such as `PUT a/b`. */
   readonly requests: string[] = [];
   /** Decides what becomes of a request; undefined: it is served. */
   misbehave: (request: string) => Misbehaviour | undefined = () => undefined;
-  private readonly server = createServer((request, response) => void this.serve(request, response));
   private readonly before: readonly (readonly [name: string, value: string | undefined])[];
 
   private constructor() {
+    super(createServer((request, response) => void this.serve(request, response)));
     // The client of AWS looks nowhere else then, and the process has nothing of them afterwards.
     const set = { ...CREDENTIALS, AWS_EC2_METADATA_DISABLED: 'true' };
     this.before = Object.keys(set).map((name) => [name, process.env[name]]);
     Object.assign(process.env, set);
   }
 
-  static async start(): Promise<FakeS3> {
-    const fake = new FakeS3();
-    fake.server.listen(0, '127.0.0.1');
-    await once(fake.server, 'listening');
-    return fake;
+  static start(): Promise<FakeS3> {
+    return new FakeS3().listen();
   }
 
   /** The variables of a service that uses it. */
   get environment(): Readonly<Record<string, string>> {
-    const { port } = this.server.address() as AddressInfo;
-    return { S3_BUCKET: BUCKET, S3_ENDPOINT: `http://127.0.0.1:${port}`, S3_PATH_STYLE: 'true', S3_PREFIX: 'test/' };
+    return { S3_BUCKET: BUCKET, S3_ENDPOINT: this.origin, S3_PATH_STYLE: 'true', S3_PREFIX: 'test/' };
   }
 
   /** The same, for a Bucket without a service. */
@@ -114,10 +110,8 @@ export class FakeS3 implements AsyncDisposable {
     for (const response of this.held) response.destroy();
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.server.closeAllConnections();
-    this.server.close();
-    await once(this.server, 'close');
+  override async close(): Promise<void> {
+    await super.close();
     for (const [name, value] of this.before) {
       if (value === undefined) Reflect.deleteProperty(process.env, name);
       else process.env[name] = value;
@@ -130,9 +124,7 @@ export class FakeS3 implements AsyncDisposable {
   private sent: (bytes: number) => void = () => undefined;
 
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const parts: Buffer[] = [];
-    for await (const part of request) parts.push(part as Buffer);
-    const body = Buffer.concat(parts);
+    const body = await buffer(request);
     const { pathname } = new URL(request.url ?? '', 'http://host');
     const [bucket, ...names] = decodeURIComponent(pathname.slice(1)).split('/');
     const name = names.join('/');

@@ -1,6 +1,7 @@
-import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+
+import { LocalServer } from '../local-server.js';
 
 /** A request as an endpoint got it. */
 export interface ReceivedWebhook {
@@ -14,37 +15,29 @@ export interface ReceivedWebhook {
 export type WebhookAnswer = number | ((response: ServerResponse) => void);
 
 /** An endpoint for webhooks on this machine. */
-export class WebhookReceiver implements AsyncDisposable {
+export class WebhookReceiver extends LocalServer {
   readonly received: ReceivedWebhook[] = [];
   /** The answers to come; then 204. */
   readonly answers: WebhookAnswer[] = [];
-  /** Connections that it has accepted. */
-  connections = 0;
   private arrived = Promise.withResolvers<undefined>();
-  private readonly server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
-    const pieces: Buffer[] = [];
-    request.on('data', (piece: Buffer) => pieces.push(piece));
-    request.on('end', () => {
-      const { method, url: path, headers } = request;
-      this.received.push({ method, path, headers, body: Buffer.concat(pieces).toString() });
-      const answer = this.answers.shift() ?? 204;
-      if (typeof answer === 'number') response.writeHead(answer).end();
-      else answer(response);
-      this.arrived.resolve(undefined);
-      this.arrived = Promise.withResolvers();
-    });
-  });
 
-  static async open(): Promise<WebhookReceiver> {
-    const receiver = new WebhookReceiver();
-    receiver.server.on('connection', () => (receiver.connections += 1));
-    receiver.server.listen(0, '127.0.0.1');
-    await once(receiver.server, 'listening');
-    return receiver;
+  constructor() {
+    const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
+      void text(request).then((body) => {
+        const { method, url: path, headers } = request;
+        this.received.push({ method, path, headers, body });
+        const answer = this.answers.shift() ?? 204;
+        if (typeof answer === 'number') response.writeHead(answer).end();
+        else answer(response);
+        this.arrived.resolve(undefined);
+        this.arrived = Promise.withResolvers();
+      });
+    });
+    super(server);
   }
 
-  get port(): number {
-    return (this.server.address() as AddressInfo).port;
+  static open(): Promise<WebhookReceiver> {
+    return new WebhookReceiver().listen();
   }
 
   /** The request number `index`, from 0. Throws when it has not come. */
@@ -56,18 +49,11 @@ export class WebhookReceiver implements AsyncDisposable {
 
   /** With a path, and a query that is nobody else's business. */
   get url(): string {
-    return `http://127.0.0.1:${this.port}/hooks?token=token-of-the-url`;
+    return `${this.origin}/hooks?token=token-of-the-url`;
   }
 
   /** Resolves when the next request has arrived, and is answered or left open. */
   get next(): Promise<undefined> {
     return this.arrived.promise;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    const closed = once(this.server, 'close');
-    this.server.close();
-    this.server.closeAllConnections();
-    await closed;
   }
 }

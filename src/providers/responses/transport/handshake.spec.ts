@@ -71,7 +71,7 @@ describe('a handshake', () => {
   });
 
   it('a handshake to a port without a server says that it cannot be reached', async () => {
-    const { tryTake, clock } = await withPool(ANSWERING, await closedPort());
+    const { tryTake, clock } = await withPool(ANSWERING, { port: await closedPort() });
     const error = (await tryTake('c').catch((reason: unknown) => reason)) as UpstreamError;
     expect(error.options).toMatchObject({ remedy: 'retry', isUnreachable: true });
     expect(clock.pending).toBe(0);

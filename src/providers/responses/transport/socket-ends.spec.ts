@@ -8,7 +8,6 @@ import { whenStill } from '../../../../test/support/chat-upstream/when-still.js'
 import {
   type Answer,
   BINARY,
-  closeSockets,
   openSocket,
   packet,
   PING,
@@ -16,14 +15,14 @@ import {
   TEXT,
 } from '../../../../test/support/responses-transport/open-socket.js';
 import { TestTaker } from '../../../../test/support/responses-transport/test-taker.js';
-import { serverHas } from '../../../../test/support/responses-transport/with-pool.js';
+import { closePools, serverHas } from '../../../../test/support/responses-transport/with-pool.js';
 
 const DELTA = '{"type":"response.output_text.delta"}';
 const COMPLETED = '{"type":"response.completed"}';
 const IDLE_MS = 300_000;
 
 describe('the end of an answer over a WebSocket', () => {
-  afterEach(closeSockets);
+  afterEach(closePools);
 
   it.each<readonly [rule: string, answer: Answer, message: string]>([
     [

@@ -5,13 +5,8 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { WebSocket } from 'ws';
 
 import { whenStill } from '../../../../test/support/chat-upstream/when-still.js';
-import {
-  closeSockets,
-  openSocket,
-  packet,
-  sendAll,
-  TEXT,
-} from '../../../../test/support/responses-transport/open-socket.js';
+import { openSocket, packet, sendAll, TEXT } from '../../../../test/support/responses-transport/open-socket.js';
+import { closePools } from '../../../../test/support/responses-transport/with-pool.js';
 import { TestTaker } from '../../../../test/support/responses-transport/test-taker.js';
 
 const DELTA = '{"type":"response.output_text.delta"}';
@@ -19,7 +14,7 @@ const COMPLETED = '{"type":"response.completed"}';
 const IDLE_MS = 300_000;
 
 describe('a request over a WebSocket', () => {
-  afterEach(closeSockets);
+  afterEach(closePools);
 
   it.each([false, true])(
     'a request over a WebSocket is answered by text messages (§4.3); compressed: %s',
