@@ -44,11 +44,7 @@ export const REFUSED: readonly (readonly [what: string, body: object, expected: 
     { ...MINIMAL, max_output_tokens: 15 },
     bad('integer_below_min_value', 'max_output_tokens', />= 16/),
   ],
-  [
-    'fewer than no tool calls',
-    { ...MINIMAL, max_tool_calls: -1 },
-    bad('integer_below_min_value', 'max_tool_calls', />= 0/),
-  ],
+  ['no tool calls', { ...MINIMAL, max_tool_calls: 0 }, bad('integer_below_min_value', 'max_tool_calls', />= 1/)],
   ['too much heat', { ...MINIMAL, temperature: 2.1 }, bad('decimal_above_max_value', 'temperature', /2/)],
   [
     'an unknown choice',
