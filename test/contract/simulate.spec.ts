@@ -173,6 +173,15 @@ describe('on()', () => {
     expect(await say('The weather?')).toBe('older');
   });
 
+  it.each([
+    ['asynchronous', async () => true, 'Promise'],
+    ['without an answer', () => undefined, 'undefined'],
+    ['one with a list', ({ text: said }: { text: string }) => said.match(/x/), "[ 'x'"],
+  ])('on() refuses to go on with a matcher that is %s, and says so', async (_, matcher, got) => {
+    sim.on(matcher as never, text('never'));
+    expect(await messageOf(say('x'))).toContain(`TypeError: expected true or false, but got ${got}`);
+  });
+
   it('on() refuses what its matcher fails for, and says so', async () => {
     const matcher = (): boolean => {
       throw new Error('this predicate is broken');

@@ -1,3 +1,5 @@
+import { inspect } from 'node:util';
+
 import { ModelError, type Turn } from '../../providers/index.js';
 import { isUserMessage } from '../../providers/transcripts/index.js';
 import { readText } from '../answer/read-items.js';
@@ -129,10 +131,16 @@ export class Space {
   }
 }
 
-/** Throws ModelError 400 with what the matcher of a test has thrown: clients do not send that request again. */
+/**
+ * Throws ModelError 400 with what the matcher of a test has thrown, or for one that says neither true nor false, such as an asynchronous
+ * one: clients do not send that request again.
+ */
 function accepts({ accepts: matcher, label }: SpaceScript, turn: Turn): boolean {
+  if (matcher === undefined) return false;
   try {
-    return matcher?.(turn) === true;
+    const answer: unknown = matcher(turn);
+    if (typeof answer === 'boolean') return answer;
+    throw new TypeError(`expected true or false, but got ${inspect(answer, { depth: 0, breakLength: Infinity })}`);
   } catch (cause) {
     const message = `The matcher of ${label ?? 'a script'} has failed: ${String(cause)}`;
     throw new ModelError('invalid_matcher', message, { status: 400, cause });
