@@ -209,7 +209,21 @@ function wordsOf(error: ErrorObject, isSecret: boolean): string {
     const wanted = [type].flat().map((name) => KINDS.get(name) ?? name);
     return `must be ${wanted.join(' or ')}, but is ${data === null ? 'null' : kindOf(data)}`;
   }
+  const unit = UNITS.get(keyword.slice('min'.length));
+  if (unit !== undefined) return describeSize(keyword, (params as { readonly limit: number }).limit, unit);
   return typeof data === 'number' && !isSecret ? `${message}, but is ${data}` : message;
+}
+
+/** What `minLength`, `maxItems` and their like count. */
+const UNITS: ReadonlyMap<string, string> = new Map([
+  ['Items', 'entries'],
+  ['Length', 'characters'],
+  ['Properties', 'members'],
+]);
+
+function describeSize(keyword: string, limit: number, unit: string): string {
+  if (keyword.startsWith('max')) return `must have at most ${limit} ${unit}`;
+  return limit === 1 ? 'must not be empty' : `must have at least ${limit} ${unit}`;
 }
 
 /** The types of JSON Schema, named as `kindOf` names them. */

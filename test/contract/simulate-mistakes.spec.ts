@@ -32,7 +32,7 @@ describe('an invalid answer', () => {
       /^answer 1, test\/contract\/simulate-mistakes\.spec\.ts:\d+:\d+: parts of an answer cannot have 'when' or 'request'$/,
     );
     expect(await messageOf(simulate({ answers: [{}] }))).toMatch(
-      /^answer 1, in simulate\(\) at .*simulate-mistakes\.spec/,
+      /^answer 1, in simulate\(\) at .*simulate-mistakes\.spec.*: it must not be empty$/,
     );
     expect(() => sim.answer('Hello' as never)).toThrow(/^answer 1, in answer\(\) at .*: a text is text\("Hello"\)$/);
   });
