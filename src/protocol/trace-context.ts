@@ -21,16 +21,17 @@ export function readTraceContext(
   headers: Readonly<Record<string, unknown>>,
   clientMetadata: unknown,
 ): TraceContext | undefined {
-  const own = typeof clientMetadata === 'object' && clientMetadata !== null ? clientMetadata : {};
-  for (const read of [
-    (name: string): unknown => Reflect.get(own, name),
-    (name: string): unknown => Reflect.get(own, OF_SOCKETS + name),
-    (name: string): unknown => headers[name],
-  ]) {
-    const [traceparent, tracestate] = [read('traceparent'), read('tracestate')];
-    if (typeof traceparent !== 'string' || !TRACEPARENT.test(traceparent)) continue;
-    const isState = typeof tracestate === 'string' && TRACESTATE.test(tracestate);
-    return isState ? { traceparent, tracestate } : { traceparent };
-  }
-  return undefined;
+  const own = typeof clientMetadata === 'object' ? (clientMetadata as Readonly<Record<string, unknown>> | null) : null;
+  const ofTurn =
+    own === null
+      ? undefined
+      : (toContext(own['traceparent'], own['tracestate']) ??
+        toContext(own[`${OF_SOCKETS}traceparent`], own[`${OF_SOCKETS}tracestate`]));
+  return ofTurn ?? toContext(headers['traceparent'], headers['tracestate']);
+}
+
+function toContext(traceparent: unknown, tracestate: unknown): TraceContext | undefined {
+  if (typeof traceparent !== 'string' || !TRACEPARENT.test(traceparent)) return undefined;
+  const isState = typeof tracestate === 'string' && TRACESTATE.test(tracestate);
+  return isState ? { traceparent, tracestate } : { traceparent };
 }
