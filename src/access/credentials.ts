@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { type BlockList, isIP } from 'node:net';
+import { type BlockList, isIP, type Socket } from 'node:net';
 
 import { Injectable, Logger } from '@nestjs/common';
 
@@ -25,6 +25,13 @@ interface Suspect {
   readonly resetsAt: number;
 }
 
+/** A credential that is among `latest`. */
+interface Noted {
+  readonly latest: ReadonlySet<string>;
+  readonly address: string;
+  readonly bearer: string;
+}
+
 /**
  * Checks the credentials of requests and upgrades with the Authenticator. An address that sends AUTH_FAILURES_PER_MINUTE wrong ones gets
  * 429 for all that were not accepted from there in the minute before, so that guessing costs the guesser a minute, and the service no look-up.
@@ -38,6 +45,8 @@ export class Credentials {
   private hasWarned = false;
   /** Addresses with digests of the credentials that were accepted from there, of this minute and of the one before. */
   private accepted: { readonly latest: Set<string>; readonly before: ReadonlySet<string>; readonly endsAt: number };
+  /** What connections have sent last that was accepted: mostly they send it again, and a digest costs a hundredth of a turn. */
+  private readonly noted = new WeakMap<Socket, Noted>();
 
   constructor(
     private readonly authenticator: Authenticator,
@@ -56,9 +65,9 @@ export class Credentials {
     if (suspect !== undefined && suspect.failures >= this.most) this.refuseUnknown(suspect, address, request.headers);
     try {
       const grant = authenticate(this.authenticator, request.headers);
-      if (!isPromise(grant)) return this.accept(grant, address, request.headers);
+      if (!isPromise(grant)) return this.accept(grant, address, request);
       return grant.then(
-        (later) => this.accept(later, address, request.headers),
+        (later) => this.accept(later, address, request),
         (error: unknown) => this.fail(error, address),
       );
     } catch (error) {
@@ -93,7 +102,7 @@ export class Credentials {
 
   private refuseUnknown({ resetsAt }: Suspect, address: string, headers: IncomingHttpHeaders): void {
     const { latest, before } = this.acceptedNow();
-    const credential = toText(address, headers);
+    const credential = toText(address, bearerOf(headers));
     if (latest.has(credential) || before.has(credential)) return;
     const seconds = Math.ceil((resetsAt - this.clock.now()) / 1000);
     throw ApiError.of(
@@ -112,10 +121,14 @@ export class Credentials {
     return (this.accepted = { latest: new Set(), before, endsAt: this.clock.now() + WINDOW_MS });
   }
 
-  private accept(grant: Grant, address: string, headers: IncomingHttpHeaders): Grant {
+  private accept(grant: Grant, address: string, { socket, headers }: IncomingMessage): Grant {
     if (address === '') return grant;
     const { latest } = this.acceptedNow();
-    if (latest.size < MOST_ACCEPTED) latest.add(toText(address, headers));
+    const bearer = bearerOf(headers);
+    const known = this.noted.get(socket);
+    if (known?.latest === latest && known.bearer === bearer && known.address === address) return grant;
+    if (latest.size < MOST_ACCEPTED) latest.add(toText(address, bearer));
+    this.noted.set(socket, { latest, address, bearer });
     return grant;
   }
 
@@ -139,8 +152,8 @@ export class Credentials {
 }
 
 /** An address and a credential, of which nothing can be read. */
-function toText(address: string, headers: IncomingHttpHeaders): string {
-  return `${address} ${hash('sha256', bearerOf(headers), 'base64')}`;
+function toText(address: string, bearer: string): string {
+  return `${address} ${hash('sha256', bearer, 'base64')}`;
 }
 
 /**
