@@ -1,5 +1,6 @@
 import type { Tenant } from '../access/index.js';
 import type { Item } from '../protocol/index.js';
+import { Roster } from '../roster.js';
 import type { Continuation, Continuations } from './continuation.js';
 import { heldBytesOf } from './continuation-cache.js';
 
@@ -43,7 +44,7 @@ export class RecentResponses {
   /** By the id of the response, least recently used first. */
   private readonly entries = new Map<string, Entry>();
   /** The turns that run. */
-  private readonly turns = new Set<RecentOfTurn>();
+  private readonly turns = new Roster<RecentOfTurn>();
   private receivesDeletions = true;
   private total = 0;
 
@@ -58,7 +59,7 @@ export class RecentResponses {
   begin(tenant: Tenant): RecentOfTurn | undefined {
     if (this.limits.maxBytes === 0 || !this.receivesDeletions) return undefined;
     const turn = new RecentOfTurn(this, tenant);
-    this.turns.add(turn);
+    turn.place = this.turns.add(turn);
     return turn;
   }
 
@@ -74,7 +75,7 @@ export class RecentResponses {
     this.entries.clear();
     this.total = 0;
     // They may have read what has been deleted since.
-    this.turns.clear();
+    for (const turn of this.turns) this.leave(turn);
   }
 
   resume(): void {
@@ -94,7 +95,7 @@ export class RecentResponses {
 
   /** For turns: adds a response and the one that it continues. */
   remember(turn: RecentOfTurn, continuation: Continuation, parent: Continuation): void {
-    if (!this.turns.has(turn)) return;
+    if (turn.place === null) return;
     this.add(turn.tenant, continuation, this.add(turn.tenant, parent));
     for (const responseId of this.entries.keys()) {
       if (this.total <= this.limits.maxBytes) return;
@@ -104,9 +105,14 @@ export class RecentResponses {
 
   /** For turns: ends one. Where it came to nothing, its input may stand in memory after the items of its parent, which are freed. */
   end(turn: RecentOfTurn, unused: string | null): void {
-    this.turns.delete(turn);
+    this.leave(turn);
     const entry = unused === null ? undefined : this.entries.get(unused);
     for (const responseId of entry?.held.responseIds ?? []) this.drop(responseId);
+  }
+
+  private leave(turn: RecentOfTurn): void {
+    if (turn.place !== null) this.turns.take(turn.place);
+    turn.place = null;
   }
 
   private add(tenant: Tenant, known: Continuation, before?: Entry): Entry | undefined {
@@ -143,6 +149,8 @@ export class RecentResponses {
 
 /** What a turn over HTTP sees of the responses of its tenant. */
 export class RecentOfTurn implements Continuations {
+  /** Its place among the turns that run; null once nothing is remembered for it any more. */
+  place: number | null = null;
   private parentId: string | null = null;
   private responseId: string | null = null;
 

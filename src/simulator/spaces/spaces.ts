@@ -30,6 +30,8 @@ const MOST_RUNNING = 10_000;
 export class Spaces {
   private initial: readonly SpaceScript[] = [];
   private readonly spaces = new Map<string, Space>();
+  /** The one that was asked for last: mostly it is the next one, too, and need not move in the table. */
+  private latest: { readonly key: string; readonly space: Space } | undefined;
   /** Those that a program has made, which it may hold for as long as it runs. */
   private readonly held = new Map<string, Space>();
   private readonly budget = new JournalBudget();
@@ -72,11 +74,13 @@ export class Spaces {
     const key = this.keyOf(tenant, name);
     const held = this.held.get(key);
     if (held !== undefined) return held;
+    if (key === this.latest?.key) return this.latest.space;
     const known = this.spaces.get(key);
     const space = known ?? new Space(this.initial, () => this.scripted(), this.budget);
     // The newest last.
     this.spaces.delete(key);
     this.spaces.set(key, space);
+    this.latest = { key, space };
     if (known === undefined) this.forgetOldest(this.keyOf(tenant, ''));
     return space;
   }
