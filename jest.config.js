@@ -54,6 +54,8 @@ export default {
   // Ends what hangs. The longest test takes a minute, and several on a busy machine, which is not a failure.
   testTimeout: 600_000,
   maxWorkers: 2,
+  // A worker with nothing open still takes its heap apart, on a busy machine for longer than the usual half second. What a test leaves open fails it by name.
+  workerGracefulExitTimeout: 60_000,
   testSequencer: '<rootDir>/test/runner/sequencer.ts',
   reporters: ['default', '<rootDir>/test/runner/slowest-files.ts'],
   projects: [

@@ -16,8 +16,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** Jest replaces it while a file runs. */
 const exit = process.exit.bind(process);
 
-// Only a worker has a parent that it is connected with. Node would take its heap apart, which may take longer than jest lets a worker end:
-// it would kill it, and warn of something left open.
+// Only a worker has a parent that it is connected with. Node would take its heap apart, for which the run would wait.
 if (process.connected) process.once('beforeExit', () => exit());
 
 let hasRunFile = false;
