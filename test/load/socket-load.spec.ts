@@ -25,8 +25,8 @@ const SOCKETS = 100;
 const TURNS = 9;
 const WAVES = 5;
 
-/** What caches and compiled code grow by, bytes for each socket; what leaks holds tens of kilobytes of it. */
-const MOST_OF_SOCKET = 12 * 1024;
+/** What caches and compiled code grow by, bytes for each socket; a connection that is kept holds eleven kilobytes. */
+const MOST_OF_SOCKET = 8 * 1024;
 
 /** What they grow by while sixteen requests of a megabyte are made. */
 const MOST_OF_FORKS = 12 * 1024 * 1024;
