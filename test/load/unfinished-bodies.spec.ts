@@ -47,12 +47,12 @@ function sendUnfinished(
   return { answer, finish: () => request.end(body.subarray(-1)), vanish: () => request.destroy() };
 }
 
-const LIMIT = 8 * MEGABYTE;
-const TOTAL = 32 * MEGABYTE;
+const LIMIT = 4 * MEGABYTE;
+const TOTAL = 16 * MEGABYTE;
 /** Bodies that would hold five times the budget. */
 const COUNT = 20;
 /** What Node and the decoders hold for each, beyond what is counted. */
-const MARGIN = 96 * MEGABYTE;
+const MARGIN = 48 * MEGABYTE;
 
 const service = useService({ environment: { BODY_LIMIT_BYTES: LIMIT, BODY_TOTAL_BYTES: TOTAL } });
 const open: UnfinishedBody[] = [];
