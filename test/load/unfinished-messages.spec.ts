@@ -5,8 +5,8 @@ import { useService } from '../support/describe-service.js';
 import { heldBy, MEGABYTE, until } from '../support/held-bodies.js';
 import { SocketClient } from '../support/socket-client.js';
 
-const LIMIT = 8 * MEGABYTE;
-const TOTAL = 32 * MEGABYTE;
+const LIMIT = 4 * MEGABYTE;
+const TOTAL = 16 * MEGABYTE;
 const COUNT = 12;
 
 const service = useService({
@@ -28,9 +28,9 @@ async function connect(): Promise<SocketClient> {
   return client;
 }
 
-/** The beginning of a message, 7 MiB of its text. */
+/** The beginning of a message, 3.5 MiB of its text. */
 const BEGINNING = Buffer.from(
-  `{"type":"response.create","model":"gpt-4.1","client_metadata":{"x":"${'x'.repeat(7 * MEGABYTE)}`,
+  `{"type":"response.create","model":"gpt-4.1","client_metadata":{"x":"${'x'.repeat(3.5 * MEGABYTE)}`,
 );
 const END = Buffer.from('"},"input":"Hi"}');
 
