@@ -5,11 +5,103 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Agent, type AgentOutputType, Runner, tool } from '@openai/agents-core';
+import { OpenAIProvider } from '@openai/agents-openai';
+import type OpenAI from 'openai';
 import { z } from 'zod';
 
 import { describeService } from '../support/describe-service.js';
 import { startService } from '../support/service.js';
-import { AGENT_TRANSPORTS, createAgent, forecastParameters, type WeatherAgent } from '../support/weather-agent.js';
+
+/** What the agent's tools are called with. */
+const forecastParameters = z.strictObject({
+  city: z.string().regex(/^\S/),
+  days: z.int().min(1).max(14),
+  unit: z.enum(['celsius', 'fahrenheit']),
+  around: z.array(z.string()).max(3).nullable(),
+});
+
+/** An agent of the Agents SDK, and what it did. */
+interface WeatherAgent {
+  /** The name and the arguments of each execution, in order. */
+  readonly executions: { readonly name: string; readonly values: unknown }[];
+  run(prompt: string): Promise<{ readonly finalOutput: unknown; readonly turns: number }>;
+}
+
+/** How an agent runs. */
+interface AgentOptions<Output extends AgentOutputType> {
+  readonly transport?: AgentTransport;
+  readonly toolNames?: readonly string[];
+  readonly outputType?: Output;
+  /** The response to go on from; then each turn names the one before instead of sending everything again. */
+  readonly previousResponseId?: string;
+  readonly toolChoice?: 'required';
+}
+
+/** Ways in which the Agents SDK reaches a service. */
+const AGENT_TRANSPORTS = ['json', 'sse', 'ws'] as const;
+
+/** One of AGENT_TRANSPORTS. */
+type AgentTransport = (typeof AGENT_TRANSPORTS)[number];
+
+/** An agent whose tools count how often they are executed; the SDK executes none whose arguments do not fit. */
+function createAgent<Output extends AgentOutputType = 'text'>(
+  client: OpenAI,
+  {
+    transport = 'json',
+    toolNames = ['get_forecast'],
+    outputType,
+    previousResponseId,
+    toolChoice,
+  }: AgentOptions<Output> = {},
+): WeatherAgent {
+  const executions: WeatherAgent['executions'] = [];
+  const tools = toolNames.map((name) =>
+    tool({
+      name,
+      description: 'Tells the weather.',
+      parameters: forecastParameters,
+      execute: (values) => {
+        executions.push({ name, values });
+        return 'Sunny.';
+      },
+    }),
+  );
+  const agent = new Agent({
+    name: 'Weather',
+    instructions: 'Help.',
+    model: 'gpt-5',
+    tools,
+    resetToolChoice: false,
+    ...(outputType === undefined ? {} : { outputType }),
+    ...(toolChoice === undefined ? {} : { modelSettings: { toolChoice } }),
+  });
+  const run = async (prompt: string): ReturnType<WeatherAgent['run']> => {
+    const modelProvider = new OpenAIProvider({
+      openAIClient: client,
+      useResponses: true,
+      useResponsesWebSocket: transport === 'ws',
+    });
+    const runner = new Runner({ modelProvider, tracingDisabled: true });
+    const options = { maxTurns: 40, ...(previousResponseId === undefined ? {} : { previousResponseId }) };
+    try {
+      if (transport === 'json') return summarize(await runner.run(agent, prompt, options));
+      const result = await runner.run(agent, prompt, { ...options, stream: true });
+      await result.completed;
+      return summarize(result);
+    } finally {
+      await modelProvider.close();
+    }
+  };
+  return { executions, run };
+}
+
+function summarize(result: { readonly finalOutput?: unknown; readonly rawResponses: readonly unknown[] }): {
+  readonly finalOutput: unknown;
+  readonly turns: number;
+} {
+  return { finalOutput: result.finalOutput, turns: result.rawResponses.length };
+}
 
 const ROUNDS = 20;
 const PROMPT = 'How is the weather on my way?';

@@ -1,14 +1,68 @@
-import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
-
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
+
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { Authenticator } from '../../src/index.js';
 import { asTenant } from '../../src/access/index.js';
 import { useService } from '../support/describe-service.js';
-import { EmbeddingUpstream } from '../support/embedding-upstream.js';
 import { startService } from '../support/service.js';
+import { LocalServer } from '../support/local-server.js';
+
+/** What was asked for. */
+interface EmbeddingCall {
+  readonly url: string | undefined;
+  readonly authorization: string | undefined;
+  readonly body: Readonly<{ model: string; input: readonly unknown[]; dimensions?: number; encoding_format?: string }>;
+}
+
+/** A server of embeddings, whose vectors tell the length of each input and its place in the request. */
+class EmbeddingUpstream extends LocalServer {
+  readonly calls: EmbeddingCall[] = [];
+  /** Statuses of the next answers, before those that succeed. */
+  failures: number[] = [];
+  /** Whether it knows Base64; other servers send lists of numbers, whatever they are asked for. */
+  knowsBase64 = true;
+  /** The last number of each list of numbers. */
+  last = 0.5;
+
+  constructor() {
+    const server = createServer((request, response) => {
+      response.setHeader('content-type', 'application/json');
+      if (request.method !== 'POST') {
+        response.end(JSON.stringify({ object: 'list', data: [] }));
+        return;
+      }
+      void json(request).then((read) => {
+        const body = read as EmbeddingCall['body'];
+        this.calls.push({ url: request.url, authorization: request.headers.authorization, body });
+        const status = this.failures.shift();
+        const failure = { error: { message: 'It says no.', code: null } };
+        response.statusCode = status ?? 200;
+        response.end(JSON.stringify(status === undefined ? this.answer(body) : failure));
+      });
+    });
+    super(server);
+  }
+
+  static start(): Promise<EmbeddingUpstream> {
+    return new EmbeddingUpstream().listen();
+  }
+
+  private answer({ input, encoding_format: format }: EmbeddingCall['body']): object {
+    const data = input.map((text, index) => {
+      const vector = Float32Array.of((text as string | readonly number[]).length, index, 0.5);
+      const encoded = Buffer.from(vector.buffer).toString('base64');
+      const embedding = format === 'base64' && this.knowsBase64 ? encoded : [...vector.subarray(0, 2), this.last];
+      return { object: 'embedding', index, embedding };
+    });
+    // Its order is not that of the inputs.
+    return { data: data.reverse(), usage: { prompt_tokens: input.length, total_tokens: 1 } };
+  }
+}
 
 describe('embeddings of upstreams', () => {
   let upstream: EmbeddingUpstream;
