@@ -118,12 +118,9 @@ export class Bench implements AsyncDisposable {
   }
 
   private async redis(): Promise<string> {
-    try {
-      return this.resources.use(await (await importRedis()).startRedis()).url;
-    } catch (error) {
-      if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
-      throw new Missing('nothing is measured with Redis, since there is no redis-server on PATH');
-    }
+    const { findRedis, startRedis } = await importRedis();
+    if (findRedis() !== undefined) return this.resources.use(await startRedis()).url;
+    throw new Missing('nothing is measured with Redis, since there is no redis-server on PATH');
   }
 }
 
