@@ -59,7 +59,7 @@ export async function startLlamaServer(program: string): Promise<LlamaServer> {
       program,
       argumentsFor(port),
       { cwd: directory, account: undefined },
-      'listening on',
+      /listening on/,
     );
     const origin = `http://127.0.0.1:${port}`;
     await get(`${origin}/health`);

@@ -25,7 +25,7 @@ export async function startNginx(program: string, ports: readonly number[]): Pro
     const http = ['access_log off;', ...TEMPORARY, await readSample(port, ports)].join('\n');
     await writeFile(join(directory, 'nginx.conf'), `${FRAME}\nhttp {\n${http}\n}\n`);
     const args = ['-p', directory, '-c', 'nginx.conf', '-e', 'stderr'];
-    const server = await startServer(program, args, { cwd: directory, account: undefined }, 'nginx/');
+    const server = await startServer(program, args, { cwd: directory, account: undefined }, /nginx\//);
     return {
       port,
       origin: `http://127.0.0.1:${port}`,

@@ -24,7 +24,7 @@ export async function startPooler(program: string, databaseUrl: string): Promise
     for (const [name, text] of Object.entries(filesFor(port, new URL(databaseUrl)))) {
       await writeFile(join(directory, name), text);
     }
-    const server = await startServer(program, ['pgbouncer.ini'], { cwd: directory, account }, 'process up');
+    const server = await startServer(program, ['pgbouncer.ini'], { cwd: directory, account }, /process up/);
     const url = new URL(databaseUrl);
     url.port = String(port);
     return {

@@ -17,6 +17,8 @@ export type EndSignal = 'SIGINT' | 'SIGQUIT' | 'SIGKILL';
 export interface ServerProcess {
   /** Resolves when it is gone, with all processes that it has started. */
   end(signal: EndSignal): Promise<void>;
+  /** Sends a signal that it survives. */
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void;
 }
 
 interface Running {
@@ -28,7 +30,7 @@ interface Running {
 }
 
 /** What PostgreSQL writes when it accepts connections. */
-const READY = 'database system is ready to accept connections';
+const READY = /database system is ready to accept connections/;
 const KEPT_OUTPUT = 20_000;
 
 /** Runs a program to its end. Rejects with its output unless it succeeds. */
@@ -43,24 +45,27 @@ export async function startServer(
   program: string,
   args: readonly string[],
   options: RunOptions,
-  readyText = READY,
+  ready = READY,
 ): Promise<ServerProcess> {
   const { child, exited, output } = run(program, args, options);
-  const ready = new Promise<void>((resolve) => {
-    child.stderr.on('data', () => {
-      if (output().includes(readyText)) resolve();
-    });
+  const isReady = new Promise<void>((resolve) => {
+    const look = (): void => {
+      if (ready.test(output())) resolve();
+    };
+    child.stdout.on('data', look);
+    child.stderr.on('data', look);
   });
   const died = exited.then((status) => {
     throw new Error(`${program} ended with ${status} before it was ready:\n${output()}`);
   });
   died.catch(() => undefined);
-  await Promise.race([ready, died]);
+  await Promise.race([isReady, died]);
   return {
     end: async (signal) => {
       child.kill(signal);
       await exited;
     },
+    signal: (signal) => void child.kill(signal),
   };
 }
 

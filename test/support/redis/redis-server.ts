@@ -1,5 +1,3 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,6 +5,7 @@ import { join } from 'node:path';
 
 import { findOnPath } from '../find-program.js';
 import { guardDirectory } from '../guard.js';
+import { type ServerProcess, startServer } from '../postgres/server-process.js';
 import { onStablePort } from '../stable-port.js';
 
 /** A Redis server of its own on the loopback interface. It does not outlive this process. */
@@ -32,6 +31,9 @@ export interface RedisOptions {
 
 /** Nothing is written to disk unless a test asks for it. */
 const SETTINGS = ['--bind', '127.0.0.1', '--save', '', '--pidfile', 'redis.pid'];
+
+/** What it writes when it accepts connections. */
+const READY = /Ready to accept connections|Sentinel ID is/;
 
 /** The server that REDIS_SERVER or PATH names; undefined when this machine has none. */
 export function findRedis(): string | undefined {
@@ -61,7 +63,8 @@ export async function startRedisWith({ options = [], configuration }: RedisOptio
   try {
     return await onStablePort(async (port) => {
       const settings = [...file, '--port', String(port), ...SETTINGS, ...options];
-      const start = (): Promise<ChildProcess> => startServer(program, settings, directory);
+      const start = (): Promise<ServerProcess> =>
+        startServer(program, settings, { cwd: directory, account: undefined }, READY);
       return serverOf(port, await start(), start, remove);
     });
   } catch (error) {
@@ -72,18 +75,15 @@ export async function startRedisWith({ options = [], configuration }: RedisOptio
 
 function serverOf(
   port: number,
-  started: ChildProcess,
-  start: () => Promise<ChildProcess>,
+  started: ServerProcess,
+  start: () => Promise<ServerProcess>,
   remove: () => Promise<void>,
 ): RedisServer {
-  let running: ChildProcess | undefined = started;
+  let running: ServerProcess | undefined = started;
   const crash = async (): Promise<void> => {
     const server = running;
     running = undefined;
-    if (server === undefined || server.exitCode !== null || server.signalCode !== null) return;
-    const exited = once(server, 'exit');
-    server.kill('SIGKILL');
-    await exited;
+    await server?.end('SIGKILL');
   };
   const stop = async (): Promise<void> => {
     await crash();
@@ -96,25 +96,9 @@ function serverOf(
     resume: async () => {
       running ??= await start();
     },
-    freeze: () => void running?.kill('SIGSTOP'),
-    thaw: () => void running?.kill('SIGCONT'),
+    freeze: () => running?.signal('SIGSTOP'),
+    thaw: () => running?.signal('SIGCONT'),
     stop,
     [Symbol.asyncDispose]: stop,
   };
-}
-
-async function startServer(program: string, settings: readonly string[], directory: string): Promise<ChildProcess> {
-  const server = spawn(program, settings, { cwd: directory, stdio: ['ignore', 'pipe', 'pipe'] });
-  let log = '';
-  const ready = Promise.withResolvers<undefined>();
-  const keep = (chunk: Buffer): void => {
-    log = (log + chunk.toString()).slice(-20_000);
-    if (/Ready to accept connections|Sentinel ID is/.test(log)) ready.resolve(undefined);
-  };
-  server.stdout.on('data', keep);
-  server.stderr.on('data', keep);
-  server.once('error', (error) => ready.reject(error));
-  server.once('close', () => ready.reject(new Error(`redis-server has ended:\n${log}`)));
-  await ready.promise;
-  return server;
 }
