@@ -24,9 +24,11 @@ function writeTables(page: string, report: Report): string {
   const { machine, cases } = report;
   const stray = cases.find(({ name }) => !CASES.some((one) => one.name === name));
   if (stray !== undefined) throw new Error(`bench/cases/index.ts: there is no case '${stray.name}'`);
-  const head =
-    `Measured on ${toText(machine)}. Medians of ${countRounds(report)} rounds, ratios with their range.` +
-    cases.map(({ name, machine: own }) => (own === undefined ? '' : ` \`${name}\`: ${toText(own)}.`)).join('');
+  const others = Map.groupBy(cases, ({ machine: own }) => own && toText(own));
+  others.delete(undefined);
+  const later = [...others].map(([text, of]) => ` ${of.map(({ name }) => `\`${name}\``).join(', ')}: ${text}.`);
+  const measured = `Measured on ${toText(machine)}. Medians of ${countRounds(report)} rounds, ratios with their range.`;
+  const head = measured + later.join('');
   const names = [...new Set(CASES.map(({ table }) => table))];
   return names.reduce(
     (text, name) => replaceGenerated(text, `benchmark-${name}`, toTable(name, report)),
