@@ -1,8 +1,8 @@
-import { createServer, type Server } from 'node:http';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
 
 import { exportJWK, generateKeyPair, type GenerateKeyPairResult, SignJWT } from 'jose';
+
+import { LocalServer } from '../support/local-server.js';
 
 /** Claims and header of a token that differ from those of a good one; undefined leaves a claim out. */
 export interface TokenOptions {
@@ -14,7 +14,7 @@ export interface TokenOptions {
 }
 
 /** An issuer of tokens on this machine: an OpenID configuration, its keys, and how it misbehaves. */
-export class Issuer implements AsyncDisposable {
+export class Issuer extends LocalServer {
   /** Requests for the keys. */
   keyRequests = 0;
   /** The status that everything is answered with; 200 when it is well. */
@@ -23,25 +23,24 @@ export class Issuer implements AsyncDisposable {
   padding = 0;
   private keys: GenerateKeyPairResult[] = [];
 
-  private constructor(private readonly server: Server) {}
-
-  static async start(): Promise<Issuer> {
-    const server = createServer({ keepAliveTimeout: 0 });
-    const issuer = new Issuer(server);
-    server.on('request', (request, reply) => {
-      void issuer.answer(request.url ?? '').then((body) => {
-        reply.writeHead(issuer.status, { 'content-type': 'application/json' });
-        reply.end(JSON.stringify(body) + ' '.repeat(issuer.padding));
+  private constructor() {
+    const server = createServer({ keepAliveTimeout: 0 }, (request, reply) => {
+      void this.answer(request.url ?? '').then((body) => {
+        reply.writeHead(this.status, { 'content-type': 'application/json' });
+        reply.end(JSON.stringify(body) + ' '.repeat(this.padding));
       });
     });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
+    super(server);
+  }
+
+  static async start(): Promise<Issuer> {
+    const issuer = await new Issuer().listen();
     await issuer.rotate();
     return issuer;
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+    return this.origin;
   }
 
   /** Signs with a new key from now on; the one before stays valid, older ones do not. */
@@ -64,12 +63,6 @@ export class Issuer implements AsyncDisposable {
       this.keys.map(async (key) => ({ ...(await exportJWK(key.publicKey)), kid: await kidOf(key), alg: 'ES256' })),
     );
     return { keys };
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.server.close();
-    this.server.closeAllConnections();
-    await once(this.server, 'close');
   }
 }
 

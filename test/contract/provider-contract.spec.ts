@@ -1,8 +1,6 @@
 // Slow: runs the contract of providers for six of them.
 
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
@@ -12,6 +10,7 @@ import type { ProviderSubject, TurnRequest } from '../../src/testing/index.js';
 import { AcmeProvider } from '../../examples/provider/acme.provider.js';
 import { ListeningProvider } from '../support/listening.provider.js';
 import { ChatSubject } from './provider-chat-subject.js';
+import { LocalServer } from '../support/local-server.js';
 import { ResponsesSubject } from './provider-responses-subject.js';
 
 /** What it says when it fails; no client of ours may see it. */
@@ -22,18 +21,12 @@ const ASK_TO_HANG = 'Say nothing more.';
 const ASK_TO_FAIL = 'Fail.';
 
 /** The made-up upstream of docs/extending.md: it takes items and streams a plain text about them. */
-class AcmeUpstream implements AsyncDisposable {
-  private readonly server = createServer(
-    { keepAliveTimeout: 0 },
-    (request, response) => void this.answer(request, response),
-  );
+class AcmeUpstream extends LocalServer {
   private hung = Promise.withResolvers<undefined>();
   private left = Promise.withResolvers<undefined>();
 
-  async start(): Promise<string> {
-    this.server.listen(0, '127.0.0.1');
-    await once(this.server, 'listening');
-    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  constructor() {
+    super(createServer({ keepAliveTimeout: 0 }, (request, response) => void this.answer(request, response)));
   }
 
   /** The next request that hangs: when it does, and when its client has gone. */
@@ -41,12 +34,6 @@ class AcmeUpstream implements AsyncDisposable {
     this.hung = Promise.withResolvers();
     this.left = Promise.withResolvers();
     return { reached: this.hung.promise, released: this.left.promise };
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.server.closeAllConnections();
-    this.server.close();
-    await once(this.server, 'close');
   }
 
   private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -114,7 +101,7 @@ const responses = (position: number): ProviderSubject =>
   });
 
 beforeAll(async () => {
-  process.env['ACME_URL'] = await upstream.start();
+  process.env['ACME_URL'] = (await upstream.listen()).origin;
   chat = await ChatSubject.start();
   servers.push(await ResponsesSubject.start({}), await ResponsesSubject.start({ supports_websockets: true }));
 });

@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { join } from 'node:path';
 
 import { describe, expect, it } from '@jest/globals';
@@ -11,41 +10,25 @@ import { startChatService } from '../support/chat-upstream/start-chat-service.js
 import { useService } from '../support/describe-service.js';
 import { startResponsesService } from '../support/responses-upstream/start-responses-service.js';
 import { type Service, startService } from '../support/service.js';
+import { LocalServer } from '../support/local-server.js';
 import { PROJECT } from '../support/shipped-files.js';
 
-/** A server in front of a service that changes what it answers. */
-interface MisbehavingServer extends AsyncDisposable {
-  readonly baseURL: string;
-}
-
-/** Starts it. `change` gets the whole body of an answer. */
-async function misbehave(origin: string, change: (text: string) => string): Promise<MisbehavingServer> {
-  const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
-    void (async () => {
-      const chunks: Buffer[] = [];
-      for await (const chunk of request) chunks.push(chunk as Buffer);
-      const body = Buffer.concat(chunks);
-      const { authorization = '', 'x-session-id': session } = request.headers;
-      const headers = {
-        authorization,
-        'content-type': 'application/json',
-        ...(session === undefined ? {} : { 'x-session-id': String(session) }),
-      };
-      const { method = 'GET', url = '/' } = request;
-      const answer = await fetch(`${origin}${url}`, { method, headers, ...(body.length > 0 ? { body } : {}) });
-      const type = answer.headers.get('content-type') ?? '';
-      response.writeHead(answer.status, { 'content-type': type }).end(change(await answer.text()));
-    })();
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    baseURL: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
+/** Starts a server in front of a service that changes what it answers: `change` gets the whole body of an answer. */
+function misbehave(origin: string, change: (text: string) => string): Promise<LocalServer> {
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const body = await text(request);
+    const { authorization = '', 'x-session-id': session } = request.headers;
+    const headers = {
+      authorization,
+      'content-type': 'application/json',
+      ...(session === undefined ? {} : { 'x-session-id': String(session) }),
+    };
+    const { method = 'GET', url = '/' } = request;
+    const answered = await fetch(`${origin}${url}`, { method, headers, ...(body === '' ? {} : { body }) });
+    const type = answered.headers.get('content-type') ?? '';
+    response.writeHead(answered.status, { 'content-type': type }).end(change(await answered.text()));
   };
+  return new LocalServer(createServer({ keepAliveTimeout: 0 }, (...exchange) => void answer(...exchange))).listen();
 }
 
 interface ChatBody {
@@ -108,14 +91,14 @@ describe('the commands', () => {
 
   it('load:sessions fails when a session is given the words of another one', async () => {
     await using server = await misbehave(service.origin, (text) => text.replaceAll('mark-000001-', 'mark-000000-'));
-    const { code, stderr } = await run('sessions', server.baseURL, '--key', 'key-1', '--sessions', '2', '--turns', '1');
+    const { code, stderr } = await run('sessions', server.baseUrl, '--key', 'key-1', '--sessions', '2', '--turns', '1');
     expect(code).toBe(1);
     expect(stderr).toContain('shows what another session said: mark-000000-');
   });
 
   it('compliance fails, and says where, with a server that leaves a member out', async () => {
     await using server = await misbehave(service.origin, (text) => text.replaceAll('"top_logprobs"', '"other"'));
-    const { code, stdout } = await run('compliance', server.baseURL, '--key', 'key-1');
+    const { code, stdout } = await run('compliance', server.baseUrl, '--key', 'key-1');
     expect(code).toBe(1);
     expect(stdout).toMatch(/FAIL {2}basic-response .* response\.top_logprobs: expected an integer, but got nothing/);
     // Nor does it take sockets.

@@ -1,48 +1,40 @@
-import { createServer, type Server } from 'node:http';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+
+import { LocalServer } from '../support/local-server.js';
+import { News } from '../support/news.js';
 
 /** A collector of traces and metrics on this machine, which keeps what it is sent. */
-export class Collector implements AsyncDisposable {
+export class Collector extends LocalServer {
   /** The bodies of all requests, as they came. */
   readonly bodies: Buffer[] = [];
   /** Where they were sent. */
   readonly paths: string[] = [];
   status = 200;
-  private waiting: (() => void) | null = null;
+  private readonly news = new News();
 
-  private constructor(private readonly server: Server) {}
-
-  static async start(): Promise<Collector> {
-    const server = createServer({ keepAliveTimeout: 0 });
-    const collector = new Collector(server);
-    server.on('request', (request, reply) => {
-      const chunks: Buffer[] = [];
-      request.on('data', (chunk: Buffer) => chunks.push(chunk));
-      request.on('end', () => {
-        collector.bodies.push(Buffer.concat(chunks));
-        collector.paths.push(request.url ?? '');
-        collector.waiting?.();
-        reply.writeHead(collector.status).end();
+  private constructor() {
+    const server = createServer({ keepAliveTimeout: 0 }, (request, reply) => {
+      void buffer(request).then((body) => {
+        this.bodies.push(body);
+        this.paths.push(request.url ?? '');
+        this.news.tell();
+        reply.writeHead(this.status).end();
       });
     });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    return collector;
+    super(server);
+  }
+
+  static start(): Promise<Collector> {
+    return new Collector().listen();
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+    return this.origin;
   }
 
   /** Resolves when so many requests have come. */
   async received(requests = 1): Promise<void> {
-    while (this.bodies.length < requests) await new Promise<void>((resolve) => (this.waiting = resolve));
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.server.close();
-    this.server.closeAllConnections();
-    await once(this.server, 'close');
+    await this.news.until(() => this.bodies[requests - 1]);
   }
 }

@@ -1,7 +1,7 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
+
+import { LocalServer } from '../support/local-server.js';
 
 /** A request that has arrived. */
 interface Asked {
@@ -13,37 +13,28 @@ interface Asked {
 }
 
 /** An engine over HTTP that answers with the same JSON, and keeps what it was asked. */
-export class FakeApi {
+export class FakeApi extends LocalServer {
   readonly asked: Asked[] = [];
   answer: unknown = {};
 
-  private constructor(private readonly server: Server) {}
+  private constructor() {
+    super(createServer((request, response) => void this.respond(request, response)));
+  }
 
-  static async start(): Promise<FakeApi> {
-    const server = createServer();
-    const api = new FakeApi(server);
-    server.on('request', (request: IncomingMessage, answer) => {
-      void text(request).then((body) => {
-        const { pathname, searchParams } = new URL(request.url ?? '', api.url);
-        const { method, headers } = request;
-        const query = Object.fromEntries(searchParams);
-        api.asked.push({ method, path: pathname, query, headers, body: body === '' ? null : JSON.parse(body) });
-        answer.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(api.answer));
-      });
-    });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    return api;
+  static start(): Promise<FakeApi> {
+    return new FakeApi().listen();
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/base/`;
+    return `${this.origin}/base/`;
   }
 
-  async close(): Promise<void> {
-    const closed = once(this.server, 'close');
-    this.server.close();
-    this.server.closeAllConnections();
-    await closed;
+  private async respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await text(request);
+    const { pathname, searchParams } = new URL(request.url ?? '', this.url);
+    const { method, headers } = request;
+    const query = Object.fromEntries(searchParams);
+    this.asked.push({ method, path: pathname, query, headers, body: body === '' ? null : JSON.parse(body) });
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(this.answer));
   }
 }

@@ -1,38 +1,25 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+
+import { LocalServer } from '../support/local-server.js';
 
 /** A page: HTML, or how a request is answered. */
 export type FakePage = string | ((request: IncomingMessage, answer: ServerResponse) => void);
 
 /** A site of pages by their paths, on a free port of this machine. */
-export class FakeSite {
+export class FakeSite extends LocalServer {
   /** The paths that were asked for, the first first. */
   readonly requests: string[] = [];
 
-  private constructor(
-    readonly pages: Record<string, FakePage>,
-    private readonly server: Server,
-  ) {}
+  private constructor(readonly pages: Record<string, FakePage>) {
+    super(createServer((request, answer) => this.respond(request, answer)));
+  }
 
-  static async start(pages: Record<string, FakePage>): Promise<FakeSite> {
-    const server = createServer();
-    const site = new FakeSite(pages, server);
-    server.on('request', (request: IncomingMessage, answer: ServerResponse) => site.respond(request, answer));
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    return site;
+  static start(pages: Record<string, FakePage>): Promise<FakeSite> {
+    return new FakeSite(pages).listen();
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
-  }
-
-  async close(): Promise<void> {
-    const closed = once(this.server, 'close');
-    this.server.close();
-    this.server.closeAllConnections();
-    await closed;
+    return this.origin;
   }
 
   private respond(request: IncomingMessage, answer: ServerResponse): void {
