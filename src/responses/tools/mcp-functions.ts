@@ -1,7 +1,11 @@
-import { createHash } from 'node:crypto';
-
 import { addsTools, ApiError, type Item, type Tool } from '../../protocol/index.js';
 import type { Turn } from '../../providers/index.js';
+import {
+  mcpFunctionName,
+  outputOfMcpCall,
+  outputOfRefusedCall,
+  toFunctionCall,
+} from '../../providers/transcripts/index.js';
 import type { McpToolInfo, McpToolParam } from '../../tools/mcp/index.js';
 import { isObject, objectsIn, parseJson } from '../../validation/index.js';
 import { isAllowed } from './mcp-rules.js';
@@ -15,18 +19,6 @@ export interface McpFunction {
   readonly isDeferred: boolean;
 }
 
-/** The longest name of a function that upstreams take. */
-const LONGEST_NAME = 64;
-
-/** The names of functions that upstreams take. */
-const PLAIN_NAME = /^[a-zA-Z0-9_-]+$/;
-
-/** Stands between the label and the tool. */
-const BETWEEN = '__';
-
-/** Characters of the digest that tells names apart which are cut, hold other characters, or could be those of others. */
-const DIGEST_CHARACTERS = 8;
-
 /** What the context of a turn with MCP tools has of them. */
 const MCP_ITEMS: ReadonlySet<string> = new Set([
   'mcp_list_tools',
@@ -34,10 +26,6 @@ const MCP_ITEMS: ReadonlySet<string> = new Set([
   'mcp_approval_request',
   'mcp_approval_response',
 ]);
-
-const DENIED = 'The user has denied this call.';
-const UNANSWERED = 'The call was not run: nobody has approved it.';
-const STOPPED = 'The call was stopped while it ran. Whether the server has carried it out is unknown.';
 
 /**
  * The functions that stand for the tools of MCP servers: any model that can call functions can call them. Their names hold the label of
@@ -107,11 +95,10 @@ export class McpFunctions {
       if (isAnswer(item)) {
         if (!requested.has(String(item['approval_request_id']))) read.push(item);
       } else if (this.isOfServer(item, 'mcp_call')) {
-        const output = outputOf(item);
+        const output = outputOfMcpCall(item);
         read.push(...this.toPair(item, this.options.seesImages === true ? withImages(output) : output));
       } else if (this.isOfServer(item, 'mcp_approval_request')) {
-        const answer = answers.get(item.id);
-        if (!run.has(item.id)) read.push(...this.toPair(item, answer === undefined ? UNANSWERED : denialOf(answer)));
+        if (!run.has(item.id)) read.push(...this.toPair(item, outputOfRefusedCall(answers.get(item.id))));
       } else if (addsTools(item.type)) {
         read.push(this.withFunctions(item, isOffered));
       } else if (!this.isOfServer(item, 'mcp_list_tools')) {
@@ -123,34 +110,11 @@ export class McpFunctions {
 
   /** The name of the function that stands for a tool: the same in every turn with the same functions of the client. */
   private nameOf(label: string, tool: string): string {
-    const plain = `${label}${BETWEEN}${tool}`;
-    const isUnique =
-      !plain.includes(BETWEEN, plain.indexOf(BETWEEN) + BETWEEN.length) && this.options.taken?.has(plain) !== true;
-    if (isUnique && plain.length <= LONGEST_NAME && PLAIN_NAME.test(plain)) return plain;
-    const name = plain.replaceAll(/[^a-zA-Z0-9_-]/g, '_');
-    const digest = createHash('sha256')
-      .update(JSON.stringify([label, tool]))
-      .digest('hex')
-      .slice(0, DIGEST_CHARACTERS);
-    return `${name.slice(0, LONGEST_NAME - DIGEST_CHARACTERS - 1)}_${digest}`;
+    return mcpFunctionName(label, tool, this.options.taken);
   }
 
-  /** A call and its output, as the function that stands for it. The ids have no form that an upstream would be sent. */
-  private toPair(
-    { id, server_label: label, name: tool, arguments: given }: Item,
-    output: string | readonly object[],
-  ): readonly Item[] {
-    const name = this.nameOf(String(label), String(tool));
-    return [
-      {
-        id: `call:${id}`,
-        type: 'function_call',
-        call_id: id,
-        name,
-        arguments: typeof given === 'string' ? given : '{}',
-      },
-      { id: `output:${id}`, type: 'function_call_output', call_id: id, output },
-    ];
+  private toPair(item: Item, output: string | readonly object[]): readonly Item[] {
+    return toFunctionCall(item, this.nameOf(String(item['server_label']), String(item['name'])), output);
   }
 
   /** An item that adds tools to those of the request, with functions in place of them: what it names is not deferred any more. */
@@ -231,16 +195,6 @@ function toDefinition(name: string, { tool, isDeferred }: McpFunction): Tool {
 
 function isAnswer({ type }: Item): boolean {
   return type === 'mcp_approval_response';
-}
-
-function outputOf({ output, error }: Item): string {
-  if (typeof output === 'string') return output;
-  return error == null ? STOPPED : `Error: ${typeof error === 'string' ? error : JSON.stringify(error)}`;
-}
-
-function denialOf({ approve, reason }: Item): string {
-  if (approve === true) return UNANSWERED;
-  return typeof reason === 'string' && reason !== '' ? `${DENIED} Reason: ${reason}` : DENIED;
 }
 
 /** The types of images that models see. */

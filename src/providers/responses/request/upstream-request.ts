@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import { type ForeignItem, type Item, toUpstreamItemId } from '../../../protocol/index.js';
 import type { Turn } from '../../turn.js';
 import type { ItemList } from './item-digest.js';
+import { withoutOwnToolItems } from './own-tool-items.js';
 
 /** The form of every id of the API; upstreams refuse what a client made up in another one. */
 const PREFIXED = /^[A-Za-z0-9]+_./;
@@ -62,7 +63,7 @@ export class UpstreamRequest {
 
   /** The whole context, oldest first: the items that can be sent, still with the service's ids. */
   get context(): readonly Item[] {
-    return this.sendable(this.turn.context);
+    return this.sendable(withoutOwnToolItems(this.turn.context));
   }
 
   /** The items after the parent's output, as `context` has them. */
