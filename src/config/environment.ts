@@ -316,8 +316,7 @@ export class Environment {
 
   /**
    * Maximum estimated size of the contexts that a process remembers of stored turns over HTTP, so that it does not read them for the next turn
-   * of a chain. Beyond it, what was used longest ago is dropped. 0, or STATE=memory: each turn
-   * reads its context.
+   * of a chain. Beyond it, what was used longest ago is dropped. 0: each turn reads its context.
    */
   @WholeNumber(0)
   readonly CONTEXT_CACHE_BYTES: number = 64 * MEGABYTE;

@@ -26,8 +26,7 @@ export class ContinuationCaches implements DeletionListener {
     notices: DeletionNotices,
   ) {
     this.recent = new RecentResponses({
-      // Memory has the items as they are: to keep contexts of them costs more than to make them again.
-      maxBytes: environment.STATE === 'memory' ? 0 : environment.CONTEXT_CACHE_BYTES,
+      maxBytes: environment.CONTEXT_CACHE_BYTES,
       maxContextBytes: environment.CONTEXT_MAX_BYTES / LARGEST_RATIO,
       onLookup: (isHit) => this.note(isHit),
     });

@@ -8,9 +8,6 @@ import { useService } from '../support/describe-service.js';
 import { transcript } from '../support/socket-transcript.js';
 import { EVERY_STATE, startServiceIn } from '../support/states.js';
 
-/** With STATE=memory nothing is remembered, because nothing is read. */
-const STORES = EVERY_STATE.filter(({ state }) => state !== 'memory');
-
 const NOT_FOUND = { status: 400, body: { error: { code: 'previous_response_not_found' } } };
 
 /** Resolves when a service hears of deletions elsewhere. */
@@ -23,7 +20,7 @@ function whenHearing(notices: DeletionNotices): Promise<void> {
   });
 }
 
-describe.each(STORES)('a chain over HTTP in $state', ({ open }) => {
+describe.each(EVERY_STATE)('a chain over HTTP in $state', ({ open }) => {
   const service = useService(() =>
     startServiceIn(open, { providers: [ScriptedProvider], environment: { API_KEYS: 'one:key-of-one,two:key-of-two' } }),
   );
@@ -155,7 +152,7 @@ describe.each(STORES)('a chain over HTTP in $state', ({ open }) => {
   });
 });
 
-describe.each(STORES.filter(({ state }) => state === 'sqlite'))(
+describe.each(EVERY_STATE.filter(({ state }) => state === 'sqlite'))(
   'what is remembered of chains over HTTP in $state',
   ({ open }) => {
     /** One text of 16 kB in memory. */
