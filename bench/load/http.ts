@@ -36,22 +36,24 @@ export function send(url: string, body: string | undefined, agent: Agent): Promi
   });
 }
 
-/** Makes turns with as many at once, and adds up what each counts. A turn that is not to be measured counts beside the others. */
+/**
+ * Makes turns with as many at once, and adds up what each counts. Their start can be spread evenly over a time, ms: turns that begin
+ * within it are made beside those that are asked for, and are not measured.
+ */
 async function repeat(
-  { concurrency, turns }: Job,
-  makeTurn: (agent: Agent) => Promise<{ readonly bytes: number; readonly events?: number; readonly isExtra?: boolean }>,
-  begin: (index: number) => Promise<unknown> = () => Promise.resolve(),
+  { concurrency, turns, spreadMs = 0 }: Job & { readonly spreadMs?: number },
+  makeTurn: (agent: Agent, isMeasured: boolean) => Promise<{ readonly bytes: number; readonly events?: number }>,
 ): Promise<Outcome> {
   const agent = new Agent({ keepAlive: true, maxSockets: concurrency });
   const total = { turns: 0, bytes: 0, events: 0 };
   let left = turns;
   const start = performance.now();
   const goOn = async (_: unknown, index: number): Promise<void> => {
-    await begin(index);
+    if (index > 0 && spreadMs > 0) await setTimeout((spreadMs * index) / concurrency);
     while (left > 0) {
-      left -= 1;
-      const { bytes, events = 0, isExtra = false } = await makeTurn(agent);
-      if (isExtra) left += 1;
+      const isMeasured = performance.now() - start >= spreadMs;
+      if (isMeasured) left -= 1;
+      const { bytes, events = 0 } = await makeTurn(agent, isMeasured);
       total.turns += 1;
       total.bytes += bytes;
       total.events += events;
@@ -73,7 +75,7 @@ interface Percentiles {
 export interface StreamJob extends Job {
   /** Deltas with stamps in each answer. */
   readonly stamps?: number;
-  /** Time over which the start of streams is spread evenly, ms. Turns before all streams run are counted but not timed. */
+  /** Time over which the start of streams is spread evenly, ms. */
   readonly spreadMs?: number;
 }
 
@@ -89,24 +91,18 @@ export interface StreamOutcome extends Outcome {
 
 /** Reads streams. Rejects if an answer is incomplete. */
 export async function runStreams(job: StreamJob): Promise<StreamOutcome> {
-  const { url, body, concurrency, stamps = 0, spreadMs = 0 } = job;
+  const { url, body, stamps = 0 } = job;
   const times: Record<'firstEvent' | 'firstDelta' | 'delay', number[]> = { firstEvent: [], firstDelta: [], delay: [] };
-  const start = monotonicMilliseconds();
-  const outcome = await repeat(
-    job,
-    async (agent) => {
-      const sent = monotonicMilliseconds();
-      const isExtra = sent - start < spreadMs;
-      const answer = await readStream(await send(url, body, agent), stamps);
-      if (!isExtra) {
-        times.firstEvent.push(answer.firstEvent - sent);
-        times.firstDelta.push(answer.firstDelta - sent);
-        times.delay.push(...answer.delays);
-      }
-      return { ...answer, isExtra };
-    },
-    (index) => setTimeout((spreadMs * index) / concurrency),
-  );
+  const outcome = await repeat(job, async (agent, isMeasured) => {
+    const sent = monotonicMilliseconds();
+    const answer = await readStream(await send(url, body, agent), stamps);
+    if (isMeasured) {
+      times.firstEvent.push(answer.firstEvent - sent);
+      times.firstDelta.push(answer.firstDelta - sent);
+      times.delay.push(...answer.delays);
+    }
+    return answer;
+  });
   const [firstEvent, firstDelta, delay] = [times.firstEvent, times.firstDelta, times.delay].map(toPercentiles);
   return { ...outcome, firstEvent, firstDelta, delay } as StreamOutcome;
 }
