@@ -4,13 +4,13 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
+import { AcmeProvider } from '../../examples/provider/acme.provider.js';
 import { SimulatorModule } from '../../src/index.js';
 import { sharedProviderContract } from '../../src/testing/contract/provider-contract.js';
 import type { ProviderSubject, TurnRequest } from '../../src/testing/index.js';
-import { AcmeProvider } from '../../examples/provider/acme.provider.js';
 import { ListeningProvider } from '../support/listening.provider.js';
-import { ChatSubject } from './provider-chat-subject.js';
 import { LocalServer } from '../support/local-server.js';
+import { ChatSubject } from './provider-chat-subject.js';
 import { ResponsesSubject } from './provider-responses-subject.js';
 
 /** What it says when it fails; no client of ours may see it. */

@@ -7,8 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Clock, IdGenerator } from '../../src/index.js';
 import { SequentialIdGenerator } from '../../src/testing/index.js';
 import { type Service, startService } from '../support/service.js';
-import { WatchedClock } from '../support/watched-clock.js';
 import { SocketClient } from '../support/socket-client.js';
+import { WatchedClock } from '../support/watched-clock.js';
 
 /** A turn, and whether it goes on from the one before it in the list. */
 interface ListedTurn {

@@ -6,11 +6,11 @@ import { json } from 'node:stream/consumers';
 
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 
-import { Authenticator } from '../../src/index.js';
 import { asTenant } from '../../src/access/index.js';
+import { Authenticator } from '../../src/index.js';
 import { useService } from '../support/describe-service.js';
-import { startService } from '../support/service.js';
 import { LocalServer } from '../support/local-server.js';
+import { startService } from '../support/service.js';
 
 /** What was asked for. */
 interface EmbeddingCall {

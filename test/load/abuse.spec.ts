@@ -10,9 +10,9 @@ import { WebSocket } from 'ws';
 import { frameOf, handshakeOf, RawSocketClient } from '../support/connection-raw.js';
 import { inParallel } from '../support/conversations/in-parallel.js';
 import { endProcesses, type ServiceProcess, startProcess } from '../support/process-service.js';
-import { SocketClient } from '../support/socket-client.js';
 import type { RawAnswer } from '../support/raw-client.js';
 import { exchange, openSocket, receiveAll, splitAnswers } from '../support/raw-socket.js';
+import { SocketClient } from '../support/socket-client.js';
 
 /** What a process needs to be inspected. */
 const INSPECTED = { NODE_OPTIONS: '--inspect=127.0.0.1:0' } as const;

@@ -6,16 +6,16 @@ import { Redis } from 'ioredis';
 import { Client } from 'pg';
 
 import type { ModelEvent } from '../../src/index.js';
+import { StateBackend } from '../../src/state/index.js';
 import { FakeMcpServer, ScriptedProvider } from '../../src/testing/index.js';
+import { exported } from '../../src/testing/state/moved-state.js';
 import { whenEnded } from '../support/background.js';
 import { useService } from '../support/describe-service.js';
 import { writeMcpServers } from '../support/mcp-servers-file.js';
+import { findKeys } from '../support/redis/remove-keys.js';
 import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { EVERY_STATE, type TestState } from '../support/states.js';
-import { StateBackend } from '../../src/state/index.js';
-import { exported } from '../../src/testing/state/moved-state.js';
-import { findKeys } from '../support/redis/remove-keys.js';
 
 /** All that a service stores, for tests that look for what must not be there: files, rows or values as they are; an export of a memory. */
 async function dumpState({ environment }: TestState, { app }: Service): Promise<string> {

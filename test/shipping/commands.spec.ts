@@ -8,9 +8,9 @@ import { describe, expect, it } from '@jest/globals';
 import { answering, type Responder } from '../support/chat-upstream/chat-upstream.js';
 import { startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { useService } from '../support/describe-service.js';
+import { LocalServer } from '../support/local-server.js';
 import { startResponsesService } from '../support/responses-upstream/start-responses-service.js';
 import { type Service, startService } from '../support/service.js';
-import { LocalServer } from '../support/local-server.js';
 import { PROJECT } from '../support/shipped-files.js';
 
 /** Starts a server in front of a service that changes what it answers: `change` gets the whole body of an answer. */
