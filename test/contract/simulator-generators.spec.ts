@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { countTokens } from '../../src/providers/tokens/index.js';
-import { describeService } from '../support/describe-service.js';
+import { describeService, useServices } from '../support/describe-service.js';
 import { say } from '../support/say.js';
 import { startFaultsOf } from '../support/script-faults.js';
 import { startService } from '../support/service.js';
@@ -42,9 +42,11 @@ const WAYS = [
   },
 ] as const;
 
+const serviceWith = useServices();
+
 describe.each(WAYS)('a generator chosen $way', ({ environment, request }) => {
   it.each(TRANSPORTS)('a generator writes Latin of a kind as lorem over $name', async (transport) => {
-    await using service = await startService({ environment: environment('lorem') });
+    const service = await serviceWith(environment('lorem'));
     const ask = (more: object = {}): Promise<string> =>
       say(transport, service, { model: MODEL, input: 'Hello.', ...request('lorem'), ...more });
     const text = await ask();
@@ -58,7 +60,7 @@ describe.each(WAYS)('a generator chosen $way', ({ environment, request }) => {
 
   it.each(TRANSPORTS)('a generator says what is given as fixed over $name', async (transport) => {
     const given = 'Grüße; 50% 👩‍👩‍👧 | "=" \\n\nsecond line';
-    await using service = await startService({ environment: environment('fixed', given) });
+    const service = await serviceWith(environment('fixed', given));
     for (const input of ['Hello.', 'Hi.']) {
       expect(await say(transport, service, { model: MODEL, input, ...request('fixed', given) })).toBe(given);
     }
@@ -80,7 +82,7 @@ describe.each(WAYS)('a generator chosen $way', ({ environment, request }) => {
     async (transport) => {
       for (const generator of ['lorem', 'echo', 'random', 'fixed', 'sequence']) {
         const given = generator === 'fixed' || generator === 'sequence' ? 'word for word' : undefined;
-        await using service = await startService({ environment: environment(generator, given) });
+        const service = await serviceWith(environment(generator, given));
         for (const format of [FORMAT, { type: 'json_object' }]) {
           const body = { model: MODEL, input: 'As JSON, please.', text: { format }, ...request(generator, given) };
           const text = await say(transport, service, body);
@@ -150,9 +152,7 @@ describe('a generator that needs a text', () => {
   it.each(['fixed', 'sequence'])(
     'a generator that needs a text takes the one that is configured: %s',
     async (generator) => {
-      await using service = await startService({
-        environment: { SIMULATOR_CONTROL: true, SIMULATOR_TEXT: 'configured' },
-      });
+      const service = await serviceWith({ SIMULATOR_CONTROL: true, SIMULATOR_TEXT: 'configured' });
       const body = { model: MODEL, input: 'Hello.', ...simulate(`generator=${generator}`) };
       expect(await say(JSON_TRANSPORT, service, body)).toBe('configured');
       const own = { ...body, ...simulate(`generator=${generator}; text=own`) };

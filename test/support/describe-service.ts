@@ -38,6 +38,24 @@ export function useFreshService<Started extends Service = Service>(
   return useWithin(start, beforeEach, afterEach);
 }
 
+/** Services that tests of a file share where their environment is the same. Each is started for the first of these tests. */
+export function useServices(): (environment: ServiceOptions['environment']) => Promise<Service> {
+  const started = new Map<string, Promise<Service>>();
+  afterAll(async () => {
+    for (const starting of started.values()) {
+      // One that did not start has failed its test.
+      const service = await starting.catch(() => undefined);
+      if (service !== undefined) await closeWhole(service);
+    }
+  });
+  return (environment) => {
+    const name = JSON.stringify(environment);
+    const starting = started.get(name) ?? startService({ environment });
+    started.set(name, starting);
+    return starting;
+  };
+}
+
 /** Closes a service. Throws when turns or sockets of it are left. */
 export async function closeWhole(service: Service): Promise<void> {
   const [turns, connections] = [service.app.get(RunningTurns), service.app.get(ConnectionRegistry)];
