@@ -80,6 +80,20 @@ describe('tools of the service, with an upstream that speaks Chat Completions', 
     },
   );
 
+  it('tools of the service are function calls of the past to a chat upstream in a turn without them', async () => {
+    callBoth();
+    service.upstream.answer({ text: ANSWER }).answer({ text: 'Yes.' });
+    const { responses } = service.client();
+    const { id } = await responses.create({ model: 'tested', input: 'Roll.', tools: [DICE, SEARCH] });
+    await responses.create({ model: 'tested', input: 'Sure?', previous_response_id: id });
+    const said = service.upstream.requests.at(-1)?.body['messages'] as unknown as readonly Wire[];
+    const calls = said.flatMap(({ tool_calls: made }) => (made ?? []) as readonly { readonly function: Wire }[]);
+    expect(calls.map((call) => call.function['name'])).toEqual(['dice__roll', 'web_search']);
+    expect(said.filter(({ role }) => role === 'tool')).toHaveLength(2);
+    // Nothing says once more that there was a search.
+    expect(said.filter(({ role }) => role === 'user').map(({ content }) => content)).toEqual(['Roll.', 'Sure?']);
+  });
+
   it('tools of the service give data of the schema that the client asks for', async () => {
     callBoth();
     service.upstream.answer({ text: '{"eyes":4}' });

@@ -5,6 +5,7 @@ import { objectsIn } from '../../../validation/index.js';
 import { type Maker, type OwnData, ownDataOf } from '../opaque/own-data.js';
 import type { OpaqueCall } from '../opaque/opaque-members.js';
 import { type HistoryCall, type HistoryOutput, readCall, readOutput } from '../tools/history-calls.js';
+import { withoutOwnToolItems } from '../../transcripts/index.js';
 import { type HistoryNote, readNote } from '../tools/history-notes.js';
 import type { ToolTable } from '../tools/tool-table.js';
 import { AssistantDraft } from './assistant-draft.js';
@@ -29,7 +30,7 @@ export function toMessages(
   capabilities: PartOptions,
   maker: Maker,
 ): readonly ChatMessage[] {
-  return new MessageWriter(items, tools, capabilities, maker).write();
+  return new MessageWriter(withoutOwnToolItems(items), tools, capabilities, maker).write();
 }
 
 /** An item with the call and the output that it holds. */

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 
 import { type ForeignItem, type Item, toUpstreamItemId } from '../../../protocol/index.js';
+import { withoutOwnToolItems } from '../../transcripts/index.js';
 import type { Turn } from '../../turn.js';
 import type { ItemList } from './item-digest.js';
-import { withoutOwnToolItems } from './own-tool-items.js';
 
 /** The form of every id of the API; upstreams refuse what a client made up in another one. */
 const PREFIXED = /^[A-Za-z0-9]+_./;

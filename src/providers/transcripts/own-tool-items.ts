@@ -1,5 +1,5 @@
-import { callIdOf, type Item, toUpstreamItemId } from '../../../protocol/index.js';
-import { mcpFunctionName, outputOfMcpCall, outputOfRefusedCall, toFunctionCall } from '../../transcripts/index.js';
+import { callIdOf, type Item, toUpstreamItemId } from '../../protocol/index.js';
+import { mcpFunctionName, outputOfMcpCall, outputOfRefusedCall, toFunctionCall } from './mcp-calls.js';
 
 /** The ids of lists and requests for approvals of this service. */
 const AUTHENTICATED = /^mcp[lr]_[0-9a-f]{52}$/;
