@@ -11,7 +11,6 @@ describeConsole(
       await test.script(
         '**bold** <img src=x onerror="window.hit = 1"><script>window.hit = 1</script> [a](javascript:window.hit=1) ![b](https://evil.example/b.png)',
       );
-      await test.page.reload();
       await test.enter();
       await test.page.getByLabel('Model').selectOption('gpt-5');
       await test.say('Hi');
@@ -33,7 +32,6 @@ describeConsole(
       ['a table that hides a tag', '| <script>window.hit = 1</script> |\n| - |\n| `<b>` |', '<script>'],
     ])('shows %s in what a model writes as text', async (_name, written, shown) => {
       await test.script(written);
-      await test.page.reload();
       await test.enter();
       await test.page.getByLabel('Model').selectOption('gpt-5');
       await test.say('Hi');
@@ -58,7 +56,6 @@ describeConsole(
     ])('keeps its width on a phone with %s by a model', async (_name, written) => {
       await test.script(written);
       await test.page.setViewportSize({ width: 360, height: 800 });
-      await test.page.reload();
       await test.enter();
       await test.page.getByLabel('Model').selectOption('gpt-5');
       await test.say('Hi');

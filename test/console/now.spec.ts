@@ -52,7 +52,7 @@ describeConsole('the view of what happens now', OPTIONS, (test) => {
   });
 
   it('the view of what happens now asks one question at a time, less often while there is no answer, and none while nobody looks', async () => {
-    await test.page.clock.install();
+    await test.holdClock();
     await test.enter();
     const asked: (() => Promise<void>)[] = [];
     let wake = Promise.withResolvers<undefined>();

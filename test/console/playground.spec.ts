@@ -62,7 +62,6 @@ describeConsole('the console in a browser', { environment: { SIMULATOR_CONTROL: 
 
   it('the console numbers a list from where its writer begins', async () => {
     await test.script('3. three\n4. four\n\n| a |\n| -: |\n| 1 |');
-    await test.page.reload();
     await test.enter();
     await test.page.getByLabel('Model').selectOption('gpt-5');
     await test.say('Hi');
@@ -155,7 +154,6 @@ describeConsole('the console in a browser', { environment: { SIMULATOR_CONTROL: 
     const levels = 20_000;
     const deep = `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
     await test.script(deep);
-    await test.page.reload();
     await test.enter();
     await test.page.getByLabel('Model').selectOption('gpt-5');
     await test.say('Nest');
@@ -218,7 +216,6 @@ describeConsole('the console in a browser', { environment: { SIMULATOR_CONTROL: 
 
   it('keeps only what is in sight of 10,000 events in the page, and nothing once the conversation is left', async () => {
     await test.script('word '.repeat(10_000));
-    await test.page.reload();
     await test.enter();
     await test.page.getByLabel('Model').selectOption('gpt-5');
     await test.say('Hi');

@@ -13,7 +13,10 @@ import { type ServiceOptions, startService } from '../support/service.js';
 /** The only key of the service, of the tenant `red`. */
 export const KEY = 'a-key-of-the-test';
 
-/** The console of a service in a browser, with a new page for each test. */
+/** What a page leaves to the next one of its browser. */
+const KEPT = '[document.cookie, localStorage.length, sessionStorage.length]';
+
+/** The console of a service in a browser, loaded anew for each test. */
 export interface ConsoleTest {
   readonly service: DescribedService;
   readonly page: Page;
@@ -25,6 +28,8 @@ export interface ConsoleTest {
   script(text: string): Promise<void>;
   /** Waits until so many turns have ended. */
   completed(count: number): Promise<void>;
+  /** Gives the page a clock that the test moves, `page.clock`. Those of later tests have their own again. */
+  holdClock(): Promise<void>;
   /** Opens a view by the name of its button. */
   open(view: string): Promise<void>;
   /** Writes a picture for docs/console.md and the README, only when it is asked for (SCREENSHOTS=true): of the page, or of a part of it. */
@@ -55,7 +60,8 @@ function useConsole(options: ServiceOptions | (() => Promise<ServiceOptions>)): 
   let browser: Browser;
   let context: BrowserContext;
   let page: Page;
-  let faults: string[];
+  let faults: string[] = [];
+  let hasClock = false;
 
   // Written first, and so run last.
   afterAll(() => rm(files, { recursive: true }));
@@ -74,9 +80,10 @@ function useConsole(options: ServiceOptions | (() => Promise<ServiceOptions>)): 
   });
   afterAll(() => browser.close());
 
-  beforeEach(async () => {
-    faults = [];
-    context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
+  // One page for all tests: another one is another process, which takes six times as long as to load the console again.
+  const openPage = async (): Promise<void> => {
+    hasClock = false;
+    context = await browser.newContext();
     context.setDefaultTimeout(0);
     page = await context.newPage();
     page.on('pageerror', ({ message }) => faults.push(message));
@@ -86,11 +93,24 @@ function useConsole(options: ServiceOptions | (() => Promise<ServiceOptions>)): 
     page.on('request', (request) => {
       if (!/^(?:data|http:\/\/127\.0\.0\.1)/.test(request.url())) faults.push(request.url());
     });
+  };
+  beforeAll(openPage);
+  beforeEach(async () => {
+    faults = [];
+    await page.setViewportSize({ width: 1280, height: 900 });
     await page.goto(`${service.origin}/console`);
   });
   afterEach(async () => {
-    await context.close();
+    await page.unrouteAll();
+    await page.emulateMedia({ colorScheme: null });
+    await context.clearPermissions();
+    await context.setOffline(false);
+    expect(await page.evaluate(KEPT)).toEqual(['', 0, 0]);
+    await page.goto('about:blank');
     expect(faults).toEqual([]);
+    if (!hasClock) return;
+    await context.close();
+    await openPage();
   });
 
   return {
@@ -121,6 +141,10 @@ function useConsole(options: ServiceOptions | (() => Promise<ServiceOptions>)): 
         .getByText(/^completed, /)
         .nth(count - 1)
         .waitFor(),
+    async holdClock() {
+      hasClock = true;
+      await page.clock.install();
+    },
     open: (view) => page.getByRole('button', { name: view, exact: true }).click(),
     async takePicture(name, part) {
       if (process.env['SCREENSHOTS'] !== 'true') return;
