@@ -79,7 +79,7 @@ describe('npm run chaos', () => {
   });
 
   function start(...args: readonly string[]): ChaosRun {
-    current = new ChaosRun(folder, ['--workers', '5', '--latency', '100/10', ...args]);
+    current = new ChaosRun(folder, ['--workers', '3', '--latency', '100/10', ...args]);
     return current;
   }
 

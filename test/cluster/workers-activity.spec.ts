@@ -18,8 +18,8 @@ describe('an instance of two workers', () => {
 
   beforeAll(async () => {
     database = await createTestDatabase();
-    // A model that takes longer than the test.
-    service = await startWorkers(database.url, { SIMULATOR_LATENCY: '0/60000' });
+    // A model that takes longer than the test. The workers outlive their primary process by DRAIN_TIMEOUT_MS.
+    service = await startWorkers(database.url, { SIMULATOR_LATENCY: '0/60000', DRAIN_TIMEOUT_MS: '0' });
     sockets = await openSocketsOn(service, service.workers());
     api = new ApiClient(`${service.origin}/v1`);
   });
