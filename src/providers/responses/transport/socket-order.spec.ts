@@ -72,10 +72,10 @@ describe('the order in which the messages of several answers are read', () => {
     const read: string[] = [];
     const [one, two] = [running('one', read), running('two', read)];
     two.arrive('9');
-    one.arrive('9');
-    two.arrive('10');
-    await nextLoopTurn();
-    expect(read).toEqual(['two 9', 'two 10', 'one 9']);
+    one.arrive('9', 'end');
+    two.arrive('end');
+    await Promise.all([one.whenRead, two.whenRead]);
+    expect(read).toEqual(['two 9', 'two end', 'one 9', 'one end']);
   });
 
   it('the service pauses a socket that brings more than can wait, until its messages were read', async () => {
