@@ -71,7 +71,7 @@ describe('the order in which the pieces of several answers are read', () => {
     two.arrive(4);
     one.arrive(4);
     two.arrive(5);
-    await nextLoopTurn();
+    while (read.length < 2) await nextLoopTurn();
     expect(read).toEqual(['two 45', 'one 4']);
   });
 
