@@ -65,7 +65,7 @@ export default tseslint.config(
   },
   {
     // V8 keeps both in the old generation with all that they refer to: docs/decisions/2026-11-23-memory-of-turns.md.
-    files: ['src/{connections,context,doors,http,protocol,providers,responses}/**/*.ts'],
+    files: ['src/{connections,context,doors,http,protocol,providers,resources,responses,simulator}/**/*.ts'],
     ignores: ['src/**/*.spec.ts'],
     rules: {
       'no-restricted-syntax': [
