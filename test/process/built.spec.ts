@@ -221,7 +221,14 @@ describe('the package', () => {
         expect(JSON.parse(answer)).toStrictEqual({ city: expect.any(String) });
       });`;
     await writeFile(join(folder, 'agent.test.mjs'), agent);
-    const settings = JSON.stringify({ rootDir: folder, testMatch: ['**/agent.test.mjs'], testEnvironment: 'node' });
+    // Jest's own limit of five seconds is too short on a busy machine.
+    const limit = { testTimeout: 600_000 };
+    const settings = JSON.stringify({
+      rootDir: folder,
+      testMatch: ['**/agent.test.mjs'],
+      testEnvironment: 'node',
+      ...limit,
+    });
     const jest = join(ROOT, 'node_modules/jest/bin/jest.js');
     const output = await run(['--experimental-vm-modules', jest, '--config', settings, '--forceExit']);
     expect(output).toMatch(/^Tests: +1 passed, 1 total$/m);
