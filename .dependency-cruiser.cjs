@@ -117,7 +117,7 @@ module.exports = {
         dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'],
         dependencyTypesNot: ['npm-peer'],
         // Of `@anthropic-ai/sdk` only types are imported, which nothing that is exported has.
-        pathNot: 'node_modules/(@anthropic-ai/sdk|class-transformer|class-validator|uuid)/',
+        pathNot: 'node_modules/(@anthropic-ai/sdk|class-transformer|class-validator|prom-client|turndown|uuid)/',
       },
     },
   ],
