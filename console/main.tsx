@@ -1,5 +1,5 @@
 import { render } from 'preact';
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useState } from 'preact/hooks';
 
 import { Api, ApiFailure, type Json } from './api.ts';
 import { Approvals } from './approvals.tsx';
@@ -35,7 +35,8 @@ function go(view: View, id?: string): void {
 
 function usePlace(): Place {
   const [place, setPlace] = useState(readPlace);
-  useEffect(() => {
+  // At once, and not after the page is painted: the address may change before that.
+  useLayoutEffect(() => {
     const read = (): void => setPlace(readPlace());
     addEventListener('hashchange', read);
     return () => removeEventListener('hashchange', read);

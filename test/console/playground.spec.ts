@@ -118,6 +118,20 @@ describeConsole('the console in a browser', { environment: { SIMULATOR_CONTROL: 
     await test.page.locator('pre', { hasText: '"type": "response.completed"' }).waitFor();
   });
 
+  it('the console shows the view of an address that changes before the page is painted', async () => {
+    const page = await test.page.context().newPage();
+    const content = `const change = new MutationObserver(() => {
+      if (document.querySelector('nav') === null) return;
+      change.disconnect();
+      location.hash = '#now';
+    });
+    change.observe(document, { childList: true, subtree: true });`;
+    await page.addInitScript({ content });
+    await page.goto(`${test.service.origin}/console`);
+    await page.locator('button[aria-current]', { hasText: 'Now' }).waitFor();
+    await page.close();
+  });
+
   it('the console shows the branches of a conversation, opens each, and goes on from it', async () => {
     const { responses } = test.service.client({ apiKey: KEY });
     const first = await responses.create({ model: 'gpt-5', input: 'One' });
