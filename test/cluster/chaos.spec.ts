@@ -39,9 +39,11 @@ class ChaosRun {
     this.child.kill('SIGINT');
   }
 
-  /** Resolves when it has written its first line; that is, when its services serve. */
+  /** Resolves when it has written its first line; that is, when its services serve. Throws when it ends before. */
   async serves(): Promise<void> {
-    while (!this.stdout.includes('\n')) await once(this.child.stdout, 'data');
+    const ended = this.exited.then((code) => Promise.reject(new Error(`ended with ${code}: ${this.stderr}`)));
+    while (!this.stdout.includes('\n')) await Promise.race([once(this.child.stdout, 'data'), ended]);
+    ended.catch(() => undefined);
   }
 
   /** The numbers of its table by kind: what was acknowledged, and the violations in the order of the columns. */

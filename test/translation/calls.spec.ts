@@ -260,15 +260,4 @@ describe('calls and outputs for an upstream', () => {
     expect(JSON.stringify(body.messages).split('a stray output')).toHaveLength(2);
     expect(functionsOf(body).map(({ name }) => name)).toEqual(['found_tool']);
   });
-
-  it('calls keep a second output of the same call', async () => {
-    const input = [
-      functionCall('call_1', 'look'),
-      functionOutput('call_1', 'first words'),
-      functionOutput('call_1', 'second words'),
-    ];
-    const messages = await translation.messages({ input });
-    expect(readCalls(messages)).toMatchObject([{ output: expect.stringContaining('first words') as unknown }]);
-    expect(JSON.stringify(messages)).toContain('second words');
-  });
 });

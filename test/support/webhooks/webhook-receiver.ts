@@ -1,7 +1,6 @@
+import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import { text } from 'node:stream/consumers';
-
-import { LocalServer } from '../local-server.js';
+import type { AddressInfo } from 'node:net';
 
 /** A request as an endpoint got it. */
 export interface ReceivedWebhook {
@@ -14,30 +13,38 @@ export interface ReceivedWebhook {
 /** How an endpoint answers: with a status, or as the function says, which may leave it open. */
 export type WebhookAnswer = number | ((response: ServerResponse) => void);
 
-/** An endpoint for webhooks on this machine. */
-export class WebhookReceiver extends LocalServer {
+/** An endpoint for webhooks on this machine. `npm run chaos` runs it with Node alone, so it imports no other file of the tests. */
+export class WebhookReceiver implements AsyncDisposable {
   readonly received: ReceivedWebhook[] = [];
   /** The answers to come; then 204. */
   readonly answers: WebhookAnswer[] = [];
+  /** Connections that it has accepted. */
+  connections = 0;
   private arrived = Promise.withResolvers<undefined>();
-
-  constructor() {
-    const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
-      void text(request).then((body) => {
-        const { method, url: path, headers } = request;
-        this.received.push({ method, path, headers, body });
-        const answer = this.answers.shift() ?? 204;
-        if (typeof answer === 'number') response.writeHead(answer).end();
-        else answer(response);
-        this.arrived.resolve(undefined);
-        this.arrived = Promise.withResolvers();
-      });
+  private readonly server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
+    const pieces: Buffer[] = [];
+    request.on('data', (piece: Buffer) => pieces.push(piece));
+    request.on('end', () => {
+      const { method, url: path, headers } = request;
+      this.received.push({ method, path, headers, body: Buffer.concat(pieces).toString() });
+      const answer = this.answers.shift() ?? 204;
+      if (typeof answer === 'number') response.writeHead(answer).end();
+      else answer(response);
+      this.arrived.resolve(undefined);
+      this.arrived = Promise.withResolvers();
     });
-    super(server);
+  });
+
+  static async open(): Promise<WebhookReceiver> {
+    const receiver = new WebhookReceiver();
+    receiver.server.on('connection', () => (receiver.connections += 1));
+    receiver.server.listen(0, '127.0.0.1');
+    await once(receiver.server, 'listening');
+    return receiver;
   }
 
-  static open(): Promise<WebhookReceiver> {
-    return new WebhookReceiver().listen();
+  get port(): number {
+    return (this.server.address() as AddressInfo).port;
   }
 
   /** The request number `index`, from 0. Throws when it has not come. */
@@ -49,11 +56,18 @@ export class WebhookReceiver extends LocalServer {
 
   /** With a path, and a query that is nobody else's business. */
   get url(): string {
-    return `${this.origin}/hooks?token=token-of-the-url`;
+    return `http://127.0.0.1:${this.port}/hooks?token=token-of-the-url`;
   }
 
   /** Resolves when the next request has arrived, and is answered or left open. */
   get next(): Promise<undefined> {
     return this.arrived.promise;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closed = once(this.server, 'close');
+    this.server.close();
+    this.server.closeAllConnections();
+    await closed;
   }
 }
