@@ -34,6 +34,8 @@ export class Turn {
   /** When it was asked for, ms since the epoch. */
   readonly startedAt = Date.now();
   private steers: Json[] = [];
+  /** Resolves with the first response, or when there will be none. */
+  private readonly begun = Promise.withResolvers<undefined>();
   private aborting = new AbortController();
   private isFrameAsked = false;
 
@@ -48,17 +50,19 @@ export class Turn {
     return this.read(this.whole(api, body));
   }
 
+  private get isInBackground(): boolean {
+    return this.asked.body['background'] === true;
+  }
+
   /** Whether it is a background response whose stream was lost before its end. */
   get canAttach(): boolean {
-    const { background, stream } = this.asked.body;
     const isOpen = this.response?.status === 'queued' || this.response?.status === 'in_progress';
-    return background === true && stream === true && !this.isRunning && isOpen;
+    return this.isInBackground && this.asked.body['stream'] === true && !this.isRunning && isOpen;
   }
 
   /** Whether its stream can be closed without an end of the response. */
   get isDetachable(): boolean {
-    const { background, stream } = this.asked.body;
-    return this.isRunning && background === true && stream === true && this.response !== undefined;
+    return this.isRunning && this.isInBackground && this.asked.body['stream'] === true && this.response !== undefined;
   }
 
   /** Reads a background response on from the last event that was seen. */
@@ -78,7 +82,9 @@ export class Turn {
 
   /** Ends the turn: one in the background by its route, another by closing its connection. */
   async cancel(api: Api): Promise<void> {
-    if (this.asked.body['background'] === true && this.response !== undefined) {
+    // One in the background goes on without its connection: it ends by its id.
+    if (this.isInBackground) await this.begun.promise;
+    if (this.isInBackground && this.response !== undefined) {
       const response = await api.json('POST', `responses/${this.response.id}/cancel`);
       this.take({ type: `response.${response.status}`, response });
     }
@@ -89,7 +95,7 @@ export class Turn {
   /** Ends it where nobody looks at it any more; what runs in the background goes on. */
   async leave(api: Api, socket: LaneSocket): Promise<void> {
     if (!this.isRunning) return;
-    if (this.isDetachable) this.detach();
+    if (this.isInBackground) this.detach();
     else if (this.asked.transport !== 'websocket') await this.cancel(api);
     else if (this.response !== undefined) await this.interrupt(socket);
   }
@@ -126,6 +132,7 @@ export class Turn {
       if (!this.aborting.signal.aborted) this.error = error instanceof Error ? error.message : String(error);
     } finally {
       this.isRunning = false;
+      this.begun.resolve(undefined);
       this.change();
     }
   }
@@ -136,6 +143,7 @@ export class Turn {
     if (event['response'] !== undefined) {
       if (this.response !== undefined && this.response.id !== event['response'].id) this.succeed();
       this.response = event['response'];
+      this.begun.resolve(undefined);
       if (this.response.output?.length > 0) this.items = structuredClone(this.response.output);
       if (this.response.status === 'failed') this.error = this.response.error?.message;
     } else if (type === 'error' || type === 'response.steer.failed') {

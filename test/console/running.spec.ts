@@ -169,6 +169,25 @@ describeConsole('a turn that runs, in the console', { providers: [ScriptedProvid
     expect(rows.map((row) => Number.parseInt(row, 10))).toEqual(rows.map((_, index) => index));
   });
 
+  it('the console cancels a background response whose id has not come yet', async () => {
+    const pens = await begin();
+    const asked = Promise.withResolvers<undefined>();
+    await test.page.route('**/v1/responses', async (route) => {
+      const response = await route.fetch();
+      await asked.promise;
+      await route.fulfill({ response });
+    });
+    await test.page.getByLabel('Transport').selectOption('JSON');
+    await test.page.getByText('Options').click();
+    await test.page.getByLabel('Background').check();
+    await test.say('Left or right?');
+    const pen = await pens.next();
+    await test.page.getByRole('button', { name: 'Cancel' }).click();
+    asked.resolve(undefined);
+    await test.page.getByText('Cancelled.').waitFor();
+    await pen.stopped;
+  });
+
   it('the console cancels a background response', async () => {
     const pens = await begin();
     await test.page.getByLabel('Transport').selectOption('JSON');
