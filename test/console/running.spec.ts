@@ -16,6 +16,13 @@ describeConsole('a turn that runs, in the console', { providers: [ScriptedProvid
     await test.page.getByLabel('Transport').selectOption('WebSocket');
     return pens;
   }
+  async function askInBackground(pens: Pens, transport: 'JSON' | 'SSE'): ReturnType<Pens['next']> {
+    await test.page.getByLabel('Transport').selectOption(transport);
+    await test.page.getByText('Options').click();
+    await test.page.getByLabel('Background').check();
+    await test.say('Left or right?');
+    return pens.next();
+  }
   const texts = (): Promise<readonly string[]> => test.page.locator('article .message').allInnerTexts();
 
   it('the console steers a response: its output, the steer and the output of its successor are shown in this order', async () => {
@@ -150,11 +157,7 @@ describeConsole('a turn that runs, in the console', { providers: [ScriptedProvid
 
   it('the console leaves a background response, and reads on behind the last event when it is attached again', async () => {
     const pens = await begin();
-    await test.page.getByLabel('Transport').selectOption('SSE');
-    await test.page.getByText('Options').click();
-    await test.page.getByLabel('Background').check();
-    await test.say('Left or right?');
-    const pen = await pens.next();
+    const pen = await askInBackground(pens, 'SSE');
     pen.write(text('Right'));
     await test.page.getByText('Right', { exact: true }).waitFor();
     await test.page.getByRole('button', { name: 'Detach' }).click();
@@ -177,11 +180,7 @@ describeConsole('a turn that runs, in the console', { providers: [ScriptedProvid
       await asked.promise;
       await route.fulfill({ response });
     });
-    await test.page.getByLabel('Transport').selectOption('JSON');
-    await test.page.getByText('Options').click();
-    await test.page.getByLabel('Background').check();
-    await test.say('Left or right?');
-    const pen = await pens.next();
+    const pen = await askInBackground(pens, 'JSON');
     await test.page.getByRole('button', { name: 'Cancel' }).click();
     asked.resolve(undefined);
     await test.page.getByText('Cancelled.').waitFor();
@@ -190,11 +189,7 @@ describeConsole('a turn that runs, in the console', { providers: [ScriptedProvid
 
   it('the console cancels a background response', async () => {
     const pens = await begin();
-    await test.page.getByLabel('Transport').selectOption('JSON');
-    await test.page.getByText('Options').click();
-    await test.page.getByLabel('Background').check();
-    await test.say('Left or right?');
-    const pen = await pens.next();
+    const pen = await askInBackground(pens, 'JSON');
     await test.page.getByRole('button', { name: 'Cancel' }).click();
     await test.page.getByText('Cancelled.').waitFor();
     await pen.stopped;

@@ -4,6 +4,7 @@ import type { ModelEvent } from '../../src/index.js';
 import { FakeMcpServer, ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
 import { writeMcpServers } from '../support/mcp-servers-file.js';
+import { call as callOf, itemsOf, typesOf, USAGE } from '../support/scripted-calls.js';
 import { startService } from '../support/service.js';
 import type { WireResponse } from '../support/transport.js';
 
@@ -28,18 +29,7 @@ beforeEach(() => {
 
 const CAREFUL = { type: 'mcp', server_label: 'dice', require_approval: { never: { read_only: true } } } as const;
 
-const call = (name: string, args = '{}', key = name): readonly ModelEvent[] => [
-  { type: 'function_call', name: `dice__${name}`, callId: `call_${key}`, key },
-  { type: 'function_call_arguments', delta: args, key },
-  { type: 'end', key },
-];
-const USAGE: ModelEvent = { type: 'usage', input: 10, output: 5 };
-
-const typesOf = ({ output }: WireResponse): readonly string[] =>
-  (output as readonly { readonly type: string }[]).map(({ type }) => type);
-
-const itemsOf = ({ output }: WireResponse, type: string): readonly Record<string, unknown>[] =>
-  (output as readonly Record<string, unknown>[]).filter((item) => item['type'] === type);
+const call = (tool: string, args = '{}', key = tool): readonly ModelEvent[] => callOf(`dice__${tool}`, args, key);
 
 const ask = async (body: object): Promise<WireResponse> =>
   (await service

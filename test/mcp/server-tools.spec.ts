@@ -4,7 +4,6 @@ import { z } from 'zod';
 
 import {
   IdGenerator,
-  type ModelEvent,
   ServerTool,
   type ServerToolContext,
   ServerToolError,
@@ -14,8 +13,8 @@ import type { McpServer } from '../../src/tools/mcp/index.js';
 import { checkEventOrder, ScriptedProvider } from '../../src/testing/index.js';
 import { BACKGROUND_TRANSPORT } from '../support/background-transport.js';
 import { useService } from '../support/describe-service.js';
+import { call, itemsOf, typesOf } from '../support/scripted-calls.js';
 import { startService } from '../support/service.js';
-import type { WireResponse } from '../support/transport.js';
 import { TRANSPORTS } from '../support/transports.js';
 import { type McpService, startMcp } from './mcp-service.js';
 
@@ -86,18 +85,6 @@ class ToolsModule {}
 
 const ID = '4c0b7b0e-6a3e-4f0c-9d55-2f1f5f7c1a11';
 const OWN = { type: 'mcp', server_label: 'tools', require_approval: 'never' } as const;
-
-const call = (name: string, args: object | string = {}): readonly ModelEvent[] => [
-  { type: 'function_call', name, callId: `call_${name}`, key: name },
-  { type: 'function_call_arguments', delta: typeof args === 'string' ? args : JSON.stringify(args), key: name },
-  { type: 'end', key: name },
-];
-
-const itemsOf = ({ output }: WireResponse, type: string): readonly Record<string, unknown>[] =>
-  (output as readonly Record<string, unknown>[]).filter((item) => item['type'] === type);
-
-const typesOf = ({ output }: WireResponse): readonly unknown[] =>
-  (output as readonly Record<string, unknown>[]).map(({ type }) => type);
 
 beforeEach(() => {
   seen.length = 0;

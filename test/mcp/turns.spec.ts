@@ -5,6 +5,7 @@ import { checkEventOrder, FakeMcpServer, ScriptedProvider } from '../../src/test
 import { BACKGROUND_TRANSPORT } from '../support/background-transport.js';
 import { useService } from '../support/describe-service.js';
 import { writeMcpServers } from '../support/mcp-servers-file.js';
+import { call as callOf, itemsOf, typesOf, USAGE } from '../support/scripted-calls.js';
 import { startService } from '../support/service.js';
 import type { WireResponse } from '../support/transport.js';
 import { TRANSPORTS } from '../support/transports.js';
@@ -34,18 +35,7 @@ beforeEach(() => {
 const DICE = { type: 'mcp', server_label: 'dice', require_approval: 'never' } as const;
 const CAREFUL = { type: 'mcp', server_label: 'dice', require_approval: { never: { read_only: true } } } as const;
 
-const call = (name: string, args = '{}', key = name): readonly ModelEvent[] => [
-  { type: 'function_call', name: `dice__${name}`, callId: `call_${key}`, key },
-  { type: 'function_call_arguments', delta: args, key },
-  { type: 'end', key },
-];
-const USAGE: ModelEvent = { type: 'usage', input: 10, output: 5 };
-
-const typesOf = ({ output }: WireResponse): readonly string[] =>
-  (output as readonly { readonly type: string }[]).map(({ type }) => type);
-
-const itemsOf = ({ output }: WireResponse, type: string): readonly Record<string, unknown>[] =>
-  (output as readonly Record<string, unknown>[]).filter((item) => item['type'] === type);
+const call = (tool: string, args = '{}', key = tool): readonly ModelEvent[] => callOf(`dice__${tool}`, args, key);
 
 describe.each([...TRANSPORTS, BACKGROUND_TRANSPORT])('a tool of an MCP server, over $name', (transport) => {
   it('a tool of an MCP server is listed, offered to the model as a function, called, and its result given to the model', async () => {

@@ -1,10 +1,10 @@
 import type { ModelEvent } from '../../src/index.js';
 import type { WireResponse } from './transport.js';
 
-/** What models of these tests do, and what is looked at. */
-export const call = (name: string, args: object, key = name): readonly ModelEvent[] => [
+/** What models of these tests do, and what is looked at. Arguments that are a text are written as they are. */
+export const call = (name: string, args: object | string = {}, key = name): readonly ModelEvent[] => [
   { type: 'function_call', name, callId: `call_${key}`, key },
-  { type: 'function_call_arguments', delta: JSON.stringify(args), key },
+  { type: 'function_call_arguments', delta: typeof args === 'string' ? args : JSON.stringify(args), key },
   { type: 'end', key },
 ];
 export const search = (...queries: readonly string[]): readonly ModelEvent[] => call('web_search', { queries });
@@ -18,5 +18,7 @@ export const BODY = { model: 'm', input: 'Do bees dance?', tools: [{ type: 'web_
 export type Wire = Readonly<Record<string, unknown>>;
 export const itemsOf = ({ output }: WireResponse, type: string): readonly Wire[] =>
   (output as readonly Wire[]).filter((item) => item['type'] === type);
+export const typesOf = ({ output }: WireResponse): readonly unknown[] =>
+  (output as readonly Wire[]).map(({ type }) => type);
 export const textOf = (response: WireResponse): { readonly text: string; readonly annotations: readonly Wire[] } =>
   (itemsOf(response, 'message').at(-1)?.['content'] as readonly never[])[0] as never;
