@@ -16,6 +16,9 @@ import type { VectorIndex } from './vector-index.js';
 import type { VectorStoreRecords } from './vector-stores.js';
 import type { WriteLock } from './write-lock.js';
 
+/** How long a backend waits at a shutdown for the answers of its database, ms. */
+export const LONGEST_STOP_MS = 2000;
+
 /** The implementations of the state contracts over one storage. */
 export abstract class StateBackend {
   abstract readonly responses: ResponseStore;

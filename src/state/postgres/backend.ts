@@ -6,7 +6,7 @@ import { describe } from '../driver-errors.js';
 import type { FileStore } from '../file-store.js';
 import { DeletionNotices, RunNotices } from '../notices.js';
 import { StateStartError, StoreUnavailableError } from '../errors.js';
-import { StateBackend } from '../state-backend.js';
+import { LONGEST_STOP_MS, StateBackend } from '../state-backend.js';
 import { keepOpening } from '../repeat.js';
 import { SharedTime } from '../shared-time.js';
 import { VECTOR_STORE_MODES } from '../sql/vector-stores.js';
@@ -34,9 +34,6 @@ import { PostgresSessionStore } from './sessions.js';
 import { PostgresTransfer } from './transfer.js';
 import { PostgresUsageStore } from './usage.js';
 import { Tombstones } from './tombstones.js';
-
-/** Time limit for running statements at shutdown, ms. */
-const LAST_STATEMENTS_MS = 2000;
 
 /** State in PostgreSQL, shared by all replicas. */
 export class PostgresBackend extends StateBackend {
@@ -109,11 +106,11 @@ export class PostgresBackend extends StateBackend {
     this.listener.start();
   }
 
-  /** Statements that run may end, up to LAST_STATEMENTS_MS. */
+  /** Statements that run may end, up to LONGEST_STOP_MS. */
   override async stop(): Promise<void> {
     this.stopping.abort();
     this.time.stop();
-    await this.clock.within(this.end(), LAST_STATEMENTS_MS);
+    await this.clock.within(this.end(), LONGEST_STOP_MS);
     this.database.cut();
   }
 

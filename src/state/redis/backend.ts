@@ -7,7 +7,7 @@ import { StateStartError, StoreUnavailableError } from '../errors.js';
 import { RunGate } from '../in-process/run-gate.js';
 import { keepOpening } from '../repeat.js';
 import { SharedTime } from '../shared-time.js';
-import { StateBackend } from '../state-backend.js';
+import { LONGEST_STOP_MS, StateBackend } from '../state-backend.js';
 import { RedisClaims } from './claims.js';
 import type { RedisSettings } from './connection-options.js';
 import { ConversationIndex } from './conversation-index.js';
@@ -40,8 +40,6 @@ import { RedisUsageStore } from './usage.js';
 
 /** How often Redis is asked, ms. */
 const INTERVAL_MS = 60_000;
-/** Time limit for replies at shutdown, ms. */
-const LAST_COMMANDS_MS = 2000;
 
 /** State in Redis, shared by all replicas. */
 export class RedisBackend extends StateBackend {
@@ -144,14 +142,14 @@ export class RedisBackend extends StateBackend {
     this.eviction.start();
   }
 
-  /** Waits for the replies to what was sent, up to LAST_COMMANDS_MS. */
+  /** Waits for the replies to what was sent, up to LONGEST_STOP_MS. */
   override async stop(): Promise<void> {
     this.stopping.abort();
     this.time.stop();
     this.jobs.stop();
     this.eviction.stop();
     const ended = Promise.all([this.sweep.stop(), this.published.stop()]).then(() => this.redis.quit());
-    await this.clock.within(ended, LAST_COMMANDS_MS);
+    await this.clock.within(ended, LONGEST_STOP_MS);
     this.redis.cut();
   }
 
