@@ -1,6 +1,7 @@
 export * from './ask-provider.js';
 export * from './break-connection.js';
 export * from './calls-async.js';
+export * from './derived-turn.js';
 export * from './embedding.js';
 export * from './hosted-tools.js';
 export { isForPrograms, whyOnlyPrograms } from './program-tools.js';

@@ -12,6 +12,7 @@ import {
   type ModelSink,
   PushingProvider,
   type Turn,
+  type WholeTurn,
 } from '../index.js';
 import { RoutedProvider, SystemRandom, TargetHealth } from './index.js';
 
@@ -99,6 +100,21 @@ describe(RoutedProvider.name, () => {
     const turn: Turn = { ...TURN, parent, parameters: { ...TURN.parameters, context_management: asked } };
     await askProvider(provider, turn, new TestSink());
     expect(seen).toEqual([isAsked ? asked : undefined]);
+  });
+
+  it('a routed provider gives its target every member of a turn that the route does not change', async () => {
+    const trace = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' };
+    const turn: WholeTurn = { ...TURN, trace, hasOthers: false, purpose: 'summary', canApprove: false };
+    const seen: Turn[] = [];
+    const provider = route(
+      new Upstream(async (opening, asked) => {
+        seen.push(asked);
+        await opening.write(say('one'));
+      }),
+    );
+    await askProvider(provider, turn, new TestSink());
+    const { settings: _settings, input: _input, context: _context, ...others } = turn;
+    expect(seen).toEqual([expect.objectContaining(others)]);
   });
 
   it('a routed provider gives encrypted reasoning to the target that was chosen, and not to others, also to count it', async () => {

@@ -1,4 +1,5 @@
-import type { Item, ResponseSettings } from '../../protocol/index.js';
+import type { Item } from '../../protocol/index.js';
+import { DerivedTurn } from '../derived-turn.js';
 import type { Turn } from '../turn.js';
 import type { View } from './view-of-target.js';
 
@@ -15,37 +16,21 @@ export interface RoutedTurnOptions {
 }
 
 /** A turn as a target is given it: with its name of the model, with `max_output_tokens` capped, and with what it can read. */
-export class RoutedTurn implements Turn {
-  readonly settings: ResponseSettings;
-  readonly responseId: Turn['responseId'];
-  readonly tenant: Turn['tenant'];
-  readonly sessionId: Turn['sessionId'];
-  readonly parameters: Turn['parameters'];
-  readonly include: Turn['include'];
-  readonly headers: Turn['headers'];
-  readonly trace: Turn['trace'];
-  readonly purpose: Turn['purpose'];
-  readonly parent: Turn['parent'];
-  readonly hasOthers: boolean;
+export class RoutedTurn extends DerivedTurn {
   private readonly view: View;
 
   constructor(
     private readonly turn: Turn,
     { model, mostOutputTokens, hasOthers, isCompacted, view }: RoutedTurnOptions,
   ) {
-    const { settings } = turn;
+    const { settings, parameters } = turn;
     const limit = Math.min(settings.max_output_tokens ?? Infinity, mostOutputTokens ?? Infinity);
-    this.settings = { ...settings, model, max_output_tokens: Number.isFinite(limit) ? limit : null };
-    this.responseId = turn.responseId;
-    this.tenant = turn.tenant;
-    this.sessionId = turn.sessionId;
-    this.parameters = isCompacted ? withoutContextManagement(turn.parameters) : turn.parameters;
-    this.include = turn.include;
-    this.headers = turn.headers;
-    this.trace = turn.trace;
-    this.purpose = turn.purpose;
-    this.parent = turn.parent;
-    this.hasOthers = hasOthers;
+    super(
+      turn,
+      { ...settings, model, max_output_tokens: Number.isFinite(limit) ? limit : null },
+      isCompacted ? withoutContextManagement(parameters) : parameters,
+      hasOthers,
+    );
     this.view = view;
   }
 

@@ -1,5 +1,5 @@
 import type { Item, Tool } from '../../protocol/index.js';
-import type { Turn } from '../../providers/index.js';
+import { DerivedTurn, type Turn } from '../../providers/index.js';
 import { objectsIn } from '../../validation/index.js';
 
 type ToolChoice = Turn['settings']['tool_choice'];
@@ -44,37 +44,18 @@ export function askWithFunctions(question: Turn, { replace, readable, ...options
 }
 
 /** The context is only built on access. */
-class QuestionWithFunctions implements Turn {
-  readonly responseId: Turn['responseId'];
-  readonly tenant: Turn['tenant'];
-  readonly sessionId: Turn['sessionId'];
+class QuestionWithFunctions extends DerivedTurn {
   readonly input: Turn['input'];
-  readonly include: Turn['include'];
-  readonly headers: Turn['headers'];
-  readonly trace: Turn['trace'];
-  readonly hasOthers: boolean;
-  readonly purpose: Turn['purpose'];
-  readonly canApprove: Turn['canApprove'];
-  readonly parent: Turn['parent'];
   private read: Turn['context'] | null = null;
 
   constructor(
     private readonly question: Turn,
-    readonly settings: Turn['settings'],
-    readonly parameters: Turn['parameters'],
+    settings: Turn['settings'],
+    parameters: Turn['parameters'],
     private readonly readable: AskedFunctions['readable'],
   ) {
-    this.responseId = question.responseId;
-    this.tenant = question.tenant;
-    this.sessionId = question.sessionId;
+    super(question, settings, parameters);
     this.input = readable(question.input);
-    this.include = question.include;
-    this.headers = question.headers;
-    this.trace = question.trace;
-    this.hasOthers = question.hasOthers === true;
-    this.purpose = question.purpose;
-    this.canApprove = question.canApprove;
-    this.parent = question.parent;
   }
 
   get context(): Turn['context'] {

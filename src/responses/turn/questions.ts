@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import { configure, ModelContexts, type ModelContext, type TurnContext } from '../../context/index.js';
 import { type TraceContext, withoutUpstream } from '../../protocol/index.js';
-import type { ModelRoute, Turn } from '../../providers/index.js';
+import type { ModelRoute, Turn, WholeTurn } from '../../providers/index.js';
 import { andThen, type MaybePromise } from '../../time/index.js';
 import type { AdmittedTurn } from './admit.js';
 import { type AskingTurn, GivenFiles } from './given-files.js';
@@ -65,7 +65,7 @@ export class Questions {
 }
 
 /** The context is only built on access: not every provider needs it. */
-class Question implements Turn {
+class Question implements WholeTurn {
   readonly responseId: string;
   readonly tenant: Turn['tenant'];
   readonly input: Turn['input'];
@@ -73,6 +73,8 @@ class Question implements Turn {
   readonly parameters: Turn['parameters'];
   readonly include: Turn['include'];
   readonly headers: Turn['headers'];
+  readonly hasOthers: Turn['hasOthers'];
+  readonly purpose: Turn['purpose'];
   readonly canApprove: Turn['canApprove'];
   readonly parent: Turn['parent'];
 
