@@ -4,7 +4,7 @@ import { OutageLog } from '../../logging/index.js';
 import type { IdGenerator, Item, ResponseSettings } from '../../protocol/index.js';
 import type { Clock, Timer } from '../../time/index.js';
 import type { EmbeddingRequest, Embeddings } from '../embedding.js';
-import { ModelError } from '../model-error.js';
+import type { ModelError } from '../model-error.js';
 import { DEFAULT_EMBEDDING_BATCH, type ModelInfo } from '../model-provider.js';
 import type { ModelSink } from '../model-sink.js';
 import { PushingProvider } from '../pushing-provider.js';
@@ -16,16 +16,16 @@ import { EmbeddingRoute } from '../upstream-http/embedding-route.js';
 import { readText } from '../upstream-http/read-text.js';
 import { type UpstreamAddress, UpstreamClient } from '../upstream-http/upstream-client.js';
 import type { UpstreamAnswer } from '../upstream-http/upstream-answer.js';
+import { toExchangeError } from '../upstream-http/exchange-error.js';
 import { UpstreamTimeoutError } from '../upstream-http/exchange-timer.js';
 import { AnswerReader } from './answer/answer-reader.js';
 import { CallCollector } from './answer/call-collector.js';
 import { readAnswer } from './answer/read-answer.js';
 import type { Capabilities } from './capabilities.js';
 import { TokenRoute } from './counts/token-route.js';
-import { isUnreachable, unreachable } from '../upstream-errors/unreachable.js';
 import { readFailure } from '../upstream-errors/error-body.js';
 import { readRetryAfter } from '../upstream-errors/retry-after.js';
-import { serverError, toModelError } from '../upstream-errors/to-model-error.js';
+import { toModelError } from '../upstream-errors/to-model-error.js';
 import { traceHeaders } from '../trace-headers.js';
 import { ModelLister } from './models/model-lister.js';
 import { OpaqueCollector } from './opaque/opaque-collector.js';
@@ -243,7 +243,7 @@ export class ChatCompletionsProvider extends PushingProvider {
 
   /** The error for the client; logs its cause. */
   private explain(error: unknown): ModelError {
-    const explained = describe(error);
+    const explained = toExchangeError(error);
     if (explained.retry !== 'nowhere') {
       const { cause } = explained;
       this.outages.warn(
@@ -265,14 +265,4 @@ export class ChatCompletionsProvider extends PushingProvider {
 /** Whether a server refuses to answer without `stream`: some models only stream. */
 function isAboutStreams({ status }: UpstreamAnswer, { message }: ModelError): boolean {
   return REFUSALS.has(status) && /\bstream/i.test(message);
-}
-
-/** The ModelError for an error: a timeout, a server that cannot be reached, or else a broken connection. */
-function describe(cause: unknown): ModelError {
-  if (cause instanceof ModelError) return cause;
-  if (isUnreachable(cause)) return unreachable(cause);
-  if (cause instanceof UpstreamTimeoutError) {
-    return serverError('The model did not answer in time. Please retry your request.', cause, { retry: 'other' });
-  }
-  return serverError('The connection to the model broke. Please retry your request.', cause);
 }

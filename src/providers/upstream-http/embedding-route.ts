@@ -5,13 +5,12 @@ import { isTokenCount } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import { isObject, objectsIn, parseJson } from '../../validation/index.js';
 import type { Embeddings, EmbeddingRequest } from '../embedding.js';
-import { ModelError } from '../model-error.js';
+import type { ModelError } from '../model-error.js';
 import { reasonOf } from '../scrub.js';
 import { readFailure } from '../upstream-errors/error-body.js';
 import { readRetryAfter } from '../upstream-errors/retry-after.js';
-import { serverError, toModelError } from '../upstream-errors/to-model-error.js';
-import { isUnreachable, unreachable } from '../upstream-errors/unreachable.js';
-import { UpstreamTimeoutError } from './exchange-timer.js';
+import { toModelError } from '../upstream-errors/to-model-error.js';
+import { toExchangeError } from './exchange-error.js';
 import { readText } from './read-text.js';
 import type { UpstreamClient } from './upstream-client.js';
 
@@ -42,7 +41,7 @@ export class EmbeddingRoute {
       return await this.request(request, signal);
     } catch (error) {
       signal.throwIfAborted();
-      const explained = explain(error);
+      const explained = toExchangeError(error);
       if (explained.retry !== 'nowhere') this.warn(explained);
       throw explained;
     }
@@ -67,15 +66,6 @@ export class EmbeddingRoute {
     const reason = cause === undefined ? message : reasonOf(cause, this.server.secrets);
     this.outages.warn('an upstream gave no embeddings', `'${this.server.name}': ${reason}`);
   }
-}
-
-function explain(cause: unknown): ModelError {
-  if (cause instanceof ModelError) return cause;
-  if (isUnreachable(cause)) return unreachable(cause);
-  if (cause instanceof UpstreamTimeoutError) {
-    return serverError('The model did not answer in time. Please retry your request.', cause, { retry: 'other' });
-  }
-  return serverError('The connection to the model broke. Please retry your request.', cause);
 }
 
 /** Throws an Error for an answer without a vector for each of `count` inputs. */

@@ -2,6 +2,7 @@ import { ModelError, type RetryHint } from '../../model-error.js';
 import { scrub } from '../../scrub.js';
 import { ERROR_CODE, isQuotaCode, serverError, toModelError } from '../../upstream-errors/to-model-error.js';
 import { unreachable } from '../../upstream-errors/unreachable.js';
+import { BROKEN, SILENT } from '../../upstream-http/exchange-error.js';
 import { UpstreamTimeoutError } from '../../upstream-http/exchange-timer.js';
 import type { UpstreamError } from '../upstream-error.js';
 
@@ -49,8 +50,6 @@ const OWN_LIMITS: ReadonlySet<string | null> = new Set([null, 'rate_limit_exceed
 const PARAM = /^[A-Za-z_][\w.[\]-]{0,127}$/;
 
 const FAILED = 'The model failed. Please retry your request.';
-const BROKEN = 'The connection to the model broke. Please retry your request.';
-const SILENT = 'The model did not answer in time. Please retry your request.';
 
 /**
  * The error for the client: the code and the words of the upstream, which speaks the same protocol, without addresses and credentials.

@@ -1,0 +1,15 @@
+import { ModelError } from '../model-error.js';
+import { serverError } from '../upstream-errors/to-model-error.js';
+import { isUnreachable, unreachable } from '../upstream-errors/unreachable.js';
+import { UpstreamTimeoutError } from './exchange-timer.js';
+
+export const BROKEN = 'The connection to the model broke. Please retry your request.';
+export const SILENT = 'The model did not answer in time. Please retry your request.';
+
+/** The ModelError for what ended an exchange: a server that cannot be reached, a timeout, or else a broken connection. */
+export function toExchangeError(cause: unknown): ModelError {
+  if (cause instanceof ModelError) return cause;
+  if (isUnreachable(cause)) return unreachable(cause);
+  if (cause instanceof UpstreamTimeoutError) return serverError(SILENT, cause, { retry: 'other' });
+  return serverError(BROKEN, cause);
+}
