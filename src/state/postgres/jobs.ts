@@ -1,13 +1,6 @@
 import type { Clock } from '../../time/index.js';
-import {
-  type Job,
-  JobQueue,
-  type JobReference,
-  type NewJob,
-  type QueueName,
-  type QueueOptions,
-  type QueueWorker,
-} from '../job-queue.js';
+import { DatabaseJobQueue } from '../database-queue.js';
+import type { Job, JobReference, NewJob, QueueName, QueueOptions, QueueWorker } from '../job-queue.js';
 import type { RunNotices } from '../notices.js';
 import { adHoc, prepared } from '../sql/statement.js';
 import { NOTIFY_OF_JOBS } from './channels.js';
@@ -15,24 +8,13 @@ import type { Database, RunStatement } from './database.js';
 import { JobEngine } from './job-engine.js';
 import { PostgresQueueWorker } from './queue-worker.js';
 
-/** How long a start waits for a queue to be prepared, ms. */
-const PREPARING_MS = 2000;
-
-/** Queues in the database, for all replicas: pg-boss, without its pollers. Notices wake the workers instead. */
-export class PostgresJobQueue extends JobQueue {
-  override readonly isDurable = true;
+/** Queues in PostgreSQL: pg-boss, without its pollers. */
+export class PostgresJobQueue extends DatabaseJobQueue {
   private readonly engine: JobEngine;
-  private readonly workers = new Set<PostgresQueueWorker>();
 
-  constructor(
-    database: Database,
-    private readonly notices: RunNotices,
-    private readonly clock: Clock,
-  ) {
-    super();
+  constructor(database: Database, notices: RunNotices, clock: Clock) {
+    super(notices, clock);
     this.engine = new JobEngine(database, clock);
-    const wake = (): void => this.workers.forEach((worker) => worker.wake());
-    notices.subscribe({ enqueued: wake, resumed: wake });
   }
 
   /** After the schema is up to date. Throws StateStartError; an unavailable database is waited for in the background. */
@@ -41,7 +23,7 @@ export class PostgresJobQueue extends JobQueue {
   }
 
   async stop(): Promise<void> {
-    for (const worker of this.workers) worker.pause();
+    this.pause();
     await this.engine.stop();
   }
 
@@ -72,15 +54,12 @@ export class PostgresJobQueue extends JobQueue {
     await this.engine.ready.deleteJob(queue, id, { db: { executeSql } });
   }
 
-  override async work(
+  override work(
     queue: QueueName,
     options: QueueOptions & { readonly concurrency: number },
     handler: (job: Job) => Promise<void>,
   ): Promise<QueueWorker> {
-    const worker = new PostgresQueueWorker({ engine: this.engine, clock: this.clock, queue, options, handler });
-    this.workers.add(worker);
-    const begun = worker.begin();
-    if (this.engine.isReady) await this.clock.within(begun, PREPARING_MS);
-    return worker;
+    const { engine, clock } = this;
+    return this.begin(new PostgresQueueWorker({ engine, clock, queue, options, handler }), engine.isReady);
   }
 }

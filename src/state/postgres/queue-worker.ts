@@ -1,8 +1,7 @@
 import type { Job as BossJob, JobAttempt, PgBoss, UpdateQueueOptions } from 'pg-boss';
 
-import type { Clock } from '../../time/index.js';
-import type { Job, QueueName, QueueOptions, QueueWorker } from '../job-queue.js';
-import { JobSlots } from '../job-slots.js';
+import { DatabaseQueueWorker, type HeldJob as Held, HeldJobs, type QueueWorkerParts } from '../database-queue.js';
+import type { QueueOptions } from '../job-queue.js';
 import { type JobEngine, TAKEOVER_SECONDS } from './job-engine.js';
 
 /** The least that pg-boss allows, seconds. */
@@ -25,52 +24,26 @@ const MOST_RETRIES = 2 ** 31 - 1;
  */
 const SIGN_OF_LIFE_MS = (SHORTEST_HEARTBEAT * 1000) / 4;
 
-/** What a worker needs. */
-export interface QueueWorkerParts {
-  readonly engine: JobEngine;
-  readonly clock: Clock;
-  readonly queue: QueueName;
-  readonly options: QueueOptions & { readonly concurrency: number };
-  readonly handler: (job: Job) => Promise<void>;
-}
-
 /** The data of a job as it is stored: JSON. */
 interface StoredData {
   readonly body: string;
 }
 
 /** Takes the jobs of a queue, as many with one statement as it has room for, and shows that this process is alive. */
-export class PostgresQueueWorker implements QueueWorker {
-  private readonly held: HeldJobs;
-  private readonly slots: JobSlots;
+export class PostgresQueueWorker extends DatabaseQueueWorker {
+  private readonly held = new HeldJobs<HeldJob>((held) => this.touch(held));
 
-  constructor(private readonly parts: QueueWorkerParts) {
-    const { engine, clock, queue, options } = parts;
-    this.held = new HeldJobs(queue);
-    this.slots = new JobSlots({ engine, clock, queue, concurrency: options.concurrency });
+  constructor(private readonly parts: QueueWorkerParts<JobEngine>) {
+    super(parts);
   }
 
-  /** Prepares the queue, and takes jobs from then on. Resolves when the database has permitted it; never rejects. */
-  async begin(): Promise<void> {
+  override async begin(): Promise<void> {
     const { engine, queue, options } = this.parts;
     const boss = await engine.whenReady;
     await this.slots.prepare(() => boss.updateQueue(queue, toBossOptions(options)));
     if (this.slots.isPaused || options.concurrency === 0) return;
-    this.slots.every(SIGN_OF_LIFE_MS, () => this.held.touch(engine.ready));
+    this.slots.every(SIGN_OF_LIFE_MS, () => this.held.keep());
     this.slots.open((free) => this.fetch(engine.ready, free));
-  }
-
-  /** There may be jobs that wait. */
-  wake(): void {
-    this.slots.wake();
-  }
-
-  pause(): void {
-    this.slots.pause();
-  }
-
-  stop(): Promise<void> {
-    return this.slots.stop();
   }
 
   private async fetch(boss: PgBoss, free: number): Promise<boolean> {
@@ -81,8 +54,9 @@ export class PostgresQueueWorker implements QueueWorker {
 
   private deliver(boss: PgBoss, job: BossJob<StoredData>): void {
     const { handler } = this.parts;
-    const { data, retryCount } = job;
-    const held = this.held.add(job);
+    const { id, data, retryCount } = job;
+    const held = { id, claim: { id, retryCount }, lost: new AbortController() };
+    this.held.add(held);
     if (this.slots.isPaused) {
       // It paused while the job was fetched.
       this.settle(boss, held, false);
@@ -100,6 +74,14 @@ export class PostgresQueueWorker implements QueueWorker {
     const settle = (): Promise<unknown> => (isDone ? boss.deleteJob(queue, held.claim) : boss.fail(queue, held.claim));
     void this.slots.settle(settle).then(() => this.held.remove(held));
   }
+
+  private async touch(held: readonly HeldJob[]): Promise<(id: string) => boolean> {
+    const { engine, queue } = this.parts;
+    const claims = held.map(({ claim }) => claim);
+    const { settled } = (await engine.ready.touch(queue, claims)) as Touched;
+    const kept = new Set(settled);
+    return (id) => kept.has(id);
+  }
 }
 
 /** pg-boss's answer to `touch`, of which it declares nothing. */
@@ -108,40 +90,8 @@ interface Touched {
   readonly settled: readonly string[];
 }
 
-/** A job that this process holds. */
-interface HeldJob {
+interface HeldJob extends Held {
   readonly claim: JobAttempt;
-  /** Aborted when this process holds it no longer. */
-  readonly lost: AbortController;
-}
-
-/** The jobs of a queue that this process holds. */
-class HeldJobs {
-  private readonly jobs = new Map<string, HeldJob>();
-
-  constructor(private readonly queue: QueueName) {}
-
-  /** A new delivery of a job ends an earlier one. */
-  add({ id, retryCount }: JobAttempt): HeldJob {
-    this.jobs.get(id)?.lost.abort();
-    const held = { claim: { id, retryCount }, lost: new AbortController() };
-    this.jobs.set(id, held);
-    return held;
-  }
-
-  remove(held: HeldJob): void {
-    if (this.jobs.get(held.claim.id) === held) this.jobs.delete(held.claim.id);
-  }
-
-  /** Shows that this process is alive, and aborts the jobs that belong to it no longer. */
-  async touch(boss: PgBoss): Promise<void> {
-    const touched = [...this.jobs.values()];
-    if (touched.length === 0) return;
-    const claims = touched.map(({ claim }) => claim);
-    const { settled } = (await boss.touch(this.queue, claims)) as Touched;
-    const kept = new Set(settled);
-    for (const held of touched) if (!kept.has(held.claim.id)) held.lost.abort();
-  }
 }
 
 /** After how many seconds without a sign of life a process counts as dead. */

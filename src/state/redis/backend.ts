@@ -146,7 +146,7 @@ export class RedisBackend extends StateBackend {
   override async stop(): Promise<void> {
     this.stopping.abort();
     this.time.stop();
-    this.jobs.stop();
+    this.jobs.pause();
     this.eviction.stop();
     const ended = Promise.all([this.sweep.stop(), this.published.stop()]).then(() => this.redis.quit());
     await this.clock.within(ended, LONGEST_STOP_MS);

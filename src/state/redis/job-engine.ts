@@ -35,7 +35,6 @@ export function locksOf({ leaseSeconds }: Pick<QueueOptions, 'leaseSeconds'>): {
 /** BullMQ over our connection: it stores jobs, and finds those whose process died. Its own workers are not used. */
 export class JobEngine {
   private readonly outages = new OutageLog(new Logger('JobQueue'));
-  private readonly stopping = new AbortController();
   private readonly queues = new Map<QueueName, Promise<Queue>>();
   /** The time that BullMQ goes by, milliseconds since the Unix epoch. */
   readonly now: () => number;
@@ -46,10 +45,6 @@ export class JobEngine {
     private readonly clock: Clock,
   ) {
     this.now = sharedTimeOf(clock);
-  }
-
-  stop(): void {
-    this.stopping.abort();
   }
 
   /** The queue of a name, to add jobs to. */
@@ -71,7 +66,7 @@ export class JobEngine {
   }
 
   /** Repeats work until it succeeds or the signal aborts; failures are logged. Never rejects. */
-  repeat(what: string, work: () => Promise<unknown>, signal: AbortSignal = this.stopping.signal): Promise<void> {
+  repeat(what: string, work: () => Promise<unknown>, signal: AbortSignal): Promise<void> {
     const onFailure = (error: unknown): void => this.warn(what, error);
     return repeatUntilDone(work, { clock: this.clock, signal, onFailure });
   }

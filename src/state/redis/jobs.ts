@@ -2,23 +2,14 @@ import { randomUUID } from 'node:crypto';
 
 import type { Clock } from '../../time/index.js';
 import { inOneLine, StoreUnavailableError } from '../errors.js';
-import {
-  type Job,
-  JobQueue,
-  type JobReference,
-  type NewJob,
-  type QueueName,
-  type QueueOptions,
-  type QueueWorker,
-} from '../job-queue.js';
+import { DatabaseJobQueue } from '../database-queue.js';
+import type { Job, JobReference, NewJob, QueueName, QueueOptions, QueueWorker } from '../job-queue.js';
 import type { RunNotices } from '../notices.js';
 import { type JobData, JobEngine, PRIORITY } from './job-engine.js';
 import type { RedisNotices } from './notices.js';
 import { RedisQueueWorker } from './queue-worker.js';
 import type { Redis } from './redis.js';
 
-/** How long a start waits for a queue to be prepared, ms. */
-const PREPARING_MS = 2000;
 /** The states of BullMQ of jobs that are not done. */
 const OPEN_STATES = ['active', 'delayed', 'wait', 'prioritized'] as const;
 /** Jobs that are looked at together. */
@@ -37,28 +28,19 @@ export function identify(jobs: readonly NewJob[]): readonly IdentifiedJob[] {
   return jobs.map(({ queue, id = randomUUID(), data }) => ({ queue, id, data }));
 }
 
-/** Queues in Redis, for all replicas: BullMQ, without its workers. Notices wake ours instead. */
-export class RedisJobQueue extends JobQueue {
-  override readonly isDurable = true;
+/** Queues in Redis: BullMQ, without its workers. */
+export class RedisJobQueue extends DatabaseJobQueue {
   private readonly engine: JobEngine;
-  private readonly workers = new Set<RedisQueueWorker>();
 
   constructor(
     private readonly redis: Redis,
     prefix: string,
     notices: RunNotices,
     private readonly published: Pick<RedisNotices, 'enqueued'>,
-    private readonly clock: Clock,
+    clock: Clock,
   ) {
-    super();
+    super(notices, clock);
     this.engine = new JobEngine(redis, prefix, clock);
-    const wake = (): void => this.workers.forEach((worker) => worker.wake());
-    notices.subscribe({ enqueued: wake, resumed: wake });
-  }
-
-  stop(): void {
-    for (const worker of this.workers) worker.pause();
-    this.engine.stop();
   }
 
   /** Adds jobs; one whose id is there already is not added again. Throws StoreUnavailableError. */
@@ -101,15 +83,13 @@ export class RedisJobQueue extends JobQueue {
     }
   }
 
-  override async work(
+  override work(
     queue: QueueName,
     options: QueueOptions & { readonly concurrency: number },
     handler: (job: Job) => Promise<void>,
   ): Promise<QueueWorker> {
-    const worker = new RedisQueueWorker({ engine: this.engine, clock: this.clock, queue, options, handler });
-    this.workers.add(worker);
-    await this.clock.within(worker.begin(), PREPARING_MS);
-    return worker;
+    const { engine, clock } = this;
+    return this.begin(new RedisQueueWorker({ engine, clock, queue, options, handler }), true);
   }
 
   private async attempt<T>(work: () => Promise<T>): Promise<T> {

@@ -2,24 +2,15 @@ import { randomUUID } from 'node:crypto';
 
 import type { RedisQueueBackend } from 'bullmq';
 
-import type { Clock, Timer } from '../../time/index.js';
-import { type Job, pauseAfter, type QueueName, type QueueOptions, type QueueWorker } from '../job-queue.js';
-import { JobSlots } from '../job-slots.js';
+import type { Timer } from '../../time/index.js';
+import { DatabaseQueueWorker, type HeldJob as Held, HeldJobs, type QueueWorkerParts } from '../database-queue.js';
+import { pauseAfter } from '../job-queue.js';
 import { DONE_SECONDS, type JobData, type JobEngine, locksOf, PRIORITY } from './job-engine.js';
 
 /** How often a process shows that it is alive while a lock lasts. */
 const SIGNS_OF_LIFE = 4;
 /** Most jobs that are asked for at once. */
 const BATCH = 16;
-
-/** What a worker needs. */
-export interface QueueWorkerParts {
-  readonly engine: JobEngine;
-  readonly clock: Clock;
-  readonly queue: QueueName;
-  readonly options: QueueOptions & { readonly concurrency: number };
-  readonly handler: (job: Job) => Promise<void>;
-}
 
 /** A job as BullMQ stores it, as far as it is ours. */
 interface StoredJob {
@@ -29,43 +20,26 @@ interface StoredJob {
 }
 
 /** Takes the jobs of a queue, and shows that this process is alive. */
-export class RedisQueueWorker implements QueueWorker {
+export class RedisQueueWorker extends DatabaseQueueWorker {
   private readonly id = randomUUID();
-  private readonly held: HeldJobs;
-  private readonly slots: JobSlots;
+  private readonly held = new HeldJobs<HeldJob>((held) => this.touch(held));
   private mover: RedisQueueBackend | undefined;
   private deliveries = 0;
 
-  constructor(private readonly parts: QueueWorkerParts) {
-    const { engine, clock, queue, options } = parts;
-    this.held = new HeldJobs(locksOf(options).lockMs);
-    this.slots = new JobSlots({ engine, clock, queue, concurrency: options.concurrency });
+  constructor(private readonly parts: QueueWorkerParts<JobEngine>) {
+    super(parts);
   }
 
-  /** Prepares the queue, and takes jobs from then on. Resolves when Redis has permitted it; never rejects. */
-  async begin(): Promise<void> {
+  override async begin(): Promise<void> {
     const { engine, queue, options } = this.parts;
     await this.slots.prepare(async () => {
       this.mover = await engine.mover(queue, options);
     });
     if (this.slots.isPaused || options.concurrency === 0) return;
     const { lockMs, checkMs } = locksOf(options);
-    this.slots.every(lockMs / SIGNS_OF_LIFE, () => this.held.touch(this.ready));
+    this.slots.every(lockMs / SIGNS_OF_LIFE, () => this.held.keep());
     this.slots.every(checkMs, () => this.takeOver());
     this.slots.open((free, round) => this.fetch(Math.min(2 ** round, BATCH, free)));
-  }
-
-  /** There may be jobs that wait. */
-  wake(): void {
-    this.slots.wake();
-  }
-
-  pause(): void {
-    this.slots.pause();
-  }
-
-  stop(): Promise<void> {
-    return this.slots.stop();
   }
 
   private get ready(): RedisQueueBackend {
@@ -122,8 +96,15 @@ export class RedisQueueWorker implements QueueWorker {
         if (!isNotHeld(error)) throw error;
       });
     };
+    held.limit?.cancel();
     this.held.remove(held);
     void this.slots.settle(settle);
+  }
+
+  private async touch(held: readonly HeldJob[]): Promise<(id: string) => boolean> {
+    const [ids, tokens] = [held.map(({ id }) => id), held.map(({ token }) => token)];
+    const lost = new Set(await this.ready.extendLocks(ids, tokens, locksOf(this.parts.options).lockMs));
+    return (id) => !lost.has(id);
   }
 
   private complete({ id, token }: HeldJob): Promise<unknown> {
@@ -152,41 +133,11 @@ function isNotHeld(error: unknown): boolean {
 }
 
 /** A job that this process holds. */
-interface HeldJob {
-  readonly id: string;
+interface HeldJob extends Held {
   /** Names this delivery. */
   readonly token: string;
   /** Deliveries so far, this one included. */
   readonly attempt: number;
-  /** Aborted when this process holds it no longer. */
-  readonly lost: AbortController;
   /** Ends the delivery when it takes too long. */
   limit?: Timer;
-}
-
-/** The jobs of a queue that this process holds. */
-class HeldJobs {
-  private readonly jobs = new Map<string, HeldJob>();
-
-  constructor(private readonly lockMs: number) {}
-
-  /** A new delivery of a job ends an earlier one. */
-  add(held: HeldJob): void {
-    this.jobs.get(held.id)?.lost.abort();
-    this.jobs.set(held.id, held);
-  }
-
-  remove(held: HeldJob): void {
-    held.limit?.cancel();
-    if (this.jobs.get(held.id) === held) this.jobs.delete(held.id);
-  }
-
-  /** Shows that this process is alive, and aborts the jobs that belong to it no longer. */
-  async touch(mover: RedisQueueBackend): Promise<void> {
-    const touched = [...this.jobs.values()];
-    if (touched.length === 0) return;
-    const [ids, tokens] = [touched.map(({ id }) => id), touched.map(({ token }) => token)];
-    const lost = new Set(await mover.extendLocks(ids, tokens, this.lockMs));
-    for (const held of touched) if (lost.has(held.id)) held.lost.abort();
-  }
 }
