@@ -4,13 +4,11 @@ import type { ModelEvent, ModelRoute, Turn } from '../../providers/index.js';
 import type { MaybePromise } from '../../time/index.js';
 import type { ToolRun } from './turn-observer.js';
 
-/** A pass that ended with `finish`. */
-export interface FinishedPass {
+/** What policies are told of any pass of a model. */
+interface ToldPass {
   /** From 1; passes of policies are not counted. */
   readonly number: number;
-  /** The output items of the pass. */
-  readonly output: readonly Item[];
-  /** How many more calls may be answered within `max_tool_calls`; Infinity without a limit. */
+  /** How many more calls may be run or answered within `max_tool_calls`; Infinity without a limit. */
   readonly toolCallsLeft: number;
   /** Items that a process which died had begun and not finished, of a background turn: nobody knows how far it came with them. */
   readonly unfinished: readonly Item[];
@@ -24,27 +22,19 @@ export interface FinishedPass {
   readonly ran: (run: ToolRun) => void;
 }
 
+/** A pass that ended with `finish`. */
+export interface FinishedPass extends ToldPass {
+  /** The output items of the pass. */
+  readonly output: readonly Item[];
+}
+
 /** A pass that is about to begin. */
-export interface NextPass {
-  /** From 1; passes of policies are not counted. */
-  readonly number: number;
+export interface NextPass extends ToldPass {
   /** What the model will be asked. */
   readonly question: Turn;
   readonly route: ModelRoute;
   /** Characters that may still be added to the output of the response. */
   readonly charactersLeft: number;
-  /** How many more calls the service may run within `max_tool_calls`; Infinity without a limit. */
-  readonly toolCallsLeft: number;
-  /** As for a FinishedPass. */
-  readonly unfinished: readonly Item[];
-  /** As for a FinishedPass. */
-  readonly caller: Caller;
-  /** Aborts when the turn is stopped. */
-  readonly signal: AbortSignal;
-  /** As for a FinishedPass. */
-  readonly stored: () => Promise<void>;
-  /** As for a FinishedPass. */
-  readonly ran: (run: ToolRun) => void;
 }
 
 /** A pass that a policy answers in place of the model. */
@@ -61,13 +51,9 @@ export interface OwnPass {
 }
 
 /** What may still follow the pass that a model is asked for. */
-export interface PassesLeft {
-  /** From 1; passes of policies are not counted. */
-  readonly number: number;
+export interface PassesLeft extends Pick<ToldPass, 'number' | 'toolCallsLeft'> {
   /** Whether it is the last one within MAX_PASSES. */
   readonly isLast: boolean;
-  /** As for a NextPass. */
-  readonly toolCallsLeft: number;
 }
 
 /** A policy for one turn. */
