@@ -16,10 +16,45 @@ import { joinHalves, takeHalf } from './whole-characters.js';
 /** A part with a text. */
 type TextPart = ContentPart & { readonly text: string };
 
+/** A list of parts of a reasoning item: where its state is, and what the protocol calls it. */
+interface PartList {
+  readonly open: 'summary' | 'text';
+  readonly closed: 'summaries' | 'content';
+  readonly index: string;
+  readonly type: string;
+  readonly added: string;
+  readonly delta: string;
+  readonly textDone: string;
+  readonly done: string;
+}
+
+const SUMMARY: PartList = {
+  open: 'summary',
+  closed: 'summaries',
+  index: 'summary_index',
+  type: 'summary_text',
+  added: 'response.reasoning_summary_part.added',
+  delta: 'response.reasoning_summary_text.delta',
+  textDone: 'response.reasoning_summary_text.done',
+  done: 'response.reasoning_summary_part.done',
+};
+
+/** The raw reasoning. */
+const TEXT: PartList = {
+  open: 'text',
+  closed: 'content',
+  index: 'content_index',
+  type: 'reasoning_text',
+  added: 'response.content_part.added',
+  delta: 'response.reasoning_text.delta',
+  textDone: 'response.reasoning_text.done',
+  done: 'response.content_part.done',
+};
+
 /** A reasoning item: summary parts, raw reasoning text, and the encrypted form for stateless clients. */
 export class ReasoningItem extends OutputItem<ReasoningState> {
-  private summaryPrefix: string | null = null;
-  private textPrefix: string | null = null;
+  /** What the deltas of the open parts begin with. */
+  private readonly prefixes: Record<PartList['open'], string | null> = { summary: null, text: null };
 
   /** Opens an empty reasoning item, as an upstream sends it if there is one. */
   static begin({ events, ids, outputIndex, key }: ItemOptions, passed?: PassedItem): ReasoningItem {
@@ -31,40 +66,12 @@ export class ReasoningItem extends OutputItem<ReasoningState> {
 
   /** Appends to the summary. Throws ProviderContractError for a part out of order. */
   summary(delta: string, part: number | undefined): void {
-    const { summaries } = this.state;
-    if (part !== undefined && part !== summaries.length) {
-      requireNext(part, summaries.length, this.state.summary);
-      this.closeSummary();
-    }
-    this.state.summary ??= this.beginSummary();
-    this.appendSummary(this.state.summary, joinHalves(this.state.summary, delta));
-    this.noteHalf(this.state.summary, true);
-  }
-
-  private appendSummary(summary: TextState, delta: string): void {
-    if (delta === '') return;
-    summary.text += delta;
-    this.summaryPrefix ??= `${this.summaryPosition},"delta":`;
-    this.events.writeDelta('response.reasoning_summary_text.delta', this.summaryPrefix, delta);
+    this.addTo(SUMMARY, delta, part);
   }
 
   /** Appends to the raw reasoning. Throws ProviderContractError for a part out of order. */
   text(delta: string, part: number | undefined): void {
-    const { content } = this.state;
-    if (part !== undefined && part !== content.length) {
-      requireNext(part, content.length, this.state.text);
-      this.closeText();
-    }
-    this.state.text ??= this.beginText();
-    this.appendText(this.state.text, joinHalves(this.state.text, delta));
-    this.noteHalf(this.state.text);
-  }
-
-  private appendText(text: TextState, delta: string): void {
-    if (delta === '') return;
-    text.text += delta;
-    this.textPrefix ??= `${this.textPosition},"delta":`;
-    this.events.writeDelta('response.reasoning_text.delta', this.textPrefix, delta);
+    this.addTo(TEXT, delta, part);
   }
 
   /** Sets the encrypted form, which clients see in the finished item. */
@@ -75,18 +82,15 @@ export class ReasoningItem extends OutputItem<ReasoningState> {
   }
 
   protected override finish(status: ItemStatus): Item {
-    this.closeSummary();
-    this.closeText();
+    this.closePart(SUMMARY);
+    this.closePart(TEXT);
     return ownForm(this.state, status);
   }
 
   protected override finishAs(final: Item): Item {
-    const { state } = this;
-    for (const part of textsOf(final['summary'], 'summary_text', state.summaries.length)) this.completeSummary(part);
-    this.closeSummary();
-    for (const part of textsOf(final['content'], 'reasoning_text', state.content.length)) this.completeText(part);
-    this.closeText();
-    const { summary, encrypted_content: encrypted = state.encrypted } = final;
+    this.completeParts(SUMMARY, final['summary']);
+    this.completeParts(TEXT, final['content']);
+    const { summary, encrypted_content: encrypted = this.state.encrypted } = final;
     return {
       ...final,
       summary: Array.isArray(summary) ? summary : [],
@@ -102,77 +106,61 @@ export class ReasoningItem extends OutputItem<ReasoningState> {
     return { ...ownForm(this.state, 'in_progress'), ...this.state.head };
   }
 
-  private completeSummary(part: TextPart): void {
-    const open = (this.state.summary ??= this.beginSummary());
-    open.half = undefined;
-    const rest = open.isDone ? '' : restOf(open.text, part.text);
-    if (rest !== '') this.summary(rest, undefined);
-    open.text = part.text;
-    this.closeSummary(part);
+  private addTo(list: PartList, delta: string, part: number | undefined): void {
+    const { state } = this;
+    const { length } = state[list.closed];
+    if (part !== undefined && part !== length) {
+      requireNext(part, length, state[list.open]);
+      this.closePart(list);
+    }
+    const open = (state[list.open] ??= this.beginPart(list));
+    this.append(list, open, joinHalves(open, delta));
+    this.noteHalf(open, list === SUMMARY);
   }
 
-  private completeText(part: TextPart): void {
-    const open = (this.state.text ??= this.beginText());
-    open.half = undefined;
-    const rest = open.isDone ? '' : restOf(open.text, part.text);
-    if (rest !== '') this.text(rest, undefined);
-    open.text = part.text;
-    this.closeText(part);
+  private append(list: PartList, open: TextState, delta: string): void {
+    if (delta === '') return;
+    open.text += delta;
+    const prefix = (this.prefixes[list.open] ??= `${this.positionIn(list)},"delta":`);
+    this.events.writeDelta(list.delta, prefix, delta);
   }
 
-  private beginSummary(): TextState {
-    this.summaryPrefix = null;
-    this.events.write(
-      'response.reasoning_summary_part.added',
-      `${this.summaryPosition},"part":${JSON.stringify({ type: 'summary_text', text: '' })}`,
-    );
+  private completeParts(list: PartList, final: unknown): void {
+    const { state } = this;
+    for (const part of textsOf(final, list.type, state[list.closed].length)) {
+      const open = (state[list.open] ??= this.beginPart(list));
+      open.half = undefined;
+      const rest = open.isDone ? '' : restOf(open.text, part.text);
+      if (rest !== '') this.addTo(list, rest, undefined);
+      open.text = part.text;
+      this.closePart(list, part);
+    }
+    this.closePart(list);
+  }
+
+  private beginPart(list: PartList): TextState {
+    this.prefixes[list.open] = null;
+    const part = JSON.stringify({ type: list.type, text: '' });
+    this.events.write(list.added, `${this.positionIn(list)},"part":${part}`);
     return { text: '', isDone: false };
   }
 
-  private closeSummary(final?: TextPart): void {
-    const { summary, summaries } = this.state;
-    if (summary === null) return;
-    this.appendSummary(summary, takeHalf(summary));
-    const position = this.summaryPosition;
-    const part = final ?? { type: 'summary_text', text: summary.text };
-    this.state.summary = null;
-    summaries.push(part);
-    this.closePart('response.reasoning_summary', position, part, summary.isDone);
+  private closePart(list: PartList, final?: TextPart): void {
+    const { state, events } = this;
+    const open = state[list.open];
+    if (open === null) return;
+    this.append(list, open, takeHalf(open));
+    const position = this.positionIn(list);
+    const part = final ?? { type: list.type, text: open.text };
+    state[list.open] = null;
+    state[list.closed].push(part);
+    if (events.isSilent) return;
+    if (!open.isDone) events.write(list.textDone, `${position},"text":${JSON.stringify(part.text)}`);
+    events.write(list.done, `${position},"part":${JSON.stringify(part)}`);
   }
 
-  private beginText(): TextState {
-    this.textPrefix = null;
-    this.events.write(
-      'response.content_part.added',
-      `${this.textPosition},"part":${JSON.stringify({ type: 'reasoning_text', text: '' })}`,
-    );
-    return { text: '', isDone: false };
-  }
-
-  private closeText(final?: TextPart): void {
-    const { text, content } = this.state;
-    if (text === null) return;
-    this.appendText(text, takeHalf(text));
-    const position = this.textPosition;
-    const part = final ?? { type: 'reasoning_text', text: text.text };
-    this.state.text = null;
-    content.push(part);
-    this.closePart('response.reasoning', position, part, text.isDone);
-  }
-
-  private closePart(family: string, position: string, part: TextPart, isTextDone: boolean): void {
-    if (this.events.isSilent) return;
-    const partDone = family === 'response.reasoning' ? 'response.content_part.done' : `${family}_part.done`;
-    if (!isTextDone) this.events.write(`${family}_text.done`, `${position},"text":${JSON.stringify(part.text)}`);
-    this.events.write(partDone, `${position},"part":${JSON.stringify(part)}`);
-  }
-
-  private get summaryPosition(): string {
-    return `${this.position},"summary_index":${this.state.summaries.length}`;
-  }
-
-  private get textPosition(): string {
-    return `${this.position},"content_index":${this.state.content.length}`;
+  private positionIn({ index, closed }: PartList): string {
+    return `${this.position},"${index}":${this.state[closed].length}`;
   }
 }
 
