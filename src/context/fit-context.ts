@@ -1,5 +1,7 @@
 import { callIdOf, type Item, jsonLength, lateOutputs, toOutputMessage } from '../protocol/index.js';
+import { isModelItem } from '../providers/transcripts/index.js';
 import { isConfigurationUpdate } from './configuration.js';
+import { isCall, isOutput, waitingItems } from './waiting-items.js';
 
 /** Tokens reserved for the answer when the request sets no limit. */
 const USUAL_ANSWER_TOKENS = 4096;
@@ -60,14 +62,17 @@ export function holdsMedia(items: readonly Item[]): boolean {
 
 /**
  * Drops the oldest items, so that the rest fits a model's window with room for an answer. Always retained: leading
- * system and developer messages, added tools, calls together with their outputs, and reasoning together with the items
+ * system and developer messages, added tools, requests that wait for an approval, calls together with their outputs, and reasoning together with the items
  * that follow from it. The late output of an asynchronous call that is dropped becomes a message. Undefined when not even the last item fits. Counts from the end, and no more than fits.
  */
 export async function dropOldest(context: UnfittedContext): Promise<readonly Item[] | undefined> {
   const { items, window, countInput, count } = context;
   const head = items.findIndex((item) => !isInstruction(item));
   if (head === -1) return undefined;
-  const retained = items.filter((item, index) => index < head || isSetting(item));
+  const waiting = waitingItems(items, items.findLastIndex(isModelItem) + 1);
+  // A call without its output is the last thing in a context, but an approval may come at any time.
+  const stays = (item: Item): boolean => isSetting(item) || (waiting.has(item) && !isCall(item));
+  const retained = items.filter((item, index) => index < head || stays(item));
   let used = await countInput(retained, window);
   let start = items.length;
   for (const cut of [head, ...validCuts(items, head)].toReversed()) {
@@ -75,7 +80,7 @@ export async function dropOldest(context: UnfittedContext): Promise<readonly Ite
     const room = (isLast ? window : window - roomForAnswer(context)) - used;
     if (room < 0) break;
     const tokens = await count(
-      items.slice(cut, start).filter((item) => !isSetting(item)),
+      items.slice(cut, start).filter((item) => !stays(item)),
       room,
     );
     if (tokens > room) break;
@@ -88,7 +93,7 @@ export async function dropOldest(context: UnfittedContext): Promise<readonly Ite
   const rest = items.slice(start);
   const late = lateOutputs(items);
   const left = late.size === 0 ? rest : withoutOrphans(rest, late);
-  return [...items.slice(0, head), ...items.slice(head, start).filter(isSetting), ...left];
+  return [...items.slice(0, head), ...items.slice(head, start).filter(stays), ...left];
 }
 
 /** Items with the late outputs whose call is not among them as messages: upstreams refuse an output without its call. */
@@ -149,13 +154,12 @@ function roundsOf(items: readonly Item[]): ReadonlyMap<Item, Round> {
   for (const [index, item] of items.entries()) {
     const callId = late.has(item) ? undefined : callIdOf(item);
     if (callId === undefined) continue;
-    const isOutput = item.type.endsWith('_output');
     const known = latest.get(callId);
-    const isNext = !isOutput && known?.hasCall === true && known.hasOutput;
+    const isNext = !isOutput(item) && known?.hasCall === true && known.hasOutput;
     const round = known === undefined || isNext ? { end: index, hasCall: false, hasOutput: false } : known;
     round.end = index;
-    round.hasCall ||= !isOutput;
-    round.hasOutput ||= isOutput;
+    round.hasCall ||= !isOutput(item);
+    round.hasOutput ||= isOutput(item);
     latest.set(callId, round);
     rounds.set(item, round);
   }

@@ -12,3 +12,4 @@ export { holdsFiles } from './marks.js';
 export * from './sealed-reasoning.js';
 export * from './transcript.js';
 export { dropOldest, holdsMedia, isInstruction, isMedia, isSetting, mayExceed, validCuts } from './fit-context.js';
+export * from './waiting-items.js';

@@ -43,7 +43,7 @@ export class ModelContexts {
 
   /**
    * What a model sees of a transcript that ends with `input`. Throws ApiError 400 `invalid_encrypted_content` for a compaction that
-   * cannot be opened, and that no upstream may open, and for an output whose call does not stand in the one that was opened; rejects with StoreUnavailableError when the keys cannot be read.
+   * cannot be opened, and that no upstream may open, and for outputs and calls that do not belong to those in the one that was opened; rejects with StoreUnavailableError when the keys cannot be read.
    */
   open(transcript: Transcript, input: readonly Item[], viewer: Viewer): MaybePromise<ModelContext> {
     const ring = transcript.marks.hasOwnSeal ? this.seals.ringFor(unopenedSeals(transcript)) : null;
@@ -110,8 +110,8 @@ function startAt(
     if (item === undefined || !isCompaction(item)) continue;
     const opened = openOwn(item, reader);
     if (isOpened(opened)) {
-      // A call that still ran is only in the seal.
-      transcript.refuseStrayOutputs(position, opened);
+      // A call that waited for its output is only in the seal.
+      transcript.requirePairs(position, opened);
       return position;
     }
     if (opened === 'altered' || !reader.readsForeignSeals) throw unopened(item, position - before, history);

@@ -1,4 +1,4 @@
-import { ApiError, callIdOf, isCompaction, type Item } from '../protocol/index.js';
+import { ApiError, callIdOf, isCompaction, isCompactionTrigger, type Item } from '../protocol/index.js';
 import type { OpenedSeal } from './seals/index.js';
 import { addMarks, type Marks, NO_MARKS } from './marks.js';
 
@@ -125,8 +125,8 @@ export class Transcript {
 
   /**
    * Adds the input of a client. Throws ApiError 400 for a duplicate item, an output without its call, a second output of
-   * a call, and a call that still has no output and is not asynchronous, here or earlier. With a compaction, outputs
-   * without their call are left to `refuseStrayOutputs`.
+   * a call, and a call that still has no output and is not asynchronous, here or earlier; it may come behind a compaction that the input
+   * asks for. With a compaction, outputs without their call are left to `requirePairs`.
    */
   accept(input: readonly Item[]): Transcript {
     const base = this.owned();
@@ -139,23 +139,29 @@ export class Transcript {
       base.refuseSecondOutputs(input);
     }
     base.refuseSecondOutputsOfAsyncCalls(input);
-    for (const [callId, type] of base.openCallsAfter(input)) {
-      throw ApiError.badRequest(`No tool output found for ${type.replaceAll('_', ' ')} ${callId}.`, 'input');
-    }
+    if (!endsWithTrigger(input))
+      for (const [callId, type] of base.openCallsAfter(input)) throw noOutputFor(type, callId);
     return base.append(input);
   }
 
   /**
-   * Throws ApiError 400 for an output from a position on whose call is neither among the items nor among those that the
-   * compaction at this position stands for.
+   * Throws ApiError 400 for an output from a position on whose call is neither among the items nor among those that the compaction at this
+   * position stands for, and for a call among these that has no output.
    */
-  refuseStrayOutputs(from: number, compacted: readonly Item[]): void {
-    if (this.strayOutputs.size === 0) return;
-    const calls = new Set(compacted.filter(isCall).map(callIdOf));
-    for (const item of this.itemsFrom(from)) {
+  requirePairs(from: number, compacted: readonly Item[]): void {
+    const calls = compacted.filter(isCall);
+    if (this.strayOutputs.size === 0 && calls.length === 0) return;
+    const [items, callIds] = [this.itemsFrom(from), new Set(calls.map(callIdOf))];
+    for (const item of items) {
       const callId = callIdOf(item);
       if (callId === undefined || !isOutput(item) || !this.strayOutputs.has(callId)) continue;
-      if (!calls.has(callId)) throw noCallFor(item.type, callId);
+      if (!callIds.has(callId)) throw noCallFor(item.type, callId);
+    }
+    if (endsWithTrigger(items)) return;
+    const answered = new Set([...compacted, ...items].filter(isOutput).map(callIdOf));
+    for (const call of calls) {
+      const callId = callIdOf(call);
+      if (callId !== undefined && !isAsyncCall(call) && !answered.has(callId)) throw noOutputFor(call.type, callId);
     }
   }
 
@@ -299,6 +305,10 @@ function noCallFor(outputType: string, callId: string): ApiError {
   return ApiError.badRequest(`No tool call found for ${what} with call_id ${callId}.`, 'input');
 }
 
+function noOutputFor(callType: string, callId: string): ApiError {
+  return ApiError.badRequest(`No tool output found for ${callType.replaceAll('_', ' ')} ${callId}.`, 'input');
+}
+
 function secondOutput(callId: string): ApiError {
   return ApiError.badRequest(`The call with call_id ${callId} already has its output.`, 'input');
 }
@@ -310,6 +320,11 @@ function countByCallId(items: readonly Item[]): ReadonlyMap<string, number> {
     if (callId !== undefined) counts.set(callId, (counts.get(callId) ?? 0) + 1);
   }
   return counts;
+}
+
+function endsWithTrigger(items: readonly Item[]): boolean {
+  const last = items.at(-1);
+  return last !== undefined && isCompactionTrigger(last);
 }
 
 /** Whether the model goes on before a call has its output (protocol §3.4). */

@@ -55,6 +55,14 @@ describe('a background turn whose process died behind a compaction', () => {
     expect(seen?.parent?.origin).toEqual({ provider: 'scripted' });
   });
 
+  it('a turn that is taken over before the compaction that it asks for compacts, although a call waits', async () => {
+    const call = { type: 'function_call', call_id: 'call_1', name: 'f', arguments: '{}' };
+    service.provider.reply(...say('SUMMARY')).reply(...say('SUMMARY'));
+    const log = await BackgroundLog.queue(service, { input: [...LONG, call, TRIGGER] as never }).run();
+    const again = await log.upTo('pass').run();
+    expect(again.response.output.map(({ type }) => type)).toEqual(['compaction']);
+  });
+
   it('a turn that is taken over behind a compaction has no other pass of a policy at once', async () => {
     let asked = 0;
     policy.follow = () => ({

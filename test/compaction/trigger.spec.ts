@@ -70,6 +70,53 @@ describe.each([...TRANSPORTS, BACKGROUND_TRANSPORT])('protocol §6.11: a compact
   });
 });
 
+/** Calls of each kind that a client answers, with its answer. */
+const CALLS = [
+  { type: 'function_call', call: { name: 'f', arguments: '{}' }, answer: { output: 'done' } },
+  { type: 'custom_tool_call', call: { name: 'f', input: 'x' }, answer: { output: 'done' } },
+  {
+    type: 'computer_call',
+    call: { action: { type: 'screenshot' }, pending_safety_checks: [] },
+    answer: { output: { type: 'computer_screenshot', image_url: 'https://example.com/a.png' } },
+  },
+  { type: 'shell_call', call: { action: { commands: ['ls'] } }, answer: { output: [] } },
+  {
+    type: 'apply_patch_call',
+    call: { operation: { type: 'delete_file', path: 'a' } },
+    answer: { output: 'done', status: 'completed' },
+  },
+] as const;
+
+describe.each([...TRANSPORTS, BACKGROUND_TRANSPORT])('a call that is compacted, over $name', (transport) => {
+  it.each(CALLS)(
+    'a $type is answered behind a compaction that was asked for before',
+    async ({ type, call, answer }) => {
+      service.provider.reply(...say('SUMMARY'));
+      const calling = { type, call_id: 'call_1', ...call };
+      const { response } = await transport.run(service, { model: 'm', input: [...INPUT, calling, TRIGGER] });
+      const chains = [
+        { previous_response_id: response.id, input: [] },
+        { input: response.output as readonly object[] },
+      ];
+      for (const { input, ...chain } of chains) {
+        const next = { model: 'm', ...chain, input: [...input, { role: 'user', content: 'third' }] };
+        const words = type.replaceAll('_', ' ');
+        await expect(transport.run(service, next)).rejects.toThrow(`No tool output found for ${words} call_1.`);
+        const output = { type: `${type}_output`, call_id: 'call_1', ...answer };
+        await transport.run(service, { ...next, input: [...input, output] });
+        const seen = service.provider.turns.at(-1);
+        expect(seen && seenIn(seen)).toEqual([
+          'user first',
+          'user second',
+          'assistant [SUMMARY]',
+          `${type} call_1`,
+          `${type}_output call_1`,
+        ]);
+      }
+    },
+  );
+});
+
 describe('a compaction_trigger', () => {
   it('a compaction_trigger keeps asynchronous calls whose output is still to come', async () => {
     service.provider.reply({ type: 'function_call', name: 'build', callId: 'call_1' });

@@ -1,4 +1,4 @@
-import { isInstruction, isSetting, validCuts } from '../../context/index.js';
+import { isCall, isInstruction, isOutput, isSetting, validCuts, waitingItems } from '../../context/index.js';
 import { callIdOf, type Item } from '../../protocol/index.js';
 import { isModelItem } from '../../providers/transcripts/index.js';
 
@@ -8,7 +8,7 @@ export interface DividedContext {
   readonly settings: readonly Item[];
   /** What is summarised; user messages among it may be kept as well. */
   readonly history: readonly Item[];
-  /** What the model has to answer, with the calls that its outputs belong to, and answers with asynchronous calls that still run: it stays as it is. */
+  /** What the model has to answer, with the calls that its outputs belong to, and what waits for an output or an approval: it stays as it is. */
   readonly tail: readonly Item[];
 }
 
@@ -18,51 +18,42 @@ export type NewItems = readonly Item[] | null;
 /** Divides a context. A call, its output and the reasoning before it are never divided. */
 export function divideContext(context: readonly Item[], added: NewItems): DividedContext {
   const start = added === null ? context.length : startOfTail(context, added);
-  const running = runningCalls(context, start);
-  const head = context.slice(0, start).filter((item) => !running.has(item));
+  const waiting = waitingWith(context, start);
+  const head = context.slice(0, start).filter((item) => !waiting.has(item));
   const instructions = head.findIndex((item) => !isInstruction(item));
   const leading = instructions === -1 ? head.length : instructions;
   return {
     settings: head.filter((item, index) => index < leading || isSetting(item)),
     history: head.filter((item, index) => index >= leading && !isSetting(item)),
-    tail: context.filter((item, index) => index >= start || running.has(item)),
+    tail: context.filter((item, index) => index >= start || waiting.has(item)),
   };
 }
 
 /**
- * The asynchronous calls whose output is still to come, or in the tail from `start` on (protocol §3.4), with the reasoning that they followed from, and the calls beside
- * them with their outputs: an upstream may demand back what it gave with the first of them.
+ * What waits for its output or approval, or has it in the tail from `start` on, with the reasoning that it followed from, and the calls
+ * beside it with their outputs: an upstream may demand back what it gave with the first of them.
  */
-function runningCalls(context: readonly Item[], start: number): ReadonlySet<Item> {
-  const calls = context.filter((item) => item['async'] === true);
-  if (calls.length === 0) return new Set();
-  const answered = new Set(context.slice(0, start).filter(isOutput).map(callIdOf));
-  const running = new Set(calls.filter((call) => !answered.has(callIdOf(call))));
+function waitingWith(context: readonly Item[], start: number): ReadonlySet<Item> {
+  const waiting = waitingItems(context, start);
+  if (waiting.size === 0) return waiting;
   const found = new Set<Item>();
   let run: Item[] = [];
   const endRun = (): void => {
-    if (run.some((item) => running.has(item))) {
+    const isAsking = (item: Item): boolean => waiting.has(item) || isCall(item);
+    if (run.some((item) => waiting.has(item))) {
       // Reasoning behind the last call led to what follows.
-      for (const item of run.slice(0, run.findLastIndex(isCall) + 1)) found.add(item);
+      for (const item of run.slice(0, run.findLastIndex(isAsking) + 1)) found.add(item);
     }
     run = [];
   };
   for (const item of context) {
-    if (isCall(item) || item.type === 'reasoning') run.push(item);
+    if (isCall(item) || waiting.has(item) || item.type === 'reasoning') run.push(item);
     else endRun();
   }
   endRun();
   const callIds = new Set([...found].map(callIdOf).filter((id) => id !== undefined));
   for (const item of context) if (isOutput(item) && callIds.has(callIdOf(item) ?? '')) found.add(item);
   return found;
-}
-
-function isCall(item: Item): boolean {
-  return callIdOf(item) !== undefined && !isOutput(item);
-}
-
-function isOutput({ type }: Item): boolean {
-  return type.endsWith('_output');
 }
 
 /** Where what the model has to answer begins: after its last output, but not before the new items. */

@@ -83,7 +83,8 @@ function readCourse(assembler: ResponseAssembler, base: Transcript): Omit<Course
   if (pass.finish === null) {
     assembler.dropItems();
     const transcript = before.append(assembler.transcriptFrom(pass.firstIndex));
-    if (!transcript.hasOpenCalls) return { transcript, included: state.items.length, ended: null };
+    // A compaction may be asked for while calls of earlier responses wait.
+    if (!transcript.hasOpenCalls || base.hasOpenCalls) return { transcript, included: state.items.length, ended: null };
     // A model is not asked again behind calls that wait for their outputs: the pass ends with them.
     assembler.endPass({ reason: 'stop' });
   }

@@ -1,0 +1,118 @@
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
+
+import { FakeMcpServer, ScriptedProvider } from '../../src/testing/index.js';
+import { BACKGROUND_TRANSPORT } from '../support/background-transport.js';
+import { EARLY, longText, say, SmallProvider, TRIGGER } from '../support/compaction.js';
+import { useService } from '../support/describe-service.js';
+import { writeMcpServers } from '../support/mcp-servers-file.js';
+import { call, itemsOf, typesOf, USAGE } from '../support/scripted-calls.js';
+import { startService } from '../support/service.js';
+import type { WireResponse } from '../support/transport.js';
+import { TRANSPORTS } from '../support/transports.js';
+
+const server = await FakeMcpServer.start([{ name: 'send', description: 'Sends a letter.' }]);
+const path = await writeMcpServers({ dice: { url: server.url } });
+
+afterAll(async () => {
+  await server.close();
+});
+
+const start = (provider: typeof ScriptedProvider): never =>
+  startService({ providers: [provider], environment: { MCP_SERVERS: path } }) as never;
+
+const service = useService(() => start(ScriptedProvider));
+const small = useService(() => start(SmallProvider));
+
+beforeEach(() => {
+  service.provider.turns.length = 0;
+  server.requests.length = 0;
+});
+
+const BODY = { model: 'm', tools: [{ type: 'mcp', server_label: 'dice', require_approval: 'always' }] };
+
+const ASKED = [...call('dice__send', '{"to":"Ann"}'), USAGE];
+
+function answerTo(response: WireResponse): object {
+  const [request] = itemsOf(response, 'mcp_approval_request');
+  return { type: 'mcp_approval_response', approval_request_id: request?.['id'], approve: true };
+}
+
+describe.each([...TRANSPORTS, BACKGROUND_TRANSPORT])('an approval behind a compaction, over $name', (transport) => {
+  it('an approval is answered behind a trigger, although its request was compacted', async () => {
+    service.provider.reply(...ASKED).reply(...say('SUMMARY'));
+    const asking = await transport.run(service, { ...BODY, input: 'Write to Ann.' });
+    const trigger = { ...BODY, previous_response_id: asking.response.id, input: [TRIGGER] };
+    const compacted = await transport.run(service, trigger);
+    service.provider.reply(...say('Sent.'));
+    const answer = { ...BODY, previous_response_id: compacted.response.id, input: [answerTo(asking.response)] };
+    const { response } = await transport.run(service, answer);
+    expect(typesOf(response)).toEqual(['mcp_list_tools', 'mcp_call', 'message']);
+    expect(server.count('tools/call')).toBe(1);
+  });
+
+  it('an approval is answered in a turn that is compacted', async () => {
+    service.provider
+      .reply(...ASKED)
+      .reply(...say('SUMMARY'))
+      .reply(...say('Sent.'));
+    const asking = await transport.run(service, { ...BODY, input: longText('Write', 1500) });
+    const answer = { ...BODY, previous_response_id: asking.response.id, input: [answerTo(asking.response)] };
+    const { response } = await transport.run(service, { ...answer, context_management: EARLY });
+    expect(typesOf(response).toSorted()).toEqual(['compaction', 'mcp_call', 'message']);
+  });
+
+  it('an approval is answered after a turn that was compacted', async () => {
+    service.provider
+      .reply(...ASKED)
+      .reply(...say('SUMMARY'))
+      .reply(...say('I wait.'))
+      .reply(...say('Sent.'));
+    const asking = await transport.run(service, { ...BODY, input: longText('Write', 1500) });
+    const later = { ...BODY, previous_response_id: asking.response.id, input: 'Wait.', context_management: EARLY };
+    const waiting = await transport.run(service, later);
+    expect(typesOf(waiting.response)).toEqual(['compaction', 'message']);
+    const answer = { ...BODY, previous_response_id: waiting.response.id, input: [answerTo(asking.response)] };
+    const { response } = await transport.run(service, answer);
+    expect(typesOf(response)).toEqual(['mcp_list_tools', 'mcp_call', 'message']);
+  });
+});
+
+describe('an approval', () => {
+  it('an approval is answered by a client that stores nothing and begins with what /responses/compact gave it', async () => {
+    service.provider.reply(...ASKED).reply(...say('SUMMARY'));
+    const asking = await service.api.create({ ...BODY, input: 'Write to Ann.', store: false });
+    const input = [{ role: 'user', content: 'Write to Ann.' }, ...(asking['output'] as object[])];
+    const { body } = await service.api.post('responses/compact', { model: 'm', input });
+    service.provider.reply(...say('Sent.'));
+    const answer = [...(body['output'] as object[]), answerTo(asking)];
+    const response = await service.api.create({ ...BODY, input: answer, store: false });
+    expect(typesOf(response)).toEqual(['mcp_list_tools', 'mcp_call', 'message']);
+  });
+
+  it('an approval that was denied, or whose call was run, is left to the summary', async () => {
+    service.provider
+      .reply(...ASKED)
+      .reply(...say('Fine.'))
+      .reply(...say('SUMMARY'));
+    const asking = await service.api.create({ ...BODY, input: 'Write to Ann.' });
+    const denied = { ...answerTo(asking), approve: false };
+    const { id } = await service.api.create({ ...BODY, previous_response_id: asking.id, input: [denied] });
+    const compacted = await service.api.create({ ...BODY, previous_response_id: id, input: [TRIGGER] });
+    await service.api.create({ ...BODY, previous_response_id: compacted.id, input: 'Go on.' });
+    expect(service.provider.turns.at(-1)?.context.map(({ type }) => type)).toEqual(['message', 'message', 'message']);
+  });
+
+  it('an approval is answered although truncation drops what was said when it was asked for', async () => {
+    small.app.get(SmallProvider).reply(...ASKED);
+    const asking = await small.api.create({ ...BODY, input: 'Write to Ann.' });
+    const next = { ...BODY, truncation: 'auto' };
+    let previous_response_id = asking.id;
+    for (let turn = 0; turn < 6; turn += 1) {
+      const input = longText('Wait', 1000);
+      ({ id: previous_response_id } = await small.api.create({ ...next, previous_response_id, input }));
+    }
+    const answer = { ...next, previous_response_id, input: [answerTo(asking)] };
+    const response = await small.api.create(answer);
+    expect(typesOf(response)).toContain('mcp_call');
+  });
+});
