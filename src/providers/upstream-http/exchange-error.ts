@@ -4,6 +4,7 @@ import { isUnreachable, unreachable } from '../upstream-errors/unreachable.js';
 import { UpstreamTimeoutError } from './exchange-timer.js';
 
 export const BROKEN = 'The connection to the model broke. Please retry your request.';
+export const UNREADABLE = 'The model sent an invalid response. Please retry your request.';
 export const SILENT = 'The model did not answer in time. Please retry your request.';
 
 /** The ModelError for what ended an exchange: a server that cannot be reached, a timeout, or else a broken connection. */

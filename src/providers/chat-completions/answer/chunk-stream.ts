@@ -2,9 +2,10 @@ import { parseJson } from '../../../validation/index.js';
 import type { ModelSink } from '../../model-sink.js';
 import { serverError } from '../../upstream-errors/to-model-error.js';
 import { EventStreamReader, type StreamedEvent } from '../../upstream-http/event-stream.js';
+import { UNREADABLE } from '../../upstream-http/exchange-error.js';
 import type { UpstreamAnswer } from '../../upstream-http/upstream-answer.js';
 import type { AnswerReader } from './answer-reader.js';
-import { isIdle, parseChunk, parseError, UNREADABLE } from './parse-chunk.js';
+import { isIdle, parseChunk, parseError } from './parse-chunk.js';
 
 /** Time from the finish reason to the end of the stream, ms. Only the usage and the end follow it. */
 const END_LIMIT_MS = 2000;

@@ -1,10 +1,8 @@
 import { isObject } from '../../../validation/index.js';
 import { describeFailure, isFailure, readFailure, type UpstreamFailure } from '../../upstream-errors/error-body.js';
 import { serverError, toModelError } from '../../upstream-errors/to-model-error.js';
+import { UNREADABLE } from '../../upstream-http/exchange-error.js';
 import type { ChatChunk } from './chat-chunk.js';
-
-/** The client's message for an answer that cannot be parsed. */
-export const UNREADABLE = 'The model sent an invalid response. Please retry your request.';
 
 /** Parses a chunk or a whole completion. Throws ModelError for an error object and for invalid JSON. */
 export function parseChunk(json: string, secrets: readonly string[]): ChatChunk {

@@ -2,7 +2,7 @@ import { ModelError, type RetryHint } from '../../model-error.js';
 import { scrub } from '../../scrub.js';
 import { ERROR_CODE, isQuotaCode, serverError, toModelError } from '../../upstream-errors/to-model-error.js';
 import { unreachable } from '../../upstream-errors/unreachable.js';
-import { BROKEN, SILENT } from '../../upstream-http/exchange-error.js';
+import { BROKEN, SILENT, UNREADABLE } from '../../upstream-http/exchange-error.js';
 import { UpstreamTimeoutError } from '../../upstream-http/exchange-timer.js';
 import type { UpstreamError } from '../upstream-error.js';
 
@@ -62,7 +62,7 @@ export function toClientError(error: UpstreamError, context: ClientErrorContext)
   if (isUnreachable) return withOptions(unreachable(error), shouldRetry);
   // A parent that is not the client's, or was not sent: nothing that the client can change.
   if (failure === undefined || remedy === 'whole_context')
-    return serverError(isSilence(error) ? SILENT : BROKEN, error, {
+    return serverError(remedy === 'none' ? UNREADABLE : isSilence(error) ? SILENT : BROKEN, error, {
       retry: hasBegun && !isSilence(error) ? 'same' : 'other',
       ...shouldRetry,
     });

@@ -26,8 +26,9 @@ const OWN_FAULT = /^(?:UND_ERR|ERR(?:_HTTP)?)_INVALID/;
 /** Names of errors for an answer that is no HTTP, or whose events are too long. */
 const UNREADABLE: ReadonlySet<unknown> = new Set(['HTTPParserError', 'ParseError']);
 
-/** Whether an error comes from the network or the other side, and not from a program. */
+/** Whether an error comes from the network or the other side, and not from a program. One that is an UpstreamError says all itself. */
 export function isNetworkError(error: unknown): boolean {
+  if (error instanceof UpstreamError) return false;
   const { code, name } = Object(error) as { readonly code?: unknown; readonly name?: unknown };
   if (error instanceof UpstreamTimeoutError || UNREADABLE.has(name)) return true;
   return typeof code === 'string' && !OWN_FAULT.test(code);

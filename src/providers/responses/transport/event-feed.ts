@@ -1,7 +1,8 @@
 import { isObject, parseJson } from '../../../validation/index.js';
-import { beginsJson } from '../../upstream-http/begins-json.js';
+import { type BodyForm, formOf, IS_PAGE } from '../../upstream-http/body-form.js';
 import { EventStreamReader } from '../../upstream-http/event-stream.js';
 import { TextCollector } from '../../upstream-http/read-text.js';
+import { UpstreamError } from '../upstream-error.js';
 import { broken } from './broken.js';
 import type { AnswerTaker } from './exchange.js';
 
@@ -18,7 +19,7 @@ const LONGEST_DOCUMENT = 64 * 1024 * 1024;
 export class EventFeed {
   private readonly events = new EventStreamReader(({ data }) => this.take(data));
   private readonly document = new TextCollector(LONGEST_DOCUMENT);
-  private isDocument: boolean | undefined;
+  private form: BodyForm | undefined;
   private isTerminal = false;
   private hasTaken = false;
 
@@ -31,11 +32,12 @@ export class EventFeed {
 
   /**
    * Reads a piece. Returns whether it ended an event with data, or is of a document; only then does `flush` have something to do. Throws
-   * UpstreamError for a document that is too long.
+   * UpstreamError for a document that is too long, and for a web page.
    */
   read(piece: Uint8Array): boolean {
-    this.isDocument ??= beginsJson(piece);
-    if (this.isDocument === true) return this.collect(piece);
+    this.form ??= formOf(piece);
+    if (this.form === 'page') throw new UpstreamError(IS_PAGE, { remedy: 'none' });
+    if (this.form === 'document') return this.collect(piece);
     this.hasTaken = false;
     this.events.read(piece);
     return this.hasTaken;
@@ -44,7 +46,7 @@ export class EventFeed {
   /** Reads the last event, even without the blank line after it. Returns the same as `read`. */
   end(): boolean {
     this.hasTaken = false;
-    if (this.isDocument === true) {
+    if (this.form === 'document') {
       const event = toEvent(this.document.text);
       if (event !== null) this.take(JSON.stringify(event));
     } else {
