@@ -6,6 +6,7 @@ import type * as Jose from 'jose';
 import { Environment, firstLineOf, isSafeUrl } from '../config/index.js';
 import { OutageLog } from '../logging/index.js';
 import { ApiError } from '../protocol/index.js';
+import { RecentMap } from '../recent-map.js';
 import { Clock, type MaybePromise } from '../time/index.js';
 import { type Grant, JWT_KEY_ID, type Scope, SCOPES } from './grant.js';
 import { asTenant } from './tenant.js';
@@ -45,7 +46,7 @@ const LONGEST_SUBJECT = 128;
 @Injectable()
 export class JwtVerifier {
   private readonly outages = new OutageLog(new Logger('Access'));
-  private readonly remembered = new Map<string, Grant & { readonly expiresAt: number }>();
+  private readonly remembered = new RecentMap<Grant & { readonly expiresAt: number }>(MOST_REMEMBERED);
   private opening: Promise<readonly [typeof Jose, Jose.JWTVerifyGetKey]> | null = null;
 
   constructor(
@@ -77,8 +78,6 @@ export class JwtVerifier {
       .jwtVerify(token, keys, { ...rules, ...times })
       .catch((error: unknown) => this.refuse(jose, error));
     const grant = this.toGrant(verified.payload);
-    const [oldest] = this.remembered.keys();
-    if (oldest !== undefined && this.remembered.size >= MOST_REMEMBERED) this.remembered.delete(oldest);
     this.remembered.set(digest, grant);
     return grant;
   }

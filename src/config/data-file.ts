@@ -4,6 +4,7 @@ import type * as Ajv from 'ajv/dist/2020.js';
 import type { Ajv2020, ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 import type { FormatsPlugin } from 'ajv-formats';
 
+import { RecentMap } from '../recent-map.js';
 import { clip, didYouMean, kindOf } from '../validation/index.js';
 import { surelyMatches } from './matches-schema.js';
 
@@ -18,8 +19,7 @@ const NAME_OF_MEMBER = /^(?=.{1,32}$)[a-z]+(?:_[a-z]+)*$/;
 /** Kept, because compiling takes longer than reading most files. */
 const compiled = new WeakMap<object, ValidateFunction>();
 /** The last ones by the text of their schemas: one that is made for a file is made again when that is read again. */
-const recent = new Map<string, ValidateFunction>();
-const MOST_RECENT = 8;
+const recent = new RecentMap<ValidateFunction>(8);
 let loaded: Ajv2020 | undefined;
 
 /**
@@ -93,10 +93,7 @@ function compile(schema: object): ValidateFunction {
   const text = JSON.stringify(schema);
   const validate = recent.get(text) ?? ajv.compile(schema);
   compiled.set(schema, validate);
-  recent.delete(text);
   recent.set(text, validate);
-  const [oldest] = recent.keys();
-  if (recent.size > MOST_RECENT && oldest !== undefined) recent.delete(oldest);
   // It would keep all of them.
   ajv.removeSchema(schema);
   return validate;

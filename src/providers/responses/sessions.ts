@@ -1,3 +1,5 @@
+import { RecentMap } from '../../recent-map.js';
+
 /** Sessions that are remembered. One that was forgotten begins anew. */
 const MOST_SESSIONS = 10_000;
 
@@ -29,8 +31,8 @@ export class Session {
 
 /** The sessions of a provider by conversation, and the states of its turns, those used last. */
 export class Sessions {
-  private readonly sessions = new Recent<Session>(MOST_SESSIONS);
-  private readonly turnStates = new Recent<string>(MOST_TURNS);
+  private readonly sessions = new RecentMap<Session>(MOST_SESSIONS);
+  private readonly turnStates = new RecentMap<string>(MOST_TURNS);
 
   constructor(private readonly healAfterMs: number | null) {}
 
@@ -49,23 +51,5 @@ export class Sessions {
   /** Keeps the state of a turn; only the first one counts. A later turn never sees it (upstreams §3.1). */
   keepTurnState(responseId: string, state: string): void {
     if (this.turnStates.get(responseId) === undefined) this.turnStates.set(responseId, state);
-  }
-}
-
-/** A map of limited size, which forgets what was set least recently. */
-class Recent<T> {
-  private readonly entries = new Map<string, T>();
-
-  constructor(private readonly most: number) {}
-
-  get(key: string): T | undefined {
-    return this.entries.get(key);
-  }
-
-  set(key: string, value: T): void {
-    this.entries.delete(key);
-    this.entries.set(key, value);
-    const [oldest] = this.entries.keys();
-    if (this.entries.size > this.most && oldest !== undefined) this.entries.delete(oldest);
   }
 }

@@ -3,6 +3,7 @@ import type { Options, ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 
+import { RecentMap } from '../../recent-map.js';
 import { compileFlagged } from './schema-pattern.js';
 
 /** Makes Ajv count the steps of patterns. The name would only be written to files. */
@@ -34,7 +35,7 @@ const LONGEST_SCHEMA = 256 * 1024;
 const LONGEST_REMEMBERED = 32 * 1024;
 const MOST_REMEMBERED = 100;
 
-const validators = new Map<string, ValidateFunction>();
+const validators = new RecentMap<ValidateFunction>(MOST_REMEMBERED);
 
 /**
  * Compiles a schema, each with its own Ajv, because schemas of different clients may share an `$id`. References are not fetched.
@@ -46,11 +47,7 @@ export function compileSchema(schema: object | boolean): ValidateFunction {
   const known = validators.get(text);
   if (known !== undefined) return known;
   const compiled = compileAnew(schema);
-  if (text.length <= LONGEST_REMEMBERED) {
-    validators.set(text, compiled);
-    const oldest = validators.keys().next();
-    if (validators.size > MOST_REMEMBERED && oldest.done !== true) validators.delete(oldest.value);
-  }
+  if (text.length <= LONGEST_REMEMBERED) validators.set(text, compiled);
   return compiled;
 }
 

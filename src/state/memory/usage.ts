@@ -1,4 +1,5 @@
 import type { Tenant } from '../../access/index.js';
+import { RecentMap } from '../../recent-map.js';
 import {
   DAY_MS,
   dayOf,
@@ -21,8 +22,8 @@ interface Sum extends UsageSum {
 
 /** Usage in memory: sums only, and bounded. */
 export class MemoryUsageStore extends UsageStore {
-  private readonly sums = new Map<string, Sum>();
-  private readonly ids = new Set<string>();
+  private readonly sums = new RecentMap<Sum>(MAX_SUMS);
+  private readonly ids = new RecentMap<true>(MAX_IDS);
 
   /** `isStored`: whether a response is stored, and so was counted with its save. */
   constructor(private readonly isStored: (tenant: Tenant, responseId: string) => boolean) {
@@ -33,7 +34,7 @@ export class MemoryUsageStore extends UsageStore {
     for (const record of records) {
       const { tenant, responseId } = record;
       if (this.ids.has(responseId) || this.isStored(tenant, responseId)) continue;
-      remember(this.ids, responseId);
+      this.ids.set(responseId, true);
       this.add(record);
     }
   }
@@ -70,12 +71,6 @@ export class MemoryUsageStore extends UsageStore {
     const tokens = { input: 0, cached: 0, output: 0, reasoning: 0 };
     const sum = { day, tenant, model, provider, keyId, turns: 0, tokens };
     this.sums.set(key, sum);
-    if (this.sums.size > MAX_SUMS) this.sums.delete(this.sums.keys().next().value ?? '');
     return sum;
   }
-}
-
-function remember(ids: Set<string>, id: string): void {
-  ids.add(id);
-  if (ids.size > MAX_IDS) ids.delete(ids.values().next().value ?? '');
 }

@@ -1,28 +1,4 @@
-/** What was asked for or learned last, up to a number of entries. */
-export class Recent<Value> {
-  /** Those that were used last at the end. */
-  private readonly entries = new Map<string, Value>();
-
-  constructor(private readonly capacity: number) {}
-
-  get(key: string): Value | undefined {
-    const value = this.entries.get(key);
-    if (value !== undefined) this.set(key, value);
-    return value;
-  }
-
-  set(key: string, value: Value): void {
-    this.entries.delete(key);
-    this.entries.set(key, value);
-    if (this.entries.size <= this.capacity) return;
-    const [oldest] = this.entries.keys();
-    if (oldest !== undefined) this.entries.delete(oldest);
-  }
-
-  delete(key: string): void {
-    this.entries.delete(key);
-  }
-}
+import { RecentMap } from '../../recent-map.js';
 
 /** Most conversations whose versions are remembered: some hundred bytes each. */
 const CAPACITY = 20_000;
@@ -41,11 +17,11 @@ interface Seen {
  * reach the same number: a version is the one that was seen only if the same change has made it.
  */
 export class KnownVersions {
-  private readonly seen = new Recent<Seen>(CAPACITY);
+  private readonly seen = new RecentMap<Seen>(CAPACITY);
 
   /** A conversation, by the base of its slot, has this version. */
   learn(base: string, version: number, change: string): void {
-    const last = this.seen.get(base);
+    const last = this.seen.use(base);
     const isLater = last === undefined || version > last.version;
     const isSame = version === last?.version && change === last.change;
     const ambiguousUpTo = last === undefined ? -1 : isLater || isSame ? last.ambiguousUpTo : last.version;
@@ -54,7 +30,7 @@ export class KnownVersions {
 
   /** The change that has made a version; undefined when this process cannot tell. */
   changeOf(base: string, version: number): string | undefined {
-    const last = this.seen.get(base);
+    const last = this.seen.use(base);
     return last?.version === version && version > last.ambiguousUpTo ? last.change : undefined;
   }
 }

@@ -1,8 +1,8 @@
 import type { Tenant } from '../../access/index.js';
+import { RecentMap } from '../../recent-map.js';
 import { type Clock, isPromise, type MaybePromise } from '../../time/index.js';
 import { toKey } from '../keys.js';
 import type { Located, RedisKeys } from './keys.js';
-import { Recent } from './known-versions.js';
 import type { Redis } from './redis.js';
 import type { Argument, Command, Script } from './script.js';
 
@@ -12,7 +12,7 @@ const CAPACITY = 20_000;
 /** Which slot each response lies in. That never changes, so what was found once is remembered. */
 export class ResponseSlots {
   /** By the key that says it. */
-  private readonly known = new Recent<string>(CAPACITY);
+  private readonly known = new RecentMap<string>(CAPACITY);
 
   constructor(
     private readonly redis: Redis,
@@ -23,7 +23,7 @@ export class ResponseSlots {
   /** The slot that a response lies in, if it is or was stored; one read when it is not remembered. Throws StoreUnavailableError. */
   find(tenant: Tenant, responseId: string): MaybePromise<string | undefined> {
     const key = this.keys.slotOf(tenant, toKey(responseId));
-    return this.known.get(key) ?? this.read(key);
+    return this.known.use(key) ?? this.read(key);
   }
 
   /** Where a response lies, if it is or was stored. Throws StoreUnavailableError. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 
+import { RecentMap } from '../../recent-map.js';
 import type { Clock } from '../../time/index.js';
 import type { Fetch } from './bounded-fetch.js';
 import { McpFailure } from './failures.js';
@@ -47,7 +48,7 @@ interface Kept {
  */
 export class OAuthTokens {
   /** By the hash of the caller's token, the oldest first. */
-  private readonly kept = new Map<string, Kept>();
+  private readonly kept = new RecentMap<Kept>(MOST_TOKENS);
 
   constructor(
     private readonly entry: OAuthEntry,
@@ -67,13 +68,8 @@ export class OAuthTokens {
    */
   async get(callerToken: string | null): Promise<string> {
     const key = keyOf(callerToken);
-    const known = this.kept.get(key);
-    // The order of the map is that of use.
-    this.kept.delete(key);
-    if (known !== undefined && this.clock.now() < known.expiresAtMs) {
-      this.kept.set(key, known);
-      return known.token;
-    }
+    const known = this.kept.use(key);
+    if (known !== undefined && this.clock.now() < known.expiresAtMs) return known.token;
     const asked = this.ask(callerToken);
     const kept: Kept = {
       token: asked.then(({ token }) => token),
@@ -83,8 +79,6 @@ export class OAuthTokens {
     // Whoever waits for it is told.
     kept.token.catch(() => undefined);
     this.kept.set(key, kept);
-    const [oldest = key] = this.kept.keys();
-    if (this.kept.size > MOST_TOKENS) this.kept.delete(oldest);
     try {
       const { token, expiresAtMs } = await asked;
       kept.expiresAtMs = expiresAtMs;
