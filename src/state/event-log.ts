@@ -30,17 +30,20 @@ export function begins({ events }: LogBatch): boolean {
   return events.some(({ type }) => type === 'response.in_progress');
 }
 
-/** A whole log in batches of at most so many events; none when it is empty. */
-export function* batchesOf({ events, notes }: LogBatch, size: number): Generator<LogBatch> {
+/** Most events of a batch of a whole log. */
+const BATCH = 500;
+
+/** A whole log in batches; none when it is empty. */
+export function* batchesOf({ events, notes }: LogBatch): Generator<LogBatch> {
   let firstNote = 0;
-  for (let firstEvent = 0; firstEvent < events.length || firstNote < notes.length; firstEvent += size) {
-    const isLast = firstEvent + size >= events.length;
-    const end = notes.findIndex(({ before }, index) => index >= firstNote && before >= firstEvent + size);
+  for (let firstEvent = 0; firstEvent < events.length || firstNote < notes.length; firstEvent += BATCH) {
+    const isLast = firstEvent + BATCH >= events.length;
+    const end = notes.findIndex(({ before }, index) => index >= firstNote && before >= firstEvent + BATCH);
     const lastNote = isLast || end < 0 ? notes.length : end;
     yield {
       firstEvent,
       firstNote,
-      events: events.slice(firstEvent, firstEvent + size),
+      events: events.slice(firstEvent, firstEvent + BATCH),
       notes: notes.slice(firstNote, lastNote),
     };
     firstNote = lastNote;

@@ -115,15 +115,18 @@ export class SearchBody extends SearchSettings {
 /** Checks the body of a search and returns it. Throws ApiError 400 for the first violation. */
 export const validateSearch = validatorOf(SearchBody);
 
+const DEFAULT_RESULTS = 10;
+
 /** The options of a search that a request gives. */
-export function toSearchOptions(
-  { filters, max_num_results: most, ranking_options: ranking }: SearchSettings,
-  defaultLimit = 10,
-): Omit<VectorQuestion, 'storeIds' | 'queries'> {
+export function toSearchOptions({
+  filters,
+  max_num_results: most,
+  ranking_options: ranking,
+}: SearchSettings): Omit<VectorQuestion, 'storeIds' | 'queries'> {
   const weights = ranking?.hybrid_search;
   return {
     ...(filters == null ? {} : { filter: filters }),
-    limit: most ?? defaultLimit,
+    limit: most ?? DEFAULT_RESULTS,
     ranker: ranking?.ranker === 'none' ? 'none' : 'auto',
     scoreThreshold: ranking?.score_threshold ?? 0,
     ...(weights == null ? {} : { weights: { vectors: weights.embedding_weight, words: weights.text_weight } }),

@@ -38,9 +38,6 @@ import {
 const ROWS = 500;
 const BYTES = 8 * 1024 * 1024;
 
-/** Most events of a batch that is written. */
-const EVENTS = 500;
-
 /** Moves what is in the database. */
 export class PostgresTransfer extends StateTransfer {
   constructor(
@@ -192,7 +189,7 @@ async function writeResponse(run: RunStatement, tenant: Tenant, moved: MovedResp
   const { turn, isStream, attempts, logExpiresAt, log } = background;
   const end = logExpiresAt === null ? null : toTime(logExpiresAt);
   const [owner, id] = values;
-  const batches = [...batchesOf(log, EVENTS)].map(toBatchColumns);
+  const batches = [...batchesOf(log)].map(toBatchColumns);
   await run(MOVE_RUN, [
     ...([owner, id, JSON.stringify(tenant), turn, isStream, attempts, end] as const),
     batches.map(([firstEvent]) => firstEvent),

@@ -15,8 +15,6 @@ import { type Command, run } from './script.js';
 import { STORE_RUN } from './scripts/runs.js';
 import { MOVE_CONVERSATION, MOVE_ENTRIES, WAITING_MS } from './scripts/transfer.js';
 
-/** Most events of a batch that is written. */
-const EVENTS = 500;
 /** What is moved was admitted before. */
 const UNBOUNDED = { total: Number.MAX_SAFE_INTEGER, perTenant: Number.MAX_SAFE_INTEGER };
 
@@ -68,7 +66,7 @@ export class MoveIn {
   private storeResponse(moved: MovedResponse, slot: string): Command {
     const { place, run: background } = moved;
     const logExpiresAt = background?.logExpiresAt ?? null;
-    const batches = background === null ? [] : [...batchesOf(background.log, EVENTS)].map(batchArgs);
+    const batches = background === null ? [] : [...batchesOf(background.log)].map(batchArgs);
     // What the log says of finished items is of use only before the response has ended.
     const stored = batches.flatMap(([entry, events, notes, hasItems]) => {
       return [entry, events, notes, logExpiresAt === null ? hasItems : ''];

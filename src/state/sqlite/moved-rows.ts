@@ -91,9 +91,6 @@ export interface MovedResponseText {
 /** What is moved, with names as clients send them. */
 export type MovedText = MovedConversationText | MovedEntriesText | MovedResponseText;
 
-/** Most events of a batch that is written. */
-const EVENTS = 500;
-
 /** A stored conversation as it is moved. */
 export function toMovedConversation(row: MovedConversationRow): MovedConversation {
   return {
@@ -168,6 +165,6 @@ function toResponseText(tenant: Tenant, moved: MovedResponse): MovedResponseText
     record: toNewResponse(tenant, record, parentId, run === null || response.store),
     place,
     sessions,
-    run: run && { ...run, log: [...batchesOf(run.log, EVENTS)].map(toBatchColumns) },
+    run: run && { ...run, log: [...batchesOf(run.log)].map(toBatchColumns) },
   };
 }

@@ -20,9 +20,6 @@ export interface ExportOptions {
   readonly onProgress?: (moved: Moved) => void;
 }
 
-/** Records between reports. */
-const PROGRESS = 10_000;
-
 /**
  * Writes what a started backend stores as JSON Lines, as fast as they are taken; the stream stays open. No service may use
  * the state meanwhile. Throws StateTransferError, StoreUnavailableError and the errors of the stream.
@@ -34,7 +31,7 @@ export async function exportState(
 ): Promise<Moved> {
   const { transfer } = backend;
   if (transfer === undefined) throw new StateTransferError('This state cannot be exported.');
-  const tally = new Tally(PROGRESS, options.onProgress);
+  const tally = new Tally(options.onProgress);
   const { library = backend } = options;
   await pipeline(Readable.from(toLines(transfer, { ...options, library }, tally)), output, { end: false });
   return tally.moved;

@@ -25,8 +25,6 @@ export interface Imported extends Moved {
   readonly existing: number;
 }
 
-/** Records between reports. */
-const PROGRESS = 10_000;
 /** Most records, and characters, that are written at once. */
 const BATCH = 200;
 const BATCH_LENGTH = 4 * 1024 * 1024;
@@ -45,7 +43,7 @@ export async function importState(
 ): Promise<Imported> {
   const { transfer, secrets } = backend;
   if (transfer === undefined) throw new StateTransferError('Nothing can be imported into this state.');
-  const tally = new Tally(PROGRESS, onProgress);
+  const tally = new Tally(onProgress);
   const importing = new Importing(transfer, secrets, library, tally);
   let isWhole = false;
   let last = 0;

@@ -11,14 +11,14 @@ export interface Moved {
 
 const COUNTED: ReadonlySet<string> = new Set(['conversation', 'response', 'file', 'store', 'job']);
 
+/** After how many records the progress is reported. */
+const PROGRESS = 10_000;
+
 /** Counts what is moved, and reports it from time to time. */
 export class Tally {
   private counts = { tenants: 0, conversations: 0, responses: 0, files: 0, stores: 0, jobs: 0 };
 
-  constructor(
-    private readonly every: number,
-    private readonly onProgress: (moved: Moved) => void = () => undefined,
-  ) {}
+  constructor(private readonly onProgress: (moved: Moved) => void = () => undefined) {}
 
   get moved(): Moved {
     return { ...this.counts };
@@ -28,7 +28,7 @@ export class Tally {
     this.counts[what] += 1;
     const { tenants: _, ...counted } = this.counts;
     const sum = Object.values(counted).reduce((total, each) => total + each, 0);
-    if (what !== 'tenants' && sum % this.every === 0) this.onProgress(this.moved);
+    if (what !== 'tenants' && sum % PROGRESS === 0) this.onProgress(this.moved);
   }
 }
 

@@ -49,13 +49,13 @@ export const EVENT_FIELDS: ReadonlyMap<string, string> = new Map(
     'shell_call_output_content.delta': `${AT_ITEM} command_index:integer delta:object`,
     'shell_call_output_content.done': `${AT_ITEM} command_index:integer output:array`,
     'image_generation_call.partial_image': `${AT_ITEM} partial_image_index:integer partial_image_b64:string`,
-    ...sameFields(AT_ITEM, 'web_search_call', ['in_progress', 'searching', 'completed']),
-    ...sameFields(AT_ITEM, 'file_search_call', ['in_progress', 'searching', 'completed']),
-    ...sameFields(AT_ITEM, 'code_interpreter_call', ['in_progress', 'interpreting', 'completed']),
-    ...sameFields(AT_ITEM, 'image_generation_call', ['in_progress', 'generating', 'completed']),
-    ...sameFields(AT_ITEM, 'mcp_call', ['in_progress', 'completed', 'failed']),
-    ...sameFields(AT_ITEM, 'mcp_list_tools', ['in_progress', 'completed', 'failed']),
-    ...sameFields(AT_ITEM, 'compaction', ['compacting']),
+    ...atItem('web_search_call', ['in_progress', 'searching', 'completed']),
+    ...atItem('file_search_call', ['in_progress', 'searching', 'completed']),
+    ...atItem('code_interpreter_call', ['in_progress', 'interpreting', 'completed']),
+    ...atItem('image_generation_call', ['in_progress', 'generating', 'completed']),
+    ...atItem('mcp_call', ['in_progress', 'completed', 'failed']),
+    ...atItem('mcp_list_tools', ['in_progress', 'completed', 'failed']),
+    ...atItem('compaction', ['compacting']),
   }).map(([name, fields]) => [`response.${name}`, fields]),
 );
 
@@ -110,8 +110,8 @@ export const TERMINAL_TYPES: ReadonlySet<string> = new Set([
   'response.failed',
 ]);
 
-function sameFields(fields: string, item: string, phases: readonly string[]): Record<string, string> {
-  return Object.fromEntries(phases.map((phase) => [`${item}.${phase}`, fields]));
+function atItem(item: string, phases: readonly string[]): Record<string, string> {
+  return Object.fromEntries(phases.map((phase) => [`${item}.${phase}`, AT_ITEM]));
 }
 
 function inPart(item: string, done: string, type: string, index: 'content_index' | 'summary_index'): TextFamily {

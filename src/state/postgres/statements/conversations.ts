@@ -200,10 +200,10 @@ export interface ForgottenRow {
 
 /** Frees a deleted conversation, with its items up to a number, if no response needs it. */
 export const FORGET_CONVERSATION = adHoc<readonly [...Names, items: number], ForgottenRow>(
-  toForget('SELECT $1::text AS owner, $2::text AS id', '$3'),
+  toForget('SELECT $1::text AS owner, $2::text AS id'),
 );
 
-/** The same for the next deleted conversations after a position, so many. */
+/** Frees what FORGET_CONVERSATION does, of the next deleted conversations after a position, so many. */
 export const FORGET_CONVERSATIONS = adHoc<
   readonly [owner: string, id: string, items: number, conversations: number],
   ForgottenRow
@@ -211,12 +211,11 @@ export const FORGET_CONVERSATIONS = adHoc<
   toForget(
     `SELECT c.owner, c.id FROM antiphon.conversations c
     WHERE c.is_deleted AND (c.owner, c.id) > ($1, $2) ORDER BY c.owner, c.id LIMIT $4`,
-    '$3',
   ),
 );
 
-/** What a turn appended before the deletion is seen: both change the row of the conversation. */
-function toForget(names: string, items: string): string {
+/** Frees up to `$3` items. What a turn appended before the deletion is seen: both change the row of the conversation. */
+function toForget(names: string): string {
   return `WITH named AS MATERIALIZED (
     ${names}
   ), unneeded AS MATERIALIZED (
@@ -228,17 +227,17 @@ function toForget(names: string, items: string): string {
     SELECT i.owner, i.conversation_id, i.position FROM unneeded CROSS JOIN LATERAL (
       SELECT owner, conversation_id, position FROM antiphon.conversation_items
       WHERE owner = unneeded.owner AND conversation_id = unneeded.id OFFSET 0
-    ) i LIMIT ${items}
+    ) i LIMIT $3
   ), emptied AS (
     DELETE FROM antiphon.conversation_items i USING doomed
     WHERE i.owner = doomed.owner AND i.conversation_id = doomed.conversation_id AND i.position = doomed.position
   ), freed AS (
     DELETE FROM antiphon.conversations c USING unneeded
-    WHERE c.owner = unneeded.owner AND c.id = unneeded.id AND (SELECT count(*) FROM doomed) < ${items}
+    WHERE c.owner = unneeded.owner AND c.id = unneeded.id AND (SELECT count(*) FROM doomed) < $3
   ), last AS (
     SELECT owner, id FROM named ORDER BY owner DESC, id DESC LIMIT 1
   )
   SELECT last.owner, last.id, (SELECT count(*) FROM named)::integer AS seen,
-    (SELECT count(*) FROM unneeded)::integer AS unneeded, (SELECT count(*) FROM doomed) = ${items} AS has_more_items
+    (SELECT count(*) FROM unneeded)::integer AS unneeded, (SELECT count(*) FROM doomed) = $3 AS has_more_items
   FROM (SELECT) one LEFT JOIN last ON true`;
 }
