@@ -25,6 +25,7 @@ import { FAULT_KINDS, type FaultKind } from './fault-kinds.js';
 import { JOURNAL_PAGE_POLICY, JOURNAL_STATUSES, journalPage } from './journal-page.js';
 import { requireNamedScript } from './script/read-script.js';
 import {
+  faultSchema,
   type JournalEntry,
   type Space,
   SPACE_HEADER,
@@ -78,20 +79,7 @@ interface FaultBody {
   readonly retry_after?: number;
 }
 
-const whole = { type: 'integer', minimum: 0, maximum: 1e9 };
-
-const FAULT_SCHEMA = {
-  type: 'object',
-  properties: {
-    kind: { enum: FAULT_KINDS },
-    turns: { ...whole, minimum: 1 },
-    after: whole,
-    for: whole,
-    retry_after: whole,
-  },
-  required: ['kind'],
-  additionalProperties: false,
-};
+const FAULT_SCHEMA = faultSchema('after', 'for', 'retry_after');
 
 const DEFAULT_PAGE = 100;
 

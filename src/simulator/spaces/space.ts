@@ -3,7 +3,7 @@ import { inspect } from 'node:util';
 import { ModelError, type Turn } from '../../providers/index.js';
 import { isUserMessage } from '../../providers/transcripts/index.js';
 import { readText } from '../answer/read-items.js';
-import type { FaultKind } from '../fault-kinds.js';
+import { FAULT_KINDS, type FaultKind } from '../fault-kinds.js';
 import type { FaultSettings } from '../faults.js';
 import type { NamedScript } from '../script/read-script.js';
 import { Script } from '../script/script.js';
@@ -24,6 +24,18 @@ export interface SpaceFault extends FaultSettings {
   readonly kind: FaultKind;
   /** How many turns it hits. */
   readonly turns: number;
+}
+
+/** The JSON Schema of a SpaceFault whose numbers, besides `turns`, have these names. */
+export function faultSchema(...numbers: readonly string[]): object {
+  const whole = { type: 'integer', minimum: 0, maximum: 1e9 };
+  const properties = Object.fromEntries(numbers.map((name) => [name, whole]));
+  return {
+    type: 'object',
+    properties: { kind: { enum: FAULT_KINDS }, turns: { ...whole, minimum: 1 }, ...properties },
+    required: ['kind'],
+    additionalProperties: false,
+  };
 }
 
 /** A script with its position. */

@@ -1,9 +1,16 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 
 import { requireSchema } from '../../config/index.js';
-import { FAULT_KINDS, type FaultKind } from '../../simulator/index.js';
+import type { FaultKind } from '../../simulator/index.js';
 import { type NamedScript, type ScriptTurn, TURN_SCHEMA } from '../../simulator/script/index.js';
-import type { JournalEntry, Space, SpaceFault, SpaceScript, Spaces } from '../../simulator/spaces/index.js';
+import {
+  faultSchema,
+  type JournalEntry,
+  type Space,
+  type SpaceFault,
+  type SpaceScript,
+  type Spaces,
+} from '../../simulator/spaces/index.js';
 import { type Answer, placeOf, toTurn } from './answers.js';
 import { type Matcher, showMatcher, toPredicate } from './matcher.js';
 import { checkAt, placeOfCaller } from './place.js';
@@ -14,19 +21,7 @@ export interface FaultOptions extends Pick<SpaceFault, 'after' | 'forMs' | 'retr
   readonly turns?: number;
 }
 
-const whole = { type: 'integer', minimum: 0, maximum: 1e9 };
-
-const FAULT_SCHEMA = {
-  type: 'object',
-  properties: {
-    kind: { enum: FAULT_KINDS },
-    turns: { ...whole, minimum: 1 },
-    after: whole,
-    forMs: whole,
-    retryAfterSeconds: whole,
-  },
-  additionalProperties: false,
-};
+const FAULT_SCHEMA = faultSchema('after', 'forMs', 'retryAfterSeconds');
 
 const SPACE_SCHEMA = { type: 'object', properties: { answers: { type: 'array' } }, additionalProperties: false };
 
