@@ -13,22 +13,24 @@ export class Violation {
     private readonly describe: (path: string) => string,
   ) {}
 
-  /** The same violation, relative to the object that has the value as `member`. */
+  /** Makes it relative to the object that has the value as `member`. */
   under(member: string): this {
-    const separator = this.path === '' || this.path.startsWith('[') ? '' : '.';
-    this.path = `${clip(member)}${separator}${this.path}`;
-    return this;
+    return this.within(clip(member));
   }
 
-  /** The same violation, relative to the array that has the value at `index`. */
+  /** Makes it relative to the array that has the value at `index`. */
   at(index: number): this {
-    const separator = this.path === '' || this.path.startsWith('[') ? '' : '.';
-    this.path = `[${index}]${separator}${this.path}`;
-    return this;
+    return this.within(`[${index}]`);
   }
 
   /** The error for the client (protocol §7). */
   toError(): ApiError {
     return ApiError.of(this.code, this.describe(this.path), { param: this.path === '' ? null : this.path });
+  }
+
+  private within(place: string): this {
+    const separator = this.path === '' || this.path.startsWith('[') ? '' : '.';
+    this.path = `${place}${separator}${this.path}`;
+    return this;
   }
 }
