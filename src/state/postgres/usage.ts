@@ -32,7 +32,7 @@ function toRows(records: readonly UsageRecord[]): string {
   return JSON.stringify(records.map(toRow));
 }
 
-/** The same of the record of a response; null without one. */
+/** The record of a response as JSON, for `insertUsage`; null without one. */
 export function toUsageRow(record: UsageRecord | undefined): string | null {
   return record === undefined ? null : toRows([record]);
 }

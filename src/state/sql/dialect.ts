@@ -15,9 +15,9 @@ export interface Dialect {
   readonly text: (value: string) => string;
   /** Waits for others that do the same for a tenant, until the end of the transaction; null where nobody else does anything meanwhile. */
   readonly lock: (name: string, what: string) => Statement<readonly [owner: Owner], unknown> | null;
-  /** Ends a query whose rows nobody else changes until the end of the transaction. */
+  /** Ends a query, and holds its rows until the end of the transaction: nobody else changes them. */
   readonly held: string;
-  /** The same, of rows that nobody else holds. */
+  /** Ends a query of rows that nobody else holds, and holds them until the end of the transaction. */
   readonly skipping: string;
 }
 

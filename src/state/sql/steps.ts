@@ -25,7 +25,8 @@ export type Immediate<Methods, Name extends keyof Methods> = {
     ? (...args: Args) => Result
     : never;
 };
-/** The same where they are waited for. */
+
+/** Methods in steps as those of a contract that is waited for. */
 export type Promised<Methods, Name extends keyof Methods> = {
   readonly [Method in Name]: Methods[Method] extends (...args: infer Args) => Generator<Asked, infer Result>
     ? (...args: Args) => Promise<Result>
@@ -75,7 +76,7 @@ export function immediate<Methods extends object, Name extends keyof Methods & s
   }) as Immediate<Methods, Name>;
 }
 
-/** The same for one that is waited for. `take`: begins the steps, perhaps again after they have failed, and takes them. */
+/** Methods in steps, for a database that is waited for. `take`: begins the steps, perhaps again after they have failed, and takes them. */
 export function promised<Methods extends object, Name extends keyof Methods & string>(
   methods: Methods,
   modes: Modes<Name>,

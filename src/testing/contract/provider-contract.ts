@@ -118,7 +118,7 @@ function checksOf(subject: ProviderSubject): readonly Check[] {
   ];
 }
 
-/** The same with one service for all cases, one after another, which is quicker: `close` it after the last. A case that fails ends it. */
+/** The cases with one service for all of them, one after another, which is quicker: `close` it after the last. A case that fails ends it. */
 export function sharedProviderContract(subject: ProviderSubject): {
   readonly cases: readonly ContractCase[];
   readonly close: () => Promise<void>;

@@ -11,7 +11,7 @@ export type Content = string | number;
 
 /** A content or an upload. */
 export type ById = readonly [owner: Owner, id: string];
-/** The same, at a time in ms since the epoch. */
+/** A content or an upload, at a time in ms since the epoch. */
 export type ByIdAt = readonly [...ById, now: number];
 
 /** A content. */
