@@ -1,10 +1,12 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 
 import { type DynamicModule, Logger, Module } from '@nestjs/common';
 import { ModuleRef, NestFactory } from '@nestjs/core';
 
 import { asTenant } from '../access/index.js';
-import { libraryOf, selectBackend } from '../backends.js';
+import { libraryOf, selectBackend, SQLITE_SCHEME } from '../backends.js';
 import type { ExportCommand } from './command-line/index.js';
 import { ConfigModule, Environment, loadEnvironment, type Variables } from '../config/index.js';
 import { createLogger } from '../logging/index.js';
@@ -42,14 +44,15 @@ class BackendModule {
 }
 
 /**
- * `antiphon export`: writes what the backend of the environment stores; `variables` override it. Throws StateTransferError, and the errors of the
- * start of the backend.
+ * `antiphon export`: writes what the backend of the environment stores; `variables` override it. Throws StateTransferError, also for a file that is
+ * not there and a tenant that has nothing, and the errors of the start of the backend.
  */
 export async function exportTo(
   output: Writable,
   { tenants, secrets }: Omit<ExportCommand, 'action'>,
   variables: Variables,
 ): Promise<void> {
+  await requireFiles(loadEnvironment(variables));
   const only = tenants.length === 0 ? {} : { tenants: tenants.map(asTenant) };
   const moved = await withBackend(variables, (backend, library) =>
     exportState(backend, output, { ...only, secrets, library, onProgress: (soFar) => report('Exporting', soFar) }),
@@ -92,6 +95,24 @@ async function withBackend<T>(
   } finally {
     library.bucket?.close();
     for (const one of backendsOf(backend, library)) await one.stop();
+  }
+}
+
+/** Throws StateTransferError where a file of SQLite is not there: a backup must not succeed with one that was just created. */
+async function requireFiles({ STATE, STATE_DIR, VECTOR_STORE_URL: url }: Environment): Promise<void> {
+  const places = [
+    ...(STATE === 'sqlite' ? [{ variable: 'STATE_DIR', directory: STATE_DIR }] : []),
+    ...(STATE === 'redis' && url.startsWith(SQLITE_SCHEME)
+      ? [{ variable: 'VECTOR_STORE_URL', directory: url.slice(SQLITE_SCHEME.length) }]
+      : []),
+  ];
+  if (places.length === 0) return;
+  const { FILE_NAME } = await import('../state/sqlite/index.js');
+  for (const { variable, directory } of places) {
+    if (existsSync(join(directory, FILE_NAME))) continue;
+    throw new StateTransferError(
+      `${variable}: there is no ${FILE_NAME} in ${resolve(directory)}, so there is nothing to export.`,
+    );
   }
 }
 

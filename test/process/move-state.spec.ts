@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -102,6 +102,25 @@ describe('export and import', () => {
     const input = '{"format":"antiphon-state","version":1}\n{"kind":\n';
     const exit = await run({ ...state, LOG_LEVEL: 'error' }, ['import'], input);
     expect(exit).toEqual({ code: 1, stdout: '', stderr: 'Line 2 is not valid: expected a JSON object.\n' });
+  });
+
+  it('an export of a directory without a state is refused, and creates none', async () => {
+    const { STATE_DIR = '' } = await stateOf('sqlite');
+    const exit = await run({ STATE: 'sqlite', STATE_DIR: join(STATE_DIR, 'dta') }, ['export']);
+    expect(exit).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `STATE_DIR: there is no antiphon.sqlite in ${join(STATE_DIR, 'dta')}, so there is nothing to export.\n`,
+    });
+    expect(await readdir(STATE_DIR)).toEqual([]);
+  });
+
+  it('an export of a tenant that has stored nothing fails, and names it', async () => {
+    const state = await stateOf('sqlite');
+    await run(state, ['import'], '{"format":"antiphon-state","version":1}\n{"kind":"end"}\n');
+    const exit = await run({ ...state, LOG_LEVEL: 'error' }, ['export', '--tenant', 'acmee']);
+    expect(exit).toMatchObject({ code: 1, stderr: expect.stringMatching(/^The tenant 'acmee' has nothing here /) });
+    expect(exit.stdout).not.toContain('"kind":"end"');
   });
 
   it.each([['export'], ['import']])('%s is refused with STATE=memory', async (command) => {

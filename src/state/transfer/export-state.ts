@@ -22,7 +22,7 @@ export interface ExportOptions {
 
 /**
  * Writes what a started backend stores as JSON Lines, as fast as they are taken; the stream stays open. No service may use
- * the state meanwhile. Throws StateTransferError, StoreUnavailableError and the errors of the stream.
+ * the state meanwhile. Throws StateTransferError, also for a named tenant that has nothing, StoreUnavailableError and the errors of the stream.
  */
 export async function exportState(
   backend: StateBackend,
@@ -56,11 +56,24 @@ async function* toRecords(
   }
   for (const tenant of named) {
     yield { kind: 'tenant', tenant };
-    yield* transfer.read(tenant);
-    yield* readLibrary(library, tenant);
+    let isEmpty = true;
+    for await (const line of recordsOf(transfer, library, tenant)) {
+      isEmpty = false;
+      yield line;
+    }
+    if (isEmpty && tenants !== undefined) {
+      throw new StateTransferError(
+        `The tenant '${tenant}' has nothing here that could be exported. Is its name right?`,
+      );
+    }
   }
   for await (const job of transfer.jobs()) if (tenants === undefined || belongsTo(job, tenants)) yield job;
   yield { kind: 'end' };
+}
+
+async function* recordsOf(transfer: StateTransfer, library: MovedLibrary, tenant: Tenant): AsyncGenerator<StateLine> {
+  yield* transfer.read(tenant);
+  yield* readLibrary(library, tenant);
 }
 
 function belongsTo({ data }: MovedJob, tenants: readonly Tenant[]): boolean {
