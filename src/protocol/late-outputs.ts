@@ -9,12 +9,12 @@ export function lateOutputs(items: readonly Item[]): ReadonlyMap<Item, Item> {
   const late = new Map<Item, Item>();
   const running = new Map<string, Item>();
   /** The calls of the latest answer, as long as nothing but outputs has followed it. */
-  let latest = new Set<string | undefined>();
+  const latest = new Set<string | undefined>();
   let isAnswered = false;
   for (const item of items) {
     const callId = callIdOf(item);
     if (item.type.endsWith('_call')) {
-      if (isAnswered) latest = new Set();
+      if (isAnswered) latest.clear();
       isAnswered = false;
       latest.add(callId);
       if (item['async'] === true && callId !== undefined) running.set(callId, item);
@@ -23,7 +23,7 @@ export function lateOutputs(items: readonly Item[]): ReadonlyMap<Item, Item> {
       const call = running.get(callId ?? '');
       if (call !== undefined && !latest.has(callId)) late.set(item, call);
     } else if (item.type !== 'reasoning') {
-      latest = new Set();
+      latest.clear();
     }
   }
   return late;

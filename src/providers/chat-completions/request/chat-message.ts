@@ -24,7 +24,8 @@ export interface ChatMessage {
 /** The text of a message's content, one line per part. */
 export function textOf(content: ChatMessage['content']): string {
   if (typeof content === 'string') return content;
-  return (content ?? []).flatMap((part) => (typeof part.text === 'string' ? [part.text] : [])).join('\n');
+  const texts = (content ?? []).map(({ text }) => text).filter((text) => typeof text === 'string');
+  return texts.join('\n');
 }
 
 /** The shortest form of content: a string if all parts are nothing but text. */

@@ -33,11 +33,12 @@ export function toMessages(
   return new MessageWriter(withoutOwnToolItems(items), tools, capabilities, maker).write();
 }
 
-/** An item with the call and the output that it holds. */
+/** An item with the call, the output and the opaque data that it holds. */
 interface Entry {
   readonly item: Item;
   readonly call: HistoryCall | undefined;
   readonly output: HistoryOutput | undefined;
+  readonly opaque: OwnData | undefined;
 }
 
 class MessageWriter {
@@ -47,7 +48,6 @@ class MessageWriter {
   private readonly callIds: ReadonlySet<string | undefined>;
   /** Outputs of asynchronous calls that came when the model had gone on, with what was called. */
   private readonly late: ReadonlyMap<HistoryOutput, HistoryCall>;
-  private readonly ownData: ReadonlyMap<Item, OwnData>;
   /** The opaque data of calls, by their ids. */
   private readonly ofCalls: ReadonlyMap<string, OpaqueCall>;
   private draft: AssistantDraft;
@@ -59,21 +59,21 @@ class MessageWriter {
     maker: Maker,
   ) {
     this.draft = new AssistantDraft(capabilities);
-    const found = items.map((item) => [item, ownDataOf(item, maker)] as const);
-    this.ownData = new Map(found.filter((entry): entry is [Item, OwnData] => entry[1] !== undefined));
-    this.ofCalls = new Map(this.ownData.values().flatMap(({ calls }) => calls));
-    this.entries = items.map((item) => ({ item, call: readCall(item), output: readOutput(item, tools) }));
-    this.late = findLate(this.entries);
-    const outputs = this.entries.flatMap(({ output }) =>
-      output === undefined || this.late.has(output) ? [] : [output],
-    );
+    this.entries = items.map((item) => {
+      return { item, call: readCall(item), output: readOutput(item, tools), opaque: ownDataOf(item, maker) };
+    });
+    const opaque = this.entries.map((entry) => entry.opaque).filter((data) => data !== undefined);
+    this.ofCalls = new Map(opaque.flatMap((data) => [...data.calls]));
+    this.late = findLate(items, this.entries);
+    const given = this.entries.map(({ output }) => output).filter((output) => output !== undefined);
+    const outputs = given.filter((output) => !this.late.has(output));
     const calls = this.entries.map(({ call }) => call).filter((call) => call !== undefined);
     const counts = Map.groupBy(calls, ({ callId }) => callId);
     this.callIds = new Set(counts.keys());
     this.outputs = new Map(
-      [...Map.groupBy(outputs, ({ callId }) => callId ?? '')].map(([callId, given]) => [
+      [...Map.groupBy(outputs, ({ callId }) => callId ?? '')].map(([callId, ofCall]) => [
         callId,
-        joinFrom(given, counts.get(callId)?.length ?? 0),
+        joinFrom(ofCall, counts.get(callId)?.length ?? 0),
       ]),
     );
   }
@@ -85,11 +85,11 @@ class MessageWriter {
   }
 
   /** An item that holds both, such as `mcp_call`, is added as a call; its output follows. */
-  private add({ item, call, output }: Entry): void {
+  private add({ item, call, output, opaque }: Entry): void {
     if (call !== undefined) this.draft.calls.push(call);
     else if (output !== undefined) this.addOutput(output);
     else if (item.type === 'message') this.addMessage(item);
-    else if (item.type === 'reasoning') this.addReasoning(item);
+    else if (item.type === 'reasoning') this.addReasoning(item, opaque);
     else if (item.type === 'agent_message') this.addAgentMessage(item);
     else if (item.type === 'compaction' || item.type === 'compaction_summary') {
       refuseCompaction();
@@ -116,9 +116,8 @@ class MessageWriter {
     if (words !== '') this.messages.push({ role: 'user', content: words });
   }
 
-  private addReasoning(item: Item): void {
+  private addReasoning(item: Item, opaque: OwnData | undefined): void {
     const text = reasoningOf(item);
-    const opaque = this.ownData.get(item);
     const isRead = this.capabilities.reasoningReplay !== 'none' || opaque !== undefined;
     // Before the calls it may belong to opaque data that follows.
     if (!isRead && this.draft.hasCalls) return;
@@ -159,7 +158,6 @@ class MessageWriter {
 
   /** Writes the output of a call; returns the parts that a tool message cannot hold. */
   private answerCall({ callId, address, isAsync }: HistoryCall): readonly ChatPart[] {
-    const name = this.tools.nameOf(address);
     const none = isAsync ? STILL_RUNNING : NO_OUTPUT;
     const parts = toOutputParts(this.outputs.get(callId)?.shift()?.output ?? none, this.capabilities);
     const pictures = parts.filter(({ type }) => type !== 'text');
@@ -168,10 +166,10 @@ class MessageWriter {
     this.messages.push({
       role: 'tool',
       tool_call_id: this.toUpstreamId(callId),
-      ...(this.capabilities.toolNames ? { name } : {}),
+      ...(this.capabilities.toolNames ? { name: this.tools.nameOf(address) } : {}),
       content: staysWhole ? toContent(parts) : text,
     });
-    return staysWhole ? [] : [{ type: 'text', text: `Output of ${name}:` }, ...pictures];
+    return staysWhole ? [] : [{ type: 'text', text: `Output of ${this.tools.nameOf(address)}:` }, ...pictures];
   }
 
   private toUpstreamId(callId: string): string {
@@ -181,8 +179,10 @@ class MessageWriter {
 }
 
 /** The late outputs, each with its call. */
-function findLate(entries: readonly Entry[]): ReadonlyMap<HistoryOutput, HistoryCall> {
-  const late = lateOutputs(entries.map(({ item }) => item));
+function findLate(items: readonly Item[], entries: readonly Entry[]): ReadonlyMap<HistoryOutput, HistoryCall> {
+  const late = lateOutputs(items);
+  // The common case.
+  if (late.size === 0) return new Map();
   const calls = new Map(entries.map(({ item, call }) => [item, call]));
   const found = new Map<HistoryOutput, HistoryCall>();
   for (const { item, output } of entries) {
