@@ -49,7 +49,7 @@ export class JsonScanner {
   private isName = false;
   private textStart = 0;
   /** Whether the container of each level is an object. */
-  private readonly isObject: Uint8Array;
+  private readonly isObject: boolean[] = [];
   /** The last byte outside texts and spaces, to recognise an empty container. */
   private last = 0;
   private knownNames: Uint32Array | null = null;
@@ -58,9 +58,7 @@ export class JsonScanner {
   constructor(
     private readonly bytes: Buffer,
     private readonly limits: JsonLimits,
-  ) {
-    this.isObject = new Uint8Array(limits.levels + 1);
-  }
+  ) {}
 
   /**
    * Reads on, up to about `position`. Returns whether this was the end. Throws ApiError 400 `invalid_value` for too many
@@ -79,7 +77,7 @@ export class JsonScanner {
       if (byte === COMMA) {
         this.values += 1;
         this.limitValues();
-        this.isName = this.isObject[this.level] === 1;
+        this.isName = this.isObject[this.level] === true;
       } else if (byte === QUOTE) {
         at = this.readText(at, end);
       } else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
@@ -103,7 +101,7 @@ export class JsonScanner {
       const expected = `Expected at most ${this.limits.levels} levels of objects and arrays.`;
       throw ApiError.of('invalid_value', `Invalid ${subject}: nested too deeply. ${expected}`, { param: this.param });
     }
-    this.isObject[this.level] = isObject ? 1 : 0;
+    this.isObject[this.level] = isObject;
     this.isName = isObject;
   }
 

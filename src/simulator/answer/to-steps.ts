@@ -10,22 +10,39 @@ import { shuffleWords } from './words.js';
 /** Minimum probability of the chosen token. */
 const LEAST_CHOSEN = 0.3;
 
+/** The steps of remembered texts: most turns write one that was written before. */
+const written = new WeakMap<readonly TokenPiece[], readonly Step[]>();
+
 /** Converts an answer into steps: the reasoning first, then the text or the calls. */
 export function* toSteps({ reasoning, parts, cut }: Answer, turn: Turn, randomFor: RandomFor): Generator<Step> {
   if (reasoning !== undefined) yield* toReasoningSteps(reasoning);
   for (const { tool, pieces } of parts) {
-    if (tool === undefined) yield* toTextSteps(pieces, turn, randomFor);
-    else yield* toCallSteps(tool, pieces);
+    yield* tool === undefined ? toTextSteps(pieces, turn, randomFor) : toCallSteps(tool, pieces);
   }
   yield { type: 'finish', reason: cut ? 'length' : 'stop' };
 }
 
 /** Steps of a text, with log probabilities if requested. */
-export function* toTextSteps(pieces: Iterable<TokenPiece>, turn: Turn, randomFor: RandomFor): Generator<Step> {
-  if (!turn.include.includes('message.output_text.logprobs')) {
-    for (const { text: delta } of pieces) yield { type: 'text', delta };
-    return;
-  }
+export function toTextSteps(pieces: Iterable<TokenPiece>, turn: Turn, randomFor: RandomFor): Iterable<Step> {
+  if (turn.include.includes('message.output_text.logprobs')) return withLogprobs(pieces, turn, randomFor);
+  if (!isList(pieces)) return toDeltas(pieces, 'text');
+  let steps = written.get(pieces);
+  if (steps === undefined) written.set(pieces, (steps = [...toDeltas(pieces, 'text')]));
+  return steps;
+}
+
+function isList(pieces: Iterable<TokenPiece>): pieces is readonly TokenPiece[] {
+  return Array.isArray(pieces);
+}
+
+function* toDeltas(
+  pieces: Iterable<TokenPiece>,
+  type: 'text' | 'function_call_arguments' | 'custom_tool_call_input',
+): Generator<Step> {
+  for (const { text: delta } of pieces) yield { type, delta };
+}
+
+function* withLogprobs(pieces: Iterable<TokenPiece>, turn: Turn, randomFor: RandomFor): Generator<Step> {
   const random = randomFor('logprobs');
   const alternatives = turn.settings.top_logprobs ?? 0;
   for (const { text: delta } of pieces) {
@@ -44,8 +61,7 @@ export function* toReasoningSteps({ tokens, summary, encrypted }: Reasoning): Ge
 function* toCallSteps({ type, name, namespace }: CalledTool, pieces: Iterable<TokenPiece>): Generator<Step> {
   const place = namespace === undefined ? {} : { namespace };
   yield { type: type === 'function' ? 'function_call' : 'custom_tool_call', name, ...place };
-  const input = type === 'function' ? 'function_call_arguments' : 'custom_tool_call_input';
-  for (const { text: delta } of pieces) yield { type: input, delta };
+  yield* toDeltas(pieces, type === 'function' ? 'function_call_arguments' : 'custom_tool_call_input');
 }
 
 /** Synthetic log probabilities of a token and its alternatives, the likeliest first. */
