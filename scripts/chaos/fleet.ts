@@ -7,7 +7,7 @@ import OpenAI from 'openai';
 
 import { importCluster, importRedis } from '../../bench/harness/test-servers.ts';
 import type { SeededRandom } from '../../src/simulator/seeded-random.ts';
-import { onStablePort } from '../../test/support/stable-port.ts';
+import { onStablePort } from '../../test/support/ports.ts';
 import { OwnService } from '../own-service.ts';
 import { LONGEST_OUTAGE_MS, within } from './insist.ts';
 import type { Ledger } from './ledger.ts';

@@ -5,10 +5,10 @@ import { Clock } from '../../src/index.js';
 import { createInBackground, whenEnded } from '../support/background.js';
 import { chunk, finish, openStreamOf, streamOf } from '../support/chat-upstream/chunk-stream.js';
 import type { Quirks } from '../support/chat-upstream/quirks.js';
-import { saidIn } from '../support/chat-upstream/said.js';
+import { saidIn } from '../support/output.js';
 import { MODEL, startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { useFreshService } from '../support/describe-service.js';
-import { SkippingClock } from '../support/skipping-clock.js';
+import { SkippingClock } from '../support/clocks.js';
 
 type Response = OpenAI.Responses.Response;
 

@@ -10,7 +10,7 @@ import {
   streamOf,
 } from '../support/chat-upstream/chunk-stream.js';
 import { sendTurn } from '../support/chat-upstream/run-turn.js';
-import { callIdsIn, saidIn } from '../support/chat-upstream/said.js';
+import { callIdsIn, saidIn } from '../support/output.js';
 import { MODEL, startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { useService } from '../support/describe-service.js';
 import type { Refusal } from '../support/transport.js';

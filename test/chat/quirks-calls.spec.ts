@@ -2,7 +2,7 @@ import { expect, it } from '@jest/globals';
 
 import type { CallQuirks, Quirks } from '../support/chat-upstream/quirks.js';
 import { deltasOf, runTurn } from '../support/chat-upstream/run-turn.js';
-import { callIdsIn, saidIn } from '../support/chat-upstream/said.js';
+import { callIdsIn, saidIn } from '../support/output.js';
 import { startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { describeService } from '../support/describe-service.js';
 

@@ -4,7 +4,7 @@ import { LineBudget } from '../../src/logging/index.js';
 import { CollectedLog } from '../support/collected-log.js';
 import type { Quirks } from '../support/chat-upstream/quirks.js';
 import { runTurn } from '../support/chat-upstream/run-turn.js';
-import { saidIn } from '../support/chat-upstream/said.js';
+import { saidIn } from '../support/output.js';
 import { startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { useService } from '../support/describe-service.js';
 

@@ -4,7 +4,7 @@ import { LineBudget } from '../../src/logging/index.js';
 import type { ErrorFrame, Nonsense } from '../support/chat-upstream/breaks.js';
 import { chunk, openStreamOf, type StreamData, streamOf } from '../support/chat-upstream/chunk-stream.js';
 import { runTurn, sendTurn } from '../support/chat-upstream/run-turn.js';
-import { saidIn } from '../support/chat-upstream/said.js';
+import { saidIn } from '../support/output.js';
 import { MODEL, startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { CollectedLog } from '../support/collected-log.js';
 import { useService } from '../support/describe-service.js';

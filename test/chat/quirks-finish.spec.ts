@@ -11,7 +11,7 @@ import {
 } from '../support/chat-upstream/chunk-stream.js';
 import type { StreamData } from '../support/chat-upstream/chunk-stream.js';
 import { sendTurn } from '../support/chat-upstream/run-turn.js';
-import { type SaidItem, saidIn } from '../support/chat-upstream/said.js';
+import { saidIn, type SaidItem } from '../support/output.js';
 import { MODEL, startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { useService } from '../support/describe-service.js';
 import type { Refusal } from '../support/transport.js';

@@ -3,9 +3,10 @@ import { describe, expect, it } from '@jest/globals';
 import { ChatUpstream } from '../support/chat-upstream/chat-upstream.js';
 import { type ListedModel, llamaModelList, modelList } from '../support/chat-upstream/model-list.js';
 import { refusal, type RefusalForm } from '../support/chat-upstream/refusals.js';
-import { type Reply, textReply } from '../support/chat-upstream/reply.js';
+import { textReply } from '../support/chat-upstream/reply.js';
+import type { HttpReply } from '../support/upstream-server.js';
 import { sendTurn } from '../support/chat-upstream/run-turn.js';
-import { saidIn } from '../support/chat-upstream/said.js';
+import { saidIn } from '../support/output.js';
 import { type ChatService, startChatService } from '../support/chat-upstream/start-chat-service.js';
 
 const IMAGE = 'https://example.com/a.png';
@@ -107,7 +108,7 @@ describe('models that an upstream lists', () => {
     const asked = { model: 'by-name', input: [{ role: 'user', content: [{ type: 'input_image', image_url: IMAGE }] }] };
     const TEXT_ONLY = llamaModelList('tiny', ['completion']);
 
-    it.each<[string, Reply]>([
+    it.each<[string, HttpReply]>([
       ['llama.cpp', TEXT_ONLY],
       ['OpenRouter', modelList([{ id: 'tiny', architecture: { input_modalities: ['text', 'audio'] } }])],
     ])('models that read text only are not sent images: %s', async (_, listing) => {
@@ -125,7 +126,7 @@ describe('models that an upstream lists', () => {
       });
     });
 
-    it.each<[string, Reply, object]>([
+    it.each<[string, HttpReply, object]>([
       ['the list says that it reads images', llamaModelList('tiny', ['completion', 'multimodal']), {}],
       ['the list says it of another', llamaModelList('other', ['completion']), {}],
       ['OpenRouter says so', modelList([{ id: 'tiny', architecture: { input_modalities: ['text', 'image'] } }]), {}],

@@ -201,7 +201,7 @@ describe('what an upstream demands back', () => {
     }),
   );
   const answer = ({ stream, whole }: Case, isWhole: boolean): void => {
-    if (isWhole) service.upstream.reply(textReply(JSON.stringify(whole), 'application/json'));
+    if (isWhole) service.upstream.respond(textReply(JSON.stringify(whole), 'application/json'));
     else service.upstream.replay(streamOf(stream));
   };
   const asked = (): Members => {

@@ -95,7 +95,7 @@ describe('refusals of an upstream', () => {
 
     it('refusals of an upstream never show keys and addresses', async () => {
       const message = `Bad key ${KEY} at http://10.1.2.3:8000/v1 (host gpu-7.internal:8000).`;
-      service.upstream.reply(textReply(JSON.stringify({ error: { message } }), 'application/json', { status: 400 }));
+      service.upstream.respond(textReply(JSON.stringify({ error: { message } }), 'application/json', { status: 400 }));
       const refusal = await sendTurn(service).catch((error: unknown) => error);
       const shown = JSON.stringify(refusal);
       expect(shown).toContain('Bad key');
@@ -105,7 +105,7 @@ describe('refusals of an upstream', () => {
 
     it('refusals of an upstream are logged without keys', async () => {
       const message = `Bad key ${KEY} at http://10.1.2.3:8000/v1.`;
-      service.upstream.reply(textReply(JSON.stringify({ error: { message } }), 'application/json', { status: 500 }));
+      service.upstream.respond(textReply(JSON.stringify({ error: { message } }), 'application/json', { status: 500 }));
       await expect(sendTurn(service)).rejects.toMatchObject({ status: 500 });
       const logged = log.complaints.join('\n');
       expect(logged).toContain('Bad key');
@@ -125,7 +125,7 @@ describe('refusals of an upstream', () => {
       'refusals of an upstream say that a model reads text only, whatever the status: %s',
       async (_, status, message) => {
         const body = JSON.stringify({ error: { code: status, message, type: 'server_error' } });
-        service.upstream.reply(textReply(body, 'application/json', { status }));
+        service.upstream.respond(textReply(body, 'application/json', { status }));
         await expect(sendTurn(service)).rejects.toMatchObject({
           status: 400,
           body: {
@@ -155,7 +155,9 @@ describe('refusals of an upstream', () => {
         'Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Prompt too long: 5000 tokens',
       ];
       for (const message of messages) {
-        service.upstream.reply(textReply(JSON.stringify({ error: { message } }), 'application/json', { status: 400 }));
+        service.upstream.respond(
+          textReply(JSON.stringify({ error: { message } }), 'application/json', { status: 400 }),
+        );
         await expect(sendTurn(service)).rejects.toMatchObject({
           status: 400,
           body: { error: { code: 'context_length_exceeded', param: 'input' } },

@@ -9,7 +9,7 @@ import {
   type StreamData,
   streamOf,
 } from '../support/chat-upstream/chunk-stream.js';
-import { type SaidItem, saidIn } from '../support/chat-upstream/said.js';
+import { saidIn, type SaidItem } from '../support/output.js';
 import { MODEL, startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { useService } from '../support/describe-service.js';
 import { TRANSPORTS } from '../support/transports.js';

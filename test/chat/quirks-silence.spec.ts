@@ -5,13 +5,13 @@ import { afterAll, describe, expect, it } from '@jest/globals';
 import { Clock } from '../../src/index.js';
 import { chunk, finish, openStreamOf } from '../support/chat-upstream/chunk-stream.js';
 import { runTurn, sendTurn } from '../support/chat-upstream/run-turn.js';
-import { saidIn } from '../support/chat-upstream/said.js';
+import { saidIn } from '../support/output.js';
 import { MODEL, startChatService } from '../support/chat-upstream/start-chat-service.js';
-import type { UpstreamRequest } from '../support/chat-upstream/upstream-request.js';
+import type { UpstreamRequest } from '../support/upstream-server.js';
 import { whenStill } from '../support/chat-upstream/when-still.js';
 import { useService } from '../support/describe-service.js';
 import { openRawStream } from '../support/sse.js';
-import { WatchedClock } from '../support/watched-clock.js';
+import { WatchedClock } from '../support/clocks.js';
 
 const ANSWER = { text: ['One', ' two', ' three'] };
 const FIRST_BYTE_MS = 40_000;

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 
 import { callChunk, chunk, completion, entry, finish, streamOf } from '../support/chat-upstream/chunk-stream.js';
 import { textReply } from '../support/chat-upstream/reply.js';
-import { type SaidItem, saidIn } from '../support/chat-upstream/said.js';
+import { saidIn, type SaidItem } from '../support/output.js';
 import { MODEL, startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { useService } from '../support/describe-service.js';
 import { SSE_TRANSPORT, TRANSPORTS } from '../support/transports.js';
@@ -56,7 +56,7 @@ describe('reasoning between tags', () => {
 
     it.each(CASES)('reasoning between tags is found in one body %s', async (_, content, said) => {
       const body = JSON.stringify(completion({ content }, { finish_reason: 'stop' }));
-      service.upstream.reply(textReply(body, 'application/json'));
+      service.upstream.respond(textReply(body, 'application/json'));
       expect(await say()).toEqual(said);
     });
 

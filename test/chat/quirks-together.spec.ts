@@ -9,7 +9,7 @@ import type { ChatAnswer } from '../support/chat-upstream/chat-answer.js';
 import type { Quirks } from '../support/chat-upstream/quirks.js';
 import { rechunk } from '../support/chat-upstream/rechunk.js';
 import { deltasOf, runTurn, sendTurn } from '../support/chat-upstream/run-turn.js';
-import { callIdsIn, saidIn } from '../support/chat-upstream/said.js';
+import { callIdsIn, saidIn } from '../support/output.js';
 import { type ChatService, startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { describeService } from '../support/describe-service.js';
 import { withoutIds } from '../support/normalise.js';
@@ -158,7 +158,7 @@ describeService(
         await fc.assert(
           fc.asyncProperty(fc.gen(), async (draw) => {
             const packets = rechunk(recorded, (limit) => draw(fc.nat, { max: limit - 1 }));
-            service.upstream.reply({
+            service.upstream.respond({
               status: 200,
               headers: { 'content-type': 'text/event-stream' },
               packets,

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 
 import { describe, expect, it } from '@jest/globals';
 
-import { closedPort } from '../support/chat-upstream/closed-port.js';
+import { freePort } from '../support/ports.js';
 import { runTurn, sendTurn } from '../support/chat-upstream/run-turn.js';
 import { MODEL, startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { whenStill } from '../support/chat-upstream/when-still.js';
@@ -139,7 +139,7 @@ describe('the connection to an upstream', () => {
   });
 
   it('the connection to an upstream may be refused', async () => {
-    const base = `http://127.0.0.1:${await closedPort()}/v1`;
+    const base = `http://127.0.0.1:${await freePort()}/v1`;
     await using other = await startChatService({ provider: { base_url: base, retries: 0 } });
     const refusal = await sendTurn(other).catch((error: unknown) => error);
     expect(refusal).toMatchObject({

@@ -7,7 +7,7 @@ import { type ChatService, MODEL, startChatService } from '../support/chat-upstr
 import { useFreshService, useService } from '../support/describe-service.js';
 import { withoutIds } from '../support/normalise.js';
 import { JSON_TRANSPORT, SSE_TRANSPORT } from '../support/transports.js';
-import { WatchedClock } from '../support/watched-clock.js';
+import { WatchedClock } from '../support/clocks.js';
 
 const ASKED = { model: MODEL, input: 'Go on.' };
 const LIMITED = { ...ASKED, max_output_tokens: 100 };
@@ -66,7 +66,7 @@ describe('a JSON request', () => {
   });
 
   it('a JSON request is asked again as a stream if the server only streams, and from then on at once', async () => {
-    service.upstream.reply(refusalOf('This model only supports stream mode.'));
+    service.upstream.respond(refusalOf('This model only supports stream mode.'));
     service.upstream.answer({ text: 'One' }).answer({ text: 'Two' });
     const texts = [];
     for (let turn = 0; turn < 2; turn++) texts.push((await JSON_TRANSPORT.run(service, ASKED)).response);
@@ -75,7 +75,7 @@ describe('a JSON request', () => {
   });
 
   it('a JSON request is refused as the server refuses it for another reason', async () => {
-    service.upstream.reply(refusalOf('No such thing.'));
+    service.upstream.respond(refusalOf('No such thing.'));
     await expect(JSON_TRANSPORT.run(service, ASKED)).rejects.toMatchObject({ status: 400 });
     expect(formsOf(service)).toEqual([false]);
   });
@@ -84,7 +84,7 @@ describe('a JSON request', () => {
     'a JSON request is asked again as a stream if a proxy gives up with %d, and the next one at once',
     async (status) => {
       const { upstream } = service;
-      upstream.reply(textReply('<html>Too late</html>', 'text/html', { status }));
+      upstream.respond(textReply('<html>Too late</html>', 'text/html', { status }));
       upstream.answer({ text: 'One' }).answer({ text: 'Two' });
       const texts = [];
       for (let turn = 0; turn < 2; turn++) texts.push((await JSON_TRANSPORT.run(service, ASKED)).response);

@@ -10,7 +10,7 @@ import { createTestDatabase, type TestDatabase } from '../support/postgres/test-
 import { pause } from '../support/pause.js';
 import { endProcesses, type ServiceProcess, startProcess } from '../support/process-service.js';
 import { RawClient } from '../support/raw-client.js';
-import { onStablePort } from '../support/stable-port.js';
+import { onStablePort } from '../support/ports.js';
 
 type Variables = Readonly<Record<string, string>>;
 

@@ -3,7 +3,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
 
-import { closedPort } from '../support/chat-upstream/closed-port.js';
+import { freePort } from '../support/ports.js';
 import { itWith } from '../support/on-path.js';
 import { pause } from '../support/pause.js';
 import { startPooler } from '../support/pgbouncer.js';
@@ -150,7 +150,7 @@ describe.each([
   it.each([1, 2])(
     'a start while the state is away says that the service waits for it, with WORKERS=%d',
     async (WORKERS) => {
-      const port = await closedPort();
+      const port = await freePort();
       const [[variable, value]] = Object.entries(url) as [[string, string]];
       const { written, client } = await startProcess({
         STATE,

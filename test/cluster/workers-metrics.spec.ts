@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import { endProcesses } from '../support/process-service.js';
-import { freePorts } from '../support/free-ports.js';
+import { freePort } from '../support/ports.js';
 import { openSocketsOn, startWorkers } from '../support/worker-processes.js';
 
 describe('METRICS_PORT of two workers', () => {
@@ -17,7 +17,7 @@ describe('METRICS_PORT of two workers', () => {
   });
 
   it('METRICS_PORT is the port of the first worker, and the second has the next one', async () => {
-    const port = await freePorts(2);
+    const port = await freePort(2);
     const service = await startWorkers(database.url, { METRICS_PORT: String(port), METRICS_HOST: '127.0.0.1' });
     const clients = await openSocketsOn(service, service.workers());
     const open = await Promise.all([port, port + 1].map(socketsOn));

@@ -7,7 +7,7 @@ import { expectKept } from '../support/conversations/expect-kept.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import { endProcesses } from '../support/process-service.js';
 import { RawClient } from '../support/raw-client.js';
-import { notFound } from '../support/socket-not-found.js';
+import { parentNotFound } from '../support/socket-client.js';
 import { openSocketsOn, startWorkers, type WorkerProcesses } from '../support/worker-processes.js';
 
 const TURN = { model: 'gpt-4.1', input: 'Hi', text: { verbosity: 'low' } };
@@ -73,7 +73,7 @@ describe('a service of two workers', () => {
       const next = { ...TURN, stream_id: 'probe', store: false, previous_response_id: id };
       let refusal: unknown;
       while (refusal === undefined) await client.turn(next).catch((error: unknown) => (refusal = error));
-      expect(refusal).toMatchObject({ status: 400, body: { error: notFound(id).error } });
+      expect(refusal).toMatchObject({ status: 400, body: { error: parentNotFound(id).error } });
     }
     other.close();
   });

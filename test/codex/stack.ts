@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { ChatUpstream } from '../support/chat-upstream/chat-upstream.js';
-import type { UpstreamRequest } from '../support/chat-upstream/upstream-request.js';
+import type { UpstreamRequest } from '../support/upstream-server.js';
 import { type ServiceProcess, startProcess } from '../support/process-service.js';
-import { requireRule } from '../support/rule.js';
-import { onStablePort } from '../support/stable-port.js';
+import { requireRule } from '../../src/testing/events/rule.js';
+import { onStablePort } from '../support/ports.js';
 import { CodexCli, type CodexOptions } from './codex-cli.js';
 
 /** How Codex reaches the model. */

@@ -4,7 +4,7 @@ import { asTenant } from '../../src/access/index.js';
 import { ModelError } from '../../src/index.js';
 import { ConversationStore } from '../../src/state/index.js';
 import { checkEventOrder, ScriptedProvider } from '../../src/testing/index.js';
-import { BACKGROUND_TRANSPORT } from '../support/background-transport.js';
+import { BACKGROUND_TRANSPORT } from '../support/background.js';
 import { BackgroundLog } from '../support/background-attempts.js';
 import { EARLY, longText, say, seenIn, SmallProvider } from '../support/compaction.js';
 import { useService } from '../support/describe-service.js';

@@ -6,11 +6,10 @@ import type { Socket } from 'node:net';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type OpenAI from 'openai';
 
-import { ScriptedProvider } from '../../src/testing/index.js';
+import { checkEventOrder, ScriptedProvider } from '../../src/testing/index.js';
 import { startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { createInBackground, IN_BACKGROUND, pollUntil, replay, whenEnded, whenRunning } from '../support/background.js';
 import { useFreshService } from '../support/describe-service.js';
-import { checkEventOrder } from '../support/event-order.js';
 import { RawClient } from '../support/raw-client.js';
 import type { Service } from '../support/service.js';
 import { HeldTurns } from '../support/socket-held-turns.js';

@@ -2,13 +2,12 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 
 import { Clock, ModelError, ModelProvider, type ModelEvent } from '../../src/index.js';
 import { RunningClock } from '../../src/testing/contract/contract-service.js';
-import { ScriptedProvider } from '../../src/testing/index.js';
+import { checkEventOrder, ScriptedProvider } from '../../src/testing/index.js';
 import { startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { createInBackground, framesOf, IN_BACKGROUND, replay, whenEnded } from '../support/background.js';
 import { useService } from '../support/describe-service.js';
-import { checkEventOrder } from '../support/event-order.js';
 import { RawClient } from '../support/raw-client.js';
-import { SkippingClock } from '../support/skipping-clock.js';
+import { SkippingClock } from '../support/clocks.js';
 import { startServiceIn, STATES } from '../support/states.js';
 import { REFUSED } from './refusals.js';
 

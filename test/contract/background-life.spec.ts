@@ -6,12 +6,11 @@ import { ScriptedProvider } from '../../src/testing/index.js';
 import { createInBackground, IN_BACKGROUND, pollUntil, whenEnded, whenRunning } from '../support/background.js';
 import { useService } from '../support/describe-service.js';
 import { RawClient } from '../support/raw-client.js';
-import { ShiftedClock } from '../support/shifted-clock.js';
+import { ShiftedClock } from '../support/clocks.js';
 import { SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
-import { transcript } from '../support/socket-transcript.js';
+import { textOrCode, transcript } from '../support/output.js';
 import { startServiceIn, EVERY_STATE } from '../support/states.js';
-import { say } from '../support/say.js';
 import { TRANSPORTS } from '../support/transports.js';
 
 const TEN_MINUTES_MS = 600_000;
@@ -154,7 +153,9 @@ describe.each(EVERY_STATE)('a background response in $state', ({ open }) => {
     it.each(TRANSPORTS)('a background response can be continued over $name', async (transport) => {
       const { id } = await createInBackground(service, { input: 'One?' });
       await whenEnded(service, id);
-      expect(await say(transport, service, { model: 'scripted', input: 'Two?', previous_response_id: id })).toBe('ok');
+      expect(await textOrCode(transport, service, { model: 'scripted', input: 'Two?', previous_response_id: id })).toBe(
+        'ok',
+      );
       expect(transcript(service.provider.turns.at(-1)?.context ?? [])).toEqual([
         'user: One?',
         'assistant: ok',

@@ -4,10 +4,9 @@ import { Admission, type AdmittedTurn, ApiError, Clock, type Lease } from '../..
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { createInBackground, IN_BACKGROUND, pollUntil, replay, whenEnded, whenRunning } from '../support/background.js';
 import { useFreshService } from '../support/describe-service.js';
-import { ShiftedClock } from '../support/shifted-clock.js';
+import { ShiftedClock, WatchedClock } from '../support/clocks.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
 import { startServiceIn, STATES } from '../support/states.js';
-import { WatchedClock } from '../support/watched-clock.js';
 
 const TENANTS = 'alice:sk-alice,bob:sk-bob,carol:sk-carol';
 const [alice, bob, carol] = [{ apiKey: 'sk-alice' }, { apiKey: 'sk-bob' }, { apiKey: 'sk-carol' }] as const;

@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { RunningTurns } from '../../src/responses/index.js';
-import { ScriptedProvider } from '../../src/testing/index.js';
+import { checkEventOrder, ScriptedProvider } from '../../src/testing/index.js';
 import { createInBackground, framesOf, IN_BACKGROUND, replay, whenEnded, whenRunning } from '../support/background.js';
-import { checkEventOrder } from '../support/event-order.js';
 import { RawClient } from '../support/raw-client.js';
 import { type Service, startService } from '../support/service.js';
 import { HeldTurns } from '../support/socket-held-turns.js';

@@ -2,13 +2,11 @@ import { describe, expect, it } from '@jest/globals';
 import type OpenAI from 'openai';
 
 import { Clock, type ModelEvent } from '../../src/index.js';
-import { ScriptedProvider } from '../../src/testing/index.js';
+import { checkEventOrder, ScriptedProvider, type WireEvent } from '../../src/testing/index.js';
 import { createInBackground, framesOf, IN_BACKGROUND, replay, restAfter, whenEnded } from '../support/background.js';
 import { useService } from '../support/describe-service.js';
-import { checkEventOrder } from '../support/event-order.js';
 import { RawClient } from '../support/raw-client.js';
-import type { WireEvent } from '../support/rule.js';
-import { ShiftedClock } from '../support/shifted-clock.js';
+import { ShiftedClock } from '../support/clocks.js';
 import { startServiceIn, STATES } from '../support/states.js';
 
 const EVENT_LOG_TTL = 60;

@@ -3,12 +3,10 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { ApiError, asTenant, Authenticator, type Tenant } from '../../src/index.js';
-import { ScriptedProvider } from '../../src/testing/index.js';
+import { ScriptedProvider, type WireEvent } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
-import type { WireEvent } from '../support/rule.js';
 import { SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
-import { roundTrip } from '../support/socket-round-trip.js';
 
 const ALPHA = { authorization: 'Bearer sk-alpha' };
 
@@ -77,7 +75,7 @@ describe('the key of a connection', () => {
     const held = new HeldTurns(service.provider).hold(2);
     for (const input of ['first', 'second', 'third']) client.create({ stream_id: 'a', input });
     await held.whenBegun(1);
-    await roundTrip(client);
+    await client.roundTrip();
     revoke();
     held.letGo('first');
     expect((await client.finish('a')).response.status).toBe('completed');
@@ -126,6 +124,6 @@ describe('the key of a connection', () => {
     revoke();
     client.send({ type: 'no.such.event' });
     expect(await client.next()).toMatchObject({ type: 'error', error: { code: 'unknown_event_type' } });
-    await roundTrip(client);
+    await client.roundTrip();
   });
 });

@@ -11,7 +11,7 @@ import { ConnectionTracker } from '../support/connection-tracker.js';
 import { RecordingObserver } from '../support/recording-observer.js';
 import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
-import { WatchedClock } from '../support/watched-clock.js';
+import { WatchedClock } from '../support/clocks.js';
 
 const MEGABYTE = 1024 * 1024;
 /** How long a client that has left too much unread may take nothing, and then not answer the close, ms. */

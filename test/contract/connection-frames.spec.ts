@@ -7,7 +7,7 @@ import { frameOf, RawSocketClient } from '../support/connection-raw.js';
 import { ConnectionTracker } from '../support/connection-tracker.js';
 import { useService } from '../support/describe-service.js';
 import { SocketClient } from '../support/socket-client.js';
-import { WatchedClock } from '../support/watched-clock.js';
+import { WatchedClock } from '../support/clocks.js';
 
 const MEGABYTE = 1024 * 1024;
 /** Small, so that what is sent in one tick can already be too much. */

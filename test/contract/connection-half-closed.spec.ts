@@ -7,7 +7,7 @@ import { ConnectionTracker } from '../support/connection-tracker.js';
 import { useFreshService } from '../support/describe-service.js';
 import { RecordingObserver } from '../support/recording-observer.js';
 import { startService } from '../support/service.js';
-import { WatchedClock } from '../support/watched-clock.js';
+import { WatchedClock } from '../support/clocks.js';
 
 const LIMIT = 2048;
 /** How long a client has for its side of the close at the most, ms. */

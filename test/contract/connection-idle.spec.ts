@@ -12,8 +12,7 @@ import { RecordingObserver } from '../support/recording-observer.js';
 import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
-import { roundTrip } from '../support/socket-round-trip.js';
-import { WatchedClock } from '../support/watched-clock.js';
+import { WatchedClock } from '../support/clocks.js';
 
 /** Longer than any time that passes here. */
 const FOR_EVER = 86_400_000;
@@ -69,7 +68,7 @@ describe('the heartbeat of a connection', () => {
       [1, 2],
     ] as const) {
       clock.advance(pass);
-      await roundTrip(client);
+      await client.roundTrip();
       expect(pings).toBe(expected);
     }
   });
@@ -81,7 +80,7 @@ describe('the heartbeat of a connection', () => {
     for (let beats = 0; beats < 2; beats += 1) {
       clock.advance(BEAT);
       await silent.next('ping');
-      await roundTrip(other);
+      await other.roundTrip();
     }
     expect(service.app.get(ConnectionRegistry).size).toBe(2);
     clock.advance(BEAT);
@@ -150,7 +149,7 @@ describe('the heartbeat of a connection', () => {
     expect(clock.pending).toBeGreaterThan(pending);
     await client.close();
     await tracker.whenSockets(1);
-    await roundTrip(stays);
+    await stays.roundTrip();
     expect(clock.pending).toBe(pending);
   });
 });
@@ -162,7 +161,7 @@ describe('a connection that nobody uses', () => {
     await start(idle);
     await using client = await SocketClient.open(service);
     clock.advance(IDLE - 1);
-    await roundTrip(client);
+    await client.roundTrip();
     clock.advance(1);
     expect(await client.closed).toEqual({ code: 1000, reason: 'idle_timeout' });
     expect(client.unread).toEqual([]);
@@ -174,10 +173,10 @@ describe('a connection that nobody uses', () => {
     for (const frame of ['{"type":"response.processed"}', 'no JSON', '{"type":"no.such.event"}']) {
       clock.advance(IDLE - 1);
       client.send(frame);
-      await roundTrip(client);
+      await client.roundTrip();
     }
     clock.advance(IDLE - 1);
-    await roundTrip(client);
+    await client.roundTrip();
     clock.advance(1);
     expect(await client.closed).toMatchObject({ reason: 'idle_timeout' });
   });
@@ -195,7 +194,7 @@ describe('a connection that nobody uses', () => {
     held.letGo('b');
     expect((await client.finish('b')).response.status).toBe('completed');
     clock.advance(IDLE - 1);
-    await roundTrip(client);
+    await client.roundTrip();
     clock.advance(1);
     expect(await client.closed).toEqual({ code: 1000, reason: 'idle_timeout' });
   });

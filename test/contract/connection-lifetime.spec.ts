@@ -4,16 +4,14 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 
 import { type Connection, ConnectionRegistry } from '../../src/connections/index.js';
 import { asTenant, Clock } from '../../src/index.js';
-import { ScriptedProvider } from '../../src/testing/index.js';
+import { ScriptedProvider, type WireEvent } from '../../src/testing/index.js';
 import { RawSocketClient } from '../support/connection-raw.js';
 import { ConnectionTracker } from '../support/connection-tracker.js';
 import { RecordingObserver } from '../support/recording-observer.js';
-import type { WireEvent } from '../support/rule.js';
 import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
-import { roundTrip } from '../support/socket-round-trip.js';
-import { WatchedClock } from '../support/watched-clock.js';
+import { WatchedClock } from '../support/clocks.js';
 
 const MINUTE = 60_000;
 const LIFETIME = 60 * MINUTE;
@@ -75,7 +73,7 @@ describe('the age of a connection', () => {
     clock.advance(LIFETIME - NOTICE - 1000);
     await begin(client, 'a');
     clock.advance(999);
-    await roundTrip(client);
+    await client.roundTrip();
     expect(client.unread.filter(({ stream_id }) => stream_id === undefined)).toEqual([]);
     clock.advance(1);
     expect(await client.nextOf()).toEqual({
@@ -159,7 +157,7 @@ describe('a connection at its end, with turns running', () => {
       response: { output: [{ content: [{ text: 're a' }] }] },
     });
     expectLimit(await client.nextOf('a'));
-    await roundTrip(client);
+    await client.roundTrip();
     expect(client.unread.filter(({ type }) => type === 'error')).toEqual([]);
     held.letGo('b');
     expect(await untilEnd(client, 'b')).toMatchObject({ type: 'response.completed' });
@@ -176,7 +174,7 @@ describe('a connection at its end, with turns running', () => {
     await client.next();
     await begin(client, 'a');
     clock.advance(5000);
-    await roundTrip(client);
+    await client.roundTrip();
     expect(client.unread.map(({ type }) => type)).not.toContain('response.failed');
     clock.advance(1);
     const { response } = await client.finish('a');
@@ -206,10 +204,10 @@ describe('a connection at its end, with turns running', () => {
       held.hold();
       for (const input of ['first', 'second', 'third']) create(input);
       await held.whenBegun(1);
-      await roundTrip(client);
+      await client.roundTrip();
       clock.advance(1);
       create('late');
-      await roundTrip(client);
+      await client.roundTrip();
       expect(client.unread.map(({ type }) => type)).not.toContain('error');
       held.letGo('first');
       expect((await client.finish(streamId)).response.status).toBe('completed');
@@ -230,7 +228,7 @@ describe('a connection at its end, with turns running', () => {
     await client.next();
     await begin(client, 'a');
     client.create({ stream_id: 'a', input: 'second' });
-    await roundTrip(client);
+    await client.roundTrip();
     clock.advance(1);
     clock.advance(5000);
     expect((await client.finish('a')).response.status).toBe('failed');

@@ -9,7 +9,7 @@ import { RawClient } from '../support/raw-client.js';
 import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
-import { WatchedClock } from '../support/watched-clock.js';
+import { WatchedClock } from '../support/clocks.js';
 
 const ALPHA = { headers: { authorization: 'Bearer sk-alpha' } };
 const BETA = { headers: { authorization: 'Bearer sk-beta' } };

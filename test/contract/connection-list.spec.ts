@@ -5,9 +5,8 @@ import { ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
-import { roundTrip } from '../support/socket-round-trip.js';
 import { postJson } from '../support/sse.js';
-import { WatchedClock } from '../support/watched-clock.js';
+import { WatchedClock } from '../support/clocks.js';
 
 const ALPHA = { authorization: 'Bearer sk-alpha' };
 const BETA = { authorization: 'Bearer sk-beta' };
@@ -55,7 +54,7 @@ describe.each(['/v1', '/openai/v1'])('the connections of a tenant at %s', (prefi
     const busy = await open(ALPHA);
     for (const input of ['one', 'two', 'three']) busy.create({ stream_id: 'a', input });
     busy.create({ input: 'four' });
-    await roundTrip(busy);
+    await busy.roundTrip();
     await held.whenBegun(2);
     clock.advance(5000);
     await open(ALPHA);

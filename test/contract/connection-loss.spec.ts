@@ -8,8 +8,7 @@ import { RecordingObserver } from '../support/recording-observer.js';
 import { startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
-import { roundTrip } from '../support/socket-round-trip.js';
-import { transcript } from '../support/socket-transcript.js';
+import { transcript } from '../support/output.js';
 
 /** Turns that one connection runs at once. */
 const MAX_IN_FLIGHT = 16;
@@ -98,7 +97,7 @@ describe('a client that goes away', () => {
       client.create({ stream_id: lane, input: 'waiting' });
     }
     await held.whenBegun(MAX_IN_FLIGHT);
-    await roundTrip(client);
+    await client.roundTrip();
     leave(client);
     const records = await observer.whenSettled(MAX_IN_FLIGHT);
     await tracker.whenSockets(0);

@@ -6,9 +6,8 @@ import { useFreshService } from '../support/describe-service.js';
 import { startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
-import { roundTrip } from '../support/socket-round-trip.js';
 import { postJson } from '../support/sse.js';
-import { WatchedClock } from '../support/watched-clock.js';
+import { WatchedClock } from '../support/clocks.js';
 
 const GRACE = 30_000;
 const LIFETIME = 3_600_000;
@@ -46,7 +45,7 @@ describe('a connection that its tenant retires', () => {
     held.hold();
     for (const input of ['running', 'waiting']) client.create({ stream_id: 'a', input });
     await held.whenBegun(1);
-    await roundTrip(client);
+    await client.roundTrip();
     await retire();
     const refusal = {
       type: 'error',

@@ -3,9 +3,8 @@ import type OpenAI from 'openai';
 import { BadRequestError, NotFoundError } from 'openai';
 
 import { ModelError, type Item } from '../../src/index.js';
-import { ScriptedProvider } from '../../src/testing/index.js';
+import { checkEventOrder, ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
-import { checkEventOrder } from '../support/event-order.js';
 import { startServiceIn, EVERY_STATE } from '../support/states.js';
 
 describe.each(EVERY_STATE)('a conversation with the official SDK in $state', ({ open }) => {

@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { ScriptedProvider } from '../../src/testing/index.js';
+import { ScriptedProvider, type WireEvent } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
-import type { WireEvent } from '../support/rule.js';
 import { SocketClient } from '../support/socket-client.js';
 import { collectStream } from '../support/sse.js';
 

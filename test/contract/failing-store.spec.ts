@@ -1,10 +1,9 @@
 import { beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 
 import { type ModelEvent, ResponseStore, StoreUnavailableError } from '../../src/index.js';
-import { ScriptedProvider } from '../../src/testing/index.js';
+import { checkEventOrder, ScriptedProvider } from '../../src/testing/index.js';
 import { CollectedLog } from '../support/collected-log.js';
 import { useService } from '../support/describe-service.js';
-import { checkEventOrder } from '../support/event-order.js';
 import { RecordingObserver } from '../support/recording-observer.js';
 import { startService } from '../support/service.js';
 import { collectStream, openStream, postJson } from '../support/sse.js';

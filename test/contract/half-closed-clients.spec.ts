@@ -9,7 +9,7 @@ import { Clock } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { useFreshService } from '../support/describe-service.js';
 import { startService } from '../support/service.js';
-import { WatchedClock } from '../support/watched-clock.js';
+import { WatchedClock } from '../support/clocks.js';
 
 const INTERIM = 'HTTP/1.1 102 Processing\r\n\r\n';
 const COMMENT = ':\n\n';

@@ -6,7 +6,7 @@ import { useService } from '../support/describe-service.js';
 import { withoutIds } from '../support/normalise.js';
 import type { TurnResult, WireResponse } from '../support/transport.js';
 import { TRANSPORTS } from '../support/transports.js';
-import { WatchedClock } from '../support/watched-clock.js';
+import { WatchedClock } from '../support/clocks.js';
 import type { ParityTurn } from './parity-turn.js';
 import { PARITY_TURNS } from './parity-turns.js';
 

@@ -2,9 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import type OpenAI from 'openai';
 
 import type { ModelEvent } from '../../src/index.js';
-import { ScriptedProvider } from '../../src/testing/index.js';
+import { ScriptedProvider, type WireEvent } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
-import type { WireEvent } from '../support/rule.js';
 import { TRANSPORTS } from '../support/transports.js';
 import { close, CONTRADICTIONS, message, open, pass, PASSED_ITEMS, type PassedItemCase, text } from './passed-items.js';
 

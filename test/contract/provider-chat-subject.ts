@@ -1,8 +1,8 @@
 import type { ProviderSubject } from '../../src/testing/index.js';
 import type { ChatAnswer } from '../support/chat-upstream/chat-answer.js';
 import { ChatUpstream } from '../support/chat-upstream/chat-upstream.js';
-import { type Reply, textReply, toReply } from '../support/chat-upstream/reply.js';
-import type { UpstreamRequest } from '../support/chat-upstream/upstream-request.js';
+import { textReply, toReply } from '../support/chat-upstream/reply.js';
+import type { HttpReply, UpstreamRequest } from '../support/upstream-server.js';
 import { ASK_TO_FAIL, ASK_TO_HANG, describeFileSubject, FileSubject } from './file-subject.js';
 
 const KEY = 'sk-of-the-upstream';
@@ -33,7 +33,7 @@ export class ChatSubject implements AsyncDisposable {
   }
 
   /** Answers each request by what it says, this one and those after it. */
-  private readonly respond = (request: UpstreamRequest): Reply => {
+  private readonly respond = (request: UpstreamRequest): HttpReply => {
     this.upstream.respond(this.respond);
     const { model = '', messages = [], tools } = request.body;
     const last = messages.at(-1);
@@ -52,6 +52,6 @@ export class ChatSubject implements AsyncDisposable {
   };
 }
 
-function refusalWith(message: string): Reply {
+function refusalWith(message: string): HttpReply {
   return textReply(JSON.stringify({ error: { message, type: 'x', code: 'y' } }), 'application/json', { status: 401 });
 }

@@ -8,7 +8,7 @@ import { withoutIds } from '../support/normalise.js';
 import { RecordedSession } from '../support/recorded-session.js';
 import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
-import { WatchedClock } from '../support/watched-clock.js';
+import { WatchedClock } from '../support/clocks.js';
 import { FALSE_STARTS, NONSENSE } from './misbehaviours.js';
 import type { ParityTurn } from './parity-turn.js';
 import { RECORDED_REFUSALS, RECORDED_TURNS } from './recorded-turns.js';

@@ -3,10 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ScriptedProvider } from '../../src/testing/index.js';
 import { withoutIds } from '../support/normalise.js';
 import { RecordedSession } from '../support/recorded-session.js';
-import { REFUSED_TURNS, type RefusedTurn } from '../support/refused-turns.js';
 import type { Service } from '../support/service.js';
 import type { WireResponse } from '../support/transport.js';
-import { JSON_TRANSPORT, TRANSPORTS } from '../support/transports.js';
+import { JSON_TRANSPORT, REFUSED_TURNS, type RefusedTurn, TRANSPORTS } from '../support/transports.js';
 import type { ParityTurn } from './parity-turn.js';
 import { RECORDED_REFUSALS, RECORDED_TURNS } from './recorded-turns.js';
 

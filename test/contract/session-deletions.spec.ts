@@ -2,8 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
-import { SocketClient } from '../support/socket-client.js';
-import { notFound } from '../support/socket-not-found.js';
+import { parentNotFound, SocketClient } from '../support/socket-client.js';
 import { startServiceIn, STATES } from '../support/states.js';
 
 describe.each(STATES)('a session that is deleted in $state', ({ open }) => {
@@ -75,7 +74,7 @@ describe.each(STATES)('a session that is deleted in $state', ({ open }) => {
     await using client = await SocketClient.open(service);
     const { id } = (await client.turn({ input: 'Hi', session_id: 'remembered' })).response;
     expect((await service.api.delete('sessions/remembered')).status).toBe(200);
-    expect(await client.refusal({ input: 'On', previous_response_id: id })).toMatchObject(notFound(id));
+    expect(await client.refusal({ input: 'On', previous_response_id: id })).toMatchObject(parentNotFound(id));
   });
 
   it('a deleted session may be begun again', async () => {

@@ -2,8 +2,8 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
-import { SESSION_TURNS } from '../support/session-turns.js';
-import { transcript } from '../support/socket-transcript.js';
+import { SESSION_TURNS } from '../support/transports.js';
+import { transcript } from '../support/output.js';
 import { startServiceIn, STATES } from '../support/states.js';
 
 describe.each(STATES)('a fork of a session in $state', ({ open }) => {

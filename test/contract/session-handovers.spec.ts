@@ -6,7 +6,6 @@ import { ApiClient } from '../support/api-client.js';
 import { useService } from '../support/describe-service.js';
 import { slowDownReleases } from '../support/session-waiting.js';
 import { SocketClient } from '../support/socket-client.js';
-import { nextEnd } from '../support/socket-next-end.js';
 import { openStream } from '../support/sse.js';
 import { startServiceIn, STATES } from '../support/states.js';
 
@@ -92,7 +91,7 @@ describe.each(STATES)('a session in $state', ({ open }) => {
       expect(refused.status).toBe(status);
       await mine.create({});
       client.create({ input: 'Hi', ...body });
-      expect(await nextEnd(client)).toMatchObject({ type: 'error', status });
+      expect(await client.nextEnd()).toMatchObject({ type: 'error', status });
       await mine.create({});
     }
   });

@@ -8,7 +8,7 @@ import type { Service } from '../support/service.js';
 import { whenAsked } from '../support/session-waiting.js';
 import { SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
-import { transcript } from '../support/socket-transcript.js';
+import { transcript } from '../support/output.js';
 import { collectStream } from '../support/sse.js';
 
 const TAKEN_OVER = 'Another request took over the session. Please retry your request.';

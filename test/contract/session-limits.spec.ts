@@ -8,7 +8,7 @@ import { ApiClient } from '../support/api-client.js';
 import type { Service } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
-import { SESSION_TURNS } from '../support/session-turns.js';
+import { SESSION_TURNS } from '../support/transports.js';
 import { type HttpAnswer, postJson } from '../support/sse.js';
 import { startServiceIn, STATES } from '../support/states.js';
 

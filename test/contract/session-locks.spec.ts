@@ -6,12 +6,11 @@ import { ScriptedProvider } from '../../src/testing/index.js';
 import { ApiClient } from '../support/api-client.js';
 import { RecordingObserver } from '../support/recording-observer.js';
 import type { Service } from '../support/service.js';
-import { SESSION_TURNS } from '../support/session-turns.js';
+import { SESSION_TURNS } from '../support/transports.js';
 import { whenAsked } from '../support/session-waiting.js';
 import { SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
-import { nextEnd } from '../support/socket-next-end.js';
-import { transcript } from '../support/socket-transcript.js';
+import { transcript } from '../support/output.js';
 import { openStream } from '../support/sse.js';
 import { startServiceIn, STATES } from '../support/states.js';
 
@@ -201,7 +200,7 @@ describe.each(STATES)('two turns that name one session in $state', ({ open }) =>
     await held.whenBegun(3);
     held.letAllGo();
     for (const lane of ['a', 'b']) {
-      expect(await nextEnd(client, lane)).toMatchObject({ type: 'response.completed' });
+      expect(await client.nextEnd(lane)).toMatchObject({ type: 'response.completed' });
     }
     await http;
     expect(await api.idsOf('sessions/mine/responses')).toHaveLength(3);

@@ -4,9 +4,8 @@ import { ScriptedProvider } from '../../src/testing/index.js';
 import type { ApiClient } from '../support/api-client.js';
 import { type ApiAnswer } from '../support/api-client.js';
 import { useService } from '../support/describe-service.js';
-import { SESSION_TURNS } from '../support/session-turns.js';
-import { SocketClient } from '../support/socket-client.js';
-import { notFound } from '../support/socket-not-found.js';
+import { SESSION_TURNS } from '../support/transports.js';
+import { parentNotFound, SocketClient } from '../support/socket-client.js';
 import { startServiceIn, STATES } from '../support/states.js';
 import type { WireResponse } from '../support/transport.js';
 
@@ -95,7 +94,7 @@ describe.each(STATES)('a look-up that names a session in $state', ({ open }) => 
       const { id } = (await client.turn({ stream_id: 'a', input: 'Hi', session_id: 'mine', store })).response;
       const fork = { stream_id: 'b', input: 'On', store, previous_response_id: id };
       expect(await client.refusal({ ...fork, session_id: 'other' })).toMatchObject({
-        ...notFound(id),
+        ...parentNotFound(id),
         stream_id: 'b',
       });
       for (const session_id of ['mine', null]) {

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
-import { SESSION_TURNS } from '../support/session-turns.js';
+import { SESSION_TURNS } from '../support/transports.js';
 import { SocketClient } from '../support/socket-client.js';
 import { startServiceIn, STATES } from '../support/states.js';
 

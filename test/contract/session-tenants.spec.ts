@@ -3,9 +3,8 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { type ApiAnswer, ApiClient } from '../support/api-client.js';
 import { useService } from '../support/describe-service.js';
-import { SocketClient } from '../support/socket-client.js';
+import { parentNotFound, SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
-import { notFound } from '../support/socket-not-found.js';
 import { startServiceIn, STATES } from '../support/states.js';
 
 const KEYS = { alice: 'sk-alice', bob: 'sk-bob' } as const;
@@ -138,7 +137,7 @@ describe.each(STATES)('sessions of two tenants in $state', ({ open }) => {
     await using bob = await SocketClient.open(service, { headers });
     for (const more of [{}, { session_id: name }, { stream_id: 'a' }]) {
       const refusal = await bob.refusal({ input: 'On', previous_response_id: id, ...more });
-      expect(refusal).toMatchObject(notFound(id));
+      expect(refusal).toMatchObject(parentNotFound(id));
     }
     const { response } = await bob.turn({ input: 'Mine' });
     expect(await membersOf('bob', name)).toContain(response.id);

@@ -6,7 +6,7 @@ import { ApiClient } from '../support/api-client.js';
 import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
-import { WatchedClock } from '../support/watched-clock.js';
+import { WatchedClock } from '../support/clocks.js';
 
 const DELAY_MS = 5000;
 const DRAIN_MS = 7000;

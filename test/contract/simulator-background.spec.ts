@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { Clock, SimulatorOptions, SimulatorProvider } from '../../src/index.js';
-import { PausingClock } from '../support/pausing-clock.js';
+import { PausingClock } from '../support/clocks.js';
 import { startService } from '../support/service.js';
 import { simulatedTurn } from '../support/simulated-turn.js';
 

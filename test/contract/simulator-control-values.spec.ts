@@ -2,8 +2,8 @@ import { afterAll, describe, expect, it } from '@jest/globals';
 
 import { Clock } from '../../src/index.js';
 import { useService } from '../support/describe-service.js';
-import { PausingClock } from '../support/pausing-clock.js';
-import { say } from '../support/say.js';
+import { PausingClock } from '../support/clocks.js';
+import { textOrCode } from '../support/output.js';
 import { startService } from '../support/service.js';
 import { openStream, postJson } from '../support/sse.js';
 import { JSON_TRANSPORT, TRANSPORTS } from '../support/transports.js';
@@ -12,7 +12,7 @@ const BODY = { model: 'gpt-4.1', input: 'Hello.' };
 const simulate = (text: unknown): object => ({ ...BODY, client_metadata: { 'x-simulate': text } });
 const HUGE = '9'.repeat(400);
 
-/** Each key with values that it cannot have, and what the error has to say of those that it can. */
+/** Each key with values that it cannot have, and what the error has to textOrCode of those that it can. */
 const BAD_VALUES: readonly (readonly [key: string, values: readonly string[], expected: RegExp])[] = [
   ['seed', ['', 'x', '-1', '1.5', '4294967296', '1e3', '0x10', '٣', HUGE], /whole number from 0 to 4294967295/],
   ['fault', ['', 'x', 'RATE_LIMIT', 'rate_limit,cut', 'constructor'], /rate_limit, .*malformed/],
@@ -90,16 +90,16 @@ describe('x-simulate', () => {
       ['empty entries', ';;generator=echo;;'],
       ['the same key twice: the last counts', 'generator=lorem; generator=echo'],
     ])('x-simulate reads %s', async (_name, text) => {
-      const said = await say(transport, service, simulate(text));
+      const said = await textOrCode(transport, service, simulate(text));
       if (text.includes('echo')) expect(said).toBe('Hello.');
-      else expect(said).toBe(await say(transport, service, BODY));
+      else expect(said).toBe(await textOrCode(transport, service, BODY));
     });
 
     it('x-simulate in the metadata of a request is ignored without SIMULATOR_CONTROL', async () => {
       await using strict = await startService();
-      const usual = await say(transport, strict, BODY);
+      const usual = await textOrCode(transport, strict, BODY);
       for (const text of ['generator=echo', 'fault=rate_limit', 'seed=2', 'fire=1', '~x%<'.repeat(2048)]) {
-        expect(await say(transport, strict, simulate(text))).toBe(usual);
+        expect(await textOrCode(transport, strict, simulate(text))).toBe(usual);
       }
     });
   });
@@ -126,7 +126,7 @@ describe('x-simulate', () => {
 
     it('the header x-simulate is ignored without SIMULATOR_CONTROL', async () => {
       await using strict = await startService();
-      const usual = await say(JSON_TRANSPORT, strict, BODY);
+      const usual = await textOrCode(JSON_TRANSPORT, strict, BODY);
       for (const text of ['generator=echo', 'fire=1', '~x%<'.repeat(2048)]) {
         const answer = await postJson(`${strict.baseURL}/responses`, BODY, { headers: { 'x-simulate': text } });
         expect(answer).toMatchObject({ status: 200, body: { output_text: usual } });

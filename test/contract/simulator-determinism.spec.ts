@@ -8,7 +8,7 @@ import { Clock, IdGenerator } from '../../src/index.js';
 import { SequentialIdGenerator } from '../../src/testing/index.js';
 import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
-import { WatchedClock } from '../support/watched-clock.js';
+import { WatchedClock } from '../support/clocks.js';
 
 /** A turn, and whether it goes on from the one before it in the list. */
 interface ListedTurn {

@@ -8,7 +8,7 @@ import { ConnectionTracker } from '../support/connection-tracker.js';
 import { useService } from '../support/describe-service.js';
 import { openSocket, receiveAll } from '../support/raw-socket.js';
 import { RecordingObserver } from '../support/recording-observer.js';
-import type { WireEvent } from '../support/rule.js';
+import type { WireEvent } from '../../src/testing/index.js';
 import { type Service, startService } from '../support/service.js';
 import { type SocketEnd, SocketClient } from '../support/socket-client.js';
 import { openStream, postJson } from '../support/sse.js';

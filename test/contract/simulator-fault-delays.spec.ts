@@ -4,13 +4,13 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { Clock } from '../../src/index.js';
 import { RecordingObserver } from '../support/recording-observer.js';
-import type { WireEvent } from '../support/rule.js';
+import type { WireEvent } from '../../src/testing/index.js';
 import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { openStream, postJson } from '../support/sse.js';
 import { askFor, deltasOf } from '../support/simulated-faults.js';
 import { TRANSPORTS } from '../support/transports.js';
-import { WatchedClock } from '../support/watched-clock.js';
+import { WatchedClock } from '../support/clocks.js';
 
 const IDLE_MS = 12_000;
 /** How long a slow start takes by itself. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 
 import { countTokens } from '../../src/providers/tokens/index.js';
 import { describeService, useServices } from '../support/describe-service.js';
-import { say } from '../support/say.js';
+import { textOrCode } from '../support/output.js';
 import { startFaultsOf } from '../support/script-faults.js';
 import { startService } from '../support/service.js';
 import { JSON_TRANSPORT, TRANSPORTS } from '../support/transports.js';
@@ -48,7 +48,7 @@ describe.each(WAYS)('a generator chosen $way', ({ environment, request }) => {
   it.each(TRANSPORTS)('a generator writes Latin of a kind as lorem over $name', async (transport) => {
     const service = await serviceWith(environment('lorem'));
     const ask = (more: object = {}): Promise<string> =>
-      say(transport, service, { model: MODEL, input: 'Hello.', ...request('lorem'), ...more });
+      textOrCode(transport, service, { model: MODEL, input: 'Hello.', ...request('lorem'), ...more });
     const text = await ask();
     expect(text).toMatch(LOREM);
     expect(countTokens(text)).toBeGreaterThanOrEqual(20);
@@ -62,7 +62,7 @@ describe.each(WAYS)('a generator chosen $way', ({ environment, request }) => {
     const given = 'Grüße; 50% 👩‍👩‍👧 | "=" \\n\nsecond line';
     const service = await serviceWith(environment('fixed', given));
     for (const input of ['Hello.', 'Hi.']) {
-      expect(await say(transport, service, { model: MODEL, input, ...request('fixed', given) })).toBe(given);
+      expect(await textOrCode(transport, service, { model: MODEL, input, ...request('fixed', given) })).toBe(given);
     }
   });
 
@@ -71,7 +71,7 @@ describe.each(WAYS)('a generator chosen $way', ({ environment, request }) => {
     await using service = await startService({ environment: environment('sequence', given) });
     const said = [];
     for (const input of ['a', 'a', 'b', 'c', 'd', 'e', 'f']) {
-      said.push(await say(transport, service, { model: MODEL, input, ...request('sequence', given) }));
+      said.push(await textOrCode(transport, service, { model: MODEL, input, ...request('sequence', given) }));
     }
     const [one, two, three] = ['one', 'two – zwei', 'three; 3'];
     expect(said).toEqual([one, two, three, one, two, three, one]);
@@ -85,7 +85,7 @@ describe.each(WAYS)('a generator chosen $way', ({ environment, request }) => {
         const service = await serviceWith(environment(generator, given));
         for (const format of [FORMAT, { type: 'json_object' }]) {
           const body = { model: MODEL, input: 'As JSON, please.', text: { format }, ...request(generator, given) };
-          const text = await say(transport, service, body);
+          const text = await textOrCode(transport, service, body);
           if (given !== undefined) expect(text).toBe(given);
           else if (format === FORMAT) {
             expect(Object.keys(JSON.parse(text) as object).sort()).toEqual(['city', 'degrees']);
@@ -125,7 +125,7 @@ describeService('echo', { environment: { SIMULATOR_GENERATOR: 'echo' } }, (servi
   ])('echo says %s', async (_name, input, expected) => {
     for (const transport of TRANSPORTS) {
       // A model whose output is not bounded to less than the message.
-      const text = await say(transport, service, { model: 'simulator', input });
+      const text = await textOrCode(transport, service, { model: 'simulator', input });
       expect(text.length).toBe(expected.length);
       expect(text).toBe(expected);
     }
@@ -134,8 +134,10 @@ describeService('echo', { environment: { SIMULATOR_GENERATOR: 'echo' } }, (servi
   it('echo says the last message of a conversation that the service remembers', async () => {
     const first = await JSON_TRANSPORT.run(service, { model: MODEL, input: 'first' });
     const body = { model: MODEL, previous_response_id: first.response.id };
-    expect(await say(JSON_TRANSPORT, service, { ...body, input: 'second' })).toBe('second');
-    expect(await say(JSON_TRANSPORT, service, { ...body, input: [{ role: 'developer', content: 'x' }] })).toBe('first');
+    expect(await textOrCode(JSON_TRANSPORT, service, { ...body, input: 'second' })).toBe('second');
+    expect(await textOrCode(JSON_TRANSPORT, service, { ...body, input: [{ role: 'developer', content: 'x' }] })).toBe(
+      'first',
+    );
   });
 });
 
@@ -154,9 +156,9 @@ describe('a generator that needs a text', () => {
     async (generator) => {
       const service = await serviceWith({ SIMULATOR_CONTROL: true, SIMULATOR_TEXT: 'configured' });
       const body = { model: MODEL, input: 'Hello.', ...simulate(`generator=${generator}`) };
-      expect(await say(JSON_TRANSPORT, service, body)).toBe('configured');
+      expect(await textOrCode(JSON_TRANSPORT, service, body)).toBe('configured');
       const own = { ...body, ...simulate(`generator=${generator}; text=own`) };
-      expect(await say(JSON_TRANSPORT, service, own)).toBe('own');
+      expect(await textOrCode(JSON_TRANSPORT, service, own)).toBe('own');
     },
   );
 });

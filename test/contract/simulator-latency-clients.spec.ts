@@ -4,7 +4,7 @@ import { Clock } from '../../src/index.js';
 import { RecordingObserver } from '../support/recording-observer.js';
 import { startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
-import { WatchedClock } from '../support/watched-clock.js';
+import { WatchedClock } from '../support/clocks.js';
 
 const MODEL = 'gpt-4.1';
 /** Five tokens. */

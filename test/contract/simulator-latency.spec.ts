@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { Clock } from '../../src/index.js';
-import { PausingClock } from '../support/pausing-clock.js';
+import { PausingClock } from '../support/clocks.js';
 import { startWithScripts } from '../support/script-files.js';
 import { type Service, startService } from '../support/service.js';
 import { TRANSPORTS } from '../support/transports.js';

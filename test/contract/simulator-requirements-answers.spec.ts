@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 
 import { useService } from '../support/describe-service.js';
-import type { WireEvent } from '../support/rule.js';
+import type { WireEvent } from '../../src/testing/index.js';
 import { type SimulatorRequests, simulatorRequests, splitOutput, tokensOf } from '../support/simulator-requests.js';
 
 const REASONING_MODELS = [

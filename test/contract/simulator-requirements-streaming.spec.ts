@@ -1,7 +1,7 @@
 import { beforeAll, expect, it } from '@jest/globals';
 
 import { describeService } from '../support/describe-service.js';
-import type { WireEvent } from '../support/rule.js';
+import type { WireEvent } from '../../src/testing/index.js';
 import { outline, type SimulatorRequests, simulatorRequests } from '../support/simulator-requests.js';
 
 const MESSAGE = ['response.output_item.added', 'response.content_part.added', 'response.output_text.delta'].concat([

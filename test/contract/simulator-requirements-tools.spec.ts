@@ -5,7 +5,7 @@ import { Clock } from '../../src/index.js';
 import { useService } from '../support/describe-service.js';
 import { startService } from '../support/service.js';
 import { type SimulatorRequests, simulatorRequests } from '../support/simulator-requests.js';
-import { SkippingClock } from '../support/skipping-clock.js';
+import { SkippingClock } from '../support/clocks.js';
 import { Refusal } from '../support/transport.js';
 import { TRANSPORTS } from '../support/transports.js';
 

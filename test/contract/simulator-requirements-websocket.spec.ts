@@ -3,14 +3,12 @@ import { ResponsesWS } from 'openai/resources/responses/ws';
 
 import { Clock } from '../../src/index.js';
 import { describeService, useFreshService } from '../support/describe-service.js';
-import { checkEventOrder } from '../support/event-order.js';
+import { checkEventOrder, type WireEvent } from '../../src/testing/index.js';
 import { withoutIds } from '../support/normalise.js';
-import type { WireEvent } from '../support/rule.js';
 import { type Service, startService } from '../support/service.js';
 import { outline, simulatorRequests } from '../support/simulator-requests.js';
 import { SocketClient } from '../support/socket-client.js';
-import { roundTrip } from '../support/socket-round-trip.js';
-import { WatchedClock } from '../support/watched-clock.js';
+import { WatchedClock } from '../support/clocks.js';
 
 const HOUR = 3_600_000;
 const HELLO = { model: 'gpt-4.1', input: [{ role: 'user', content: 'Hello' }] } as const;
@@ -170,7 +168,7 @@ describe('R10: WebSocket mode, on a clock', () => {
     client.create({ ...HELLO, client_metadata: { 'x-simulate': 'fault=stall; after=1; for=4321' } });
     await stalled;
     client.create(HELLO);
-    await roundTrip(client);
+    await client.roundTrip();
     expect(client.unread.map(({ type }) => type)).toContain('error');
     const frames: WireEvent[] = [];
     const readUpTo = async (type: string): Promise<WireEvent> => {

@@ -4,13 +4,13 @@ import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { Clock } from '../../src/index.js';
 import { useService } from '../support/describe-service.js';
-import { checkEventOrder } from '../support/event-order.js';
+import { checkEventOrder } from '../../src/testing/index.js';
 import { RecordingObserver } from '../support/recording-observer.js';
 import { startWithScripts } from '../support/script-files.js';
 import { SocketClient } from '../support/socket-client.js';
 import { readEvents } from '../support/sse.js';
 import { TRANSPORTS } from '../support/transports.js';
-import { WatchedClock } from '../support/watched-clock.js';
+import { WatchedClock } from '../support/clocks.js';
 import { outputText } from './parity-turn.js';
 
 const IDLE_MS = 10_000;

@@ -4,11 +4,11 @@ import { describe, expect, it } from '@jest/globals';
 
 import { Clock } from '../../src/index.js';
 import { useService } from '../support/describe-service.js';
-import { textOf } from '../support/say.js';
+import { textOf } from '../support/output.js';
 import { addScript, type Play, type ScriptContent, startWithScripts } from '../support/script-files.js';
 import { Refusal } from '../support/transport.js';
 import { TRANSPORTS } from '../support/transports.js';
-import { WatchedClock } from '../support/watched-clock.js';
+import { WatchedClock } from '../support/clocks.js';
 
 const IDLE_MS = 10_000;
 /** What has no end is waited for as long as a timer can. */

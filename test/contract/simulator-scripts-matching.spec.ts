@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 
 import { useService } from '../support/describe-service.js';
-import { say } from '../support/say.js';
+import { textOrCode } from '../support/output.js';
 import { addScript, type ScriptContent, startWithScripts } from '../support/script-files.js';
 import type { Transport } from '../support/transport.js';
 import { JSON_TRANSPORT, TRANSPORTS } from '../support/transports.js';
@@ -19,7 +19,7 @@ const service = useService({ environment: { SIMULATOR_CONTROL: true } });
 async function play(script: ScriptContent, transport: Transport): Promise<PlayedScript> {
   const run = await addScript(service, transport, script);
   const played: Transport = { name: transport.name, run: (_, body) => run({ ...body }) };
-  return { ask: (input, more = {}) => say(played, service, { input, ...more }) };
+  return { ask: (input, more = {}) => textOrCode(played, service, { input, ...more }) };
 }
 
 describe.each(TRANSPORTS)('a script in order over $name', (transport) => {
@@ -116,7 +116,7 @@ describe.each(TRANSPORTS)('a script by the last user message over $name', (trans
     );
     const { response } = await transport.run(service, { model: 'played', input: 'Hello?' });
     expect(response).toMatchObject({ status: 'completed', usage: { output_tokens: expect.any(Number) } });
-    expect(await say(transport, service, { model: 'played', input: 'the weather?' })).toBe('contains');
+    expect(await textOrCode(transport, service, { model: 'played', input: 'the weather?' })).toBe('contains');
   });
 
   it('a script counts the requests of each kind for themselves where it advances by request', async () => {
@@ -161,9 +161,9 @@ describe('the name of a script', () => {
   it('the name of a script is known where other names are not', async () => {
     const environment = { SIMULATOR_ANY_MODEL: false };
     await using service = await startWithScripts({ 'known.yaml': { turns: texts('known') } }, { environment });
-    expect(await say(JSON_TRANSPORT, service, { model: 'known', input: 'Hello' })).toBe('known');
-    expect(await say(JSON_TRANSPORT, service, { model: 'unknown', input: 'Hello' })).toBe('model_not_found');
+    expect(await textOrCode(JSON_TRANSPORT, service, { model: 'known', input: 'Hello' })).toBe('known');
+    expect(await textOrCode(JSON_TRANSPORT, service, { model: 'unknown', input: 'Hello' })).toBe('model_not_found');
     await using any = await startWithScripts({ 'any.yaml': { model: '*', turns: texts('any') } }, { environment });
-    expect(await say(JSON_TRANSPORT, any, { model: 'unknown', input: 'Hello' })).toBe('any');
+    expect(await textOrCode(JSON_TRANSPORT, any, { model: 'unknown', input: 'Hello' })).toBe('any');
   });
 });

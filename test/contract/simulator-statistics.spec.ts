@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { Clock, SimulatorModule } from '../../src/index.js';
 import { ClosedProvider } from '../support/closed-provider.js';
 import { type Service, type ServiceOptions, startService } from '../support/service.js';
-import { SkippingClock } from '../support/skipping-clock.js';
+import { SkippingClock } from '../support/clocks.js';
 import { SocketClient } from '../support/socket-client.js';
 import { postJson } from '../support/sse.js';
 import type { Transport, WireResponse } from '../support/transport.js';

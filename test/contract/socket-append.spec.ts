@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { describeService } from '../support/describe-service.js';
 import { SocketClient } from '../support/socket-client.js';
-import { transcript } from '../support/socket-transcript.js';
+import { transcript } from '../support/output.js';
 import type { WireResponse } from '../support/transport.js';
 
 const user = (content: string): object => ({ role: 'user', content });

@@ -4,9 +4,8 @@ import { ResponseStore } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { RecordingObserver } from '../support/recording-observer.js';
 import { type Service, startService } from '../support/service.js';
-import { SocketClient } from '../support/socket-client.js';
+import { parentNotFound, SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
-import { notFound } from '../support/socket-not-found.js';
 
 /** One text of 8 kB in memory, and what belongs to it. */
 const LARGE = 'x'.repeat(4000);
@@ -34,7 +33,7 @@ describe('the limits of what connections remember', () => {
   const isKnown = async (client: SocketClient, stream_id: string, id: string): Promise<boolean> => {
     client.create({ stream_id, input: [], generate: false, store: false, previous_response_id: id });
     const frame = await client.nextOf(stream_id);
-    if (frame.type === 'error') expect(frame).toMatchObject(notFound(id));
+    if (frame.type === 'error') expect(frame).toMatchObject(parentNotFound(id));
     else await client.nextOf(stream_id);
     return frame.type !== 'error';
   };

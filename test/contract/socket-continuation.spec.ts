@@ -3,9 +3,8 @@ import { afterEach, beforeAll, beforeEach, expect, it, jest } from '@jest/global
 import { ResponseStore, StoreUnavailableError } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { describeService } from '../support/describe-service.js';
-import { SocketClient } from '../support/socket-client.js';
-import { notFound } from '../support/socket-not-found.js';
-import { transcript } from '../support/socket-transcript.js';
+import { parentNotFound, SocketClient } from '../support/socket-client.js';
+import { transcript } from '../support/output.js';
 import { postJson } from '../support/sse.js';
 
 describeService('continuing a response on a socket', { providers: [ScriptedProvider] }, (service) => {
@@ -67,9 +66,9 @@ describeService('continuing a response on a socket', { providers: [ScriptedProvi
     const id = await say('Hi');
     await using other = await SocketClient.open(service);
     const asked = service.provider.turns.length;
-    expect(await other.refusal({ input: 'Again', previous_response_id: id })).toMatchObject(notFound(id));
+    expect(await other.refusal({ input: 'Again', previous_response_id: id })).toMatchObject(parentNotFound(id));
     const http = await postJson(url, { model: 'scripted', input: 'Again', previous_response_id: id });
-    expect(http).toMatchObject({ status: 400, body: { error: notFound(id).error } });
+    expect(http).toMatchObject({ status: 400, body: { error: parentNotFound(id).error } });
     expect((await fetch(`${url}/${id}`)).status).toBe(404);
     expect(service.provider.turns).toHaveLength(asked);
     await say('Again', id);
@@ -80,7 +79,7 @@ describeService('continuing a response on a socket', { providers: [ScriptedProvi
     const id = await say('Hi');
     await client.close();
     client = await SocketClient.open(service);
-    expect(await client.refusal({ input: 'Again', previous_response_id: id })).toMatchObject(notFound(id));
+    expect(await client.refusal({ input: 'Again', previous_response_id: id })).toMatchObject(parentNotFound(id));
   });
 
   it('a socket continues what is stored on another socket and over HTTP, however old it is', async () => {
@@ -111,7 +110,7 @@ describeService('continuing a response on a socket', { providers: [ScriptedProvi
     const older = await say('Four?', id);
     expect(chain).not.toHaveBeenCalled();
     await say('Five?', older);
-    expect(await client.refusal({ input: 'Six?', previous_response_id: older })).toMatchObject(notFound(older));
+    expect(await client.refusal({ input: 'Six?', previous_response_id: older })).toMatchObject(parentNotFound(older));
     expect(chain).toHaveBeenCalledTimes(1);
   });
 
@@ -168,7 +167,7 @@ describeService('continuing a response on a socket', { providers: [ScriptedProvi
       output: [{ content: [{ text: 'ok' }] }],
     });
     const refusal = await client.refusal({ input: 'Go on', previous_response_id: response.id });
-    expect(refusal).toMatchObject(notFound(response.id));
+    expect(refusal).toMatchObject(parentNotFound(response.id));
   });
 
   it('a continuation on a socket does not depend on the store for what is not stored', async () => {
@@ -190,8 +189,8 @@ describeService('continuing a response on a socket', { providers: [ScriptedProvi
     // There it is in memory too, as the latest of a lane that forked nothing from it yet.
     const there = (await other.turn({ input: 'There?', previous_response_id: parent })).response.id;
     for (const id of [parent, there]) expect((await fetch(`${url}/${id}`, { method: 'DELETE' })).status).toBe(200);
-    expect(await client.refusal({ input: 'Hi', previous_response_id: parent })).toMatchObject(notFound(parent));
-    expect(await other.refusal({ input: 'Hi', previous_response_id: there })).toMatchObject(notFound(there));
+    expect(await client.refusal({ input: 'Hi', previous_response_id: parent })).toMatchObject(parentNotFound(parent));
+    expect(await other.refusal({ input: 'Hi', previous_response_id: there })).toMatchObject(parentNotFound(there));
     await client.turn({ stream_id: 'a', input: 'Three?', previous_response_id: child });
     expect(seen()).toEqual(['user: One?', 'assistant: ok', 'user: Two?', 'assistant: ok', 'user: Three?']);
   });

@@ -1,13 +1,11 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 
 import { Clock } from '../../src/index.js';
-import { ScriptedProvider } from '../../src/testing/index.js';
-import type { WireEvent } from '../support/rule.js';
+import { ScriptedProvider, type WireEvent } from '../../src/testing/index.js';
 import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
-import { nextEnd } from '../support/socket-next-end.js';
-import { WatchedClock } from '../support/watched-clock.js';
+import { WatchedClock } from '../support/clocks.js';
 import { ERROR_CASES, type Scene } from './socket-error-cases.js';
 
 describe('the errors of sockets', () => {
@@ -107,7 +105,7 @@ describe('the errors that end a socket', () => {
     client.create({ stream_id: 'b', input: 'Hi' });
     expect(await client.nextOf('b')).toMatchObject({ ...limit, stream_id: 'b' });
     held.letGo('last');
-    expect(await nextEnd(client, 'a')).toMatchObject({ type: 'response.completed' });
+    expect(await client.nextEnd('a')).toMatchObject({ type: 'response.completed' });
     const farewell = await client.nextOf();
     expect(farewell).toMatchObject(limit);
     expect(farewell).not.toHaveProperty('stream_id');
@@ -118,7 +116,7 @@ describe('the errors that end a socket', () => {
 
 /** The first error on a lane; a running turn may have said something before. */
 async function firstError(client: SocketClient, lane: string | undefined): Promise<WireEvent> {
-  const end = await nextEnd(client, lane);
+  const end = await client.nextEnd(lane);
   expect(end.type).toBe('error');
   return end;
 }

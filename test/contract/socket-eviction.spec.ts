@@ -4,11 +4,9 @@ import { ModelError, ResponseStore, StoreUnavailableError } from '../../src/inde
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { describeService } from '../support/describe-service.js';
 import { startService } from '../support/service.js';
-import { SocketClient } from '../support/socket-client.js';
+import { parentNotFound, SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
-import { nextEnd } from '../support/socket-next-end.js';
-import { notFound } from '../support/socket-not-found.js';
-import { transcript } from '../support/socket-transcript.js';
+import { transcript } from '../support/output.js';
 
 describeService('what a failing continuation does to its parent', { providers: [ScriptedProvider] }, (service) => {
   let client: SocketClient;
@@ -79,10 +77,10 @@ describeService('what a failing continuation does to its parent', { providers: [
     const parent = await parentOn('a');
     model();
     client.create({ stream_id: 'a', store: false, previous_response_id: parent, ...body });
-    expect(await nextEnd(client, 'a')).toMatchObject(end);
+    expect(await client.nextEnd('a')).toMatchObject(end);
     for (const stream_id of ['a', 'b']) {
       const refusal = await client.refusal({ stream_id, input: 'Again', previous_response_id: parent });
-      expect(refusal).toMatchObject({ ...notFound(parent), stream_id });
+      expect(refusal).toMatchObject({ ...parentNotFound(parent), stream_id });
     }
   });
 
@@ -90,7 +88,7 @@ describeService('what a failing continuation does to its parent', { providers: [
     const parent = await parentOn('a');
     model();
     client.create({ stream_id: 'b', store: false, previous_response_id: parent, ...body });
-    expect(await nextEnd(client, 'b')).toMatchObject(end);
+    expect(await client.nextEnd('b')).toMatchObject(end);
     for (const stream_id of ['b', 'c', 'a']) {
       await client.turn({ stream_id, input: 'Again', store: false, previous_response_id: parent });
       expect(seen()).toEqual(['user: Parent?', 'assistant: ok', 'user: Again']);
@@ -101,7 +99,7 @@ describeService('what a failing continuation does to its parent', { providers: [
     const parent = await parentOn('a', true);
     model();
     client.create({ stream_id: 'a', store: false, previous_response_id: parent, ...body });
-    expect(await nextEnd(client, 'a')).toMatchObject(end);
+    expect(await client.nextEnd('a')).toMatchObject(end);
     await client.turn({ stream_id: 'a', input: 'Again', previous_response_id: parent });
     expect(seen()).toEqual(['user: Parent?', 'assistant: ok', 'user: Again']);
   });
@@ -109,9 +107,9 @@ describeService('what a failing continuation does to its parent', { providers: [
   it('a failing continuation forgets its parent on the default lane and in a nested request too', async () => {
     const { response } = await client.turn({ input: 'Parent?', store: false });
     client.send({ type: 'response.create', response: { model: 'm', input: 7, previous_response_id: response.id } });
-    expect(await nextEnd(client)).toMatchObject({ type: 'error', status: 400 });
+    expect(await client.nextEnd()).toMatchObject({ type: 'error', status: 400 });
     expect(await client.refusal({ input: 'Again', previous_response_id: response.id })).toMatchObject(
-      notFound(response.id),
+      parentNotFound(response.id),
     );
   });
 
@@ -148,22 +146,22 @@ describeService('what a failing continuation does to its parent', { providers: [
     socket.create({ input: 'runs', ...more });
     await held.whenBegun(1);
     socket.create({ input: 'too many', ...more });
-    expect(await nextEnd(socket, 'a')).toMatchObject({ status: 429 });
+    expect(await socket.nextEnd('a')).toMatchObject({ status: 429 });
     await expect(socket.turn({ ...more, stream_id: 'b', input: 'Fork' })).resolves.toMatchObject({
       response: { status: 'completed' },
     });
     held.letGo('runs');
-    expect(await nextEnd(socket, 'a')).toMatchObject({ type: 'response.completed' });
+    expect(await socket.nextEnd('a')).toMatchObject({ type: 'response.completed' });
   });
 
   it('a connection forgets an older response of a lane when the lane completes a newer one, related or not', async () => {
     const first = await parentOn('a');
     const second = await parentOn('a');
     const refusal = await client.refusal({ stream_id: 'b', input: 'Hi', previous_response_id: first });
-    expect(refusal).toMatchObject(notFound(first));
+    expect(refusal).toMatchObject(parentNotFound(first));
     await client.warmUp({ stream_id: 'a', store: false });
     expect(await client.refusal({ stream_id: 'b', input: 'Hi', previous_response_id: second })).toMatchObject(
-      notFound(second),
+      parentNotFound(second),
     );
   });
 });

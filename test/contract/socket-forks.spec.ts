@@ -2,12 +2,9 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { describeService } from '../support/describe-service.js';
-import { SocketClient } from '../support/socket-client.js';
+import { parentNotFound, SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
-import { nextEnd } from '../support/socket-next-end.js';
-import { notFound } from '../support/socket-not-found.js';
-import { roundTrip } from '../support/socket-round-trip.js';
-import { transcript } from '../support/socket-transcript.js';
+import { transcript } from '../support/output.js';
 
 describeService('forks between the lanes of a socket', { providers: [ScriptedProvider] }, (service) => {
   let client: SocketClient;
@@ -74,7 +71,7 @@ describeService('forks between the lanes of a socket', { providers: [ScriptedPro
   it('a fork finds nothing after the parent lane has gone on, unless the parent is stored', async () => {
     await say('main', 'On?', root);
     const refusal = await client.refusal({ stream_id: 'fork', input: 'Late?', previous_response_id: root });
-    expect(refusal).toMatchObject({ ...notFound(root), stream_id: 'fork' });
+    expect(refusal).toMatchObject({ ...parentNotFound(root), stream_id: 'fork' });
     const stored = await say('main', 'Stored?', null, true);
     await say('main', 'On?', stored);
     await say('fork', 'Late?', stored);
@@ -87,7 +84,7 @@ describeService('forks between the lanes of a socket', { providers: [ScriptedPro
     while ((await client.nextOf('fork')).type !== 'response.in_progress');
     await say('main', 'On?', root);
     held.letGo('Slow?');
-    const { response } = (await nextEnd(client, 'fork')) as unknown as { readonly response: { readonly id: string } };
+    const { response } = (await client.nextEnd('fork')) as unknown as { readonly response: { readonly id: string } };
     await say('fork', 'More?', response.id);
     expect(seen()).toEqual(asked('Root?', 'Slow?', 'More?'));
   });
@@ -95,8 +92,8 @@ describeService('forks between the lanes of a socket', { providers: [ScriptedPro
   it('a fork is sent together with the turn that takes the parent lane on', async () => {
     client.create({ stream_id: 'fork', input: 'Fork?', previous_response_id: root, store: false });
     client.create({ stream_id: 'main', input: 'On?', previous_response_id: root, store: false });
-    expect(await nextEnd(client, 'fork')).toMatchObject({ type: 'response.completed' });
-    expect(await nextEnd(client, 'main')).toMatchObject({ type: 'response.completed' });
+    expect(await client.nextEnd('fork')).toMatchObject({ type: 'response.completed' });
+    expect(await client.nextEnd('main')).toMatchObject({ type: 'response.completed' });
   });
 
   it.each([
@@ -108,10 +105,10 @@ describeService('forks between the lanes of a socket', { providers: [ScriptedPro
     client.create({ stream_id: 'fork', input: 'Late?', previous_response_id: root, store: false });
     await held.whenBegun(1);
     client.create({ stream_id: 'main', input, previous_response_id: root, store: false });
-    expect(await nextEnd(client, 'main')).toMatchObject({ type: end });
+    expect(await client.nextEnd('main')).toMatchObject({ type: end });
     held.letGo('Busy?');
-    expect(await nextEnd(client, 'fork')).toMatchObject({ type: 'response.completed' });
-    expect(await nextEnd(client, 'fork')).toMatchObject({ ...notFound(root), stream_id: 'fork' });
+    expect(await client.nextEnd('fork')).toMatchObject({ type: 'response.completed' });
+    expect(await client.nextEnd('fork')).toMatchObject({ ...parentNotFound(root), stream_id: 'fork' });
   });
 
   it('a fork finds a parent that is made while the fork waits', async () => {
@@ -122,12 +119,12 @@ describeService('forks between the lanes of a socket', { providers: [ScriptedPro
     client.create({ stream_id: 'fork', input: 'Busy?' });
     client.create({ stream_id: 'fork', input: 'Early?', previous_response_id: id, store: false });
     await held.whenBegun(2);
-    await roundTrip(client);
+    await client.roundTrip();
     held.letGo('Parent?');
-    await nextEnd(client, 'main');
+    await client.nextEnd('main');
     held.letGo('Busy?');
-    expect(await nextEnd(client, 'fork')).toMatchObject({ type: 'response.completed' });
-    expect(await nextEnd(client, 'fork')).toMatchObject({ type: 'response.completed' });
+    expect(await client.nextEnd('fork')).toMatchObject({ type: 'response.completed' });
+    expect(await client.nextEnd('fork')).toMatchObject({ type: 'response.completed' });
     expect(seen()).toEqual(asked('Parent?', 'Early?'));
   });
 
@@ -136,9 +133,9 @@ describeService('forks between the lanes of a socket', { providers: [ScriptedPro
     client.create({ stream_id: 'main', input: 'Slow?', store: false });
     const { id } = (await client.nextOf('main'))['response'] as { readonly id: string };
     const refusal = await client.refusal({ stream_id: 'fork', input: 'Early?', previous_response_id: id });
-    expect(refusal).toMatchObject(notFound(id));
+    expect(refusal).toMatchObject(parentNotFound(id));
     held.letGo('Slow?');
-    expect(await nextEnd(client, 'main')).toMatchObject({ type: 'response.completed' });
+    expect(await client.nextEnd('main')).toMatchObject({ type: 'response.completed' });
     await say('fork', 'Now?', id);
     expect(seen()).toEqual(asked('Slow?', 'Now?'));
   });

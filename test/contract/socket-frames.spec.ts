@@ -4,8 +4,7 @@ import { ScriptedProvider } from '../../src/testing/index.js';
 import { describeService } from '../support/describe-service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
-import { nextEnd } from '../support/socket-next-end.js';
-import { transcript } from '../support/socket-transcript.js';
+import { transcript } from '../support/output.js';
 
 /** Messages that are no request, and what they are answered with. */
 const REFUSED: readonly (readonly [what: string, message: object | string | Buffer, error: object])[] = [
@@ -160,7 +159,7 @@ describeService('the frames of a client', { providers: [ScriptedProvider] }, (se
       steer: { previous_response_id: id, input: 'Left!' },
     });
     held.letGo('steady');
-    expect(await nextEnd(client, 'a')).toMatchObject({
+    expect(await client.nextEnd('a')).toMatchObject({
       type: 'response.completed',
       response: { output: [{ content: [{ text: 're steady' }] }] },
     });
@@ -183,7 +182,7 @@ describeService('the frames of a client', { providers: [ScriptedProvider] }, (se
     // Codex gives the connection up on an error frame.
     expect(types).not.toContain('error');
     held.letGo('steady');
-    expect(await nextEnd(client)).toMatchObject({ type: 'response.completed' });
+    expect(await client.nextEnd()).toMatchObject({ type: 'response.completed' });
   });
 
   it('a frame of a client may steer with nothing in it', async () => {

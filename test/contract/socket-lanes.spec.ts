@@ -1,12 +1,9 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 
-import { ScriptedProvider } from '../../src/testing/index.js';
+import { ScriptedProvider, type WireEvent } from '../../src/testing/index.js';
 import { describeService } from '../support/describe-service.js';
-import type { WireEvent } from '../support/rule.js';
-import { SocketClient } from '../support/socket-client.js';
+import { isEnd, SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
-import { isEnd } from '../support/socket-next-end.js';
-import { roundTrip } from '../support/socket-round-trip.js';
 
 describeService('lanes of a socket', { providers: [ScriptedProvider] }, (service) => {
   let client: SocketClient;
@@ -36,7 +33,7 @@ describeService('lanes of a socket', { providers: [ScriptedProvider] }, (service
     const held = new HeldTurns(service.provider).hold(3);
     for (const input of ['one', 'two', 'three']) client.create({ stream_id: 'a', input });
     for (const [index, text] of ['one', 'two', 'three'].entries()) {
-      await roundTrip(client);
+      await client.roundTrip();
       expect(await held.whenBegun(index + 1)).toHaveLength(index + 1);
       held.letGo(text);
     }
@@ -117,7 +114,7 @@ describeService('lanes of a socket', { providers: [ScriptedProvider] }, (service
     client.create({ stream_id: 'a', input: 'Hi', previous_response_id: 'resp_gone' });
     client.create({ stream_id: 'a', input: 'two' });
     await held.whenBegun(1);
-    await roundTrip(client);
+    await client.roundTrip();
     expect(client.unread.map(({ type }) => type)).not.toContain('error');
     held.letGo('one');
     held.letGo('two');
@@ -135,7 +132,7 @@ describeService('lanes of a socket', { providers: [ScriptedProvider] }, (service
     client.create({ stream_id: 'a', input: 'breaks' });
     client.create({ stream_id: 'a', input: 'Hi' });
     await held.whenBegun(1);
-    await roundTrip(client);
+    await client.roundTrip();
     held.fail('breaks', new Error('broken'));
     await expect(client.finish('a')).resolves.toMatchObject({ response: { status: 'failed' } });
     await expect(client.finish('a')).resolves.toMatchObject({ response: { status: 'completed' } });
@@ -153,7 +150,7 @@ describeService('lanes of a socket', { providers: [ScriptedProvider] }, (service
     client.create({ input: 'default' });
     for (let lane = 0; lane < 16; lane += 1) client.create({ stream_id: `lane-${lane}`, input: `turn ${lane}` });
     await held.whenBegun(16);
-    await roundTrip(client);
+    await client.roundTrip();
     expect(held.begun).not.toContain('turn 15');
     held.letGo('default');
     expect((await held.whenBegun(17)).at(-1)).toBe('turn 15');
@@ -168,7 +165,7 @@ describeService('lanes of a socket', { providers: [ScriptedProvider] }, (service
     for (const stream_id of names) client.create({ stream_id, input: stream_id });
     // Another one on a lane that runs: it has to queue behind those that have waited longer.
     client.create({ stream_id: 'lane-0', input: 'second' });
-    await roundTrip(client);
+    await client.roundTrip();
     await held.whenBegun(16);
     held.letGo('lane-0');
     await held.whenBegun(17);

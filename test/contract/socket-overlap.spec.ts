@@ -1,14 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
-import { ScriptedProvider } from '../../src/testing/index.js';
+import { ScriptedProvider, type WireEvent } from '../../src/testing/index.js';
 import { useFreshService } from '../support/describe-service.js';
-import type { WireEvent } from '../support/rule.js';
 import { startService } from '../support/service.js';
-import { SocketClient } from '../support/socket-client.js';
+import { isEnd, SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
-import { isEnd, nextEnd } from '../support/socket-next-end.js';
-import { roundTrip } from '../support/socket-round-trip.js';
-import { transcript } from '../support/socket-transcript.js';
+import { transcript } from '../support/output.js';
 
 describe.each(['reject', 'queue'] as const)('a second request on the default lane (WS_OVERLAP=%s)', (overlap) => {
   let client: SocketClient;
@@ -59,7 +56,7 @@ describe.each(['reject', 'queue'] as const)('a second request on the default lan
     client.create({ stream_id: 'a', input: 'named' });
     for (let turn = 0; turn < 3; turn += 1) client.create({ stream_id: 'a', input: 'Hi' });
     await held.whenBegun(2);
-    await roundTrip(client);
+    await client.roundTrip();
     expect(client.unread.map(({ type }) => type)).not.toContain('error');
     held.letAllGo();
     await client.finish();
@@ -74,7 +71,7 @@ describe.each(['reject', 'queue'] as const)('a second request on the default lan
       client.create({ input: 'one' });
       await held.whenBegun(1);
       client.create({ input: 'two' });
-      const frame = await nextEnd(client);
+      const frame = await client.nextEnd();
       expect(frame).toMatchObject({
         type: 'error',
         status: 409,
@@ -84,7 +81,7 @@ describe.each(['reject', 'queue'] as const)('a second request on the default lan
       expect(held.running).toBe(1);
       expect(service.provider.turns).toHaveLength(1);
       held.letGo('one');
-      expect(await nextEnd(client)).toMatchObject({ type: 'response.completed' });
+      expect(await client.nextEnd()).toMatchObject({ type: 'response.completed' });
     });
 
     it('a second request on the default lane harms neither the turn that runs nor what it continues', async () => {
@@ -96,10 +93,10 @@ describe.each(['reject', 'queue'] as const)('a second request on the default lan
       await held.whenBegun(1);
       for (const body of [{ input: 'four', ...more }, { input: 7, ...more }, {}]) {
         client.create(body);
-        expect(await nextEnd(client)).toMatchObject({ error: { code: 'concurrent_request' } });
+        expect(await client.nextEnd()).toMatchObject({ error: { code: 'concurrent_request' } });
       }
       held.letGo('three');
-      const end = await nextEnd(client);
+      const end = await client.nextEnd();
       expect(end).toMatchObject({ response: { output: [{ content: [{ text: 're three' }] }] } });
       const past = ['user: One?', 'assistant: Two.'];
       await client.turn({ input: 'five', store: false, previous_response_id: idOf(end) });
@@ -114,7 +111,7 @@ describe.each(['reject', 'queue'] as const)('a second request on the default lan
       client.create({ input: 'two', store: false, previous_response_id: parent.id });
       await held.whenBegun(1);
       client.create({ input: 7, store: false, previous_response_id: parent.id });
-      expect(await nextEnd(client)).toMatchObject({ error: { code: 'concurrent_request' } });
+      expect(await client.nextEnd()).toMatchObject({ error: { code: 'concurrent_request' } });
       await client.turn({ stream_id: 'fork', input: 'three', store: false, previous_response_id: parent.id });
       expect(seen()).toEqual(['user: One?', 'assistant: ok', 'user: three']);
       held.letGo('two');
@@ -124,7 +121,7 @@ describe.each(['reject', 'queue'] as const)('a second request on the default lan
       const held = new HeldTurns(service.provider).hold(3);
       for (const input of ['one', 'two', 'three']) client.create({ input });
       await held.whenBegun(1);
-      await roundTrip(client);
+      await client.roundTrip();
       expect(held.begun).toEqual(['one']);
       for (const text of ['one', 'two', 'three']) {
         held.letGo(text);

@@ -4,8 +4,6 @@ import { ScriptedProvider } from '../../src/testing/index.js';
 import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
-import { nextEnd } from '../support/socket-next-end.js';
-import { roundTrip } from '../support/socket-round-trip.js';
 
 const TOO_MANY = {
   type: 'error',
@@ -59,36 +57,36 @@ describe('the limits of what waits', () => {
     client.create({ stream_id: 'b', input: 'too many' });
     // Refused at once: both lanes are still at their first turn.
     for (const lane of ['a', 'b']) {
-      expect(await nextEnd(client, lane)).toMatchObject({ ...TOO_MANY, stream_id: lane });
+      expect(await client.nextEnd(lane)).toMatchObject({ ...TOO_MANY, stream_id: lane });
     }
     expect(held.begun).toEqual(['one', 'two']);
     // A lane that is free needs no place among those that wait.
     await expect(client.turn({ stream_id: 'c', input: 'Hi' })).resolves.toMatchObject(isCompleted);
     held.letGo('one');
-    expect(await nextEnd(client, 'a')).toMatchObject({ response: { output: [{ content: [{ text: 're one' }] }] } });
-    expect(await nextEnd(client, 'a')).toMatchObject(isCompleted);
+    expect(await client.nextEnd('a')).toMatchObject({ response: { output: [{ content: [{ text: 're one' }] }] } });
+    expect(await client.nextEnd('a')).toMatchObject(isCompleted);
     // One place is free again, and not two.
     client.create({ stream_id: 'b', input: 'waits' });
     client.create({ stream_id: 'b', input: 'too many' });
-    expect(await nextEnd(client, 'b')).toMatchObject({ ...TOO_MANY, stream_id: 'b' });
+    expect(await client.nextEnd('b')).toMatchObject({ ...TOO_MANY, stream_id: 'b' });
     await expectNoError(client);
     held.letGo('two');
-    for (let turn = 0; turn < 3; turn += 1) expect(await nextEnd(client, 'b')).toMatchObject(isCompleted);
+    for (let turn = 0; turn < 3; turn += 1) expect(await client.nextEnd('b')).toMatchObject(isCompleted);
     await occupy(client, 'a', 'three');
     client.create({ stream_id: 'a', input: 'waits' });
     client.create({ stream_id: 'a', input: 'waits' });
     await expectNoError(client);
     held.letGo('three');
-    for (let turn = 0; turn < 3; turn += 1) expect(await nextEnd(client, 'a')).toMatchObject(isCompleted);
+    for (let turn = 0; turn < 3; turn += 1) expect(await client.nextEnd('a')).toMatchObject(isCompleted);
   });
 
   it('the queue of a socket lets nothing wait where WS_QUEUE_MAX_TURNS is 0', async () => {
     const [client] = (await start({ WS_QUEUE_MAX_TURNS: 0 })) as [SocketClient];
     await occupy(client, 'a', 'one');
     client.create({ stream_id: 'a', input: 'too many' });
-    expect(await nextEnd(client, 'a')).toMatchObject({ ...TOO_MANY, stream_id: 'a' });
+    expect(await client.nextEnd('a')).toMatchObject({ ...TOO_MANY, stream_id: 'a' });
     held.letGo('one');
-    expect(await nextEnd(client, 'a')).toMatchObject(isCompleted);
+    expect(await client.nextEnd('a')).toMatchObject(isCompleted);
     await expect(client.turn({ stream_id: 'a', input: 'Hi' })).resolves.toMatchObject(isCompleted);
   });
 
@@ -98,16 +96,16 @@ describe('the limits of what waits', () => {
     client.create({ stream_id: 'a', input: large });
     client.create({ stream_id: 'a', input: large });
     client.create({ stream_id: 'a', input: 'small' });
-    expect(await nextEnd(client, 'a')).toMatchObject({ ...TOO_MANY, stream_id: 'a' });
+    expect(await client.nextEnd('a')).toMatchObject({ ...TOO_MANY, stream_id: 'a' });
     await expectNoError(client);
     held.letGo('one');
-    for (let turn = 0; turn < 3; turn += 1) expect(await nextEnd(client, 'a')).toMatchObject(isCompleted);
+    for (let turn = 0; turn < 3; turn += 1) expect(await client.nextEnd('a')).toMatchObject(isCompleted);
     expect(service.app.get(ScriptedProvider).turns).toHaveLength(3);
     await occupy(client, 'a', 'two');
     client.create({ stream_id: 'a', input: large });
     await expectNoError(client);
     held.letGo('two');
-    for (let turn = 0; turn < 2; turn += 1) expect(await nextEnd(client, 'a')).toMatchObject(isCompleted);
+    for (let turn = 0; turn < 2; turn += 1) expect(await client.nextEnd('a')).toMatchObject(isCompleted);
   });
 
   it('the queue of a socket refuses bytes beyond WS_QUEUE_TOTAL_BYTES of all connections, and takes them once another has gone', async () => {
@@ -119,20 +117,20 @@ describe('the limits of what waits', () => {
     // It may have overtaken the frame of the other socket: wait until that one is known to wait.
     await whenQueued(service, 1);
     two.create({ stream_id: 'b', input: large });
-    expect(await nextEnd(two, 'b')).toMatchObject({ ...TOO_MANY, stream_id: 'b' });
+    expect(await two.nextEnd('b')).toMatchObject({ ...TOO_MANY, stream_id: 'b' });
     one.socket.terminate();
     await one.closed;
     await whenQueued(service, 0);
     two.create({ stream_id: 'b', input: large });
     await expectNoError(two);
     held.letGo('two');
-    for (let turn = 0; turn < 2; turn += 1) expect(await nextEnd(two, 'b')).toMatchObject(isCompleted);
+    for (let turn = 0; turn < 2; turn += 1) expect(await two.nextEnd('b')).toMatchObject(isCompleted);
   });
 });
 
 /** Sees to it that what was sent so far has been taken, and was not refused. */
 async function expectNoError(client: SocketClient): Promise<void> {
-  await roundTrip(client);
+  await client.roundTrip();
   expect(client.unread.filter(({ type }) => type === 'error')).toEqual([]);
 }
 

@@ -4,11 +4,10 @@ import { ResponsesWebSocketSession } from 'openai/lib/responses/responses-websoc
 import { WebSocketError } from 'openai/resources/responses/internal-base';
 import { ResponsesWS } from 'openai/resources/responses/ws';
 
-import { ScriptedProvider } from '../../src/testing/index.js';
+import { checkEventOrder, ScriptedProvider } from '../../src/testing/index.js';
 import { describeService } from '../support/describe-service.js';
-import { checkEventOrder } from '../support/event-order.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
-import { transcript } from '../support/socket-transcript.js';
+import { transcript } from '../support/output.js';
 
 type ClientEvent = Parameters<ResponsesWS['send']>[0];
 type Create = Omit<Extract<ClientEvent, { type: 'response.create' }>, 'type'>;

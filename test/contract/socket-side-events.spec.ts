@@ -1,14 +1,11 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { Clock, ModelError, type ModelEvent } from '../../src/index.js';
-import { ScriptedProvider } from '../../src/testing/index.js';
+import { ScriptedProvider, type WireEvent } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
-import type { WireEvent } from '../support/rule.js';
-import { SocketClient } from '../support/socket-client.js';
+import { isEnd, SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
-import { isEnd, nextEnd } from '../support/socket-next-end.js';
-import { roundTrip } from '../support/socket-round-trip.js';
-import { WatchedClock } from '../support/watched-clock.js';
+import { WatchedClock } from '../support/clocks.js';
 
 /** A length that no other timer has. */
 const KEEPALIVE_MS = 7777;
@@ -148,7 +145,7 @@ describe('what a socket tells besides the events of a response', () => {
         while ((await client.nextOf(stream_id)).type !== 'response.output_text.delta');
         const keepalive = { type: 'keepalive', ...(stream_id === undefined ? {} : { stream_id }) };
         clock.advance(KEEPALIVE_MS - 1);
-        await roundTrip(client);
+        await client.roundTrip();
         expect(client.unread).toHaveLength(0);
         for (let silence = 0; silence < 3; silence += 1) {
           clock.advance(silence === 0 ? 1 : KEEPALIVE_MS);
@@ -156,7 +153,7 @@ describe('what a socket tells besides the events of a response', () => {
         }
         expect(client.unread).toHaveLength(0);
         held.letGo('Wait.');
-        expect(await nextEnd(client, stream_id)).toMatchObject({ type: 'response.completed' });
+        expect(await client.nextEnd(stream_id)).toMatchObject({ type: 'response.completed' });
       },
     );
 
@@ -174,7 +171,7 @@ describe('what a socket tells besides the events of a response', () => {
       while (frames.at(-1)?.type !== 'keepalive') frames.push(await client.next());
       expect(frames.at(-1)).toEqual({ type: 'keepalive', stream_id: 'a' });
       held.resolve(undefined);
-      expect(await nextEnd(client, 'a')).toMatchObject({ type: 'response.completed' });
+      expect(await client.nextEnd('a')).toMatchObject({ type: 'response.completed' });
     });
 
     it('a keepalive does not come while a model speaks, nor without a turn', async () => {
@@ -201,7 +198,7 @@ describe('what a socket tells besides the events of a response', () => {
       while (types.at(-1) !== 'response.completed');
       expect(types).not.toContain('keepalive');
       clock.advance(KEEPALIVE_MS * 3);
-      await roundTrip(client);
+      await client.roundTrip();
       expect(client.unread).toHaveLength(0);
     });
 
@@ -210,10 +207,10 @@ describe('what a socket tells besides the events of a response', () => {
       client.create({ stream_id: 'a', input: 'one' });
       client.create({ stream_id: 'a', input: 'two' });
       while ((await client.next()).type !== 'response.output_text.delta');
-      await roundTrip(client);
+      await client.roundTrip();
       clock.advance(KEEPALIVE_MS);
       expect(await client.next()).toEqual({ type: 'keepalive', stream_id: 'a' });
-      await roundTrip(client);
+      await client.roundTrip();
       expect(client.unread).toHaveLength(0);
       held.letGo('one');
       held.letGo('two');
@@ -229,7 +226,7 @@ describe('what a socket tells besides the events of a response', () => {
     service.provider.reply(...model);
     expect(isEnd((await turn()).at(-1) as WireEvent)).toBe(true);
     clock.advance(KEEPALIVE_MS * 2);
-    for (let trip = 0; trip < 3; trip += 1) await roundTrip(client);
+    for (let trip = 0; trip < 3; trip += 1) await client.roundTrip();
     expect(client.unread).toHaveLength(0);
   });
 });

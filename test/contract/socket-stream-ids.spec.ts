@@ -4,7 +4,6 @@ import { ScriptedProvider } from '../../src/testing/index.js';
 import { describeService } from '../support/describe-service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
-import { nextEnd } from '../support/socket-next-end.js';
 
 const INVALID =
   "The 'stream_id' field must be a non-empty string with at most 256 characters and may only contain letters, numbers, " +
@@ -53,9 +52,9 @@ describeService('the names of lanes', { providers: [ScriptedProvider] }, (servic
     client.create({ input: 'wait' });
     await held.whenBegun(1);
     client.create({ stream_id: '', input: 'Hi' });
-    expect(await nextEnd(client)).toMatchObject({ type: 'error', error: { code: 'invalid_stream_id' } });
+    expect(await client.nextEnd()).toMatchObject({ type: 'error', error: { code: 'invalid_stream_id' } });
     held.letGo('wait');
-    expect(await nextEnd(client)).toMatchObject({ type: 'response.completed' });
+    expect(await client.nextEnd()).toMatchObject({ type: 'response.completed' });
   });
 
   it.each([
@@ -76,9 +75,9 @@ describeService('the names of lanes', { providers: [ScriptedProvider] }, (servic
     await held.whenBegun(1);
     // The same lane, hence busy.
     client.create({ input: 'Hi' });
-    expect(await nextEnd(client)).toMatchObject({ type: 'error', error: { code: 'concurrent_request' } });
+    expect(await client.nextEnd()).toMatchObject({ type: 'error', error: { code: 'concurrent_request' } });
     held.letGo('wait');
-    const end = await nextEnd(client);
+    const end = await client.nextEnd();
     expect(end).toMatchObject({ type: 'response.completed' });
     expect(end).not.toHaveProperty('stream_id');
   });

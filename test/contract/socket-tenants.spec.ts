@@ -1,10 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { ScriptedProvider } from '../../src/testing/index.js';
+import { ScriptedProvider, type WireEvent } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
-import type { WireEvent } from '../support/rule.js';
-import { SocketClient } from '../support/socket-client.js';
-import { notFound } from '../support/socket-not-found.js';
+import { parentNotFound, SocketClient } from '../support/socket-client.js';
 import { startServiceIn, STATES } from '../support/states.js';
 
 const KEYS = { alice: 'sk-alice', bob: 'sk-bob' } as const;
@@ -78,6 +76,6 @@ describe.each(STATES)('two tenants on sockets in $state', ({ open: openState }) 
     await alice.turn({ stream_id: 'b', input: 'Again.', previous_response_id: unstored });
     await alice.turn({ stream_id: 'a', input: 'Again.', store: false, previous_response_id: stored });
     expect((await remove('alice', stored)).status).toBe(200);
-    expect(await alice.refusal({ input: 'Hi', previous_response_id: stored })).toMatchObject(notFound(stored));
+    expect(await alice.refusal({ input: 'Hi', previous_response_id: stored })).toMatchObject(parentNotFound(stored));
   });
 });

@@ -3,9 +3,8 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/gl
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
 import { RecordingObserver } from '../support/recording-observer.js';
-import { SocketClient } from '../support/socket-client.js';
-import { notFound } from '../support/socket-not-found.js';
-import { transcript } from '../support/socket-transcript.js';
+import { parentNotFound, SocketClient } from '../support/socket-client.js';
+import { transcript } from '../support/output.js';
 import type { WireResponse } from '../support/transport.js';
 import { postJson } from '../support/sse.js';
 
@@ -107,7 +106,7 @@ describe('a warm-up', () => {
     const { response } = await client.warmUp({ stream_id: 'warm', input: 'Base.', store: false });
     await using other = await SocketClient.open(service);
     const again = { previous_response_id: response.id, input: 'Hi' };
-    expect(await other.refusal(again)).toMatchObject(notFound(response.id));
+    expect(await other.refusal(again)).toMatchObject(parentNotFound(response.id));
     await client.turn({ stream_id: 'fork', ...again });
     expect(seen()).toEqual(['user: Base.', 'user: Hi']);
   });

@@ -10,7 +10,7 @@ import { whenStill } from '../support/chat-upstream/when-still.js';
 import { useFreshService } from '../support/describe-service.js';
 import { RecordingObserver } from '../support/recording-observer.js';
 import { startService } from '../support/service.js';
-import { WatchedClock } from '../support/watched-clock.js';
+import { WatchedClock } from '../support/clocks.js';
 
 const MEGABYTE = 1024 * 1024;
 

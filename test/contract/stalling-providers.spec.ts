@@ -3,13 +3,11 @@ import { setImmediate as nextLoopTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 
 import { Clock, type ModelEvent } from '../../src/index.js';
-import { ScriptedProvider, type Script } from '../../src/testing/index.js';
+import { checkEventOrder, type Script, ScriptedProvider, type WireEvent } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
-import { checkEventOrder } from '../support/event-order.js';
 import { RecordingObserver } from '../support/recording-observer.js';
-import type { WireEvent } from '../support/rule.js';
 import { openStream, postJson } from '../support/sse.js';
-import { WatchedClock } from '../support/watched-clock.js';
+import { WatchedClock } from '../support/clocks.js';
 
 const ACCEPT_MS = 1000;
 const IDLE_MS = 10_000;

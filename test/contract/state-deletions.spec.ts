@@ -3,10 +3,9 @@ import { describe, expect, it, jest } from '@jest/globals';
 import { ResponseStore } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
-import { REFUSED_TURNS } from '../support/refused-turns.js';
-import { SocketClient } from '../support/socket-client.js';
-import { notFound } from '../support/socket-not-found.js';
-import { transcript } from '../support/socket-transcript.js';
+import { REFUSED_TURNS } from '../support/transports.js';
+import { parentNotFound, SocketClient } from '../support/socket-client.js';
+import { transcript } from '../support/output.js';
 import { startServiceIn, STATES } from '../support/states.js';
 
 /** The ids of a tree of five: a root with two children, of which the first has two. */
@@ -137,11 +136,11 @@ describe.each(STATES)('a response that is deleted in $state', ({ open }) => {
     const child = (await two.turn({ stream_id: 'b', input: 'Child?', previous_response_id: root })).response.id;
     await service.api.delete(`responses/${root}${query}`);
     expect(await one.refusal({ stream_id: 'a', input: 'On', previous_response_id: root })).toMatchObject(
-      notFound(root),
+      parentNotFound(root),
     );
     const body = { stream_id: 'b', input: 'On', previous_response_id: child };
     if (query === '') expect((await two.turn(body)).response.status).toBe('completed');
-    else expect(await two.refusal(body)).toMatchObject(notFound(child));
+    else expect(await two.refusal(body)).toMatchObject(parentNotFound(child));
   });
 
   it('a response is not remembered when it is deleted as soon as it is saved', async () => {
@@ -155,7 +154,7 @@ describe.each(STATES)('a response that is deleted in $state', ({ open }) => {
     });
     const { id } = (await client.turn({ input: 'Hi' })).response;
     spy.mockRestore();
-    expect(await client.refusal({ input: 'On', previous_response_id: id })).toMatchObject(notFound(id));
+    expect(await client.refusal({ input: 'On', previous_response_id: id })).toMatchObject(parentNotFound(id));
   });
 
   it('a response is deleted by the SDK', async () => {

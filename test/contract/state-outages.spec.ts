@@ -4,15 +4,13 @@ import { ScriptedProvider } from '../../src/testing/index.js';
 import { ApiClient } from '../support/api-client.js';
 import { whenStill } from '../support/chat-upstream/when-still.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
-import { REFUSED_TURNS } from '../support/refused-turns.js';
 import { type Service, SLOW_REFUSALS, startService } from '../support/service.js';
-import { SESSION_TURNS } from '../support/session-turns.js';
 import { SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
-import { transcript } from '../support/socket-transcript.js';
+import { transcript } from '../support/output.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { Refusal, type WireResponse } from '../support/transport.js';
-import { TRANSPORTS } from '../support/transports.js';
+import { REFUSED_TURNS, SESSION_TURNS, TRANSPORTS } from '../support/transports.js';
 
 const NOT_SAVED = 'The response could not be saved. Please retry your request.';
 const AWAY = {

@@ -7,9 +7,8 @@ import { ScriptedProvider } from '../../src/testing/index.js';
 import { ApiClient } from '../support/api-client.js';
 import { type Replicas, startReplicas } from '../support/replicas.js';
 import type { Service } from '../support/service.js';
-import { SocketClient } from '../support/socket-client.js';
-import { notFound } from '../support/socket-not-found.js';
-import { transcript } from '../support/socket-transcript.js';
+import { parentNotFound, SocketClient } from '../support/socket-client.js';
+import { transcript } from '../support/output.js';
 import { openStream } from '../support/sse.js';
 import { SHARED_STATES } from '../support/states.js';
 
@@ -151,7 +150,7 @@ describe.each(SHARED_STATES)('two replicas of a service over $state', ({ open: o
       const heard = whenHeard(one, id);
       expect((await remove(new ApiClient(deletedBy().baseURL), id)).status).toBe(200);
       await heard;
-      expect(await client.refusal({ input: 'Two?', previous_response_id: id })).toMatchObject(notFound(id));
+      expect(await client.refusal({ input: 'Two?', previous_response_id: id })).toMatchObject(parentNotFound(id));
     });
 
     it('a connection forgets all of a large subtree that is deleted', async () => {
@@ -172,7 +171,7 @@ describe.each(SHARED_STATES)('two replicas of a service over $state', ({ open: o
       await heard;
       for (const [lane, id] of remembered.entries()) {
         const body = { stream_id: `lane-${lane}`, input: 'On', previous_response_id: id };
-        expect(await client.refusal(body)).toMatchObject(notFound(id));
+        expect(await client.refusal(body)).toMatchObject(parentNotFound(id));
       }
     });
   });

@@ -4,9 +4,8 @@ import { Clock } from '../../src/index.js';
 import { FakeClock, ScriptedProvider } from '../../src/testing/index.js';
 import type { ApiClient } from '../support/api-client.js';
 import { useService } from '../support/describe-service.js';
-import { SocketClient } from '../support/socket-client.js';
-import { notFound } from '../support/socket-not-found.js';
-import { transcript } from '../support/socket-transcript.js';
+import { parentNotFound, SocketClient } from '../support/socket-client.js';
+import { transcript } from '../support/output.js';
 import { startServiceIn, STATES } from '../support/states.js';
 import { openStream } from '../support/sse.js';
 
@@ -75,7 +74,7 @@ describe.each(STATES)('how long a response lives in $state', ({ open }) => {
     clock.advance(1);
     expect(await statusOf(id)).toBe(404);
     const refusal = await client.refusal({ stream_id: 'b', input: 'On', previous_response_id: id });
-    expect(refusal).toMatchObject(notFound(id));
+    expect(refusal).toMatchObject(parentNotFound(id));
   });
 
   it.each([

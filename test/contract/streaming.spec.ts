@@ -4,13 +4,12 @@ import { setImmediate as nextLoopTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { Clock, type ModelEvent } from '../../src/index.js';
-import { ScriptedProvider } from '../../src/testing/index.js';
+import { checkEventOrder, ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
-import { checkEventOrder } from '../support/event-order.js';
 import { whenStill } from '../support/chat-upstream/when-still.js';
 import { RecordingObserver } from '../support/recording-observer.js';
 import { collectStream, openRawStream, openStream, postJson, readEvents, requireWholeFrames } from '../support/sse.js';
-import { WatchedClock } from '../support/watched-clock.js';
+import { WatchedClock } from '../support/clocks.js';
 
 const body = { model: 'scripted', input: 'Go on.' };
 const text = (delta: string): ModelEvent => ({ type: 'text', delta });

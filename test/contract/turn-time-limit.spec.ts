@@ -14,7 +14,7 @@ import { openRawStream, postJson } from '../support/sse.js';
 import { TestPolicy } from '../support/test-policy.js';
 import type { Transport } from '../support/transport.js';
 import { TRANSPORTS } from '../support/transports.js';
-import { WatchedClock } from '../support/watched-clock.js';
+import { WatchedClock } from '../support/clocks.js';
 
 const LIMIT_MS = 60_000;
 const ERROR = { code: 'turn_time_limit_exceeded', message: 'The turn took longer than its limit of 60 seconds.' };

@@ -8,11 +8,11 @@ import OpenAI from 'openai';
 
 import { asTenant, Clock, JobQueue, type NewJob, StateBackend } from '../../src/index.js';
 import { Webhooks } from '../../src/operations/webhooks/index.js';
-import { closedPort } from '../support/chat-upstream/closed-port.js';
+import { freePort } from '../support/ports.js';
 import { CollectedLog } from '../support/collected-log.js';
 import { until } from '../support/held-bodies.js';
 import { type Service, startService } from '../support/service.js';
-import { WatchedClock } from '../support/watched-clock.js';
+import { WatchedClock } from '../support/clocks.js';
 import { TestJobQueue } from '../support/webhooks/test-job-queue.js';
 import { type ReceivedWebhook, type WebhookAnswer, WebhookReceiver } from '../support/webhooks/webhook-receiver.js';
 
@@ -223,7 +223,7 @@ describe('an answer to a webhook', () => {
 
 describe('an endpoint that nobody answers for', () => {
   it('an endpoint that nobody answers for is a failure of the webhook', async () => {
-    await start({ WEBHOOK_URL: `http://127.0.0.1:${await closedPort()}/` });
+    await start({ WEBHOOK_URL: `http://127.0.0.1:${await freePort()}/` });
     await expect(queue.deliver(announce(), 1)).rejects.toThrow('ECONNREFUSED');
   });
 });

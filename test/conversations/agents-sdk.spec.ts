@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { useFreshService } from '../support/describe-service.js';
 import { startServiceIn, STATES } from '../support/states.js';
-import { transcript } from '../support/socket-transcript.js';
+import { transcript } from '../support/output.js';
 
 describe.each(STATES)("the Agents SDK's OpenAIConversationsSession in $state", ({ open }) => {
   const service = useFreshService(() => startServiceIn(open, { providers: [ScriptedProvider] }));

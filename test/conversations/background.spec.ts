@@ -7,7 +7,7 @@ import { createInBackground, whenEnded, whenRunning } from '../support/backgroun
 import { TestConversation } from '../support/conversation-turns.js';
 import { useService } from '../support/describe-service.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
-import { transcript } from '../support/socket-transcript.js';
+import { transcript } from '../support/output.js';
 import { collectStream } from '../support/sse.js';
 import { startServiceIn, STATES } from '../support/states.js';
 import { runTools, TestPolicy } from '../support/test-policy.js';

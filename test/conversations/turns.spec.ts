@@ -8,7 +8,7 @@ import { RawClient } from '../support/raw-client.js';
 import { RunningTurns } from '../../src/responses/index.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
 import { SocketClient } from '../support/socket-client.js';
-import { transcript } from '../support/socket-transcript.js';
+import { transcript } from '../support/output.js';
 import { startServiceIn, STATES } from '../support/states.js';
 import { runTools, TestPolicy } from '../support/test-policy.js';
 import type { Refusal, TurnResult } from '../support/transport.js';

@@ -5,7 +5,7 @@ import { ScriptedProvider } from '../../src/testing/index.js';
 import { TestConversation } from '../support/conversation-turns.js';
 import { useFreshService } from '../support/describe-service.js';
 import { SocketClient } from '../support/socket-client.js';
-import { transcript } from '../support/socket-transcript.js';
+import { transcript } from '../support/output.js';
 import { startServiceIn, STATES } from '../support/states.js';
 
 describe.each(STATES)('a socket with a conversation in $state', ({ open }) => {

@@ -4,7 +4,7 @@ import type OpenAI from 'openai';
 import { Clock, type ModelEvent } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { describeService, useService } from '../support/describe-service.js';
-import { WatchedClock } from '../support/watched-clock.js';
+import { WatchedClock } from '../support/clocks.js';
 
 const ASK = { model: 'scripted', messages: [{ role: 'user', content: 'Hi' }] };
 

@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 import { expect } from '@jest/globals';
 
 import { useService } from '../support/describe-service.js';
-import { findOnPath } from '../support/find-program.js';
+import { findOnPath } from '../support/server-process.js';
 import { WITHOUT_LARGE } from '../support/installed-packages.js';
 import { itUnless } from '../support/on-path.js';
 

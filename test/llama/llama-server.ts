@@ -5,10 +5,9 @@ import { join } from 'node:path';
 
 import { describe } from '@jest/globals';
 
-import { findOnPath } from '../support/find-program.js';
-import { startServer } from '../support/postgres/server-process.js';
-import { requireRule } from '../support/rule.js';
-import { onStablePort } from '../support/stable-port.js';
+import { findOnPath, startServer } from '../support/server-process.js';
+import { requireRule } from '../../src/testing/events/rule.js';
+import { onStablePort } from '../support/ports.js';
 import { BUILT_LLAMA_SERVER } from './build-llama-server.js';
 import { writeTinyModel } from './write-tiny-model.js';
 

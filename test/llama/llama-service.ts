@@ -4,8 +4,7 @@ import { join } from 'node:path';
 
 import type OpenAI from 'openai';
 
-import { checkEventOrder } from '../support/event-order.js';
-import type { WireEvent } from '../support/rule.js';
+import { checkEventOrder, type WireEvent } from '../../src/testing/index.js';
 import { SLOW_REFUSALS, startService } from '../support/service.js';
 import { type LlamaServer, MODEL, startLlamaServer } from './llama-server.js';
 

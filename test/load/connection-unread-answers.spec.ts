@@ -3,15 +3,14 @@ import { setImmediate as nextLoopTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 
 import { Clock } from '../../src/index.js';
-import { ScriptedProvider } from '../../src/testing/index.js';
+import { ScriptedProvider, type WireEvent } from '../../src/testing/index.js';
 import { frameOf, RawSocketClient } from '../support/connection-raw.js';
 import { ConnectionTracker } from '../support/connection-tracker.js';
 import { RecordingObserver } from '../support/recording-observer.js';
-import type { WireEvent } from '../support/rule.js';
 import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
-import { WatchedClock } from '../support/watched-clock.js';
+import { WatchedClock } from '../support/clocks.js';
 
 const MEGABYTE = 1024 * 1024;
 /** For a client that does not read, ms. */

@@ -3,11 +3,9 @@ import { once } from 'node:events';
 import { expect, it } from '@jest/globals';
 import { WebSocket } from 'ws';
 
-import { ScriptedProvider } from '../../src/testing/index.js';
+import { ScriptedProvider, type WireEvent } from '../../src/testing/index.js';
 import { describeService } from '../support/describe-service.js';
-import type { WireEvent } from '../support/rule.js';
-import { SocketClient } from '../support/socket-client.js';
-import { isEnd, nextEnd } from '../support/socket-next-end.js';
+import { isEnd, SocketClient } from '../support/socket-client.js';
 
 const MEGABYTE = 1024 * 1024;
 
@@ -93,7 +91,7 @@ describeService('large messages', { providers: [ScriptedProvider] }, (service) =
 
 async function nextEndOf(client: SocketClient, body: object): Promise<WireEvent> {
   client.create(body);
-  return nextEnd(client);
+  return client.nextEnd();
 }
 
 function headsOf(bytes: Buffer): readonly FrameHead[] {

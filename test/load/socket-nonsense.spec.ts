@@ -8,11 +8,9 @@ import fc from 'fast-check';
 
 import { ConnectionRegistry } from '../../src/connections/index.js';
 import { RunningTurns } from '../../src/responses/index.js';
-import { ScriptedProvider } from '../../src/testing/index.js';
+import { checkEventOrder, ScriptedProvider, type WireEvent } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
-import { checkEventOrder } from '../support/event-order.js';
 import { DEEP_VALUES, editedBody, NASTY_VALUES } from '../support/raw-bodies.js';
-import type { WireEvent } from '../support/rule.js';
 import { SocketClient } from '../support/socket-client.js';
 
 const SEED = 20_261_121;

@@ -11,8 +11,7 @@ import { FakeClock, ScriptedProvider } from '../../src/testing/index.js';
 import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
-import { nextEnd } from '../support/socket-next-end.js';
-import { transcript } from '../support/socket-transcript.js';
+import { transcript } from '../support/output.js';
 
 const MEGABYTE = 1024 * 1024;
 const isCompleted = { response: { status: 'completed' } };
@@ -139,7 +138,7 @@ describe('what happens at the same time on a socket', () => {
     client.create({ stream_id: 'b', input: 'late' });
     expect(await client.nextOf('b')).toMatchObject({ type: 'error', status: 503 });
     held.letGo('runs');
-    expect(await nextEnd(client, 'a')).toMatchObject(isCompleted);
+    expect(await client.nextEnd('a')).toMatchObject(isCompleted);
     for (let count = 0; count < 3; count += 1) {
       expect(await client.nextOf('a')).toMatchObject({ type: 'error', status: 503 });
     }

@@ -8,7 +8,8 @@ import type { ModelEvent } from '../../src/index.js';
 import { FakeMcpServer, ScriptedProvider } from '../../src/testing/index.js';
 import type { ApiClient } from '../support/api-client.js';
 import { useService } from '../support/describe-service.js';
-import { call, itemsOf, say } from '../support/scripted-calls.js';
+import { call, say } from '../support/scripted-calls.js';
+import { itemsOf } from '../support/output.js';
 import { startServiceIn, STATES } from '../support/states.js';
 import type { WireResponse } from '../support/transport.js';
 

@@ -4,7 +4,8 @@ import type { ModelEvent } from '../../src/index.js';
 import { FakeMcpServer, ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
 import { writeMcpServers } from '../support/mcp-servers-file.js';
-import { call as callOf, itemsOf, typesOf, USAGE } from '../support/scripted-calls.js';
+import { call as callOf, USAGE } from '../support/scripted-calls.js';
+import { itemsOf, typesOf } from '../support/output.js';
 import { startService } from '../support/service.js';
 import type { WireResponse } from '../support/transport.js';
 

@@ -4,7 +4,8 @@ import { ModelProvider } from '../../src/index.js';
 import { FakeMcpServer, FakeSearxng, ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
 import { writeMcpServers } from '../support/mcp-servers-file.js';
-import { call, itemsOf, say, search } from '../support/scripted-calls.js';
+import { call, say, search } from '../support/scripted-calls.js';
+import { itemsOf } from '../support/output.js';
 import { startService } from '../support/service.js';
 import type { WireResponse } from '../support/transport.js';
 

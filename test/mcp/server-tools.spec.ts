@@ -11,9 +11,10 @@ import {
 } from '../../src/index.js';
 import type { McpServer } from '../../src/tools/mcp/index.js';
 import { checkEventOrder, ScriptedProvider } from '../../src/testing/index.js';
-import { BACKGROUND_TRANSPORT } from '../support/background-transport.js';
+import { BACKGROUND_TRANSPORT } from '../support/background.js';
 import { useService } from '../support/describe-service.js';
-import { call, itemsOf, typesOf } from '../support/scripted-calls.js';
+import { call } from '../support/scripted-calls.js';
+import { itemsOf, typesOf } from '../support/output.js';
 import { startService } from '../support/service.js';
 import { TRANSPORTS } from '../support/transports.js';
 import { type McpService, startMcp } from './mcp-service.js';

@@ -5,7 +5,7 @@ import { FakeClock, type FakeMcpCall, FakeMcpServer, ScriptedProvider } from '..
 import { useService } from '../support/describe-service.js';
 import { writeMcpServers } from '../support/mcp-servers-file.js';
 import { SocketClient } from '../support/socket-client.js';
-import { transcript } from '../support/socket-transcript.js';
+import { transcript } from '../support/output.js';
 import { SteeredLane } from '../support/steered-lane.js';
 
 /** Less than a call may take. */

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 
 import { McpServers } from '../../src/tools/mcp/index.js';
 import { FakeMcpServer, ScriptedProvider } from '../../src/testing/index.js';
-import { freePorts } from '../support/free-ports.js';
+import { freePort } from '../support/ports.js';
 import { type Service, startService } from '../support/service.js';
 import { calm } from './mcp-service.js';
 
@@ -20,7 +20,7 @@ beforeAll(async () => {
   const path = join(folder, 'servers.yaml');
   await writeFile(
     path,
-    `servers: { docs: { url: "${fake.url}" }, down: { url: "http://127.0.0.1:${await freePorts()}/mcp" } }`,
+    `servers: { docs: { url: "${fake.url}" }, down: { url: "http://127.0.0.1:${await freePort()}/mcp" } }`,
   );
   const environment = { MCP_SERVERS: path, MCP_CLIENT_URLS: 'any', METRICS: true };
   service = await startService({ environment, providers: [ScriptedProvider] });

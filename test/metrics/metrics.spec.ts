@@ -3,8 +3,8 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { Clock, ModelError, Random } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { useFreshService } from '../support/describe-service.js';
-import { freePorts } from '../support/free-ports.js';
-import { PausingClock } from '../support/pausing-clock.js';
+import { freePort } from '../support/ports.js';
+import { PausingClock } from '../support/clocks.js';
 import { ChosenRandom } from '../support/routing/chosen-random.js';
 import { type RoutedService, startRoutedService } from '../support/routing/routed-service.js';
 import { type Service, startService } from '../support/service.js';
@@ -147,7 +147,7 @@ describe('the metrics route', () => {
   });
 
   it('the metrics route is open on a port of its own, which serves nothing else', async () => {
-    const port = await freePorts();
+    const port = await freePort();
     service = await startService({
       environment: { METRICS_PORT: port, API_KEYS: 'red:key', METRICS_HOST: '127.0.0.1' },
     });
@@ -167,7 +167,7 @@ describe('the metrics route', () => {
   });
 
   it('the metrics route can be read while the state is away', async () => {
-    const url = `postgres://nobody@127.0.0.1:${await freePorts()}/none`;
+    const url = `postgres://nobody@127.0.0.1:${await freePort()}/none`;
     service = await startService({ environment: { ...ON, STATE: 'postgres', DATABASE_URL: url } });
     await expect(service.client().responses.create({ model: 'gpt-5', input: 'Hi' })).rejects.toMatchObject({
       status: 503,

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { FakeMcpServer } from '../../src/testing/index.js';
 import { ChatUpstream } from '../support/chat-upstream/chat-upstream.js';
-import { freePorts } from '../support/free-ports.js';
+import { freePort } from '../support/ports.js';
 import { createEmptyDatabase, createTestDatabase } from '../support/postgres/test-database.js';
 import { endProcesses, type ProcessVariables, runToEnd } from '../support/process-service.js';
 
@@ -41,7 +41,7 @@ async function check(variables: ProcessVariables, ...files: readonly string[]): 
 describe('antiphon check', () => {
   it('antiphon check asks upstreams once, reads all files, and starts nothing', async () => {
     const upstream = (await ChatUpstream.start()).list([{ id: 'm' }]);
-    const closed = await freePorts();
+    const closed = await freePort();
     const providers = `
 providers:
   up: { base_url: '${upstream.baseUrl}' }
@@ -109,7 +109,7 @@ models:
     const servers = `
 servers:
   docs: { url: '${fake.url}', authorization: '\${DOCS_TOKEN}', tools: [a] }
-  down: { url: 'http://127.0.0.1:${await freePorts()}/mcp' }
+  down: { url: 'http://127.0.0.1:${await freePort()}/mcp' }
 `;
     const variables = { MCP_SERVERS: await write('servers.yaml', servers), DOCS_TOKEN: 'secret-0123456789' };
     expect(await check(variables)).toEqual({
@@ -153,7 +153,7 @@ servers:
   });
 
   it('antiphon check says that a database is not there', async () => {
-    const closed = await freePorts();
+    const closed = await freePort();
     expect(await check({ STATE: 'postgres', DATABASE_URL: `postgres://a:secret@127.0.0.1:${closed}/a` })).toEqual({
       code: 1,
       lines: [OK, `fault   DATABASE_URL: connect ECONNREFUSED 127.0.0.1:${closed}`, '1 fault.'],

@@ -14,7 +14,7 @@ import OpenAI from 'openai';
 
 import { loadEnvironment } from '../../src/config/index.js';
 import { blocksOf } from '../docs/pages.js';
-import { closedPort } from '../support/chat-upstream/closed-port.js';
+import { freePort } from '../support/ports.js';
 import { pause } from '../support/pause.js';
 import {
   beginProcess,
@@ -144,7 +144,7 @@ describe('the log', () => {
   });
 
   it('the log says once that the database is away, however many requests fail', async () => {
-    const port = await closedPort();
+    const port = await freePort();
     const environment = { STATE: 'postgres', DATABASE_URL: `postgres://nobody:secret@127.0.0.1:${port}/none` };
     const { client, exited, kill } = await startProcess(environment);
     for (let count = 0; count < 50; count += 1) {

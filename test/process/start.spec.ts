@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import OpenAI from 'openai';
 
-import { freePorts } from '../support/free-ports.js';
+import { freePort } from '../support/ports.js';
 import { endProcesses, type Exit, runToEnd, type ServiceProcess, startProcess } from '../support/process-service.js';
 
 const STACK = /\n\s+at |node_modules|file:\/\//;
@@ -142,7 +142,7 @@ describe('a start that cannot be', () => {
   });
 
   it('a start listens nowhere when a variable is bad', async () => {
-    const port = await freePorts();
+    const port = await freePort();
     const exit = await runToEnd({ PORT: String(port), LOG_FORMAT: 'xml' });
     expectRefusal(exit, [/^LOG_FORMAT: expected one of text, json, but got 'xml'\.$/]);
     const socket = connect(port, '127.0.0.1');

@@ -1,11 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { ModelError, type ModelEvent } from '../../src/index.js';
-import { ScriptedProvider, type Script } from '../../src/testing/index.js';
+import { type Script, ScriptedProvider, type WireEvent } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
 import { withoutIds } from '../support/normalise.js';
 import { startResponsesService } from '../support/responses-upstream/start-responses-service.js';
-import type { WireEvent } from '../support/rule.js';
 import { SocketClient } from '../support/socket-client.js';
 import type { TurnResult, WireResponse } from '../support/transport.js';
 import { SSE_TRANSPORT } from '../support/transports.js';

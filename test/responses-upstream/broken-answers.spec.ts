@@ -20,7 +20,7 @@ import {
   type TimedService,
 } from '../support/responses-upstream/start-timed-service.js';
 import type { UpstreamEvent } from '../support/responses-upstream/to-events.js';
-import { textOf } from '../support/say.js';
+import { textOf } from '../support/output.js';
 
 // Each test has it load what it needs.
 const loadTimed = shareTimedService();
@@ -104,7 +104,7 @@ describe('an answer that breaks off before its first output', () => {
     // A turn over WebSocket goes on over HTTP.
     const outcome = await ask(service).catch((error: unknown) => String(error));
     expect(typeof outcome === 'string' ? outcome : textOf(outcome.response)).toMatch(
-      entry === SSE ? /HTTP [45]/ : /ok/,
+      entry === SSE ? /refused with [45]/ : /ok/,
     );
     expect(log.complaints.join('\n')).toContain(words);
   });

@@ -6,11 +6,10 @@ import { message } from '../support/responses-upstream/items.js';
 import { type Step, streaming } from '../support/responses-upstream/reply.js';
 import { MODEL, startResponsesService } from '../support/responses-upstream/start-responses-service.js';
 import { toEvents } from '../support/responses-upstream/to-events.js';
-import type { WireEvent } from '../support/rule.js';
+import type { WireEvent } from '../../src/testing/index.js';
 import { SocketClient } from '../support/socket-client.js';
-import { nextEnd } from '../support/socket-next-end.js';
 import { openStream } from '../support/sse.js';
-import { WatchedClock } from '../support/watched-clock.js';
+import { WatchedClock } from '../support/clocks.js';
 
 /** A length that no other timer has. */
 const PATIENCE_MS = 1234;
@@ -118,7 +117,7 @@ describe.each(CROSSINGS)('what Codex must hear, with %s from an upstream over %s
       expect(before[0]).toMatchObject({ type: 'response.metadata', headers: { ...STATE, ...ETAG, ...INCLUDED } });
       expect(before.slice(1)).toMatchObject([{ type: 'codex.response.metadata', headers: ETAG }, LIMITS_EVENT]);
       letGo();
-      expect(await nextEnd(client)).toMatchObject({ type: 'response.completed' });
+      expect(await client.nextEnd()).toMatchObject({ type: 'response.completed' });
     },
   );
 

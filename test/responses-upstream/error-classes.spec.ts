@@ -10,7 +10,7 @@ import {
   startTimedService,
   type TimedService,
 } from '../support/responses-upstream/start-timed-service.js';
-import { textOf } from '../support/say.js';
+import { textOf } from '../support/output.js';
 import { SocketClient } from '../support/socket-client.js';
 
 // Each test has it load what it needs.

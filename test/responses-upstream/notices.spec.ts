@@ -10,7 +10,7 @@ import {
   startTimedService,
   type TimedService,
 } from '../support/responses-upstream/start-timed-service.js';
-import type { WireEvent } from '../support/rule.js';
+import type { WireEvent } from '../../src/testing/index.js';
 import { SocketClient } from '../support/socket-client.js';
 import { openStream } from '../support/sse.js';
 

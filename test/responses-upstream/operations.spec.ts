@@ -19,7 +19,7 @@ import { shareTimedService, startTimedService } from '../support/responses-upstr
 import { toEvents } from '../support/responses-upstream/to-events.js';
 import { WholeLog } from '../support/routing/whole-log.js';
 import { listModels } from '../support/routing/ask.js';
-import { textOf } from '../support/say.js';
+import { textOf } from '../support/output.js';
 
 // Each test has it load what it needs.
 const load = shareResponsesService();

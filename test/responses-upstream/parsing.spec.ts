@@ -10,7 +10,7 @@ import {
   type TimedService,
 } from '../support/responses-upstream/start-timed-service.js';
 import { itemEvents, toEvents, type UpstreamEvent } from '../support/responses-upstream/to-events.js';
-import { textOf } from '../support/say.js';
+import { textOf } from '../support/output.js';
 
 // Each test has it load what it needs.
 const loadTimed = shareTimedService();

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { useFreshService, useService } from '../support/describe-service.js';
-import { ask, textsOf } from '../support/responses-upstream/ask.js';
+import { ask } from '../support/responses-upstream/ask.js';
+import { textsOf } from '../support/output.js';
 import { functionCall, message, reasoning } from '../support/responses-upstream/items.js';
 import {
   MODEL,

@@ -1,17 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { Clock, Random } from '../../src/index.js';
-import { closedPort } from '../support/chat-upstream/closed-port.js';
+import { freePort } from '../support/ports.js';
 import { CollectedLog } from '../support/collected-log.js';
 import { useFreshService } from '../support/describe-service.js';
-import { PausingClock } from '../support/pausing-clock.js';
+import { PausingClock } from '../support/clocks.js';
 import { ChosenRandom } from '../support/routing/chosen-random.js';
 import { ask } from '../support/responses-upstream/ask.js';
 import { message } from '../support/responses-upstream/items.js';
 import { cutting, failing, refusing, type Reply, type Responder } from '../support/responses-upstream/reply.js';
 import { MODEL, startResponsesService } from '../support/responses-upstream/start-responses-service.js';
 import { shareTimedService, startTimedService } from '../support/responses-upstream/start-timed-service.js';
-import { textOf } from '../support/say.js';
+import { textOf } from '../support/output.js';
 
 // Each test has it load what it needs.
 const loadTimed = shareTimedService();
@@ -148,7 +148,7 @@ describe('§5.1 retries of an HTTP request', () => {
   });
 
   it('retries of an HTTP request come for connections that are refused', async () => {
-    const port = await closedPort();
+    const port = await freePort();
     await using other = await startTimedService({
       entry: { request_max_retries: 2, stream_max_retries: 0, base_url: `http://127.0.0.1:${port}/v1` },
     });

@@ -2,7 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 
 import { useFreshService } from '../support/describe-service.js';
 import { CollectedLog } from '../support/collected-log.js';
-import { ask, textsOf, transportsOf } from '../support/responses-upstream/ask.js';
+import { ask, transportsOf } from '../support/responses-upstream/ask.js';
+import { textOf, textsOf } from '../support/output.js';
 import { message } from '../support/responses-upstream/items.js';
 import { failing, refusing } from '../support/responses-upstream/reply.js';
 import {
@@ -10,7 +11,6 @@ import {
   startTimedService,
   type TimedService,
 } from '../support/responses-upstream/start-timed-service.js';
-import { textOf } from '../support/say.js';
 
 // Each test has it load what it needs.
 const loadTimed = shareTimedService();

@@ -7,7 +7,7 @@ import { refusing, type Responder } from '../support/responses-upstream/reply.js
 import { MODEL } from '../support/responses-upstream/start-responses-service.js';
 import { shareTimedService } from '../support/responses-upstream/start-timed-service.js';
 import { toEvents } from '../support/responses-upstream/to-events.js';
-import { textOf } from '../support/say.js';
+import { textOf } from '../support/output.js';
 import { SocketClient } from '../support/socket-client.js';
 
 // Each test has it load what it needs.

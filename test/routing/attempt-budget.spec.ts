@@ -1,9 +1,9 @@
 import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
 
 import { Clock, Random } from '../../src/index.js';
-import { closedPort } from '../support/chat-upstream/closed-port.js';
+import { freePort } from '../support/ports.js';
 import { refusal } from '../support/chat-upstream/refusals.js';
-import { PausingClock } from '../support/pausing-clock.js';
+import { PausingClock } from '../support/clocks.js';
 import { ChosenRandom } from '../support/routing/chosen-random.js';
 import { type RoutedService, startRoutedService } from '../support/routing/routed-service.js';
 import { useProvidersFile } from '../support/routing/start-fault.js';
@@ -64,7 +64,7 @@ describe('all attempts of a turn', () => {
     ['more upstreams than the budget allows', { a: {}, b: {}, c: {} }, 2, 2],
   ])('the attempts of a turn are all that one call of an SDK costs: %s', async (_, upstreams, attempts, calls) => {
     await start(upstreams, attempts);
-    for (const name of Object.keys(upstreams)) service.upstream(name).alwaysReply(refusal(500));
+    for (const name of Object.keys(upstreams)) service.upstream(name).alwaysRespond(refusal(500));
     const error = (await callWithSdk()) as { readonly status: number; readonly headers: Headers };
     expect([error.status, error.headers.get('x-should-retry')]).toEqual([500, 'false']);
     expect(service.asked()).toHaveLength(calls);
@@ -72,7 +72,7 @@ describe('all attempts of a turn', () => {
 
   it('the attempts of a turn are all that a call costs where the service waits as the upstream asks', async () => {
     await start({ a: {} });
-    service.upstream('a').alwaysReply(refusal(503, 'openai', { 'retry-after': '1' }));
+    service.upstream('a').alwaysRespond(refusal(503, 'openai', { 'retry-after': '1' }));
     expect(await callWithSdk()).toMatchObject({ status: 503 });
     expect(service.asked()).toHaveLength(3);
   });
@@ -83,14 +83,14 @@ describe('all attempts of a turn', () => {
     ['the request is at fault', { a: {}, b: {} }, 400, {}],
   ])('the attempts of a turn leave it to the client what to do next if %s', async (_, upstreams, status, headers) => {
     await start(upstreams);
-    for (const name of Object.keys(upstreams)) service.upstream(name).alwaysReply(refusal(status, 'openai', headers));
+    for (const name of Object.keys(upstreams)) service.upstream(name).alwaysRespond(refusal(status, 'openai', headers));
     const answer = await post();
     expect([answer.status, answer.headers.get('x-should-retry')]).toEqual([status, null]);
   });
 
   it('attempts that reached no upstream do not count: it may be back when the client retries', async () => {
-    await start({ a: { base_url: `http://127.0.0.1:${await closedPort()}/v1` }, b: { retries: 0 } });
-    service.upstream('b').alwaysReply(refusal(500));
+    await start({ a: { base_url: `http://127.0.0.1:${await freePort()}/v1` }, b: { retries: 0 } });
+    service.upstream('b').alwaysRespond(refusal(500));
     const answer = await post();
     expect([answer.status, answer.headers.get('x-should-retry')]).toEqual([503, null]);
     expect(service.asked()).toEqual(['b']);
@@ -98,7 +98,7 @@ describe('all attempts of a turn', () => {
 
   it.each(TRANSPORTS)('attempts that failed are one refusal on $name', async (transport) => {
     await start({ a: {} });
-    service.upstream('a').alwaysReply(refusal(500));
+    service.upstream('a').alwaysRespond(refusal(500));
     await expect(transport.run(service, TURN)).rejects.toMatchObject({
       status: 500,
       body: { error: { type: 'server_error' } },

@@ -3,11 +3,11 @@ import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { asTenant, Clock, Random, ResponseStore } from '../../src/index.js';
 import { ERROR_FRAMES, type ErrorFrame, type Nonsense } from '../support/chat-upstream/breaks.js';
 import type { ChatUpstream } from '../support/chat-upstream/chat-upstream.js';
-import { closedPort } from '../support/chat-upstream/closed-port.js';
+import { freePort } from '../support/ports.js';
 import { textReply } from '../support/chat-upstream/reply.js';
-import { saidIn } from '../support/chat-upstream/said.js';
+import { saidIn } from '../support/output.js';
 import { useService } from '../support/describe-service.js';
-import { PausingClock } from '../support/pausing-clock.js';
+import { PausingClock } from '../support/clocks.js';
 import { RecordingObserver } from '../support/recording-observer.js';
 import { ChosenRandom } from '../support/routing/chosen-random.js';
 import { startRoutedService } from '../support/routing/routed-service.js';
@@ -29,20 +29,20 @@ const FAILURES: readonly Failure[] = [
     `answers ${status}`,
     (upstream) => upstream.refuse(status),
   ]),
-  ['answers 429 for want of quota', (upstream) => upstream.reply(quota())],
+  ['answers 429 for want of quota', (upstream) => upstream.respond(quota())],
   [
     'answers 302',
-    (upstream) => upstream.reply(textReply('', '', { status: 302, headers: { location: '/elsewhere' } })),
+    (upstream) => upstream.respond(textReply('', '', { status: 302, headers: { location: '/elsewhere' } })),
   ],
-  ['answers 204', (upstream) => upstream.reply(textReply('', '', { status: 204 }))],
+  ['answers 204', (upstream) => upstream.respond(textReply('', '', { status: 204 }))],
   ['answers a page', (upstream) => upstream.answerHtml()],
-  ['answers an empty page', (upstream) => upstream.reply(textReply('', 'text/html'))],
-  ['answers empty JSON', (upstream) => upstream.reply(textReply('', 'application/json'))],
-  ['answers JSON that says nothing', (upstream) => upstream.reply(textReply('{}', 'application/json'))],
-  ['answers half of a JSON body', (upstream) => upstream.reply(textReply('{"choices":[', 'application/json'))],
+  ['answers an empty page', (upstream) => upstream.respond(textReply('', 'text/html'))],
+  ['answers empty JSON', (upstream) => upstream.respond(textReply('', 'application/json'))],
+  ['answers JSON that says nothing', (upstream) => upstream.respond(textReply('{}', 'application/json'))],
+  ['answers half of a JSON body', (upstream) => upstream.respond(textReply('{"choices":[', 'application/json'))],
   [
     'answers an error with 200',
-    (upstream) => upstream.reply(textReply('{"error":{"message":"x"}}', 'application/json')),
+    (upstream) => upstream.respond(textReply('{"error":{"message":"x"}}', 'application/json')),
   ],
   ['answers an empty stream', (upstream) => upstream.answer({}, { breaks: { after: 0, by: 'end' } })],
   ['hangs up before its first event', (upstream) => upstream.answer({}, { breaks: { after: 0, by: 'cut' } })],
@@ -92,7 +92,7 @@ describe('before its first word, an upstream that', () => {
         a: { timeouts },
         b: { timeouts },
         c: { timeouts },
-        closed: { base_url: `http://127.0.0.1:${await closedPort()}/v1` },
+        closed: { base_url: `http://127.0.0.1:${await freePort()}/v1` },
         unknown: { base_url: 'http://no-such-host.invalid/v1' },
         rude: { base_url: rude.baseUrl },
       },
@@ -201,7 +201,7 @@ describe('before its first word, an upstream that', () => {
   it('an upstream that finds the conversation too long is the last, even if it says so with 500 or in its stream', async () => {
     const message = "This model's maximum context length is 4096 tokens.";
     const body = JSON.stringify({ error: { message } });
-    service.upstream('a').reply(textReply(body, 'application/json', { status: 500 }));
+    service.upstream('a').respond(textReply(body, 'application/json', { status: 500 }));
     const refused = { status: 400, body: { error: { code: 'context_length_exceeded' } } };
     await expect(SSE_TRANSPORT.run(service, TURN)).rejects.toMatchObject(refused);
     service.upstream('a').answer({}, { breaks: { after: 0, by: { error: 'contextLength' } } });

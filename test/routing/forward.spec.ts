@@ -2,7 +2,7 @@ import { afterAll, describe, expect, it } from '@jest/globals';
 
 import { Clock } from '../../src/index.js';
 import { useService } from '../support/describe-service.js';
-import { PausingClock } from '../support/pausing-clock.js';
+import { PausingClock } from '../support/clocks.js';
 import { startRoutedService } from '../support/routing/routed-service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { TRANSPORTS } from '../support/transports.js';

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { Clock } from '../../src/index.js';
 import type { ChatUpstream } from '../support/chat-upstream/chat-upstream.js';
 import { textReply } from '../support/chat-upstream/reply.js';
-import { PausingClock } from '../support/pausing-clock.js';
+import { PausingClock } from '../support/clocks.js';
 import { ask, listModels, retrieveModel, whoAnswers } from '../support/routing/ask.js';
 import {
   type RoutedService,

@@ -9,8 +9,8 @@ import {
   SimulatorModule,
   type Turn,
 } from '../../src/index.js';
-import { saidIn } from '../support/chat-upstream/said.js';
-import { PausingClock } from '../support/pausing-clock.js';
+import { saidIn } from '../support/output.js';
+import { PausingClock } from '../support/clocks.js';
 import { RecordingObserver } from '../support/recording-observer.js';
 import { listModels, whoAnswers } from '../support/routing/ask.js';
 import { type RoutedService, startRoutedService } from '../support/routing/routed-service.js';

@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { Clock, Random } from '../../src/index.js';
 import type { ChatUpstream } from '../support/chat-upstream/chat-upstream.js';
-import { saidIn } from '../support/chat-upstream/said.js';
-import { PausingClock } from '../support/pausing-clock.js';
+import { saidIn } from '../support/output.js';
+import { PausingClock } from '../support/clocks.js';
 import { RecordedSession } from '../support/recorded-session.js';
 import { ChosenRandom } from '../support/routing/chosen-random.js';
 import { type RoutedService, startRoutedService } from '../support/routing/routed-service.js';

@@ -7,16 +7,16 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { Clock } from '../../src/index.js';
 import { textReply } from '../support/chat-upstream/reply.js';
-import { saidIn } from '../support/chat-upstream/said.js';
+import { saidIn } from '../support/output.js';
 import { listModels, whoAnswers } from '../support/routing/ask.js';
 import { type RoutedService, startRoutedService } from '../support/routing/routed-service.js';
 import { WholeLog } from '../support/routing/whole-log.js';
-import type { WireEvent } from '../support/rule.js';
+import type { WireEvent } from '../../src/testing/index.js';
 import { openStream } from '../support/sse.js';
 import { SocketClient } from '../support/socket-client.js';
 import type { WireResponse } from '../support/transport.js';
 import { JSON_TRANSPORT } from '../support/transports.js';
-import { WatchedClock } from '../support/watched-clock.js';
+import { WatchedClock } from '../support/clocks.js';
 
 const SECRET = 'tz-top-secret-0123456789';
 const TO_A = [{ name: 'm', provider: 'a' }];

@@ -2,10 +2,10 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/glo
 
 import { Clock, Random } from '../../src/index.js';
 import type { ChatUpstream } from '../support/chat-upstream/chat-upstream.js';
-import { closedPort } from '../support/chat-upstream/closed-port.js';
+import { freePort } from '../support/ports.js';
 import { refusal } from '../support/chat-upstream/refusals.js';
-import { saidIn } from '../support/chat-upstream/said.js';
-import { PausingClock } from '../support/pausing-clock.js';
+import { saidIn } from '../support/output.js';
+import { PausingClock, WatchedClock } from '../support/clocks.js';
 import { RecordingObserver } from '../support/recording-observer.js';
 import { ChosenRandom } from '../support/routing/chosen-random.js';
 import { type RoutedService, startRoutedService } from '../support/routing/routed-service.js';
@@ -14,7 +14,6 @@ import { SLOW_REFUSALS } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { openStream } from '../support/sse.js';
 import { SSE_TRANSPORT, TRANSPORTS } from '../support/transports.js';
-import { WatchedClock } from '../support/watched-clock.js';
 
 const TURN = { model: 'm', input: 'Go on.' };
 
@@ -78,7 +77,7 @@ describe('a single upstream that fails before its first word', () => {
     [{ retries: 12 }, 13],
   ])('a single upstream that fails is asked as often as the file says: %j', async (settings, times) => {
     await start({ a: settings }, 20);
-    service.upstream('a').alwaysReply(refusal(502));
+    service.upstream('a').alwaysRespond(refusal(502));
     expect((await post()).status).toBe(500);
     expect(service.upstream('a').requests).toHaveLength(times);
     const pauses = clock.take();
@@ -93,13 +92,13 @@ describe('a single upstream that fails before its first word', () => {
   ])('a single upstream that fails is asked again a little earlier or later, by chance: %d', async (chance, pauses) => {
     await start({ a: {} });
     random.stay(chance);
-    service.upstream('a').alwaysReply(refusal(500));
+    service.upstream('a').alwaysRespond(refusal(500));
     await post();
     expect(clock.take().map(Math.round)).toEqual(pauses);
   });
 
   it('a single upstream that fails is asked again when it refuses connections', async () => {
-    await start({ a: { base_url: `http://127.0.0.1:${await closedPort()}/v1` } });
+    await start({ a: { base_url: `http://127.0.0.1:${await freePort()}/v1` } });
     const answer = await post();
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1']);
     expect(await answer.json()).toMatchObject({ error: { code: 'model_unavailable' } });
@@ -160,7 +159,7 @@ describe('a single upstream that fails before its first word', () => {
     'a single upstream that fails is asked no more often than a turn may ask: %j, attempts: %s',
     async (settings, attempts, times) => {
       await start({ a: settings }, attempts);
-      service.upstream('a').alwaysReply(refusal(500));
+      service.upstream('a').alwaysRespond(refusal(500));
       expect((await post()).status).toBe(500);
       expect(service.asked()).toHaveLength(times);
       expect(clock.take()).toHaveLength(times - 1);

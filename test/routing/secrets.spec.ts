@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { Clock } from '../../src/index.js';
-import type { ChatUpstream } from '../support/chat-upstream/chat-upstream.js';
-import { closedPort } from '../support/chat-upstream/closed-port.js';
-import { type Reply, streamReply, textReply } from '../support/chat-upstream/reply.js';
+import { freePort } from '../support/ports.js';
+import { streamReply, textReply } from '../support/chat-upstream/reply.js';
+import type { HttpReply, UpstreamRequest } from '../support/upstream-server.js';
 import { useService } from '../support/describe-service.js';
 import { DISGUISES } from '../support/disguises.js';
-import { PausingClock } from '../support/pausing-clock.js';
+import { PausingClock } from '../support/clocks.js';
 import { RecordingObserver } from '../support/recording-observer.js';
 import { startRoutedService } from '../support/routing/routed-service.js';
 import { type RudeServer, startRudeServer } from '../support/routing/rude-server.js';
@@ -55,8 +55,8 @@ const service = useService(async () => {
     upstreams: {
       a: {},
       rude: { base_url: rude.baseUrl },
-      closed: { base_url: `http://127.0.0.1:${await closedPort()}/hidden-path` },
-      local: { base_url: `http://localhost:${await closedPort()}/hidden-path` },
+      closed: { base_url: `http://127.0.0.1:${await freePort()}/hidden-path` },
+      local: { base_url: `http://localhost:${await freePort()}/hidden-path` },
       unknown: { base_url: 'http://hidden-host.invalid/hidden-path' },
     },
     common,
@@ -114,7 +114,7 @@ async function everythingOf(model: string, prepare: () => unknown = () => undefi
 }
 
 /** What an upstream may say of itself and of what it was sent. */
-function confession(request: Parameters<Parameters<ChatUpstream['respond']>[0]>[0]): string {
+function confession(request: UpstreamRequest): string {
   const { headers, url } = request;
   return [
     `Bad key ${String(headers['authorization'])}`,
@@ -123,7 +123,7 @@ function confession(request: Parameters<Parameters<ChatUpstream['respond']>[0]>[
   ].join('; ');
 }
 
-type Confession = readonly [how: string, reply: (words: string) => Reply];
+type Confession = readonly [how: string, reply: (words: string) => HttpReply];
 
 const CONFESSIONS: readonly Confession[] = [
   ...[400, 401, 403, 404, 413, 422, 429, 500, 502, 503].flatMap((status): Confession[] => [
@@ -192,7 +192,7 @@ describe('a secret of a file is found in every disguise', () => {
   /** Base64 goes on with what is beside the secret. */
   const SAID = /Key <[\w+/]{0,6}\[redacted\][\w+/-]{0,3}={0,2}> is bad\./;
 
-  async function say(reply: Reply, stream = false): Promise<string> {
+  async function say(reply: HttpReply, stream = false): Promise<string> {
     service.upstream('a').respond(() => reply);
     const answer = await fetch(`${service.baseURL}/responses`, {
       method: 'POST',

@@ -2,9 +2,9 @@ import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { Clock, Random } from '../../src/index.js';
 import { refusal } from '../support/chat-upstream/refusals.js';
-import { saidIn } from '../support/chat-upstream/said.js';
+import { saidIn } from '../support/output.js';
 import { useService } from '../support/describe-service.js';
-import { PausingClock } from '../support/pausing-clock.js';
+import { PausingClock } from '../support/clocks.js';
 import { ChosenRandom } from '../support/routing/chosen-random.js';
 import { startRoutedService } from '../support/routing/routed-service.js';
 import { SocketClient } from '../support/socket-client.js';

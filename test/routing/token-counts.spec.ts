@@ -9,7 +9,7 @@ import { message } from '../support/responses-upstream/items.js';
 import { toEvents } from '../support/responses-upstream/to-events.js';
 import { useProvidersFile } from '../support/routing/start-fault.js';
 import { startService } from '../support/service.js';
-import { ShiftedClock } from '../support/shifted-clock.js';
+import { ShiftedClock } from '../support/clocks.js';
 
 const TOOL = { type: 'function', name: 'look', description: 'Looks.', parameters: { type: 'object', properties: {} } };
 const REQUEST = {

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 
 import { Clock, type ModelEvent, type ModelInfo, ModelProvider, ModelProviderBase } from '../../src/index.js';
-import { closedPort } from '../support/chat-upstream/closed-port.js';
+import { freePort } from '../support/ports.js';
 import { textReply } from '../support/chat-upstream/reply.js';
 import { CollectedLog } from '../support/collected-log.js';
-import { PausingClock } from '../support/pausing-clock.js';
+import { PausingClock } from '../support/clocks.js';
 import { retrieveModel, whoAnswers } from '../support/routing/ask.js';
 import { type RoutedService, startRoutedService } from '../support/routing/routed-service.js';
 import { WholeLog } from '../support/routing/whole-log.js';
@@ -137,7 +137,7 @@ describe('/readyz?verbose', () => {
         discovered: {},
         unlisted: { discover: false },
         page: {},
-        down: { base_url: `http://127.0.0.1:${await closedPort()}/v1` },
+        down: { base_url: `http://127.0.0.1:${await freePort()}/v1` },
       },
       models: [{ name: 'm', provider: 'routed', model: 'one' }],
       providers: [VaultProvider],

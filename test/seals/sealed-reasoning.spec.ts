@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { asTenant } from '../../src/access/index.js';
 import { AesKeyRing, Seals } from '../../src/context/seals/index.js';
 import { JSON_TRANSPORT, TRANSPORTS } from '../support/transports.js';
-import { itemsOf, type Members, Translation } from '../support/translation/translation.js';
+import { Translation } from '../support/translation/translation.js';
+import { itemsOf, type Members } from '../support/output.js';
 import { assistant, user } from '../support/translation/user-items.js';
 
 const THOUGHT = 'The user greets me – 你好.';

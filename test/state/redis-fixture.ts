@@ -8,7 +8,7 @@ import { RedisBackend } from '../../src/state/redis/index.js';
 import { FakeClock } from '../../src/testing/index.js';
 import type { Clock } from '../../src/time/index.js';
 import { findKeys, removeKeys } from '../support/redis/remove-keys.js';
-import { STATE_PATIENCE_MS } from '../support/state-patience.js';
+import { STATE_PATIENCE_MS } from '../support/states.js';
 import { identify } from '../../src/state/redis/jobs.js';
 import type { Redis } from '../../src/state/redis/redis.js';
 import type { OpenedBackend } from './backends.js';

@@ -9,7 +9,7 @@ import { createInBackground, whenEnded } from '../support/background.js';
 import { clockAhead, databaseTime, expectSince } from '../support/machine-clock.js';
 import { type Replicas, startReplicas } from '../support/replicas.js';
 import { type Service, type ServiceOptions, startService } from '../support/service.js';
-import { ShiftedClock } from '../support/shifted-clock.js';
+import { ShiftedClock } from '../support/clocks.js';
 import { SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
 import { EVERY_STATE, openPostgres, SHARED_STATES, type StateKind } from '../support/states.js';

@@ -5,8 +5,7 @@ import { ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
 import { Pens } from '../support/pens.js';
 import { SocketClient } from '../support/socket-client.js';
-import { nextEnd } from '../support/socket-next-end.js';
-import { transcript } from '../support/socket-transcript.js';
+import { transcript } from '../support/output.js';
 import { SteeredLane } from '../support/steered-lane.js';
 import { runTools, TestPolicy } from '../support/test-policy.js';
 
@@ -272,7 +271,7 @@ describe('a steered response', () => {
     while (frame.type !== 'error') frame = await lane.next();
     expect(frame).toMatchObject({ error: { code: 'concurrent_request' } });
     (await pens.next()).end(WORD);
-    expect(await nextEnd(client)).toMatchObject({ type: 'response.completed' });
+    expect(await client.nextEnd()).toMatchObject({ type: 'response.completed' });
   });
 
   it('a steered response does not disturb another lane', async () => {

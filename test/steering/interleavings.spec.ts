@@ -1,13 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
-import { checkEventOrder, ScriptedProvider } from '../../src/testing/index.js';
+import { checkEventOrder, ScriptedProvider, type WireEvent } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
 import { type Pen, Pens } from '../support/pens.js';
-import type { WireEvent } from '../support/rule.js';
-import { SocketClient } from '../support/socket-client.js';
-import { isEnd } from '../support/socket-next-end.js';
-import { transcript } from '../support/socket-transcript.js';
+import { isEnd, SocketClient } from '../support/socket-client.js';
+import { transcript } from '../support/output.js';
 import type { WireResponse } from '../support/transport.js';
 
 type Step = 'text' | 'reasoning' | 'call' | 'end' | 'steer' | 'interrupt';

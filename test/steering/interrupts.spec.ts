@@ -6,7 +6,7 @@ import { CollectedLog } from '../support/collected-log.js';
 import { useService } from '../support/describe-service.js';
 import { Pens } from '../support/pens.js';
 import { SocketClient } from '../support/socket-client.js';
-import { transcript } from '../support/socket-transcript.js';
+import { transcript } from '../support/output.js';
 import { SteeredLane } from '../support/steered-lane.js';
 import { runTools, TestPolicy } from '../support/test-policy.js';
 

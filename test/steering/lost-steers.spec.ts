@@ -5,7 +5,7 @@ import { ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
 import { Pens } from '../support/pens.js';
 import { SocketClient } from '../support/socket-client.js';
-import { transcript } from '../support/socket-transcript.js';
+import { transcript } from '../support/output.js';
 import { SteeredLane } from '../support/steered-lane.js';
 
 const CALL: ModelEvent = { type: 'function_call', name: 'weather', callId: 'call_1' };

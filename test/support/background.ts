@@ -2,6 +2,7 @@ import type OpenAI from 'openai';
 
 import { RawClient } from './raw-client.js';
 import type { Service } from './service.js';
+import type { Transport, WireResponse } from './transport.js';
 
 type Response = OpenAI.Responses.Response;
 type Create = OpenAI.Responses.ResponseCreateParamsNonStreaming;
@@ -43,6 +44,15 @@ export async function pollUntil(
 export function whenEnded(service: Service, id: string, asking: Asking = {}): Promise<Response> {
   return pollUntil(service, id, isOver, asking);
 }
+
+/** A turn in the background that is polled until its end. */
+export const BACKGROUND_TRANSPORT: Transport = {
+  name: 'background',
+  async run(service, body) {
+    const { id } = await createInBackground(service, body);
+    return { response: (await whenEnded(service, id)) as unknown as WireResponse };
+  },
+};
 
 /** Polls a response until it runs. */
 export function whenRunning(service: Service, id: string): Promise<Response> {

@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net';
 
 import { closeOf } from './connection-tracker.js';
-import { News } from './news.js';
+import { Notifier } from './notifier.js';
 import { openSocket } from './raw-socket.js';
-import type { WireEvent } from './rule.js';
+import type { WireEvent } from '../../src/testing/index.js';
 
 /** A handshake as a test words it. A header that is undefined is left out. */
 export interface Handshake {
@@ -59,10 +59,10 @@ export class RawSocketClient implements Disposable {
   private pieces: Buffer[] = [];
   /** Bytes without which there is no further frame. */
   private missing = 1;
-  private readonly news = new News();
+  private readonly changes = new Notifier();
 
   private constructor(readonly socket: Socket) {
-    this.closed = closeOf(socket).then(() => this.news.tell());
+    this.closed = closeOf(socket).then(() => this.changes.notify());
     socket.on('data', (chunk: Buffer) => this.receive(chunk));
   }
 
@@ -109,7 +109,7 @@ export class RawSocketClient implements Disposable {
   }
 
   private until<T>(look: () => T | undefined): Promise<T> {
-    return this.news.until(() => {
+    return this.changes.until(() => {
       const found = look();
       if (found !== undefined || !this.socket.closed) return found;
       throw new Error(`the connection was closed after ${this.head || 'nothing'}`);
@@ -131,7 +131,7 @@ export class RawSocketClient implements Disposable {
       rest = rest.subarray(end + 4);
     }
     if (this.head.startsWith('HTTP/1.1 101 ')) this.frames.push(...this.takeFrames(rest));
-    this.news.tell();
+    this.changes.notify();
   }
 
   private *takeFrames(bytes: Buffer): Generator<RawFrame, void, undefined> {

@@ -2,9 +2,9 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { startServer } from './postgres/server-process.js';
-import { requireRule } from './rule.js';
-import { onStablePort } from './stable-port.js';
+import { startServer } from './server-process.js';
+import { requireRule } from '../../src/testing/events/rule.js';
+import { onStablePort } from './ports.js';
 
 /** nginx with its files in a temporary directory. */
 export interface Nginx extends AsyncDisposable {

@@ -1,6 +1,6 @@
 import { it } from '@jest/globals';
 
-import { findOnPath } from './find-program.js';
+import { findOnPath } from './server-process.js';
 
 /** A test with a program of this machine, given by its path. Where there is none the test is skipped, and says so. */
 export function itWith(program: string, name: string, test: (path: string) => Promise<void>): void {

@@ -1,11 +1,11 @@
 import type { ModelEvent, Turn } from '../../src/index.js';
 import type { ScriptedProvider } from '../../src/testing/index.js';
-import { News } from './news.js';
+import { Notifier } from './notifier.js';
 
 /** A scripted model at work: it writes what a test says, when the test says so. */
 export class Pen {
   private readonly waiting: (readonly ModelEvent[])[] = [];
-  private readonly news = new News();
+  private readonly changes = new Notifier();
   /** Resolves when the model is told to stop. */
   readonly stopped: Promise<undefined>;
 
@@ -21,7 +21,7 @@ export class Pen {
   /** Writes a batch. */
   write(...events: readonly ModelEvent[]): void {
     this.waiting.push(events);
-    this.news.tell();
+    this.changes.notify();
   }
 
   /** Writes these last events and ends. */
@@ -30,26 +30,26 @@ export class Pen {
   }
 
   async *batches(): AsyncGenerator<readonly ModelEvent[]> {
-    for (;;) yield await this.news.until(() => this.waiting.shift());
+    for (;;) yield await this.changes.until(() => this.waiting.shift());
   }
 }
 
 /** The pens of a scripted model, one for each question that it is asked from now on. */
 export class Pens {
   private readonly held: Pen[] = [];
-  private readonly news = new News();
+  private readonly changes = new Notifier();
 
   constructor(provider: ScriptedProvider) {
     provider.otherwise((turn, { signal }) => {
       const pen = new Pen(turn, signal);
       this.held.push(pen);
-      this.news.tell();
+      this.changes.notify();
       return pen.batches();
     });
   }
 
   /** The pen of the next question. */
   next(): Promise<Pen> {
-    return this.news.until(() => this.held.shift());
+    return this.changes.until(() => this.held.shift());
   }
 }

@@ -2,9 +2,8 @@ import { chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { serverAccount } from './postgres/account.js';
-import { startServer } from './postgres/server-process.js';
-import { onStablePort } from './stable-port.js';
+import { serverAccount, startServer } from './server-process.js';
+import { onStablePort } from './ports.js';
 
 /** A pooler that hands its connections to another client after every transaction. */
 export interface Pooler extends AsyncDisposable {

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 
 import { it } from '@jest/globals';
 
-import { findOnPath } from './find-program.js';
+import { findOnPath } from './server-process.js';
 
 /** Runs a script with arguments, and gives what it prints as JSON. */
 export type RunPython = (script: string, ...values: readonly string[]) => Promise<unknown>;

@@ -1,5 +1,4 @@
 import type { ModelEvent } from '../../src/index.js';
-import type { WireResponse } from './transport.js';
 
 /** What models of these tests do, and what is looked at. Arguments that are a text are written as they are. */
 export const call = (name: string, args: object | string = {}, key = name): readonly ModelEvent[] => [
@@ -14,11 +13,3 @@ export const say = (...deltas: readonly string[]): readonly ModelEvent[] => [
   USAGE,
 ];
 export const BODY = { model: 'm', input: 'Do bees dance?', tools: [{ type: 'web_search' }] };
-
-export type Wire = Readonly<Record<string, unknown>>;
-export const itemsOf = ({ output }: WireResponse, type: string): readonly Wire[] =>
-  (output as readonly Wire[]).filter((item) => item['type'] === type);
-export const typesOf = ({ output }: WireResponse): readonly unknown[] =>
-  (output as readonly Wire[]).map(({ type }) => type);
-export const textOf = (response: WireResponse): { readonly text: string; readonly annotations: readonly Wire[] } =>
-  (itemsOf(response, 'message').at(-1)?.['content'] as readonly never[])[0] as never;

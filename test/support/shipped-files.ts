@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { parse, parseAllDocuments } from 'yaml';
 
 import { Environment } from '../../src/config/index.js';
-import { requireRule } from './rule.js';
+import { requireRule } from '../../src/testing/events/rule.js';
 
 /** The directory of the project. */
 export const PROJECT = fileURLToPath(new URL('../../', import.meta.url));

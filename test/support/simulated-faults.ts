@@ -1,6 +1,5 @@
-import { REFUSED_TURNS } from './refused-turns.js';
-import type { WireEvent } from './rule.js';
-import { SSE_TRANSPORT, WS_TRANSPORT } from './transports.js';
+import type { WireEvent } from '../../src/testing/index.js';
+import { REFUSED_TURNS, SSE_TRANSPORT, WS_TRANSPORT } from './transports.js';
 
 /** The faults that a model refuses with. */
 export const REFUSALS = [

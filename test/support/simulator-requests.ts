@@ -1,7 +1,7 @@
 import type OpenAI from 'openai';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 
-import type { WireEvent } from './rule.js';
+import type { WireEvent } from '../../src/testing/index.js';
 import type { Service } from './service.js';
 import { collectStream, type HttpAnswer, postJson } from './sse.js';
 

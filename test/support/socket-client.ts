@@ -3,9 +3,9 @@ import type { IncomingMessage } from 'node:http';
 
 import { type ClientOptions, WebSocket } from 'ws';
 
-import { checkEventOrder } from './event-order.js';
-import { News } from './news.js';
-import type { WireEvent } from './rule.js';
+import { isSameJson, requireRule } from '../../src/testing/events/rule.js';
+import { checkEventOrder, type WireEvent } from '../../src/testing/index.js';
+import { Notifier } from './notifier.js';
 import { Refusal, type TurnResult, type WireResponse } from './transport.js';
 
 /** How a socket ended. */
@@ -23,11 +23,30 @@ export interface RefusedUpgrade {
 
 const TERMINAL = new Set(['response.completed', 'response.failed', 'response.incomplete']);
 
+/** Whether a frame ends a turn: its terminal event, or the error that it was refused with. */
+export function isEnd({ type }: WireEvent): boolean {
+  return type === 'error' || TERMINAL.has(type);
+}
+
+/** What is known of the error frame for a parent that cannot be continued (protocol §6.9). */
+export function parentNotFound(id: string): { readonly type: 'error'; readonly status: 400; readonly error: object } {
+  return {
+    type: 'error',
+    status: 400,
+    error: {
+      type: 'invalid_request_error',
+      code: 'previous_response_not_found',
+      param: 'previous_response_id',
+      message: `Previous response with id '${id}' not found.`,
+    },
+  };
+}
+
 /** A bare WebSocket client: every frame as it came, in order, whoever it is for. */
 export class SocketClient implements AsyncDisposable {
   /** Frames that nobody has asked for yet. */
   private readonly frames: WireEvent[] = [];
-  private readonly news = new News();
+  private readonly changes = new Notifier();
   private ended = false;
   /** Resolves when the socket is closed. */
   readonly closed: Promise<SocketEnd>;
@@ -35,13 +54,13 @@ export class SocketClient implements AsyncDisposable {
   private constructor(readonly socket: WebSocket) {
     socket.on('message', (data: Buffer) => {
       this.frames.push(JSON.parse(data.toString('utf8')) as WireEvent);
-      this.news.tell();
+      this.changes.notify();
     });
     socket.on('error', () => undefined);
     this.closed = new Promise((resolve) => {
       socket.once('close', (code: number, reason: Buffer) => {
         this.ended = true;
-        this.news.tell();
+        this.changes.notify();
         resolve({ code, reason: String(reason) });
       });
     });
@@ -94,6 +113,24 @@ export class SocketClient implements AsyncDisposable {
     return this.take(({ stream_id }) => stream_id === streamId);
   }
 
+  /** The next frame of a lane that ends a turn; what comes before it is passed over. */
+  async nextEnd(streamId?: string): Promise<WireEvent> {
+    for (;;) {
+      const frame = await this.nextOf(streamId);
+      if (isEnd(frame)) return frame;
+    }
+  }
+
+  /**
+   * Resolves when the service has taken every frame that was sent before, and the client every frame that was written until
+   * then: pings and pongs keep their place among messages.
+   */
+  async roundTrip(): Promise<void> {
+    const answered = once(this.socket, 'pong');
+    this.socket.ping();
+    await answered;
+  }
+
   /** Frames that have come and were not asked for. */
   get unread(): readonly WireEvent[] {
     return this.frames;
@@ -111,8 +148,9 @@ export class SocketClient implements AsyncDisposable {
     for (;;) {
       const event = await this.nextOf(streamId);
       if (event.type === 'error') {
-        const { headers: _headers, ...error } = event['error'] as Readonly<Record<string, unknown>>;
-        throw new Refusal(event['status'] as number, { error });
+        const { headers = {}, ...error } = event['error'] as { readonly headers?: Readonly<Record<string, string>> };
+        requireRule(isSameJson(event['headers'] ?? {}, headers), 'headers must stand in both places');
+        throw new Refusal(event['status'] as number, { error }, headers['retry-after']);
       }
       events.push(event);
       if (TERMINAL.has(event.type)) break;
@@ -147,7 +185,7 @@ export class SocketClient implements AsyncDisposable {
   }
 
   private take(wanted: (frame: WireEvent) => boolean): Promise<WireEvent> {
-    return this.news.until(() => {
+    return this.changes.until(() => {
       const index = this.frames.findIndex(wanted);
       if (index < 0 && this.ended) throw new Error('the socket was closed before the frame came');
       return index < 0 ? undefined : this.frames.splice(index, 1)[0];

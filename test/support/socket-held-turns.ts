@@ -1,7 +1,7 @@
 import type { ModelEvent, Turn } from '../../src/index.js';
 import type { ScriptedProvider } from '../../src/testing/index.js';
-import { News } from './news.js';
-import { transcript } from './socket-transcript.js';
+import { Notifier } from './notifier.js';
+import { transcript } from './output.js';
 
 /**
  * Turns of a scripted model that begin to write, say so, and end only when a test lets them. Each is known by the text of
@@ -15,7 +15,7 @@ export class HeldTurns {
   /** Most that it was at work on at once. */
   peak = 0;
   private readonly gates = new Map<string, PromiseWithResolvers<readonly ModelEvent[]>>();
-  private readonly news = new News();
+  private readonly changes = new Notifier();
 
   constructor(private readonly provider: ScriptedProvider) {}
 
@@ -27,7 +27,7 @@ export class HeldTurns {
 
   /** Resolves when so many have begun, all in all. */
   whenBegun(count: number): Promise<readonly string[]> {
-    return this.news.until(() => (this.begun.length < count ? undefined : this.begun));
+    return this.changes.until(() => (this.begun.length < count ? undefined : this.begun));
   }
 
   /** Lets a turn say these last words and end; also before it has begun. */
@@ -50,7 +50,7 @@ export class HeldTurns {
     this.running += 1;
     this.peak = Math.max(this.peak, this.running);
     this.begun.push(text);
-    this.news.tell();
+    this.changes.notify();
     try {
       yield [{ type: 'text', delta: 're ' }];
       const last = await this.gate(text).promise;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { endProcesses, type ProcessPlace, type ServiceProcess, startProcess } from './process-service.js';
-import { onStablePort } from './stable-port.js';
+import { onStablePort } from './ports.js';
 
 /** A built service over a file, which is restarted on its port. */
 export class SqliteService implements AsyncDisposable {

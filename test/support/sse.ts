@@ -1,7 +1,8 @@
 import { connect, type Socket } from 'node:net';
 
 import { readEvents, readFrame, textOf } from '../../src/testing/events/read-events.js';
-import { requireRule, type WireEvent } from './rule.js';
+import { requireRule } from '../../src/testing/events/rule.js';
+import type { WireEvent } from '../../src/testing/index.js';
 
 export { readEvents };
 

@@ -6,7 +6,9 @@ import { join } from 'node:path';
 import { createTestDatabase } from './postgres/test-database.js';
 import { removeKeys } from './redis/remove-keys.js';
 import { endingWith, type Service, type ServiceOptions, startService } from './service.js';
-import { STATE_PATIENCE_MS } from './state-patience.js';
+
+/** How long the servers of a state may take to answer, ms: a machine that stands still is no outage. */
+export const STATE_PATIENCE_MS = 60_000;
 
 /** Where the services of a test keep their state; empty at first. */
 export interface TestState extends AsyncDisposable {

@@ -1,7 +1,5 @@
-import { checkEventOrder } from './event-order.js';
-import type { WireEvent } from './rule.js';
-import type { SocketClient } from './socket-client.js';
-import { isEnd } from './socket-next-end.js';
+import { checkEventOrder, type WireEvent } from '../../src/testing/index.js';
+import { isEnd, type SocketClient } from './socket-client.js';
 import type { WireResponse } from './transport.js';
 
 /** One lane of a socket: turns, and what is asked of them while they run. */

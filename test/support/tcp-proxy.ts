@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
-import { onStablePort } from './stable-port.js';
+import { onStablePort } from './ports.js';
 
 interface Link {
   readonly client: Socket;

@@ -1,11 +1,11 @@
 import type { ModelEvent, ModelSink } from '../../src/index.js';
-import { News } from './news.js';
+import { Notifier } from './notifier.js';
 
 /** A sink that keeps what is written. A test says when it has no room, when it is closed and when its turn is stopped. */
 export class TestSink implements ModelSink {
   readonly batches: (readonly ModelEvent[])[] = [];
   private controller: AbortController | null = null;
-  private readonly arrivals = new News();
+  private readonly arrivals = new Notifier();
   private room: PromiseWithResolvers<void> | null = null;
   private closed = false;
   private stopped: { readonly reason: unknown } | null = null;
@@ -31,7 +31,7 @@ export class TestSink implements ModelSink {
 
   write(batch: readonly ModelEvent[]): Promise<void> | undefined {
     this.batches.push(batch);
-    this.arrivals.tell();
+    this.arrivals.notify();
     return this.room?.promise;
   }
 

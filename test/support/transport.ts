@@ -1,4 +1,4 @@
-import type { WireEvent } from './rule.js';
+import type { WireEvent } from '../../src/testing/index.js';
 import type { Service } from './service.js';
 
 /** A Response as it was on the wire. */
@@ -14,8 +14,11 @@ export interface TurnResult {
 /** A way for a turn to reach the service and come back. */
 export interface Transport {
   readonly name: string;
-  /** Runs one turn to its end; its events, if any, have passed the checker. Rejects with Refusal when it is refused. */
-  run(service: Service, body: object): Promise<TurnResult>;
+  /**
+   * Runs one turn to its end; its events, if any, have passed the checker. The headers are those of the request, or of the upgrade. Rejects
+   * with Refusal when it is refused.
+   */
+  run(service: Service, body: object, headers?: Readonly<Record<string, string>>): Promise<TurnResult>;
 }
 
 /** A turn that was refused before `response.created`. */
@@ -25,12 +28,14 @@ export class Refusal extends Error {
   constructor(
     readonly status: number,
     readonly body: unknown,
+    /** What the client is told to wait, seconds. */
+    readonly retryAfter: string | null = null,
   ) {
     super(`refused with ${status}: ${JSON.stringify(body)}`);
   }
 
   /** The error of the body. */
-  get error(): unknown {
-    return (this.body as { readonly error: unknown }).error;
+  get error(): Readonly<Record<string, unknown>> {
+    return (this.body as { readonly error: Readonly<Record<string, unknown>> }).error;
   }
 }

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 
 import { LocalServer } from '../support/local-server.js';
-import { News } from '../support/news.js';
+import { Notifier } from '../support/notifier.js';
 
 /** A collector of traces and metrics on this machine, which keeps what it is sent. */
 export class Collector extends LocalServer {
@@ -11,14 +11,14 @@ export class Collector extends LocalServer {
   /** Where they were sent. */
   readonly paths: string[] = [];
   status = 200;
-  private readonly news = new News();
+  private readonly changes = new Notifier();
 
   private constructor() {
     const server = createServer({ keepAliveTimeout: 0 }, (request, reply) => {
       void buffer(request).then((body) => {
         this.bodies.push(body);
         this.paths.push(request.url ?? '');
-        this.news.tell();
+        this.changes.notify();
         reply.writeHead(this.status).end();
       });
     });
@@ -35,6 +35,6 @@ export class Collector extends LocalServer {
 
   /** Resolves when so many requests have come. */
   async received(requests = 1): Promise<void> {
-    await this.news.until(() => this.bodies[requests - 1]);
+    await this.changes.until(() => this.bodies[requests - 1]);
   }
 }

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ChatAnswers } from '../support/chat-upstream/chat-answer.js';
 import { SocketClient } from '../support/socket-client.js';
 import { readCalls } from '../support/translation/call-groups.js';
-import { functionsOf, itemsOf, type Members, Translation } from '../support/translation/translation.js';
+import { functionsOf, Translation } from '../support/translation/translation.js';
+import { itemsOf, type Members } from '../support/output.js';
 import { user } from '../support/translation/user-items.js';
 
 const GRAMMAR = 'start: begin_patch hunk+ end_patch';

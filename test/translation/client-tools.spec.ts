@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { readCalls } from '../support/translation/call-groups.js';
-import { functionsOf, itemsOf, Translation } from '../support/translation/translation.js';
+import { functionsOf, Translation } from '../support/translation/translation.js';
+import { itemsOf } from '../support/output.js';
 import { functionOutput, user } from '../support/translation/user-items.js';
 import { TRANSPORTS } from '../support/transports.js';
 

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { DIALECTS } from '../../src/providers/chat-completions/capabilities.js';
-import type { ChatBody } from '../support/chat-upstream/upstream-request.js';
-import { type Members, Translation } from '../support/translation/translation.js';
+import type { UpstreamBody } from '../support/upstream-server.js';
+import { Translation } from '../support/translation/translation.js';
+import type { Members } from '../support/output.js';
 import { assistant, functionCall, functionOutput, functionTool, user } from '../support/translation/user-items.js';
 
 const SCHEMA = { type: 'object', properties: {}, required: [], additionalProperties: false };
@@ -145,7 +146,7 @@ describe('requests in the dialect of', () => {
       tools = ['look'],
       members,
     } = EXPECTED[dialect];
-    const body: ChatBody = await translation.sent({ ...REQUEST, model: modelOf(dialect) });
+    const body: UpstreamBody = await translation.sent({ ...REQUEST, model: modelOf(dialect) });
     const { model, stream, messages = [], tools: offered, ...rest } = body;
     expect({ model, stream }).toEqual({ model: 'upstream-model', stream: true });
     expect(rest).toEqual(members);

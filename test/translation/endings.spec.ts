@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { countTokens } from '../../src/providers/index.js';
-import { itemsOf, Translation } from '../support/translation/translation.js';
+import { Translation } from '../support/translation/translation.js';
+import { itemsOf } from '../support/output.js';
 import { functionTool } from '../support/translation/user-items.js';
 import { TRANSPORTS } from '../support/transports.js';
 

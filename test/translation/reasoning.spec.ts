@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-import { itemsOf, type Members, Translation } from '../support/translation/translation.js';
+import { Translation } from '../support/translation/translation.js';
+import { itemsOf, type Members } from '../support/output.js';
 import { assistant, functionCall, functionOutput, functionTool, user } from '../support/translation/user-items.js';
 
 const THOUGHT = 'The user greets me – 你好 "quoted".';

@@ -200,7 +200,7 @@ describe('what tunes the answer of an upstream', () => {
       const message = { role: 'assistant', content: 'Hello' };
       const choice = { index: 0, message, logprobs: { content: LOGPROBS.flat() }, finish_reason: 'stop' };
       const json = JSON.stringify({ id: 'chatcmpl-1', object: 'chat.completion', choices: [choice] });
-      translation.upstream.reply(textReply(json, 'application/json'));
+      translation.upstream.respond(textReply(json, 'application/json'));
       const { response } = await translation.turn({ include: ['message.output_text.logprobs'] }, 'queued');
       expect(response['output']).toMatchObject([{ content: [{ text: 'Hello', logprobs: READ_LOGPROBS }] }]);
     });

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { SimulatorModule } from '../../src/index.js';
 import { describeService } from '../support/describe-service.js';
 import { rounds, beginningsOf, TOO_LONG, words } from '../support/translation/long-conversations.js';
-import { itemsOf, Translation } from '../support/translation/translation.js';
+import { Translation } from '../support/translation/translation.js';
+import { itemsOf } from '../support/output.js';
 import { user } from '../support/translation/user-items.js';
 import { TRANSPORTS } from '../support/transports.js';
 
@@ -74,7 +75,7 @@ describe("windows of an upstream's models", () => {
     ])(
       'a context that the upstream finds too long is refused with the code of the service: %s',
       async (_, status, body) => {
-        translation.upstream.reply({
+        translation.upstream.respond({
           status,
           headers: { 'content-type': 'application/json' },
           packets: [Buffer.from(body)],

@@ -6,7 +6,7 @@ import { DAY_MS, StateBackend } from '../../src/state/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { useFreshService, useService } from '../support/describe-service.js';
 import { startService } from '../support/service.js';
-import { ShiftedClock } from '../support/shifted-clock.js';
+import { ShiftedClock } from '../support/clocks.js';
 import { askForUsage, resultsOf, usageOf } from '../support/usage.js';
 
 const providers = [ScriptedProvider];

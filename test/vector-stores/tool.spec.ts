@@ -5,9 +5,10 @@ import { toFile } from 'openai';
 
 import { simulateEmbeddings } from '../../src/simulator/simulated-embeddings.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
-import { BACKGROUND_TRANSPORT } from '../support/background-transport.js';
+import { BACKGROUND_TRANSPORT } from '../support/background.js';
 import { useService } from '../support/describe-service.js';
-import { call, itemsOf, say, textOf, USAGE, type Wire } from '../support/scripted-calls.js';
+import { call, say, USAGE } from '../support/scripted-calls.js';
+import { itemsOf, lastPartOf, type Members } from '../support/output.js';
 import { JSON_TRANSPORT, SSE_TRANSPORT, TRANSPORTS } from '../support/transports.js';
 
 const LEAVE = 'Employees have thirty days of leave a year.';
@@ -39,9 +40,9 @@ const body = (more: object = {}, tool: object = {}) => ({
 });
 
 /** What the model has read of the last call. */
-const lastOutput = (): Wire => {
+const lastOutput = (): Members => {
   const output = service.provider.turns.at(-1)?.context.findLast(({ type }) => type === 'function_call_output');
-  return JSON.parse(String(output?.['output'])) as Wire;
+  return JSON.parse(String(output?.['output'])) as Members;
 };
 
 describe.each([...TRANSPORTS, BACKGROUND_TRANSPORT])('file_search, over $name', (transport) => {
@@ -58,7 +59,7 @@ describe.each([...TRANSPORTS, BACKGROUND_TRANSPORT])('file_search, over $name', 
         ],
       },
     ]);
-    expect(textOf(response)).toMatchObject({
+    expect(lastPartOf(response)).toMatchObject({
       text: 'Well. Thirty days. No more',
       annotations: [
         { type: 'file_citation', file_id: ids.leave, filename: 'leave.txt', index: 'Well. Thirty days'.length },
@@ -89,7 +90,7 @@ describe('file_search', () => {
     const next = body({ input: 'Sure?', previous_response_id: first.id });
     const { response } = await SSE_TRANSPORT.run(service, next);
     expect(lastOutput()).toMatchObject({ results: [{ mark: '【f1】', file_id: ids.leave }] });
-    expect(textOf(response)).toMatchObject({ text: 'As I said: thirty.', annotations: [{ file_id: ids.leave }] });
+    expect(lastPartOf(response)).toMatchObject({ text: 'As I said: thirty.', annotations: [{ file_id: ids.leave }] });
   });
 
   it('file_search is demanded in the first pass alone by a tool_choice that names it', async () => {
@@ -150,7 +151,7 @@ describe('file_search', () => {
       { file_id: file.id, attributes, chunking_strategy: { type: 'static', static: sizes } },
       { pollIntervalMs: 5 },
     );
-    const ask = async (most: number): Promise<Wire> => {
+    const ask = async (most: number): Promise<Members> => {
       service.provider.reply(...find('bees')).reply(...say('x'));
       await JSON_TRANSPORT.run(service, body({}, { vector_store_ids: [id], max_num_results: most }));
       return lastOutput();

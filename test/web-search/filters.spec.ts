@@ -6,7 +6,8 @@ import { startService } from '../support/service.js';
 import type { Refusal } from '../support/transport.js';
 import { JSON_TRANSPORT } from '../support/transports.js';
 import { FakeSite } from './fake-site.js';
-import { BODY, call, say, search, type Wire } from '../support/scripted-calls.js';
+import { BODY, call, say, search } from '../support/scripted-calls.js';
+import type { Members } from '../support/output.js';
 
 const site = await FakeSite.start({ '/bees': '<title>Bees</title><body><p>Bees dance.' });
 const engine = await FakeSearxng.start();
@@ -30,9 +31,9 @@ beforeEach(() => {
 });
 
 /** What the model has read of the last call. */
-const lastOutput = (): Wire => {
+const lastOutput = (): Members => {
   const output = service.provider.turns.at(-1)?.context.findLast(({ type }) => type === 'function_call_output');
-  return JSON.parse(String(output?.['output'])) as Wire;
+  return JSON.parse(String(output?.['output'])) as Members;
 };
 
 describe('the members of web_search', () => {
@@ -48,7 +49,7 @@ describe('the members of web_search', () => {
     expect(engine.searches[0]?.query).toBe('bees (site:example.com OR site:wasps.example) -site:x.example.com');
     const outputs = service.provider.turns.at(-1)?.context.filter(({ type }) => type === 'function_call_output') ?? [];
     // As they come to their ends.
-    expect(outputs.map(({ output }) => JSON.parse(String(output)) as Wire).reverse()).toMatchObject([
+    expect(outputs.map(({ output }) => JSON.parse(String(output)) as Members).reverse()).toMatchObject([
       { results: [{ title: 'a' }] },
       { error: expect.stringContaining('not among those that are allowed') },
     ]);

@@ -3,12 +3,13 @@ import { once } from 'node:events';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { type FakeSearch, FakeSearxng, ScriptedProvider } from '../../src/testing/index.js';
-import { BACKGROUND_TRANSPORT } from '../support/background-transport.js';
+import { BACKGROUND_TRANSPORT } from '../support/background.js';
 import { useService } from '../support/describe-service.js';
 import { startService } from '../support/service.js';
 import { JSON_TRANSPORT, SSE_TRANSPORT, TRANSPORTS } from '../support/transports.js';
 import { FakeSite } from './fake-site.js';
-import { BODY, call, itemsOf, say, search, textOf, USAGE, type Wire } from '../support/scripted-calls.js';
+import { BODY, call, say, search, USAGE } from '../support/scripted-calls.js';
+import { itemsOf, lastPartOf, type Members } from '../support/output.js';
 
 const site = await FakeSite.start({
   '/bees': '<html><head><title>Bees</title></head><body><p>Bees dance to show where flowers are.</p></body></html>',
@@ -44,9 +45,9 @@ beforeEach(() => {
 });
 
 /** What the model has read of the last call. */
-const lastOutput = (): Wire => {
+const lastOutput = (): Members => {
   const output = service.provider.turns.at(-1)?.context.findLast(({ type }) => type === 'function_call_output');
-  return JSON.parse(String(output?.['output'])) as Wire;
+  return JSON.parse(String(output?.['output'])) as Members;
 };
 
 describe.each([...TRANSPORTS, BACKGROUND_TRANSPORT])('web_search, over $name', (transport) => {
@@ -66,7 +67,7 @@ describe.each([...TRANSPORTS, BACKGROUND_TRANSPORT])('web_search, over $name', (
         results: [{ type: 'text', title: 'Bees', url: FOUND[0]?.url, snippet: 'Bees dance.' }, { title: 'Wasps' }],
       },
     ]);
-    const { text, annotations } = textOf(response);
+    const { text, annotations } = lastPartOf(response);
     expect(text).toBe('Hm. They dance. All do! Not so');
     expect(
       annotations.map(({ start_index: start, end_index: end, ...rest }) => ({
@@ -117,7 +118,7 @@ describe('web_search', () => {
     expect(itemsOf(response, 'web_search_call')[0]?.['action']).not.toHaveProperty('sources');
     expect(response['output']).toHaveLength(2);
     const items = (await (await fetch(`${service.baseURL}/responses/${response.id}/input_items`)).json()) as {
-      readonly data: readonly Wire[];
+      readonly data: readonly Members[];
     };
     expect(items.data.map(({ type }) => type)).toEqual(['message']);
   });
@@ -135,7 +136,7 @@ describe('web_search', () => {
         { mark: '【3】', title: 'Ants' },
       ],
     });
-    const { text, annotations } = textOf(response);
+    const { text, annotations } = lastPartOf(response);
     expect(text).toBe('Ants too, bees as before.');
     expect(annotations).toMatchObject([{ url: 'https://ants.example/' }, { url: `${site.url}/bees` }]);
   });
@@ -146,7 +147,7 @@ describe('web_search', () => {
     await JSON_TRANSPORT.run(service, { ...BODY, conversation: id });
     service.provider.reply(...say('As I said【1】.'));
     const { response } = await JSON_TRANSPORT.run(service, { ...BODY, input: 'Sure?', conversation: id });
-    expect(textOf(response).annotations).toMatchObject([{ url: `${site.url}/bees` }]);
+    expect(lastPartOf(response).annotations).toMatchObject([{ url: `${site.url}/bees` }]);
     const items = await Array.fromAsync(service.client().conversations.items.list(id, { order: 'asc' }));
     expect(items.map(({ type }) => type)).toEqual(['message', 'web_search_call', 'message', 'message', 'message']);
   });
@@ -161,13 +162,13 @@ describe('web_search', () => {
       { type: 'find_in_page', url: `${site.url}/bees`, pattern: 'WHERE' },
     ]);
     const outputs = service.provider.turns.at(-1)?.context.filter(({ type }) => type === 'function_call_output') ?? [];
-    expect(outputs.map(({ output }) => JSON.parse(String(output)) as Wire)).toMatchObject([
+    expect(outputs.map(({ output }) => JSON.parse(String(output)) as Members)).toMatchObject([
       { results: [{ mark: '【1】', title: 'Bees', text: expect.stringContaining('Bees dance to show') }] },
       {
         results: [{ mark: '【1】', matches: [{ position: 19, text: expect.stringContaining('show where flowers') }] }],
       },
     ]);
-    expect(textOf(response).annotations).toMatchObject([{ url: `${site.url}/bees`, title: 'Bees' }]);
+    expect(lastPartOf(response).annotations).toMatchObject([{ url: `${site.url}/bees`, title: 'Bees' }]);
     expect(response).toMatchObject({ tool_usage: { web_search: { num_requests: 0 } } });
     expect(site.requests.filter((path) => path === '/bees')).toHaveLength(1);
   });
@@ -200,7 +201,7 @@ describe('web_search', () => {
     service.provider.reply(...say('As I sa', 'id【1', '】.'));
     const next = { model: 'm', input: 'Sure?', previous_response_id: first.id };
     const { response } = await SSE_TRANSPORT.run(service, next);
-    expect(textOf(response)).toMatchObject({ text: 'As I said.', annotations: [{ start_index: 0, end_index: 9 }] });
+    expect(lastPartOf(response)).toMatchObject({ text: 'As I said.', annotations: [{ start_index: 0, end_index: 9 }] });
   });
 
   it('web_search bounds what pages call themselves', async () => {
@@ -265,7 +266,7 @@ describe('web_search', () => {
     service.provider.reply(...search('a'));
     service.provider.reply(...say('So. ', ...Array<string>(200).fill('\n'), 'Yes  ', '【1】'));
     const { response } = await SSE_TRANSPORT.run(service, BODY);
-    const { text, annotations } = textOf(response);
+    const { text, annotations } = lastPartOf(response);
     expect(text).toBe(`So. ${'\n'.repeat(200)}Yes`);
     expect(annotations).toMatchObject([{ start_index: 204, end_index: 207 }]);
   });
@@ -274,15 +275,15 @@ describe('web_search', () => {
     engine.answer = () => [];
     service.provider.reply(...search('a')).reply(...say('High at nine【1】. And more 【7】.'));
     const { response } = await SSE_TRANSPORT.run(service, BODY);
-    expect(textOf(response)).toMatchObject({ text: 'High at nine. And more.', annotations: [] });
+    expect(lastPartOf(response)).toMatchObject({ text: 'High at nine. And more.', annotations: [] });
     service.provider.reply(...say('Step【1】.'));
-    expect(textOf((await SSE_TRANSPORT.run(service, BODY)).response)).toMatchObject({ text: 'Step【1】.' });
+    expect(lastPartOf((await SSE_TRANSPORT.run(service, BODY)).response)).toMatchObject({ text: 'Step【1】.' });
   });
 
   it('web_search keeps brackets that are no marks', async () => {
     service.provider.reply(...search('a')).reply(...say('【注', '意】 a 【', 'x'.repeat(100), ' end ', '【'));
     const { response } = await SSE_TRANSPORT.run(service, BODY);
-    expect(textOf(response)).toMatchObject({ text: `【注意】 a 【${'x'.repeat(100)} end 【`, annotations: [] });
+    expect(lastPartOf(response)).toMatchObject({ text: `【注意】 a 【${'x'.repeat(100)} end 【`, annotations: [] });
   });
 
   it('web_search takes marks out of messages that an upstream sends whole', async () => {
@@ -295,7 +296,7 @@ describe('web_search', () => {
       { type: 'item.close', key: 'm', item },
     );
     const { response } = await SSE_TRANSPORT.run(service, BODY);
-    const { text, annotations } = textOf(response);
+    const { text, annotations } = lastPartOf(response);
     expect(text).toBe('- They dance.');
     expect(annotations).toMatchObject([{ start_index: 2, end_index: 12 }]);
   });

@@ -3,9 +3,9 @@ import { connect, constants } from 'node:http2';
 import { describe, expect, it } from '@jest/globals';
 
 import { ChatUpstream } from './chat-upstream.js';
-import { closedPort } from './closed-port.js';
+import { freePort } from '../ports.js';
 import type { Quirks } from './quirks.js';
-import { TEST_CERTIFICATE, trustTestCertificate } from './upstream-server.js';
+import { TEST_CERTIFICATE, trustTestCertificate } from '../upstream-server.js';
 
 const CALLS = {
   toolCalls: [
@@ -110,7 +110,7 @@ describe('ChatUpstream', () => {
     hanging.abort();
     await expect(ignored).rejects.toMatchObject({ name: 'AbortError' });
     await request.closed;
-    await expect(fetch(`http://127.0.0.1:${await closedPort()}`)).rejects.toMatchObject({
+    await expect(fetch(`http://127.0.0.1:${await freePort()}`)).rejects.toMatchObject({
       cause: { code: 'ECONNREFUSED' },
     });
   });

@@ -1,4 +1,5 @@
-import { type Reply, textReply } from './reply.js';
+import type { HttpReply } from '../upstream-server.js';
+import { textReply } from './reply.js';
 
 const JSON_TYPE = 'application/json';
 
@@ -49,7 +50,7 @@ export function refusal(
   status: number,
   form: RefusalForm = 'openai',
   headers: Readonly<Record<string, string>> = {},
-): Reply {
+): HttpReply {
   const [contentType, body] = REFUSAL_BODIES[form];
   return textReply(body, contentType, { status, headers });
 }

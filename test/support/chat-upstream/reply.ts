@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib';
 
+import type { HttpReply } from '../upstream-server.js';
 import type { ChatAnswers } from './chat-answer.js';
 import type { FrameQuirks, Quirks, TransportQuirks } from './quirks.js';
 import { type Asked, type ChatObject, toChunks, toCompletion } from './to-chunks.js';
@@ -46,22 +47,8 @@ function frame(lines: readonly string[], quirks: FrameQuirks, position: number, 
   return `${mark}${all.join(end)}${end}${close}`;
 }
 
-/** What becomes of the connection when all packets are written. */
-export type ReplyEnd = 'end' | 'cut' | 'reset' | 'stall';
-
-/** What the upstream writes. `silent` writes nothing, not even a head, and keeps the connection open. */
-export type Reply =
-  | 'silent'
-  | {
-      readonly status: number;
-      readonly headers: Readonly<Record<string, string>>;
-      /** Written one by one; while the upstream is held, each waits for its release. */
-      readonly packets: Iterable<Uint8Array>;
-      readonly end: ReplyEnd;
-    };
-
 /** The reply that gives the answers in an upstream's own wording. */
-export function toReply(answers: ChatAnswers, quirks: Quirks, asked: Asked): Reply {
+export function toReply(answers: ChatAnswers, quirks: Quirks, asked: Asked): HttpReply {
   if (quirks.json === true || asked.stream === false) {
     const body = JSON.stringify(toCompletion(answers, quirks, asked));
     const by = quirks.breaks?.by;
@@ -72,7 +59,7 @@ export function toReply(answers: ChatAnswers, quirks: Quirks, asked: Asked): Rep
 }
 
 /** A stream of events as they are, each in a packet of its own or cut smaller. */
-export function streamReply(frames: readonly string[], quirks: TransportQuirks = {}): Reply {
+export function streamReply(frames: readonly string[], quirks: TransportQuirks = {}): HttpReply {
   const by = quirks.breaks?.by;
   return {
     status: quirks.status ?? 200,
@@ -86,7 +73,11 @@ export function streamReply(frames: readonly string[], quirks: TransportQuirks =
 }
 
 /** A whole body of some type. */
-export function textReply(body: string, contentType: string, quirks: TransportQuirks = {}): Exclude<Reply, 'silent'> {
+export function textReply(
+  body: string,
+  contentType: string,
+  quirks: TransportQuirks = {},
+): Exclude<HttpReply, 'silent'> {
   return {
     status: quirks.status ?? 200,
     headers: {

@@ -1,7 +1,7 @@
 import { endingWith, type Service, type ServiceOptions, SLOW_REFUSALS, startService } from '../service.js';
 import { writeTemporaryFile } from '../temporary-file.js';
 import { ChatUpstream } from './chat-upstream.js';
-import type { UpstreamProtocol } from './upstream-server.js';
+import type { UpstreamProtocol } from '../upstream-server.js';
 
 /** The model name that tests ask for when nothing else is said. */
 export const MODEL = 'tested';

@@ -1,5 +1,5 @@
 import { type ServiceProcess, startProcess } from '../process-service.js';
-import { onStablePort } from '../stable-port.js';
+import { onStablePort } from '../ports.js';
 
 /** A replica with its state in a database, on a port that another one can take over when it is dead. */
 export function startReplica(environment: Readonly<Record<string, string>>, port?: number): Promise<ServiceProcess> {

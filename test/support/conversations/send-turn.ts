@@ -1,4 +1,5 @@
-import { requireRule, type WireEvent } from '../rule.js';
+import { requireRule } from '../../../src/testing/events/rule.js';
+import type { WireEvent } from '../../../src/testing/index.js';
 import { SocketClient } from '../socket-client.js';
 import { readEvents } from '../sse.js';
 import { Refusal, type WireResponse } from '../transport.js';

@@ -5,10 +5,17 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 
-import { onStablePort } from '../stable-port.js';
-import { type Account, serverAccount } from './account.js';
-import { guardDirectory } from '../guard.js';
-import { type EndSignal, type RunOptions, runProgram, type ServerProcess, startServer } from './server-process.js';
+import { onStablePort } from '../ports.js';
+import {
+  type Account,
+  type EndSignal,
+  guardDirectory,
+  type RunOptions,
+  runProgram,
+  serverAccount,
+  type ServerProcess,
+  startServer,
+} from '../server-process.js';
 
 interface Link {
   readonly source: string;

@@ -3,10 +3,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { findOnPath } from '../find-program.js';
-import { guardDirectory } from '../guard.js';
-import { type ServerProcess, startServer } from '../postgres/server-process.js';
-import { onStablePort } from '../stable-port.js';
+import { findOnPath, guardDirectory, type ServerProcess, startServer } from '../server-process.js';
+import { onStablePort } from '../ports.js';
 
 /** A Redis server of its own on the loopback interface. It does not outlive this process. */
 export interface RedisServer extends AsyncDisposable {

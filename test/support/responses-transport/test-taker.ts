@@ -1,5 +1,5 @@
 import type { AnswerTaker } from '../../../src/providers/responses/transport/exchange.js';
-import { News } from '../news.js';
+import { Notifier } from '../notifier.js';
 
 /** Keeps the events of an answer. A test says when it can take no more. */
 export class TestTaker implements AnswerTaker {
@@ -7,7 +7,7 @@ export class TestTaker implements AnswerTaker {
   readonly batches: string[][] = [];
   private open: string[] = [];
   private room: PromiseWithResolvers<void> | null = null;
-  private readonly news = new News();
+  private readonly changes = new Notifier();
 
   constructor(private readonly isTerminal = (json: string): boolean => json.includes('response.completed')) {}
 
@@ -23,7 +23,7 @@ export class TestTaker implements AnswerTaker {
   flush(): Promise<void> | undefined {
     this.batches.push(this.open);
     this.open = [];
-    this.news.tell();
+    this.changes.notify();
     return this.room?.promise;
   }
 
@@ -40,6 +40,6 @@ export class TestTaker implements AnswerTaker {
 
   /** Resolves when so many events were flushed. */
   async taken(count: number): Promise<void> {
-    await this.news.until(() => this.batches.flat()[count - 1]);
+    await this.changes.until(() => this.batches.flat()[count - 1]);
   }
 }

@@ -3,8 +3,7 @@ import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ClientOptions, WebSocket } from 'ws';
 
-import { checkEventOrder } from '../event-order.js';
-import type { WireEvent } from '../rule.js';
+import { checkEventOrder, type WireEvent } from '../../../src/testing/index.js';
 import { functionCall, hosted, message, reasoning } from './items.js';
 import { cutting, streaming } from './reply.js';
 import { ResponsesUpstream } from './responses-upstream.js';

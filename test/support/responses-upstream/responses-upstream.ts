@@ -1,13 +1,19 @@
 import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
 
-import { News } from '../news.js';
+import { WebSocketServer } from 'ws';
+
+import { type UpstreamRequest, UpstreamServer } from '../upstream-server.js';
 import { ConversationState, UnknownParent } from './conversation-state.js';
 import { message, type UpstreamItem, upstreamId } from './items.js';
-import { answering, type Delivery, refusing, type Reply, type Responder } from './reply.js';
+import { answering, type Delivery, type RefusalReply, refusing, type Reply, type Responder } from './reply.js';
 import type { AnswerOptions } from './to-events.js';
-import type { UpstreamCall } from './upstream-call.js';
+import type { PlainCall, RequestBody, UpstreamCall } from './upstream-call.js';
 import { UpstreamConnection } from './upstream-connection.js';
-import { type PlainCall, type UpgradeReply, UpstreamListener } from './upstream-listener.js';
+import { refuseUpgrade, toHttpReply } from './write-reply.js';
+
+/** How an upgrade is answered: with a socket that has these headers, with a refusal, or never. */
+export type UpgradeReply = Readonly<Record<string, string>> | RefusalReply | 'hang';
 
 /** Events behind which a response can be continued. */
 const ENDS: ReadonlySet<string> = new Set(['response.completed', 'response.incomplete', 'response.done']);
@@ -20,7 +26,7 @@ const ENDS: ReadonlySet<string> = new Set(['response.completed', 'response.incom
  *     await using upstream = await ResponsesUpstream.start();
  *     upstream.say(functionCall('get_weather', { city: 'Paris' })).respond(failing({ code: 'rate_limit_exceeded' }));
  */
-export class ResponsesUpstream implements AsyncDisposable {
+export class ResponsesUpstream extends UpstreamServer<UpstreamCall, Reply> {
   /** Requests for a response, oldest first. */
   readonly calls: UpstreamCall[] = [];
   /** WebSockets, oldest first. */
@@ -28,47 +34,33 @@ export class ResponsesUpstream implements AsyncDisposable {
   /** Upgrade requests, refused ones included. */
   readonly upgrades: IncomingMessage[] = [];
   /** Requests for the list of models. */
-  readonly listings: IncomingMessage[] = [];
+  readonly listings: UpstreamRequest[] = [];
   private readonly stored = new ConversationState();
-  private readonly responders: Responder[] = [];
   private readonly upgradeReplies: UpgradeReply[] = [];
-  private readonly arrivals = new News();
+  private readonly upgradeHeaders = new WeakMap<IncomingMessage, Readonly<Record<string, string>>>();
+  private readonly webSockets = new WebSocketServer({ noServer: true, perMessageDeflate: true, maxPayload: 2 ** 26 });
   private asked = 0;
-  private fallback: Responder = answering(() => [message('ok')]);
   private upgradeFallback: UpgradeReply = {};
   private listing: Reply | object = { object: 'list', data: [] };
   private isStoring = false;
-  private listener!: UpstreamListener;
+
+  private constructor() {
+    super(
+      'http',
+      answering(() => [message('ok')]),
+    );
+    this.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) =>
+      this.upgrade(request, socket, head),
+    );
+    this.webSockets.on('headers', (headers: string[], request: IncomingMessage) => {
+      const reply = this.upgradeHeaders.get(request) ?? {};
+      for (const [name, value] of Object.entries(reply)) headers.push(`${name}: ${value}`);
+    });
+  }
 
   /** Starts one on a free port of the loopback interface, or on a given one. */
-  static async start(port = 0): Promise<ResponsesUpstream> {
-    const upstream = new ResponsesUpstream();
-    upstream.listener = await new UpstreamListener({
-      answer: (call) => upstream.take(call, new ConversationState(upstream.stored)),
-      answerListing: (request) => upstream.noteListing(request),
-      answerUpgrade: (request) => upstream.noteUpgrade(request),
-      accept: (socket, request, connection) => {
-        const state = new ConversationState(upstream.stored);
-        const take = (call: PlainCall): Reply => upstream.take(call, state);
-        upstream.sockets.push(new UpstreamConnection(socket, request, connection, state, take));
-        upstream.arrivals.tell();
-      },
-    }).listen(port);
-    return upstream;
-  }
-
-  get port(): number {
-    return this.listener.port;
-  }
-
-  /** What a providers file calls `base_url`. */
-  get baseUrl(): string {
-    return this.listener.baseUrl;
-  }
-
-  /** Connections that are open now. */
-  get openConnections(): number {
-    return this.listener.openConnections;
+  static start(port = 0): Promise<ResponsesUpstream> {
+    return new ResponsesUpstream().listen(port);
   }
 
   /** Sockets that are open now. */
@@ -91,16 +83,9 @@ export class ResponsesUpstream implements AsyncDisposable {
     return this.respond(refusing(...refusal));
   }
 
-  /** Answers the next requests that have no answer yet with replies of the test's own. */
-  respond(...responders: readonly (Responder | Reply)[]): this {
-    this.responders.push(...responders.map(toResponder));
-    return this;
-  }
-
   /** Answers every request for which there is nothing else. */
   always(responder: Responder | Reply): this {
-    this.fallback = toResponder(responder);
-    return this;
+    return this.alwaysRespond(responder);
   }
 
   /** Answers the next upgrades so, one each. */
@@ -162,13 +147,22 @@ export class ResponsesUpstream implements AsyncDisposable {
     return call;
   }
 
-  /** Closes every connection and refuses new ones. */
-  close(): Promise<void> {
-    return this.listener.close();
+  protected override async handle(request: UpstreamRequest): Promise<void> {
+    await request.answer(toHttpReply(this.httpReply(request)));
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
+  private httpReply(request: UpstreamRequest): Reply {
+    const { route, url, headers, bytes, connection, closed } = request;
+    if (route === 'POST /v1/responses') {
+      const body = request.body as RequestBody;
+      const call = { transport: 'sse', url, headers, body, bytes, connection, closed } as const;
+      return this.take(call, new ConversationState(this.stored));
+    }
+    if (route !== 'GET /v1/models') return refusing(404);
+    this.listings.push(request);
+    const { listing } = this;
+    if (listing === 'hang' || 'steps' in listing || 'error' in listing) return listing;
+    return { status: 200, error: JSON.stringify(listing), headers: {} };
   }
 
   /** Notes a request and says how it is answered. */
@@ -176,8 +170,8 @@ export class ResponsesUpstream implements AsyncDisposable {
     const context = contextOf(call, state);
     const whole = { ...call, responseId: upstreamId('resp'), context: context instanceof Error ? [] : context };
     this.calls.push(whole);
-    const reply = context instanceof Error ? forgotten(context) : (this.responders.shift() ?? this.fallback)(whole);
-    this.arrivals.tell();
+    const reply = context instanceof Error ? forgotten(context) : this.replyTo(whole);
+    this.arrivals.notify();
     this.remember(whole, reply, state);
     return reply;
   }
@@ -190,20 +184,29 @@ export class ResponsesUpstream implements AsyncDisposable {
     if (this.isStoring) this.stored.add(responseId, context, output);
   }
 
-  private noteListing(request: IncomingMessage): Reply | object {
-    this.listings.push(request);
-    return this.listing;
-  }
-
-  private noteUpgrade(request: IncomingMessage): UpgradeReply {
+  private upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     this.upgrades.push(request);
-    this.arrivals.tell();
-    return this.upgradeReplies.shift() ?? this.upgradeFallback;
+    this.arrivals.notify();
+    socket.on('error', () => undefined);
+    const reply = this.upgradeReplies.shift() ?? this.upgradeFallback;
+    if (reply === 'hang') return;
+    if (isRefusal(reply)) {
+      refuseUpgrade(socket, reply);
+      return;
+    }
+    this.upgradeHeaders.set(request, reply);
+    const connection = this.numberOf(request.socket);
+    this.webSockets.handleUpgrade(request, socket, head, (webSocket) => {
+      const state = new ConversationState(this.stored);
+      const take = (call: PlainCall): Reply => this.take(call, state);
+      this.sockets.push(new UpstreamConnection(webSocket, request, connection, state, take));
+      this.arrivals.notify();
+    });
   }
 }
 
-function toResponder(reply: Responder | Reply): Responder {
-  return typeof reply === 'function' ? reply : () => reply;
+function isRefusal(reply: Exclude<UpgradeReply, 'hang'>): reply is RefusalReply {
+  return typeof reply['status'] === 'number';
 }
 
 function contextOf({ body }: PlainCall, state: ConversationState): readonly unknown[] | UnknownParent {

@@ -1,7 +1,7 @@
 import { afterAll } from '@jest/globals';
 
 import { Clock, Random } from '../../../src/index.js';
-import { PausingClock } from '../pausing-clock.js';
+import { PausingClock } from '../clocks.js';
 import { ChosenRandom } from '../routing/chosen-random.js';
 import { SLOW_REFUSALS } from '../service.js';
 import { useProvidersFile } from '../routing/start-fault.js';

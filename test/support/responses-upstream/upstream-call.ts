@@ -29,3 +29,6 @@ export interface UpstreamCall {
   /** Resolves when the client hung up before the answer was over. */
   readonly closed: Promise<void>;
 }
+
+/** A request before it has an answer. */
+export type PlainCall = Omit<UpstreamCall, 'context' | 'responseId'>;

@@ -4,8 +4,7 @@ import type { RawData, WebSocket } from 'ws';
 
 import type { ConversationState } from './conversation-state.js';
 import type { Reply } from './reply.js';
-import type { RequestBody } from './upstream-call.js';
-import type { PlainCall } from './upstream-listener.js';
+import type { PlainCall, RequestBody } from './upstream-call.js';
 import { writeSocket } from './write-reply.js';
 
 /** A WebSocket at the upstream's end. */

@@ -1,36 +1,29 @@
-import { once } from 'node:events';
-import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setImmediate as nextLoopTurn } from 'node:timers/promises';
 
 import type { WebSocket } from 'ws';
 
+import type { HttpReply } from '../upstream-server.js';
 import type { RefusalReply, Reply, Step, StreamReply } from './reply.js';
 
-/** Writes a reply over HTTP. Ends early when the client hangs up. */
-export async function writeHttp(response: ServerResponse, reply: Reply): Promise<void> {
-  if (reply === 'hang') return;
+/** A reply as it is written over HTTP. */
+export function toHttpReply(reply: Reply): HttpReply {
+  if (reply === 'hang') return 'silent';
   if ('status' in reply) {
-    refuseHttp(response, reply);
-    return;
+    const headers = { 'content-type': 'application/json', ...reply.headers };
+    return { status: reply.status, headers, packets: [Buffer.from(bodyOf(reply))], end: 'end' };
   }
-  response.writeHead(200, { 'content-type': 'text/event-stream', ...reply.headers });
-  response.flushHeaders();
-  for (const packet of toPackets(reply)) {
-    if (packet instanceof Promise) await packet;
-    else await writePacket(response, packet);
-    if (response.destroyed) return;
-  }
-  if (reply.end === 'silence') return;
-  if (reply.end === 'reset') response.socket?.resetAndDestroy();
-  else response.end();
+  const headers = { 'content-type': 'text/event-stream', ...reply.headers };
+  const end = reply.end === 'silence' ? 'stall' : reply.end === 'reset' ? 'reset' : 'end';
+  return { status: 200, headers, packets: toPackets(reply), end };
 }
 
-/** Refuses an HTTP request. */
-export function refuseHttp(response: ServerResponse, { status, error, headers }: RefusalReply): void {
-  const body = typeof error === 'string' ? error : JSON.stringify({ error });
-  response.writeHead(status, { 'content-type': 'application/json', ...headers });
-  response.end(body);
+/** Refuses an upgrade over its connection. */
+export function refuseUpgrade(socket: NodeJS.WritableStream, refusal: RefusalReply): void {
+  const body = bodyOf(refusal);
+  const all = { connection: 'close', 'content-length': String(Buffer.byteLength(body)), ...refusal.headers };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${refusal.status} No\r\n${lines.join('')}\r\n${body}`);
 }
 
 /** Writes a reply on a socket. Ends early when the client hangs up. */
@@ -65,28 +58,23 @@ async function sendStep(socket: WebSocket, step: Step): Promise<void> {
   else socket.send(step.raw ?? '');
 }
 
+function bodyOf({ error }: RefusalReply): string {
+  return typeof error === 'string' ? error : JSON.stringify({ error });
+}
+
 type Packet = Buffer | Promise<unknown>;
 
 function toPackets({ steps, packing }: StreamReply): readonly Packet[] {
   const packets = steps.map(toPacket);
-  const bytes = packets.filter((packet) => Buffer.isBuffer(packet));
-  if (packing === 'together') return [Buffer.concat(bytes)];
-  return packing === 'each' ? packets : packets.flatMap(toBytes);
-}
-
-function toBytes(packet: Packet): readonly Packet[] {
-  return Buffer.isBuffer(packet) ? [...packet].map((byte) => Buffer.of(byte)) : [packet];
+  if (packing === 'together') return [Buffer.concat(packets.filter((packet) => Buffer.isBuffer(packet)))];
+  if (packing === 'each') return packets;
+  return packets.flatMap((packet): readonly Packet[] =>
+    Buffer.isBuffer(packet) ? [...packet].map((byte) => Buffer.of(byte)) : [packet],
+  );
 }
 
 function toPacket(step: Step): Packet {
   if (step.type !== undefined) return Buffer.from(`event: ${step.type}\ndata: ${JSON.stringify(step)}\n\n`);
   if (step.until !== undefined) return step.until;
   return Buffer.from(step.comment === undefined ? `data: ${step.raw ?? ''}\n\n` : `: ${step.comment}\n\n`);
-}
-
-async function writePacket(response: ServerResponse, packet: Buffer): Promise<void> {
-  if (!response.write(packet)) await Promise.race([once(response, 'drain'), once(response, 'close')]);
-  // A turn of the event loop sends it, another one lets a client in this process read it: packets stay packets.
-  await nextLoopTurn();
-  await nextLoopTurn();
 }

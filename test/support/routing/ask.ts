@@ -1,5 +1,5 @@
-import { saidIn } from '../chat-upstream/said.js';
-import { isSameJson, requireRule } from '../rule.js';
+import { saidIn } from '../output.js';
+import { isSameJson, requireRule } from '../../../src/testing/events/rule.js';
 import { Refusal, type Transport } from '../transport.js';
 import { JSON_TRANSPORT } from '../transports.js';
 import type { RoutedService } from './routed-service.js';

@@ -1,12 +1,12 @@
 import { type DynamicModule, Logger, type LoggerService, Module, type OnModuleInit } from '@nestjs/common';
 
-import { News } from '../news.js';
+import { Notifier } from '../notifier.js';
 
 /** Everything the service says to its operator, at every level, from its start on. */
 export class WholeLog implements LoggerService, Disposable {
   /** One text for each call, with the level before it. */
   readonly lines: string[] = [];
-  private readonly changes = new News();
+  private readonly changes = new Notifier();
 
   readonly log = this.writer('log');
   readonly error = this.writer('error');
@@ -36,7 +36,7 @@ export class WholeLog implements LoggerService, Disposable {
   private writer(level: string): (...parts: readonly unknown[]) => void {
     return (...parts) => {
       this.lines.push([level, ...parts.map(toText)].join(' '));
-      this.changes.tell();
+      this.changes.notify();
     };
   }
 }

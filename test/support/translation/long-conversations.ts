@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 
-import type { Members } from './translation.js';
+import type { Members } from '../output.js';
 import { assistant, user } from './user-items.js';
 
 /** How a request is refused that does not fit the window, before the upstream is asked. */

@@ -1,20 +1,18 @@
 import type { ChatAnswers } from '../chat-upstream/chat-answer.js';
 import { ChatUpstream } from '../chat-upstream/chat-upstream.js';
 import type { Quirks } from '../chat-upstream/quirks.js';
+import type { Members } from '../output.js';
 import { type ChatService, startChatService } from '../chat-upstream/start-chat-service.js';
-import type { ChatBody } from '../chat-upstream/upstream-request.js';
-import { Refusal, type Transport, type TurnResult, type WireResponse } from '../transport.js';
+import type { UpstreamBody } from '../upstream-server.js';
+import { Refusal, type Transport, type TurnResult } from '../transport.js';
 import { JSON_TRANSPORT, SSE_TRANSPORT } from '../transports.js';
-
-/** Members of an object of the wire. */
-export type Members = Readonly<Record<string, unknown>>;
 
 /** A provider's settings by the name of the model that leads to it. */
 export type Variants = Readonly<Record<string, Members>>;
 
 /** A turn that was answered: what the upstream was asked, and what came back. */
 export interface TranslatedTurn extends TurnResult {
-  readonly body: ChatBody;
+  readonly body: UpstreamBody;
 }
 
 /** A request that was refused, and whether the upstream had been asked. */
@@ -84,7 +82,7 @@ export class Translation implements AsyncDisposable {
   }
 
   /** What the upstream is asked for a request. */
-  async sent(request: object): Promise<ChatBody> {
+  async sent(request: object): Promise<UpstreamBody> {
     return (await this.run(JSON_TRANSPORT, request)).body;
   }
 
@@ -122,13 +120,8 @@ export class Translation implements AsyncDisposable {
 }
 
 /** The functions that a request offers. */
-export function functionsOf({ tools }: ChatBody): readonly Members[] {
+export function functionsOf({ tools }: UpstreamBody): readonly Members[] {
   return ((tools ?? []) as readonly { readonly function: Members }[]).map((tool) => tool.function);
-}
-
-/** The items that a response consists of. */
-export function itemsOf(response: WireResponse): readonly Members[] {
-  return response['output'] as readonly Members[];
 }
 
 /** The 400 for what an upstream cannot be told. */

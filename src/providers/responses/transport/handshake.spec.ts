@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 
 import { afterEach, describe, expect, it } from '@jest/globals';
 
-import { closedPort } from '../../../../test/support/chat-upstream/closed-port.js';
+import { freePort } from '../../../../test/support/ports.js';
 import { whenStill } from '../../../../test/support/chat-upstream/when-still.js';
 import { ANSWERING, closePools, LIMITS, withPool } from '../../../../test/support/responses-transport/with-pool.js';
 import type { UpstreamError } from '../upstream-error.js';
@@ -71,7 +71,7 @@ describe('a handshake', () => {
   });
 
   it('a handshake to a port without a server says that it cannot be reached', async () => {
-    const { tryTake, clock } = await withPool(ANSWERING, { port: await closedPort() });
+    const { tryTake, clock } = await withPool(ANSWERING, { port: await freePort() });
     const error = (await tryTake('c').catch((reason: unknown) => reason)) as UpstreamError;
     expect(error.options).toMatchObject({ remedy: 'retry', isUnreachable: true });
     expect(clock.pending).toBe(0);

@@ -4,7 +4,7 @@ import { zstdDecompressSync } from 'node:zlib';
 
 import { describe, expect, it } from '@jest/globals';
 
-import { closedPort } from '../../../../test/support/chat-upstream/closed-port.js';
+import { freePort } from '../../../../test/support/ports.js';
 import { whenStill } from '../../../../test/support/chat-upstream/when-still.js';
 import { openedFor } from '../../../../test/support/opened-connections.js';
 import {
@@ -241,7 +241,7 @@ describe('an answer over SSE', () => {
 
   it('an answer over SSE reports a server that cannot be reached', async () => {
     const clock = new FakeClock();
-    const client = new UpstreamClient(addressOf(await closedPort()), clock);
+    const client = new UpstreamClient(addressOf(await freePort()), clock);
     const { signal } = new AbortController();
     const request = { body: '{}', headers: {}, compresses: false, idleMs: IDLE_MS, clock, signal };
     const error = (await openSse(client, request).catch((reason: unknown) => reason)) as UpstreamError;

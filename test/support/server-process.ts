@@ -1,8 +1,8 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
 import type { Readable } from 'node:stream';
-
-import type { Account } from './account.js';
 
 /** How a program is run: from which directory, and as whom, if not as the user who runs the tests. */
 export interface RunOptions {
@@ -78,4 +78,50 @@ function run(program: string, args: readonly string[], { cwd, account }: RunOpti
   child.stderr.setEncoding('utf8').on('data', keep);
   const exited = once(child, 'close').then(([code, signal]) => (code ?? signal) as number | NodeJS.Signals);
   return { child, exited, output: () => output };
+}
+
+/** The path of a program of this machine; undefined where there is none. */
+export function findOnPath(program: string): string | undefined {
+  const directories = (process.env['PATH'] ?? '').split(delimiter);
+  return directories.map((directory) => join(directory, program)).find((path) => existsSync(path));
+}
+
+/** A user of the operating system, by numbers. */
+export interface Account {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** The account that PostgreSQL has to run as: it refuses root. Undefined where it can run as whoever runs the tests. */
+export function serverAccount(): Account | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const accounts = new Map(
+    readFileSync('/etc/passwd', 'utf8')
+      .split('\n')
+      .map((line) => line.split(':'))
+      .map(([name = '', , uid, gid]) => [name, { uid: Number(uid), gid: Number(gid) }]),
+  );
+  const account = accounts.get('postgres') ?? accounts.get('nobody');
+  if (account === undefined)
+    throw new Error('PostgreSQL cannot run as root, and there is no account postgres or nobody');
+  return account;
+}
+
+// The input ends when the process that holds the other end does, however it dies.
+const SCRIPT = `read -r _
+kill -QUIT "$(head -n 1 "$1/$2")"
+rm -rf "$1" || { sleep 1; rm -rf "$1"; }`;
+
+/**
+ * Has a server ended and its directory removed should this process die first; the server writes its process id into a file
+ * of the directory. Gives what calls that off.
+ */
+export function guardDirectory(directory: string, pidFile: string): () => void {
+  // Detached, since the terminal interrupts the whole group of the test run.
+  const shell = spawn('/bin/sh', ['-c', SCRIPT, 'guard', directory, pidFile], {
+    cwd: '/',
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  return () => void shell.kill('SIGKILL');
 }

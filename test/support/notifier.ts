@@ -1,8 +1,8 @@
-/** Lets tests wait for what something notes: it tells that there is news, and they look again. */
-export class News {
+/** Lets tests wait for what something notes: it notifies them, and they look again. */
+export class Notifier {
   private wake = Promise.withResolvers<undefined>();
 
-  tell(): void {
+  notify(): void {
     this.wake.resolve(undefined);
     this.wake = Promise.withResolvers();
   }

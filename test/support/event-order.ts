@@ -1,2 +1,0 @@
-/** The checker that `antiphon/testing` offers. */
-export { checkEventOrder, type EventOrderOptions } from '../../src/testing/index.js';
