@@ -1,11 +1,12 @@
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { FakeMcpServer, ScriptedProvider } from '../../src/testing/index.js';
-import { BACKGROUND_TRANSPORT } from '../support/background-transport.js';
+import { BACKGROUND_TRANSPORT } from '../support/background.js';
 import { EARLY, longText, say, SmallProvider, TRIGGER } from '../support/compaction.js';
 import { useService } from '../support/describe-service.js';
 import { writeMcpServers } from '../support/mcp-servers-file.js';
-import { call, itemsOf, typesOf, USAGE } from '../support/scripted-calls.js';
+import { itemsOf, typesOf } from '../support/output.js';
+import { call, USAGE } from '../support/scripted-calls.js';
 import { startService } from '../support/service.js';
 import type { WireResponse } from '../support/transport.js';
 import { TRANSPORTS } from '../support/transports.js';
