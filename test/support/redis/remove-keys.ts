@@ -24,12 +24,15 @@ async function scan(
 ): Promise<void> {
   const settings = Object.assign(new Environment(), { REDIS_URL: url });
   const client = createClient(settings, {});
-  await client.connect();
-  const nodes = client instanceof Client ? [client] : client.nodes('master');
-  for (const node of nodes) {
-    for await (const names of node.scanStream({ match: pattern, count: 1000 })) {
-      await visit(names as readonly string[], node);
+  try {
+    await client.connect();
+    const nodes = client instanceof Client ? [client] : client.nodes('master');
+    for (const node of nodes) {
+      for await (const names of node.scanStream({ match: pattern, count: 1000 })) {
+        await visit(names as readonly string[], node);
+      }
     }
+  } finally {
+    client.disconnect();
   }
-  client.disconnect();
 }
