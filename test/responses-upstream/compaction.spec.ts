@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 
 import { asTenant } from '../../src/access/index.js';
-import { AesKeyRing, type KeyRing, Seals } from '../../src/context/seals/index.js';
+import { KeyRing, Seals } from '../../src/context/seals/index.js';
 import { useService } from '../support/describe-service.js';
 import { EARLY, longText, TRIGGER } from '../support/compaction.js';
 import { message, upstreamId } from '../support/responses-upstream/items.js';
@@ -42,7 +42,7 @@ describe('an upstream with compaction: upstream', () => {
   });
 
   it('an upstream that compacts gets the seals of another Antiphon as they are, but none of ours that does not open', async () => {
-    const seals = new AesKeyRing([randomBytes(32)]);
+    const seals = new KeyRing([randomBytes(32)]);
     const make = (ring: KeyRing, tenant: string, type: 'compaction' | 'reasoning'): object => {
       const encrypted_content = ring.seal(asTenant(tenant), type, '{"items":[]}');
       return { type, ...(type === 'reasoning' ? { summary: [] } : {}), encrypted_content };

@@ -5,13 +5,13 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
 import { asTenant } from '../../src/access/index.js';
-import { AesKeyRing, type OpenedSeal } from '../../src/context/seals/index.js';
+import { KeyRing, type OpenedSeal } from '../../src/context/seals/index.js';
 
 const [key, other] = [randomBytes(32), randomBytes(32)];
-const ring = new AesKeyRing([key]);
+const ring = new KeyRing([key]);
 const tenant = asTenant('acme');
 
-describe(AesKeyRing.name, () => {
+describe(KeyRing.name, () => {
   it('a key ring opens what it has sealed, whatever the text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.string(), (text, name) => {
@@ -37,7 +37,7 @@ describe(AesKeyRing.name, () => {
   it.each<[string, OpenedSeal, () => string]>([
     ['another tenant', 'altered', () => ring.seal(asTenant('other'), 'reasoning', 'Hm.')],
     ['another purpose', 'altered', () => ring.seal(tenant, 'compaction', 'Hm.')],
-    ['a key that is gone', 'foreign', () => new AesKeyRing([other]).seal(tenant, 'reasoning', 'Hm.')],
+    ['a key that is gone', 'foreign', () => new KeyRing([other]).seal(tenant, 'reasoning', 'Hm.')],
     ['nobody', 'foreign', () => ''],
     ['another service', 'foreign', () => 'gAAAAABforeign'],
     ['an older version', 'foreign', () => `antiphon.reasoning.${btoa('Hm.')}`],
@@ -75,11 +75,11 @@ describe(AesKeyRing.name, () => {
   });
 
   it('a key ring seals with the first key and opens with all', () => {
-    const rotated = new AesKeyRing([other, key]);
+    const rotated = new KeyRing([other, key]);
     expect(rotated.open(tenant, 'reasoning', ring.seal(tenant, 'reasoning', 'old'))).toEqual({ text: 'old' });
     const sealed = rotated.seal(tenant, 'reasoning', 'new');
     expect(ring.open(tenant, 'reasoning', sealed)).toBe('foreign');
-    expect(new AesKeyRing([other]).open(tenant, 'reasoning', sealed)).toEqual({ text: 'new' });
+    expect(new KeyRing([other]).open(tenant, 'reasoning', sealed)).toEqual({ text: 'new' });
   });
 
   it('a key ring shows no key when it is logged', () => {

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { asTenant } from '../../src/access/index.js';
-import { AesKeyRing, Seals } from '../../src/context/seals/index.js';
+import { KeyRing, Seals } from '../../src/context/seals/index.js';
 import { JSON_TRANSPORT, TRANSPORTS } from '../support/transports.js';
 import { Translation } from '../support/translation/translation.js';
 import { itemsOf, type Members } from '../support/output.js';
@@ -51,7 +51,7 @@ describe.each(TRANSPORTS)('reasoning of a client that stores nothing, over $name
 });
 
 describe('reasoning that cannot be opened', () => {
-  const ring = (): AesKeyRing => translation.service.app.get(Seals, { strict: false }).ring() as AesKeyRing;
+  const ring = (): KeyRing => translation.service.app.get(Seals, { strict: false }).ring() as KeyRing;
   const own = (): string => ring().seal(asTenant('anybody'), 'reasoning', 'secret');
 
   it('reasoning could be opened if nothing were wrong', async () => {
@@ -63,7 +63,7 @@ describe('reasoning that cannot be opened', () => {
   it.each<[string, () => string]>([
     ['of another tenant', () => ring().seal(asTenant('other'), 'reasoning', 'secret')],
     ['of a compaction', () => ring().seal(asTenant('anybody'), 'compaction', 'secret')],
-    ['of a key that is gone', () => new AesKeyRing([randomBytes(32)]).seal(asTenant('anybody'), 'reasoning', 'secret')],
+    ['of a key that is gone', () => new KeyRing([randomBytes(32)]).seal(asTenant('anybody'), 'reasoning', 'secret')],
     ['that was altered', () => own().replace(/.{8}$/, 'AAAAAAAA')],
     ['of an older version', () => `antiphon.reasoning.${btoa('secret')}`],
     ['of another service', () => 'gAAAAABforeign'],

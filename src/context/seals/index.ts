@@ -1,4 +1,3 @@
-export * from './aes-key-ring.js';
 export * from './key-ring.js';
 export { isOwnSeal } from './seal-prefix.js';
 export * from './seals.js';
