@@ -7,7 +7,7 @@ import { ApiError } from '../../protocol/index.js';
 import { EventLog, inOneLine, type LogPage, RunNotices } from '../../state/index.js';
 import { Clock } from '../../time/index.js';
 import { FollowedLog, type LogEvents } from './followed-log.js';
-import { type EventStream, LogReader } from './log-reader.js';
+import { LogReader } from './log-reader.js';
 
 /** The cursor before the first event. */
 export const BEFORE_ALL = -1;
@@ -46,13 +46,13 @@ export class EventStreams implements OnApplicationBootstrap, OnApplicationShutdo
    * The events of a response after a number. Throws ApiError 404, and 400 `invalid_mode` for a response without a
    * stream, or whose events are no longer stored.
    */
-  async open(tenant: Tenant, responseId: string, after: number, within?: string): Promise<EventStream> {
+  async open(tenant: Tenant, responseId: string, after: number, within?: string): Promise<LogReader> {
     const page = this.requireStream(await this.log.read(tenant, responseId, after, within), responseId);
     return this.follow(tenant, responseId, after, page, within);
   }
 
   /** The events of a response that was just created, from the first one on. */
-  openNew(tenant: Tenant, responseId: string): EventStream {
+  openNew(tenant: Tenant, responseId: string): LogReader {
     return this.follow(tenant, responseId, BEFORE_ALL, null);
   }
 
@@ -62,7 +62,7 @@ export class EventStreams implements OnApplicationBootstrap, OnApplicationShutdo
     after: number,
     page: LogEvents | null,
     within?: string,
-  ): EventStream {
+  ): LogReader {
     const followed = this.join(responseId);
     return new LogReader(page, after, {
       known: (last) => followed.known(last),

@@ -9,18 +9,6 @@ export class StreamGoneError extends Error {
   override readonly name = 'StreamGoneError';
 }
 
-/** The events of one response, page by page. */
-export interface EventStream {
-  /**
-   * Resolves with the next events as soon as there are some; undefined after the last, and once it is closed. Rejects with
-   * StreamGoneError.
-   */
-  next(): Promise<Events | undefined>;
-
-  /** The reader has left. */
-  close(): void;
-}
-
 /** The dependencies of a reader. */
 export interface LogSource {
   /** The events after a number. */
@@ -34,8 +22,8 @@ export interface LogSource {
   readonly leave: () => void;
 }
 
-/** One reader of a log. */
-export class LogReader implements EventStream {
+/** One reader of a log: the events of one response, page by page. */
+export class LogReader {
   private isClosed = false;
   private isOver = false;
   private wake: () => void = () => undefined;
@@ -46,6 +34,10 @@ export class LogReader implements EventStream {
     private readonly source: LogSource,
   ) {}
 
+  /**
+   * Resolves with the next events as soon as there are some; undefined after the last, and once it is closed. Rejects with
+   * StreamGoneError.
+   */
   async next(): Promise<Events | undefined> {
     while (!this.isClosed && !this.isOver) {
       // Asked first, so that no change during the read is missed.
@@ -71,6 +63,7 @@ export class LogReader implements EventStream {
     return undefined;
   }
 
+  /** The reader has left. */
   close(): void {
     if (this.isClosed) return;
     this.isClosed = true;

@@ -5,7 +5,7 @@ import { Environment } from '../../config/index.js';
 import { setProcessingTime } from '../../http/index.js';
 import type { StreamEvent } from '../../protocol/index.js';
 import { Clock } from '../../time/index.js';
-import { type EventStream, StreamGoneError } from '../background/log-reader.js';
+import { type LogReader, StreamGoneError } from '../background/log-reader.js';
 import { ResponsesService } from '../responses.service.js';
 import type { ActiveTurn } from '../turn/active-turn.js';
 import type { EventSink } from '../turn/event-sink.js';
@@ -51,7 +51,7 @@ export class SseTransport {
    * connection is broken when the events are deleted meanwhile: the client must not take that for the end. Client and
    * store may both pause it; the run does not wait.
    */
-  async follow(events: EventStream, reply: FastifyReply, obfuscate: boolean): Promise<void> {
+  async follow(events: LogReader, reply: FastifyReply, obfuscate: boolean): Promise<void> {
     const form = new SseEncoder(obfuscate);
     const stream = new SseStream(form, () => this.open(reply, form));
     stream.writer = this.open(reply, form);
