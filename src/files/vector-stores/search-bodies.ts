@@ -26,7 +26,7 @@ const RANKERS = ['auto', 'default-2024-11-15', 'none'] as const;
 
 /** How much vectors and words count. */
 @Closed()
-export class HybridWeights {
+class HybridWeights {
   @IsNumber()
   @Min(0)
   readonly embedding_weight!: number;
@@ -54,7 +54,7 @@ const weights = described(
 
 /** How results are ranked. */
 @Closed()
-export class RankingOptions {
+class RankingOptions {
   @IsOptional()
   @IsIn(RANKERS)
   readonly ranker?: (typeof RANKERS)[number] | null;

@@ -38,7 +38,7 @@ import {
 } from '../../validation/index.js';
 
 /** How a text is cut where a request does not say it, tokens. */
-export const DEFAULT_CHUNKING = { size: 800, overlap: 400 };
+const DEFAULT_CHUNKING = { size: 800, overlap: 400 };
 
 /** Most files of one request. */
 const MOST_FILES = 500;
@@ -51,7 +51,7 @@ const STATUSES = ['in_progress', 'completed', 'failed', 'cancelled'] as const;
 
 /** When a store expires. */
 @Closed()
-export class StoreExpiresAfter {
+class StoreExpiresAfter {
   @IsIn(['last_active_at'])
   readonly anchor!: 'last_active_at';
 

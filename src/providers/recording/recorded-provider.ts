@@ -2,12 +2,14 @@ import type { Item } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import { type TranscriptPlace, placeOf } from '../transcripts/index.js';
 import { askProvider } from '../ask-provider.js';
+import type { ModelEvent } from '../model-event.js';
 import type { ModelInfo, ModelProviderBase } from '../model-provider.js';
 import type { ModelSink } from '../model-sink.js';
 import { PushingProvider } from '../pushing-provider.js';
 import type { CountOptions } from '../tokens/index.js';
 import type { Turn } from '../turn.js';
-import { RecordingSink } from './recording-sink.js';
+import type { UpstreamAttempt } from '../upstream-attempt.js';
+import type { UpstreamNotice } from '../upstream-notice.js';
 import { type RecordedStep, Tape } from './tape.js';
 
 /** A recorded turn, in the form of a script's turn. */
@@ -83,5 +85,66 @@ export class RecordedProvider extends PushingProvider {
     } finally {
       if (!recording.isStopped) save({ request: placeOf(turn.context), steps: tape.steps });
     }
+  }
+}
+
+/** Records the events that are written into a sink. */
+class RecordingSink implements ModelSink {
+  /** What was told before the output; it is recorded with that. */
+  private told: ModelEvent[] = [];
+
+  constructor(
+    private readonly sink: ModelSink,
+    private readonly tape: Tape,
+  ) {}
+
+  get signal(): AbortSignal {
+    return this.sink.signal;
+  }
+
+  get isClosed(): boolean {
+    return this.sink.isClosed;
+  }
+
+  /** Whether the sink closed before the end of the answer. */
+  get isStopped(): boolean {
+    return this.sink.isClosed && !this.tape.isFinished;
+  }
+
+  write(batch: readonly ModelEvent[]): Promise<void> | undefined {
+    if (this.sink.isClosed) return this.sink.write(batch);
+    const told = batch.length === 0 ? [] : this.told.splice(0);
+    this.tape.add([...told, ...batch]);
+    const waiting = this.sink.write(this.sink.head === undefined ? [...told, ...batch] : batch);
+    if (waiting !== undefined) return this.wait(waiting);
+    this.noticeRefusal();
+    return undefined;
+  }
+
+  head(events: readonly ModelEvent[], isWhole: boolean): void {
+    this.told = [...events];
+    this.sink.head?.(events, isWhole);
+  }
+
+  attempted(attempt: UpstreamAttempt): void {
+    this.sink.attempted?.(attempt);
+  }
+
+  repeated(errorCode: string, failedAt: number): void {
+    this.sink.repeated?.(errorCode, failedAt);
+  }
+
+  notice(notice: UpstreamNotice): void {
+    this.sink.notice?.(notice);
+  }
+
+  private async wait(waiting: Promise<void>): Promise<void> {
+    await waiting;
+    this.noticeRefusal();
+  }
+
+  /** A sink that closes without an abort and without a `finish` has rejected an invalid event. */
+  private noticeRefusal(): void {
+    if (this.isStopped && !this.sink.signal.aborted) this.tape.refuse();
   }
 }

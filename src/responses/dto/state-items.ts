@@ -8,7 +8,7 @@ import { foundTool, toolOfItem } from './tools.js';
 import { EFFORTS } from './tuning.js';
 
 /** `summary_text`, a part of a reasoning summary (protocol §3.2). */
-export class SummaryText {
+class SummaryText {
   @IsString()
   readonly text!: string;
 }
@@ -53,7 +53,7 @@ export class ToolSearchOutput extends AnyItem {
 
 /** The reasoning that a `configuration_update` changes: nothing but the effort. */
 @Closed()
-export class UpdatedReasoning {
+class UpdatedReasoning {
   @IsOptional()
   @IsIn(EFFORTS)
   readonly effort?: string | null;
@@ -61,7 +61,7 @@ export class UpdatedReasoning {
 
 /** The text that a `configuration_update` changes: nothing but the format. */
 @Closed()
-export class UpdatedText {
+class UpdatedText {
   @Satisfies(updatedFormat)
   readonly format!: object;
 }

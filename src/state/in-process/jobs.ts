@@ -111,7 +111,7 @@ export interface WaitingJob {
 }
 
 /** Jobs that wait, oldest first. */
-export class WaitingJobs {
+class WaitingJobs {
   /** Those who take the jobs. */
   readonly takers = new Set<{ wake(): void }>();
   private readonly jobs: WaitingJob[] = [];

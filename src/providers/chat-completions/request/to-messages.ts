@@ -178,7 +178,6 @@ class MessageWriter {
   }
 }
 
-/** The late outputs, each with its call. */
 function findLate(items: readonly Item[], entries: readonly Entry[]): ReadonlyMap<HistoryOutput, HistoryCall> {
   const late = lateOutputs(items);
   // The common case.
