@@ -181,7 +181,6 @@ function peerAddress({ socket }: IncomingMessage): string {
   return plain(socket.remoteAddress ?? '');
 }
 
-/** Whether an address is one of the proxies. */
 function isTrusted(address: string, proxies: BlockList): boolean {
   const family = isIP(address);
   return family !== 0 && proxies.check(address, family === 6 ? 'ipv6' : 'ipv4');

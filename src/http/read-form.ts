@@ -12,7 +12,6 @@ export const FORM_ROUTE = { antiphon: 'form' } as const;
 /** Fields beside the file, and their longest value. */
 const LIMITS = { files: 1, fields: 20, fieldSize: 4096, fieldNameSize: 100, headerPairs: 20 };
 
-/** The file of a form. */
 interface FormFile<T> {
   readonly filename: string;
   readonly mimeType: string;

@@ -33,7 +33,6 @@ export interface LimitState {
   readonly resets_at: number | null;
 }
 
-/** A counter, and the limits that it has. */
 interface LimitedCounter {
   readonly key: string;
   readonly model: string | null;

@@ -12,7 +12,6 @@ export interface PageFile {
   readonly content: string | Buffer;
 }
 
-/** The package with Swagger UI. */
 const PACKAGE = '@fastify/swagger-ui';
 
 /** The files of Swagger UI that the page uses. */

@@ -23,7 +23,6 @@ export class BodyShare {
     private refuse: Refuse | null,
   ) {}
 
-  /** Bytes. */
   get bytes(): number {
     return this.taken;
   }

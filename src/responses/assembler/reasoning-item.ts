@@ -13,7 +13,6 @@ import { headOf, ownForm } from './own-form.js';
 import type { ReasoningState, TextState } from './state.js';
 import { joinHalves, takeHalf } from './whole-characters.js';
 
-/** A part with a text. */
 type TextPart = ContentPart & { readonly text: string };
 
 /** A list of parts of a reasoning item: where its state is, and what the protocol calls it. */

@@ -44,7 +44,6 @@ class CitingTurn implements TurnPolicy {
 
 type TextEvent = Extract<ModelEvent, { readonly type: 'text' }>;
 
-/** A text that grows. */
 interface GrowingText {
   /** The part of its message. */
   readonly part: number | undefined;

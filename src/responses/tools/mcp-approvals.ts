@@ -209,7 +209,6 @@ interface VerifiedList {
   readonly listedAt: number;
 }
 
-/** Whether lists with the same tools are the same. */
 function isSameList(a: ListOfTools, b: ListOfTools): boolean {
   if (a.tenant !== b.tenant || a.server !== b.server) return false;
   return a.allowed == b.allowed || JSON.stringify(a.allowed ?? null) === JSON.stringify(b.allowed ?? null);

@@ -10,7 +10,6 @@ export type PlainSchema = SchemaObject | boolean;
 export interface PlainDocument {
   readonly root: PlainSchema;
   readonly definitions: ReadonlyMap<string, PlainSchema>;
-  /** All schemas in it. */
   readonly schemas: readonly SchemaObject[];
   /**
    * The `patternProperties` that hold for a schema in it. They stand beside the schemas, because json-schema-faker would match them with RegExp,

@@ -16,7 +16,6 @@ import {
 import type { SchemaObject } from './schema-parts.js';
 import { compilePattern } from './schema-pattern.js';
 
-/** Steps for each schema. */
 const SCHEMA_STEPS = 20;
 
 /** Maximum items of a list, beyond the required ones. */

@@ -102,7 +102,6 @@ export class WriteGate {
     if (waited === undefined) throw refuse();
   }
 
-  /** Renews a lease until it is released or lost. */
   private renewUntilReleased(lease: WriteLease, place: Place, onLost?: () => void): HeldLock {
     let state: 'held' | 'saving' | 'released' = 'held';
     const renew = async (): Promise<void> => {

@@ -5,7 +5,6 @@ import { toKey, toLabels } from '../keys.js';
 import { bytesOf, toBody } from '../stored-response.js';
 import type { ItemKind, SaveValues } from './statements/save.js';
 
-/** An item as columns. */
 interface ItemColumns {
   readonly kind: ItemKind;
   readonly key: string;

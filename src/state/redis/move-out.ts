@@ -19,7 +19,6 @@ const BYTES = 8 * 1024 * 1024;
 
 /** A response that continues no other one that is stored. */
 export interface Root {
-  /** Its key. */
   readonly key: string;
   /** Unix seconds. */
   readonly createdAt: number;

@@ -54,7 +54,6 @@ export interface RunState {
   readonly hasEnded: boolean;
   /** Latest attempt. */
   readonly attempt: number;
-  /** The sessions that it is in. */
   readonly sessions: readonly string[];
   /** Unix seconds. */
   readonly createdAt: number;

@@ -276,7 +276,6 @@ export abstract class SqlFiles<Objects extends SqlObjects = SqlObjects> implemen
   /** What is stored of a file, as JSON. */
   protected abstract toAbout(tenant: Tenant, record: FileRecord): string;
 
-  /** Reads it. */
   protected abstract read(about: string): FileRecord;
 
   private at(tenant: Tenant, id: string): ByIdAt {

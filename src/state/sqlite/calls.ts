@@ -21,7 +21,6 @@ export type Answer = { readonly value: unknown } | { readonly refusal: Refusal }
 
 /** How the thread opens its file. */
 export interface ThreadOptions {
-  /** Its directory. */
   readonly directory: string;
   /** The most that the context of a turn may have; by default anything. */
   readonly maxContextBytes?: number;

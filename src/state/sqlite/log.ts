@@ -125,7 +125,6 @@ export function sqliteLog(database: DatabaseSync, now: () => number) {
 
     insertBatch,
 
-    /** A whole log. */
     whole: (response: number) => wholeLog.all(response) as unknown as readonly BatchRow[],
 
     /** The items that a running response has finished. */

@@ -152,7 +152,6 @@ export function sqliteTransfer(database: DatabaseSync, log: SqliteLog) {
     responses: (tenant: string, after: number): readonly MovedResponseRow[] =>
       partOf(responses, owners.find(tenant), after) as readonly MovedResponseRow[],
 
-    /** The log of a response. */
     events: (response: number) => log.whole(response),
 
     jobs: (after: number): readonly (StoredJob & { readonly number: number })[] =>
