@@ -48,7 +48,7 @@ const METHODS_BY_PATH: readonly (readonly [path: RegExp, methods: readonly strin
   [/^vector_stores\/[^/]+\/files\/[^/]+$/, ['GET', 'HEAD', 'POST', 'DELETE']],
   [/^vector_stores\/[^/]+\/(?:files\/[^/]+\/content|file_batches\/[^/]+(?:\/files)?)$/, ['GET', 'HEAD']],
   [/^chat\/completions$/, ['GET', 'HEAD', 'POST']],
-  [/^chat\/completions\/[^/]+$/, ['GET', 'HEAD', 'DELETE']],
+  [/^chat\/completions\/[^/]+$/, ['GET', 'HEAD', 'POST', 'DELETE']],
   [/^chat\/completions\/[^/]+\/messages$/, ['GET', 'HEAD']],
   [/^embeddings$/, ['POST']],
   [/^messages(?:\/count_tokens)?$/, ['POST']],

@@ -31,15 +31,6 @@ const OTHER_APIS: readonly (readonly [resource: RegExp, name: string, toAdvice: 
   [/^completions$/, 'Completions', useResponses],
 ];
 
-/** Operations of OpenAI that a path does not have here, and why. */
-const OTHER_OPERATIONS: readonly (readonly [method: string, resource: RegExp, reason: string])[] = [
-  [
-    'POST',
-    /^chat\/completions\/[^/]+$/,
-    "The metadata of a stored completion cannot be changed: send 'metadata' with the request that creates it.",
-  ],
-];
-
 const METRICS = 'Metrics are at /metrics: here with METRICS=true, and on a port of their own with METRICS_PORT.';
 
 /** Segments that clients put before a resource, or leave out, where a base URL is wrong. */
@@ -92,9 +83,7 @@ function unknownRoute({ method, url }: { readonly method: string; readonly url: 
     return ApiError.of('unknown_url', `Invalid URL (${method} ${path}).${hint === undefined ? '' : ` ${hint}`}`);
   }
   const allowed = methods.join(', ');
-  const resource = routes.resourceOf(pathOf(url)) ?? '';
-  const reason = OTHER_OPERATIONS.find((other) => other[0] === method && other[1].test(resource))?.[2];
-  const message = `Not allowed to ${method} on ${path}. Allowed: ${allowed}.${reason === undefined ? '' : ` ${reason}`}`;
+  const message = `Not allowed to ${method} on ${path}. Allowed: ${allowed}.`;
   return ApiError.of('method_not_supported', message, { headers: { allow: allowed } });
 }
 

@@ -24,6 +24,18 @@ export class StoredResponsesService {
     return response;
   }
 
+  /** Replaces the metadata of a response with an answer. Throws ApiError 404. */
+  async updateMetadata(
+    tenant: Tenant,
+    responseId: string,
+    metadata: ResponseObject['metadata'],
+    within?: string,
+  ): Promise<ResponseObject> {
+    const response = await this.store.updateMetadata(tenant, responseId, metadata, within);
+    if (response === undefined) throw ApiError.notFound('Response', responseId);
+    return response;
+  }
+
   /**
    * Cancels responses that have not ended first, with `cascade` also those that continue it. Throws ApiError 404, also for
    * a response that is already deleted.

@@ -46,6 +46,17 @@ export abstract class ResponseStore {
   abstract get(tenant: Tenant, responseId: string, within?: string): Promise<ResponseObject | undefined>;
 
   /**
+   * Replaces the metadata of a response that is completed or incomplete, by which lists find it from then on. Resolves with the response;
+   * undefined when there is none such.
+   */
+  abstract updateMetadata(
+    tenant: Tenant,
+    responseId: string,
+    metadata: ResponseObject['metadata'],
+    within?: string,
+  ): Promise<ResponseObject | undefined>;
+
+  /**
    * Returns the number of deleted responses. The items of a deleted response remain part of the context of its
    * descendants (docs/decisions/2026-11-21-memory-state.md).
    */

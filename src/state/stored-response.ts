@@ -40,6 +40,15 @@ export function toBody(response: ResponseObject): string {
   return JSON.stringify({ ...response, output: [] });
 }
 
+/** A response that may get other metadata, with these: only one with an answer, whose body changes in no other way. */
+export function withMetadata(
+  response: ResponseObject | undefined,
+  metadata: ResponseObject['metadata'],
+): ResponseObject | undefined {
+  const isAnswered = response?.status === 'completed' || response?.status === 'incomplete';
+  return isAnswered ? { ...response, metadata } : undefined;
+}
+
 /** Parses comma-separated JSON texts; null: there are none. */
 export function readItems(texts: string | null): readonly Item[] {
   return texts === null ? [] : (JSON.parse(`[${texts}]`) as Item[]);

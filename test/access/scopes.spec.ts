@@ -43,6 +43,7 @@ const ROUTES: readonly (readonly [method: string, path: string, scope: string])[
   ['POST', 'chat/completions', 'responses:write'],
   ['GET', 'chat/completions', 'responses:read'],
   ['GET', 'chat/completions/:id', 'responses:read'],
+  ['POST', 'chat/completions/:id', 'responses:write'],
   ['GET', 'chat/completions/:id/messages', 'responses:read'],
   ['DELETE', 'chat/completions/:id', 'responses:delete'],
   ['POST', 'embeddings', 'responses:write'],

@@ -101,6 +101,7 @@ describeService('what the service answers', DESCRIBED, (service) => {
       metadata: { a: 'b' },
     });
     await call('getChatCompletion', `chat/completions/${String(completion.id)}`);
+    await call('updateChatCompletion', `chat/completions/${String(completion.id)}`, { metadata: { c: 'd' } });
     await call('listChatCompletions', 'chat/completions');
     await call('listChatMessages', `chat/completions/${String(completion.id)}/messages`);
     await call('deleteChatCompletion', `chat/completions/${String(completion.id)}`);
@@ -208,17 +209,19 @@ describeService('what the service answers', DESCRIBED, (service) => {
       await service.client().files.create({ file: await toFile(Buffer.from('Hi'), 'a.txt'), purpose: 'user_data' })
     ).id;
     await service.api.post(`vector_stores/${String(store.id)}/files`, { file_id: file });
-    await service.api.with({ 'x-session-id': 'example' }).create({ model: 'gpt-5' });
+    const session = await service.api.with({ 'x-session-id': 'example' }).create({ model: 'gpt-5' });
+    const completion = { id: session.id.replace('resp_', 'chatcmpl-') };
+    const owners: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+      vector_stores: store,
+      conversations: conversation,
+      chat: completion,
+    };
     let sent = 0;
     for (const { path, method, requestBody } of operationsIn(document)) {
       const content = requestBody?.content['application/json'];
       for (const [name, { value }] of Object.entries(content?.examples ?? {})) {
         expect([path, name, schemas.faults(value, content?.schema ?? {})]).toEqual([path, name, []]);
-        const { id = 'example' } = path.startsWith('/vector_stores')
-          ? store
-          : path.startsWith('/conv')
-            ? conversation
-            : {};
+        const { id = 'example' } = owners[path.split('/')[1] ?? ''] ?? {};
         const target = path.replace('{id}', String(id)).replace('{file}', file);
         const answer = await fetch(`${service.baseURL}${target}`, {
           method: method.toUpperCase(),

@@ -73,12 +73,32 @@ describe('stored completions', () => {
       expect(await statusesOf(late.replace('resp_', 'chatcmpl-'))).toEqual([200, 200]);
     });
 
-    it('stored completions say that their metadata cannot be changed', async () => {
+    it('stored completions get other metadata, by which they and their responses are found', async () => {
+      const { completions } = service.client().chat;
+      const { body } = await service.api.post('chat/completions', { ...ASK, store: true, metadata: { a: 'b' } });
+      const id = String(body['id']);
+      const updated = await completions.update(id, { metadata: { topic: 'sea' } });
+      expect(updated).toEqual({ ...(await completions.retrieve(id)), metadata: { topic: 'sea' } });
+      const listed = await completions.list({ metadata: { topic: 'sea' } } as never);
+      expect(listed.data.map((each) => each.id)).toEqual([id]);
+      expect((await completions.list({ metadata: { a: 'b' } } as never)).data).toEqual([]);
+      const response = await service.client().responses.retrieve(id.replace('chatcmpl-', 'resp_'));
+      expect(response.metadata).toEqual({ topic: 'sea' });
+      expect(await completions.update(id, { metadata: null })).not.toHaveProperty('metadata');
+    });
+
+    it.each([
+      [{}, 'metadata'],
+      [{ metadata: { a: 1 } }, 'metadata.a'],
+      [{ metadata: {}, metadat: {} }, 'metadat'],
+    ])('stored completions get nothing else: %j', async (change, param) => {
       const { body } = await service.api.post('chat/completions', { ...ASK, store: true });
-      const update = service.client().chat.completions.update(String(body['id']), { metadata: { a: 'b' } });
-      await expect(update).rejects.toMatchObject({
-        status: 405,
-        message: expect.stringContaining("cannot be changed: send 'metadata' with the request that creates it"),
+      const refused = await service.api.post(`chat/completions/${String(body['id'])}`, change);
+      expect(refused).toMatchObject({ status: 400, body: { error: { param } } });
+      const unknown = await service.api.post('chat/completions/chatcmpl-none', { metadata: {} });
+      expect(unknown).toMatchObject({
+        status: 404,
+        body: { error: { message: expect.stringMatching(/^Completion with id/) } },
       });
     });
 

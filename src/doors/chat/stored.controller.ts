@@ -1,4 +1,4 @@
-import { Controller, Delete, Get, Headers, Param } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Headers, HttpCode, Param, Post } from '@nestjs/common';
 import { IsOptional, IsString, MinLength } from 'class-validator';
 import type { ChatCompletionDeleted } from 'openai/resources/chat/completions';
 
@@ -11,12 +11,13 @@ import {
   metadataFilter,
   metadataIn,
   toForwardParameters,
+  UnknownFields,
 } from '../../http/index.js';
 import { ApiError, type Item, type ListObject, type ResponseObject, toListObject } from '../../protocol/index.js';
-import { StoredResponsesService } from '../../responses/index.js';
+import { metadata, StoredResponsesService } from '../../responses/index.js';
 import { readSessionId } from '../../resources/sessions/index.js';
 import { type PageRequest, type ResponseFilter, ResponseGraph } from '../../state/index.js';
-import { compile, type Query, Satisfies } from '../../validation/index.js';
+import { Closed, compile, IsNullable, type Query, requireObject, Satisfies } from '../../validation/index.js';
 import { BehindDoor } from '../door.js';
 import { ANSWERED, type Completion, toCompletion, toResponseId } from './completion.js';
 import { type StoredMessage, toStoredMessages } from './stored-message.js';
@@ -40,6 +41,15 @@ class ChatListParameters extends ForwardParameters {
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
+/** The body of `POST /chat/completions/{id}`. */
+@Closed()
+class UpdateChatCompletionBody {
+  @IsNullable()
+  @Satisfies(metadata)
+  readonly metadata!: Readonly<Record<string, string>> | null;
+}
+
+const checkUpdate = compile(UpdateChatCompletionBody);
 const checkPage = compile(ForwardParameters);
 const checkList = compile(ChatListParameters);
 // KnownQuery refuses them.
@@ -52,6 +62,7 @@ export class StoredChatController {
   constructor(
     private readonly stored: StoredResponsesService,
     private readonly graph: ResponseGraph,
+    private readonly unknownFields: UnknownFields,
   ) {}
 
   @Describe(() => ({
@@ -125,6 +136,31 @@ export class StoredChatController {
     return collect(page as PageRequest, (asked) =>
       naming(id, this.stored.inputItems(tenant, responseId, asked, within)),
     );
+  }
+
+  @Describe(() => ({
+    id: 'updateChatCompletion',
+    group: 'Chat Completions',
+    summary: 'Replaces the metadata of a stored completion.',
+    body: { of: UpdateChatCompletionBody, examples: { 'New metadata': { metadata: { topic: 'weather' } } } },
+    headers: ['x-session-id'],
+    answer: 'ChatCompletion',
+    missing: ['Completion'],
+  }))
+  @Post(':id')
+  @HttpCode(200)
+  async update(
+    @Param('id') id: string,
+    @Body() body: unknown,
+    @Headers() headers: Parameters,
+    @CurrentCaller() { tenant }: Caller,
+  ): Promise<Completion> {
+    const members = requireObject(body);
+    checkUpdate(members, this.unknownFields.options());
+    const { metadata: pairs } = members as unknown as UpdateChatCompletionBody;
+    const within = readSessionId(headers);
+    const { id: responseId } = await this.find(tenant, id, within);
+    return toCompletion(await naming(id, this.stored.updateMetadata(tenant, responseId, pairs ?? {}, within)));
   }
 
   @Describe(() => ({

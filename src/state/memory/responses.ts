@@ -7,6 +7,7 @@ import { type Chain, type DeleteOptions, type ResponseRecord, ResponseStore } fr
 import { conversationLock } from '../write-lock.js';
 import type { InProcessLock } from '../in-process/locks.js';
 import { pageOfItems } from '../page-of-items.js';
+import { withMetadata } from '../stored-response.js';
 import { type NewEntry, turnEntries } from './conversation.js';
 import type { MemoryEventLog } from './log.js';
 import type { MemoryState } from './state.js';
@@ -61,6 +62,20 @@ export class MemoryResponseStore extends ResponseStore {
   override async get(tenant: Tenant, responseId: string, within?: string): Promise<ResponseObject | undefined> {
     const node = this.state.find(tenant, responseId, within);
     return node && this.log.show(node);
+  }
+
+  override async updateMetadata(
+    tenant: Tenant,
+    responseId: string,
+    metadata: ResponseObject['metadata'],
+    within?: string,
+  ): Promise<ResponseObject | undefined> {
+    const node = this.state.find(tenant, responseId, within);
+    const response = withMetadata(node?.response, metadata);
+    if (node === undefined || response === undefined) return undefined;
+    this.state.grow(node, estimateBytes(metadata) - estimateBytes(node.response.metadata));
+    node.response = response;
+    return response;
   }
 
   override async delete(tenant: Tenant, responseId: string, options: DeleteOptions, within?: string): Promise<number> {

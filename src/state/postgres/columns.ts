@@ -49,7 +49,7 @@ export function toColumns(tenant: string, record: ResponseRecord, inherited: rea
     toKey(response.model),
     new Date(response.created_at * 1000),
     new Date(expiresAt),
-    metadata === null || Object.keys(metadata).length === 0 ? null : toLabels(tenant, metadata),
+    toLabelsColumn(tenant, metadata),
     origin === null ? null : JSON.stringify(origin),
     bytesOf([body, ...outputs]),
     bytesOf(texts),
@@ -59,6 +59,14 @@ export function toColumns(tenant: string, record: ResponseRecord, inherited: rea
     items.map(({ key }) => key),
     texts,
   ];
+}
+
+/** The labels of a response, null without any: only what has some is in their index. */
+export function toLabelsColumn(
+  tenant: string,
+  metadata: ResponseRecord['response']['metadata'],
+): readonly string[] | null {
+  return metadata === null || Object.keys(metadata).length === 0 ? null : toLabels(tenant, metadata);
 }
 
 /** What the end of a background response adds to it. */

@@ -11,13 +11,13 @@ import {
 import { type Page, type PageRequest, toPage } from '../page.js';
 import { type Chain, type DeleteOptions, type ResponseRecord, ResponseStore } from '../response-store.js';
 import { conversationLock } from '../write-lock.js';
-import { readItems, readResponse } from '../stored-response.js';
+import { readItems, readResponse, toBody, withMetadata } from '../stored-response.js';
 import { toKey } from '../keys.js';
-import { toColumns } from './columns.js';
+import { toColumns, toLabelsColumn } from './columns.js';
 import type { Database, RunStatement } from './database.js';
 import type { PostgresConversationStore } from './conversations.js';
 import type { PostgresEventLog } from './log.js';
-import { CHAIN, GET, inputItems, ITEMS } from './statements/read.js';
+import { CHAIN, GET, inputItems, ITEMS, UPDATE_METADATA } from './statements/read.js';
 import { IS_SAVED, SAVE, SAVE_IN_CONVERSATION } from './statements/save.js';
 import { toUsageRow } from './usage.js';
 import { DELETE, type Tombstones } from './tombstones.js';
@@ -51,6 +51,20 @@ export class PostgresResponseStore extends ResponseStore {
     const response = readResponse(row);
     if (response.status !== 'in_progress') return response;
     return { ...response, output: await this.log.finishedItems(tenant, responseId) };
+  }
+
+  override async updateMetadata(
+    tenant: Tenant,
+    responseId: string,
+    metadata: ResponseObject['metadata'],
+    within?: string,
+  ): Promise<ResponseObject | undefined> {
+    const response = withMetadata(await this.get(tenant, responseId, within), metadata);
+    if (response === undefined) return undefined;
+    const viewer = viewerOf(tenant, this.clock, within);
+    const values = [toKey(responseId), toBody(response), toLabelsColumn(toKey(tenant), metadata)] as const;
+    const rows = await this.database.repeatable(UPDATE_METADATA, [...viewer, ...values]);
+    return rows.length === 0 ? undefined : response;
   }
 
   override async delete(tenant: Tenant, responseId: string, options: DeleteOptions, within?: string): Promise<number> {

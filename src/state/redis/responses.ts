@@ -5,11 +5,11 @@ import type { Item, Origin, ResponseObject } from '../../protocol/index.js';
 import { type Clock, isPromise } from '../../time/index.js';
 import type { ConversationPlace } from '../conversation-store.js';
 import { ContextTooLargeError, WriteLockLostError } from '../errors.js';
-import { toKey } from '../keys.js';
+import { toKey, toLabels } from '../keys.js';
 import { pageOfItems } from '../page-of-items.js';
 import type { Page, PageRequest } from '../page.js';
 import { type Chain, type DeleteOptions, type ResponseRecord, ResponseStore } from '../response-store.js';
-import { readItems } from '../stored-response.js';
+import { readItems, toBody, withMetadata } from '../stored-response.js';
 import { conversationLock } from '../write-lock.js';
 import type { ConversationIndex } from './conversation-index.js';
 import { shownItems, toTurnEntries } from './conversation-items.js';
@@ -69,6 +69,22 @@ keepConversation(base, tonumber(redis.call('HGET', at(r.id), 'until')), now)
 releaseLock(base, ARGV[2])
 return nil`);
 
+/**
+ * Replaces the body of a visible response with an answer, and the labels by which it is found.
+ *
+ * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: the id; ARGV[3]: within; ARGV[4]: the body; ARGV[5]: labels, with blanks in between. Returns
+ * 1, or nil.
+ */
+const UPDATE_METADATA = new Script(`${RESPONSES}
+local key = at(ARGV[2])
+if not visible(ARGV[2], ARGV[3]) then return nil end
+local status = redis.call('HGET', key, 'status')
+if status ~= 'completed' and status ~= 'incomplete' then return nil end
+redis.call('HINCRBY', key, 'size', #ARGV[4] - redis.call('STRLEN', key .. ':body'))
+redis.call('SET', key .. ':body', ARGV[4], 'KEEPTTL')
+if ARGV[5] == '' then redis.call('HDEL', key, 'labels') else redis.call('HSET', key, 'labels', ARGV[5]) end
+return 1`);
+
 /** The parts of Redis that know the rest about responses. */
 interface ResponseParts {
   readonly slots: ResponseSlots;
@@ -112,6 +128,20 @@ export class RedisResponseStore extends ResponseStore {
     const [response] = await this.parts.listed.read(tenant, [located], withinOf(within));
     if (response?.status !== 'in_progress') return response;
     return { ...response, output: await this.parts.log.finishedItems(tenant, responseId) };
+  }
+
+  override async updateMetadata(
+    tenant: Tenant,
+    responseId: string,
+    metadata: ResponseObject['metadata'],
+    within?: string,
+  ): Promise<ResponseObject | undefined> {
+    const located = await this.parts.slots.locate(tenant, responseId);
+    const response = located && withMetadata(await this.get(tenant, responseId, within), metadata);
+    if (located === undefined || response === undefined) return undefined;
+    const args = [withinOf(within), toBody(response), toLabels(tenant, metadata ?? {}).join(' ')];
+    const [reply] = await this.redis.write(this.keys.call(located, UPDATE_METADATA, this.clock.now(), ...args));
+    return reply === null ? undefined : response;
   }
 
   override async delete(tenant: Tenant, responseId: string, options: DeleteOptions, within?: string): Promise<number> {

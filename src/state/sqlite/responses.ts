@@ -8,7 +8,7 @@ import { toKey } from '../keys.js';
 import type { PageRequest } from '../page.js';
 import { pageOfItems } from '../page-of-items.js';
 import type { ResponseRecord, ResponseStore } from '../response-store.js';
-import { readItems, readResponse, type StoredResponse } from '../stored-response.js';
+import { readItems, readResponse, type StoredResponse, toBody, withMetadata } from '../stored-response.js';
 import { conversationLock } from '../write-lock.js';
 import type { ThreadGroup } from './executed.js';
 import type { SqliteLog } from './log.js';
@@ -21,7 +21,7 @@ import {
   toTexts,
 } from './new-response.js';
 import { bookmarking } from './statements/bookmarks.js';
-import { responseInsertion } from './statements/insert-response.js';
+import { labelEntering, responseInsertion } from './statements/insert-response.js';
 import { leaving, MEMBER, type MemberRow } from './statements/leave-sessions.js';
 import { joinPath, type PathRow, pathStatement } from './statements/path.js';
 import { toColumn } from './statements/turn-items.js';
@@ -76,6 +76,13 @@ export function sqliteResponses(database: DatabaseSync, now: () => number, maxBy
     UPDATE responses AS r NOT INDEXED SET expires_at = 0 WHERE r.response IN (SELECT response FROM subtree) AND ${VISIBLE}
     RETURNING ${MEMBER}`,
   );
+  // The columns have the values from before it: of the body, too.
+  const setBody = database.prepare(
+    `UPDATE responses AS r SET body = ?5, size = size - octet_length(body) + octet_length(?5)
+    WHERE ${VISIBLE} AND r.id = ?4 AND r.status IN ('completed', 'incomplete') RETURNING id, created_at, response`,
+  );
+  const unlabel = database.prepare('DELETE FROM labels WHERE response = ?');
+  const enterLabels = labelEntering(database);
   const selectPath = database.prepare(
     pathStatement(`${VISIBLE} AND r.id = ?4 AND r.status IN ('completed', 'incomplete') AND r.is_continuable = 1`, [
       ['origin', 'r.origin'],
@@ -129,6 +136,21 @@ export function sqliteResponses(database: DatabaseSync, now: () => number, maxBy
       const stored = select.get(...values) as unknown as StoredResponse | undefined;
       if (stored?.status !== 'in_progress') return stored;
       return { ...stored, output: toColumn(toTexts(log.finishedItems(tenant, id))) };
+    },
+
+    /** Replaces its body and the metadata by which it is found; false when there is none that is completed or incomplete. */
+    updateMetadata: (
+      tenant: string,
+      id: string,
+      { body, metadata }: Pick<NewResponse, 'body' | 'metadata'>,
+      within?: string,
+    ): boolean => {
+      const row = setBody.get(...lookValues(tenants, tenant, now(), within), toKey(id), body) as
+        { id: string; created_at: number; response: number } | undefined;
+      if (row === undefined) return false;
+      unlabel.run(row.response);
+      enterLabels(tenant, row, metadata);
+      return true;
     },
 
     /** Hides responses; they stay until they are freed. */
@@ -237,6 +259,13 @@ export function responsesOf({ thread, health, locks, tombstones, log, conversati
     },
 
     get,
+
+    updateMetadata: async (tenant, responseId, metadata, within) => {
+      const response = withMetadata(await get(tenant, responseId, within), metadata);
+      if (response === undefined) return undefined;
+      const texts = { body: toBody(response), metadata };
+      return (await thread.call('updateMetadata', tenant, responseId, texts, within)) ? response : undefined;
+    },
 
     delete: async (tenant, responseId, { cascade }, within) => {
       const gone = await thread.call('delete', tenant, responseId, cascade, within);

@@ -52,6 +52,9 @@ const RESPONSES: Calls<ResponseStore> = {
     ({ responses }, tenant, within) => responses.get(tenant, 'target', within),
     ({ responses }, tenant, within) => responses.get(tenant, 'running', within),
   ],
+  updateMetadata: [
+    ({ responses }, tenant, within) => responses.updateMetadata(tenant, 'target', { kind: 'new' }, within),
+  ],
   delete: [
     ({ responses }, tenant, within) => responses.delete(tenant, 'target', { cascade: false }, within),
     ({ responses }, tenant, within) => responses.delete(tenant, 'root', { cascade: true }, within),

@@ -10,6 +10,16 @@ export const GET = prepared<readonly [...Viewer, responseId: string], StoredResp
   `SELECT r.body, r.status, ${OUTPUT_OF_RESPONSE} AS output FROM antiphon.responses r WHERE ${VISIBLE} AND r.id = $4`,
 );
 
+/** Replaces the body of a response with an answer, and the labels by which it is found. The bytes are those of the body as it was. */
+export const UPDATE_METADATA = prepared<
+  readonly [...Viewer, responseId: string, body: string, labels: readonly string[] | null],
+  { readonly id: string }
+>(
+  'update_metadata',
+  `UPDATE antiphon.responses r SET body = $5, labels = $6::text[], size = r.size - octet_length(r.body) + octet_length($5)
+  WHERE ${VISIBLE} AND r.id = $4 AND r.status IN ('completed', 'incomplete') RETURNING r.id`,
+);
+
 /** A transcript. */
 export interface ChainRow {
   readonly origin: string | null;

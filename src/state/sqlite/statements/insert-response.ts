@@ -14,6 +14,22 @@ export interface Insertion {
   readonly response?: number;
 }
 
+/** Has responses found by their metadata. */
+export function labelEntering(database: DatabaseSync) {
+  const label = database.prepare('INSERT OR IGNORE INTO labels (label, created_at, id, response) VALUES (?, ?, ?, ?)');
+  return (
+    tenant: string,
+    {
+      id,
+      created_at: createdAt,
+      response,
+    }: { readonly id: string; readonly created_at: number; readonly response: number },
+    metadata: NewResponse['metadata'],
+  ): void => {
+    for (const name of toLabels(toKey(tenant), metadata ?? {})) label.run(name, createdAt, id, response);
+  };
+}
+
 /**
  * Stores responses with their items: those of a tenant, by its number, that continue another one, by its number, and stand somewhere in
  * a conversation. Returns their numbers, undefined for one that is stored already.
@@ -28,7 +44,7 @@ export function responseStoring(database: DatabaseSync) {
   const join = database.prepare(
     'INSERT INTO session_responses (owner, session_id, created_at, id, response, is_fork) VALUES (?, ?, ?, ?, ?, 0)',
   );
-  const label = database.prepare('INSERT OR IGNORE INTO labels (label, created_at, id, response) VALUES (?, ?, ?, ?)');
+  const enterLabels = labelEntering(database);
 
   return (
     record: Omit<NewResponse, 'parentId' | 'conversation'>,
@@ -66,9 +82,7 @@ export function responseStoring(database: DatabaseSync) {
     join.run(owner, sessionId, createdAt, id, response);
     enterItems(owner, response, 'input', input);
     enterItems(owner, response, 'output', output);
-    if (record.metadata !== null) {
-      for (const name of toLabels(toKey(tenant), record.metadata)) label.run(name, createdAt, id, response);
-    }
+    enterLabels(tenant, { id, created_at: createdAt, response }, record.metadata);
     return response;
   };
 }

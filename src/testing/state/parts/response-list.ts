@@ -1,7 +1,7 @@
 import type { ResponseFilter, ResponseGraph } from '../../../state/index.js';
 import { requireAlike } from '../assertions.js';
 import { part } from '../part.js';
-import { append, newTenant, type RecordParts, START } from '../records.js';
+import { append, contextFrom, contextOf, newTenant, type RecordParts, START } from '../records.js';
 import type { TestedState } from '../tested-state.js';
 
 const NOW = START / 1000;
@@ -102,5 +102,40 @@ export const RESPONSE_LIST = part('graph', 'the list of responses', ({ openOnce,
 
   it('the list of responses is empty for a tenant who has nothing', async () => {
     requireAlike(await graph.list(newTenant(), {}, { limit: 10, order: 'asc' }), { data: [], hasMore: false });
+  });
+
+  it('a response has the metadata that it was given last, and is listed by them alone', async () => {
+    const { responses } = opened.backend;
+    const own = newTenant();
+    const metadata = { team: 'red', run: '\0 2' };
+    for (const id of ['a', 'b']) await append(responses, own, id, { sessionId: 'one', metadata: { team: 'blue' } });
+    const before = await responses.get(own, 'a');
+    const updated = await responses.updateMetadata(own, 'a', metadata, 'one');
+    requireAlike(updated, { ...before, metadata });
+    requireAlike(await responses.get(own, 'a'), updated);
+    const page = { limit: 10, order: 'asc' } as const;
+    const listed = async (filter: ResponseFilter): Promise<string> =>
+      (await graph.list(own, filter, page)).data.map(({ id }) => id).join('');
+    requireAlike(await listed({ metadata }), 'a');
+    requireAlike(await listed({ metadata: { team: 'blue' } }), 'b');
+    requireAlike(await listed({}), 'ab');
+    requireAlike(await contextOf(responses, own, 'a'), contextFrom('a'));
+    await responses.updateMetadata(own, 'a', {});
+    requireAlike(await listed({ metadata: { team: 'red' } }), '');
+    requireAlike((await responses.get(own, 'a'))?.metadata, {});
+  });
+
+  it('a response gets no other metadata when it is not there, was deleted, has failed, or is of another session', async () => {
+    const { responses } = opened.backend;
+    const own = newTenant();
+    await append(responses, own, 'failed', { status: 'failed' });
+    for (const id of ['kept', 'gone']) await append(responses, own, id, { sessionId: 'one' });
+    await responses.delete(own, 'gone', { cascade: false });
+    for (const id of ['failed', 'gone', 'nobody']) {
+      requireAlike(await responses.updateMetadata(own, id, { a: 'b' }), undefined);
+    }
+    requireAlike(await responses.updateMetadata(own, 'kept', { a: 'b' }, 'two'), undefined);
+    requireAlike(await responses.updateMetadata(newTenant(), 'kept', { a: 'b' }), undefined);
+    requireAlike((await graph.list(own, { metadata: { a: 'b' } }, { limit: 10, order: 'asc' })).data, []);
   });
 });
