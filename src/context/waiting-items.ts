@@ -1,6 +1,7 @@
 import { callIdOf, type Item } from '../protocol/index.js';
 
 const REQUEST = 'mcp_approval_request';
+const ANSWER = 'mcp_approval_response';
 
 /** Whether an item is a call that the client answers. */
 export function isCall(item: Item): boolean {
@@ -12,24 +13,32 @@ export function isOutput({ type }: Item): boolean {
   return type.endsWith('_output');
 }
 
-/**
- * The calls of a context that wait for their output, and the requests that wait for an approval, also if it stands from `start` on. Some
- * models use a `call_id` again: of calls that share one, the latest wait.
- */
+/** The output of each call that has one. Some models use a `call_id` again: of calls that share one, each has the output in its turn. */
+export function outputsOf(context: readonly Item[]): ReadonlyMap<Item, Item> {
+  const outputs = Map.groupBy(context.filter(isOutput), callIdOf);
+  const pairs = new Map<Item, Item>();
+  for (const call of context.filter(isCall)) {
+    const output = outputs.get(callIdOf(call))?.shift();
+    if (output !== undefined) pairs.set(call, output);
+  }
+  return pairs;
+}
+
+/** The calls of a context that wait for their output, and the requests that wait for an approval, also if it stands from `start` on. */
 export function waitingItems(context: readonly Item[], start: number): ReadonlySet<Item> {
   const asking = context.filter((item) => isCall(item) || item.type === REQUEST);
   if (asking.length === 0) return new Set();
-  const answers = new Map<unknown, number>();
-  for (const item of context.slice(0, start)) {
-    const id = isOutput(item) ? callIdOf(item) : item['approval_request_id'];
-    if (id !== undefined) answers.set(id, (answers.get(id) ?? 0) + 1);
+  const outputs = outputsOf(context);
+  const before = new Set(context.slice(0, start));
+  const approvals = new Set<unknown>();
+  for (const item of before) {
+    const { type, approval_request_id: id } = item;
+    if (type === ANSWER || type === 'mcp_call') approvals.add(id);
   }
-  return new Set(
-    asking.filter((item) => {
-      const id = item.type === REQUEST ? item.id : callIdOf(item);
-      const left = answers.get(id) ?? 0;
-      answers.set(id, left - 1);
-      return left <= 0;
-    }),
-  );
+  const isAnswered = (item: Item): boolean => {
+    if (item.type === REQUEST) return approvals.has(item.id);
+    const output = outputs.get(item);
+    return output !== undefined && before.has(output);
+  };
+  return new Set(asking.filter((item) => !isAnswered(item)));
 }

@@ -68,6 +68,16 @@ describe('a context that is compacted', () => {
     expect(divideContext([...running.slice(0, 3), thought('r3'), last], null).history).toEqual([thought('r3'), last]);
   });
 
+  it('a context that is compacted keeps the call that waits, and not the outputs of earlier calls with its id', () => {
+    const call = (id: string): Item => ({ id, type: 'function_call', call_id: 'call_0', name: 'f', arguments: '{}' });
+    const output = (id: string): Item => ({ id, type: 'function_call_output', call_id: 'call_0', output: '' });
+    const before = [message('user', 'one'), call('a'), output('b'), call('c'), output('d'), message('user', 'two')];
+    expect(divideContext([...before, call('e')], null)).toEqual({ settings: [], history: before, tail: [call('e')] });
+    const asking: Item = { id: 'mcpr', type: 'mcp_approval_request', name: 'g', arguments: '{}' };
+    const beside = [call('e'), asking, output('f')];
+    expect(divideContext([...before, ...beside], null).tail).toEqual(beside);
+  });
+
   it('a history is summarised although a call in it has its output late, or gets it now', async () => {
     const call: Item = { id: 'fc', type: 'function_call', call_id: 'c', name: 'f', arguments: '{}', async: true };
     const late: Item = { id: 'fco', type: 'function_call_output', call_id: 'c', output: 'built' };

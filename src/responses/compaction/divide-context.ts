@@ -1,5 +1,5 @@
-import { isCall, isInstruction, isOutput, isSetting, validCuts, waitingItems } from '../../context/index.js';
-import { callIdOf, type Item } from '../../protocol/index.js';
+import { isCall, isInstruction, isSetting, outputsOf, validCuts, waitingItems } from '../../context/index.js';
+import type { Item } from '../../protocol/index.js';
 import { isModelItem } from '../../providers/transcripts/index.js';
 
 /** A context, divided for its compaction; the three together are the context. */
@@ -51,8 +51,7 @@ function waitingWith(context: readonly Item[], start: number): ReadonlySet<Item>
     else endRun();
   }
   endRun();
-  const callIds = new Set([...found].map(callIdOf).filter((id) => id !== undefined));
-  for (const item of context) if (isOutput(item) && callIds.has(callIdOf(item) ?? '')) found.add(item);
+  for (const [call, output] of outputsOf(context)) if (found.has(call)) found.add(output);
   return found;
 }
 
