@@ -12,15 +12,7 @@ import {
   MinLength,
 } from 'class-validator';
 
-import {
-  type CheckOptions,
-  Closed,
-  compile,
-  nested,
-  refuseUnknown,
-  requireObject,
-  Satisfies,
-} from '../validation/index.js';
+import { type CheckOptions, Closed, nested, refuseUnknown, Satisfies, validatorOf } from '../validation/index.js';
 import { ExpiresAfter, LONGEST_NAME, PURPOSES } from './file-bodies.js';
 
 /** Most bytes of a file that is uploaded in parts. */
@@ -71,22 +63,8 @@ export class CompleteUploadBody {
   readonly md5?: string | null;
 }
 
-const checkCreation = compile(CreateUploadBody);
-const checkCompletion = compile(CompleteUploadBody);
-
-/** Checks a body and returns it. Throws ApiError 400 for the first violation. */
-export function validateCreateUpload(body: unknown, options: CheckOptions): CreateUploadBody {
-  const members = requireObject(body);
-  checkCreation(members, options);
-  return members as unknown as CreateUploadBody;
-}
-
-/** Checks a body and returns it. Throws ApiError 400 for the first violation. */
-export function validateCompleteUpload(body: unknown, options: CheckOptions): CompleteUploadBody {
-  const members = requireObject(body);
-  checkCompletion(members, options);
-  return members as unknown as CompleteUploadBody;
-}
+export const validateCreateUpload = validatorOf(CreateUploadBody);
+export const validateCompleteUpload = validatorOf(CompleteUploadBody);
 
 /** A part has no fields beside its content. */
 const PART_FIELDS: ReadonlySet<string> = new Set(['data']);

@@ -35,7 +35,7 @@ export { TypoSearch } from './typo-search.js';
 export { listOf } from './list-of.js';
 export { type Query, toArray, toBoolean, toNumber } from './query-values.js';
 export { recordOfStrings } from './record-of-strings.js';
-export { requireObject } from './require-object.js';
+export { requireObject, validatorOf } from './require-object.js';
 export { stringOr } from './string-or.js';
 export { parseJson } from './parse-json.js';
 export { unionBy } from './union-by.js';

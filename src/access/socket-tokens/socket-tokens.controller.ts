@@ -6,7 +6,7 @@ import { Describe } from '../../http/api-description/index.js';
 import { Environment } from '../../config/index.js';
 import { apiPath, UnknownFields } from '../../http/index.js';
 import { ApiError } from '../../protocol/index.js';
-import { type CheckOptions, Closed, compile, requireObject } from '../../validation/index.js';
+import { type CheckOptions, Closed, validatorOf } from '../../validation/index.js';
 import { SocketTokens } from './socket-tokens.js';
 
 /** The body of `POST /socket_tokens`. */
@@ -23,7 +23,7 @@ class SocketTokenBody {
   readonly expires_in?: number | null;
 }
 
-const check = compile(SocketTokenBody);
+const check = validatorOf(SocketTokenBody);
 
 /** A token with which a web page opens a socket. */
 export interface SocketTokenObject {
@@ -65,9 +65,7 @@ export class SocketTokensController {
 
 /** Checks a body and returns it. Throws ApiError 400 for the first violation; `longest` is that of `expires_in`, s. */
 function validateSocketToken(body: unknown, longest: number, options: CheckOptions): SocketTokenBody {
-  const members = requireObject(body);
-  check(members, options);
-  const request = members as unknown as SocketTokenBody;
+  const request = check(body, options);
   const { origin, expires_in: seconds } = request;
   if (URL.parse(origin)?.origin !== origin) {
     const message = "Invalid value: 'origin' must be the origin of a web page, such as 'https://app.example.com'.";

@@ -8,12 +8,13 @@ import {
   Satisfies,
   schemaOf,
   stringOr,
+  validatorOf,
   Violation,
   wrongType,
 } from '../../validation/index.js';
 import { type AttributeFilter, attributeFilter } from './attribute-filter.js';
 import type { VectorQuestion } from './vector-search.js';
-import { validatorOf } from './vector-store-bodies.js';
+import { ABSENT } from './vector-store-bodies.js';
 
 /** Most texts of one search. */
 const MOST_QUERIES = 20;
@@ -112,8 +113,7 @@ export class SearchBody extends SearchSettings {
   readonly rewrite_query?: boolean | null;
 }
 
-/** Checks the body of a search and returns it. Throws ApiError 400 for the first violation. */
-export const validateSearch = validatorOf(SearchBody);
+export const validateSearch = validatorOf(SearchBody, ABSENT);
 
 const DEFAULT_RESULTS = 10;
 

@@ -18,21 +18,19 @@ import { metadata } from '../../responses/index.js';
 import type { Attributes, StoreFilePage, StoreFileStatus } from '../../state/index.js';
 import {
   type Check,
-  type CheckOptions,
   Closed,
   compile,
-  type DecoratedClass,
   described,
   isObject,
   listOf,
   nested,
   propertyNameTooLong,
   type Query,
-  requireObject,
   Satisfies,
   tooLong,
   tooManyProperties,
   unionBy,
+  validatorOf,
   type Violation,
   wrongType,
 } from '../../validation/index.js';
@@ -232,11 +230,14 @@ export class StoreFileListParameters extends PageParameters {
   readonly filter?: StoreFileStatus;
 }
 
-export const validateCreateStore = validatorOf(CreateStoreBody);
-export const validateUpdateStore = validatorOf(UpdateStoreBody);
-export const validateAddFile = validatorOf(AddFileBody);
-export const validateUpdateFile = validatorOf(UpdateFileBody);
-export const validateAddBatch = validatorOf(AddBatchBody);
+/** No body is an empty one, which is refused for the members that it lacks. */
+export const ABSENT = { mayBeAbsent: true };
+
+export const validateCreateStore = validatorOf(CreateStoreBody, ABSENT);
+export const validateUpdateStore = validatorOf(UpdateStoreBody, ABSENT);
+export const validateAddFile = validatorOf(AddFileBody, ABSENT);
+export const validateUpdateFile = validatorOf(UpdateFileBody, ABSENT);
+export const validateAddBatch = validatorOf(AddBatchBody, ABSENT);
 
 const checkFileList = compile(StoreFileListParameters);
 
@@ -257,16 +258,4 @@ export function toChunking(strategy: ChunkingStrategy | null | undefined, place:
   const param = `${place}.static.chunk_overlap_tokens`;
   const most = Math.floor(size / 2);
   throw ApiError.of('invalid_value', `Invalid '${param}': it is more than half of a chunk, ${most} tokens.`, { param });
-}
-
-/** Checks bodies of a class and returns them; throws ApiError 400 for the first violation. */
-export function validatorOf<T extends object>(
-  body: DecoratedClass & (new () => T),
-): (given: unknown, options: CheckOptions) => T {
-  const check = compile(body);
-  return (given, options) => {
-    const members = requireObject(given ?? {});
-    check(members, options);
-    return members as unknown as T;
-  };
 }

@@ -2,15 +2,7 @@ import { IsOptional } from 'class-validator';
 
 import { type InputItem, refuseMisplacedTrigger } from '../../protocol/index.js';
 import { inputItem, metadata } from '../../responses/index.js';
-import {
-  type CheckOptions,
-  Closed,
-  compile,
-  IsNullable,
-  listOf,
-  requireObject,
-  Satisfies,
-} from '../../validation/index.js';
+import { type CheckOptions, Closed, IsNullable, listOf, Satisfies, validatorOf } from '../../validation/index.js';
 
 /** Most items that one request may add (protocol §1.2). */
 const MOST_ITEMS = 20;
@@ -46,31 +38,21 @@ export class AddItemsBody {
   readonly items!: readonly InputItem[];
 }
 
-const checkCreation = compile(CreateConversationBody);
-const checkUpdate = compile(UpdateConversationBody);
-const checkItems = compile(AddItemsBody);
+const checkCreation = validatorOf(CreateConversationBody, { mayBeAbsent: true });
+const checkItems = validatorOf(AddItemsBody);
 
 /** Checks a body and returns it; no body is an empty one. Throws ApiError 400 for the first violation. */
 export function validateCreateConversation(body: unknown, options: CheckOptions): CreateConversationBody {
-  const members = requireObject(body ?? {});
-  checkCreation(members, options);
-  const request = members as CreateConversationBody;
+  const request = checkCreation(body, options);
   refuseMisplacedTrigger(request.items, 'items');
   return request;
 }
 
-/** Checks a body and returns it. Throws ApiError 400 for the first violation. */
-export function validateUpdateConversation(body: unknown, options: CheckOptions): UpdateConversationBody {
-  const members = requireObject(body);
-  checkUpdate(members, options);
-  return members as unknown as UpdateConversationBody;
-}
+export const validateUpdateConversation = validatorOf(UpdateConversationBody);
 
 /** Checks a body and returns it. Throws ApiError 400 for the first violation. */
 export function validateAddItems(body: unknown, options: CheckOptions): AddItemsBody {
-  const members = requireObject(body);
-  checkItems(members, options);
-  const request = members as unknown as AddItemsBody;
+  const request = checkItems(body, options);
   refuseMisplacedTrigger(request.items, 'items');
   return request;
 }

@@ -3,15 +3,13 @@ import { LONGEST_MODEL } from '../../protocol/index.js';
 
 import { type EmbeddingInput, MOST_EMBEDDING_INPUTS } from '../../providers/index.js';
 import {
-  type CheckOptions,
   Closed,
-  compile,
   described,
   emptyArray,
-  requireObject,
   Satisfies,
   tooManyElements,
   tooShort,
+  validatorOf,
   type Violation,
   wrongType,
 } from '../../validation/index.js';
@@ -65,14 +63,7 @@ export class CreateEmbeddingsBody {
   readonly user?: string | null;
 }
 
-const check = compile(CreateEmbeddingsBody);
-
-/** Checks a body and returns it. Throws ApiError 400 for the first violation. */
-export function validateEmbeddings(body: unknown, options: CheckOptions): CreateEmbeddingsBody {
-  const members = requireObject(body);
-  check(members, options);
-  return members as unknown as CreateEmbeddingsBody;
-}
+export const validateEmbeddings = validatorOf(CreateEmbeddingsBody);
 
 /** The inputs of a body, each as the upstream gets it. */
 export function inputsOf({ input: given }: CreateEmbeddingsBody): readonly EmbeddingInput[] {
