@@ -1,7 +1,16 @@
 import { IsIn, IsInt, IsOptional, IsString, Max, Min, MinLength } from 'class-validator';
 
 import type { FilePage } from '../state/index.js';
-import { type CheckOptions, Closed, compile, nested, type Query, Satisfies, toNumber } from '../validation/index.js';
+import {
+  type CheckOptions,
+  Closed,
+  compile,
+  nested,
+  type Query,
+  queryCheckOf,
+  Satisfies,
+  toNumber,
+} from '../validation/index.js';
 
 /** What files may be for. */
 export const PURPOSES = ['assistants', 'batch', 'fine-tune', 'vision', 'user_data', 'evals'] as const;
@@ -57,7 +66,7 @@ export class FileListParameters {
 }
 
 const checkFields = compile(CreateFileFields);
-const checkList = compile(FileListParameters);
+const checkList = queryCheckOf(FileListParameters);
 
 /** Reads the fields of a form. Throws ApiError 400 for the first violation. */
 export function readFileFields(fields: Readonly<Record<string, string>>, options: CheckOptions): CreateFileFields {
@@ -75,14 +84,12 @@ export function readFileFields(fields: Readonly<Record<string, string>>, options
 
 /** Reads the query of a list of files. Throws ApiError 400 for the first violation. */
 export function readFileList({ limit, order, after, purpose }: Query): FilePage {
-  const parameters = {
+  return checkList({
     limit: toNumber(limit ?? 10_000),
     order: order ?? 'desc',
     ...(after === undefined ? {} : { after }),
     ...(purpose === undefined ? {} : { purpose }),
-  };
-  checkList(parameters, { unknownParameters: 'ignore' });
-  return parameters as FilePage;
+  });
 }
 
 /** A name as it is stored: a sender may have left it out. */

@@ -2,7 +2,7 @@ import { IsIn, IsInt, IsOptional, IsString, Max, Min, MinLength } from 'class-va
 
 import { ApiError } from '../protocol/index.js';
 import type { PageRequest } from '../state/index.js';
-import { compile, type Query, toNumber } from '../validation/index.js';
+import { type Query, queryCheckOf, toNumber } from '../validation/index.js';
 
 /** The query of a list that is read in one direction. Violations are reported in this order. */
 export class ForwardParameters {
@@ -48,12 +48,9 @@ export function toPageRequest({ limit, order, after, before }: PageParameters): 
   return { limit, order, ...(after === undefined ? {} : { after }), ...(before === undefined ? {} : { before }) };
 }
 
-const check = compile(PageParameters);
+const check = queryCheckOf(PageParameters);
 
 /** Reads the query of a list without further parameters. Throws ApiError 400 for the first violation. */
 export function readPageQuery(query: Query): PageRequest {
-  const parameters = toPageParameters(query);
-  // KnownQuery refuses them.
-  check(parameters, { unknownParameters: 'ignore' });
-  return toPageRequest(parameters as PageParameters);
+  return toPageRequest(check(toPageParameters(query)));
 }

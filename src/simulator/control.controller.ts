@@ -20,7 +20,7 @@ import { ApiKeyGuard, type Caller, CurrentCaller } from '../access/index.js';
 import { firstLineOf, requireSchema, SchemaError } from '../config/index.js';
 import { answerAsPage, KnownQuery, wantsPage } from '../http/index.js';
 import { ApiError } from '../protocol/index.js';
-import { compile, type Query, toNumber } from '../validation/index.js';
+import { type Query, queryCheckOf, toNumber } from '../validation/index.js';
 import { FAULT_KINDS, type FaultKind } from './fault-kinds.js';
 import { JOURNAL_PAGE_POLICY, JOURNAL_STATUSES, journalPage } from './journal-page.js';
 import { requireNamedScript } from './script/read-script.js';
@@ -114,10 +114,8 @@ class FaultsParameters {
   readonly kind?: FaultKind;
 }
 
-const checkJournal = compile(JournalParameters);
-const checkFaults = compile(FaultsParameters);
-// KnownQuery refuses them.
-const OPTIONS = { unknownParameters: 'ignore' } as const;
+const checkJournal = queryCheckOf(JournalParameters);
+const checkFaults = queryCheckOf(FaultsParameters);
 
 /**
  * `/simulator`: what a space of the caller's tenant was asked, and what it answers next. Without the header `x-simulator-space` it is the
@@ -225,8 +223,8 @@ export class SimulatorControlController {
     @Headers() headers: Parameters,
     @KnownQuery(FaultsParameters) query: Query,
   ): { readonly deleted: true } {
-    checkFaults(query, OPTIONS);
-    this.spaceOf(caller, headers).clearFaults((query as FaultsParameters).kind);
+    const { kind } = checkFaults(query);
+    this.spaceOf(caller, headers).clearFaults(kind);
     return { deleted: true };
   }
 
@@ -276,7 +274,5 @@ function textOf(value: unknown): string {
 function readJournalQuery(query: Query): JournalParameters {
   const given = Object.fromEntries(Object.entries(query).filter(([, value]) => value !== ''));
   const { after = 0, limit = DEFAULT_PAGE } = given;
-  const parameters: unknown = { ...given, after: toNumber(after), limit: toNumber(limit) };
-  checkJournal(parameters, OPTIONS);
-  return parameters as JournalParameters;
+  return checkJournal({ ...given, after: toNumber(after), limit: toNumber(limit) });
 }

@@ -33,7 +33,7 @@ export { didYouMean, isNearMiss } from './did-you-mean.js';
 export { refuseUnknown } from './refuse-unknown.js';
 export { TypoSearch } from './typo-search.js';
 export { listOf } from './list-of.js';
-export { type Query, toArray, toBoolean, toNumber } from './query-values.js';
+export { type Query, queryCheckOf, toArray, toBoolean, toNumber } from './query-values.js';
 export { recordOfStrings } from './record-of-strings.js';
 export { requireObject, validatorOf } from './require-object.js';
 export { stringOr } from './string-or.js';

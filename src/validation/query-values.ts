@@ -1,3 +1,5 @@
+import { compile, type DecoratedClass } from './compile.js';
+
 /** A parsed query string: values are texts, or arrays of texts for repeated keys. */
 export type Query = Readonly<Record<string, unknown>>;
 
@@ -18,4 +20,18 @@ export function toArray(query: Query, name: string): unknown[] {
     .flat()
     .flatMap((value) => (typeof value === 'string' ? value.split(',') : value))
     .filter((value) => value !== undefined && value !== '');
+}
+
+/**
+ * The check of the parameters of a query: it returns the same object, and throws ApiError 400 for the first violation. Unknown ones are
+ * refused before, by KnownQuery.
+ */
+export function queryCheckOf<Parameters extends object>(
+  target: DecoratedClass & (new () => Parameters),
+): (parameters: object) => Parameters {
+  const check = compile(target);
+  return (parameters) => {
+    check(parameters, { unknownParameters: 'ignore' });
+    return parameters as Parameters;
+  };
 }

@@ -17,7 +17,7 @@ import { ApiError, type Item, type ListObject, type ResponseObject, toListObject
 import { metadata, StoredResponsesService } from '../../responses/index.js';
 import { readSessionId } from '../../resources/sessions/index.js';
 import { type PageRequest, type ResponseFilter, ResponseGraph } from '../../state/index.js';
-import { Closed, compile, IsNullable, type Query, requireObject, Satisfies } from '../../validation/index.js';
+import { Closed, IsNullable, type Query, queryCheckOf, Satisfies, validatorOf } from '../../validation/index.js';
 import { BehindDoor } from '../door.js';
 import { ANSWERED, type Completion, toCompletion, toResponseId } from './completion.js';
 import { type StoredMessage, toStoredMessages } from './stored-message.js';
@@ -49,11 +49,9 @@ class UpdateChatCompletionBody {
   readonly metadata!: Readonly<Record<string, string>> | null;
 }
 
-const checkUpdate = compile(UpdateChatCompletionBody);
-const checkPage = compile(ForwardParameters);
-const checkList = compile(ChatListParameters);
-// KnownQuery refuses them.
-const OPTIONS = { unknownParameters: 'ignore' } as const;
+const checkUpdate = validatorOf(UpdateChatCompletionBody);
+const checkPage = queryCheckOf(ForwardParameters);
+const checkList = queryCheckOf(ChatListParameters);
 
 /** What is stored below `/chat/completions`. A completion is a response that has ended with an answer, by whatever door it came. */
 @Controller(apiPath('chat/completions'))
@@ -130,12 +128,9 @@ export class StoredChatController {
     @CurrentCaller() { tenant }: Caller,
   ): Promise<ListObject<StoredMessage>> {
     const within = readSessionId(headers);
-    const page = toPage(query);
-    checkPage(page, OPTIONS);
+    const page = checkPage(toPage(query));
     const { id: responseId } = await this.find(tenant, id, within);
-    return collect(page as PageRequest, (asked) =>
-      naming(id, this.stored.inputItems(tenant, responseId, asked, within)),
-    );
+    return collect(page, (asked) => naming(id, this.stored.inputItems(tenant, responseId, asked, within)));
   }
 
   @Describe(() => ({
@@ -155,9 +150,7 @@ export class StoredChatController {
     @Headers() headers: Parameters,
     @CurrentCaller() { tenant }: Caller,
   ): Promise<Completion> {
-    const members = requireObject(body);
-    checkUpdate(members, this.unknownFields.options());
-    const { metadata: pairs } = members as unknown as UpdateChatCompletionBody;
+    const { metadata: pairs } = checkUpdate(body, this.unknownFields.options());
     const within = readSessionId(headers);
     const { id: responseId } = await this.find(tenant, id, within);
     return toCompletion(await naming(id, this.stored.updateMetadata(tenant, responseId, pairs ?? {}, within)));
@@ -228,9 +221,7 @@ function toPage(query: Query): object {
 
 function readListQuery(query: Query): ChatListParameters {
   const { model } = query;
-  const parameters = { ...toPage(query), ...(model === undefined ? {} : { model }), ...metadataIn(query) };
-  checkList(parameters, OPTIONS);
-  return parameters as ChatListParameters;
+  return checkList({ ...toPage(query), ...(model === undefined ? {} : { model }), ...metadataIn(query) });
 }
 
 function cursorOf(after: string): string {

@@ -4,7 +4,7 @@ import { IsInt, IsOptional, IsString, Max, Min } from 'class-validator';
 import { refuseUnknownQuery } from '../../http/index.js';
 import type { ModelInfo } from '../../providers/index.js';
 import { ApiError } from '../../protocol/index.js';
-import { type CheckOptions, clip, compile, type Query, toNumber } from '../../validation/index.js';
+import { type CheckOptions, clip, type Query, queryCheckOf, toNumber } from '../../validation/index.js';
 
 /** A page of models in the form of Anthropic. */
 export interface AnthropicModelList {
@@ -30,7 +30,7 @@ class ModelsQuery {
   readonly before_id?: string;
 }
 
-const check = compile(ModelsQuery);
+const check = queryCheckOf(ModelsQuery);
 
 /** A model in the form of Anthropic. */
 export function toAnthropicModel({ id, created, contextWindow, maxOutputTokens }: ModelInfo): AnthropicModel {
@@ -56,9 +56,7 @@ export function toAnthropicModels(
   options: CheckOptions,
 ): AnthropicModelList {
   refuseUnknownQuery(query, ModelsQuery, options);
-  const parameters = { ...query, limit: toNumber(query.limit ?? 20) };
-  check(parameters, { unknownParameters: 'ignore' });
-  const { limit, after_id: after, before_id: before } = parameters as unknown as ModelsQuery;
+  const { limit, after_id: after, before_id: before } = check({ ...query, limit: toNumber(query.limit ?? 20) });
   const begin = after === undefined ? 0 : placeOf(after, models, 'after_id') + 1;
   const end = before === undefined ? models.length : placeOf(before, models, 'before_id');
   const wanted = models.slice(begin, Math.max(end, begin));

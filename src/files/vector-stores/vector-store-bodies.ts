@@ -19,13 +19,13 @@ import type { Attributes, StoreFilePage, StoreFileStatus } from '../../state/ind
 import {
   type Check,
   Closed,
-  compile,
   described,
   isObject,
   listOf,
   nested,
   propertyNameTooLong,
   type Query,
+  queryCheckOf,
   Satisfies,
   tooLong,
   tooManyProperties,
@@ -239,14 +239,12 @@ export const validateAddFile = validatorOf(AddFileBody, ABSENT);
 export const validateUpdateFile = validatorOf(UpdateFileBody, ABSENT);
 export const validateAddBatch = validatorOf(AddBatchBody, ABSENT);
 
-const checkFileList = compile(StoreFileListParameters);
+const checkFileList = queryCheckOf(StoreFileListParameters);
 
 /** Reads the query of a list of files. Throws ApiError 400 for the first violation. */
 export function readStoreFileList(query: Query): Omit<StoreFilePage, 'batchId'> {
   const { filter } = query;
-  const parameters = { ...toPageParameters(query), ...(filter === undefined ? {} : { filter }) };
-  checkFileList(parameters, { unknownParameters: 'ignore' });
-  const checked = parameters as StoreFileListParameters;
+  const checked = checkFileList({ ...toPageParameters(query), ...(filter === undefined ? {} : { filter }) });
   return { ...toPageRequest(checked), ...(checked.filter === undefined ? {} : { status: checked.filter }) };
 }
 

@@ -6,7 +6,7 @@ import { Environment } from '../../config/index.js';
 import { type Item, type ListObject, type ResponseObject, toListObject } from '../../protocol/index.js';
 import { ConversationStore, ResponseGraph, ResponseStore } from '../../state/index.js';
 import { Clock } from '../../time/index.js';
-import { compile, type Query, toNumber } from '../../validation/index.js';
+import { type Query, queryCheckOf, toNumber } from '../../validation/index.js';
 
 /** Most responses that one request looks at: a model seldom asks, so that there may be many without a call that waits. */
 const MOST_LOOKED_AT = 200;
@@ -34,13 +34,11 @@ export interface WaitingApproval extends Pick<ResponseObject, 'id' | 'model' | '
   readonly requests: readonly Item[];
 }
 
-const check = compile(ApprovalParameters);
+const check = queryCheckOf(ApprovalParameters);
 
 /** Reads the query of `GET /approvals`. Throws ApiError 400 for the first violation. */
 export function readApprovalQuery({ limit, after }: Query): ApprovalParameters {
-  const parameters = { limit: toNumber(limit ?? 20), ...(after === undefined ? {} : { after }) };
-  check(parameters, { unknownParameters: 'ignore' });
-  return parameters as ApprovalParameters;
+  return check({ limit: toNumber(limit ?? 20), ...(after === undefined ? {} : { after }) });
 }
 
 /** Finds the calls that wait for a person. */

@@ -4,7 +4,7 @@ import { metadataFilter, metadataIn, PageParameters, toPageParameters, toPageReq
 import { ApiError } from '../../protocol/index.js';
 import { sessionId } from '../sessions/index.js';
 import type { PageRequest, ResponseFilter, TreeBounds } from '../../state/index.js';
-import { clip, compile, type Query, Satisfies, toNumber } from '../../validation/index.js';
+import { clip, type Query, queryCheckOf, Satisfies, toNumber } from '../../validation/index.js';
 
 const STATUSES = ['completed', 'incomplete', 'failed', 'cancelled', 'in_progress', 'queued'];
 /** The last second that a Date can represent. */
@@ -70,34 +70,28 @@ export class TreeParameters implements TreeBounds {
   readonly limit!: number;
 }
 
-const checkList = compile(ListParameters);
-const checkTree = compile(TreeParameters);
-// KnownQuery refuses them.
-const OPTIONS = { unknownParameters: 'ignore' } as const;
+const checkList = queryCheckOf(ListParameters);
+const checkTree = queryCheckOf(TreeParameters);
 
 /** Reads the query of `GET /responses`. Throws ApiError 400 for the first violation. */
 export function readListQuery(query: Query): { readonly filter: ResponseFilter; readonly page: PageRequest } {
   refuseUnknownTimes(query);
   const { session_id: session, model, status } = query;
   const times = Object.keys(TIMES).filter((name) => query[name] !== undefined);
-  const parameters = {
+  const checked = checkList({
     ...toPageParameters(query),
     ...(session === undefined ? {} : { session_id: session }),
     ...(model === undefined ? {} : { model }),
     ...(status === undefined ? {} : { status }),
     ...metadataIn(query),
     ...Object.fromEntries(times.map((name) => [name, toNumber(query[name])])),
-  };
-  checkList(parameters, OPTIONS);
-  const checked = parameters as ListParameters;
+  });
   return { filter: toFilter(checked), page: toPageRequest(checked) };
 }
 
 /** Reads the query of `GET /responses/{id}/tree`. Throws ApiError 400 for the first violation. */
 export function readTreeQuery({ depth, limit }: Query): TreeBounds {
-  const parameters = { depth: toNumber(depth ?? 20), limit: toNumber(limit ?? 100) };
-  checkTree(parameters, OPTIONS);
-  return parameters as TreeBounds;
+  return checkTree({ depth: toNumber(depth ?? 20), limit: toNumber(limit ?? 100) });
 }
 
 /** The session of a list, from the query or the header. Throws ApiError 400 when they differ. */

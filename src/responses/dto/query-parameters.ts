@@ -3,11 +3,8 @@ import { IsBoolean, IsIn, IsInt, IsOptional, Min } from 'class-validator';
 import { PageParameters, toPageParameters, toPageRequest } from '../../http/index.js';
 import { ApiError, type Includable } from '../../protocol/index.js';
 import type { DeleteOptions, PageRequest } from '../../state/index.js';
-import { compile, type Query, toArray, toBoolean, toNumber } from '../../validation/index.js';
+import { type Query, queryCheckOf, toArray, toBoolean, toNumber } from '../../validation/index.js';
 import { INCLUDABLES } from './includable.js';
-
-// KnownQuery refuses them.
-const OPTIONS = { unknownParameters: 'ignore' } as const;
 
 /** The query of `GET /responses/{id}` (protocol §1.1). */
 export interface RetrieveQuery {
@@ -56,44 +53,38 @@ export class DeleteParameters {
 /** What says how a stream is read. */
 const STREAM_PARAMETERS = ['starting_after', 'include_obfuscation'] as const;
 
-const checkItems = compile(ItemsParameters);
-const checkInclude = compile(IncludeParameters);
-const checkRetrieve = compile(RetrieveParameters);
-const checkDelete = compile(DeleteParameters);
+const checkItems = queryCheckOf(ItemsParameters);
+const checkInclude = queryCheckOf(IncludeParameters);
+const checkRetrieve = queryCheckOf(RetrieveParameters);
+const checkDelete = queryCheckOf(DeleteParameters);
 
 /** Reads the query of a list of items (protocol §1.1, §1.2); throws ApiError 400 for the first violation. */
 export function validateItemsQuery(query: Query): PageRequest {
-  const parameters = { ...toPageParameters(query), include: toArray(query, 'include') };
-  checkItems(parameters, OPTIONS);
-  return toPageRequest(parameters as unknown as ItemsParameters);
+  return toPageRequest(checkItems({ ...toPageParameters(query), include: toArray(query, 'include') }));
 }
 
 /** Checks the `include` of a query whose items are shown whole in any case; throws ApiError 400. */
 export function validateIncludeQuery(query: Query): void {
-  checkInclude({ include: toArray(query, 'include') }, OPTIONS);
+  checkInclude({ include: toArray(query, 'include') });
 }
 
 /** Reads the query of `DELETE /responses/{id}`; throws ApiError 400. */
 export function validateDeleteQuery(query: Query): DeleteOptions {
-  const parameters = { cascade: toBoolean(query.cascade ?? false) };
-  checkDelete(parameters, OPTIONS);
-  return parameters as DeleteOptions;
+  return checkDelete({ cascade: toBoolean(query.cascade ?? false) });
 }
 
 /** Reads the query of `GET /responses/{id}`; throws ApiError 400 for the first violation. */
 export function validateRetrieveQuery(query: Query): RetrieveQuery {
   const { starting_after, include_obfuscation } = query;
-  const parameters = {
+  const parameters = checkRetrieve({
     stream: toBoolean(query.stream ?? false),
     include: toArray(query, 'include'),
     ...(starting_after === undefined ? {} : { starting_after: toNumber(starting_after) }),
     ...(include_obfuscation === undefined ? {} : { include_obfuscation: toBoolean(include_obfuscation) }),
-  };
-  checkRetrieve(parameters, OPTIONS);
-  const ofStreams =
-    parameters.stream === true ? undefined : STREAM_PARAMETERS.find((name) => query[name] !== undefined);
+  });
+  const ofStreams = parameters.stream ? undefined : STREAM_PARAMETERS.find((name) => query[name] !== undefined);
   if (ofStreams !== undefined) {
     throw ApiError.badRequest(`'${ofStreams}' is only allowed when 'stream' is true.`, ofStreams);
   }
-  return parameters as RetrieveQuery;
+  return parameters;
 }
