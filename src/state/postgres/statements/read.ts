@@ -50,21 +50,25 @@ export const WEIGHT = `(sum(items_size) + coalesce((SELECT sum(octet_length(c.bo
 export const IN_CONVERSATION = `(SELECT bool_or(conversation_id IS NOT NULL) FROM path)`;
 
 /**
- * The whole transcript up to a response that may be continued, including ancestors that are no longer visible. Here and
- * in every other recursion, `OFFSET 0` limits PostgreSQL to one look-up per step: it would otherwise join all responses
- * of the tenant at every step.
+ * The table `path`: a response `r`, by a condition, and its ancestors, also those that are no longer visible. Here and in every other
+ * recursion, `OFFSET 0` limits PostgreSQL to one look-up per step: it would otherwise join all responses of the tenant at every step.
  */
-export const CHAIN = prepared<readonly [...Viewer, responseId: string, maxBytes: number], ChainRow>(
-  'chain',
-  `WITH RECURSIVE path AS (
+export function pathFrom(condition: string): string {
+  return `path AS (
     SELECT r.id, r.parent_id, r.items_size, r.conversation_id, r.conversation_end, 0 AS level FROM antiphon.responses r
-    WHERE ${VISIBLE} AND r.id = $4 AND r.status IN ('completed', 'incomplete') AND r.is_continuable
+    WHERE ${condition}
     UNION ALL
     SELECT r.id, r.parent_id, r.items_size, r.conversation_id, r.conversation_end, path.level + 1
     FROM path CROSS JOIN LATERAL (
       SELECT id, parent_id, items_size, conversation_id, conversation_end FROM antiphon.responses WHERE owner = $1 AND id = path.parent_id OFFSET 0
     ) r
-  ), weight AS (
+  )`;
+}
+
+/** The whole transcript up to a response that may be continued. */
+export const CHAIN = prepared<readonly [...Viewer, responseId: string, maxBytes: number], ChainRow>(
+  'chain',
+  `WITH RECURSIVE ${pathFrom(`${VISIBLE} AND r.id = $4 AND r.status IN ('completed', 'incomplete') AND r.is_continuable`)}, weight AS (
     SELECT ${WEIGHT} > $5 AS too_large FROM path
   )
   SELECT r.origin, r.expires_at, (

@@ -2,7 +2,7 @@ import { CHANNELS } from '../channels.js';
 import { adHoc, prepared } from '../../sql/statement.js';
 import { LOG_PAGE_LIMITS } from '../../event-log.js';
 import type { BatchColumns, BatchRow } from '../../log-columns.js';
-import { EARLIER, IN_CONVERSATION, WEIGHT } from './read.js';
+import { EARLIER, IN_CONVERSATION, pathFrom, WEIGHT } from './read.js';
 import { SUBTREE, type Viewer, VISIBLE } from './visible.js';
 import { insertUsage } from '../usage.js';
 
@@ -96,15 +96,7 @@ export interface ContextRow {
 
 export const CONTEXT = prepared<readonly [...Names, maxBytes: number], ContextRow>(
   'context',
-  `WITH RECURSIVE path AS (
-    SELECT r.id, r.parent_id, r.items_size, r.conversation_id, r.conversation_end, 0 AS level
-    FROM antiphon.responses r WHERE r.owner = $1 AND r.id = $2
-    UNION ALL
-    SELECT r.id, r.parent_id, r.items_size, r.conversation_id, r.conversation_end, path.level + 1
-    FROM path CROSS JOIN LATERAL (
-      SELECT id, parent_id, items_size, conversation_id, conversation_end FROM antiphon.responses WHERE owner = $1 AND id = path.parent_id OFFSET 0
-    ) r
-  ), weight AS (
+  `WITH RECURSIVE ${pathFrom('r.owner = $1 AND r.id = $2')}, weight AS (
     SELECT ${WEIGHT} > $3 AS too_large FROM path
   ), items AS (
     SELECT path.level, i.position, i.body, path.level = 0 AND i.kind = 'input' AS is_input
