@@ -11,7 +11,6 @@ import { FakeMcpServer, ScriptedProvider } from '../../src/testing/index.js';
 import { exported } from '../../src/testing/state/moved-state.js';
 import { whenEnded } from '../support/background.js';
 import { useService } from '../support/describe-service.js';
-import { writeMcpServers } from '../support/mcp-servers-file.js';
 import { findKeys } from '../support/redis/remove-keys.js';
 import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
@@ -88,6 +87,7 @@ async function readValue(client: Redis, key: string): Promise<unknown> {
 
 const TOKEN = 'correct-horse-battery';
 const HEADER = 'staple-of-a-caller';
+const URL_KEY = 'open-sesame-url-1';
 const QUESTION = 'Please wait for it.';
 
 /** Ends the call that waits. */
@@ -103,7 +103,6 @@ const server = await FakeMcpServer.start([
       }),
   },
 ]);
-const path = await writeMcpServers({ slow: { url: server.url } });
 
 afterAll(async () => {
   await server.close();
@@ -117,6 +116,7 @@ const BODY = {
       type: 'mcp',
       server_label: 'slow',
       require_approval: 'never',
+      server_url: `${server.url}?apiKey=${URL_KEY}`,
       authorization: TOKEN,
       headers: { 'x-caller': HEADER },
     },
@@ -133,7 +133,7 @@ describe.each(EVERY_STATE)('a call that takes long, with STATE=$state', ({ open 
     state = await open();
   });
   const service = useService(() => {
-    const environment = { MCP_SERVERS: path, ...state.environment };
+    const environment = { MCP_CLIENT_URLS: 'any', ...state.environment };
     return startService({ providers: [ScriptedProvider], environment });
   });
   afterAll(() => state.drop());
@@ -153,7 +153,7 @@ describe.each(EVERY_STATE)('a call that takes long, with STATE=$state', ({ open 
     expect(headers).toMatchObject({ authorization: `Bearer ${TOKEN}`, 'x-caller': HEADER });
     const dump = await dumpState(state, service);
     expect(dump).toContain(QUESTION);
-    expect([TOKEN, HEADER].filter((secret) => dump.includes(secret))).toEqual([]);
+    expect([TOKEN, HEADER, URL_KEY].filter((secret) => dump.includes(secret))).toEqual([]);
   }
 
   it('a call that takes long has the credentials of its server, which are nowhere in the state while it runs and afterwards', async () => {

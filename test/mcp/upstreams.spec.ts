@@ -223,6 +223,7 @@ describe('tools of the service, with an upstream that speaks Chat Completions', 
 
   it.each([
     ['additional_tools', { authorization: 'mine' }, 'authorization'],
+    ['additional_tools', { server_url: 'https://mcp.example.com/mcp?api_key=open-sesame' }, 'server_url'],
     ['tool_search_output', { headers: { 'x-key': 'mine' } }, 'headers'],
   ])(
     'credentials of a server are refused in items of the type %s, which are stored',

@@ -3,6 +3,7 @@ import type { Tool } from '../../protocol/index.js';
 import type { Seals } from '../../context/seals/index.js';
 import type { JobReference, NewJob } from '../../state/index.js';
 import type { MaybePromise } from '../../time/index.js';
+import { withoutUrlSecrets } from '../../tools/mcp/index.js';
 import { objectsIn } from '../../validation/index.js';
 import type { AdmittedTurn } from '../turn/admit.js';
 import type { Transport } from '../turn/turn-observer.js';
@@ -84,8 +85,9 @@ async function open(turn: BackgroundTurn, sealed: string, seals: Seals): Promise
 
 /** A tool without the credentials of its MCP server, and these. */
 function divide(tool: Readonly<Record<string, unknown>>): { readonly tool: Tool; readonly credentials: object | null } {
-  const { authorization, headers, ...rest } = tool;
-  if (tool['type'] !== 'mcp' || (authorization == null && headers == null))
+  const { authorization, headers, server_url: url, ...rest } = tool;
+  const isPlain = typeof url !== 'string' || withoutUrlSecrets(url) === url;
+  if (tool['type'] !== 'mcp' || (authorization == null && headers == null && isPlain))
     return { tool: tool as unknown as Tool, credentials: null };
-  return { tool: rest as unknown as Tool, credentials: { authorization, headers } };
+  return { tool: rest as unknown as Tool, credentials: { authorization, headers, server_url: url } };
 }

@@ -15,6 +15,7 @@ import {
   Violation,
   wrongType,
 } from '../../validation/index.js';
+import { namesUrlSecret } from '../../tools/mcp/index.js';
 import { AnyItem } from './any-item.js';
 
 const APPROVALS = ['always', 'never'];
@@ -130,10 +131,13 @@ export const mcpTool = every([nested(McpToolBody), oneAddress]);
 
 /** Whether a tool that an item brings is without credentials: items are stored and given back, and credentials are for one request. */
 export const withoutCredentials = described((value) => {
-  const { type, authorization, headers } = Object(value) as Readonly<Record<string, unknown>>;
-  const member =
-    authorization != null ? 'authorization' : Object.keys(Object(headers) as object).length > 0 ? 'headers' : null;
-  if (type !== 'mcp' || member === null) return null;
+  const { type, authorization, headers, server_url: url } = Object(value) as Readonly<Record<string, unknown>>;
+  const member = [
+    authorization != null && 'authorization',
+    Object.keys(Object(headers) as object).length > 0 && 'headers',
+    typeof url === 'string' && namesUrlSecret(url) && 'server_url',
+  ].find((name) => name !== false);
+  if (type !== 'mcp' || member === undefined) return null;
   const describe = (path: string): string =>
     `Invalid '${path}': items are stored, and credentials are not. Name the tool in 'tools'.`;
   return new Violation('invalid_value', describe).under(member);

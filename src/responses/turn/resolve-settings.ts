@@ -6,6 +6,7 @@ import {
   type ResponseSettings,
   type Tool,
 } from '../../protocol/index.js';
+import { withoutUrlSecrets } from '../../tools/mcp/index.js';
 
 const ALWAYS: ReadonlySet<string> = new Set(parametersWhere(({ echo }) => echo === 'always'));
 const IF_GIVEN = parametersWhere(({ echo }) => echo === 'given');
@@ -65,7 +66,9 @@ function resolveReasoning(
  */
 function toShown(tool: Tool): Tool {
   if (tool.type === 'mcp') {
-    const { authorization: _, headers, ...shown } = tool;
+    const { authorization: _, headers, ...rest } = tool;
+    const { server_url: url } = rest;
+    const shown = typeof url === 'string' ? { ...rest, server_url: withoutUrlSecrets(url) } : rest;
     return headers == null ? shown : { ...shown, headers: null };
   }
   if (tool.type !== 'function') return tool;

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import type { Logger } from '@nestjs/common';
 
 import { hostOf } from '../../config/index.js';
-import { findSecrets, SHORTEST_SECRET } from '../../providers/index.js';
+import { SHORTEST_SECRET } from '../../providers/index.js';
 import type { Clock } from '../../time/index.js';
 import type { HttpClient } from './bounded-fetch.js';
 import { CalledServer } from './called-server.js';
@@ -15,9 +15,7 @@ import { OAuthTokens } from './oauth-tokens.js';
 import { ServerConnections } from './server-connections.js';
 import type { ServerEntry } from './servers-file.js';
 import type { CallTokens } from './tool-call.js';
-
-/** A part of a URL that is no word: long, of letters and digits. */
-const RANDOM = /^(?=.*\d)(?=.*[a-z])[\w.~%+=-]{16,}$/i;
+import { secretsInUrl } from './url-secrets.js';
 
 /** Servers that requests share: of so many tenants, labels and descriptions. */
 const MOST_SHARED = 1000;
@@ -61,7 +59,7 @@ export class RunningServer {
     const { http, clock } = parts;
     const { timeouts = {}, oauth } = entry;
     this.url = new URL(entry.url);
-    this.urlSecrets = secretsIn(this.url);
+    this.urlSecrets = secretsInUrl(this.url);
     this.forwardable = forwardableOf(entry);
     this.oauth = oauth === undefined ? null : new OAuthTokens(oauth, http.bounded(DEFAULTS.maxResponseBytes), clock);
     this.connections = new ServerConnections(
@@ -162,12 +160,6 @@ class SentTokens implements CallTokens {
     if (this.known?.sent !== sent) this.known = { sent, secrets: [...secrets, ...sent] };
     return this.known.secrets;
   }
-}
-
-/** What of a URL is a credential: values of its query with telling names, and parts of it that look random. Some servers ask for nothing else. */
-function secretsIn({ pathname, searchParams }: URL): readonly string[] {
-  const parts = [...pathname.split('/'), ...searchParams.values()];
-  return [...findSecrets(Object.fromEntries(searchParams), []), ...parts.filter((part) => RANDOM.test(part))];
 }
 
 function ownHeaders({ headers = {}, authorization }: ServerEntry): Readonly<Record<string, string>> {
