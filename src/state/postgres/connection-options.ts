@@ -17,8 +17,6 @@ export type DatabaseSettings = Pick<
 
 /** Idle time before TCP keepalives detect a dead connection, ms. */
 const KEEPALIVE_MS = 10_000;
-/** The client's time limit for a statement exceeds that of the database by this much, ms. */
-const GRACE_MS = 1000;
 
 /** Whether connections go through a pooler: then they must hold no state between transactions. */
 export function isPooled({ DATABASE_DIRECT_URL }: DatabaseSettings): boolean {
@@ -30,7 +28,6 @@ export function requestOptions(settings: DatabaseSettings): ClientConfig {
   const { DATABASE_URL, DATABASE_STATEMENT_TIMEOUT_MS: timeout } = settings;
   return {
     ...connectionTo(DATABASE_URL, settings),
-    query_timeout: timeout + GRACE_MS,
     // Poolers refuse unknown settings when a connection starts.
     ...(isPooled(settings) ? {} : { application_name: 'antiphon', statement_timeout: timeout }),
   };

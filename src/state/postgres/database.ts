@@ -27,6 +27,8 @@ export type RunStatement = <Values extends readonly unknown[], Row>(
 
 /** How long an unused connection stays open, ms. */
 const IDLE_TIMEOUT_MS = 300_000;
+/** The client's time limit for a statement exceeds that of the database by this much, ms. */
+const GRACE_MS = 1000;
 /** Pause before another attempt when the database has reached its connection limit, ms. */
 const PAUSE_MS = 20;
 
@@ -47,6 +49,7 @@ export class Database {
   private readonly outages = new OutageLog(this.logger);
   private readonly pool: pg.Pool;
   private readonly isPooled: boolean;
+  private readonly limitMs: number;
   private readonly backoff: Backoff;
   /** Connections that are open; the pool also counts those that are being opened. */
   private readonly connections = new Set<PoolClient>();
@@ -58,6 +61,7 @@ export class Database {
     private readonly clock: Clock,
   ) {
     this.isPooled = isPooled(settings);
+    this.limitMs = settings.DATABASE_STATEMENT_TIMEOUT_MS + GRACE_MS;
     this.backoff = new Backoff(clock, PAUSES);
     this.pool = new pg.Pool({
       ...requestOptions(settings),
@@ -96,7 +100,7 @@ export class Database {
       return;
     }
     try {
-      const { rows } = await client.query<{ readonly pid: number }>('SELECT pg_backend_pid() AS pid');
+      const { rows } = await this.ask<{ readonly pid: number }>(client, { text: 'SELECT pg_backend_pid() AS pid' });
       // A pooler has numbers of its own.
       if (rows[0]?.pid === (client as unknown as { readonly processID: number }).processID) return;
       this.logger.warn(
@@ -156,14 +160,14 @@ export class Database {
   /** Runs several statements in one transaction. */
   transaction<T>(work: (run: RunStatement) => Promise<T>): Promise<T> {
     return this.withConnection(async (run, client) => {
-      await client.query('BEGIN');
+      await this.ask(client, { text: 'BEGIN' });
       try {
         const result = await work(run);
-        await client.query('COMMIT');
+        await this.ask(client, { text: 'COMMIT' });
         return result;
       } catch (error) {
         // The database rolls back a discarded connection itself.
-        if (!breaksConnection(error)) await client.query('ROLLBACK');
+        if (!breaksConnection(error)) await this.ask(client, { text: 'ROLLBACK' });
         throw error;
       }
     });
@@ -187,14 +191,14 @@ export class Database {
     const client = await this.connect();
     let broken = false;
     try {
-      await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
-      await client.query('SET LOCAL statement_timeout = 0');
+      await this.ask(client, { text: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' });
+      await this.ask(client, { text: 'SET LOCAL statement_timeout = 0' });
       yield* read((statement, values) => this.run(client, statement, values, SNAPSHOT_TIMEOUT_MS));
     } catch (error) {
       broken = breaksConnection(error);
       throw toStoreError(error);
     } finally {
-      if (!broken) await client.query('ROLLBACK').catch(() => (broken = true));
+      if (!broken) await this.ask(client, { text: 'ROLLBACK' }).catch(() => (broken = true));
       client.release(broken);
     }
   }
@@ -206,10 +210,10 @@ export class Database {
   readonly library = (text: string, values?: readonly unknown[]): Promise<pg.QueryResult> =>
     this.withConnection(async (_run, client) => {
       try {
-        return await client.query(text, values && [...values]);
+        return await this.ask(client, { text, values: values && [...values] });
       } catch (error) {
         // The texts may begin a transaction, and end it only when nothing fails.
-        if (values === undefined && !breaksConnection(error)) await client.query('ROLLBACK');
+        if (values === undefined && !breaksConnection(error)) await this.ask(client, { text: 'ROLLBACK' });
         throw error;
       }
     });
@@ -268,12 +272,31 @@ export class Database {
     timeoutMs?: number,
   ): Promise<readonly Row[]> {
     const prepared = name === undefined || this.isPooled ? {} : { name };
-    const { rows } = await client.query<Row & pg.QueryResultRow>({
-      text,
-      values: [...values],
-      ...prepared,
-      ...(timeoutMs === undefined ? {} : { query_timeout: timeoutMs }),
-    });
+    const { rows } = await this.ask<Row & pg.QueryResultRow>(
+      client,
+      { text, values: [...values], ...prepared },
+      timeoutMs,
+    );
     return rows;
+  }
+
+  /**
+   * Asks the driver with a callback, and limits the time. For a promise, and for a limit of its own, the driver assigns functions to members of
+   * the query, which V8 keeps until a full collection with all that they refer to.
+   */
+  private ask<Row extends pg.QueryResultRow>(
+    client: PoolClient,
+    query: pg.QueryConfig,
+    limitMs = this.limitMs,
+  ): Promise<pg.QueryResult<Row>> {
+    return new Promise((resolve, reject) => {
+      // Its connection is discarded then.
+      const timer = setTimeout(() => reject(new Error('query read timeout')), limitMs);
+      client.query<Row>(query, (error: Error | null, result) => {
+        clearTimeout(timer);
+        if (error === null) resolve(result);
+        else reject(error);
+      });
+    });
   }
 }
