@@ -110,14 +110,14 @@ describe('a recording holds nothing of', () => {
       ['something that looks like a key', 'sk-proj-abcdefgh12345678'],
     ] as const;
 
-    it.each(secrets)('%s in a text', async (_, secret) => {
+    it.each(secrets)('a recording redacts %s in a text', async (_, secret) => {
       await record([{ type: 'text', delta: `It is (${secret}), is it not?` }]);
       expect(await session.turns()).toMatchObject([
         { steps: [{ events: [{ delta: 'It is ([redacted]), is it not?' }] }, { events: [{ type: 'finish' }] }] },
       ]);
     });
 
-    it.each(secrets)('%s in an error', async (_, secret) => {
+    it.each(secrets)('a recording redacts %s in an error', async (_, secret) => {
       await record([], new ModelError('acme_error', `Refused: '${secret}'.`));
       expect(await session.turns()).toMatchObject([{ steps: [{ error: { message: "Refused: '[redacted]'." } }] }]);
     });

@@ -209,7 +209,7 @@ describe('where the routes are', () => {
     });
     afterAll(() => started.close());
 
-    it.each(ROUTES)('%s is no route', async (route) => {
+    it.each(ROUTES)('the simulator without control has no route %s', async (route) => {
       const [method = '', path = ''] = route.split(' ');
       const headers = { authorization: 'Bearer sk-alice' };
       const answer = await fetch(`${started.origin}/simulator/${path}`, { method, headers });
@@ -218,7 +218,7 @@ describe('where the routes are', () => {
     });
   });
 
-  it.each(ROUTES)('%s needs a key', async (route) => {
+  it.each(ROUTES)('the route %s of the simulator needs a key', async (route) => {
     const [method = '', path = ''] = route.split(' ');
     expect(await ask(method, `/simulator/${path}`, undefined, '', 'sk-mallory')).toMatchObject({ status: 401 });
   });

@@ -27,7 +27,7 @@ beforeAll(() => {
 });
 
 describe('R3: output item types', () => {
-  it('R3.1: answers with a message (ids are msg_ and 32 hex digits)', async () => {
+  it('R3.1: the simulator answers with a message (ids are msg_ and 32 hex digits)', async () => {
     const { output, output_text: text } = await simulator.create();
     expect(output).toEqual([
       {
@@ -41,7 +41,7 @@ describe('R3: output item types', () => {
     expect(text).toMatch(/\w+ \w+/);
   });
 
-  it.each(REASONING_MODELS)('R3.2: reasons before the message: %s', async (model) => {
+  it.each(REASONING_MODELS)('R3.2: the simulator reasons before the message: %s', async (model) => {
     const response = await simulator.create({ model });
     expect(response.output).toMatchObject([
       { type: 'reasoning', id: expect.stringMatching(/^rs_[0-9a-f]{32}$/), status: 'completed' },
@@ -53,7 +53,7 @@ describe('R3: output item types', () => {
   it.each([
     ...ANSWERING_MODELS.map((model) => ({ model })),
     { model: 'gpt-5', reasoning: { effort: 'none', summary: 'auto' } },
-  ] as const)('R3.2: does not reason: %j', async (body) => {
+  ] as const)('R3.2: the simulator does not reason: %j', async (body) => {
     const response = await simulator.create(body);
     expect(response.output.map(({ type }) => type)).toEqual(['message']);
     expect(splitOutput(response).reasoning).toBe(0);
@@ -64,7 +64,7 @@ describe('R3: output item types', () => {
     expect(output[0]).toMatchObject({ summary: [{ type: 'summary_text', text: expect.stringMatching(/\w+ \w+/) }] });
   });
 
-  it('R3.2.1: has no summary otherwise (summary is [] when not asked for)', async () => {
+  it('R3.2.1: the simulator has no summary otherwise (summary is [] when not asked for)', async () => {
     const { output } = await simulator.create({ model: 'o3', reasoning: { effort: 'high' } });
     expect(output[0]).toMatchObject({ type: 'reasoning', summary: [] });
   });
@@ -73,7 +73,7 @@ describe('R3: output item types', () => {
     ['concise', 0.05],
     ['auto', 0.1],
     ['detailed', 0.15],
-  ] as const)('R3.2.2: has words by the mode and the tokens of reasoning: %s', async (summary, share) => {
+  ] as const)('R3.2.2: the simulator has words by the mode and the tokens of reasoning: %s', async (summary, share) => {
     for (const effort of ['high', 'xhigh'] as const) {
       const body = { model: 'gpt-5.2', reasoning: { effort, summary }, text: { verbosity: 'high' } } as const;
       const response = await simulator.create(body);
@@ -85,7 +85,7 @@ describe('R3: output item types', () => {
 });
 
 describe('R4.3: reasoning configuration', () => {
-  it.each(EFFORTS)('R4.3.1: thinks by the effort: %s', async (effort, model, multiplier) => {
+  it.each(EFFORTS)('R4.3.1: the simulator thinks by the effort: %s', async (effort, model, multiplier) => {
     for (const input of ['Hello!', 'Which bridge is the oldest?', 'Tell me of the harbor.']) {
       const { reasoning, answer } = splitOutput(await simulator.create({ model, input, reasoning: { effort } }));
       expect(answer).toBeGreaterThan(10);
@@ -93,7 +93,7 @@ describe('R4.3: reasoning configuration', () => {
     }
   });
 
-  it.each(REASONING_MODELS)('R4.3.1: thinks with medium effort when none is named: %s', async (model) => {
+  it.each(REASONING_MODELS)('R4.3.1: the simulator thinks with medium effort when none is named: %s', async (model) => {
     const { reasoning, answer } = splitOutput(await simulator.create({ model }));
     expect(reasoning).toBe(3 * answer);
   });
@@ -103,12 +103,12 @@ describe('R4.3: reasoning configuration', () => {
     ['xhigh', 'gpt-5'],
     ['xhigh', 'gpt-5.1'],
     ['xhigh', 'o4-mini'],
-  ])('R4.3.1: refuses an effort that the model does not have: %s for %s', async (effort, model) => {
+  ])('R4.3.1: the simulator refuses an effort that the model does not have: %s for %s', async (effort, model) => {
     const answer = await simulator.post({ model, input: 'Hello!', reasoning: { effort } });
     expect(answer).toMatchObject({ status: 400, body: { error: { code: 'unsupported_value' } } });
   });
 
-  it('R4.3.2: counts reasoning tokens (output_tokens includes them)', async () => {
+  it('R4.3.2: the simulator counts reasoning tokens (output_tokens includes them)', async () => {
     const { usage, output_text: text } = await simulator.create({ model: 'o3', reasoning: { summary: 'auto' } });
     const answer = tokensOf(text);
     expect(usage).toMatchObject({
@@ -120,7 +120,7 @@ describe('R4.3: reasoning configuration', () => {
 });
 
 describe('R6: usage statistics', () => {
-  it('R6.1: counts input, output and reasoning', async () => {
+  it('R6.1: the simulator counts input, output and reasoning', async () => {
     const { usage, output_text: text } = await simulator.create({ input: 'What is the capital of France?' });
     const input = usage?.input_tokens ?? NaN;
     expect(input).toBeGreaterThanOrEqual(tokensOf('What is the capital of France?'));
@@ -131,7 +131,7 @@ describe('R6: usage statistics', () => {
     });
   });
 
-  it('R6.1: counts the same in a stream, at its end', async () => {
+  it('R6.1: the simulator counts the same in a stream, at its end', async () => {
     const events = await simulator.stream({ model: 'o3' });
     const { usage } = await simulator.create({ model: 'o3' });
     const snapshots = events.flatMap(({ response }) => (response === undefined ? [] : [response as WireEvent]));

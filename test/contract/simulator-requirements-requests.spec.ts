@@ -31,14 +31,14 @@ beforeAll(() => {
 });
 
 describe('R1: core endpoint', () => {
-  it.each(['/openai/v1', '/v1'])('R1.1: answers POST %s/responses', async (prefix) => {
+  it.each(['/openai/v1', '/v1'])('R1.1: the simulator answers POST %s/responses', async (prefix) => {
     const body = { model: 'gpt-5', input: 'Hello, world!' };
     const { status, body: response } = await postJson(`${service.origin}${prefix}/responses`, body);
     expect(status).toBe(200);
     expect(response).toMatchObject({ object: 'response', status: 'completed' });
   });
 
-  it('R1.2: takes a string and an array of messages for the same', async () => {
+  it('R1.2: the simulator takes a string and an array of messages for the same', async () => {
     const text = 'Hello, world!';
     const inputs: readonly Input[] = [text, [{ role: 'user', content: text }]];
     const responses = await Promise.all(inputs.map((input) => simulator.create({ input })));
@@ -50,7 +50,7 @@ describe('R1: core endpoint', () => {
     }
   });
 
-  it('R1.3: answers with the members of a response (ids are resp_ and 32 hex digits)', async () => {
+  it('R1.3: the simulator answers with the members of a response (ids are resp_ and 32 hex digits)', async () => {
     const before = Math.floor(Date.now() / 1000);
     const { body } = await simulator.post({ model: 'gpt-4.1-mini', input: 'Hello!' });
     const response = body as { readonly output: readonly unknown[]; readonly [member: string]: unknown };
@@ -68,7 +68,7 @@ describe('R1: core endpoint', () => {
     expect(Number.isInteger(response['created_at'])).toBe(true);
   });
 
-  it('R1.3: says in_progress while it generates, and completed afterwards', async () => {
+  it('R1.3: the simulator says in_progress while it generates, and completed afterwards', async () => {
     const snapshots = (await simulator.stream({})).flatMap(({ type, response }) =>
       response === undefined ? [] : [[type, (response as { readonly status: unknown }).status]],
     );
@@ -110,13 +110,13 @@ describe('R2: input item types', () => {
 });
 
 describe('R4: request parameters', () => {
-  it('R4.1: echoes the core parameters', async () => {
+  it('R4.1: the simulator echoes the core parameters', async () => {
     const settings = { instructions: 'Be brief.', temperature: 0.3, top_p: 0.7, max_output_tokens: 2000 };
     const response = await simulator.create({ ...settings, model: 'gpt-4.1-nano' });
     expect(response).toMatchObject({ ...settings, model: 'gpt-4.1-nano', status: 'completed' });
   });
 
-  it('R4.1: lets the model read the instructions', async () => {
+  it('R4.1: the simulator lets the model read the instructions', async () => {
     const instructions = 'Answer in the manner of a careful librarian who loves old maps.';
     const without = await simulator.create();
     const instructed = await simulator.create({ instructions });
@@ -131,33 +131,33 @@ describe('R4: request parameters', () => {
     ['a high temperature', { model: 'gpt-4.1', input: 'Hello!', temperature: 2.1 }, 'decimal_above_max_value'],
     ['a low temperature', { model: 'gpt-4.1', input: 'Hello!', temperature: -0.1 }, 'decimal_below_min_value'],
     ['a high top_p', { model: 'gpt-4.1', input: 'Hello!', top_p: 1.1 }, 'decimal_above_max_value'],
-  ])('R4.1: refuses a request with %s', async (_, body, code) => {
+  ])('R4.1: the simulator refuses a request with %s', async (_, body, code) => {
     expect(await simulator.post(body)).toMatchObject({
       status: 400,
       body: { error: { type: 'invalid_request_error', code } },
     });
   });
 
-  it.each(['gpt-4.1', 'o3'])('R4.1: ends at max_output_tokens: %s', async (model) => {
+  it.each(['gpt-4.1', 'o3'])('R4.1: the simulator ends at max_output_tokens: %s', async (model) => {
     const response = await simulator.create({ model, max_output_tokens: 16 });
     expect(response).toMatchObject({ status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } });
     expect(response.usage?.output_tokens).toBe(16);
   });
 
-  it('R4.1: streams when asked to', async () => {
+  it('R4.1: the simulator streams when asked to', async () => {
     const stream = await simulator.client.responses.create({ model: 'gpt-4.1', input: 'Hello!', stream: true });
     let text = '';
     for await (const event of stream) if (event.type === 'response.output_text.delta') text += event.delta;
     expect(text).toBe((await simulator.create()).output_text);
   });
 
-  it('R4.2: keeps metadata', async () => {
+  it('R4.2: the simulator keeps metadata', async () => {
     const metadata = { order: '17', customer: 'Ada' };
     const { id } = await simulator.create({ metadata });
     expect(await simulator.client.responses.retrieve(id)).toMatchObject({ metadata });
   });
 
-  it('R4.2: continues from previous_response_id', async () => {
+  it('R4.2: the simulator continues from previous_response_id', async () => {
     const first = await simulator.create({ input: 'Tell me of the harbor.' });
     const alone = await simulator.create({ input: 'And then?' });
     const second = await simulator.create({ input: 'And then?', previous_response_id: first.id });
@@ -166,28 +166,28 @@ describe('R4: request parameters', () => {
     expect(second.usage?.input_tokens).toBeGreaterThanOrEqual((alone.usage?.input_tokens ?? NaN) + history);
   });
 
-  it('R4.2: follows and echoes tool_choice', async () => {
+  it('R4.2: the simulator follows and echoes tool_choice', async () => {
     const none = await simulator.create({ tools: [LOOKUP], tool_choice: 'none' });
     expect(none).toMatchObject({ tool_choice: 'none', output: [{ type: 'message' }] });
     const required = await simulator.create({ tools: [LOOKUP], tool_choice: 'required' });
     expect(required).toMatchObject({ tool_choice: 'required', output: [{ type: 'function_call', name: 'look_up' }] });
   });
 
-  it('R4.2: follows and echoes reasoning', async () => {
+  it('R4.2: the simulator follows and echoes reasoning', async () => {
     const low = await simulator.create({ model: 'o3', reasoning: { effort: 'low', summary: 'concise' } });
     expect(low.reasoning).toMatchObject({ effort: 'low', summary: 'concise' });
     const high = await simulator.create({ model: 'o3', reasoning: { effort: 'high' } });
     expect(splitOutput(high).reasoning).toBeGreaterThan(splitOutput(low).reasoning);
   });
 
-  it('R4.2: takes background: false, and queues with true', async () => {
+  it('R4.2: the simulator takes background: false, and queues with true', async () => {
     expect(await simulator.create({ background: false })).toMatchObject({ status: 'completed', background: false });
     const queued = await simulator.create({ background: true });
     expect(queued).toMatchObject({ status: 'queued', background: true, output: [] });
     expect(await whenEnded(service, queued.id)).toMatchObject({ status: 'completed', background: true });
   });
 
-  it('R4.2: includes reasoning.encrypted_content, which can be sent again', async () => {
+  it('R4.2: the simulator includes reasoning.encrypted_content, which can be sent again', async () => {
     const user = { role: 'user', content: 'Hello!' } as const;
     const include = ['reasoning.encrypted_content' as const];
     const first = await simulator.create({ model: 'o3', store: false, input: [user], include });
@@ -197,7 +197,7 @@ describe('R4: request parameters', () => {
     expect(second).toMatchObject({ status: 'completed', output: [{ type: 'reasoning' }, { type: 'message' }] });
   });
 
-  it('R4.2: has encrypted_content also where it is not asked for (as the API has today)', async () => {
+  it('R4.2: the simulator has encrypted_content also where it is not asked for (as the API has today)', async () => {
     const { output } = await simulator.create({ model: 'o3' });
     expect(output[0]).toMatchObject({ type: 'reasoning', encrypted_content: expect.stringMatching(/^\S{20,}$/) });
   });

@@ -20,7 +20,7 @@ describeService('R5: streaming', {}, (service) => {
   const deltasOf = (events: readonly WireEvent[], type: string): readonly string[] =>
     events.flatMap((event) => (event.type === `${type}.delta` ? [event['delta'] as string] : []));
 
-  it('R5.1: sends the events of a message in order', async () => {
+  it('R5.1: the simulator sends the events of a message in order', async () => {
     const events = await simulator.stream({});
     expect(outline(events)).toEqual([...START, ...MESSAGE, ...END]);
     const deltas = deltasOf(events, 'response.output_text');
@@ -30,7 +30,7 @@ describeService('R5: streaming', {}, (service) => {
     expect(events.at(-1)).toMatchObject({ response: { output: [{ content: [{ text }] }], usage: expect.any(Object) } });
   });
 
-  it('R5.1.1: sends the reasoning before the message', async () => {
+  it('R5.1.1: the simulator sends the reasoning before the message', async () => {
     const events = await simulator.stream({ model: 'o3', reasoning: { summary: 'auto' } });
     expect(outline(events)).toEqual([
       ...START,
@@ -56,14 +56,14 @@ describeService('R5: streaming', {}, (service) => {
     expect(events.at(-1)).toMatchObject({ response: { output: [{ summary: [{ text: deltas.join('') }] }, {}] } });
   });
 
-  it('R5.1.1: sends no summary that was not asked for', async () => {
+  it('R5.1.1: the simulator sends no summary that was not asked for', async () => {
     const events = await simulator.stream({ model: 'o3' });
     const reasoning = ['response.output_item.added', 'response.output_item.done'];
     expect(outline(events)).toEqual([...START, ...reasoning, ...MESSAGE, ...END]);
     expect(events.slice(2, 4)).toMatchObject(Array(2).fill({ output_index: 0, item: { type: 'reasoning' } }));
   });
 
-  it('R5.2: frames each event with its type and JSON (and [DONE] after the last)', async () => {
+  it('R5.2: the simulator frames each event with its type and JSON (and [DONE] after the last)', async () => {
     const answer = await fetch(simulator.url, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -79,19 +79,19 @@ describeService('R5: streaming', {}, (service) => {
     }
   });
 
-  it('R5.3: numbers all events of a response from 0', async () => {
+  it('R5.3: the simulator numbers all events of a response from 0', async () => {
     const events = await simulator.stream({ model: 'gpt-5', reasoning: { summary: 'detailed' } });
     expect(events.map(({ sequence_number: number }) => number)).toEqual(events.map((_, index) => index));
   });
 
-  it('R5.4: has logprobs: [] in every delta and in the end of the text', async () => {
+  it('R5.4: the simulator has logprobs: [] in every delta and in the end of the text', async () => {
     const events = await simulator.stream({});
     const texts = events.filter(({ type }) => /^response\.output_text\.(?:delta|done)$/.test(type));
     expect(texts.length).toBeGreaterThan(5);
     expect(texts.map(({ logprobs }) => logprobs)).toEqual(texts.map(() => []));
   });
 
-  it('R5.5: has annotations: [] in every output_text part', async () => {
+  it('R5.5: the simulator has annotations: [] in every output_text part', async () => {
     const events = await simulator.stream({});
     const of = (type: string): WireEvent | undefined => events.find((event) => event.type === type);
     const part = { type: 'output_text', annotations: [] };

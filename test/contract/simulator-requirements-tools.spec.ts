@@ -47,7 +47,7 @@ describe('R7: error handling', () => {
     ['unavailable', 503, 'service_unavailable_error', 'server_is_overloaded', OpenAI.InternalServerError],
   ] as const;
 
-  it.each(FAULTS)('R7.1: injects %s by its rate, as HTTP %d', async (fault, status, type, code, kind) => {
+  it.each(FAULTS)('R7.1: the simulator injects %s by its rate, as HTTP %d', async (fault, status, type, code, kind) => {
     await using failing = await startService({ environment: { SIMULATOR_FAULTS: `${fault}=1` } });
     const error: unknown = await simulatorRequests(failing)
       .create()
@@ -57,7 +57,7 @@ describe('R7: error handling', () => {
     await expect(simulator.create()).resolves.toMatchObject({ status: 'completed' });
   });
 
-  it.each(TRANSPORTS)('R7.2: has the form of API errors: $name', async (transport) => {
+  it.each(TRANSPORTS)('R7.2: the simulator has the form of API errors: $name', async (transport) => {
     await using failing = await startService({ environment: { SIMULATOR_FAULTS: 'rate_limit=1' } });
     const body = { model: 'gpt-5', input: 'Hello!' };
     const refusal: unknown = await transport.run(failing, body).catch((thrown: unknown) => thrown);
@@ -75,7 +75,7 @@ describe('R7: error handling', () => {
     });
   });
 
-  it('R7.2: tells when to try again, in a header', async () => {
+  it('R7.2: the simulator tells when to try again, in a header', async () => {
     await using failing = await startService({ environment: { SIMULATOR_FAULTS: 'rate_limit=1' } });
     const { headers, body } = await simulatorRequests(failing).post({ model: 'gpt-5', input: 'Hello!' });
     const { message } = (body as { readonly error: { readonly message: string } }).error;
@@ -84,7 +84,7 @@ describe('R7: error handling', () => {
 });
 
 describe('R8: model support', () => {
-  it('R8.1: lists the models, and each of them answers', async () => {
+  it('R8.1: the simulator lists the models, and each of them answers', async () => {
     const { data } = await simulator.client.models.list();
     expect(data.length).toBeGreaterThan(10);
     for (const { id: model } of data) {
@@ -126,18 +126,18 @@ describe('R8: model support', () => {
 });
 
 describe('R9: tool definitions', () => {
-  it.each(TRANSPORTS)('R9.1: takes and echoes every type of tool: $name', async (transport) => {
+  it.each(TRANSPORTS)('R9.1: the simulator takes and echoes every type of tool: $name', async (transport) => {
     const body = { model: 'gpt-5', input: 'Hello!', tools: TOOLS, tool_choice: 'none' };
     const { response } = await transport.run(service, body);
     expect(response).toMatchObject({ status: 'completed', tools: TOOLS });
   });
 
-  it.each(TOOLS.filter(({ type }) => type !== 'function'))('R9.1: does not run $type', async (tool) => {
+  it.each(TOOLS.filter(({ type }) => type !== 'function'))('R9.1: the simulator does not run $type', async (tool) => {
     const { status, output } = await simulator.create({ tools: [tool] });
     expect({ status, types: output.map(({ type }) => type) }).toEqual({ status: 'completed', types: ['message'] });
   });
 
-  it('R9.1: takes the headers of an mcp server', async () => {
+  it('R9.1: the simulator takes the headers of an mcp server', async () => {
     const headers = { 'x-team': 'maps' };
     const tool: Tool = { type: 'mcp', server_label: 'docs', server_url: 'http://127.0.0.1:9/mcp', headers };
     await expect(simulator.create({ tools: [tool] })).resolves.toMatchObject({ status: 'completed' });
@@ -146,7 +146,7 @@ describe('R9: tool definitions', () => {
   const tools = ['get_forecast', 'find_route', 'book_room'].map(functionTool);
   const QUESTION = 'What should I do tomorrow?';
 
-  it('R9.2: auto: calls a tool, and answers once the output is there', async () => {
+  it('R9.2: the simulator calls a tool with auto, and answers once the output is there', async () => {
     const first = await simulator.create({ tools, tool_choice: 'auto', input: QUESTION });
     const [call] = first.output;
     if (call?.type !== 'function_call') throw new Error('expected a call');
@@ -161,12 +161,12 @@ describe('R9: tool definitions', () => {
     expect(second.output.map(({ type }) => type)).toEqual(['message']);
   });
 
-  it('R9.2: none: calls nothing', async () => {
+  it('R9.2: the simulator calls nothing with none', async () => {
     const { output } = await simulator.create({ tools, tool_choice: 'none', input: 'Call get_forecast!' });
     expect(output.map(({ type }) => type)).toEqual(['message']);
   });
 
-  it('R9.2: required: calls a tool even when the output is there', async () => {
+  it('R9.2: the simulator calls a tool with required even when the output is there', async () => {
     const first = await simulator.create({ tools, tool_choice: 'required', input: QUESTION });
     const [call] = first.output;
     if (call?.type !== 'function_call') throw new Error('expected a call');
@@ -179,7 +179,7 @@ describe('R9: tool definitions', () => {
     expect(second.output.map(({ type }) => type)).toEqual(['function_call']);
   });
 
-  it.each(tools)('R9.2: a function by its name: $name', async ({ name }) => {
+  it.each(tools)('R9.2: the simulator calls the function that is named: $name', async ({ name }) => {
     const { output, tool_choice } = await simulator.create({
       tools,
       tool_choice: { type: 'function', name },

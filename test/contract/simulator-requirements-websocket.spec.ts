@@ -29,7 +29,7 @@ const notFound = (id: string): object => ({
 });
 
 describeService('R10: WebSocket mode', {}, (service) => {
-  it('R10.1: serves the SDK on the path of POST /openai/v1/responses', async () => {
+  it('R10.1: the simulator serves the SDK on the path of POST /openai/v1/responses', async () => {
     const ws = new ResponsesWS(simulatorRequests(service).client);
     const closed = new Promise((resolve) => ws.on('close', resolve));
     const types = new Promise<readonly string[]>((resolve, reject) => {
@@ -46,7 +46,7 @@ describeService('R10: WebSocket mode', {}, (service) => {
     await closed;
   });
 
-  it('R10.2: takes a flat and a nested response.create', async () => {
+  it('R10.2: the simulator takes a flat and a nested response.create', async () => {
     await using client = await open(service);
     client.send({ type: 'response.create', ...HELLO });
     const flat = (await client.finish()).response;
@@ -56,7 +56,7 @@ describeService('R10: WebSocket mode', {}, (service) => {
     expect(withoutIds(nested['output'])).toEqual(withoutIds(flat['output']));
   });
 
-  it('R10.2: continues with a flat and a nested response.create', async () => {
+  it('R10.2: the simulator continues with a flat and a nested response.create', async () => {
     await using client = await open(service);
     const { response } = await client.turn({ ...HELLO, store: false });
     const more = { ...HELLO, store: false, previous_response_id: response.id };
@@ -67,7 +67,7 @@ describeService('R10: WebSocket mode', {}, (service) => {
     expect((await client.finish()).response).toMatchObject({ previous_response_id: second.id });
   });
 
-  it.each(['gpt-4.1', 'o3'])('R10.3: sends the events of SSE as plain JSON: %s', async (model) => {
+  it.each(['gpt-4.1', 'o3'])('R10.3: the simulator sends the events of SSE as plain JSON: %s', async (model) => {
     const body = { ...HELLO, model, reasoning: model === 'o3' ? { summary: 'auto' } : null };
     await using client = await open(service);
     const { events = [] } = await client.turn(body);
@@ -76,7 +76,7 @@ describeService('R10: WebSocket mode', {}, (service) => {
     expect(outline(events)).toContain('response.output_text.delta');
   });
 
-  it('R10.5: continues from the last response of the connection', async () => {
+  it('R10.5: the simulator continues from the last response of the connection', async () => {
     await using client = await open(service);
     const first = await client.turn({ ...HELLO, store: false });
     const second = await client.turn({ ...HELLO, store: false, previous_response_id: first.response.id });
@@ -89,14 +89,14 @@ describeService('R10: WebSocket mode', {}, (service) => {
     );
   });
 
-  it('R10.5: does not continue from the last response of another connection', async () => {
+  it('R10.5: the simulator does not continue from the last response of another connection', async () => {
     await using client = await open(service);
     await using other = await open(service);
     const { response } = await client.turn({ ...HELLO, store: false });
     expect(await other.refusal({ ...HELLO, previous_response_id: response.id })).toMatchObject(notFound(response.id));
   });
 
-  it('R10.5: continues from a stored response of any connection (the store is asked too)', async () => {
+  it('R10.5: the simulator continues from a stored response of any connection (the store is asked too)', async () => {
     await using client = await open(service);
     const { response } = await client.turn(HELLO);
     await client.close();
@@ -105,7 +105,7 @@ describeService('R10: WebSocket mode', {}, (service) => {
     expect(more.response).toMatchObject({ status: 'completed', previous_response_id: response.id });
   });
 
-  it('R10.7: prepares with generate: false, without output', async () => {
+  it('R10.7: the simulator prepares with generate: false, without output', async () => {
     await using client = await open(service);
     const { events = [], response } = await client.warmUp({ ...HELLO, store: false });
     expect(events.map(({ type }) => type)).toEqual(['response.created', 'response.completed']);
@@ -120,7 +120,7 @@ describeService('R10: WebSocket mode', {}, (service) => {
     expect(after?.['input_tokens']).toBeGreaterThan(before?.['input_tokens'] ?? NaN);
   });
 
-  it('R10.8: previous_response_not_found: the response is not known', async () => {
+  it('R10.8: the simulator refuses an unknown response with previous_response_not_found', async () => {
     await using client = await open(service);
     const frame = await client.refusal({ ...HELLO, previous_response_id: 'resp_abc123' });
     expect(frame).toMatchObject(notFound('resp_abc123'));
@@ -134,7 +134,7 @@ describeService('R10: WebSocket mode', {}, (service) => {
     ['no model', '{"type":"response.create","input":"Hello"}', 'missing_required_parameter'],
     ['a response that is none', '{"type":"response.create","response":"Hello"}', 'invalid_type'],
   ])(
-    'R10.8: invalid_request_error: %s (the code tells which), and the connection goes on',
+    'R10.8: the simulator refuses with invalid_request_error: %s (the code tells which), and the connection goes on',
     async (_, message, code) => {
       await using client = await open(service);
       client.send(message);
@@ -162,7 +162,7 @@ describe('R10: WebSocket mode, on a clock', () => {
     });
   });
 
-  it('R10.4: runs one response at a time (a second one is refused with concurrent_request)', async () => {
+  it('R10.4: the simulator runs one response at a time (a second one is refused with concurrent_request)', async () => {
     await using client = await open(service);
     const stalled = clock.whenScheduled(4321);
     client.create({ ...HELLO, client_metadata: { 'x-simulate': 'fault=stall; after=1; for=4321' } });
@@ -186,7 +186,7 @@ describe('R10: WebSocket mode, on a clock', () => {
     expect((await client.turn(HELLO)).response).toMatchObject({ status: 'completed' });
   });
 
-  it('R10.6: closes after 60 minutes, with websocket_connection_limit_reached', async () => {
+  it('R10.6: the simulator closes after 60 minutes, with websocket_connection_limit_reached', async () => {
     await using client = await open(service);
     clock.advance(HOUR - 1);
     expect(await client.next()).toMatchObject({ type: 'connection_expiring' });

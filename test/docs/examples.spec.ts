@@ -52,7 +52,7 @@ describe('the examples that readers copy', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it.each(named(({ info }) => info === 'js run'))('%s runs', async (where, { code }) => {
+  it.each(named(({ info }) => info === 'js run'))('the example of %s runs', async (where, { code }) => {
     const file = join(folder, `${where.replaceAll(/\W/g, '-')}.mjs`);
     await writeFile(file, code.replaceAll(ORIGIN, service.origin));
     await expect(run(process.execPath, [file], folder)).resolves.toMatchObject({
@@ -88,7 +88,7 @@ describe('a file that readers copy', () => {
   });
 
   it.each(named(({ info, code }) => info === 'yaml' && /^providers:/m.test(code)))(
-    '%s is valid',
+    'the providers file of %s is valid',
     async (_, { code }) => {
       const path = join(folder, 'providers.yaml');
       await writeFile(path, code);

@@ -42,7 +42,7 @@ describe('an approval', () => {
     ['whose arguments were changed', { arguments: '{"to":"Eve"}' }],
     ['of another server', { server_label: 'other' }],
     ['that was made up', { id: `mcpr_${'0'.repeat(52)}` }],
-  ])('%s is refused', async (_name, change) => {
+  ])('the service refuses an approval %s', async (_name, change) => {
     service.provider.reply(...call('send', '{"to":"Ann"}'), USAGE);
     const body = { model: 'm', input: 'Go.', tools: [CAREFUL], store: false };
     const response = (await service.client().responses.create(body as never)) as unknown as WireResponse;

@@ -71,7 +71,7 @@ describe.each<[profile: string, entry: object, fatal: readonly string[], retryab
     expect(service.upstream.calls).toHaveLength(1);
   });
 
-  it.each(retryable)('%s is retried', async (code) => {
+  it.each(retryable)('the service asks an upstream again after the code %s', async (code) => {
     service.upstream.respond(failing({ code, message: 'Hm.' }));
     expect(textOf((await ask(service)).response)).toBe('ok');
     expect(service.upstream.calls).toHaveLength(2);

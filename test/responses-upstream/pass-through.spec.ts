@@ -109,7 +109,7 @@ describe.each([
   const service = useService(() => startResponsesService({ entry }));
 
   describe.each(TRANSPORTS)('passes items to clients of $name', (transport) => {
-    it.each(ITEMS)('untouched: %s', async (__, item) => {
+    it.each(ITEMS)('the service passes the item of an upstream on untouched: %s', async (__, item) => {
       service.upstream.say(item);
       const { response } = await transport.run(service, { model: MODEL, input: 'Hi' });
       expect(response['output']).toEqual([withoutUndefined(item)]);

@@ -32,7 +32,7 @@ describe.each([
 
   const body = (): RequestBody => service.upstream.lastCall.body;
 
-  it("§2 goes to the entry's address with its key, query and headers", async () => {
+  it("§2 a request goes to the entry's address with its key, query and headers", async () => {
     await using other = await startResponsesService({
       entry: { ...entry, query: { 'api-version': 'preview' }, headers: { 'x-team': 'blue' } },
     });
@@ -42,7 +42,7 @@ describe.each([
     expect(headers).toMatchObject({ authorization: `Bearer ${UPSTREAM_KEY}`, 'x-team': 'blue' });
   });
 
-  it('§2 has what the client sent, under the name of the model at the upstream', async () => {
+  it('§2 a request has what the client sent, under the name of the model at the upstream', async () => {
     const sent = {
       instructions: 'Be kind.',
       temperature: 0.5,
@@ -59,14 +59,14 @@ describe.each([
     }
   });
 
-  it('§2 has no defaults that the client did not state', async () => {
+  it('§2 a request has no defaults that the client did not state', async () => {
     await ask(service);
     for (const member of ['temperature', 'top_p', 'tools', 'text', 'max_output_tokens', 'metadata', 'truncation']) {
       expect(body()).not.toHaveProperty(member);
     }
   });
 
-  it("§2.1 has the conversation's id as prompt_cache_key, the same in all its turns", async () => {
+  it("§2.1 a request has the conversation's id as prompt_cache_key, the same in all its turns", async () => {
     const first = await ask(service, { input: 'One' });
     const key = body()['prompt_cache_key'];
     expect(key).toEqual(expect.any(String));
@@ -76,12 +76,12 @@ describe.each([
     expect(body()['prompt_cache_key']).not.toBe(key);
   });
 
-  it("§2.1 keeps the client's prompt_cache_key", async () => {
+  it("§2.1 a request keeps the client's prompt_cache_key", async () => {
     await ask(service, { prompt_cache_key: 'mine' });
     expect(body()['prompt_cache_key']).toBe('mine');
   });
 
-  it('§4.1 has headers of session and thread, those of Codex as they came', async () => {
+  it('§4.1 a request has headers of session and thread, those of Codex as they came', async () => {
     await ask(service, {}, CODEX_HEADERS);
     expect(service.upstream.lastCall.headers).toMatchObject({
       ...CODEX_HEADERS,
@@ -89,7 +89,7 @@ describe.each([
     });
   });
 
-  it('§4.1 has headers of session and thread for clients that have none', async () => {
+  it('§4.1 a request has headers of session and thread for clients that have none', async () => {
     await ask(service);
     const { headers } = service.upstream.lastCall;
     expect(headers['session-id']).toEqual(expect.any(String));
@@ -101,12 +101,12 @@ describe.each([
     ['json_object', { format: { type: 'json_object' } }],
     ['verbosity', { verbosity: 'low' }],
     ['both', { verbosity: 'high', format: { type: 'json_schema', name: 'n', strict: false, schema: SCHEMA } }],
-  ])('§2.2 has text as the client sent it: %s', async (__, text) => {
+  ])('§2.2 a request has text as the client sent it: %s', async (__, text) => {
     await ask(service, { input: 'Hi, in JSON', text });
     expect(body()['text']).toEqual(text);
   });
 
-  it('§2.3 has reasoning as the client sent it, and asks for its encrypted content', async () => {
+  it('§2.3 a request has reasoning as the client sent it, and asks for its encrypted content', async () => {
     await ask(service, { reasoning: { effort: 'low', summary: 'auto' } });
     expect(body()).toMatchObject({ reasoning: { effort: 'low', summary: 'auto' } });
     expect(body()['include']).toContain('reasoning.encrypted_content');
@@ -114,12 +114,12 @@ describe.each([
     expect(body()['reasoning']).toEqual({ effort: 'low', summary: 'auto' });
   });
 
-  it('§2.3 asks for no encrypted content of a model that does not reason', async () => {
+  it('§2.3 a request asks for no encrypted content of a model that does not reason', async () => {
     await ask(service);
     expect(body()['include'] ?? []).not.toContain('reasoning.encrypted_content');
   });
 
-  it('§2.3 continues a stored turn with its encrypted reasoning, which the client never saw', async () => {
+  it('§2.3 a request continues a stored turn with its encrypted reasoning, which the client never saw', async () => {
     service.upstream.say(
       reasoning(['Hm.'], { encrypted_content: 'sealed', id: 'rs_0123456789abcdef0123' }),
       message('ok'),
@@ -222,7 +222,7 @@ describe('§2.4 compressed requests', () => {
 describe('turn state and metadata of a socket client', () => {
   const service = useFreshService(() => load({ entry: { supports_websockets: true } }));
 
-  it('§4.1 take the place of headers, and client_metadata reaches the upstream', async () => {
+  it('§4.1 turn state and metadata of a socket client take the place of headers, and client_metadata reaches the upstream', async () => {
     await using client = await SocketClient.open(service);
     const metadata = { ...CODEX_HEADERS, 'x-codex-turn-state': 'given before', other: 'kept' };
     await client.turn({ model: MODEL, input: 'Hi', client_metadata: metadata });

@@ -147,7 +147,7 @@ describe('sockets to an upstream, in time', () => {
     expect(upstream.sockets.map(({ requests }) => requests)).toEqual([2, 1]);
   });
 
-  it('§4.1 are given up when the handshake takes too long', async () => {
+  it('§4.1 sockets are given up when the handshake takes too long', async () => {
     const { upstream, clock } = service;
     upstream.onUpgrade('hang');
     const waits = clock.whenScheduled(15_000);

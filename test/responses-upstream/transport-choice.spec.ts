@@ -56,7 +56,7 @@ describe('§1.2 the fallback to HTTP', () => {
     expect(warnings).toEqual([expect.stringContaining('Falling back from WebSockets to HTTPS transport. HTTP 500')]);
   });
 
-  it('§5.2 is for good: later turns of the conversation ask for no socket, though HTTP fails', async () => {
+  it('§5.2 the fallback to HTTP is for good: later turns of the conversation ask for no socket, though HTTP fails', async () => {
     const { upstream, clock } = service;
     upstream.onUpgrade(refusing(500), refusing(500), refusing(500));
     await ask(service, ONE);

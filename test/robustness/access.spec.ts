@@ -39,7 +39,7 @@ function expectUnauthorized({ status, headers, text }: RawAnswer, code: string |
 }
 
 describe('a key', () => {
-  it.each([PLAIN, SECOND, HASHED])('opens: %s', async (key) => {
+  it.each([PLAIN, SECOND, HASHED])('a request with a right key is answered: %s', async (key) => {
     expect((await client.post(GOOD, bearer(key))).status).toBe(200);
   });
 

@@ -194,7 +194,7 @@ describe('variables that do not go together', () => {
     { STATE: 'redis', REDIS_URL: 'redis://localhost', WORKERS: '8', BACKGROUND_MAX_RUNNING: '0' },
     { STATE: 'constructor', WORKERS: '8' },
     { RESPONSE_TTL: '10', RESPONSE_TTL_MAX: '10' },
-  ])('%p do', (variables) => {
+  ])('the service finds no fault in the variables %p', (variables) => {
     expect(faultsOf(variables)).toEqual([]);
   });
 });

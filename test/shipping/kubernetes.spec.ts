@@ -76,7 +76,7 @@ describe('a manifest', () => {
 });
 
 describe('a kustomization', () => {
-  it.each(kustomizations)('%s names what exists', async (path) => {
+  it.each(kustomizations)('the kustomization %s names files that exist', async (path) => {
     const { resources = [], components = [], patches = [] } = await readYaml<Kustomization>(path);
     const named = [...resources, ...components, ...patches.map((patch) => patch.path)];
     expect(named).not.toEqual([]);
