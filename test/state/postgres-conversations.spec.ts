@@ -13,11 +13,11 @@ import {
   partsIn,
   seenIn,
   turnIn,
-  turnWhenFree,
 } from '../../src/testing/state/conversations.js';
 import { openPostgres, type OpenedPostgres } from './postgres-fixture.js';
 import { LEASE_MS, contextFrom, lineOf, message, newTenant, purge, recordOf } from '../../src/testing/state/records.js';
 import { endingOf, launch } from '../../src/testing/state/runs.js';
+import { testConversationsOfReplicas } from './replica-conversations.js';
 
 describe('conversations of replicas over one PostgreSQL', () => {
   let opened: OpenedPostgres;
@@ -62,50 +62,20 @@ describe('conversations of replicas over one PostgreSQL', () => {
     return waiting;
   };
 
-  it('a conversation is open on one replica', async () => {
-    const lease = await openConversation(one, tenant, 'c');
-    expect(await other.conversations.open(tenant, 'c', { ttlMs: LEASE_MS })).toEqual({ refused: 'locked' });
-    expect(await add(other, 'b')).toEqual({ refused: 'locked' });
-    await one.responses.save(tenant, recordOf('r', partsIn('c', lease)));
-    await lease.release();
-    expect(idsOf(await openConversation(other, tenant, 'c'))).toEqual(['a', ...contextFrom('r')]);
-  });
-
-  it('conversations have whole turns in order, and every addition once, whoever writes at once', async () => {
-    const turns = Array.from({ length: 12 }, (_, index) => `r${index}`);
-    const added = Array.from({ length: 12 }, (_, index) => `added-${index}`);
-    await Promise.all([
-      ...turns.map((id, index) => turnWhenFree(index % 2 === 0 ? one : other, tenant, 'c', id)),
-      ...added.map(async (id, index) => {
-        while ((await add(index % 2 === 0 ? one : other, id)) !== undefined);
-      }),
-      ...added.map(async (id, index) => {
-        while ('refused' in (await (index % 2 === 0 ? other : one).conversations.deleteItem(tenant, 'c', id)));
-      }),
-    ]);
-    const seen = (await seenIn(other, tenant, 'c')) ?? [];
-    expect([...seen].sort()).toEqual(['a', ...contextFrom(...turns)].sort());
-    for (const id of turns) expect(seen[seen.indexOf(`${id}-in`) + 1]).toBe(`${id}-out`);
-    const [row] = await opened.database.query(
-      `SELECT c.items_size = sum(octet_length(i.body)) AS is_exact FROM antiphon.conversations c
-      JOIN antiphon.conversation_items i ON i.owner = c.owner AND i.conversation_id = c.id
-      WHERE c.owner = $1 GROUP BY c.items_size`,
-      [tenant],
-    );
-    expect(row).toEqual({ is_exact: true });
-  });
-
-  it('conversations show a reader no half of a turn', async () => {
-    let ended = false;
-    const read = async (): Promise<void> => {
-      while (!ended) expect(((await seenIn(other, tenant, 'c'))?.length ?? 0) % 2).toBe(1);
-    };
-    const write = async (): Promise<void> => {
-      for (let index = 0; index < 20; index += 1) await turnIn(one, tenant, 'c', `r${index}`);
-      ended = true;
-    };
-    await Promise.all([read(), read(), write()]);
-  });
+  testConversationsOfReplicas(() => ({
+    one,
+    other,
+    tenant,
+    expectExactSize: async () => {
+      const [row] = await opened.database.query(
+        `SELECT c.items_size = sum(octet_length(i.body)) AS is_exact FROM antiphon.conversations c
+        JOIN antiphon.conversation_items i ON i.owner = c.owner AND i.conversation_id = c.id
+        WHERE c.owner = $1 GROUP BY c.items_size`,
+        [tenant],
+      );
+      expect(row).toEqual({ is_exact: true });
+    },
+  }));
 
   it('a conversation is read anew when something is written while a replica waits for its lock', async () => {
     const free = `INSERT INTO antiphon.session_locks VALUES ($1, 'conversation c', 1, '-infinity')`;

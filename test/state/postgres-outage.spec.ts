@@ -7,17 +7,11 @@ import { PostgresBackend } from '../../src/state/postgres/index.js';
 import { CALLS, outcomeOf } from '../../src/testing/state/contract-calls.js';
 import { append, newTenant, recordOf, TTL_MS } from '../../src/testing/state/records.js';
 import { SystemClock } from '../../src/time/index.js';
-import { whenStill } from '../support/chat-upstream/when-still.js';
 import { startCluster } from '../support/postgres/cluster.js';
 import { createEmptyDatabase } from '../support/postgres/test-database.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
+import { ready, testOutages } from './outages.js';
 import { openPostgres, type OpenedPostgres, settingsFor } from './postgres-fixture.js';
-import { whenServed } from './when-served.js';
-
-/** Resolves as soon as the backend can serve. */
-function ready(backend: PostgresBackend): Promise<void> {
-  return whenServed(() => backend.responses.check());
-}
 
 describe('a backend whose PostgreSQL goes away', () => {
   const tenant = newTenant();
@@ -35,9 +29,9 @@ describe('a backend whose PostgreSQL goes away', () => {
   let throughProxy: Partial<DatabaseSettings>;
   let backend: PostgresBackend;
 
-  /** A backend that does not wait long. */
-  const openImpatient = (): Promise<PostgresBackend> => {
-    const timeouts = { DATABASE_CONNECT_TIMEOUT_MS: 2000, DATABASE_STATEMENT_TIMEOUT_MS: 2000 };
+  /** Another backend, which waits so long, ms. */
+  const open = (patienceMs: number): Promise<PostgresBackend> => {
+    const timeouts = { DATABASE_CONNECT_TIMEOUT_MS: 2000, DATABASE_STATEMENT_TIMEOUT_MS: patienceMs };
     return opened.replica({ ...throughProxy, ...timeouts }, new SystemClock());
   };
 
@@ -54,72 +48,10 @@ describe('a backend whose PostgreSQL goes away', () => {
     await opened.close();
   });
 
-  it.each(EVERYTHING)(
-    'a backend whose PostgreSQL goes away says of $name that it is not available, and comes back',
-    async ({ call }) => {
-      await proxy.cut();
-      await expect(call(backend, tenant)).rejects.toBeInstanceOf(StoreUnavailableError);
-      await expect(call(backend, tenant)).rejects.toBeInstanceOf(StoreUnavailableError);
-      await proxy.restore();
-      await ready(backend);
-      await outcomeOf(call(backend, newTenant()));
-    },
-  );
-
-  it('a backend whose PostgreSQL goes away tells clients to try again', async () => {
-    await proxy.cut();
-    const failure: unknown = await backend.responses.get(tenant, 'a').catch((error: unknown) => error);
-    await proxy.restore();
-    expect((failure as StoreUnavailableError).toApiError()).toMatchObject({ status: 503, code: 'service_unavailable' });
-    await ready(backend);
-  });
-
-  it('a backend whose PostgreSQL goes away knows from then on that nothing can be saved, until it comes back', async () => {
-    await ready(backend);
-    await backend.responses.expectSave();
-    await proxy.cut();
-    // Each of the pool's connections hears of it by itself.
-    await whenStill(() => 0);
-    await expect(backend.responses.check()).rejects.toBeInstanceOf(StoreUnavailableError);
-    await expect(backend.responses.expectSave()).rejects.toBeInstanceOf(StoreUnavailableError);
-    await proxy.restore();
-    await ready(backend);
-    await backend.responses.expectSave();
-  });
-
-  it('a backend whose PostgreSQL goes away gives up on a network that is silent, and comes back', async () => {
-    const impatient = await openImpatient();
-    // On an open connection, and on new ones.
-    await ready(impatient);
-    proxy.stall();
-    await Promise.all(
-      [
-        impatient.responses.get(tenant, 'a'),
-        impatient.responses.save(tenant, recordOf('a')),
-        impatient.responses.check(),
-      ].map((call) => expect(call).rejects.toBeInstanceOf(StoreUnavailableError)),
-    );
-    await proxy.restore();
-    const record = recordOf('a', { expiresAt: Date.now() + TTL_MS });
-    await whenServed(() => impatient.responses.save(tenant, record));
-    expect(await whenServed(() => impatient.responses.get(tenant, 'a'))).toBeDefined();
-  });
-
-  it('a backend whose PostgreSQL answers no more stops all the same, and refuses what waits for an answer', async () => {
-    const patient = await opened.replica(
-      { ...throughProxy, DATABASE_STATEMENT_TIMEOUT_MS: 600_000 },
-      new SystemClock(),
-    );
-    await ready(patient);
-    proxy.stall();
-    const waiting = expect(patient.responses.get(tenant, 'a')).rejects.toBeInstanceOf(StoreUnavailableError);
-    await patient.stop();
-    await waiting;
-    await proxy.restore();
-  });
+  testOutages('PostgreSQL', () => ({ proxy, backend, open }), EVERYTHING, outcomeOf);
 
   it('a backend whose PostgreSQL goes away gives up on a statement that takes too long', async () => {
-    const impatient = await openImpatient();
+    const impatient = await open(2000);
     await ready(impatient);
     const client = new Client({ connectionString: opened.database.url });
     await client.connect();

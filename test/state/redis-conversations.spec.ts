@@ -12,13 +12,11 @@ import {
   partsIn,
   seenIn,
   turnIn,
-  turnWhenFree,
 } from '../../src/testing/state/conversations.js';
 import {
   append,
   contextFrom,
   contextOf,
-  LEASE_MS,
   message,
   newTenant,
   recordOf,
@@ -28,6 +26,7 @@ import {
 import { startRedis, type RedisServer } from '../support/redis/redis-server.js';
 import { repeatWrites, RoundTrips } from './redis-calls.js';
 import { openRedis, type OpenedRedis } from './redis-fixture.js';
+import { testConversationsOfReplicas } from './replica-conversations.js';
 
 describe('conversations of replicas over one Redis', () => {
   let server: RedisServer;
@@ -70,48 +69,16 @@ describe('conversations of replicas over one Redis', () => {
   const lifetimesOf = (id: string): Promise<readonly number[]> =>
     Promise.all(placeOf(id).map((key) => client.pttl(key)));
 
-  it('a conversation is open on one replica', async () => {
-    const lease = await openConversation(one, tenant, 'c');
-    expect(await other.conversations.open(tenant, 'c', { ttlMs: LEASE_MS })).toEqual({ refused: 'locked' });
-    expect(await add(other, 'b')).toEqual({ refused: 'locked' });
-    await one.responses.save(tenant, recordOf('r', partsIn('c', lease)));
-    expect(idsOf(await openConversation(other, tenant, 'c'))).toEqual(['a', ...contextFrom('r')]);
-  });
-
-  it('conversations have whole turns in order, and every addition once, whoever writes at once', async () => {
-    const turns = Array.from({ length: 12 }, (_, index) => `r${index}`);
-    const added = Array.from({ length: 12 }, (_, index) => `added-${index}`);
-    const replica = (index: number): StateBackend => (index % 2 === 0 ? one : other);
-    await Promise.all([
-      ...turns.map((id, index) => turnWhenFree(replica(index), tenant, 'c', id)),
-      ...added.map(async (id, index) => {
-        while ((await add(replica(index), id)) !== undefined);
-      }),
-      ...added.map(async (id, index) => {
-        while ('refused' in (await replica(index + 1).conversations.deleteItem(tenant, 'c', id)));
-      }),
-    ]);
-    const seen = (await seenIn(other, tenant, 'c')) ?? [];
-    expect([...seen].sort()).toEqual(['a', ...contextFrom(...turns)].sort());
-    for (const id of turns) {
-      expect(await contextOf(other.responses, tenant, id)).toEqual(seen.slice(0, seen.indexOf(`${id}-out`) + 1));
-    }
-    const items = (await one.conversations.read(tenant, 'c'))?.items ?? [];
-    const bytes = items.reduce((total, item) => total + Buffer.byteLength(JSON.stringify(item)), 0);
-    expect(await client.hget(placeOf('c')[0] ?? '', 'size')).toBe(String(bytes));
-  });
-
-  it('conversations show a reader no half of a turn', async () => {
-    let ended = false;
-    const read = async (): Promise<void> => {
-      while (!ended) expect(((await seenIn(other, tenant, 'c'))?.length ?? 0) % 2).toBe(1);
-    };
-    const write = async (): Promise<void> => {
-      for (let index = 0; index < 20; index += 1) await turnIn(one, tenant, 'c', `r${index}`);
-      ended = true;
-    };
-    await Promise.all([read(), read(), write()]);
-  });
+  testConversationsOfReplicas(() => ({
+    one,
+    other,
+    tenant,
+    expectExactSize: async () => {
+      const items = (await one.conversations.read(tenant, 'c'))?.items ?? [];
+      const bytes = items.reduce((total, item) => total + Buffer.byteLength(JSON.stringify(item)), 0);
+      expect(await client.hget(placeOf('c')[0] ?? '', 'size')).toBe(String(bytes));
+    },
+  }));
 
   it('a conversation is changed once by commands that a broken connection has repeated', async () => {
     using _ = repeatWrites();

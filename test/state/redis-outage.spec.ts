@@ -18,15 +18,11 @@ import { startRedisSentinels } from '../support/redis/redis-sentinels.js';
 import { type RedisServer, startRedis } from '../support/redis/redis-server.js';
 import { startService } from '../support/service.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
+import { type BackendCall, ready, testOutages } from './outages.js';
 import { type OpenedRedis, openRedis, redisOf } from './redis-fixture.js';
 import { whenServed } from './when-served.js';
 
 const clock = new SystemClock();
-
-/** Resolves as soon as the backend can serve. */
-function ready(backend: RedisBackend): Promise<void> {
-  return whenServed(() => backend.responses.check());
-}
 
 /** Saves responses in parallel lines, and has something happen after the first `before`. Then it saves until that fails. */
 async function saveUntil(
@@ -90,36 +86,20 @@ describeRedis('a backend whose Redis goes away', () => {
     await server.stop();
   });
 
-  it.each<[string, (backend: RedisBackend) => Promise<unknown>]>([
-    ['get', ({ responses }) => responses.get(tenant, 'a')],
-    ['save', ({ responses }) => responses.save(tenant, recordOf('a'))],
-    ['chain', ({ responses }) => responses.chain(tenant, 'a')],
-    ['purge', ({ responses }) => responses.purge()],
-    ['check', ({ responses }) => responses.check()],
-    ['tryAcquire', ({ locks }) => locks.tryAcquire(tenant, 'session', 1)],
-    ['find', ({ secrets }) => secrets.find('key')],
-    ['claim', ({ claims }) => claims.claim(tenant, 'approval', 'a', clock.now() + TTL_MS)],
-  ])('a backend whose Redis goes away says of %s that it is not available, and comes back', async (_name, call) => {
-    await ready(backend);
-    await proxy.cut();
-    const failure: unknown = await call(backend).catch((error: unknown) => error);
-    await expect(call(backend)).rejects.toBeInstanceOf(StoreUnavailableError);
-    await proxy.restore();
-    expect((failure as StoreUnavailableError).toApiError()).toMatchObject({ status: 503, code: 'service_unavailable' });
-    await ready(backend);
-    await call(backend);
-  });
+  const calls: readonly BackendCall<RedisBackend>[] = [
+    { name: 'get', call: ({ responses }) => responses.get(tenant, 'a') },
+    { name: 'save', call: async ({ responses }) => responses.save(tenant, recordOf('a')) },
+    { name: 'chain', call: ({ responses }) => responses.chain(tenant, 'a') },
+    { name: 'purge', call: ({ responses }) => responses.purge() },
+    { name: 'check', call: ({ responses }) => responses.check() },
+    { name: 'tryAcquire', call: ({ locks }) => locks.tryAcquire(tenant, 'session', 1) },
+    { name: 'find', call: ({ secrets }) => secrets.find('key') },
+    { name: 'claim', call: ({ claims }) => claims.claim(tenant, 'approval', 'a', clock.now() + TTL_MS) },
+  ];
+  const open = (patienceMs: number): Promise<RedisBackend> =>
+    opened.replica({ ...throughProxy, REDIS_COMMAND_TIMEOUT_MS: patienceMs }, clock);
 
-  it('a backend whose Redis goes away knows from then on that nothing can be saved, until it comes back', async () => {
-    await ready(backend);
-    await backend.responses.expectSave();
-    await proxy.cut();
-    await expect(backend.responses.check()).rejects.toBeInstanceOf(StoreUnavailableError);
-    await expect(backend.responses.expectSave()).rejects.toBeInstanceOf(StoreUnavailableError);
-    await proxy.restore();
-    await ready(backend);
-    await backend.responses.expectSave();
-  });
+  testOutages('Redis', () => ({ proxy, backend, open }), calls);
 
   it('a backend whose Redis goes away serves at once when only its connections were cut', async () => {
     await ready(backend);
@@ -141,31 +121,6 @@ describeRedis('a backend whose Redis goes away', () => {
     await client.call('CLIENT', 'KILL', 'TYPE', 'NORMAL', 'SKIPME', 'YES');
     await saved;
     client.disconnect();
-  });
-
-  it('a backend whose Redis goes away gives up on a network that is silent, and comes back', async () => {
-    const impatient = await opened.replica({ ...throughProxy, REDIS_COMMAND_TIMEOUT_MS: 500 }, clock);
-    await ready(impatient);
-    proxy.stall();
-    await Promise.all(
-      [
-        impatient.responses.get(tenant, 'a'),
-        impatient.responses.save(tenant, recordOf('a')),
-        impatient.responses.check(),
-      ].map((call) => expect(call).rejects.toBeInstanceOf(StoreUnavailableError)),
-    );
-    await proxy.restore();
-    await ready(impatient);
-  });
-
-  it('a backend whose Redis answers no more stops all the same, and refuses what waits for an answer', async () => {
-    const patient = await opened.replica({ ...throughProxy, REDIS_COMMAND_TIMEOUT_MS: 600_000 }, clock);
-    await ready(patient);
-    proxy.stall();
-    const waiting = expect(patient.responses.get(tenant, 'a')).rejects.toBeInstanceOf(StoreUnavailableError);
-    await patient.stop();
-    await waiting;
-    await proxy.restore();
   });
 
   it('a backend whose Redis goes away drops what it holds of others while it hears nothing of their deletions', async () => {
