@@ -1,7 +1,9 @@
-import { Agent, request as openRequest } from 'node:http';
+import { once } from 'node:events';
+import { Agent } from 'node:http';
 
 import type { Case, Load } from '../harness/case.ts';
 import type { Server } from '../harness/processes.ts';
+import { send } from '../load/http.ts';
 import { atMost, built, floor } from './programs.ts';
 
 const PAUSE = 'longest wait of a probe, ms';
@@ -27,16 +29,10 @@ async function probeDuring({ origin }: Server, path: string, body: string): Prom
 }
 
 /** Sends a request and reads its answer, whatever it is; resolves with the status. */
-function exchange(url: string, agent: Agent, body?: string): Promise<number | undefined> {
-  return new Promise((resolve, reject) => {
-    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body ?? '') };
-    const options = body === undefined ? { agent } : { agent, method: 'POST', headers };
-    const request = openRequest(url, options, (answer) => {
-      answer.resume().once('end', () => resolve(answer.statusCode));
-    });
-    // A refused request may be answered before it was sent: later errors change nothing.
-    request.on('error', reject).end(body);
-  });
+async function exchange(url: string, agent: Agent, body?: string): Promise<number | undefined> {
+  const answer = await send(url, body, agent);
+  await once(answer.resume(), 'end');
+  return answer.statusCode;
 }
 
 const TOKENS = '/v1/responses/input_tokens';

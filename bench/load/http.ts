@@ -32,7 +32,8 @@ export function send(url: string, body: string | undefined, agent: Agent): Promi
   return new Promise((resolve, reject) => {
     const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body ?? '') };
     const options = body === undefined ? { agent } : { agent, method: 'POST', headers };
-    openRequest(url, options, resolve).once('error', reject).end(body);
+    // A refused request may be answered before it was sent: later errors change nothing.
+    openRequest(url, options, resolve).on('error', reject).end(body);
   });
 }
 
