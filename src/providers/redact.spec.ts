@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 
 import type { ModelEvent } from './model-event.js';
-import { DISGUISES } from '../../test/support/disguises.js';
+import { SECRET_ENCODINGS } from '../../test/support/encoded-secrets.js';
 import { findSecrets, quotesKnownSecret, quotesSecret, redact } from './redact.js';
 import { redactSteps } from './recording/recorder.js';
 import { scrub } from './scrub.js';
@@ -89,7 +89,7 @@ describe(redact, () => {
 });
 
 describe('a disguised secret', () => {
-  it.each(DISGUISES)('a disguised secret is redacted %s', (_, disguise) => {
+  it.each(SECRET_ENCODINGS)('a disguised secret is redacted %s', (_, disguise) => {
     for (const secret of ['correct-horse', 'a/b+c?d=e&f%g', 'exactly8', 'corr"ect\\horse<%41>']) {
       const disguised = disguise(secret);
       // Base64 goes on with what is beside the secret.
@@ -99,7 +99,7 @@ describe('a disguised secret', () => {
     }
   });
 
-  it.each(DISGUISES.filter(([name]) => !name.includes('Base64')))(
+  it.each(SECRET_ENCODINGS.filter(([name]) => !name.includes('Base64')))(
     'a disguised secret is redacted by its looks %s',
     (_, disguise) => {
       expect(redact(`It is (${disguise('sk-abcdefghijklmnop1234')}).`, [])).toBe(`It is (${REDACTED}).`);
@@ -135,7 +135,7 @@ describe('a disguised secret', () => {
 });
 
 describe(scrub, () => {
-  it.each([...DISGUISES, ['plain', (secret: string) => secret] as const])(
+  it.each([...SECRET_ENCODINGS, ['plain', (secret: string) => secret] as const])(
     'redaction shows nothing of a secret that is cut off where reading ends: %s',
     (_, disguise) => {
       for (const secret of ['correct-horse-battery-staple', 'correct horse battery staple']) {

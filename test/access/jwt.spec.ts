@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Clock } from '../../src/index.js';
 import { FakeClock, ScriptedProvider } from '../../src/testing/index.js';
 import { type ApiAnswer, ApiClient } from '../support/api-client.js';
-import { CollectedLog } from '../support/collected-log.js';
+import { ServiceLog } from '../support/service-log.js';
 import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { Issuer, type TokenOptions } from './issuer.js';
@@ -155,7 +155,7 @@ describe('an issuer that does not answer well', () => {
   ])('an issuer that %s is a 503 that can be repeated, not a 401', async (_name, misbehave) => {
     await start();
     misbehave();
-    using log = CollectedLog.begin();
+    using log = ServiceLog.begin();
     const token = await sign();
     const { status, headers } = await create(token);
     expect([status, headers.get('retry-after')]).toEqual([503, '1']);

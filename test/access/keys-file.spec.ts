@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ApiKeys } from '../../src/access/index.js';
 import { Clock } from '../../src/index.js';
 import { FakeClock, ScriptedProvider } from '../../src/testing/index.js';
-import { CollectedLog } from '../support/collected-log.js';
+import { ServiceLog } from '../support/service-log.js';
 import { ApiClient } from '../support/api-client.js';
 import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
@@ -117,7 +117,7 @@ describe('KEYS_FILE', () => {
     ['is gone', () => file.remove()],
   ])('KEYS_FILE keeps its keys when it %s, and says so once', async (_name, change) => {
     await start();
-    using log = CollectedLog.begin();
+    using log = ServiceLog.begin();
     await changeFile(change);
     while (log.complaints.length === 0) await new Promise((resolve) => setImmediate(resolve));
     expect(await statusOf('red-key')).toBe(200);

@@ -3,7 +3,7 @@ import { toFile } from 'openai';
 
 import { routesOf } from '../support/routes-of.js';
 import type { Service } from '../support/service.js';
-import { STATES, startServiceIn } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/state-backends.js';
 import { bearer } from './keys.js';
 
 const TEXT = 'Bees dance.';

@@ -3,10 +3,9 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Clock } from '../../src/index.js';
 import { FakeClock, ScriptedProvider } from '../../src/testing/index.js';
 import { ApiClient } from '../support/api-client.js';
-import { startReplicas } from '../support/replicas.js';
+import { SHARED_STATES, startReplicas } from '../support/state-backends.js';
 import { type Service, startService } from '../support/service.js';
 import { type RefusedUpgrade, SocketClient } from '../support/socket-client.js';
-import { SHARED_STATES } from '../support/states.js';
 import { bearer, KeysFile, sha256 } from './keys.js';
 
 const ORIGIN = 'https://app.example.com';

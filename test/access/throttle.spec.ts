@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { Clock } from '../../src/index.js';
 import { FakeClock, ScriptedProvider } from '../../src/testing/index.js';
-import { CollectedLog } from '../support/collected-log.js';
+import { ServiceLog } from '../support/service-log.js';
 import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { bearer } from './keys.js';
@@ -39,7 +39,7 @@ describe('a client that guesses keys', () => {
   it('a client that guesses keys gets 429 after AUTH_FAILURES_PER_MINUTE, also for the right key, until the minute is over', async () => {
     await start();
     await guess(3);
-    using log = CollectedLog.begin();
+    using log = ServiceLog.begin();
     const refused = await ask('red-key');
     expect(refused.status).toBe(429);
     expect(refused.headers.get('retry-after')).toBe('60');
@@ -82,7 +82,7 @@ describe('a client that guesses keys', () => {
 
   it('a client that guesses keys counts with all others of its proxy where that is not trusted, which one line of the log says', async () => {
     await start();
-    using log = CollectedLog.begin();
+    using log = ServiceLog.begin();
     await guess(3, '203.0.113.1');
     expect((await ask('red-key', '203.0.113.2')).status).toBe(429);
     expect(log.complaints.filter((line) => line.includes('forwarded'))).toEqual([
@@ -92,7 +92,7 @@ describe('a client that guesses keys', () => {
 
   it('a client that guesses keys is named in one line of the log, without what it guessed', async () => {
     await start();
-    using log = CollectedLog.begin();
+    using log = ServiceLog.begin();
     await guess(3);
     for (let more = 0; more < 5; more++) await ask('more');
     expect(log.complaints).toEqual([expect.stringMatching(/^127\.0\.0\.1 has sent 3 wrong credentials/)]);
@@ -127,7 +127,7 @@ describe('the address of a client', () => {
     'the address of a client is read without port and brackets where a proxy writes %s',
     async (guesser, same, other) => {
       await start({ TRUSTED_PROXIES: '127.0.0.0/8' });
-      using log = CollectedLog.begin();
+      using log = ServiceLog.begin();
       await guess(3, guesser);
       expect((await ask('red-key', same)).status).toBe(429);
       expect((await ask('red-key', other)).status).toBe(200);
@@ -137,7 +137,7 @@ describe('the address of a client', () => {
 
   it('the address of a client is that of the proxy where that says none, which one line of the log says', async () => {
     await start({ TRUSTED_PROXIES: '127.0.0.0/8' });
-    using log = CollectedLog.begin();
+    using log = ServiceLog.begin();
     await guess(3, 'unknown');
     expect((await ask('red-key', 'unknown')).status).toBe(429);
     expect((await ask('red-key', '8.8.8.8')).status).toBe(200);

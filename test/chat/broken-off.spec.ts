@@ -8,7 +8,7 @@ import type { Quirks } from '../support/chat-upstream/quirks.js';
 import { saidIn } from '../support/output.js';
 import { MODEL, startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { useFreshService } from '../support/describe-service.js';
-import { SkippingClock } from '../support/clocks.js';
+import { PausingClock } from '../support/clocks.js';
 
 type Response = OpenAI.Responses.Response;
 
@@ -26,7 +26,7 @@ describe('an answer that its upstream breaks off', () => {
     startChatService({
       // Whole answers that break off have shown nothing yet: whole-answers.spec.ts.
       provider: { retries: 0, capabilities: { whole_answers: 'never' } },
-      overrides: [[Clock, new SkippingClock()]],
+      overrides: [[Clock, new PausingClock()]],
     }),
   );
   const create = (body: object = {}): Promise<Response> =>

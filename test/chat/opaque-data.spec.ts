@@ -8,7 +8,7 @@ import { type ChatService, MODEL, startChatService } from '../support/chat-upstr
 import { EARLY, longText } from '../support/compaction.js';
 import { useService } from '../support/describe-service.js';
 import { SocketClient } from '../support/socket-client.js';
-import { EVERY_STATE, type TestState } from '../support/states.js';
+import { EVERY_STATE, type TestState } from '../support/state-backends.js';
 import { runTools, TestPolicy } from '../support/test-policy.js';
 
 type Members = Readonly<Record<string, unknown>>;

@@ -9,9 +9,8 @@ import {
   type StreamData,
   streamOf,
 } from '../support/chat-upstream/chunk-stream.js';
-import { sendTurn } from '../support/chat-upstream/run-turn.js';
-import { MODEL, startChatService } from '../support/chat-upstream/start-chat-service.js';
-import { CollectedLog } from '../support/collected-log.js';
+import { MODEL, sendTurn, startChatService } from '../support/chat-upstream/start-chat-service.js';
+import { ServiceLog } from '../support/service-log.js';
 import { useFreshService, useService } from '../support/describe-service.js';
 import { TRANSPORTS } from '../support/transports.js';
 
@@ -133,7 +132,7 @@ describe('an image by its address', () => {
   const service = useFreshService(() => startChatService({ provider: { retries: 0 } }));
 
   it('an image by its address cannot be shown, which the log says once', async () => {
-    using log = CollectedLog.begin();
+    using log = ServiceLog.begin();
     const images = [{ type: 'image_url', image_url: { url: 'https://images.example/1.png' } }];
     for (const data of [PIECES, [...PIECES, chunk({ images })], [...PIECES, chunk({ images })]]) {
       service.upstream.replay(streamOf([...data, finish()]));

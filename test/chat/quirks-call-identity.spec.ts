@@ -9,9 +9,8 @@ import {
   type StreamData,
   streamOf,
 } from '../support/chat-upstream/chunk-stream.js';
-import { sendTurn } from '../support/chat-upstream/run-turn.js';
 import { callIdsIn, saidIn } from '../support/output.js';
-import { MODEL, startChatService } from '../support/chat-upstream/start-chat-service.js';
+import { MODEL, sendTurn, startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { useService } from '../support/describe-service.js';
 import type { Refusal } from '../support/transport.js';
 import { TRANSPORTS } from '../support/transports.js';

@@ -1,9 +1,8 @@
 import { expect, it } from '@jest/globals';
 
 import type { CallQuirks, Quirks } from '../support/chat-upstream/quirks.js';
-import { deltasOf, runTurn } from '../support/chat-upstream/run-turn.js';
 import { callIdsIn, saidIn } from '../support/output.js';
-import { startChatService } from '../support/chat-upstream/start-chat-service.js';
+import { deltasOf, runTurn, startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { describeService } from '../support/describe-service.js';
 
 const tool = (name: string): object => ({ type: 'function', name, parameters: { type: 'object' }, strict: false });

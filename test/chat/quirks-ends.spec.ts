@@ -1,23 +1,22 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { LineBudget } from '../../src/logging/index.js';
-import { CollectedLog } from '../support/collected-log.js';
+import { ServiceLog } from '../support/service-log.js';
 import type { Quirks } from '../support/chat-upstream/quirks.js';
-import { runTurn } from '../support/chat-upstream/run-turn.js';
 import { saidIn } from '../support/output.js';
-import { startChatService } from '../support/chat-upstream/start-chat-service.js';
+import { runTurn, startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { useService } from '../support/describe-service.js';
 
 const ANSWER = { text: ['One', ' two', ' three'] };
 
 describe('the end of an answer', () => {
   const service = useService(() => startChatService({ provider: { retries: 0 } }));
-  let log: CollectedLog;
+  let log: ServiceLog;
 
   beforeEach(() => {
     // The log tells of the same failure once a minute.
     LineBudget.endAll();
-    log = CollectedLog.begin();
+    log = ServiceLog.begin();
   });
 
   afterEach(() => log[Symbol.dispose]());

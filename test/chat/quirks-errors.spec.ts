@@ -3,10 +3,9 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { LineBudget } from '../../src/logging/index.js';
 import type { ErrorFrame, Nonsense } from '../support/chat-upstream/breaks.js';
 import { chunk, openStreamOf, type StreamData, streamOf } from '../support/chat-upstream/chunk-stream.js';
-import { runTurn, sendTurn } from '../support/chat-upstream/run-turn.js';
 import { saidIn } from '../support/output.js';
-import { MODEL, startChatService } from '../support/chat-upstream/start-chat-service.js';
-import { CollectedLog } from '../support/collected-log.js';
+import { MODEL, runTurn, sendTurn, startChatService } from '../support/chat-upstream/start-chat-service.js';
+import { ServiceLog } from '../support/service-log.js';
 import { useService } from '../support/describe-service.js';
 import { SSE_TRANSPORT } from '../support/transports.js';
 
@@ -14,12 +13,12 @@ const ANSWER = { text: ['One', ' two', ' three'] };
 
 describe('errors of an upstream', () => {
   const service = useService(() => startChatService({ provider: { retries: 0 } }));
-  let log: CollectedLog;
+  let log: ServiceLog;
 
   beforeEach(() => {
     // The log tells of the same failure once a minute.
     LineBudget.endAll();
-    log = CollectedLog.begin();
+    log = ServiceLog.begin();
   });
 
   afterEach(() => log[Symbol.dispose]());

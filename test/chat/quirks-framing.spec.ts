@@ -1,9 +1,8 @@
 import { expect, it } from '@jest/globals';
 
 import type { Quirks } from '../support/chat-upstream/quirks.js';
-import { runTurn } from '../support/chat-upstream/run-turn.js';
 import { saidIn } from '../support/output.js';
-import { MODEL, startChatService } from '../support/chat-upstream/start-chat-service.js';
+import { MODEL, runTurn, startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { describeService } from '../support/describe-service.js';
 import { requireRule } from '../../src/testing/events/rule.js';
 import type { WireEvent } from '../../src/testing/index.js';

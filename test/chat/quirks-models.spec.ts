@@ -1,13 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { ChatUpstream } from '../support/chat-upstream/chat-upstream.js';
-import { type ListedModel, llamaModelList, modelList } from '../support/chat-upstream/model-list.js';
-import { refusal, type RefusalForm } from '../support/chat-upstream/refusals.js';
+import {
+  type ListedModel,
+  llamaModelList,
+  modelList,
+  refusal,
+  type RefusalForm,
+} from '../support/chat-upstream/refusals.js';
 import { textReply } from '../support/chat-upstream/reply.js';
 import type { HttpReply } from '../support/upstream-server.js';
-import { sendTurn } from '../support/chat-upstream/run-turn.js';
 import { saidIn } from '../support/output.js';
-import { type ChatService, startChatService } from '../support/chat-upstream/start-chat-service.js';
+import { type ChatService, sendTurn, startChatService } from '../support/chat-upstream/start-chat-service.js';
 
 const IMAGE = 'https://example.com/a.png';
 const LONG = 'Words upon words. '.repeat(100);

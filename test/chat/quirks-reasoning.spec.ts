@@ -2,9 +2,8 @@ import { expect, it } from '@jest/globals';
 
 import { chunk, finish, streamOf } from '../support/chat-upstream/chunk-stream.js';
 import type { Quirks } from '../support/chat-upstream/quirks.js';
-import { deltasOf, runTurn, sendTurn } from '../support/chat-upstream/run-turn.js';
 import { saidIn } from '../support/output.js';
-import { startChatService } from '../support/chat-upstream/start-chat-service.js';
+import { deltasOf, runTurn, sendTurn, startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { describeService } from '../support/describe-service.js';
 
 const THOUGHTS = ['Two and', ' two', ' make…'];

@@ -4,9 +4,8 @@ import { Clock } from '../../src/index.js';
 import { FakeClock } from '../../src/testing/index.js';
 import type { RefusalForm } from '../support/chat-upstream/refusals.js';
 import { textReply } from '../support/chat-upstream/reply.js';
-import { sendTurn } from '../support/chat-upstream/run-turn.js';
-import { startChatService } from '../support/chat-upstream/start-chat-service.js';
-import { CollectedLog } from '../support/collected-log.js';
+import { sendTurn, startChatService } from '../support/chat-upstream/start-chat-service.js';
+import { ServiceLog } from '../support/service-log.js';
 import { useService } from '../support/describe-service.js';
 
 const KEY = 'sk-upstream-0123456789abcdef';
@@ -16,10 +15,10 @@ describe('refusals of an upstream', () => {
   const service = useService(() =>
     startChatService({ provider: { retries: 0, api_key: KEY }, overrides: [[Clock, clock]] }),
   );
-  let log: CollectedLog;
+  let log: ServiceLog;
 
   beforeEach(() => {
-    log = CollectedLog.begin();
+    log = ServiceLog.begin();
   });
 
   afterEach(() => log[Symbol.dispose]());

@@ -4,9 +4,8 @@ import { afterAll, describe, expect, it } from '@jest/globals';
 
 import { Clock } from '../../src/index.js';
 import { chunk, finish, openStreamOf } from '../support/chat-upstream/chunk-stream.js';
-import { runTurn, sendTurn } from '../support/chat-upstream/run-turn.js';
 import { saidIn } from '../support/output.js';
-import { MODEL, startChatService } from '../support/chat-upstream/start-chat-service.js';
+import { MODEL, runTurn, sendTurn, startChatService } from '../support/chat-upstream/start-chat-service.js';
 import type { UpstreamRequest } from '../support/upstream-server.js';
 import { whenStill } from '../support/chat-upstream/when-still.js';
 import { useService } from '../support/describe-service.js';

@@ -2,9 +2,8 @@ import { expect, it } from '@jest/globals';
 
 import type { ChatLogprob } from '../support/chat-upstream/chat-answer.js';
 import type { Quirks } from '../support/chat-upstream/quirks.js';
-import { deltasOf, runTurn } from '../support/chat-upstream/run-turn.js';
 import { saidIn } from '../support/output.js';
-import { startChatService } from '../support/chat-upstream/start-chat-service.js';
+import { deltasOf, runTurn, startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { describeService } from '../support/describe-service.js';
 
 const TEXT = ['Grüezi', ' mit', 'enand ', '🏔️'];

@@ -1,9 +1,8 @@
 import { afterAll, describe, expect, it } from '@jest/globals';
 
 import { ChatUpstream } from '../support/chat-upstream/chat-upstream.js';
-import { runTurn } from '../support/chat-upstream/run-turn.js';
 import { saidIn } from '../support/output.js';
-import { MODEL, startChatService } from '../support/chat-upstream/start-chat-service.js';
+import { MODEL, runTurn, startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { trustTestCertificate } from '../support/upstream-server.js';
 import { useService } from '../support/describe-service.js';
 import { openStream } from '../support/sse.js';

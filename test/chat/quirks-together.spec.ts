@@ -8,9 +8,14 @@ import fc from 'fast-check';
 import type { ChatAnswer } from '../support/chat-upstream/chat-answer.js';
 import type { Quirks } from '../support/chat-upstream/quirks.js';
 import { rechunk } from '../support/chat-upstream/rechunk.js';
-import { deltasOf, runTurn, sendTurn } from '../support/chat-upstream/run-turn.js';
 import { callIdsIn, saidIn } from '../support/output.js';
-import { type ChatService, startChatService } from '../support/chat-upstream/start-chat-service.js';
+import {
+  type ChatService,
+  deltasOf,
+  runTurn,
+  sendTurn,
+  startChatService,
+} from '../support/chat-upstream/start-chat-service.js';
 import { describeService } from '../support/describe-service.js';
 import { withoutIds } from '../support/normalise.js';
 

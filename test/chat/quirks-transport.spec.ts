@@ -3,8 +3,7 @@ import { once } from 'node:events';
 import { describe, expect, it } from '@jest/globals';
 
 import { freePort } from '../support/ports.js';
-import { runTurn, sendTurn } from '../support/chat-upstream/run-turn.js';
-import { MODEL, startChatService } from '../support/chat-upstream/start-chat-service.js';
+import { MODEL, runTurn, sendTurn, startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { whenStill } from '../support/chat-upstream/when-still.js';
 import { useService } from '../support/describe-service.js';
 import { openedFor } from '../support/opened-connections.js';

@@ -2,8 +2,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 
 import type { Quirks } from '../support/chat-upstream/quirks.js';
 import { chunk, completion, finish, streamOf } from '../support/chat-upstream/chunk-stream.js';
-import { runTurn, sendTurn } from '../support/chat-upstream/run-turn.js';
-import { type ChatService, startChatService } from '../support/chat-upstream/start-chat-service.js';
+import { type ChatService, runTurn, sendTurn, startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { describeService } from '../support/describe-service.js';
 
 const ANSWER = { text: ['One', ' two', ' three', ' four'] };

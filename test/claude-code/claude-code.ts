@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { NoWay } from '../support/no-way.js';
+import { HangUpServer } from '../support/hang-up-server.js';
 import { commandOf } from '../support/run-with-cli.js';
 
 /** A line of `claude -p --output-format stream-json`. */
@@ -31,12 +31,16 @@ export class ClaudeCode implements AsyncDisposable {
   private constructor(
     private readonly origin: string,
     private readonly folder: string,
-    private readonly noWay: NoWay,
+    private readonly proxy: HangUpServer,
   ) {}
 
   /** Installs nothing: the program is the one that CLAUDE_CODE_PROGRAM names. */
   static async create(origin: string): Promise<ClaudeCode> {
-    const claude = new ClaudeCode(origin, await mkdtemp(join(tmpdir(), 'antiphon-claude-')), await NoWay.open());
+    const claude = new ClaudeCode(
+      origin,
+      await mkdtemp(join(tmpdir(), 'antiphon-claude-')),
+      await HangUpServer.start(),
+    );
     await Promise.all([mkdir(claude.home), mkdir(claude.work)]);
     return claude;
   }
@@ -48,7 +52,7 @@ export class ClaudeCode implements AsyncDisposable {
 
   /** What it tried to reach outside of this machine. */
   get strayed(): readonly string[] {
-    return this.noWay.wanted;
+    return this.proxy.requests;
   }
 
   private get home(): string {
@@ -67,7 +71,7 @@ export class ClaudeCode implements AsyncDisposable {
         ...{ PATH, HOME: this.home, CLAUDE_CONFIG_DIR: join(this.home, '.claude') },
         ...{ ANTHROPIC_BASE_URL: this.origin, ANTHROPIC_AUTH_TOKEN: 'any' },
         ...{ CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_AUTOUPDATER: '1' },
-        ...this.noWay.variables,
+        ...this.proxy.proxyVariables,
       },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -82,7 +86,7 @@ export class ClaudeCode implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.noWay.close();
+    await this.proxy.close();
     await rm(this.folder, { recursive: true, force: true });
   }
 }

@@ -10,7 +10,7 @@ import type { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 
 import { PROJECT } from '../support/shipped-files.js';
-import { EVERY_STATE } from '../support/states.js';
+import { EVERY_STATE } from '../support/state-backends.js';
 
 jest.setTimeout(900_000);
 

@@ -4,11 +4,26 @@ import { afterEach, describe, expect, it, jest } from '@jest/globals';
 
 import { readSamples } from '../metrics/scrape.js';
 import { createResponse, expectWhole, readOn } from '../support/background/background-client.js';
-import { startReplica } from '../support/conversations/replica.js';
-import { databaseTime, expectSince, machineAhead } from '../support/machine-clock.js';
-import { endProcesses, type ServiceProcess, startProcess } from '../support/process-service.js';
-import { ONE_STATE, SHARED_STATES } from '../support/states.js';
+import { databaseTime, expectSince } from '../support/machine-clock.js';
+import { endProcesses, type ServiceProcess, startProcess, startReplica } from '../support/process-service.js';
+import { ONE_STATE, SHARED_STATES } from '../support/state-backends.js';
 import { WebhookReceiver } from '../support/webhooks/webhook-receiver.js';
+
+/** The variables of a process on such a machine; its workers see the same clock. */
+function machineAhead(seconds: number): { readonly NODE_OPTIONS: string } {
+  const source = `(${setClock.toString()})(${seconds * 1000})`;
+  return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(source)}` };
+}
+
+/** Sets the clock that a process sees, but not what counts from its start, such as `performance.now()`. */
+function setClock(aheadMs: number): void {
+  const now = Date.now;
+  Date.now = () => now() + aheadMs;
+  globalThis.Date = new Proxy(Date, {
+    construct: (target, parts, made) =>
+      Reflect.construct(target, parts.length === 0 ? [Date.now()] : parts, made) as object,
+  });
+}
 
 jest.setTimeout(240_000);
 

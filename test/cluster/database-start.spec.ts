@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
 
 import { freePort } from '../support/ports.js';
-import { itWith } from '../support/on-path.js';
+import { itWith } from '../support/tests-with-programs.js';
 import { pause } from '../support/pause.js';
 import { startPooler } from '../support/pgbouncer.js';
 import { createEmptyDatabase, type TestDatabase } from '../support/postgres/test-database.js';

@@ -2,9 +2,8 @@
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 
-import { Conversation } from '../support/conversations/conversation.js';
+import { Conversation, converse, makeConversations } from '../support/conversations/conversation.js';
 import { expectKept } from '../support/conversations/expect-kept.js';
-import { converse, makeConversations } from '../support/conversations/converse.js';
 import { pause } from '../support/pause.js';
 import { type Cluster, startCluster } from '../support/postgres/cluster.js';
 import { createEmptyDatabase, type TestDatabase } from '../support/postgres/test-database.js';

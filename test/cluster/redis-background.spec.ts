@@ -3,11 +3,10 @@
 import { afterEach, expect, it } from '@jest/globals';
 
 import { createResponse, expectSameAfterEvery, expectWhole, readOn } from '../support/background/background-client.js';
-import { startReplica } from '../support/conversations/replica.js';
-import { endProcesses, type ServiceProcess } from '../support/process-service.js';
+import { endProcesses, type ServiceProcess, startReplica } from '../support/process-service.js';
 import { describeRedis } from '../support/redis/describe-redis.js';
 import { removeKeys } from '../support/redis/remove-keys.js';
-import { EVERY_STATE } from '../support/states.js';
+import { EVERY_STATE } from '../support/state-backends.js';
 import { WebhookReceiver } from '../support/webhooks/webhook-receiver.js';
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;

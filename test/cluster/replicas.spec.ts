@@ -4,17 +4,14 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 
 import { SeededRandom } from '../../src/simulator/seeded-random.js';
 import { Balancer } from '../support/balancer.js';
-import { Conversation } from '../support/conversations/conversation.js';
-import { converse, faultsOf, makeConversations, TURNS } from '../support/conversations/converse.js';
+import { Conversation, converse, faultsOf, makeConversations, TURNS } from '../support/conversations/conversation.js';
 import { expectKept } from '../support/conversations/expect-kept.js';
-import { startReplica } from '../support/conversations/replica.js';
-import { sendJson, sendStream } from '../support/conversations/send-turn.js';
-import type { TurnFault } from '../support/conversations/turn-fault.js';
+import { sendJson, sendStream, type TurnFault } from '../support/conversations/send-turn.js';
 import { startNginx } from '../support/nginx.js';
-import { itWith } from '../support/on-path.js';
+import { itWith } from '../support/tests-with-programs.js';
 import { startPooler } from '../support/pgbouncer.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
-import { endProcesses, type ServiceProcess } from '../support/process-service.js';
+import { endProcesses, type ServiceProcess, startReplica } from '../support/process-service.js';
 import { RawClient } from '../support/raw-client.js';
 
 /** A turn that is running. */

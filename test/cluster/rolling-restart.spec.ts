@@ -1,15 +1,13 @@
 import { afterEach, describe, expect } from '@jest/globals';
 
 import { createResponse, getResponse, readOn } from '../support/background/background-client.js';
-import { Conversation, MANNERS } from '../support/conversations/conversation.js';
-import { converse, faultsOf, makeConversations } from '../support/conversations/converse.js';
+import { Conversation, converse, faultsOf, makeConversations, MANNERS } from '../support/conversations/conversation.js';
 import { expectKept } from '../support/conversations/expect-kept.js';
 import { inParallel } from '../support/conversations/in-parallel.js';
-import { startReplica } from '../support/conversations/replica.js';
 import { startNginx } from '../support/nginx.js';
-import { itWith } from '../support/on-path.js';
+import { itWith } from '../support/tests-with-programs.js';
 import { createTestDatabase } from '../support/postgres/test-database.js';
-import { endProcesses, type ServiceProcess } from '../support/process-service.js';
+import { endProcesses, type ServiceProcess, startReplica } from '../support/process-service.js';
 import { RawClient } from '../support/raw-client.js';
 import { SocketClient, type SocketEnd } from '../support/socket-client.js';
 

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { UsagePage } from '../../src/resources/usage/usage-page.js';
 import { pause } from '../support/pause.js';
 import { endProcesses, type ServiceProcess, startProcess } from '../support/process-service.js';
-import { EVERY_STATE } from '../support/states.js';
+import { EVERY_STATE } from '../support/state-backends.js';
 
 const TURN = { model: 'gpt-5', input: 'Hi' };
 

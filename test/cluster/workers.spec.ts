@@ -2,7 +2,7 @@
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 
-import { converse, faultsOf, makeConversations } from '../support/conversations/converse.js';
+import { converse, faultsOf, makeConversations } from '../support/conversations/conversation.js';
 import { expectKept } from '../support/conversations/expect-kept.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import { endProcesses } from '../support/process-service.js';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 
-import { NoWay } from '../support/no-way.js';
+import { HangUpServer } from '../support/hang-up-server.js';
 
 /** A line of `codex exec --json`. */
 export interface CodexEvent {
@@ -45,13 +45,13 @@ export class CodexCli implements AsyncDisposable {
 
   private constructor(
     private readonly folder: string,
-    private readonly noWay: NoWay,
+    private readonly proxy: HangUpServer,
   ) {}
 
   /** Installs nothing: the program is the one that CODEX_PROGRAM names. */
   static async create(baseUrl: string, options: CodexOptions): Promise<CodexCli> {
     const folder = await mkdtemp(join(tmpdir(), 'antiphon-codex-'));
-    const codex = new CodexCli(folder, await NoWay.open());
+    const codex = new CodexCli(folder, await HangUpServer.start());
     await Promise.all([mkdir(codex.home), mkdir(codex.work)]);
     await writeFile(join(codex.home, 'config.toml'), toConfiguration(baseUrl, options));
     return codex;
@@ -64,7 +64,7 @@ export class CodexCli implements AsyncDisposable {
 
   /** What it tried to reach outside of this machine. */
   get strayed(): readonly string[] {
-    return this.noWay.wanted;
+    return this.proxy.requests;
   }
 
   private get home(): string {
@@ -83,7 +83,7 @@ export class CodexCli implements AsyncDisposable {
     const options = ['--json', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox'];
     const child = spawn(program, ['exec', ...options, ...args], {
       cwd: this.work,
-      env: { PATH: process.env.PATH, HOME: this.home, CODEX_HOME: this.home, ...this.noWay.variables },
+      env: { PATH: process.env.PATH, HOME: this.home, CODEX_HOME: this.home, ...this.proxy.proxyVariables },
       stdio: ['ignore', 'pipe', 'pipe'],
       // A group of its own, which `kill` ends: the program of the package only starts the real one.
       detached: true,
@@ -98,7 +98,7 @@ export class CodexCli implements AsyncDisposable {
     const left = [...this.running];
     for (const run of left) run.kill();
     await Promise.all(left.map(({ ended }) => ended));
-    await this.noWay.close();
+    await this.proxy.close();
     await rm(this.folder, { recursive: true, force: true });
   }
 }

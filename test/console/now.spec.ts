@@ -2,7 +2,7 @@
 import { expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
-import { Pens } from '../support/pens.js';
+import { WrittenTurns } from '../support/held-turns.js';
 import { describeConsole, KEY } from './use-console.js';
 
 const OPTIONS = {
@@ -14,16 +14,16 @@ describeConsole('the view of what happens now', OPTIONS, (test) => {
   const card = (name: string) => test.page.getByRole('region', { name, exact: true });
 
   it('shows turns, lanes, background responses, limits and providers, follows them, and says why nothing could be cancelled', async () => {
-    const pens = new Pens(test.service.provider);
+    const modelTurns = new WrittenTurns(test.service.provider);
     const other = test.service.client({ apiKey: 'blue-key' }).responses.create({ model: 'of-another', input: 'Hi' });
-    const foreign = await pens.next();
+    const foreign = await modelTurns.next();
     await test.enter();
     await test.page.getByLabel('Transport').selectOption('WebSocket');
     await test.say('Hello');
-    const pen = await pens.next();
+    const modelTurn = await modelTurns.next();
     const background = { model: 'scripted', input: 'Hi', background: true };
     const { id } = await test.service.client({ apiKey: KEY }).responses.create(background);
-    const behind = await pens.next();
+    const behind = await modelTurns.next();
     await test.open('Now');
     await card('Running turns').getByText('scripted, websocket, since').waitFor();
     await card('Running turns').getByText('scripted, background, since').waitFor();
@@ -45,7 +45,7 @@ describeConsole('the view of what happens now', OPTIONS, (test) => {
       .click();
     await behind.stopped;
     await card('Background').getByText('Nothing runs or waits in the background.').waitFor();
-    pen.end({ type: 'text', delta: 'Hi' });
+    modelTurn.end({ type: 'text', delta: 'Hi' });
     await card('Running turns').getByText('No turn runs on this instance.').waitFor();
     foreign.end();
     await other;

@@ -10,7 +10,7 @@ import { toFile } from 'openai';
 
 import { simulateEmbeddings } from '../../src/simulator/simulated-embeddings.js';
 import { FakeMcpServer, ScriptedProvider } from '../../src/testing/index.js';
-import { itInPython } from '../support/python-sdk.js';
+import { itInPython } from '../support/tests-with-programs.js';
 import { call, say } from '../support/scripted-calls.js';
 import { describeConsole, KEY } from './use-console.js';
 

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { ModelEvent } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
-import { startServiceIn, STATES } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/state-backends.js';
 import { runTools, TestPolicy } from '../support/test-policy.js';
 import type { WireResponse } from '../support/transport.js';
 import { JSON_TRANSPORT, TRANSPORTS } from '../support/transports.js';

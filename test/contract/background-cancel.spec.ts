@@ -12,8 +12,8 @@ import { createInBackground, IN_BACKGROUND, pollUntil, replay, whenEnded, whenRu
 import { useFreshService } from '../support/describe-service.js';
 import { RawClient } from '../support/raw-client.js';
 import type { Service } from '../support/service.js';
-import { HeldTurns } from '../support/socket-held-turns.js';
-import { openPostgres, startServiceIn, STATES } from '../support/states.js';
+import { HeldTurns } from '../support/held-turns.js';
+import { openPostgres, startServiceIn, STATES } from '../support/state-backends.js';
 
 const CANCELLED = { status: 'cancelled', completed_at: null, usage: null, error: null, incomplete_details: null };
 

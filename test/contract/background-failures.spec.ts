@@ -7,8 +7,8 @@ import { startChatService } from '../support/chat-upstream/start-chat-service.js
 import { createInBackground, framesOf, IN_BACKGROUND, replay, whenEnded } from '../support/background.js';
 import { useService } from '../support/describe-service.js';
 import { RawClient } from '../support/raw-client.js';
-import { SkippingClock } from '../support/clocks.js';
-import { startServiceIn, STATES } from '../support/states.js';
+import { PausingClock } from '../support/clocks.js';
+import { startServiceIn, STATES } from '../support/state-backends.js';
 import { REFUSED } from './refusals.js';
 
 const MAX_OUTPUT_CHARACTERS = 1000;
@@ -95,7 +95,7 @@ describe('an upstream that cuts the connection each time that it is asked', () =
   it.each(['cut', 'reset'] as const)(
     'an upstream that cuts the connection each time that it is asked fails the response: %s',
     async (by) => {
-      await using service = await startChatService({ overrides: [[Clock, new SkippingClock()]] });
+      await using service = await startChatService({ overrides: [[Clock, new PausingClock()]] });
       service.upstream.always({ text: ['Half', ' a text'] }, { breaks: { after: 2, by } });
       const { id } = await createInBackground(service, { model: 'tested' });
       const { status, error, output_text } = await whenEnded(service, id);

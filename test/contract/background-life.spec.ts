@@ -8,9 +8,9 @@ import { useService } from '../support/describe-service.js';
 import { RawClient } from '../support/raw-client.js';
 import { ShiftedClock } from '../support/clocks.js';
 import { SocketClient } from '../support/socket-client.js';
-import { HeldTurns } from '../support/socket-held-turns.js';
+import { HeldTurns } from '../support/held-turns.js';
 import { textOrCode, transcript } from '../support/output.js';
-import { startServiceIn, EVERY_STATE } from '../support/states.js';
+import { EVERY_STATE, startServiceIn } from '../support/state-backends.js';
 import { TRANSPORTS } from '../support/transports.js';
 
 const TEN_MINUTES_MS = 600_000;

@@ -15,8 +15,8 @@ import { ScriptedProvider } from '../../src/testing/index.js';
 import { createInBackground, IN_BACKGROUND, whenEnded, whenRunning } from '../support/background.js';
 import { useFreshService } from '../support/describe-service.js';
 import { RawClient } from '../support/raw-client.js';
-import { HeldTurns } from '../support/socket-held-turns.js';
-import { startServiceIn, STATES } from '../support/states.js';
+import { HeldTurns } from '../support/held-turns.js';
+import { startServiceIn, STATES } from '../support/state-backends.js';
 import { runTools, TestPolicy } from '../support/test-policy.js';
 
 @Module({})

@@ -5,8 +5,8 @@ import { ScriptedProvider } from '../../src/testing/index.js';
 import { createInBackground, IN_BACKGROUND, pollUntil, replay, whenEnded, whenRunning } from '../support/background.js';
 import { useFreshService } from '../support/describe-service.js';
 import { ShiftedClock, WatchedClock } from '../support/clocks.js';
-import { HeldTurns } from '../support/socket-held-turns.js';
-import { startServiceIn, STATES } from '../support/states.js';
+import { HeldTurns } from '../support/held-turns.js';
+import { startServiceIn, STATES } from '../support/state-backends.js';
 
 const TENANTS = 'alice:sk-alice,bob:sk-bob,carol:sk-carol';
 const [alice, bob, carol] = [{ apiKey: 'sk-alice' }, { apiKey: 'sk-bob' }, { apiKey: 'sk-carol' }] as const;

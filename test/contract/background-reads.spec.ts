@@ -4,7 +4,7 @@ import { ScriptedProvider } from '../../src/testing/index.js';
 import { SentStatements } from '../state/sent-statements.js';
 import { useService } from '../support/describe-service.js';
 import { RawClient } from '../support/raw-client.js';
-import { openPostgres, startServiceIn } from '../support/states.js';
+import { openPostgres, startServiceIn } from '../support/state-backends.js';
 
 const DELTAS = 30;
 

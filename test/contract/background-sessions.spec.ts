@@ -3,8 +3,8 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { createInBackground, whenEnded, whenRunning } from '../support/background.js';
 import { useFreshService } from '../support/describe-service.js';
-import { HeldTurns } from '../support/socket-held-turns.js';
-import { startServiceIn, STATES } from '../support/states.js';
+import { HeldTurns } from '../support/held-turns.js';
+import { startServiceIn, STATES } from '../support/state-backends.js';
 
 const IN_SESSION = { headers: { 'x-session-id': 'work' } };
 

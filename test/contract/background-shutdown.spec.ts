@@ -5,8 +5,8 @@ import { checkEventOrder, ScriptedProvider } from '../../src/testing/index.js';
 import { createInBackground, framesOf, IN_BACKGROUND, replay, whenEnded, whenRunning } from '../support/background.js';
 import { RawClient } from '../support/raw-client.js';
 import { type Service, startService } from '../support/service.js';
-import { HeldTurns } from '../support/socket-held-turns.js';
-import { openPostgres, type TestState } from '../support/states.js';
+import { HeldTurns } from '../support/held-turns.js';
+import { openPostgres, type TestState } from '../support/state-backends.js';
 
 const TERMINAL = /^event: response\.(?:completed|failed|incomplete)$/gm;
 

@@ -7,7 +7,7 @@ import { createInBackground, framesOf, IN_BACKGROUND, replay, restAfter, whenEnd
 import { useService } from '../support/describe-service.js';
 import { RawClient } from '../support/raw-client.js';
 import { ShiftedClock } from '../support/clocks.js';
-import { startServiceIn, STATES } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/state-backends.js';
 
 const EVENT_LOG_TTL = 60;
 

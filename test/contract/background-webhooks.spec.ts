@@ -5,7 +5,7 @@ import { ModelError } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { until } from '../support/held-bodies.js';
 import type { Service } from '../support/service.js';
-import { startServiceIn, STATES } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/state-backends.js';
 import { WebhookReceiver } from '../support/webhooks/webhook-receiver.js';
 
 const WEBHOOK_SECRET = `whsec_${Buffer.from('only for the tests of this service').toString('base64')}`;

@@ -5,7 +5,7 @@ import type { ModelInfo } from '../../src/providers/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { longText, say, TRIGGER } from '../support/compaction.js';
 import { useService } from '../support/describe-service.js';
-import { startServiceIn, STATES } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/state-backends.js';
 import type { WireResponse } from '../support/transport.js';
 
 const FORMAT = {

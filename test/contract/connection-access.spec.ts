@@ -6,7 +6,7 @@ import { ApiError, asTenant, Authenticator, type Tenant } from '../../src/index.
 import { ScriptedProvider, type WireEvent } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
 import { SocketClient } from '../support/socket-client.js';
-import { HeldTurns } from '../support/socket-held-turns.js';
+import { HeldTurns } from '../support/held-turns.js';
 
 const ALPHA = { authorization: 'Bearer sk-alpha' };
 

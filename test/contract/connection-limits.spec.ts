@@ -8,7 +8,7 @@ import { closeOf, ConnectionTracker } from '../support/connection-tracker.js';
 import { RawClient } from '../support/raw-client.js';
 import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
-import { HeldTurns } from '../support/socket-held-turns.js';
+import { HeldTurns } from '../support/held-turns.js';
 import { WatchedClock } from '../support/clocks.js';
 
 const ALPHA = { headers: { authorization: 'Bearer sk-alpha' } };

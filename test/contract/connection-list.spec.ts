@@ -4,7 +4,7 @@ import { Clock } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
 import { SocketClient } from '../support/socket-client.js';
-import { HeldTurns } from '../support/socket-held-turns.js';
+import { HeldTurns } from '../support/held-turns.js';
 import { postJson } from '../support/sse.js';
 import { WatchedClock } from '../support/clocks.js';
 

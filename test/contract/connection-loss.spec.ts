@@ -7,7 +7,7 @@ import { useService } from '../support/describe-service.js';
 import { RecordingObserver } from '../support/recording-observer.js';
 import { startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
-import { HeldTurns } from '../support/socket-held-turns.js';
+import { HeldTurns } from '../support/held-turns.js';
 import { transcript } from '../support/output.js';
 
 /** Turns that one connection runs at once. */

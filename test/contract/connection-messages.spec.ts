@@ -6,7 +6,7 @@ import { RawSocketClient } from '../support/connection-raw.js';
 import { useService } from '../support/describe-service.js';
 import { RecordingObserver } from '../support/recording-observer.js';
 import { SocketClient } from '../support/socket-client.js';
-import { HeldTurns } from '../support/socket-held-turns.js';
+import { HeldTurns } from '../support/held-turns.js';
 
 const LIMIT = 20_000;
 const DEFLATE: ClientOptions = { perMessageDeflate: { threshold: 0 } };

@@ -5,7 +5,7 @@ import { ScriptedProvider } from '../../src/testing/index.js';
 import { useFreshService } from '../support/describe-service.js';
 import { startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
-import { HeldTurns } from '../support/socket-held-turns.js';
+import { HeldTurns } from '../support/held-turns.js';
 import { postJson } from '../support/sse.js';
 import { WatchedClock } from '../support/clocks.js';
 

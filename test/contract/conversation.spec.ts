@@ -5,7 +5,7 @@ import { BadRequestError, NotFoundError } from 'openai';
 import { ModelError, type Item } from '../../src/index.js';
 import { checkEventOrder, ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
-import { startServiceIn, EVERY_STATE } from '../support/states.js';
+import { EVERY_STATE, startServiceIn } from '../support/state-backends.js';
 
 describe.each(EVERY_STATE)('a conversation with the official SDK in $state', ({ open }) => {
   const service = useService(() => startServiceIn(open, { providers: [ScriptedProvider] }));

@@ -4,8 +4,7 @@ import { CursorPage } from 'openai/pagination';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
-import { type Replicas, startReplicas } from '../support/replicas.js';
-import { SHARED_STATES, startServiceIn, STATES } from '../support/states.js';
+import { type Replicas, SHARED_STATES, startReplicas, startServiceIn, STATES } from '../support/state-backends.js';
 
 type Listed = { readonly id: string };
 

@@ -2,7 +2,7 @@ import { beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals
 
 import { type ModelEvent, ResponseStore, StoreUnavailableError } from '../../src/index.js';
 import { checkEventOrder, ScriptedProvider } from '../../src/testing/index.js';
-import { CollectedLog } from '../support/collected-log.js';
+import { ServiceLog } from '../support/service-log.js';
 import { useService } from '../support/describe-service.js';
 import { RecordingObserver } from '../support/recording-observer.js';
 import { startService } from '../support/service.js';
@@ -94,7 +94,7 @@ describe('a store that fails', () => {
 
   it('a store that fails says when it is closed how many lines it left out of its log', async () => {
     const closing = await startService({ providers: [ScriptedProvider] });
-    using log = CollectedLog.begin();
+    using log = ServiceLog.begin();
     try {
       jest.spyOn(closing.app.get(ResponseStore), 'save').mockRejectedValue(new StoreUnavailableError('away'));
       for (let turn = 1; turn <= 3; turn += 1) await postJson(`${closing.baseURL}/responses`, body);

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { ApiClient } from '../support/api-client.js';
 import { useService } from '../support/describe-service.js';
-import { startServiceIn, STATES } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/state-backends.js';
 
 const PREFIXES = ['/v1', '/openai/v1'];
 

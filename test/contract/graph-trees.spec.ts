@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
-import { startServiceIn, STATES } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/state-backends.js';
 
 /** Each letter with what it continues, oldest first. */
 const PARENTS = { a: null, b: 'a', c: 'a', d: 'b', e: 'b', f: 'd', g: 'c', h: 'a' } as const;

@@ -6,7 +6,7 @@ import { asTenant } from '../../src/access/index.js';
 import { ConversationStore } from '../../src/state/index.js';
 import type { ApiClient } from '../support/api-client.js';
 import { describeService, useFreshService, useService } from '../support/describe-service.js';
-import { startServiceIn, STATES } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/state-backends.js';
 import { arbitraryConversation } from '../support/translation/arbitrary-conversation.js';
 
 type Body = Readonly<Record<string, unknown>>;

@@ -7,7 +7,7 @@ import { BadRequestError } from 'openai';
 
 import type { Turn } from '../../src/providers/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
-import { Pens } from '../support/pens.js';
+import { WrittenTurns } from '../support/held-turns.js';
 import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { SteeredLane } from '../support/steered-lane.js';
@@ -123,15 +123,15 @@ describe('a request that names a prompt', () => {
     provider.isSteerable = true;
     await using socket = await SocketClient.open(service, { headers: { authorization: 'Bearer red-key' } });
     const lane = new SteeredLane(socket);
-    const pens = new Pens(provider);
+    const modelTurns = new WrittenTurns(provider);
     lane.create({ prompt: { id: 'pmpt_red' }, input: 'First.' });
-    (await pens.next()).write({ type: 'text', delta: 'Hel' });
+    (await modelTurns.next()).write({ type: 'text', delta: 'Hel' });
     const { id } = await lane.created();
     await lane.until('response.output_item.added');
     lane.steer(id);
     await lane.until('response.steer.accepted');
     await lane.end();
-    (await pens.next()).end();
+    (await modelTurns.next()).end();
     const successor = await lane.created();
     expect(successor).not.toHaveProperty('prompt');
     await lane.end();

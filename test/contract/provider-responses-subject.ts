@@ -3,7 +3,7 @@ import { functionCall, message } from '../support/responses-upstream/items.js';
 import { answering, refusing, type Responder, streaming } from '../support/responses-upstream/reply.js';
 import { ResponsesUpstream } from '../support/responses-upstream/responses-upstream.js';
 import { itemEvents, toEvents } from '../support/responses-upstream/to-events.js';
-import type { UpstreamCall } from '../support/responses-upstream/upstream-call.js';
+import type { UpstreamCall } from '../support/responses-upstream/upstream-connection.js';
 import { ASK_TO_FAIL, ASK_TO_HANG, describeFileSubject, FileSubject } from './file-subject.js';
 
 const KEY = 'sk-of-the-responses-upstream';

@@ -4,7 +4,7 @@ import type OpenAI from 'openai';
 import { Clock, type ModelEvent, SystemClock } from '../../src/index.js';
 import { FakeClock } from '../../src/testing/index.js';
 import { RecordedSession } from '../support/recorded-session.js';
-import { askFor } from '../support/simulated-faults.js';
+import { askFor } from '../support/simulator-requests.js';
 import { JSON_TRANSPORT, SSE_TRANSPORT, TRANSPORTS } from '../support/transports.js';
 
 const tools = [{ type: 'function', name: 'look', parameters: { type: 'object' }, strict: false } as const];

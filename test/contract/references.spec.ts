@@ -3,7 +3,7 @@ import type OpenAI from 'openai';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
-import { startServiceIn, STATES } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/state-backends.js';
 
 describe.each(STATES)('references to stored items in $state', ({ open }) => {
   let alice: OpenAI;

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { ModelError } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
-import { CollectedLog } from '../support/collected-log.js';
+import { ServiceLog } from '../support/service-log.js';
 import { useService } from '../support/describe-service.js';
 import { RawClient, type RawRequest } from '../support/raw-client.js';
 import { openSocket, receiveAll } from '../support/raw-socket.js';
@@ -19,10 +19,10 @@ describe('a refusal', () => {
     providers: [ScriptedProvider],
     environment: { API_KEYS: 'tenant:key', WS_MAX_MESSAGE_BYTES: LONGEST_MESSAGE },
   });
-  let log: CollectedLog;
+  let log: ServiceLog;
 
   beforeEach(() => {
-    log = CollectedLog.begin();
+    log = ServiceLog.begin();
   });
 
   afterEach(() => {
@@ -143,10 +143,10 @@ describe('a refusal', () => {
 
 describe('what is no refusal', () => {
   const service = useService({ providers: [ScriptedProvider] });
-  let log: CollectedLog;
+  let log: ServiceLog;
 
   beforeEach(() => {
-    log = CollectedLog.begin();
+    log = ServiceLog.begin();
   });
 
   afterEach(() => log[Symbol.dispose]());

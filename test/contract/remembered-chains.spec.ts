@@ -6,7 +6,7 @@ import { ScriptedProvider } from '../../src/testing/index.js';
 import { ApiClient } from '../support/api-client.js';
 import { useService } from '../support/describe-service.js';
 import { transcript } from '../support/output.js';
-import { EVERY_STATE, startServiceIn } from '../support/states.js';
+import { EVERY_STATE, startServiceIn } from '../support/state-backends.js';
 
 const NOT_FOUND = { status: 400, body: { error: { code: 'previous_response_not_found' } } };
 

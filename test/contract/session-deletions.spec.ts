@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
 import { parentNotFound, SocketClient } from '../support/socket-client.js';
-import { startServiceIn, STATES } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/state-backends.js';
 
 describe.each(STATES)('a session that is deleted in $state', ({ open }) => {
   const service = useService(() => startServiceIn(open, { providers: [ScriptedProvider] }));

@@ -5,7 +5,7 @@ import { ApiClient } from '../support/api-client.js';
 import { useService } from '../support/describe-service.js';
 import { SESSION_TURNS } from '../support/transports.js';
 import { SocketClient } from '../support/socket-client.js';
-import { startServiceIn, STATES } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/state-backends.js';
 
 const UNKNOWN_ID = 'resp_0123456789abcdef0123456789abcdef';
 

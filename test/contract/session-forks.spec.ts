@@ -4,7 +4,7 @@ import { ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
 import { SESSION_TURNS } from '../support/transports.js';
 import { transcript } from '../support/output.js';
-import { startServiceIn, STATES } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/state-backends.js';
 
 describe.each(STATES)('a fork of a session in $state', ({ open }) => {
   const service = useService(() => startServiceIn(open, { providers: [ScriptedProvider] }));

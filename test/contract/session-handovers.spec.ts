@@ -1,13 +1,39 @@
-import { beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 
-import { ModelError } from '../../src/index.js';
+import { ModelError, WriteLock } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
+import { Clock } from '../../src/time/index.js';
 import { ApiClient } from '../support/api-client.js';
 import { useService } from '../support/describe-service.js';
-import { slowDownReleases } from '../support/session-waiting.js';
+import type { Service } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { openStream } from '../support/sse.js';
-import { startServiceIn, STATES } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/state-backends.js';
+
+/** How long the service waits for a lock that it gives back, ms. */
+const RELEASE_LIMIT_MS = 1000;
+const FOR_EVER_MS = 600_000;
+
+/** Makes giving a session back take as long as some requests: who does not wait for it is found out. */
+function slowDownReleases({ app, origin }: Service): void {
+  const locks = app.get(WriteLock);
+  const tryAcquire = locks.tryAcquire.bind(locks);
+  jest.spyOn(locks, 'tryAcquire').mockImplementation(async (...names) => {
+    const lease = await tryAcquire(...names);
+    if (lease === undefined) return undefined;
+    const release = async (): Promise<void> => {
+      for (let request = 0; request < 5; request += 1) await fetch(`${origin}/healthz`);
+      await lease.release();
+    };
+    return { fence: lease.fence, renew: () => lease.renew(), release };
+  });
+  // On a slow machine they would take longer than a release may.
+  const clock = app.get(Clock);
+  const within = clock.within.bind(clock);
+  jest
+    .spyOn(clock, 'within')
+    .mockImplementation((promise, limitMs) => within(promise, limitMs === RELEASE_LIMIT_MS ? FOR_EVER_MS : limitMs));
+}
 
 const ROUNDS = 10;
 

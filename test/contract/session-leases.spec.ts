@@ -3,11 +3,11 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Clock } from '../../src/index.js';
 import { FakeClock, ScriptedProvider } from '../../src/testing/index.js';
 import { ApiClient } from '../support/api-client.js';
-import { type Replicas, startReplicas } from '../support/replicas.js';
+import { type Replicas, startReplicas } from '../support/state-backends.js';
 import type { Service } from '../support/service.js';
 import { whenAsked } from '../support/session-waiting.js';
 import { SocketClient } from '../support/socket-client.js';
-import { HeldTurns } from '../support/socket-held-turns.js';
+import { HeldTurns } from '../support/held-turns.js';
 import { transcript } from '../support/output.js';
 import { collectStream } from '../support/sse.js';
 

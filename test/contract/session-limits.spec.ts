@@ -7,10 +7,10 @@ import { ScriptedProvider } from '../../src/testing/index.js';
 import { ApiClient } from '../support/api-client.js';
 import type { Service } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
-import { HeldTurns } from '../support/socket-held-turns.js';
+import { HeldTurns } from '../support/held-turns.js';
 import { SESSION_TURNS } from '../support/transports.js';
 import { type HttpAnswer, postJson } from '../support/sse.js';
-import { startServiceIn, STATES } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/state-backends.js';
 
 describe.each(STATES)('the maximum of a session in $state', ({ open }) => {
   let service: Service;

@@ -9,10 +9,10 @@ import type { Service } from '../support/service.js';
 import { SESSION_TURNS } from '../support/transports.js';
 import { whenAsked } from '../support/session-waiting.js';
 import { SocketClient } from '../support/socket-client.js';
-import { HeldTurns } from '../support/socket-held-turns.js';
+import { HeldTurns } from '../support/held-turns.js';
 import { transcript } from '../support/output.js';
 import { openStream } from '../support/sse.js';
-import { startServiceIn, STATES } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/state-backends.js';
 
 describe.each(STATES)('two turns that name one session in $state', ({ open }) => {
   let service: Service;

@@ -6,7 +6,7 @@ import { type ApiAnswer } from '../support/api-client.js';
 import { useService } from '../support/describe-service.js';
 import { SESSION_TURNS } from '../support/transports.js';
 import { parentNotFound, SocketClient } from '../support/socket-client.js';
-import { startServiceIn, STATES } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/state-backends.js';
 import type { WireResponse } from '../support/transport.js';
 
 /** Every look-up of a response by its id. */

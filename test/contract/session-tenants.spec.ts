@@ -4,8 +4,8 @@ import { ScriptedProvider } from '../../src/testing/index.js';
 import { type ApiAnswer, ApiClient } from '../support/api-client.js';
 import { useService } from '../support/describe-service.js';
 import { parentNotFound, SocketClient } from '../support/socket-client.js';
-import { HeldTurns } from '../support/socket-held-turns.js';
-import { startServiceIn, STATES } from '../support/states.js';
+import { HeldTurns } from '../support/held-turns.js';
+import { startServiceIn, STATES } from '../support/state-backends.js';
 
 const KEYS = { alice: 'sk-alice', bob: 'sk-bob' } as const;
 type Tenant = keyof typeof KEYS;

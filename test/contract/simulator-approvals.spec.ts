@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { startWithScripts } from '../support/script-files.js';
-import { STREAMING } from '../support/simulated-faults.js';
+import { STREAMING } from '../support/simulator-requests.js';
 
 const BUY = { server: 'shop', tool: 'buy', arguments: { sku: 1 }, output: 'Bought.', approval: true };
 const TURNS = [{ steps: [{ mcp: BUY }, { text: 'Done.' }] }, { text: 'Next.' }];

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ClientOptions } from 'ws';
 
-import { CollectedLog } from '../support/collected-log.js';
+import { ServiceLog } from '../support/service-log.js';
 import { ConnectionTracker } from '../support/connection-tracker.js';
 import { useService } from '../support/describe-service.js';
 import { openSocket, receiveAll } from '../support/raw-socket.js';
@@ -12,7 +12,7 @@ import type { WireEvent } from '../../src/testing/index.js';
 import { type Service, startService } from '../support/service.js';
 import { type SocketEnd, SocketClient } from '../support/socket-client.js';
 import { openStream, postJson } from '../support/sse.js';
-import { askFor } from '../support/simulated-faults.js';
+import { askFor } from '../support/simulator-requests.js';
 import { JSON_TRANSPORT, TRANSPORTS } from '../support/transports.js';
 
 const DEFLATE: ClientOptions = { perMessageDeflate: { threshold: 0 } };
@@ -35,7 +35,7 @@ const deltas = (count: number): readonly string[] => Array<string>(count).fill('
 describe('a connection that a fault cuts', () => {
   let observer: RecordingObserver;
   let tracker: ConnectionTracker;
-  let log: CollectedLog;
+  let log: ServiceLog;
 
   // Before it closes.
   afterAll(() => log[Symbol.dispose]());
@@ -49,7 +49,7 @@ describe('a connection that a fault cuts', () => {
 
   beforeAll(() => {
     tracker = new ConnectionTracker(service);
-    log = CollectedLog.begin();
+    log = ServiceLog.begin();
   });
 
   beforeEach(() => {

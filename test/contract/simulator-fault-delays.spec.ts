@@ -8,7 +8,7 @@ import type { WireEvent } from '../../src/testing/index.js';
 import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { openStream, postJson } from '../support/sse.js';
-import { askFor, deltasOf } from '../support/simulated-faults.js';
+import { askFor, deltasOf } from '../support/simulator-requests.js';
 import { TRANSPORTS } from '../support/transports.js';
 import { WatchedClock } from '../support/clocks.js';
 

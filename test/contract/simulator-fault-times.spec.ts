@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { CollectedLog } from '../support/collected-log.js';
+import { ServiceLog } from '../support/service-log.js';
 import { useService } from '../support/describe-service.js';
 import { startService } from '../support/service.js';
 import { TRANSPORTS } from '../support/transports.js';
@@ -52,7 +52,7 @@ it('a fault that comes once lets the SDK succeed on its second try', async () =>
 
 it('the operator is told, once, when the header x-simulate is not listened to', async () => {
   await using service = await startService();
-  using log = CollectedLog.begin();
+  using log = ServiceLog.begin();
   const client = service.client({ defaultHeaders: { 'x-simulate': 'fault=rate_limit' } });
   for (const input of ['Go on.', 'And on.']) {
     await expect(client.responses.create({ model: 'gpt-4.1', input })).resolves.toMatchObject({ status: 'completed' });

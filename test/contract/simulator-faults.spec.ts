@@ -1,11 +1,11 @@
 import { expect, it } from '@jest/globals';
 
 import { FAULT_KINDS } from '../../src/simulator/fault-kinds.js';
-import { CollectedLog } from '../support/collected-log.js';
+import { ServiceLog } from '../support/service-log.js';
 import { describeService } from '../support/describe-service.js';
 import { startService } from '../support/service.js';
 import { postJson } from '../support/sse.js';
-import { askFor, BREAKS, deltasOf, REFUSALS, REFUSALS_BY_TRANSPORT, STREAMING } from '../support/simulated-faults.js';
+import { askFor, BREAKS, deltasOf, REFUSALS, REFUSALS_BY_TRANSPORT, STREAMING } from '../support/simulator-requests.js';
 import { SSE_TRANSPORT, TRANSPORTS, WS_TRANSPORT } from '../support/transports.js';
 
 const FAILURES_BY_TRANSPORT = [...REFUSALS.map(({ kind, code }) => ({ kind, code })), ...BREAKS.map(failing)].flatMap(
@@ -146,7 +146,7 @@ describeService('a fault that a request asks for', { environment: { SIMULATOR_CO
   it.each(TRANSPORTS)(
     'a fault that a request asks for shows nothing of what the model should not have said on $name',
     async (transport) => {
-      using log = CollectedLog.begin();
+      using log = ServiceLog.begin();
       const { events, response } = await transport.run(service, askFor('fault=malformed; after=20'));
       expect(response).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
       expect(JSON.stringify([events, response])).not.toMatch(/contract|TypeError|delta must|simulator|\bat \w+ \(/i);

@@ -5,8 +5,7 @@ import type OpenAI from 'openai';
 
 import { useService } from '../support/describe-service.js';
 import { addScript, startWithScripts } from '../support/script-files.js';
-import { outline } from '../support/simulator-requests.js';
-import { STREAMING } from '../support/simulated-faults.js';
+import { outline, STREAMING } from '../support/simulator-requests.js';
 import { TRANSPORTS } from '../support/transports.js';
 
 const CONTROLLED = { environment: { SIMULATOR_CONTROL: true } };

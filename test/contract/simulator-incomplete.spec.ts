@@ -1,8 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
 import { useService } from '../support/describe-service.js';
-import { closed, formatOf, itemsOf, writtenIn } from '../support/simulated-output.js';
-import type { TurnResult } from '../support/transport.js';
+import { closed, formatOf, itemsOf } from '../support/simulator-requests.js';
+import type { TurnResult, WireResponse } from '../support/transport.js';
 import { TRANSPORTS } from '../support/transports.js';
+
+/** All that a model wrote for others to read or to run. */
+function writtenIn(response: WireResponse): string {
+  return itemsOf(response)
+    .map(
+      ({ arguments: args = '', input = '', content = [] }) => args + input + content.map(({ text }) => text).join(''),
+    )
+    .join('');
+}
 
 const long = closed(
   Object.fromEntries(['from', 'to', 'over', 'under'].map((name) => [name, { type: 'string', minLength: 60 }])),

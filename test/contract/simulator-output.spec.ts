@@ -2,7 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { useService } from '../support/describe-service.js';
-import { closed, formatOf, inputTokens, itemsOf, type OutputItem, textOf } from '../support/simulated-output.js';
+import { textOf } from '../support/output.js';
+import { closed, formatOf, inputTokens, itemsOf, type OutputItem } from '../support/simulator-requests.js';
 import type { TurnResult } from '../support/transport.js';
 import { TRANSPORTS } from '../support/transports.js';
 

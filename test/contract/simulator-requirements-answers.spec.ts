@@ -59,10 +59,13 @@ describe('R3: output item types', () => {
     expect(splitOutput(response).reasoning).toBe(0);
   });
 
-  it.each(['auto', 'concise', 'detailed'] as const)('R3.2.1: sums up when asked to: %s', async (summary) => {
-    const { output } = await simulator.create({ model: 'o3', reasoning: { summary } });
-    expect(output[0]).toMatchObject({ summary: [{ type: 'summary_text', text: expect.stringMatching(/\w+ \w+/) }] });
-  });
+  it.each(['auto', 'concise', 'detailed'] as const)(
+    'R3.2.1: the simulator sums up when asked to: %s',
+    async (summary) => {
+      const { output } = await simulator.create({ model: 'o3', reasoning: { summary } });
+      expect(output[0]).toMatchObject({ summary: [{ type: 'summary_text', text: expect.stringMatching(/\w+ \w+/) }] });
+    },
+  );
 
   it('R3.2.1: the simulator has no summary otherwise (summary is [] when not asked for)', async () => {
     const { output } = await simulator.create({ model: 'o3', reasoning: { effort: 'high' } });

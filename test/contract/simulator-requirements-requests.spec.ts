@@ -81,19 +81,22 @@ describe('R1: core endpoint', () => {
 });
 
 describe('R2: input item types', () => {
-  it.each(['user', 'system', 'developer', 'assistant'] as const)('R2.1: reads a message of the %s', async (role) => {
-    const plain = await simulator.create({ input: [{ role: 'user', content: 'Hello!' }] });
-    const content = 'Seven wild geese crossed the northern harbor before sunrise.';
-    const input: Input = [
-      { type: 'message', role, content },
-      { role: 'user', content: 'Hello!' },
-    ];
-    const { status, usage } = await simulator.create({ input });
-    expect(status).toBe('completed');
-    expect(usage?.input_tokens).toBeGreaterThanOrEqual((plain.usage?.input_tokens ?? NaN) + tokensOf(content));
-  });
+  it.each(['user', 'system', 'developer', 'assistant'] as const)(
+    'R2.1: the simulator reads a message of the %s',
+    async (role) => {
+      const plain = await simulator.create({ input: [{ role: 'user', content: 'Hello!' }] });
+      const content = 'Seven wild geese crossed the northern harbor before sunrise.';
+      const input: Input = [
+        { type: 'message', role, content },
+        { role: 'user', content: 'Hello!' },
+      ];
+      const { status, usage } = await simulator.create({ input });
+      expect(status).toBe('completed');
+      expect(usage?.input_tokens).toBeGreaterThanOrEqual((plain.usage?.input_tokens ?? NaN) + tokensOf(content));
+    },
+  );
 
-  it('R2.2: reads input_text and input_image parts', async () => {
+  it('R2.2: the simulator reads input_text and input_image parts', async () => {
     const ask = async (...content: readonly object[]): Promise<number> => {
       const { status, body } = await simulator.post({ model: 'gpt-4.1', input: [{ role: 'user', content }] });
       expect(status).toBe(200);

@@ -5,7 +5,7 @@ import { Clock } from '../../src/index.js';
 import { useService } from '../support/describe-service.js';
 import { startService } from '../support/service.js';
 import { type SimulatorRequests, simulatorRequests } from '../support/simulator-requests.js';
-import { SkippingClock } from '../support/clocks.js';
+import { PausingClock } from '../support/clocks.js';
 import { Refusal } from '../support/transport.js';
 import { TRANSPORTS } from '../support/transports.js';
 
@@ -92,8 +92,8 @@ describe('R8: model support', () => {
     }
   });
 
-  it('R8.2: takes as long as the model does, where it is to be realistic', async () => {
-    const clock = new SkippingClock();
+  it('R8.2: the simulator takes as long as the model does, where it is to be realistic', async () => {
+    const clock = new PausingClock();
     await using slow = await startService({
       environment: { SIMULATOR_LATENCY: 'realistic' },
       overrides: [[Clock, clock]],
@@ -116,8 +116,8 @@ describe('R8: model support', () => {
     expect(times[2]).toBeLessThan(100);
   });
 
-  it('R8.2: takes no time by default', async () => {
-    const clock = new SkippingClock();
+  it('R8.2: the simulator takes no time by default', async () => {
+    const clock = new PausingClock();
     await using instant = await startService({ overrides: [[Clock, clock]] });
     const before = clock.now();
     await simulatorRequests(instant).create({ model: 'o3' });

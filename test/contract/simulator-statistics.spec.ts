@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { Clock, SimulatorModule } from '../../src/index.js';
 import { ClosedProvider } from '../support/closed-provider.js';
 import { type Service, type ServiceOptions, startService } from '../support/service.js';
-import { SkippingClock } from '../support/clocks.js';
+import { PausingClock } from '../support/clocks.js';
 import { SocketClient } from '../support/socket-client.js';
 import { postJson } from '../support/sse.js';
 import type { Transport, WireResponse } from '../support/transport.js';
@@ -24,10 +24,10 @@ const NOTHING = {
 };
 
 let service: Service;
-let clock: SkippingClock;
+let clock: PausingClock;
 
 async function start({ environment, ...options }: ServiceOptions = {}): Promise<void> {
-  clock = new SkippingClock();
+  clock = new PausingClock();
   service = await startService({
     ...options,
     overrides: [[Clock, clock]],

@@ -5,7 +5,7 @@ import { ScriptedProvider } from '../../src/testing/index.js';
 import { RecordingObserver } from '../support/recording-observer.js';
 import { type Service, startService } from '../support/service.js';
 import { parentNotFound, SocketClient } from '../support/socket-client.js';
-import { HeldTurns } from '../support/socket-held-turns.js';
+import { HeldTurns } from '../support/held-turns.js';
 
 /** One text of 8 kB in memory, and what belongs to it. */
 const LARGE = 'x'.repeat(4000);

@@ -2,7 +2,7 @@ import { ModelError } from '../../src/index.js';
 import type { ScriptedProvider } from '../../src/testing/index.js';
 import type { Service } from '../support/service.js';
 import type { SocketClient } from '../support/socket-client.js';
-import { HeldTurns } from '../support/socket-held-turns.js';
+import { HeldTurns } from '../support/held-turns.js';
 
 /** What a case has to provoke its error with. */
 export interface Scene {

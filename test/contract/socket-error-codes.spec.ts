@@ -4,7 +4,7 @@ import { Clock } from '../../src/index.js';
 import { ScriptedProvider, type WireEvent } from '../../src/testing/index.js';
 import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
-import { HeldTurns } from '../support/socket-held-turns.js';
+import { HeldTurns } from '../support/held-turns.js';
 import { WatchedClock } from '../support/clocks.js';
 import { ERROR_CASES, type Scene } from './socket-error-cases.js';
 

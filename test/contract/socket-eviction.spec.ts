@@ -5,7 +5,7 @@ import { ScriptedProvider } from '../../src/testing/index.js';
 import { describeService } from '../support/describe-service.js';
 import { startService } from '../support/service.js';
 import { parentNotFound, SocketClient } from '../support/socket-client.js';
-import { HeldTurns } from '../support/socket-held-turns.js';
+import { HeldTurns } from '../support/held-turns.js';
 import { transcript } from '../support/output.js';
 
 describeService('what a failing continuation does to its parent', { providers: [ScriptedProvider] }, (service) => {

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { describeService } from '../support/describe-service.js';
 import { parentNotFound, SocketClient } from '../support/socket-client.js';
-import { HeldTurns } from '../support/socket-held-turns.js';
+import { HeldTurns } from '../support/held-turns.js';
 import { transcript } from '../support/output.js';
 
 describeService('forks between the lanes of a socket', { providers: [ScriptedProvider] }, (service) => {

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { ScriptedProvider, type WireEvent } from '../../src/testing/index.js';
 import { describeService } from '../support/describe-service.js';
 import { isEnd, SocketClient } from '../support/socket-client.js';
-import { HeldTurns } from '../support/socket-held-turns.js';
+import { HeldTurns } from '../support/held-turns.js';
 
 describeService('lanes of a socket', { providers: [ScriptedProvider] }, (service) => {
   let client: SocketClient;

@@ -4,7 +4,7 @@ import { ScriptedProvider, type WireEvent } from '../../src/testing/index.js';
 import { useFreshService } from '../support/describe-service.js';
 import { startService } from '../support/service.js';
 import { isEnd, SocketClient } from '../support/socket-client.js';
-import { HeldTurns } from '../support/socket-held-turns.js';
+import { HeldTurns } from '../support/held-turns.js';
 import { transcript } from '../support/output.js';
 
 describe.each(['reject', 'queue'] as const)('a second request on the default lane (WS_OVERLAP=%s)', (overlap) => {

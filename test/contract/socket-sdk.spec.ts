@@ -6,7 +6,7 @@ import { ResponsesWS } from 'openai/resources/responses/ws';
 
 import { checkEventOrder, ScriptedProvider } from '../../src/testing/index.js';
 import { describeService } from '../support/describe-service.js';
-import { HeldTurns } from '../support/socket-held-turns.js';
+import { HeldTurns } from '../support/held-turns.js';
 import { transcript } from '../support/output.js';
 
 type ClientEvent = Parameters<ResponsesWS['send']>[0];

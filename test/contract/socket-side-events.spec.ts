@@ -4,7 +4,7 @@ import { Clock, ModelError, type ModelEvent } from '../../src/index.js';
 import { ScriptedProvider, type WireEvent } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
 import { isEnd, SocketClient } from '../support/socket-client.js';
-import { HeldTurns } from '../support/socket-held-turns.js';
+import { HeldTurns } from '../support/held-turns.js';
 import { WatchedClock } from '../support/clocks.js';
 
 /** A length that no other timer has. */

@@ -6,7 +6,7 @@ import { useService } from '../support/describe-service.js';
 import { REFUSED_TURNS } from '../support/transports.js';
 import { parentNotFound, SocketClient } from '../support/socket-client.js';
 import { transcript } from '../support/output.js';
-import { startServiceIn, STATES } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/state-backends.js';
 
 /** The ids of a tree of five: a root with two children, of which the first has two. */
 interface Family {

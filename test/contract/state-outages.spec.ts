@@ -6,7 +6,7 @@ import { whenStill } from '../support/chat-upstream/when-still.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import { type Service, SLOW_REFUSALS, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
-import { HeldTurns } from '../support/socket-held-turns.js';
+import { HeldTurns } from '../support/held-turns.js';
 import { transcript } from '../support/output.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { Refusal, type WireResponse } from '../support/transport.js';

@@ -5,12 +5,11 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DeletionNotices } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { ApiClient } from '../support/api-client.js';
-import { type Replicas, startReplicas } from '../support/replicas.js';
+import { type Replicas, SHARED_STATES, startReplicas } from '../support/state-backends.js';
 import type { Service } from '../support/service.js';
 import { parentNotFound, SocketClient } from '../support/socket-client.js';
 import { transcript } from '../support/output.js';
 import { openStream } from '../support/sse.js';
-import { SHARED_STATES } from '../support/states.js';
 
 const ROUNDS = 100;
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
-import { startServiceIn, EVERY_STATE } from '../support/states.js';
+import { EVERY_STATE, startServiceIn } from '../support/state-backends.js';
 import { TRANSPORTS } from '../support/transports.js';
 
 /** Texts that JSON can say and databases may mind. */

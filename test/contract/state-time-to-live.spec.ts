@@ -6,7 +6,7 @@ import type { ApiClient } from '../support/api-client.js';
 import { useService } from '../support/describe-service.js';
 import { parentNotFound, SocketClient } from '../support/socket-client.js';
 import { transcript } from '../support/output.js';
-import { startServiceIn, STATES } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/state-backends.js';
 import { openStream } from '../support/sse.js';
 
 const SECOND = 1000;

@@ -3,13 +3,21 @@ import { setImmediate as nextLoopTurn } from 'node:timers/promises';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
+import { readFrame } from '../../src/testing/events/read-events.js';
+import { requireRule } from '../../src/testing/events/rule.js';
 import { Clock, type ModelEvent } from '../../src/index.js';
 import { checkEventOrder, ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
 import { whenStill } from '../support/chat-upstream/when-still.js';
 import { RecordingObserver } from '../support/recording-observer.js';
-import { collectStream, openRawStream, openStream, postJson, readEvents, requireWholeFrames } from '../support/sse.js';
+import { collectStream, openRawStream, openStream, postJson, readEvents } from '../support/sse.js';
 import { WatchedClock } from '../support/clocks.js';
+
+/** Proves that a chunk of the encoding consists of whole frames; readers that forget at a chunk's border depend on it. */
+function requireWholeFrames(chunk: string): void {
+  requireRule(chunk.endsWith('\n\n'), 'an HTTP chunk must end with a whole frame');
+  for (const frame of chunk.slice(0, -2).split('\n\n')) if (frame !== 'data: [DONE]') readFrame(frame);
+}
 
 const body = { model: 'scripted', input: 'Go on.' };
 const text = (delta: string): ModelEvent => ({ type: 'text', delta });

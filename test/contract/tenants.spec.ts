@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
-import { startServiceIn, STATES } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/state-backends.js';
 
 const KEYS = { alice: 'sk-alice', bob: 'sk-bob' } as const;
 type Tenant = keyof typeof KEYS;

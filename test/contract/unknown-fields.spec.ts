@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
-import { CollectedLog } from '../support/collected-log.js';
+import { ServiceLog } from '../support/service-log.js';
 import { useFreshService, useService } from '../support/describe-service.js';
 import { postJson } from '../support/sse.js';
 import { TRANSPORTS } from '../support/transports.js';
@@ -133,7 +133,7 @@ describe('what is ignored is reported', () => {
     postJson(`${service.baseURL}/responses`, { ...REQUEST, ...members });
 
   it('an ignored name is reported once, without its value', async () => {
-    using log = CollectedLog.begin();
+    using log = ServiceLog.begin();
     await ask({ vendor_field: 'secret' });
     await ask({ vendor_field: 'secret', top_k: 3 });
     await ask({ reasoning: { vendor_field: 'secret' } });
@@ -146,13 +146,13 @@ describe('what is ignored is reported', () => {
   });
 
   it('an ignored name is reported on one line, whatever it is', async () => {
-    using log = CollectedLog.begin();
+    using log = ServiceLog.begin();
     await ask({ 'forged\nERROR line': 1 });
     expect(log.complaints).toEqual([expect.stringContaining('"forged\\nERROR line"') as unknown]);
   });
 
   it('ignored names are reported for a bounded number of names, and none that are very long', async () => {
-    using log = CollectedLog.begin();
+    using log = ServiceLog.begin();
     for (let batch = 0; batch < 40; batch++) {
       await ask(Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`bogus_field_${batch}_${index}`, 1])));
     }

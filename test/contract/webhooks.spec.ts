@@ -9,7 +9,7 @@ import OpenAI from 'openai';
 import { asTenant, Clock, JobQueue, type NewJob, StateBackend } from '../../src/index.js';
 import { Webhooks } from '../../src/operations/webhooks/index.js';
 import { freePort } from '../support/ports.js';
-import { CollectedLog } from '../support/collected-log.js';
+import { ServiceLog } from '../support/service-log.js';
 import { until } from '../support/held-bodies.js';
 import { type Service, startService } from '../support/service.js';
 import { WatchedClock } from '../support/clocks.js';
@@ -25,7 +25,7 @@ const LAST_ATTEMPT = 3;
 let receiver: WebhookReceiver;
 let clock: WatchedClock;
 let queue: TestJobQueue;
-let log: CollectedLog;
+let log: ServiceLog;
 let service: Service;
 
 /** Starts a service whose time is now, and whose queue does as it is told. */
@@ -44,7 +44,7 @@ async function start(environment: object = {}): Promise<Service> {
       [JobQueue, queue],
     ],
   });
-  log = CollectedLog.begin();
+  log = ServiceLog.begin();
   return service;
 }
 

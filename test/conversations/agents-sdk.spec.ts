@@ -5,7 +5,7 @@ import { z } from 'zod';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { useFreshService } from '../support/describe-service.js';
-import { startServiceIn, STATES } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/state-backends.js';
 import { transcript } from '../support/output.js';
 
 describe.each(STATES)("the Agents SDK's OpenAIConversationsSession in $state", ({ open }) => {

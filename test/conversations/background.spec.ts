@@ -6,10 +6,10 @@ import { ScriptedProvider } from '../../src/testing/index.js';
 import { createInBackground, whenEnded, whenRunning } from '../support/background.js';
 import { TestConversation } from '../support/conversation-turns.js';
 import { useService } from '../support/describe-service.js';
-import { HeldTurns } from '../support/socket-held-turns.js';
+import { HeldTurns } from '../support/held-turns.js';
 import { transcript } from '../support/output.js';
 import { collectStream } from '../support/sse.js';
-import { startServiceIn, STATES } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/state-backends.js';
 import { runTools, TestPolicy } from '../support/test-policy.js';
 
 /** No type of the SDK has it. */

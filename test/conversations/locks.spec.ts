@@ -5,8 +5,8 @@ import { FakeClock, ScriptedProvider } from '../../src/testing/index.js';
 import { TestConversation } from '../support/conversation-turns.js';
 import { useFreshService } from '../support/describe-service.js';
 import { SocketClient } from '../support/socket-client.js';
-import { HeldTurns } from '../support/socket-held-turns.js';
-import { startServiceIn, STATES } from '../support/states.js';
+import { HeldTurns } from '../support/held-turns.js';
+import { startServiceIn, STATES } from '../support/state-backends.js';
 import type { Refusal } from '../support/transport.js';
 import { TRANSPORTS } from '../support/transports.js';
 

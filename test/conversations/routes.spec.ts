@@ -4,7 +4,7 @@ import { NotFoundError } from 'openai';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
-import { startServiceIn, STATES } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/state-backends.js';
 
 const MESSAGE = { type: 'message', role: 'user', content: 'Hi' } as const;
 

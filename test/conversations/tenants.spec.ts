@@ -5,7 +5,7 @@ import { type ApiAnswer, ApiClient } from '../support/api-client.js';
 import { TestConversation } from '../support/conversation-turns.js';
 import { useService } from '../support/describe-service.js';
 import { SocketClient } from '../support/socket-client.js';
-import { startServiceIn, STATES } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/state-backends.js';
 
 const KEYS = { alice: 'sk-alice', bob: 'sk-bob' } as const;
 type Tenant = keyof typeof KEYS;

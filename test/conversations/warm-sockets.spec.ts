@@ -6,7 +6,7 @@ import { TestConversation } from '../support/conversation-turns.js';
 import { useFreshService } from '../support/describe-service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { transcript } from '../support/output.js';
-import { startServiceIn, STATES } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/state-backends.js';
 
 describe.each(STATES)('a socket with a conversation in $state', ({ open }) => {
   const service = useFreshService(() => startServiceIn(open, { providers: [ScriptedProvider] }));

@@ -10,7 +10,7 @@ import { ChatCompletionsKind } from '../../src/providers/routing/chat-completion
 import { readProvidersFile } from '../../src/providers/routing/read-providers-file.js';
 import { ResponsesKind } from '../../src/providers/routing/responses-kind.js';
 import { FakeClock, SequentialIdGenerator } from '../../src/testing/index.js';
-import { itWith } from '../support/on-path.js';
+import { itWith } from '../support/tests-with-programs.js';
 import { type Service, startService } from '../support/service.js';
 import { blocksOf, type CodeBlock, PAGES, readText, ROOT } from './pages.js';
 
@@ -101,12 +101,15 @@ describe('a file that readers copy', () => {
     },
   );
 
-  it.each(named(({ info, code }) => info === 'yaml' && /^turns:/m.test(code)))('%s is valid', async (_, { code }) => {
-    const path = join(folder, 'script.yaml');
-    await writeFile(path, code);
-    await using service = await startService({ environment: { SIMULATOR_SCRIPTS: path } });
-    await expect(service.client().models.retrieve('script')).resolves.toMatchObject({ id: 'script' });
-  });
+  it.each(named(({ info, code }) => info === 'yaml' && /^turns:/m.test(code)))(
+    'the script of %s is valid',
+    async (_, { code }) => {
+      const path = join(folder, 'script.yaml');
+      await writeFile(path, code);
+      await using service = await startService({ environment: { SIMULATOR_SCRIPTS: path } });
+      await expect(service.client().models.retrieve('script')).resolves.toMatchObject({ id: 'script' });
+    },
+  );
 });
 
 describe('docs/simulator.md', () => {

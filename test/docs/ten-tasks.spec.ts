@@ -52,10 +52,13 @@ describe('the ten tasks beside aimock', () => {
     expect([rows.length, tasks.length, theirTasks.length]).toEqual([10, 10, 10]);
   });
 
-  it.each(rows.map(([, number, task]) => [Number(number), task] as const))('%i: %s', async (number) => {
-    // It checks by itself.
-    await page.tasks[number - 1]?.();
-  });
+  it.each(rows.map(([, number, task]) => [Number(number), task] as const))(
+    'the snippet of task %i works: %s',
+    async (number) => {
+      // It checks by itself.
+      await page.tasks[number - 1]?.();
+    },
+  );
 
   it('the ten tasks beside aimock have as many lines as the table says', () => {
     const said = rows.map(([, , , ours, theirs]) => [Number(ours), Number(theirs)]);

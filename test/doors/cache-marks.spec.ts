@@ -1,7 +1,7 @@
 import type Anthropic from '@anthropic-ai/sdk';
 import { describe, expect, it } from '@jest/globals';
 
-import { CollectedLog } from '../support/collected-log.js';
+import { ServiceLog } from '../support/service-log.js';
 import { startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { useService } from '../support/describe-service.js';
 import { startService } from '../support/service.js';
@@ -108,7 +108,7 @@ describe('cache_control', () => {
     ['a tool', 'tools[]', { messages: HELLO.messages, tools: [{ ...LOOK, ...MARK }] }],
   ])('cache_control of %s is said in the log to have no effect, for any model', async (_, place, request) => {
     await using fresh = await startChatService({ provider: { forward: ['cache_control'] } });
-    using log = CollectedLog.begin();
+    using log = ServiceLog.begin();
     await anthropic(fresh).messages.countTokens({ model: 'tested', ...request } as never);
     expect(log.complaints).toEqual([expect.stringContaining(`"${place}.cache_control", which has no effect here`)]);
   });
@@ -140,7 +140,7 @@ describe('cache_control', () => {
   });
 
   it('cache_control is said once in the log to have no effect on another upstream', async () => {
-    using log = CollectedLog.begin();
+    using log = ServiceLog.begin();
     const { max_tokens: _, ...counted } = { ...MARKED, model: 'plain' };
     for (let times = 0; times < 2; times += 1) await anthropic(service).messages.countTokens(counted);
     const lines = log.complaints.filter((line) => line.includes('cache_control'));

@@ -5,7 +5,7 @@ import { describe, expect, it } from '@jest/globals';
 import type * as Chat from 'openai/resources/chat/completions';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
-import { CollectedLog } from '../support/collected-log.js';
+import { ServiceLog } from '../support/service-log.js';
 import { useService } from '../support/describe-service.js';
 import { HELLO, LOOK } from './anthropic.js';
 
@@ -158,7 +158,7 @@ const service = useService({ providers: [ScriptedProvider] });
 
 /** What a client and a model see of a request, and what the operator is told. */
 async function ask(path: string, body: object) {
-  using log = CollectedLog.begin();
+  using log = ServiceLog.begin();
   service.provider.turns.length = 0;
   service.provider.reply({ type: 'text', delta: 'one two' });
   const answer = await fetch(`${service.baseURL}/${path}`, {

@@ -5,7 +5,7 @@ import { readEnvironment } from '../../src/config/index.js';
 import type { ModelEvent } from '../../src/index.js';
 import { FakeMcpServer, FakeSearxng, ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
-import { writeMcpServers } from '../support/mcp-servers-file.js';
+import { writeMcpServers } from '../support/temporary-file.js';
 import { call, say, search } from '../support/scripted-calls.js';
 import { startService } from '../support/service.js';
 import { anthropic, HELLO, LOOK } from './anthropic.js';

@@ -12,7 +12,7 @@ import { FakeClock } from '../../src/testing/index.js';
 import { SystemClock } from '../../src/time/index.js';
 import { CREDENTIALS, FakeS3 } from '../support/s3/fake-s3.js';
 import { type Service, startService } from '../support/service.js';
-import { EVERY_STATE, startServiceIn } from '../support/states.js';
+import { EVERY_STATE, startServiceIn } from '../support/state-backends.js';
 
 const MEGABYTE = 1024 * 1024;
 

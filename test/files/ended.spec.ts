@@ -9,9 +9,9 @@ import { Clock } from '../../src/index.js';
 import { LibraryBackend } from '../../src/state/index.js';
 import { MemoryFileStore } from '../../src/state/memory/files.js';
 import { FakeClock } from '../../src/testing/index.js';
-import { CollectedLog } from '../support/collected-log.js';
+import { ServiceLog } from '../support/service-log.js';
 import { startService } from '../support/service.js';
-import { EVERY_STATE } from '../support/states.js';
+import { EVERY_STATE } from '../support/state-backends.js';
 
 const HOUR_S = 3600;
 
@@ -72,7 +72,7 @@ it('files whose listener always fails hold up none that ended after them, and ar
     overrides: [[Clock, clock]],
   });
   const files = service.app.get(FilesService);
-  using log = CollectedLog.begin();
+  using log = ServiceLog.begin();
   const expire = async (filename: string) => {
     const description = { filename, purpose: 'user_data', mimeType: null, ttl: HOUR_S };
     return (await files.create('ada' as Tenant, { ...description, content: Readable.from([]) })).id;

@@ -5,7 +5,7 @@ import { toFile } from 'openai';
 
 import { describeService } from '../support/describe-service.js';
 import { startService } from '../support/service.js';
-import { STATES, startServiceIn } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/state-backends.js';
 
 const KEYS = { API_KEYS: 'ada:test,eve:other' };
 const SMALL = { FILES_MAX_FILE_BYTES: '2000000', FILES_MAX_BYTES: '4000000', FILES_MAX_COUNT: '4' };

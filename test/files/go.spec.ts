@@ -12,7 +12,7 @@ import { expect } from '@jest/globals';
 import { useService } from '../support/describe-service.js';
 import { findOnPath } from '../support/server-process.js';
 import { WITHOUT_LARGE } from '../support/installed-packages.js';
-import { itUnless } from '../support/on-path.js';
+import { itUnless } from '../support/tests-with-programs.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const CACHE = resolve(ROOT, process.env['ANTIPHON_CACHE'] ?? '.cache', 'go');

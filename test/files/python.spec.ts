@@ -2,7 +2,7 @@ import { expect } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
-import { itInPython } from '../support/python-sdk.js';
+import { itInPython } from '../support/tests-with-programs.js';
 
 const service = useService({ providers: [ScriptedProvider] });
 

@@ -3,9 +3,9 @@ import { describe, expect, it } from '@jest/globals';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { bearer, KeysFile, sha256 } from '../access/keys.js';
 import { useService } from '../support/describe-service.js';
-import { Pens } from '../support/pens.js';
+import { WrittenTurns } from '../support/held-turns.js';
 import { SocketClient } from '../support/socket-client.js';
-import { startServiceIn, STATES } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/state-backends.js';
 
 const key = (id: string, tenant: string, scopes?: readonly string[]): object => ({
   id,
@@ -37,16 +37,16 @@ describe.each(STATES)('what happens now, with the state $state', ({ open }) => {
     (await service.api.with(bearer(name)).get('activity')).body;
 
   it('activity shows the running turns and the limits of the tenant, and to an operator how much all tenants do', async () => {
-    const pens = new Pens(service.provider);
+    const modelTurns = new WrittenTurns(service.provider);
     await using socket = await SocketClient.open(service, { headers: bearer('red') });
     socket.create({ input: 'Hi' });
-    const pen = await pens.next();
+    const modelTurn = await modelTurns.next();
     expect(await activityOf('red')).toEqual({
       object: 'activity',
       processes: { answered: 1, silent: 0 },
       turns: [
         {
-          id: pen.turn.responseId,
+          id: modelTurn.turn.responseId,
           object: 'running_turn',
           model: 'scripted',
           provider: 'scripted',
@@ -78,7 +78,7 @@ describe.each(STATES)('what happens now, with the state $state', ({ open }) => {
       turns: [],
       totals: { turns: 1, background_turns: 0, connections: 1 },
     });
-    pen.end({ type: 'text', delta: 'Hi' });
+    modelTurn.end({ type: 'text', delta: 'Hi' });
     await socket.finish();
   });
 });

@@ -4,8 +4,8 @@ import { Counters } from '../../src/access/quotas/counters.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { createInBackground, IN_BACKGROUND, whenEnded } from '../support/background.js';
 import { useFreshService } from '../support/describe-service.js';
-import { HeldTurns } from '../support/socket-held-turns.js';
-import { startServiceIn, STATES } from '../support/states.js';
+import { HeldTurns } from '../support/held-turns.js';
+import { startServiceIn, STATES } from '../support/state-backends.js';
 
 const USED = [
   { type: 'text', delta: 'Hi' },

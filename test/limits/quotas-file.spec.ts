@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
-import { CollectedLog } from '../support/collected-log.js';
+import { ServiceLog } from '../support/service-log.js';
 import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 
@@ -82,7 +82,7 @@ describe('LIMITS_FILE', () => {
   it('LIMITS_FILE is read again on SIGHUP', async () => {
     await start(RULES);
     expect(await ask('beta', 'm')).toEqual(['7', '6']);
-    using log = CollectedLog.begin();
+    using log = ServiceLog.begin();
     await writeFile(path, 'limits: [{ tenant: beta, requests_per_minute: 5 }]');
     process.emit('SIGHUP');
     while (log.notes.length === 0) await new Promise(setImmediate);
@@ -93,7 +93,7 @@ describe('LIMITS_FILE', () => {
 
   it('LIMITS_FILE stays as it was when it is not valid any more', async () => {
     await start(RULES);
-    using log = CollectedLog.begin();
+    using log = ServiceLog.begin();
     await writeFile(path, 'limits: [{ tenant: beta, requests_per_minute: -5 }]');
     process.emit('SIGHUP');
     while (log.complaints.length === 0) await new Promise(setImmediate);

@@ -4,11 +4,10 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { createInBackground, whenEnded } from '../support/background.js';
-import { type Replicas, startReplicas } from '../support/replicas.js';
+import { type Replicas, SHARED_STATES, startReplicas } from '../support/state-backends.js';
 import type { Service } from '../support/service.js';
-import { HeldTurns } from '../support/socket-held-turns.js';
+import { HeldTurns } from '../support/held-turns.js';
 import { SocketClient } from '../support/socket-client.js';
-import { SHARED_STATES } from '../support/states.js';
 
 describe.each(SHARED_STATES)('limits of replicas with $state', ({ open }) => {
   let replicas: Replicas;

@@ -7,7 +7,7 @@ import { useFreshService } from '../support/describe-service.js';
 import { ShiftedClock } from '../support/clocks.js';
 import { startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
-import { HeldTurns } from '../support/socket-held-turns.js';
+import { HeldTurns } from '../support/held-turns.js';
 
 /** The names after `x-ratelimit-`, as OpenAI sends them. */
 const NAMES = ['limit', 'remaining', 'reset'] as const;

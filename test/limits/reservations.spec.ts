@@ -4,11 +4,10 @@ import type OpenAI from 'openai';
 import type { ModelEvent } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { useFreshService } from '../support/describe-service.js';
-import { startReplicas } from '../support/replicas.js';
+import { SHARED_STATES, startReplicas } from '../support/state-backends.js';
 import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
-import { HeldTurns } from '../support/socket-held-turns.js';
-import { SHARED_STATES } from '../support/states.js';
+import { HeldTurns } from '../support/held-turns.js';
 
 const LIMIT = 10_000;
 /** About two thousand tokens. */

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type OpenAI from 'openai';
 
-import { closed } from '../support/simulated-output.js';
+import { closed } from '../support/simulator-requests.js';
 import { describeWithLlamaServer } from './llama-server.js';
 import { type LlamaService, startLlamaService } from './llama-service.js';
 

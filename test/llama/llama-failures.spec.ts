@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 
-import { closed } from '../support/simulated-output.js';
+import { closed } from '../support/simulator-requests.js';
 import { describeWithLlamaServer, MODEL, WINDOW } from './llama-server.js';
 import { type LlamaService, startLlamaService } from './llama-service.js';
 

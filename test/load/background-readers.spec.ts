@@ -6,7 +6,7 @@ import { ScriptedProvider } from '../../src/testing/index.js';
 import { framesOf, IN_BACKGROUND, replay, restAfter, whenEnded } from '../support/background.js';
 import { useService } from '../support/describe-service.js';
 import { RawClient } from '../support/raw-client.js';
-import { ONE_STATE, startServiceIn } from '../support/states.js';
+import { ONE_STATE, startServiceIn } from '../support/state-backends.js';
 
 /** How many read and how many do not, and how much there is to read: more than the kernel buffers, or little. */
 const AUDIENCES = [

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { BENCH_PATIENCE_MS, runBench } from '../support/bench.js';
-import { EVERY_STATE } from '../support/states.js';
+import { EVERY_STATE } from '../support/state-backends.js';
 
 interface Spread {
   readonly median: number;

@@ -9,7 +9,7 @@ import { ConnectionTracker } from '../support/connection-tracker.js';
 import { RecordingObserver } from '../support/recording-observer.js';
 import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
-import { HeldTurns } from '../support/socket-held-turns.js';
+import { HeldTurns } from '../support/held-turns.js';
 import { WatchedClock } from '../support/clocks.js';
 
 const MEGABYTE = 1024 * 1024;

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
-import { ONE_STATE, startServiceIn } from '../support/states.js';
+import { ONE_STATE, startServiceIn } from '../support/state-backends.js';
 
 const MEGABYTE = 1024 * 1024;
 type Entries = readonly { readonly id: string }[];

@@ -7,7 +7,7 @@ import { describe, expect, it } from '@jest/globals';
 
 import { LibraryBackend } from '../../src/state/index.js';
 import { FakeS3 } from '../support/s3/fake-s3.js';
-import { EVERY_STATE, startServiceIn } from '../support/states.js';
+import { EVERY_STATE, startServiceIn } from '../support/state-backends.js';
 
 const MEGABYTE = 1024 * 1024;
 

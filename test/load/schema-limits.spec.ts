@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { closed, type Schema, word } from '../support/schemas.js';
-import { answer, callTool } from '../support/simulated-data.js';
+import { answer, callTool } from '../support/simulated-turn.js';
 
 const UNSATISFIABLE: readonly (readonly [name: string, schema: Schema])[] = [
   ['a contradiction', closed({ a: { type: 'integer', minimum: 5, maximum: 4 } })],

@@ -10,7 +10,7 @@ import { RunningTurns } from '../../src/responses/index.js';
 import { FakeClock, ScriptedProvider } from '../../src/testing/index.js';
 import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
-import { HeldTurns } from '../support/socket-held-turns.js';
+import { HeldTurns } from '../support/held-turns.js';
 import { transcript } from '../support/output.js';
 
 const MEGABYTE = 1024 * 1024;

@@ -10,7 +10,7 @@ import type { ApiClient } from '../support/api-client.js';
 import { useService } from '../support/describe-service.js';
 import { call, say } from '../support/scripted-calls.js';
 import { itemsOf } from '../support/output.js';
-import { startServiceIn, STATES } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/state-backends.js';
 import type { WireResponse } from '../support/transport.js';
 
 const TOOLS = [{ type: 'mcp', server_label: 'mail' }];

@@ -3,7 +3,7 @@ import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ModelEvent } from '../../src/index.js';
 import { FakeMcpServer, ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
-import { writeMcpServers } from '../support/mcp-servers-file.js';
+import { writeMcpServers } from '../support/temporary-file.js';
 import { call as callOf, USAGE } from '../support/scripted-calls.js';
 import { itemsOf, typesOf } from '../support/output.js';
 import { startService } from '../support/service.js';

@@ -14,7 +14,7 @@ import { useService } from '../support/describe-service.js';
 import { findKeys } from '../support/redis/remove-keys.js';
 import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
-import { EVERY_STATE, type TestState } from '../support/states.js';
+import { EVERY_STATE, type TestState } from '../support/state-backends.js';
 
 /** All that a service stores, for tests that look for what must not be there: files, rows or values as they are; an export of a memory. */
 async function dumpState({ environment }: TestState, { app }: Service): Promise<string> {

@@ -3,7 +3,7 @@ import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { ModelProvider } from '../../src/index.js';
 import { FakeMcpServer, FakeSearxng, ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
-import { writeMcpServers } from '../support/mcp-servers-file.js';
+import { writeMcpServers } from '../support/temporary-file.js';
 import { call, say, search } from '../support/scripted-calls.js';
 import { itemsOf } from '../support/output.js';
 import { startService } from '../support/service.js';

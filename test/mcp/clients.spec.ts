@@ -8,8 +8,8 @@ import { z } from 'zod';
 import type { ModelEvent } from '../../src/index.js';
 import { FakeMcpServer, ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
-import { writeMcpServers } from '../support/mcp-servers-file.js';
-import { itInPython } from '../support/python-sdk.js';
+import { writeMcpServers } from '../support/temporary-file.js';
+import { itInPython } from '../support/tests-with-programs.js';
 import { startService } from '../support/service.js';
 
 const server = await FakeMcpServer.start([

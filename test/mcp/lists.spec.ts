@@ -4,7 +4,7 @@ import { afterAll, expect, it } from '@jest/globals';
 
 import { type FakeMcpRequest, FakeMcpServer, ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
-import { writeMcpServers } from '../support/mcp-servers-file.js';
+import { writeMcpServers } from '../support/temporary-file.js';
 import { startService } from '../support/service.js';
 
 const server = await FakeMcpServer.start([{ name: 'new' }]);

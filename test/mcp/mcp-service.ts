@@ -15,7 +15,7 @@ import {
 } from '../../src/tools/mcp/index.js';
 import { FakeClock, type FakeMcpOptions, FakeMcpServer, type FakeMcpTool } from '../../src/testing/index.js';
 import { Clock } from '../../src/time/index.js';
-import { CollectedLog } from '../support/collected-log.js';
+import { ServiceLog } from '../support/service-log.js';
 
 /** The client side alone, with the servers of a file and a clock that stands still. */
 export interface McpService extends AsyncDisposable {
@@ -24,7 +24,7 @@ export interface McpService extends AsyncDisposable {
   /** Requests that are over. */
   readonly records: readonly McpRequestRecord[];
   /** What was logged. */
-  readonly log: CollectedLog;
+  readonly log: ServiceLog;
   /** Where MCP_SERVERS is. */
   readonly path: string;
 }
@@ -56,7 +56,7 @@ export async function startMcp(
     imports: [ConfigModule.forRoot({ MCP_SERVERS: path, ...environment }), seams, McpModule],
     providers: [...providers],
   }).compile();
-  const log = CollectedLog.begin();
+  const log = ServiceLog.begin();
   const dispose = async (): Promise<void> => {
     log[Symbol.dispose]();
     await rm(folder, { recursive: true });

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 
 import type { ModelEvent } from '../../src/index.js';
 import { FakeMcpServer, ScriptedProvider } from '../../src/testing/index.js';
-import { writeMcpServers } from '../support/mcp-servers-file.js';
-import { type Replicas, startReplicas } from '../support/replicas.js';
+import { writeMcpServers } from '../support/temporary-file.js';
+import { type Replicas, startReplicas } from '../support/state-backends.js';
 import type { Service } from '../support/service.js';
 import type { WireResponse } from '../support/transport.js';
 

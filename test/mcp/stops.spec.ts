@@ -3,7 +3,7 @@ import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Clock, type ModelEvent } from '../../src/index.js';
 import { FakeClock, type FakeMcpCall, FakeMcpServer, ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
-import { writeMcpServers } from '../support/mcp-servers-file.js';
+import { writeMcpServers } from '../support/temporary-file.js';
 import { SocketClient } from '../support/socket-client.js';
 import { transcript } from '../support/output.js';
 import { SteeredLane } from '../support/steered-lane.js';

@@ -7,7 +7,7 @@ import { McpApprovals } from '../../src/responses/tools/mcp-approvals.js';
 import { checkEventOrder, FakeMcpServer, ScriptedProvider } from '../../src/testing/index.js';
 import { BackgroundLog } from '../support/background-attempts.js';
 import { useService } from '../support/describe-service.js';
-import { writeMcpServers } from '../support/mcp-servers-file.js';
+import { writeMcpServers } from '../support/temporary-file.js';
 
 /** What the server has carried out, in order. */
 const done: string[] = [];

@@ -3,7 +3,7 @@ import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { FakeMcpServer, FakeSearxng } from '../../src/testing/index.js';
 import { type ChatService, startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { useService } from '../support/describe-service.js';
-import { writeMcpServers } from '../support/mcp-servers-file.js';
+import { writeMcpServers } from '../support/temporary-file.js';
 import { functionCall, message } from '../support/responses-upstream/items.js';
 import { type ResponsesService, startResponsesService } from '../support/responses-upstream/start-responses-service.js';
 import { longText } from '../support/compaction.js';

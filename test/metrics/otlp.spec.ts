@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { Clock } from '../../src/index.js';
 import { FakeClock, ScriptedProvider } from '../../src/testing/index.js';
-import { CollectedLog } from '../support/collected-log.js';
+import { ServiceLog } from '../support/service-log.js';
 import { startService } from '../support/service.js';
 import { Collector } from '../tracing/collector.js';
 
@@ -51,7 +51,7 @@ describe('metrics for a collector', () => {
       providers: [ScriptedProvider],
       overrides: [[Clock, clock]],
     });
-    using log = CollectedLog.begin();
+    using log = ServiceLog.begin();
     clock.advance(60_000);
     await collector.received();
     while (log.complaints.length === 0) await new Promise(setImmediate);

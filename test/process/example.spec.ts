@@ -11,7 +11,7 @@ import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import OpenAI from 'openai';
 
-import { itUnless } from '../support/on-path.js';
+import { itUnless } from '../support/tests-with-programs.js';
 import { endProcesses, startProgram } from '../support/process-service.js';
 import { type Installed, installForPython, installVitest } from '../support/installed-packages.js';
 

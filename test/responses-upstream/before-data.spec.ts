@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { useFreshService } from '../support/describe-service.js';
-import { ask } from '../support/responses-upstream/ask.js';
 import { functionCall, message } from '../support/responses-upstream/items.js';
 import { answering, cutting, preceded, type Responder, streaming } from '../support/responses-upstream/reply.js';
 import {
+  ask,
   MODEL,
   type ResponsesServiceOptions,
   shareResponsesService,

@@ -1,9 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { CollectedLog } from '../support/collected-log.js';
+import { ServiceLog } from '../support/service-log.js';
 import { whenStill } from '../support/chat-upstream/when-still.js';
 import { useFreshService } from '../support/describe-service.js';
-import { ask } from '../support/responses-upstream/ask.js';
 import { message } from '../support/responses-upstream/items.js';
 import {
   changing,
@@ -13,12 +12,13 @@ import {
   type Step,
   streaming,
 } from '../support/responses-upstream/reply.js';
-import { MODEL } from '../support/responses-upstream/start-responses-service.js';
 import {
+  ask,
+  MODEL,
   shareTimedService,
   startTimedService,
   type TimedService,
-} from '../support/responses-upstream/start-timed-service.js';
+} from '../support/responses-upstream/start-responses-service.js';
 import type { UpstreamEvent } from '../support/responses-upstream/to-events.js';
 import { textOf } from '../support/output.js';
 
@@ -99,7 +99,7 @@ describe('an answer that breaks off before its first output', () => {
     await using service = await startTimedService({
       entry: { stream_max_retries: 0, request_max_retries: 0, ...entry },
     });
-    using log = CollectedLog.begin();
+    using log = ServiceLog.begin();
     service.upstream.respond(reply);
     // A turn over WebSocket goes on over HTTP.
     const outcome = await ask(service).catch((error: unknown) => String(error));
@@ -157,7 +157,7 @@ describe.each([
   );
 
   it('the idle timeout ends an answer during which nothing comes, and is said in its words', async () => {
-    using log = CollectedLog.begin();
+    using log = ServiceLog.begin();
     service.upstream.respond(({ responseId }) => streaming([created(responseId)], { end: 'silence' }));
     const turn = ask(service);
     const { closed } = await service.upstream.nextCall();
@@ -171,7 +171,7 @@ describe.each([
   });
 
   it('the idle timeout begins anew with every event, unparsable ones included, and not with comments or pings', async () => {
-    using log = CollectedLog.begin();
+    using log = ServiceLog.begin();
     const gates = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()] as const;
     const [event, comment] = gates.map(({ promise }) => ({ until: promise })) as [Step, Step];
     service.upstream.respond(({ responseId }) =>

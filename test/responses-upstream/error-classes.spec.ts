@@ -1,15 +1,15 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 
 import { type DescribedService, useFreshService, useService } from '../support/describe-service.js';
-import { ask } from '../support/responses-upstream/ask.js';
 import { message } from '../support/responses-upstream/items.js';
 import { answering, changing, failing, preceded, refusing } from '../support/responses-upstream/reply.js';
-import { MODEL } from '../support/responses-upstream/start-responses-service.js';
 import {
+  ask,
+  MODEL,
   shareTimedService,
   startTimedService,
   type TimedService,
-} from '../support/responses-upstream/start-timed-service.js';
+} from '../support/responses-upstream/start-responses-service.js';
 import { textOf } from '../support/output.js';
 import { SocketClient } from '../support/socket-client.js';
 

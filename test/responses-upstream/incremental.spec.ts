@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { useFreshService } from '../support/describe-service.js';
-import { ask } from '../support/responses-upstream/ask.js';
 import { textsOf } from '../support/output.js';
 import {
   customCall,
@@ -10,7 +9,7 @@ import {
   reasoning,
   type UpstreamItem,
 } from '../support/responses-upstream/items.js';
-import { MODEL, shareResponsesService } from '../support/responses-upstream/start-responses-service.js';
+import { ask, MODEL, shareResponsesService } from '../support/responses-upstream/start-responses-service.js';
 import { SocketClient } from '../support/socket-client.js';
 import type { WireResponse } from '../support/transport.js';
 

@@ -4,12 +4,12 @@ import { ResponsesWS } from 'openai/resources/responses/ws';
 
 import { useFreshService } from '../support/describe-service.js';
 import { failing, refusing } from '../support/responses-upstream/reply.js';
-import { MODEL } from '../support/responses-upstream/start-responses-service.js';
 import {
+  MODEL,
   shareTimedService,
   startTimedService,
   type TimedService,
-} from '../support/responses-upstream/start-timed-service.js';
+} from '../support/responses-upstream/start-responses-service.js';
 import type { WireEvent } from '../../src/testing/index.js';
 import { SocketClient } from '../support/socket-client.js';
 import { openStream } from '../support/sse.js';

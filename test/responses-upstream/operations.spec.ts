@@ -5,19 +5,21 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
 
 import { useFreshService } from '../support/describe-service.js';
-import { DISGUISES } from '../support/disguises.js';
-import { ask, transportsOf } from '../support/responses-upstream/ask.js';
+import { SECRET_ENCODINGS } from '../support/encoded-secrets.js';
 import { functionCall, message } from '../support/responses-upstream/items.js';
 import { failing, refusing, type Reply, type Responder, streaming } from '../support/responses-upstream/reply.js';
 import {
+  ask,
   MODEL,
   shareResponsesService,
+  shareTimedService,
   startResponsesService,
+  startTimedService,
+  transportsOf,
   UPSTREAM_KEY,
 } from '../support/responses-upstream/start-responses-service.js';
-import { shareTimedService, startTimedService } from '../support/responses-upstream/start-timed-service.js';
 import { toEvents } from '../support/responses-upstream/to-events.js';
-import { WholeLog } from '../support/routing/whole-log.js';
+import { ServiceLog } from '../support/service-log.js';
 import { listModels } from '../support/routing/ask.js';
 import { textOf } from '../support/output.js';
 
@@ -75,7 +77,7 @@ describe('the log', () => {
     ['a refusal', SSE, refusing(400, {}, { 'x-request-id': 'req-up-1' })],
     ['an error frame', WEBSOCKET, refusing(400, {}, { 'x-request-id': 'req-up-1' })],
   ] as const)("the log has the upstream's x-request-id of %s", async (_, entry, reply) => {
-    using log = new WholeLog();
+    using log = new ServiceLog();
     await using service = await startResponsesService({ entry: { ...entry }, imports: [log.asModule()] });
     service.upstream.respond(reply);
     await service.api.post('responses', TURN);
@@ -99,7 +101,7 @@ const TELLTALES: readonly (readonly [name: string, entry: object, reply: Reply |
 
 describe('the key of the upstream', () => {
   it.each(TELLTALES)('the key of the upstream is neither in the answer nor in the log: %s', async (_, entry, reply) => {
-    using log = new WholeLog();
+    using log = new ServiceLog();
     await using service = await startTimedService({ entry: { ...entry }, imports: [log.asModule()] });
     service.upstream.always(reply);
     const { status, headers, body } = await service.api.post('responses', TURN);
@@ -115,9 +117,9 @@ describe('the key of the upstream', () => {
     ['a failure on a socket', WEBSOCKET, (message) => failing({ code: 'invalid_prompt', message })],
     ['an error frame', WEBSOCKET, (message) => refusing(400, { code: 'bad', message })],
   ])('the key of the upstream is found in every disguise: %s', async (_, entry, tell) => {
-    using log = new WholeLog();
+    using log = new ServiceLog();
     await using service = await startTimedService({ entry: { ...entry }, imports: [log.asModule()] });
-    for (const [, disguise] of DISGUISES) {
+    for (const [, disguise] of SECRET_ENCODINGS) {
       service.upstream.respond(tell(`Key <${disguise(UPSTREAM_KEY)}> is bad.`));
       const { body } = await service.api.post('responses', TURN);
       expect(body).toMatchObject({ error: { message: expect.stringMatching(SAID) } });
@@ -149,7 +151,7 @@ describe('the key of the upstream', () => {
   });
 
   it('the key of the upstream is not in the log of a refused handshake', async () => {
-    using log = new WholeLog();
+    using log = new ServiceLog();
     await using service = await startTimedService({ entry: WEBSOCKET, imports: [log.asModule()] });
     service.upstream.onEveryUpgrade(refusing(500, { message: `Key ${UPSTREAM_KEY} is bad.` }));
     await service.api.post('responses', TURN);
@@ -201,7 +203,7 @@ describe('§7 a fixture', () => {
   });
 
   it('a fixture that is gone names no path to clients', async () => {
-    using log = new WholeLog();
+    using log = new ServiceLog();
     const file = join(await write([]), '..', 'secret-name');
     await writeFile(file, '');
     await using service = await startResponsesService({

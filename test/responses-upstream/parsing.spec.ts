@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { useService } from '../support/describe-service.js';
-import { ask } from '../support/responses-upstream/ask.js';
-import { functionCall, message, type UpstreamItem, upstreamId } from '../support/responses-upstream/items.js';
-import { changing, type Reply, type Responder, type Step, streaming } from '../support/responses-upstream/reply.js';
 import {
+  ask,
   shareTimedService,
   startTimedService,
   type TimedService,
-} from '../support/responses-upstream/start-timed-service.js';
+} from '../support/responses-upstream/start-responses-service.js';
+import { functionCall, message, type UpstreamItem, upstreamId } from '../support/responses-upstream/items.js';
+import { changing, type Reply, type Responder, type Step, streaming } from '../support/responses-upstream/reply.js';
 import { itemEvents, toEvents, type UpstreamEvent } from '../support/responses-upstream/to-events.js';
 import { textOf } from '../support/output.js';
 

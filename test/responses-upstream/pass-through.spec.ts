@@ -2,7 +2,6 @@ import { describe, expect, it } from '@jest/globals';
 
 import { useFreshService, useService } from '../support/describe-service.js';
 import { RecordingObserver } from '../support/recording-observer.js';
-import { ask } from '../support/responses-upstream/ask.js';
 import {
   customCall,
   functionCall,
@@ -13,6 +12,7 @@ import {
 } from '../support/responses-upstream/items.js';
 import { streaming } from '../support/responses-upstream/reply.js';
 import {
+  ask,
   MODEL,
   shareResponsesService,
   startResponsesService,

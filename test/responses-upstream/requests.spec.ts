@@ -1,16 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { useFreshService, useService } from '../support/describe-service.js';
-import { ask } from '../support/responses-upstream/ask.js';
 import { textsOf } from '../support/output.js';
 import { functionCall, message, reasoning } from '../support/responses-upstream/items.js';
 import {
+  ask,
   MODEL,
   shareResponsesService,
   startResponsesService,
   UPSTREAM_KEY,
 } from '../support/responses-upstream/start-responses-service.js';
-import type { RequestBody } from '../support/responses-upstream/upstream-call.js';
+import type { RequestBody } from '../support/responses-upstream/upstream-connection.js';
 import { SocketClient } from '../support/socket-client.js';
 import { JSON_TRANSPORT } from '../support/transports.js';
 

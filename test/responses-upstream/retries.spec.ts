@@ -2,15 +2,19 @@ import { describe, expect, it } from '@jest/globals';
 
 import { Clock, Random } from '../../src/index.js';
 import { freePort } from '../support/ports.js';
-import { CollectedLog } from '../support/collected-log.js';
+import { ServiceLog } from '../support/service-log.js';
 import { useFreshService } from '../support/describe-service.js';
 import { PausingClock } from '../support/clocks.js';
 import { ChosenRandom } from '../support/routing/chosen-random.js';
-import { ask } from '../support/responses-upstream/ask.js';
 import { message } from '../support/responses-upstream/items.js';
 import { cutting, failing, refusing, type Reply, type Responder } from '../support/responses-upstream/reply.js';
-import { MODEL, startResponsesService } from '../support/responses-upstream/start-responses-service.js';
-import { shareTimedService, startTimedService } from '../support/responses-upstream/start-timed-service.js';
+import {
+  ask,
+  MODEL,
+  shareTimedService,
+  startResponsesService,
+  startTimedService,
+} from '../support/responses-upstream/start-responses-service.js';
 import { textOf } from '../support/output.js';
 
 // Each test has it load what it needs.
@@ -37,7 +41,7 @@ describe.each([
   });
 
   it('retries are said in the log: Reconnecting… n/max', async () => {
-    using log = CollectedLog.begin();
+    using log = ServiceLog.begin();
     service.upstream.respond(BROKEN, BROKEN);
     await ask(service);
     expect([...log.complaints, ...log.notes].join('\n')).toContain('Reconnecting... 1/5');

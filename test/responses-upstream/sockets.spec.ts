@@ -1,11 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { useFreshService } from '../support/describe-service.js';
-import { ask, transportsOf } from '../support/responses-upstream/ask.js';
 import { message } from '../support/responses-upstream/items.js';
 import { answering, streaming } from '../support/responses-upstream/reply.js';
-import { shareResponsesService } from '../support/responses-upstream/start-responses-service.js';
-import { shareTimedService } from '../support/responses-upstream/start-timed-service.js';
+import {
+  ask,
+  shareResponsesService,
+  shareTimedService,
+  transportsOf,
+} from '../support/responses-upstream/start-responses-service.js';
 import { toEvents } from '../support/responses-upstream/to-events.js';
 import { textOf } from '../support/output.js';
 

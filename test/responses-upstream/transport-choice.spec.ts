@@ -1,16 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { useFreshService } from '../support/describe-service.js';
-import { CollectedLog } from '../support/collected-log.js';
-import { ask, transportsOf } from '../support/responses-upstream/ask.js';
-import { textOf, textsOf } from '../support/output.js';
-import { message } from '../support/responses-upstream/items.js';
-import { failing, refusing } from '../support/responses-upstream/reply.js';
+import { ServiceLog } from '../support/service-log.js';
 import {
+  ask,
   shareTimedService,
   startTimedService,
   type TimedService,
-} from '../support/responses-upstream/start-timed-service.js';
+  transportsOf,
+} from '../support/responses-upstream/start-responses-service.js';
+import { textOf, textsOf } from '../support/output.js';
+import { message } from '../support/responses-upstream/items.js';
+import { failing, refusing } from '../support/responses-upstream/reply.js';
 
 // Each test has it load what it needs.
 const loadTimed = shareTimedService();
@@ -43,8 +44,8 @@ describe('§1.1 the transport of a turn', () => {
 describe('§1.2 the fallback to HTTP', () => {
   const service = use({ ...WEBSOCKETS, stream_max_retries: 2 });
 
-  it('§5.2 comes when the retries of the stream are spent, and starts to count anew', async () => {
-    using log = CollectedLog.begin();
+  it('§5.2 the fallback to HTTP comes when the retries of the stream are spent, and starts to count anew', async () => {
+    using log = ServiceLog.begin();
     const { upstream, clock } = service;
     upstream.onEveryUpgrade(refusing(500, { message: 'No sockets today.' }));
     upstream.refuse(502).refuse(502).say(message('over HTTP'));
@@ -88,7 +89,7 @@ describe('§1.2 the fallback to HTTP', () => {
   });
 
   it('the fallback to HTTP comes at once on 426, silently and without spending a retry', async () => {
-    using log = CollectedLog.begin();
+    using log = ServiceLog.begin();
     const { upstream, clock } = service;
     upstream.onUpgrade(refusing(426));
     upstream.refuse(502).refuse(502).say(message('over HTTP'));
@@ -99,7 +100,7 @@ describe('§1.2 the fallback to HTTP', () => {
   });
 
   it('the fallback to HTTP comes once, also when two turns of a conversation fail at the same moment', async () => {
-    using log = CollectedLog.begin();
+    using log = ServiceLog.begin();
     const { upstream } = service;
     upstream.onEveryUpgrade(refusing(500));
     const results = await Promise.all([ask(service, ONE), ask(service, ONE), ask(service, ONE)]);

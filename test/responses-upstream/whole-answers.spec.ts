@@ -1,11 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { useFreshService } from '../support/describe-service.js';
-import { ask } from '../support/responses-upstream/ask.js';
 import { functionCall, message, type UpstreamItem } from '../support/responses-upstream/items.js';
 import { refusing, type Responder } from '../support/responses-upstream/reply.js';
-import { MODEL } from '../support/responses-upstream/start-responses-service.js';
-import { shareTimedService } from '../support/responses-upstream/start-timed-service.js';
+import { ask, MODEL, shareTimedService } from '../support/responses-upstream/start-responses-service.js';
 import { toEvents } from '../support/responses-upstream/to-events.js';
 import { textOf } from '../support/output.js';
 import { SocketClient } from '../support/socket-client.js';

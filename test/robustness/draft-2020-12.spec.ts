@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 
-import { answer, callTool } from '../support/simulated-data.js';
+import { answer, callTool } from '../support/simulated-turn.js';
 
 type Schema = Readonly<Record<string, unknown>>;
 

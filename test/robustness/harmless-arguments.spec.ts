@@ -3,7 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import fc from 'fast-check';
 
-import { callTool } from '../support/simulated-data.js';
+import { callTool } from '../support/simulated-turn.js';
 
 type Schema = Readonly<Record<string, unknown>>;
 

@@ -12,7 +12,7 @@ import { type RawAnswer, RawClient } from '../support/raw-client.js';
 import { exchange, openSocket } from '../support/raw-socket.js';
 import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
-import { HeldTurns } from '../support/socket-held-turns.js';
+import { HeldTurns } from '../support/held-turns.js';
 
 const PATHS = ['/v1/responses', '/openai/v1/responses'] as const;
 const KEY = 'sk-alpha';

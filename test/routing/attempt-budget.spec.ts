@@ -6,7 +6,7 @@ import { refusal } from '../support/chat-upstream/refusals.js';
 import { PausingClock } from '../support/clocks.js';
 import { ChosenRandom } from '../support/routing/chosen-random.js';
 import { type RoutedService, startRoutedService } from '../support/routing/routed-service.js';
-import { useProvidersFile } from '../support/routing/start-fault.js';
+import { useProvidersFile } from '../support/providers-file.js';
 import { SLOW_REFUSALS } from '../support/service.js';
 import { TRANSPORTS } from '../support/transports.js';
 

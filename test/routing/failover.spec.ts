@@ -11,7 +11,7 @@ import { PausingClock } from '../support/clocks.js';
 import { RecordingObserver } from '../support/recording-observer.js';
 import { ChosenRandom } from '../support/routing/chosen-random.js';
 import { startRoutedService } from '../support/routing/routed-service.js';
-import { type RudeServer, startRudeServer } from '../support/routing/rude-server.js';
+import { HangUpServer } from '../support/hang-up-server.js';
 import { startService } from '../support/service.js';
 import { openStream } from '../support/sse.js';
 import { SSE_TRANSPORT, TRANSPORTS } from '../support/transports.js';
@@ -80,12 +80,12 @@ function quota(): ReturnType<typeof textReply> {
 describe('before its first word, an upstream that', () => {
   const clock = new PausingClock();
   const observer = new RecordingObserver();
-  let rude: RudeServer;
+  let rude: HangUpServer;
 
   // Before it closes.
   afterAll(() => clock.letGo());
   const service = useService(async () => {
-    rude = await startRudeServer();
+    rude = await HangUpServer.start();
     const timeouts = { first_byte_ms: FIRST_BYTE_MS, idle_ms: IDLE_MS };
     return startRoutedService({
       upstreams: {
@@ -312,7 +312,7 @@ describe('before its first word, an upstream that', () => {
     it('the response fails where it has begun', async () => {
       for (const name of ['a', 'b', 'c']) service.upstream(name).refuse(500);
       service.upstream('a').hold();
-      const environment = { MODEL_ACCEPT_TIMEOUT_MS: 0, PROVIDERS_FILE: service.file };
+      const environment = { MODEL_ACCEPT_TIMEOUT_MS: 0, PROVIDERS_FILE: service.providersFile };
       await using late = await startService({ environment, overrides: [[Random, new ChosenRandom(0)]] });
       const answer = await openStream(`${late.baseURL}/responses`, TURN);
       if (!answer.streams) throw new Error('refused');

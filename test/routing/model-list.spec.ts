@@ -10,8 +10,8 @@ import {
   type RoutedServiceOptions,
   startRoutedService,
 } from '../support/routing/routed-service.js';
-import { useProvidersFile } from '../support/routing/start-fault.js';
-import { WholeLog } from '../support/routing/whole-log.js';
+import { useProvidersFile } from '../support/providers-file.js';
+import { ServiceLog } from '../support/service-log.js';
 import { SLOW_REFUSALS } from '../support/service.js';
 
 const THREE = { one: {}, two: {}, three: {} };
@@ -162,12 +162,12 @@ describe('the list of models', () => {
   describe('of an upstream that was silent', () => {
     const PAUSE_MS = 5000;
     let clock: PausingClock;
-    let log: WholeLog;
+    let log: ServiceLog;
 
     /** Starts with an upstream that does not list its model yet, and lets it do so from then on. */
     async function startSilent(): Promise<void> {
       clock = new PausingClock();
-      log = new WholeLog();
+      log = new ServiceLog();
       service = await startRoutedService({
         upstreams: { one: {}, two: {} },
         imports: [log.asModule()],

@@ -14,7 +14,7 @@ import { PausingClock } from '../support/clocks.js';
 import { RecordingObserver } from '../support/recording-observer.js';
 import { listModels, whoAnswers } from '../support/routing/ask.js';
 import { type RoutedService, startRoutedService } from '../support/routing/routed-service.js';
-import { faultOfFile } from '../support/routing/start-fault.js';
+import { faultOfFile } from '../support/providers-file.js';
 import { startService } from '../support/service.js';
 import { JSON_TRANSPORT, SSE_TRANSPORT } from '../support/transports.js';
 

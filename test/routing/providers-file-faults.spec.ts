@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { RESERVED_NAMES } from '../../src/providers/chat-completions/request/reserved-names.js';
-import { faultOfFile, failedStart, type StartFault, useFailingReload } from '../support/routing/start-fault.js';
-import { WholeLog } from '../support/routing/whole-log.js';
+import { failedStart, faultOfFile, type StartFault, useFailingReload } from '../support/providers-file.js';
+import { ServiceLog } from '../support/service-log.js';
 
 /** Stands in every file, and in what is wrong with it. */
 const SECRET = 'tz-top-secret-0123456789';
@@ -326,7 +326,7 @@ describe('a file that cannot be read', () => {
     ['that is a folder', async (folder: string) => mkdir(join(folder, 'folder')).then(() => join(folder, 'folder'))],
   ])('a providers file %s is refused', async (_, prepare) => {
     const folder = await mkdtemp(join(tmpdir(), 'antiphon-providers-'));
-    using log = new WholeLog();
+    using log = new ServiceLog();
     try {
       expect(await failedStart(await prepare(folder), log)).toMatch(/^PROVIDERS_FILE: [^\n]+$/);
     } finally {

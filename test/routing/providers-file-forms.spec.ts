@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { ChatUpstream } from '../support/chat-upstream/chat-upstream.js';
 import type { UpstreamRequest } from '../support/upstream-server.js';
-import { useProvidersFile, withFile } from '../support/routing/start-fault.js';
+import { useProvidersFile, withFile } from '../support/providers-file.js';
 import { type Service, startService } from '../support/service.js';
 import { JSON_TRANSPORT } from '../support/transports.js';
 

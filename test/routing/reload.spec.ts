@@ -10,7 +10,7 @@ import { textReply } from '../support/chat-upstream/reply.js';
 import { saidIn } from '../support/output.js';
 import { listModels, whoAnswers } from '../support/routing/ask.js';
 import { type RoutedService, startRoutedService } from '../support/routing/routed-service.js';
-import { WholeLog } from '../support/routing/whole-log.js';
+import { ServiceLog } from '../support/service-log.js';
 import type { WireEvent } from '../../src/testing/index.js';
 import { openStream } from '../support/sse.js';
 import { SocketClient } from '../support/socket-client.js';
@@ -26,10 +26,10 @@ const NOT_USED = /cannot reload /;
 
 describe('a file that is read again', () => {
   let service: RoutedService;
-  let log: WholeLog;
+  let log: ServiceLog;
 
   const start = async (options: Partial<Parameters<typeof startRoutedService>[0]> = {}): Promise<void> => {
-    log = new WholeLog();
+    log = new ServiceLog();
     service = await startRoutedService({
       upstreams: { a: {}, b: {} },
       models: TO_A,
@@ -168,7 +168,7 @@ describe('a file that is read again', () => {
     });
 
     it('a file that is read again may be a record without members: then nothing is served any more', async () => {
-      await writeFile(service.file, '{}');
+      await writeFile(service.providersFile, '{}');
       hangUp();
       await log.written(AGAIN);
       expect(await listModels(service)).toEqual([]);
@@ -222,7 +222,7 @@ describe('a file that is read again', () => {
       'a file that cannot be used changes nothing and is logged, without its texts: it %s',
       async (_, text, place) => {
         await start();
-        await writeFile(service.file, text);
+        await writeFile(service.providersFile, text);
         hangUp();
         const line = await log.written(NOT_USED);
         expect(line).toMatch(/^error [^\n]*PROVIDERS_FILE: [^\n]*$/);
@@ -240,7 +240,7 @@ describe('a file that is read again', () => {
     it('a file that cannot be used changes nothing about listings either', async () => {
       await start({ prepare: (upstream) => upstream('b').list([{ id: 'listed' }]) });
       service.upstream('b').listReply(textReply('', '', { status: 500 }));
-      await writeFile(service.file, '{');
+      await writeFile(service.providersFile, '{');
       hangUp();
       await log.written(NOT_USED);
       expect(await whoAnswers(service, 'listed')).toBe('b');

@@ -5,7 +5,7 @@ import { describe, expect, it } from '@jest/globals';
 
 import { createApp } from '../../src/index.js';
 import { RESERVED_MEMBERS } from '../../src/providers/responses/request/member-names.js';
-import { faultOfFile, useFailingReload, withFile } from '../support/routing/start-fault.js';
+import { faultOfFile, useFailingReload, withFile } from '../support/providers-file.js';
 
 const SECRET = 'tz-top-secret-0123456789';
 

@@ -9,7 +9,7 @@ import { PausingClock, WatchedClock } from '../support/clocks.js';
 import { RecordingObserver } from '../support/recording-observer.js';
 import { ChosenRandom } from '../support/routing/chosen-random.js';
 import { type RoutedService, startRoutedService } from '../support/routing/routed-service.js';
-import { useProvidersFile } from '../support/routing/start-fault.js';
+import { useProvidersFile } from '../support/providers-file.js';
 import { SLOW_REFUSALS } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { openStream } from '../support/sse.js';

@@ -5,12 +5,12 @@ import { freePort } from '../support/ports.js';
 import { streamReply, textReply } from '../support/chat-upstream/reply.js';
 import type { HttpReply, UpstreamRequest } from '../support/upstream-server.js';
 import { useService } from '../support/describe-service.js';
-import { DISGUISES } from '../support/disguises.js';
+import { SECRET_ENCODINGS } from '../support/encoded-secrets.js';
 import { PausingClock } from '../support/clocks.js';
 import { RecordingObserver } from '../support/recording-observer.js';
 import { startRoutedService } from '../support/routing/routed-service.js';
-import { type RudeServer, startRudeServer } from '../support/routing/rude-server.js';
-import { WholeLog } from '../support/routing/whole-log.js';
+import { HangUpServer } from '../support/hang-up-server.js';
+import { ServiceLog } from '../support/service-log.js';
 import { SocketClient } from '../support/socket-client.js';
 
 const KEY = 'tz-key-0123456789';
@@ -27,8 +27,8 @@ const FORBIDDEN = [KEY, HEADER, QUERY, VARIABLE, BASIC].map((secret) => secret.s
 
 const observer = new RecordingObserver();
 const clock = new PausingClock();
-let log: WholeLog;
-let rude: RudeServer;
+let log: ServiceLog;
+let rude: HangUpServer;
 let hidden: string[];
 
 // Before it closes.
@@ -38,8 +38,8 @@ afterAll(() => {
 });
 const service = useService(async () => {
   process.env['ROUTING_TEST_VARIABLE'] = VARIABLE;
-  rude = await startRudeServer();
-  log = new WholeLog();
+  rude = await HangUpServer.start();
+  log = new ServiceLog();
   const common = {
     retries: 0,
     api_key: KEY,
@@ -202,7 +202,7 @@ describe('a secret of a file is found in every disguise', () => {
     return answer.text();
   }
 
-  it.each(DISGUISES)('a secret of a providers file is found as %s', async (_, disguise) => {
+  it.each(SECRET_ENCODINGS)('a secret of a providers file is found as %s', async (_, disguise) => {
     const message = `Key <${disguise(KEY)}> is bad.`;
     const error = JSON.stringify({ error: { message } });
     expect(await say(textReply(error, 'application/json', { status: 400 }))).toMatch(SAID);

@@ -7,7 +7,7 @@ import { ApiClient } from '../support/api-client.js';
 import { CountingUpstream, type CountReply } from '../support/counting-upstream.js';
 import { message } from '../support/responses-upstream/items.js';
 import { toEvents } from '../support/responses-upstream/to-events.js';
-import { useProvidersFile } from '../support/routing/start-fault.js';
+import { useProvidersFile } from '../support/providers-file.js';
 import { startService } from '../support/service.js';
 import { ShiftedClock } from '../support/clocks.js';
 

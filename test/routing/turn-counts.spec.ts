@@ -5,7 +5,7 @@ import { FakeClock } from '../../src/testing/index.js';
 import type { ApiClient } from '../support/api-client.js';
 import { TRIGGER } from '../support/compaction.js';
 import { CountingUpstream, type CountCall, type CountReply } from '../support/counting-upstream.js';
-import { useProvidersFile } from '../support/routing/start-fault.js';
+import { useProvidersFile } from '../support/providers-file.js';
 
 /** A message of so many words, each one token of the estimate. */
 const words = (name: string, count: number): string => `${name}${' word'.repeat(count - 1)}`;

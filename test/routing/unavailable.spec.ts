@@ -3,11 +3,10 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { Clock, type ModelEvent, type ModelInfo, ModelProvider, ModelProviderBase } from '../../src/index.js';
 import { freePort } from '../support/ports.js';
 import { textReply } from '../support/chat-upstream/reply.js';
-import { CollectedLog } from '../support/collected-log.js';
+import { ServiceLog } from '../support/service-log.js';
 import { PausingClock } from '../support/clocks.js';
 import { retrieveModel, whoAnswers } from '../support/routing/ask.js';
 import { type RoutedService, startRoutedService } from '../support/routing/routed-service.js';
-import { WholeLog } from '../support/routing/whole-log.js';
 import type { Service } from '../support/service.js';
 import { TRANSPORTS } from '../support/transports.js';
 
@@ -71,7 +70,7 @@ describe('a model whose upstream is down', () => {
 
   it('a model whose upstream is down is refused with the cause in the log, also before its provider has listed', async () => {
     service = await startRoutedService({ upstreams: { a: {} }, prepare: (upstream) => void upstream('a').close() });
-    using log = CollectedLog.begin();
+    using log = ServiceLog.begin();
     expect(await whoAnswers(service, 'm')).toBe('model_unavailable');
     expect(log.notes).toEqual([
       expect.stringMatching(/^POST "\/v1\/responses" 503 model_unavailable param="model" cause=ECONNREFUSED /),
@@ -208,7 +207,7 @@ describe('a base_url without /v1', () => {
     ['is not suspected where it has a version', '/v1', false],
     ['is not suspected where it has another version', '/v1beta', false],
   ])('a base_url without /v1 %s: %s', async (_, path, isTold) => {
-    const log = new WholeLog();
+    const log = new ServiceLog();
     await using service = await startRoutedService({
       upstreams: { a: {} },
       imports: [log.asModule()],

@@ -8,7 +8,7 @@ import { SecretStore, StoreUnavailableError } from '../../src/state/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import type { ModelEvent } from '../../src/index.js';
 import { ApiClient } from '../support/api-client.js';
-import { CollectedLog } from '../support/collected-log.js';
+import { ServiceLog } from '../support/service-log.js';
 import { type Service, type ServiceOptions, startService } from '../support/service.js';
 import { TestPolicy } from '../support/test-policy.js';
 
@@ -150,7 +150,7 @@ describe('without SEAL_KEYS', () => {
 
 it('no key is in the log, nor in what the service tells of itself', async () => {
   await using service = await start({ environment: { SEAL_KEYS: `${key},${other}` } });
-  using log = CollectedLog.begin();
+  using log = ServiceLog.begin();
   await givenBack(service, await think(service));
   const pages = await Promise.all(
     ['/readyz?verbose', '/', '/v1/models'].map(async (path) => (await fetch(service.origin + path)).text()),

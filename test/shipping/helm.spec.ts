@@ -8,7 +8,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Ajv } from 'ajv';
 import { parseAllDocuments } from 'yaml';
 
-import { itWith } from '../support/on-path.js';
+import { itWith } from '../support/tests-with-programs.js';
 import { longestShutdown, PROJECT, readShipped, readYaml, unknownVariables } from '../support/shipped-files.js';
 
 const CHART = 'deploy/helm/antiphon';

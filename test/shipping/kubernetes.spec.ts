@@ -56,16 +56,19 @@ const FOREIGN = `${FOLDER}/components/prometheus-operator/pod-monitor.yaml`;
 const PARTIAL = [`${FOLDER}/overlays/example/autoscaler.yaml`];
 
 describe('a manifest', () => {
-  it.each(manifests.filter((path) => path !== FOREIGN && !PARTIAL.includes(path)))('%s is valid', async (path) => {
-    const manifest = await readYaml<Manifest>(path);
-    const models = (await import(`kubernetes-models/${manifest.apiVersion}`)) as Readonly<
-      Record<string, new (manifest: Manifest) => Model>
-    >;
-    const Model = models[manifest.kind];
-    if (Model === undefined) throw new Error(`there is no ${manifest.kind} in ${manifest.apiVersion}`);
-    expect(() => new Model(manifest).validate()).not.toThrow();
-    expect(manifest.metadata.name).toBe('antiphon');
-  });
+  it.each(manifests.filter((path) => path !== FOREIGN && !PARTIAL.includes(path)))(
+    'the manifest %s is valid',
+    async (path) => {
+      const manifest = await readYaml<Manifest>(path);
+      const models = (await import(`kubernetes-models/${manifest.apiVersion}`)) as Readonly<
+        Record<string, new (manifest: Manifest) => Model>
+      >;
+      const Model = models[manifest.kind];
+      if (Model === undefined) throw new Error(`there is no ${manifest.kind} in ${manifest.apiVersion}`);
+      expect(() => new Model(manifest).validate()).not.toThrow();
+      expect(manifest.metadata.name).toBe('antiphon');
+    },
+  );
 
   it('a manifest is invalid with a wrong type', async () => {
     const manifest = await readYaml<Deployment>(`${FOLDER}/base/deployment.yaml`);

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 
 import { expect, it } from '@jest/globals';
 
-import { itWith } from '../support/on-path.js';
+import { itWith } from '../support/tests-with-programs.js';
 import { longestShutdown, readShipped, unknownVariables } from '../support/shipped-files.js';
 
 const unit = await readShipped('deploy/systemd/antiphon.service');

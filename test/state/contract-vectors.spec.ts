@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from '@jest/globals';
 
 import { stateContract } from '../../src/testing/index.js';
-import { CollectedLog } from '../support/collected-log.js';
+import { ServiceLog } from '../support/service-log.js';
 import { describeContract } from './describe-contract.js';
 import { openSqlite, sqliteIn, threadOf } from './sqlite-fixture.js';
 
@@ -24,7 +24,7 @@ describe('the start of sqlite', () => {
   ])('says what compares vectors (with sqlite-vec: %p)', async (usesExtension, words) => {
     await using opened = await openSqlite();
     await opened.backend.stop();
-    using log = CollectedLog.begin();
+    using log = ServiceLog.begin();
     const { directory } = opened;
     const again = sqliteIn(directory);
     Object.assign(threadOf(again), { options: { directory, usesExtension } });

@@ -10,7 +10,7 @@ import type { JobEngine } from '../../src/state/postgres/job-engine.js';
 import { FakeClock } from '../../src/testing/index.js';
 import type { Clock } from '../../src/time/index.js';
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
-import { STATE_PATIENCE_MS } from '../support/states.js';
+import { STATE_PATIENCE_MS } from '../support/state-backends.js';
 import type { OpenedBackend } from './backends.js';
 
 /** A started backend over a database of its own. */

@@ -9,7 +9,7 @@ import { FakeClock } from '../../src/testing/index.js';
 import type { Clock } from '../../src/time/index.js';
 import { CLUSTER_URL } from '../support/redis/describe-redis.js';
 import { findKeys, removeKeys } from '../support/redis/remove-keys.js';
-import { STATE_PATIENCE_MS } from '../support/states.js';
+import { STATE_PATIENCE_MS } from '../support/state-backends.js';
 import { identify } from '../../src/state/redis/jobs.js';
 import type { Redis } from '../../src/state/redis/redis.js';
 import type { OpenedBackend } from './backends.js';

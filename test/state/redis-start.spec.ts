@@ -17,7 +17,7 @@ import type { RedisSettings } from '../../src/state/redis/connection-options.js'
 import { RedisBackend } from '../../src/state/redis/index.js';
 import { FakeClock } from '../../src/testing/index.js';
 import { SystemClock } from '../../src/time/index.js';
-import { CollectedLog } from '../support/collected-log.js';
+import { ServiceLog } from '../support/service-log.js';
 import { describeRedis } from '../support/redis/describe-redis.js';
 import { startRedisCluster } from '../support/redis/redis-cluster.js';
 import { startRedisSentinels } from '../support/redis/redis-sentinels.js';
@@ -225,7 +225,7 @@ describeRedis('the start of a backend over Redis', () => {
     const backend = backendFor(`rediss://127.0.0.1:${proxy.port}?ca=${certificate}`);
     await backend.start();
     await untilServed(backend);
-    using log = CollectedLog.begin();
+    using log = ServiceLog.begin();
     const until = async (lines: readonly string[], wanted: string): Promise<void> => {
       while (!lines.some((line) => line.includes(wanted))) await setImmediate();
     };

@@ -4,15 +4,27 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { Clock, SystemClock } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
+import { SharedClock } from '../../src/time/index.js';
 import { ApiClient } from '../support/api-client.js';
 import { createInBackground, whenEnded } from '../support/background.js';
-import { clockAhead, databaseTime, expectSince } from '../support/machine-clock.js';
-import { type Replicas, startReplicas } from '../support/replicas.js';
+import { databaseTime, expectSince } from '../support/machine-clock.js';
+import {
+  EVERY_STATE,
+  openPostgres,
+  type Replicas,
+  SHARED_STATES,
+  startReplicas,
+  type StateKind,
+} from '../support/state-backends.js';
 import { type Service, type ServiceOptions, startService } from '../support/service.js';
 import { ShiftedClock } from '../support/clocks.js';
 import { SocketClient } from '../support/socket-client.js';
-import { HeldTurns } from '../support/socket-held-turns.js';
-import { EVERY_STATE, openPostgres, SHARED_STATES, type StateKind } from '../support/states.js';
+import { HeldTurns } from '../support/held-turns.js';
+
+/** The clock of a service on a machine whose own one is ahead by so many seconds. */
+function clockAhead(seconds: number): SharedClock {
+  return new SharedClock({ now: () => Date.now() + seconds * 1000, elapsed: () => performance.now() });
+}
 
 const FIVE_MINUTES_S = 300;
 /** Much less than the difference of the clocks, and more than a test takes. */

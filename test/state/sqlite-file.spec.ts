@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import OpenAI from 'openai';
 
 import { FILE_NAME } from '../../src/state/sqlite/open-database.js';
-import { CollectedLog } from '../support/collected-log.js';
+import { ServiceLog } from '../support/service-log.js';
 import { type Service, startService } from '../support/service.js';
 
 const UNAVAILABLE = { status: 503, code: 'service_unavailable' };
@@ -43,7 +43,7 @@ describe('a service whose file', () => {
     await using service = await start();
     const client = clientOf(service);
     await ask(client);
-    using log = CollectedLog.begin();
+    using log = ServiceLog.begin();
     await remove();
     for (let turn = 0; turn < 3; turn += 1) await expect(ask(client)).rejects.toMatchObject(UNAVAILABLE);
     expect(await readiness(service)).toBe(503);
@@ -78,7 +78,7 @@ describe('a service whose file', () => {
     database.close();
     await using service = await start();
     const client = clientOf(service);
-    using log = CollectedLog.begin();
+    using log = ServiceLog.begin();
     const paths = [
       'responses',
       `responses/${ids.response}`,

@@ -13,7 +13,7 @@ import { explainFailure, explainStart } from '../../src/state/sqlite/explain-err
 import { FILE_NAME } from '../../src/state/sqlite/open-database.js';
 import { APPLICATION_ID, MIGRATIONS } from '../../src/state/sqlite/schema.js';
 import { append, contextFrom, contextOf, newTenant, START } from '../../src/testing/state/records.js';
-import { CollectedLog } from '../support/collected-log.js';
+import { ServiceLog } from '../support/service-log.js';
 import { sqliteIn } from './sqlite-fixture.js';
 
 /** Holds the database of its argument, as a service does. */
@@ -85,7 +85,7 @@ describe('the start of a state in SQLite', () => {
   it('the start with SQLite makes its directory and its files for its user alone, and has nothing to warn of', async () => {
     const place = join(directory, 'one', 'two');
     const backend = sqliteIn(place);
-    using log = CollectedLog.begin();
+    using log = ServiceLog.begin();
     await backend.start();
     for (let count = 0; count < 100; count += 1) await append(backend.responses, newTenant(), 'r');
     const names = await readdir(place);
@@ -102,7 +102,7 @@ describe('the start of a state in SQLite', () => {
   ])('the start with SQLite warns of a %s that others may read, and says how to change that', async (_what, share) => {
     await fill();
     await share();
-    using log = CollectedLog.begin();
+    using log = ServiceLog.begin();
     expect(await refusal()).toBe('it started');
     expect(log.complaints).toEqual([
       `STATE_DIR (${directory}) is open to other users: chmod 700 ${directory} and chmod 600 ${file}* Sqlite`,

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { ModelEvent } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
-import { Pens } from '../support/pens.js';
+import { WrittenTurns } from '../support/held-turns.js';
 import { SocketClient } from '../support/socket-client.js';
 import { transcript } from '../support/output.js';
 import { SteeredLane } from '../support/steered-lane.js';
@@ -20,11 +20,13 @@ describe('a steered response', () => {
     environment: { MODEL_ACCEPT_TIMEOUT_MS: 1, MAX_RUNNING_TURNS: 3 },
   });
 
-  async function open(streamId?: string): Promise<{ client: SocketClient; lane: SteeredLane; pens: Pens }> {
+  async function open(
+    streamId?: string,
+  ): Promise<{ client: SocketClient; lane: SteeredLane; modelTurns: WrittenTurns }> {
     service.provider.isSteerable = true;
     policy.follow = () => undefined;
     const client = await SocketClient.open(service);
-    return { client, lane: new SteeredLane(client, streamId), pens: new Pens(service.provider) };
+    return { client, lane: new SteeredLane(client, streamId), modelTurns: new WrittenTurns(service.provider) };
   }
 
   it.each<[where: string, written: readonly ModelEvent[], kept: readonly unknown[], store: boolean]>([
@@ -51,10 +53,10 @@ describe('a steered response', () => {
   ])(
     'a steered response stops %s, and its successor goes on with the same settings',
     async (_, written, kept, store) => {
-      const { client, lane, pens } = await open('a');
+      const { client, lane, modelTurns } = await open('a');
       await using _client = client;
       lane.create({ store, instructions: 'Be brief', metadata: { of: 'both' } });
-      const first = await pens.next();
+      const first = await modelTurns.next();
       if (written.length > 0) first.write(...written);
       const { id } = await lane.created();
       await lane.until(written.length > 0 ? 'response.output_item.added' : 'response.in_progress');
@@ -75,7 +77,7 @@ describe('a steered response', () => {
       });
       expect(response.output).toHaveLength(kept.length);
 
-      const second = await pens.next();
+      const second = await modelTurns.next();
       expect(transcript(second.turn.context).at(-1)).toBe('user: Left!');
       expect(second.turn.settings).toMatchObject({ instructions: 'Be brief', store, metadata: { of: 'both' } });
       second.end({ type: 'text', delta: 'Left it is' });
@@ -84,7 +86,7 @@ describe('a steered response', () => {
       expect(await lane.end()).toMatchObject({ id: successor.id, status: 'completed' });
 
       // What was queued comes behind both.
-      const third = await pens.next();
+      const third = await modelTurns.next();
       expect(transcript(third.turn.context)).toEqual(['user: Queued']);
       third.end(WORD);
       await lane.created();
@@ -94,17 +96,17 @@ describe('a steered response', () => {
         previous_response_id: store ? successor.id : third.turn.responseId,
         store: false,
       });
-      (await pens.next()).end(WORD);
+      (await modelTurns.next()).end(WORD);
       await lane.created();
       await expect(lane.end()).resolves.toMatchObject({ status: 'completed' });
     },
   );
 
   it('a steered response takes eight inputs, and no ninth', async () => {
-    const { client, lane, pens } = await open();
+    const { client, lane, modelTurns } = await open();
     await using _client = client;
     lane.create({});
-    (await pens.next()).write(CALL, { type: 'function_call_arguments', delta: '{' });
+    (await modelTurns.next()).write(CALL, { type: 'function_call_arguments', delta: '{' });
     const { id } = await lane.created();
     await lane.until('response.function_call_arguments.delta');
     for (let number = 1; number <= 8; number++) lane.steer(id, `Steer ${number}`);
@@ -116,10 +118,10 @@ describe('a steered response', () => {
   });
 
   it('a steered response has up to eight inputs wait, which come in order', async () => {
-    const { client, lane, pens } = await open();
+    const { client, lane, modelTurns } = await open();
     await using _client = client;
     lane.create({});
-    const first = await pens.next();
+    const first = await modelTurns.next();
     first.write({ type: 'custom_tool_call', name: 'grep', callId: 'call_1' });
     const { id } = await lane.created();
     await lane.until('response.output_item.added');
@@ -136,7 +138,7 @@ describe('a steered response', () => {
       previous_response_id: id,
       input: [{ type: 'custom_tool_call_output', call_id: 'call_1', output: 'x' }],
     });
-    const second = await pens.next();
+    const second = await modelTurns.next();
     expect(transcript(second.turn.input).slice(0, 8)).toEqual([1, 2, 3, 4, 5, 6, 7, 8].map((n) => `user: Steer ${n}`));
     second.end(WORD);
     await lane.created();
@@ -144,10 +146,10 @@ describe('a steered response', () => {
   });
 
   it('a steered response does not have its steers wait for the output of an asynchronous call', async () => {
-    const { client, lane, pens } = await open();
+    const { client, lane, modelTurns } = await open();
     await using _client = client;
     lane.create({ tools: [{ type: 'function', name: 'weather', async: true }] });
-    const first = await pens.next();
+    const first = await modelTurns.next();
     first.write(CALL, { type: 'function_call_arguments', delta: '{' });
     const { id } = await lane.created();
     await lane.until('response.function_call_arguments.delta');
@@ -155,7 +157,7 @@ describe('a steered response', () => {
     await lane.until('response.steer.accepted');
     first.end({ type: 'function_call_arguments', delta: '}' });
     expect(await lane.end()).toMatchObject({ output: [{ type: 'function_call', async: true }] });
-    const second = await pens.next();
+    const second = await modelTurns.next();
     expect(transcript(second.turn.input)).toEqual(['user: Left!']);
     second.end(WORD);
     await expect(lane.created()).resolves.toMatchObject({ previous_response_id: id });
@@ -163,10 +165,10 @@ describe('a steered response', () => {
   });
 
   it('a steered response is not cut in a call: its steers wait for the outputs of the client, and come in front of them', async () => {
-    const { client, lane, pens } = await open('a');
+    const { client, lane, modelTurns } = await open('a');
     await using _client = client;
     lane.create({});
-    const first = await pens.next();
+    const first = await modelTurns.next();
     first.write(CALL, { type: 'function_call_arguments', delta: '{' });
     const { id } = await lane.created();
     await lane.until('response.function_call_arguments.delta');
@@ -194,13 +196,13 @@ describe('a steered response', () => {
     expect(await lane.next()).toMatchObject({ type: 'error' });
     const answer = { type: 'function_call_output', call_id: 'call_1', output: 'Sunny' };
     lane.create({ previous_response_id: id, input: [answer], store: false });
-    const second = await pens.next();
+    const second = await modelTurns.next();
     expect(transcript(second.turn.input)).toEqual(['user: Left!', 'user: And up', 'function_call_output']);
     second.end(WORD);
     await lane.created();
     const { id: next } = await lane.end();
     lane.create({ previous_response_id: next, input: 'Again', store: false });
-    const third = await pens.next();
+    const third = await modelTurns.next();
     expect(transcript(third.turn.input)).toEqual(['user: Again']);
     third.end(WORD);
     await lane.created();
@@ -208,10 +210,10 @@ describe('a steered response', () => {
   });
 
   it('a steered response may be answered before its steers are pending, and a warm-up does not take them', async () => {
-    const { client, lane, pens } = await open('a');
+    const { client, lane, modelTurns } = await open('a');
     await using _client = client;
     lane.create({});
-    const first = await pens.next();
+    const first = await modelTurns.next();
     first.write(CALL);
     const { id } = await lane.created();
     await lane.until('response.output_item.added');
@@ -225,7 +227,7 @@ describe('a steered response', () => {
     expect(await lane.next()).toMatchObject({ type: 'response.steer.pending' });
     await lane.created();
     expect(await lane.next()).toMatchObject({ type: 'response.completed', response: { output: [] } });
-    const second = await pens.next();
+    const second = await modelTurns.next();
     expect(transcript(second.turn.input)).toEqual(['user: Left!', 'function_call_output']);
     second.end(WORD);
     await lane.created();
@@ -233,11 +235,11 @@ describe('a steered response', () => {
   });
 
   it('a steered response ends between two passes once the server has answered its calls', async () => {
-    const { client, lane, pens } = await open();
+    const { client, lane, modelTurns } = await open();
     await using _client = client;
     policy.follow = () => runTools('weather');
     lane.create({ store: true });
-    const first = await pens.next();
+    const first = await modelTurns.next();
     first.write(CALL);
     const { id } = await lane.created();
     await lane.until('response.output_item.added');
@@ -245,7 +247,7 @@ describe('a steered response', () => {
     await lane.until('response.steer.accepted');
     first.end({ type: 'function_call_arguments', delta: '{}' });
     expect(await lane.end()).toMatchObject({ status: 'incomplete', incomplete_details: { reason: 'steered' } });
-    const second = await pens.next();
+    const second = await modelTurns.next();
     expect(transcript(second.turn.context)).toEqual([
       'user: Begin',
       'function_call',
@@ -258,10 +260,10 @@ describe('a steered response', () => {
   });
 
   it('a steered response keeps its lane busy until its successor has ended', async () => {
-    const { client, lane, pens } = await open();
+    const { client, lane, modelTurns } = await open();
     await using _client = client;
     lane.create({});
-    (await pens.next()).write(WORD);
+    (await modelTurns.next()).write(WORD);
     const { id } = await lane.created();
     await lane.until('response.output_text.delta');
     lane.steer(id);
@@ -270,25 +272,25 @@ describe('a steered response', () => {
     let frame = await lane.next();
     while (frame.type !== 'error') frame = await lane.next();
     expect(frame).toMatchObject({ error: { code: 'concurrent_request' } });
-    (await pens.next()).end(WORD);
+    (await modelTurns.next()).end(WORD);
     expect(await client.nextEnd()).toMatchObject({ type: 'response.completed' });
   });
 
   it('a steered response does not disturb another lane', async () => {
-    const { client, lane, pens } = await open('a');
+    const { client, lane, modelTurns } = await open('a');
     await using _client = client;
     const other = new SteeredLane(client, 'b');
     lane.create({});
-    const [first] = [await pens.next()];
+    const [first] = [await modelTurns.next()];
     other.create({});
-    const second = await pens.next();
+    const second = await modelTurns.next();
     first.write(WORD);
     second.write(WORD);
     const { id } = await lane.created();
     await other.created();
     lane.steer(id);
     await lane.end();
-    (await pens.next()).end(WORD);
+    (await modelTurns.next()).end(WORD);
     await lane.created();
     await lane.end();
     second.end(WORD);

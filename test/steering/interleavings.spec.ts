@@ -3,7 +3,7 @@ import fc from 'fast-check';
 
 import { checkEventOrder, ScriptedProvider, type WireEvent } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
-import { type Pen, Pens } from '../support/pens.js';
+import { type WrittenTurn, WrittenTurns } from '../support/held-turns.js';
 import { isEnd, SocketClient } from '../support/socket-client.js';
 import { transcript } from '../support/output.js';
 import type { WireResponse } from '../support/transport.js';
@@ -43,16 +43,16 @@ describe('whatever comes together', () => {
     await fc.assert(
       fc.asyncProperty(steps, fc.array(fc.boolean(), { maxLength: 12 }), async (todo, waits) => {
         await using client = await SocketClient.open(service);
-        const pens = new Pens(service.provider);
-        const asked: Pen[] = [];
+        const modelTurns = new WrittenTurns(service.provider);
+        const asked: WrittenTurn[] = [];
         const frames: WireEvent[] = [];
         const hear = async (): Promise<void> => {
           const frame = await client.next();
           frames.push(frame);
         };
         client.create({ input: 'Begin', store: false, stream_id: 'a' });
-        asked.push(await pens.next());
-        const current = (): Pen => asked.at(-1) as Pen;
+        asked.push(await modelTurns.next());
+        const current = (): WrittenTurn => asked.at(-1) as WrittenTurn;
         current().write({ type: 'text', delta: 'a' });
         await hear();
         let steers = 0;
@@ -72,14 +72,14 @@ describe('whatever comes together', () => {
           if (waits[index] === true && client.unread.length > 0) await hear();
         }
         // Every response is let go until nothing follows; an event of its own is answered last.
-        for (const pen of asked) pen.end();
+        for (const modelTurn of asked) modelTurn.end();
         const stop = new AbortController();
         const others = (async () => {
           for (;;) {
-            const pen = await Promise.race([pens.next(), whenAborted(stop.signal)]);
-            if (pen === undefined) return;
-            asked.push(pen);
-            pen.end();
+            const modelTurn = await Promise.race([modelTurns.next(), whenAborted(stop.signal)]);
+            if (modelTurn === undefined) return;
+            asked.push(modelTurn);
+            modelTurn.end();
           }
         })();
         const answered = (): number =>

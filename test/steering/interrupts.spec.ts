@@ -2,9 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 
 import { type CountOptions, type ModelEvent, type ModelInfo, ModelProvider, type Turn } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
-import { CollectedLog } from '../support/collected-log.js';
+import { ServiceLog } from '../support/service-log.js';
 import { useService } from '../support/describe-service.js';
-import { Pens } from '../support/pens.js';
+import { WrittenTurns } from '../support/held-turns.js';
 import { SocketClient } from '../support/socket-client.js';
 import { transcript } from '../support/output.js';
 import { SteeredLane } from '../support/steered-lane.js';
@@ -37,7 +37,7 @@ describe('a response that is interrupted before its model is asked again', () =>
 
   it('a response that is interrupted before its model is asked again has used what was asked', async () => {
     const provider = service.app.get<CountingProvider>(CountingProvider);
-    const pens = new Pens(provider);
+    const modelTurns = new WrittenTurns(provider);
     await using client = await SocketClient.open(service);
     const lane = new SteeredLane(client);
     const [asked, goOn] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
@@ -46,12 +46,15 @@ describe('a response that is interrupted before its model is asked again', () =>
       input: 'word '.repeat(WINDOW),
       context_management: [{ type: 'compaction', compact_threshold: WINDOW / 2 }],
     });
-    const pen = await pens.next();
+    const modelTurn = await modelTurns.next();
     provider.fits = () => {
       asked.resolve(undefined);
       return goOn.promise;
     };
-    pen.end({ type: 'function_call', name: 'weather', callId: 'call_1' }, { type: 'usage', input: 20, output: 3 });
+    modelTurn.end(
+      { type: 'function_call', name: 'weather', callId: 'call_1' },
+      { type: 'usage', input: 20, output: 3 },
+    );
     const { id } = await lane.created();
     await asked.promise;
     lane.interrupt(id);
@@ -69,18 +72,20 @@ describe('an interrupted response', () => {
   const policy = new TestPolicy();
   const service = useService({ providers: [ScriptedProvider], imports: [policy.asModule()] });
 
-  async function open(streamId?: string): Promise<{ client: SocketClient; lane: SteeredLane; pens: Pens }> {
+  async function open(
+    streamId?: string,
+  ): Promise<{ client: SocketClient; lane: SteeredLane; modelTurns: WrittenTurns }> {
     policy.follow = () => undefined;
     // Any model can be interrupted.
     service.provider.isSteerable = false;
     const client = await SocketClient.open(service);
-    return { client, lane: new SteeredLane(client, streamId), pens: new Pens(service.provider) };
+    return { client, lane: new SteeredLane(client, streamId), modelTurns: new WrittenTurns(service.provider) };
   }
 
   it.each([undefined, 'a'])(
     'an interrupted response keeps what is finished and discards the rest, on lane %s',
     async (streamId) => {
-      const { client, lane, pens } = await open(streamId);
+      const { client, lane, modelTurns } = await open(streamId);
       await using _client = client;
       // As Codex sends it to Lite models.
       lane.create({
@@ -89,7 +94,7 @@ describe('an interrupted response', () => {
         parallel_tool_calls: false,
         reasoning: { effort: 'low', context: 'all_turns' },
       });
-      const first = await pens.next();
+      const first = await modelTurns.next();
       first.write(
         { type: 'reasoning', delta: 'Hm', key: 'r' },
         { type: 'end', key: 'r' },
@@ -119,7 +124,7 @@ describe('an interrupted response', () => {
 
       // Codex goes on with nothing new at times.
       lane.create({ store: false, previous_response_id: id, input: [] });
-      const second = await pens.next();
+      const second = await modelTurns.next();
       expect(transcript(second.turn.context)).toEqual(['user: Begin', 'reasoning']);
       second.end(WORD);
       await lane.created();
@@ -128,7 +133,7 @@ describe('an interrupted response', () => {
   );
 
   it('an interrupted response waits for the tools of the server, whose calls have their outputs', async () => {
-    const { client, lane, pens } = await open();
+    const { client, lane, modelTurns } = await open();
     await using _client = client;
     const [asked, goOn] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
     policy.follow = () => ({
@@ -139,7 +144,7 @@ describe('an interrupted response', () => {
       },
     });
     lane.create({});
-    (await pens.next()).end({ type: 'function_call', name: 'weather', callId: 'call_1' });
+    (await modelTurns.next()).end({ type: 'function_call', name: 'weather', callId: 'call_1' });
     const { id } = await lane.created();
     await asked.promise;
     lane.interrupt(id);
@@ -147,7 +152,7 @@ describe('an interrupted response', () => {
     goOn.resolve(undefined);
     expect(await lane.end()).toMatchObject({ status: 'incomplete', incomplete_details: { reason: 'interrupted' } });
     lane.create({ previous_response_id: id, input: 'And?' });
-    const second = await pens.next();
+    const second = await modelTurns.next();
     expect(transcript(second.turn.context)).toEqual([
       'user: Begin',
       'function_call',
@@ -160,11 +165,11 @@ describe('an interrupted response', () => {
   });
 
   it('an interrupted response fails its steers, and takes no more', async () => {
-    const { client, lane, pens } = await open();
+    const { client, lane, modelTurns } = await open();
     await using _client = client;
     service.provider.isSteerable = true;
     lane.create({});
-    (await pens.next()).write({ type: 'function_call', name: 'weather' });
+    (await modelTurns.next()).write({ type: 'function_call', name: 'weather' });
     const { id } = await lane.created();
     await lane.until('response.output_item.added');
     lane.steer(id, 'Lost');
@@ -200,17 +205,17 @@ describe('an interrupted response', () => {
       "Missing required parameter: 'response_id'.",
     ],
   ])('an interrupted response is refused %s, and goes on', async (_, frame, code, reason) => {
-    const { client, lane, pens } = await open();
+    const { client, lane, modelTurns } = await open();
     await using _client = client;
     lane.create({});
-    const pen = await pens.next();
-    pen.write(WORD);
+    const modelTurn = await modelTurns.next();
+    modelTurn.write(WORD);
     const { id } = await lane.created();
-    using log = CollectedLog.begin();
+    using log = ServiceLog.begin();
     client.send({ type: 'response.interrupt', ...frame(id) });
     expect(await lane.until('response.interrupt.failed')).toMatchObject({ error: { code, message: reason } });
     expect(log.notes).toEqual([expect.stringMatching(`^\\S+ 40[04] ${code} Refused$`)]);
-    pen.end(WORD);
+    modelTurn.end(WORD);
     expect(await lane.end()).toMatchObject({ status: 'completed' });
     lane.interrupt(id);
     expect(await lane.next()).toMatchObject({

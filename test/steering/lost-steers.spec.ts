@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { ModelEvent } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
-import { Pens } from '../support/pens.js';
+import { WrittenTurns } from '../support/held-turns.js';
 import { SocketClient } from '../support/socket-client.js';
 import { transcript } from '../support/output.js';
 import { SteeredLane } from '../support/steered-lane.js';
@@ -15,17 +15,19 @@ describe('a response whose steers come to nothing', () => {
   // There is room for one steer of a thousand bytes.
   const service = useService({ providers: [ScriptedProvider], environment: { WS_QUEUE_MAX_BYTES: 1500 } });
 
-  async function open(streamId?: string): Promise<{ client: SocketClient; lane: SteeredLane; pens: Pens }> {
+  async function open(
+    streamId?: string,
+  ): Promise<{ client: SocketClient; lane: SteeredLane; modelTurns: WrittenTurns }> {
     service.provider.isSteerable = true;
     const client = await SocketClient.open(service);
-    return { client, lane: new SteeredLane(client, streamId), pens: new Pens(service.provider) };
+    return { client, lane: new SteeredLane(client, streamId), modelTurns: new WrittenTurns(service.provider) };
   }
 
   it('a response fails its steers when it fails itself', async () => {
-    const { client, lane, pens } = await open();
+    const { client, lane, modelTurns } = await open();
     await using _client = client;
     lane.create({});
-    const first = await pens.next();
+    const first = await modelTurns.next();
     first.write(CALL);
     const { id } = await lane.created();
     await lane.until('response.output_item.added');
@@ -43,10 +45,10 @@ describe('a response whose steers come to nothing', () => {
   });
 
   it('a response fails its steers when its successor is refused, and can still be continued', async () => {
-    const { client, lane, pens } = await open();
+    const { client, lane, modelTurns } = await open();
     await using _client = client;
     lane.create({ store: false });
-    (await pens.next()).write(WORD);
+    (await modelTurns.next()).write(WORD);
     const { id } = await lane.created();
     await lane.until('response.output_text.delta');
     service.provider.play(() => {
@@ -60,7 +62,7 @@ describe('a response whose steers come to nothing', () => {
       steer: { id: expect.stringMatching(/^steer_/), previous_response_id: id, input: 'Left!' },
     });
     lane.create({ previous_response_id: id, input: 'By hand', store: false });
-    const next = await pens.next();
+    const next = await modelTurns.next();
     expect(transcript(next.turn.context)).toEqual(['user: Begin', 'assistant: Right', 'user: By hand']);
     next.end(WORD);
     await lane.created();
@@ -68,15 +70,15 @@ describe('a response whose steers come to nothing', () => {
   });
 
   /** Has an unstored response end in a call, with a steer that waits for the output. */
-  async function waiting(lane: SteeredLane, pens: Pens, input: string): Promise<string> {
+  async function waiting(lane: SteeredLane, modelTurns: WrittenTurns, input: string): Promise<string> {
     lane.create({ store: false });
-    const pen = await pens.next();
-    pen.write(CALL);
+    const modelTurn = await modelTurns.next();
+    modelTurn.write(CALL);
     const { id } = await lane.created();
     await lane.until('response.output_item.added');
     lane.steer(id, input);
     await lane.until('response.steer.accepted');
-    pen.end();
+    modelTurn.end();
     await lane.end();
     expect(await lane.next()).toMatchObject({ type: 'response.steer.pending' });
     return id;
@@ -89,21 +91,21 @@ describe('a response whose steers come to nothing', () => {
   });
 
   it('a response fails its steers when it can no longer be continued, and frees their share of the queue', async () => {
-    const { client, lane, pens } = await open('a');
+    const { client, lane, modelTurns } = await open('a');
     await using _client = client;
     const fork = new SteeredLane(client, 'b');
     const input = 'x'.repeat(1000);
     for (let round = 0; round < 3; round++) {
-      const id = await waiting(lane, pens, input);
+      const id = await waiting(lane, modelTurns, input);
       // A turn of another lane, and a refused one that is not its own, leave it.
       fork.create({ store: false });
-      (await pens.next()).end(WORD);
+      (await modelTurns.next()).end(WORD);
       await fork.created();
       await fork.end();
       // The next response of the lane takes its place, or a refused continuation drops it.
       if (round === 0) {
         lane.create({ store: false });
-        (await pens.next()).end(WORD);
+        (await modelTurns.next()).end(WORD);
         await lane.created();
         await lane.end();
       } else {
@@ -115,9 +117,9 @@ describe('a response whose steers come to nothing', () => {
   });
 
   it('a response loses its steers with the connection, and leaves nothing behind', async () => {
-    const { client, lane, pens } = await open();
+    const { client, lane, modelTurns } = await open();
     lane.create({});
-    const first = await pens.next();
+    const first = await modelTurns.next();
     first.write(CALL);
     const { id } = await lane.created();
     await lane.until('response.output_item.added');

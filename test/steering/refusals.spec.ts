@@ -1,25 +1,27 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
-import { CollectedLog } from '../support/collected-log.js';
+import { ServiceLog } from '../support/service-log.js';
 import { describeService, useService } from '../support/describe-service.js';
-import { type Pen, Pens } from '../support/pens.js';
+import { type WrittenTurn, WrittenTurns } from '../support/held-turns.js';
 import { SocketClient } from '../support/socket-client.js';
 import { SteeredLane } from '../support/steered-lane.js';
 
 describe('a steer is refused', () => {
   const service = useService({ providers: [ScriptedProvider] });
 
-  async function begin(body: object = {}): Promise<{ client: SocketClient; lane: SteeredLane; id: string; pen: Pen }> {
+  async function begin(
+    body: object = {},
+  ): Promise<{ client: SocketClient; lane: SteeredLane; id: string; modelTurn: WrittenTurn }> {
     const client = await SocketClient.open(service);
     const lane = new SteeredLane(client, 'a');
-    const pens = new Pens(service.provider);
+    const modelTurns = new WrittenTurns(service.provider);
     lane.create(body);
-    const pen = await pens.next();
-    pen.write({ type: 'text', delta: 'Right' });
+    const modelTurn = await modelTurns.next();
+    modelTurn.write({ type: 'text', delta: 'Right' });
     const { id } = await lane.created();
     await lane.until('response.output_text.delta');
-    return { client, lane, id, pen };
+    return { client, lane, id, modelTurn };
   }
 
   const image = { type: 'input_image', image_url: 'data:image/png;base64,iVBORw0KGgo=' };
@@ -58,7 +60,7 @@ describe('a steer is refused', () => {
     ['with another member', (id) => ({ previous_response_id: id, input: 'x', stream_id: 'a' }), 'invalid_input'],
   ])('a steer is refused %s', async (_, members, code) => {
     service.provider.isSteerable = true;
-    const { client, lane, id, pen } = await begin();
+    const { client, lane, id, modelTurn } = await begin();
     await using _client = client;
     const sent = members(id);
     client.send({ type: 'response.steer', ...sent });
@@ -66,7 +68,7 @@ describe('a steer is refused', () => {
     const failed = known ? await lane.until('response.steer.failed') : await client.nextOf();
     expect(failed).toMatchObject({ type: 'response.steer.failed', sequence_number: 0, error: { code } });
     expect(failed['steer']).toEqual({ previous_response_id: null, input: null, ...pick(sent) });
-    pen.end();
+    modelTurn.end();
     expect(await lane.end()).toMatchObject({ status: 'completed' });
   });
 
@@ -81,12 +83,12 @@ describe('a steer is refused', () => {
 
   it('a steer is refused from another connection, and when the response has ended', async () => {
     service.provider.isSteerable = true;
-    const { client, lane, id, pen } = await begin();
+    const { client, lane, id, modelTurn } = await begin();
     await using _client = client;
     await using other = await SocketClient.open(service);
     new SteeredLane(other).steer(id);
     expect(await other.next()).toMatchObject({ error: { code: 'response_not_found' } });
-    pen.end();
+    modelTurn.end();
     await lane.end();
     lane.steer(id);
     expect(await client.next()).toMatchObject({ error: { code: 'response_already_completed' } });
@@ -94,20 +96,20 @@ describe('a steer is refused', () => {
 
   it('a steer is refused by what became of the response, however long ago and whatever its lane did since', async () => {
     service.provider.isSteerable = true;
-    const { client, lane, id: steered, pen } = await begin();
+    const { client, lane, id: steered, modelTurn } = await begin();
     await using _client = client;
-    const pens = new Pens(service.provider);
+    const modelTurns = new WrittenTurns(service.provider);
     lane.steer(steered);
     await lane.end();
-    const successorPen = await pens.next();
+    const successorPen = await modelTurns.next();
     const { id: successor } = await lane.created();
     successorPen.end();
     await lane.end();
-    await pen.stopped;
+    await modelTurn.stopped;
     const ids = [steered, successor];
     for (let turn = 0; turn < 62; turn++) {
       lane.create({});
-      (await pens.next()).end();
+      (await modelTurns.next()).end();
       await lane.created();
       ids.push((await lane.end()).id);
     }
@@ -123,7 +125,7 @@ describe('a steer is refused', () => {
       expect(await lane.next()).toMatchObject({ error: { code: 'response_already_completed' } });
     }
     lane.create({});
-    (await pens.next()).end();
+    (await modelTurns.next()).end();
     await lane.created();
     await lane.end();
     // One more, and the oldest is forgotten.
@@ -133,18 +135,18 @@ describe('a steer is refused', () => {
 
   it('a steer is refused as one that has ended while it waits for outputs, also after a later turn has failed', async () => {
     service.provider.isSteerable = true;
-    const { client, lane, id, pen } = await begin({ store: true });
+    const { client, lane, id, modelTurn } = await begin({ store: true });
     await using _client = client;
-    const pens = new Pens(service.provider);
-    pen.write({ type: 'function_call', name: 'weather', callId: 'call_1' });
+    const modelTurns = new WrittenTurns(service.provider);
+    modelTurn.write({ type: 'function_call', name: 'weather', callId: 'call_1' });
     await lane.until('response.output_item.added');
     lane.steer(id);
     await lane.until('response.steer.accepted');
-    pen.end();
+    modelTurn.end();
     await lane.end();
     expect(await lane.next()).toMatchObject({ type: 'response.steer.pending' });
     lane.create({});
-    const failing = await pens.next();
+    const failing = await modelTurns.next();
     failing.write({ type: 'text', delta: 'Right' });
     const { id: failed } = await lane.created();
     failing.write({ type: 'nonsense' } as never);
@@ -165,24 +167,24 @@ describe('a steer is refused', () => {
     ],
   ])('a steer is refused with a message and a line of the log that name %s', async (_, members, message, line) => {
     service.provider.isSteerable = true;
-    const { client, id, pen } = await begin();
+    const { client, id, modelTurn } = await begin();
     await using _client = client;
-    using log = CollectedLog.begin();
+    using log = ServiceLog.begin();
     client.send({ type: 'response.steer', ...members(id) });
     let frame = await client.next();
     while (frame.type !== 'response.steer.failed') frame = await client.next();
     expect(frame).toMatchObject({ error: { message } });
     expect(log.notes).toEqual([expect.stringMatching(`^\\S+ 40[04] \\w*${line} Refused$`)]);
-    pen.end();
+    modelTurn.end();
   });
 
   it('a steer is refused when its model cannot be steered', async () => {
     service.provider.isSteerable = false;
-    const { client, lane, id, pen } = await begin();
+    const { client, lane, id, modelTurn } = await begin();
     await using _client = client;
     lane.steer(id, 7);
     expect(await lane.until('response.steer.failed')).toMatchObject({ error: { code: 'steering_not_supported' } });
-    pen.end();
+    modelTurn.end();
     await lane.end();
   });
 });

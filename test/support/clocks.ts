@@ -45,13 +45,6 @@ export class PausingClock extends WatchedClock {
   }
 }
 
-/** A clock on which nobody waits: who would sleep moves the time on instead. */
-export class SkippingClock extends FakeClock {
-  override async sleep(delayMs: number): Promise<void> {
-    this.advance(delayMs);
-  }
-}
-
 /** The system clock, which can be set forward. Timers are not called earlier. */
 export class ShiftedClock extends SystemClock {
   private shiftMs = 0;

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, it } from '@jest/globals';
 
 import { closeWhole, describeService, useFreshService } from './describe-service.js';
 import { type Service, startService } from './service.js';
-import { HeldTurns } from './socket-held-turns.js';
+import { HeldTurns } from './held-turns.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 
 const providers = [ScriptedProvider];

@@ -6,6 +6,7 @@ import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
 import { RawClient } from './raw-client.js';
+import { onStablePort } from './ports.js';
 
 const DIST = fileURLToPath(new URL('../../dist/', import.meta.url));
 
@@ -188,4 +189,17 @@ function find(wanted: Wanted, text: string): string | undefined {
   if (typeof wanted === 'function') return wanted(text) ? text : undefined;
   const match = wanted.exec(text);
   return match?.[1] ?? match?.[0];
+}
+
+/** A replica with its state in a database, on a port that another one can take over when it is dead. */
+export function startReplica(environment: Readonly<Record<string, string>>, port?: number): Promise<ServiceProcess> {
+  const start = (port: number): Promise<ServiceProcess> =>
+    startProcess({
+      STATE: 'postgres',
+      LOG_LEVEL: 'error',
+      SIMULATOR_CONTROL: 'true',
+      ...environment,
+      PORT: String(port),
+    });
+  return port === undefined ? onStablePort(start) : start(port);
 }

@@ -3,13 +3,44 @@ import { setImmediate as nextLoopTurn } from 'node:timers/promises';
 
 import { Logger } from '@nestjs/common';
 
-import { ConnectionRegistry } from '../../../src/connections/index.js';
-import { RunningTurns } from '../../../src/responses/index.js';
-import { EnvironmentError, ProviderRegistry } from '../../../src/index.js';
-import { type DescribedService, useService } from '../describe-service.js';
-import { endingWith, type Service, type ServiceOptions, startService } from '../service.js';
-import { toText, writeTemporaryFile } from '../temporary-file.js';
-import { WholeLog } from './whole-log.js';
+import { ConnectionRegistry } from '../../src/connections/index.js';
+import { RunningTurns } from '../../src/responses/index.js';
+import { EnvironmentError, ProviderRegistry } from '../../src/index.js';
+import { type DescribedService, useService } from './describe-service.js';
+import { endingWith, type Service, type ServiceOptions, SLOW_REFUSALS, startService } from './service.js';
+import { toText, writeTemporaryFile } from './temporary-file.js';
+import { ServiceLog } from './service-log.js';
+
+/** A service in front of upstreams of a test. */
+export interface ProvidedService extends Service {
+  /** Path of its providers file, which may be written again. */
+  readonly providersFile: string;
+}
+
+/**
+ * Starts the service with a providers file; with `within`, that service loads it instead. When the service ends or does not start, `end` is
+ * done as well.
+ */
+export async function startWithProviders(
+  content: object,
+  { within, environment, ...options }: ServiceOptions & { readonly within?: ReloadingService | undefined },
+  end: () => Promise<unknown>,
+): Promise<ProvidedService> {
+  const file = within === undefined ? await writeTemporaryFile('providers.json', content) : undefined;
+  const providersFile = file?.path ?? within?.path() ?? '';
+  const dispose = async (): Promise<void> => {
+    await end();
+    await file?.remove();
+  };
+  try {
+    const variables = { ...SLOW_REFUSALS, PROVIDERS_FILE: providersFile, ...environment };
+    const service = await (within?.open(content) ?? startService({ ...options, environment: variables }));
+    return endingWith({ ...service, providersFile }, dispose);
+  } catch (error) {
+    await dispose();
+    throw error;
+  }
+}
 
 /** How a start ended that a providers file stopped, or a reload that it failed. */
 export interface StartFault {
@@ -28,7 +59,7 @@ export interface FileContent {
 /** Starts the service with a file that cannot be used. Rejects when it starts nevertheless, or fails in another way. */
 export function faultOfFile(file: FileContent, options: ServiceOptions = {}): Promise<StartFault> {
   return withFile(file, async (path) => {
-    const log = new WholeLog();
+    const log = new ServiceLog();
     const warnings = collectWarnings();
     try {
       const message = await failedStart(path, log, options);
@@ -85,7 +116,7 @@ export function useProvidersFile(name: string, options: ServiceOptions = {}): Re
 export function useFailingReload(name: string): (content: string | object) => Promise<StartFault> {
   const { load } = useProvidersFile(name);
   return async (content) => {
-    using log = new WholeLog();
+    using log = new ServiceLog();
     Logger.overrideLogger(log);
     const warnings = collectWarnings();
     await load(content).finally(() => warnings.end());
@@ -103,7 +134,7 @@ export async function withFile<T>({ name, content }: FileContent, use: (path: st
 }
 
 /** The message of a start that PROVIDERS_FILE stops. */
-export async function failedStart(path: string, log: WholeLog, options: ServiceOptions = {}): Promise<string> {
+export async function failedStart(path: string, log: ServiceLog, options: ServiceOptions = {}): Promise<string> {
   const { imports = [], environment, ...rest } = options;
   const start = startService({
     ...rest,

@@ -64,19 +64,7 @@ const NASTY_STRINGS = [
   '"resp_\\r\\nx: y"',
 ];
 
-const NASTY_NUMBERS = [
-  '0',
-  '-0',
-  '-1',
-  '1',
-  '0.1',
-  '1e400',
-  '-1e400',
-  '5e-324',
-  '9007199254740993',
-  '1E+2',
-  '4294967296',
-];
+const NASTY_NUMBERS = '0 -0 -1 1 0.1 1e400 -1e400 5e-324 9007199254740993 1E+2 4294967296'.split(' ');
 
 const NASTY_OTHERS = [
   'null',
@@ -117,18 +105,7 @@ const nastyValue = fc.oneof(
 );
 
 const KNOWN_NAMES = ['model', 'input', 'type', 'role', 'content', 'id', 'call_id', 'name', 'tools', 'stream', 'text'];
-const NASTY_NAMES = [
-  '__proto__',
-  'constructor',
-  'prototype',
-  'toString',
-  'hasOwnProperty',
-  'then',
-  'toJSON',
-  '',
-  '0',
-  '\0',
-];
+const NASTY_NAMES = [...'__proto__ constructor prototype toString hasOwnProperty then toJSON 0'.split(' '), '', '\0'];
 
 const nastyName = fc.constantFrom(...KNOWN_NAMES, ...NASTY_NAMES).map((name) => JSON.stringify(name));
 

@@ -1,21 +1,21 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 
 import { TurnObserver, type TurnRecord } from '../../src/index.js';
+import { Notifier } from './notifier.js';
 
 /** Remembers how every turn ended, and lets a test wait for it. */
 export class RecordingObserver extends TurnObserver {
   readonly records: TurnRecord[] = [];
-  private waiting: (() => void)[] = [];
+  private readonly changes = new Notifier();
 
   override settled(record: TurnRecord): void {
     this.records.push(record);
-    for (const wake of this.waiting.splice(0)) wake();
+    this.changes.notify();
   }
 
   /** Resolves with all records as soon as there are `count` of them. */
-  async whenSettled(count: number): Promise<readonly TurnRecord[]> {
-    while (this.records.length < count) await new Promise<void>((resolve) => this.waiting.push(resolve));
-    return this.records;
+  whenSettled(count: number): Promise<readonly TurnRecord[]> {
+    return this.changes.until(() => (this.records.length < count ? undefined : this.records));
   }
 
   /** A module that gives this observer to the service. */

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 
-import { readEvents, readFrame, textOf } from '../../src/testing/events/read-events.js';
+import { readEvents, textOf } from '../../src/testing/events/read-events.js';
 import { requireRule } from '../../src/testing/events/rule.js';
 import type { WireEvent } from '../../src/testing/index.js';
 
@@ -68,12 +68,6 @@ export function openRawStream(port: number, body: object): RawStream {
       `content-length: ${Buffer.byteLength(json)}\r\nconnection: close\r\n\r\n${json}`,
   );
   return { socket, chunks: () => readChunks(socket) };
-}
-
-/** Proves that a chunk of the encoding consists of whole frames; readers that forget at a chunk's border depend on it. */
-export function requireWholeFrames(chunk: string): void {
-  requireRule(chunk.endsWith('\n\n'), 'an HTTP chunk must end with a whole frame');
-  for (const frame of chunk.slice(0, -2).split('\n\n')) if (frame !== 'data: [DONE]') readFrame(frame);
 }
 
 async function* readChunks(socket: Socket): AsyncGenerator<string, void, undefined> {

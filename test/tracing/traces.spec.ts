@@ -5,7 +5,7 @@ import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { ModelError, type ModelEvent, Random, ServerTool } from '../../src/index.js';
 import { FakeMcpServer, FakeSearxng, ScriptedProvider } from '../../src/testing/index.js';
 import { SpanExporter } from '../../src/operations/tracing/span-exporter.js';
-import { CollectedLog } from '../support/collected-log.js';
+import { ServiceLog } from '../support/service-log.js';
 import { startResponsesService } from '../support/responses-upstream/start-responses-service.js';
 import { ChosenRandom } from '../support/routing/chosen-random.js';
 import { startRoutedService } from '../support/routing/routed-service.js';
@@ -137,7 +137,7 @@ describe('a collector', () => {
   it('a collector that fails is a warning, and no turn fails', async () => {
     collector.status = 400;
     await using service = await startService({ environment: on(), providers: [ScriptedProvider] });
-    using log = CollectedLog.begin();
+    using log = ServiceLog.begin();
     expect((await service.client().responses.create(SAY)).status).toBe('completed');
     await service.app
       .get(SpanExporter)

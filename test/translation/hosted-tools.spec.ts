@@ -11,7 +11,7 @@ import {
   startChatService,
 } from '../support/chat-upstream/start-chat-service.js';
 import { useFreshService, useService } from '../support/describe-service.js';
-import { WholeLog } from '../support/routing/whole-log.js';
+import { ServiceLog } from '../support/service-log.js';
 import { type Service, startService } from '../support/service.js';
 import { Refusal, type WireResponse } from '../support/transport.js';
 import { JSON_TRANSPORT, TRANSPORTS } from '../support/transports.js';
@@ -188,7 +188,7 @@ describe('hosted tools with HOSTED_TOOLS=reject', () => {
 });
 
 describe('hosted tools', () => {
-  let log: WholeLog;
+  let log: ServiceLog;
   let service: ChatService;
 
   const start = async (environment: object = {}): Promise<void> => {
@@ -201,7 +201,7 @@ describe('hosted tools', () => {
   const linesAbout = (word: string): readonly string[] => log.lines.filter((line) => line.includes(word));
 
   beforeEach(() => {
-    log = new WholeLog();
+    log = new ServiceLog();
   });
 
   afterEach(async () => {
@@ -264,7 +264,7 @@ describe('hosted tools', () => {
 
 describe('hosted tools of the simulator', () => {
   const logged = useFreshService(async () => {
-    const log = new WholeLog();
+    const log = new ServiceLog();
     const service = await startService({ environment: { LOG_LEVEL: 'log' }, imports: [log.asModule()] });
     const close = async (): Promise<void> => {
       await service.close();

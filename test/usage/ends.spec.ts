@@ -10,7 +10,7 @@ import { RawClient } from '../support/raw-client.js';
 import { RecordingObserver } from '../support/recording-observer.js';
 import { startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
-import { EVERY_STATE, startServiceIn } from '../support/states.js';
+import { EVERY_STATE, startServiceIn } from '../support/state-backends.js';
 import { SteeredLane } from '../support/steered-lane.js';
 import { resultsOf } from '../support/usage.js';
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { startService } from '../support/service.js';
-import { EVERY_STATE } from '../support/states.js';
+import { EVERY_STATE } from '../support/state-backends.js';
 import { resultsOf } from '../support/usage.js';
 
 describe.each(EVERY_STATE.filter(({ state }) => state !== 'memory'))(

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Clock } from '../../src/index.js';
 import { DAY_MS, dayOf, StateBackend } from '../../src/state/index.js';
 import { FakeClock, ScriptedProvider } from '../../src/testing/index.js';
-import { startServiceIn, EVERY_STATE } from '../support/states.js';
+import { EVERY_STATE, startServiceIn } from '../support/state-backends.js';
 
 const HOUR_MS = 3_600_000;
 

@@ -8,7 +8,7 @@ import type { UsageResult } from '../../src/resources/usage/usage-page.js';
 import { createInBackground, whenEnded, whenRunning } from '../support/background.js';
 import { SocketClient } from '../support/socket-client.js';
 import { SteeredLane } from '../support/steered-lane.js';
-import { startServiceIn, STATES } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/state-backends.js';
 import { resultsOf, usageOf } from '../support/usage.js';
 import { useFreshService, useService } from '../support/describe-service.js';
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { toFile } from 'openai';
 
 import { describeService } from '../support/describe-service.js';
-import { STATES, startServiceIn } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/state-backends.js';
 
 const LEAVE = 'Employees have thirty days of leave a year. Leave is requested from the manager.';
 const TRAVEL = 'Trains are booked in second class. Flights need the approval of the board.';

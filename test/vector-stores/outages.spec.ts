@@ -6,7 +6,7 @@ import { Documents } from '../../src/files/documents/index.js';
 import { Clock, ModelError, StateBackend, StoreUnavailableError } from '../../src/index.js';
 import { simulateEmbeddings } from '../../src/simulator/simulated-embeddings.js';
 import { FakeClock, ScriptedProvider } from '../../src/testing/index.js';
-import { CollectedLog } from '../support/collected-log.js';
+import { ServiceLog } from '../support/service-log.js';
 import { useFreshService } from '../support/describe-service.js';
 import { startService } from '../support/service.js';
 
@@ -109,7 +109,7 @@ describe('a file of a vector store', () => {
       embedded += 1;
       return (await embed?.(...asked)) as never;
     };
-    using log = CollectedLog.begin();
+    using log = ServiceLog.begin();
     const [storeId, fileId] = await add('test', 'Ants walk.');
     const { vectorStores } = service.client();
     const isDone = async (): Promise<boolean> =>
@@ -154,7 +154,7 @@ describe('a file of a vector store', () => {
       if (isFull) throw new StoreUnavailableError('the disk is full');
       await append(...chunks);
     };
-    using log = CollectedLog.begin();
+    using log = ServiceLog.begin();
     const [storeId, fileId] = await add('test', 'Ants walk.');
     const { vectorStores } = service.client();
     await until(() => log.complaints.some((line) => line.includes('the disk is full')), 0);
@@ -177,7 +177,7 @@ describe('a file of a vector store', () => {
     const waiting = Array.from({ length: 256 }, () => ({ bytes: bytesOf('x'), contentType: 'text/plain' }));
     const reading = [endless, ...waiting].map((document) => documents.read(document, options));
     const ended = Promise.allSettled(reading);
-    using log = CollectedLog.begin();
+    using log = ServiceLog.begin();
     const [storeId, fileId] = await add('test', 'Ants walk.');
     await until(() => log.complaints.some((line) => line.includes(`${fileId} is indexed later`)), 0);
     stop.abort(new Error('stopped'));

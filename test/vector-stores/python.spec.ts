@@ -3,7 +3,7 @@ import { expect } from '@jest/globals';
 import { simulateEmbeddings } from '../../src/simulator/simulated-embeddings.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
-import { itInPython } from '../support/python-sdk.js';
+import { itInPython } from '../support/tests-with-programs.js';
 import { call, say } from '../support/scripted-calls.js';
 
 const service = useService({ providers: [ScriptedProvider] });

@@ -8,7 +8,7 @@ import { exportState, importState, StateBackend } from '../../src/state/index.js
 import { simulateEmbeddings } from '../../src/simulator/simulated-embeddings.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { type Service, startService } from '../support/service.js';
-import { EVERY_STATE, type TestState } from '../support/states.js';
+import { EVERY_STATE, type TestState } from '../support/state-backends.js';
 
 const POLL = { pollIntervalMs: 5 };
 

@@ -14,7 +14,7 @@ import {
 } from '../../src/index.js';
 import { FakeMcpServer, FakeSearxng, ScriptedProvider } from '../../src/testing/index.js';
 import { type Found, WebSearch } from '../../src/tools/web-search/index.js';
-import { CollectedLog } from '../support/collected-log.js';
+import { ServiceLog } from '../support/service-log.js';
 import { type Service, type ServiceOptions, startService } from '../support/service.js';
 import { FakeApi } from './fake-api.js';
 
@@ -203,7 +203,7 @@ describe('several engines', () => {
       WEB_SEARCH_KEY: ',secret',
       METRICS: true,
     });
-    using log = CollectedLog.begin();
+    using log = ServiceLog.begin();
     expect(await find(service)).toMatchObject({ requests: 2, results: [{ title: 'B' }], error: null });
     const reason = "It has answered 403. Its settings.yml must have 'json' among search.formats.";
     expect(log.complaints).toContainEqual(expect.stringContaining(`the engine searxng has failed a search: ${reason}`));

@@ -3,7 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 
 import { closed, type Schema, word } from '../../../test/support/schemas.js';
-import { answer, callTool } from '../../../test/support/simulated-data.js';
+import { answer, callTool } from '../../../test/support/simulated-turn.js';
 
 const tree = closed({
   value: { type: 'integer' },

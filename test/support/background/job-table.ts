@@ -31,7 +31,7 @@ export async function loseWorkers(database: TestDatabase): Promise<void> {
 }
 
 /** Ends the pauses before jobs are delivered again. */
-export async function retryAtOnce(database: TestDatabase): Promise<void> {
+async function retryAtOnce(database: TestDatabase): Promise<void> {
   await database.query("UPDATE antiphon_jobs.job SET start_after = created_on WHERE state = 'retry'");
   await database.query("SELECT pg_notify('antiphon_jobs', '')");
 }

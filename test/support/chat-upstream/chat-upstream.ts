@@ -1,7 +1,6 @@
 import type { ChatAnswers } from './chat-answer.js';
-import { type ListedModel, modelList } from './model-list.js';
 import type { Quirks } from './quirks.js';
-import { refusal, type RefusalForm } from './refusals.js';
+import { type ListedModel, modelList, refusal, type RefusalForm } from './refusals.js';
 import { streamReply, textReply, toReply } from './reply.js';
 import {
   type HttpReply,

@@ -1,7 +1,11 @@
-import { endingWith, type Service, type ServiceOptions, SLOW_REFUSALS, startService } from '../service.js';
-import { writeTemporaryFile } from '../temporary-file.js';
-import { ChatUpstream } from './chat-upstream.js';
+import { type ProvidedService, startWithProviders } from '../providers-file.js';
+import type { ServiceOptions } from '../service.js';
+import type { TurnResult } from '../transport.js';
+import { SSE_TRANSPORT } from '../transports.js';
 import type { UpstreamProtocol } from '../upstream-server.js';
+import type { ChatAnswers } from './chat-answer.js';
+import { ChatUpstream } from './chat-upstream.js';
+import type { Quirks } from './quirks.js';
 
 /** The model name that tests ask for when nothing else is said. */
 export const MODEL = 'tested';
@@ -21,30 +25,40 @@ export interface ChatServiceOptions extends ServiceOptions {
 }
 
 /** The service in front of a fake upstream. */
-export interface ChatService extends Service {
+export interface ChatService extends ProvidedService {
   readonly upstream: ChatUpstream;
-  /** Path of the providers file, which may be written again. */
-  readonly providersFile: string;
 }
 
 /** Starts an upstream, writes a providers file whose provider `upstream` it is, and starts the service with that. */
 export async function startChatService(options: ChatServiceOptions = {}): Promise<ChatService> {
-  const { provider, models = DEFAULT_MODELS, providersBeside, protocol, environment, ...rest } = options;
+  const { provider, models = DEFAULT_MODELS, providersBeside, protocol, ...rest } = options;
   const upstream = options.upstream ?? (await ChatUpstream.start(protocol));
   const providers = { upstream: { base_url: upstream.baseUrl, ...provider }, ...providersBeside };
-  const file = await writeTemporaryFile('providers.json', { providers, models });
-  const dispose = async (): Promise<void> => {
+  const end = async (): Promise<void> => {
     if (options.upstream === undefined) await upstream.close();
-    await file.remove();
   };
-  try {
-    const variables = { ...SLOW_REFUSALS, PROVIDERS_FILE: file.path, ...environment };
-    const service = await startService({ ...rest, environment: variables });
-    return endingWith({ ...service, upstream, providersFile: file.path }, dispose);
-  } catch (error) {
-    await dispose();
-    throw error;
-  }
+  return { ...(await startWithProviders({ providers, models }, rest, end)), upstream };
 }
 
 const DEFAULT_MODELS = [{ name: MODEL, provider: 'upstream', model: 'upstream-model' }];
+
+/** A turn over SSE whose upstream is told before what to answer. Rejects with Refusal when it is refused. */
+export function runTurn(
+  service: ChatService,
+  answers: ChatAnswers,
+  quirks: Quirks = {},
+  members: object = {},
+): Promise<TurnResult> {
+  service.upstream.answer(answers, quirks);
+  return sendTurn(service, members);
+}
+
+/** A turn over SSE. Rejects with Refusal when it is refused. */
+export function sendTurn(service: ChatService, members: object = {}): Promise<TurnResult> {
+  return SSE_TRANSPORT.run(service, { model: MODEL, input: 'Go on.', ...members });
+}
+
+/** The deltas of a kind, as they were streamed. */
+export function deltasOf({ events = [] }: TurnResult, type: string): readonly unknown[] {
+  return events.filter((event) => event.type === type).map((event) => event['delta']);
+}

@@ -4,13 +4,26 @@ import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
 
 import { type UpstreamRequest, UpstreamServer } from '../upstream-server.js';
-import { ConversationState, UnknownParent } from './conversation-state.js';
 import { message, type UpstreamItem, upstreamId } from './items.js';
-import { answering, type Delivery, type RefusalReply, refusing, type Reply, type Responder } from './reply.js';
+import {
+  answering,
+  type Delivery,
+  type RefusalReply,
+  refuseUpgrade,
+  refusing,
+  type Reply,
+  type Responder,
+  toHttpReply,
+} from './reply.js';
 import type { AnswerOptions } from './to-events.js';
-import type { PlainCall, RequestBody, UpstreamCall } from './upstream-call.js';
-import { UpstreamConnection } from './upstream-connection.js';
-import { refuseUpgrade, toHttpReply } from './write-reply.js';
+import {
+  ConversationState,
+  type PlainCall,
+  type RequestBody,
+  UnknownParent,
+  type UpstreamCall,
+  UpstreamConnection,
+} from './upstream-connection.js';
 
 /** How an upgrade is answered: with a socket that has these headers, with a refusal, or never. */
 export type UpgradeReply = Readonly<Record<string, string>> | RefusalReply | 'hang';

@@ -2,9 +2,8 @@ import { writeFile } from 'node:fs/promises';
 
 import { ProviderRegistry } from '../../../src/index.js';
 import { ChatUpstream } from '../chat-upstream/chat-upstream.js';
-import type { ReloadingService } from './start-fault.js';
-import { endingWith, type Service, type ServiceOptions, SLOW_REFUSALS, startService } from '../service.js';
-import { writeTemporaryFile } from '../temporary-file.js';
+import { type ProvidedService, type ReloadingService, startWithProviders } from '../providers-file.js';
+import type { ServiceOptions } from '../service.js';
 
 type Settings = Readonly<Record<string, unknown>>;
 
@@ -25,9 +24,7 @@ export interface RoutedServiceOptions extends ServiceOptions {
 }
 
 /** The service in front of several fake upstreams. */
-export interface RoutedService extends Service {
-  /** Path of the providers file. */
-  readonly file: string;
+export interface RoutedService extends ProvidedService {
   /** Each answers its own name unless it is told otherwise. */
   upstream(name: string): ChatUpstream;
   /** Names of the upstreams that were asked, once for each request, in the order in which they were started. */
@@ -45,61 +42,39 @@ export interface RoutedService extends Service {
 
 /** Starts upstreams, writes a file that has them as providers, and starts the service with it. */
 export async function startRoutedService(options: RoutedServiceOptions): Promise<RoutedService> {
-  const {
-    upstreams: settings,
-    common = { retries: 0 },
-    models = [],
-    attempts,
-    prepare,
-    within,
-    environment,
-    ...rest
-  } = options;
+  const { upstreams: settings, common = { retries: 0 }, models = [], attempts, prepare, ...rest } = options;
   const names = Object.keys(settings);
   const upstreams = new Map<string, ChatUpstream>();
   for (const name of names) upstreams.set(name, (await ChatUpstream.start()).always({ text: name }));
-  const own = within === undefined ? await writeTemporaryFile('providers.json', {}) : undefined;
-  const file = own?.path ?? within?.path() ?? '';
-  const dispose = async (): Promise<void> => {
-    await Promise.all([...upstreams.values()].map((upstream) => upstream.close()));
-    await own?.remove();
-  };
   const upstreamOf = (name: string): ChatUpstream => {
     const upstream = upstreams.get(name);
     if (upstream === undefined) throw new Error(`there is no upstream ${name}`);
     return upstream;
   };
-  const contentOf = (content: Parameters<RoutedService['write']>[0]): object => {
+  const contentOf = (wanted: Parameters<RoutedService['write']>[0]): object => {
     const providers = names.map((name) => [
       name,
       {
         base_url: upstreamOf(name).baseUrl,
         discover: true,
         ...common,
-        ...(content.settings?.[name] ?? settings[name]),
+        ...(wanted.settings?.[name] ?? settings[name]),
       },
     ]);
-    return { providers: Object.fromEntries(providers) as unknown, models: content.models ?? models, attempts };
+    return { providers: Object.fromEntries(providers) as unknown, models: wanted.models ?? models, attempts };
   };
-  const write: RoutedService['write'] = (content) => writeFile(file, JSON.stringify(contentOf(content), null, 2));
-  try {
-    const content = contentOf({});
-    if (within === undefined) await write({});
-    prepare?.(upstreamOf);
-    const variables = { ...SLOW_REFUSALS, PROVIDERS_FILE: file, ...environment };
-    const service = await (within?.open(content) ?? startService({ ...rest, environment: variables }));
-    const routed = {
-      ...service,
-      file,
-      upstream: upstreamOf,
-      asked: () => names.flatMap((name) => upstreamOf(name).requests.map(() => name)),
-      forget: () => names.forEach((name) => void upstreamOf(name).requests.splice(0)),
-      write,
-      reload: () => service.app.get(ProviderRegistry).reload(),
-    };
-    return endingWith(routed, dispose);
-  } catch (error) {
-    await dispose();
-    throw error;
-  }
+  // Before the upstreams are prepared: one may be closed then.
+  const content = contentOf({});
+  prepare?.(upstreamOf);
+  const service = await startWithProviders(content, rest, () =>
+    Promise.all([...upstreams.values()].map((upstream) => upstream.close())),
+  );
+  return {
+    ...service,
+    upstream: upstreamOf,
+    asked: () => names.flatMap((name) => upstreamOf(name).requests.map(() => name)),
+    forget: () => names.forEach((name) => void upstreamOf(name).requests.splice(0)),
+    write: (wanted) => writeFile(service.providersFile, JSON.stringify(contentOf(wanted), null, 2)),
+    reload: () => service.app.get(ProviderRegistry).reload(),
+  };
 }

@@ -5,17 +5,18 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { WebSocket } from 'ws';
 
 import { whenStill } from '../../../../test/support/chat-upstream/when-still.js';
+import { TestTaker } from '../../../../test/support/responses-transport/test-taker.js';
 import {
   type Answer,
   BINARY,
+  closePools,
   openSocket,
   packet,
   PING,
   sendAll,
+  serverHas,
   TEXT,
-} from '../../../../test/support/responses-transport/open-socket.js';
-import { TestTaker } from '../../../../test/support/responses-transport/test-taker.js';
-import { closePools, serverHas } from '../../../../test/support/responses-transport/with-pool.js';
+} from '../../../../test/support/responses-transport/with-pool.js';
 
 const DELTA = '{"type":"response.output_text.delta"}';
 const COMPLETED = '{"type":"response.completed"}';

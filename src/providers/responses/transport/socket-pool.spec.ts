@@ -3,14 +3,16 @@ import { once } from 'node:events';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { WebSocket } from 'ws';
 
-import {
-  closePools,
-  LIMITS,
-  serverHas,
-  useOnce,
-  withPool,
-} from '../../../../test/support/responses-transport/with-pool.js';
+import { TestTaker } from '../../../../test/support/responses-transport/test-taker.js';
+import { closePools, LIMITS, serverHas, withPool } from '../../../../test/support/responses-transport/with-pool.js';
 import type { Baseline } from '../request/baseline.js';
+import type { UpstreamSocket } from './upstream-socket.js';
+
+/** Runs a turn on a socket, without giving it back. */
+async function useOnce(socket: UpstreamSocket): Promise<void> {
+  const { signal } = new AbortController();
+  await (await socket.send('{}', signal)).read(new TestTaker());
+}
 
 function baselineOf(responseId: string): Baseline {
   return { responseId, members: '', count: 0, items: '', returned: { count: 0, items: '' } };

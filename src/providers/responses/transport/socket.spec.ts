@@ -5,8 +5,13 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { WebSocket } from 'ws';
 
 import { whenStill } from '../../../../test/support/chat-upstream/when-still.js';
-import { openSocket, packet, sendAll, TEXT } from '../../../../test/support/responses-transport/open-socket.js';
-import { closePools } from '../../../../test/support/responses-transport/with-pool.js';
+import {
+  closePools,
+  openSocket,
+  packet,
+  sendAll,
+  TEXT,
+} from '../../../../test/support/responses-transport/with-pool.js';
 import { TestTaker } from '../../../../test/support/responses-transport/test-taker.js';
 
 const DELTA = '{"type":"response.output_text.delta"}';

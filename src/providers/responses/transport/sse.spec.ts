@@ -7,11 +7,7 @@ import { describe, expect, it } from '@jest/globals';
 import { freePort } from '../../../../test/support/ports.js';
 import { whenStill } from '../../../../test/support/chat-upstream/when-still.js';
 import { openedFor } from '../../../../test/support/opened-connections.js';
-import {
-  addressOf,
-  type StartedServer,
-  startServer,
-} from '../../../../test/support/responses-transport/start-server.js';
+import { addressOf, type StartedServer, startServer } from '../../../../test/support/responses-transport/with-pool.js';
 import { TestTaker } from '../../../../test/support/responses-transport/test-taker.js';
 import { FakeClock } from '../../../testing/index.js';
 import { UpstreamClient } from '../../upstream-http/upstream-client.js';

@@ -6,7 +6,7 @@ const hex = (code: number, length: number): string => code.toString(16).padStart
 const base64 = (text: string, encoding: BufferEncoding = 'base64'): string => Buffer.from(text).toString(encoding);
 
 /** Ways in which an upstream may write a secret, so that it is not the same text and still is the secret. */
-export const DISGUISES: readonly (readonly [name: string, disguise: (secret: string) => string])[] = [
+export const SECRET_ENCODINGS: readonly (readonly [name: string, encode: (secret: string) => string])[] = [
   ['in Base64', (secret) => base64(secret)],
   ['in Base64 without padding', (secret) => base64(secret).replaceAll('=', '')],
   ['in Base64 behind one byte', (secret) => base64(`:${secret}`)],

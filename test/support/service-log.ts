@@ -1,23 +1,34 @@
 import { type DynamicModule, Logger, type LoggerService, Module, type OnModuleInit } from '@nestjs/common';
 
-import { Notifier } from '../notifier.js';
+import { Notifier } from './notifier.js';
 
-/** Everything the service says to its operator, at every level, from its start on. */
-export class WholeLog implements LoggerService, Disposable {
-  /** One text for each call, with the level before it. */
+/** What the service tells its operator: from its start on with `asModule`, else from `begin` on. */
+export class ServiceLog implements LoggerService, Disposable {
+  /** One text for each call, at every level, with the level before it. */
   readonly lines: string[] = [];
+  /** Warnings and worse, one text each. */
+  readonly complaints: string[] = [];
+  /** What is worth a line at the default level and is no complaint, one text each. */
+  readonly notes: string[] = [];
   private readonly changes = new Notifier();
 
-  readonly log = this.writer('log');
-  readonly error = this.writer('error');
-  readonly warn = this.writer('warn');
+  readonly log = this.writer('log', this.notes);
+  readonly error = this.writer('error', this.complaints);
+  readonly warn = this.writer('warn', this.complaints);
+  readonly fatal = this.writer('fatal', this.complaints);
   readonly debug = this.writer('debug');
   readonly verbose = this.writer('verbose');
-  readonly fatal = this.writer('fatal');
+
+  /** A log of a service that has started. */
+  static begin(): ServiceLog {
+    const log = new ServiceLog();
+    Logger.overrideLogger(log);
+    return log;
+  }
 
   /** A module for the service, from whose start on its words are heard. */
   asModule(): DynamicModule {
-    return { module: LogModule, providers: [{ provide: WholeLog, useValue: this }] };
+    return { module: LogModule, providers: [{ provide: ServiceLog, useValue: this }] };
   }
 
   get text(): string {
@@ -33,8 +44,9 @@ export class WholeLog implements LoggerService, Disposable {
     Logger.overrideLogger(false);
   }
 
-  private writer(level: string): (...parts: readonly unknown[]) => void {
+  private writer(level: string, texts: string[] = []): (...parts: readonly unknown[]) => void {
     return (...parts) => {
+      texts.push(parts.map(String).join(' '));
       this.lines.push([level, ...parts.map(toText)].join(' '));
       this.changes.notify();
     };
@@ -55,7 +67,7 @@ function toText(part: unknown): string {
 
 @Module({})
 class LogModule implements OnModuleInit {
-  constructor(private readonly log: WholeLog) {}
+  constructor(private readonly log: ServiceLog) {}
 
   onModuleInit(): void {
     Logger.overrideLogger(this.log);

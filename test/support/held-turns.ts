@@ -67,3 +67,55 @@ export class HeldTurns {
     return gate;
   }
 }
+
+/** A turn of a scripted model, which writes what a test says, when the test says so. */
+export class WrittenTurn {
+  private readonly waiting: (readonly ModelEvent[])[] = [];
+  private readonly changes = new Notifier();
+  /** Resolves when the model is told to stop. */
+  readonly stopped: Promise<undefined>;
+
+  constructor(
+    readonly turn: Turn,
+    signal: AbortSignal,
+  ) {
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    signal.addEventListener('abort', () => resolve(undefined), { once: true });
+    this.stopped = promise;
+  }
+
+  /** Writes a batch. */
+  write(...events: readonly ModelEvent[]): void {
+    this.waiting.push(events);
+    this.changes.notify();
+  }
+
+  /** Writes these last events and ends. */
+  end(...events: readonly ModelEvent[]): void {
+    this.write(...events, { type: 'finish', reason: 'stop' });
+  }
+
+  async *batches(): AsyncGenerator<readonly ModelEvent[]> {
+    for (;;) yield await this.changes.until(() => this.waiting.shift());
+  }
+}
+
+/** The turns of a scripted model that write what a test says, one for each question that it is asked from now on. */
+export class WrittenTurns {
+  private readonly held: WrittenTurn[] = [];
+  private readonly changes = new Notifier();
+
+  constructor(provider: ScriptedProvider) {
+    provider.otherwise((turn, { signal }) => {
+      const written = new WrittenTurn(turn, signal);
+      this.held.push(written);
+      this.changes.notify();
+      return written.batches();
+    });
+  }
+
+  /** The turn of the next question. */
+  next(): Promise<WrittenTurn> {
+    return this.changes.until(() => this.held.shift());
+  }
+}
