@@ -1,25 +1,17 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 
 import { asTenant } from '../../src/access/index.js';
-import { ModelError, type ModelInfo, ModelProvider } from '../../src/index.js';
+import { ModelError } from '../../src/index.js';
 import { ConversationStore } from '../../src/state/index.js';
 import { checkEventOrder, ScriptedProvider } from '../../src/testing/index.js';
 import { BACKGROUND_TRANSPORT } from '../support/background.js';
 import { BackgroundLog } from '../support/background-attempts.js';
-import { EARLY, longText, say, seenIn } from '../support/compaction.js';
+import { EARLY, longText, say, seenIn, SmallProvider } from '../support/compaction.js';
 import { useService } from '../support/describe-service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { runTools, TestPolicy } from '../support/test-policy.js';
 import type { WireResponse } from '../support/transport.js';
 import { TRANSPORTS } from '../support/transports.js';
-
-/** A scripted model with a window of 4000 tokens. */
-@ModelProvider('scripted')
-class SmallProvider extends ScriptedProvider {
-  override find(model: string): ModelInfo {
-    return { ...super.find(model), contextWindow: 4000 };
-  }
-}
 
 const policy = new TestPolicy();
 const service = useService({ providers: [ScriptedProvider], imports: [policy.asModule()] });

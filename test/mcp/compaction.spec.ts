@@ -4,10 +4,10 @@ import { FakeMcpServer, ScriptedProvider } from '../../src/testing/index.js';
 import { BACKGROUND_TRANSPORT } from '../support/background.js';
 import { EARLY, longText, say, SmallProvider, TRIGGER } from '../support/compaction.js';
 import { useService } from '../support/describe-service.js';
-import { writeMcpServers } from '../support/mcp-servers-file.js';
 import { itemsOf, typesOf } from '../support/output.js';
 import { call, USAGE } from '../support/scripted-calls.js';
 import { startService } from '../support/service.js';
+import { writeMcpServers } from '../support/temporary-file.js';
 import type { WireResponse } from '../support/transport.js';
 import { TRANSPORTS } from '../support/transports.js';
 

@@ -3,9 +3,9 @@ import { createServer } from 'node:http';
 import { beforeAll, afterAll, describe, expect, it } from '@jest/globals';
 
 import { LineBudget } from '../../src/logging/index.js';
-import { CollectedLog } from '../support/collected-log.js';
 import { LocalServer } from '../support/local-server.js';
-import { useProvidersFile } from '../support/routing/start-fault.js';
+import { useProvidersFile } from '../support/providers-file.js';
+import { ServiceLog } from '../support/service-log.js';
 import { TRANSPORTS } from '../support/transports.js';
 
 const PAGE = '<!doctype html>\n<title>Please log in</title>';
@@ -35,7 +35,7 @@ describe.each(['chat-completions', 'responses'])('a base_url of the kind %s that
     'a web page in place of an answer is asked for once, and named in the log, over $name',
     async (transport) => {
       LineBudget.endAll();
-      using log = CollectedLog.begin();
+      using log = ServiceLog.begin();
       site.requests = 0;
       await using service = await file.open({
         providers: { site: { kind, base_url: site.origin, discover: false } },

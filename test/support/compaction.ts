@@ -1,5 +1,7 @@
+import { ModelProvider } from '../../src/index.js';
 import type { Item } from '../../src/protocol/index.js';
-import type { ModelEvent, Turn } from '../../src/providers/index.js';
+import type { ModelEvent, ModelInfo, Turn } from '../../src/providers/index.js';
+import { ScriptedProvider } from '../../src/testing/index.js';
 
 /** The last input item of a turn that asks for a compaction. */
 export const TRIGGER = { type: 'compaction_trigger' };
@@ -10,6 +12,14 @@ export const EARLY = [{ type: 'compaction' as const, compact_threshold: 1000 }];
 /** A text of about so many tokens that begins with a name. */
 export function longText(name: string, tokens: number): string {
   return `${name}${' word'.repeat(tokens)}`;
+}
+
+/** A scripted model with a window of 4000 tokens. */
+@ModelProvider('scripted')
+export class SmallProvider extends ScriptedProvider {
+  override find(model: string): ModelInfo {
+    return { ...super.find(model), contextWindow: 4000 };
+  }
 }
 
 /** A text as an answer, with tokens that tell it from others. */
