@@ -1,6 +1,15 @@
 import type { JsonSchema } from '../../../validation/index.js';
 import { FLAG, INTEGER, listOf, nullable, object, oneOf, pageOf, ref, SECONDS, TEXT } from './shape.js';
 
+/** What running and ended turns have in common. */
+const ABOUT_TURN = {
+  model: TEXT,
+  provider: nullable(TEXT),
+  door: oneOf('responses', 'messages', 'chat'),
+  transport: oneOf('json', 'sse', 'websocket'),
+  background: FLAG,
+};
+
 /** What answers say of what happens: sockets, running turns, limits, how turns have run, and what waits. */
 export const ACTIVITY_SCHEMAS = {
   Connection: object({
@@ -15,11 +24,7 @@ export const ACTIVITY_SCHEMAS = {
   RunningTurn: object({
     id: TEXT,
     object: oneOf('running_turn'),
-    model: TEXT,
-    provider: nullable(TEXT),
-    door: oneOf('responses', 'messages', 'chat'),
-    transport: oneOf('json', 'sse', 'websocket'),
-    background: FLAG,
+    ...ABOUT_TURN,
     started_at: nullable(SECONDS),
   }),
   Limit: object({
@@ -44,11 +49,7 @@ export const ACTIVITY_SCHEMAS = {
     response_id: TEXT,
     status: oneOf(...['in_progress', 'completed', 'incomplete', 'failed', 'cancelled', 'refused', 'disconnected']),
     error_code: nullable(TEXT),
-    model: TEXT,
-    provider: nullable(TEXT),
-    door: oneOf('responses', 'messages', 'chat'),
-    transport: oneOf('json', 'sse', 'websocket'),
-    background: FLAG,
+    ...ABOUT_TURN,
     request_id: { ...TEXT, description: 'As log lines of the service have it.' },
     trace_id: nullable(TEXT),
     started_at: nullable(SECONDS),
