@@ -111,14 +111,17 @@ function isSendable({ type, encrypted_content: encrypted, content }: ForeignItem
  * refers to it; messages without an id of the upstream also lose the `status` that this service adds. Nothing else changes, whatever the
  * type.
  */
-function toUpstreamItem({ id: ours, ...own }: Item): ForeignItem {
-  const { [REFERENCE]: reference } = own;
-  const item = typeof reference === 'string' ? { ...own, [REFERENCE]: toReference(reference) } : own;
-  const id = LINKS_BY_ID.has(item.type) ? toReference(ours) : PREFIXED.test(ours) ? toUpstreamItemId(ours) : undefined;
-  if (id !== undefined) return { id, ...item };
-  if (item.type !== 'message' || item['status'] !== 'completed') return item;
-  const { status: _, ...message } = item;
-  return message;
+function toUpstreamItem(item: Item): object {
+  const { id: ours, type, status, [REFERENCE]: reference } = item;
+  const id = LINKS_BY_ID.has(type) ? toReference(ours) : PREFIXED.test(ours) ? toUpstreamItemId(ours) : undefined;
+  const isOurStatus = id === undefined && type === 'message' && status === 'completed';
+  // A member that is undefined is not in the JSON.
+  return {
+    ...item,
+    id,
+    ...(isOurStatus ? { status: undefined } : {}),
+    ...(typeof reference === 'string' ? { [REFERENCE]: toReference(reference) } : {}),
+  };
 }
 
 function toReference(id: string): string {
