@@ -90,6 +90,19 @@ describe('an approval', () => {
     expect(typesOf(response)).toEqual(['mcp_list_tools', 'mcp_call', 'message']);
   });
 
+  it('an approval is answered in a conversation that was compacted', async () => {
+    service.provider
+      .reply(...ASKED)
+      .reply(...say('SUMMARY'))
+      .reply(...say('Sent.'));
+    const { id } = await service.client().conversations.create();
+    const within = { ...BODY, conversation: id };
+    const asking = await service.api.create({ ...within, input: 'Write to Ann.' });
+    await service.api.create({ ...within, input: [TRIGGER] });
+    const response = await service.api.create({ ...within, input: [answerTo(asking)] });
+    expect(typesOf(response)).toEqual(['mcp_list_tools', 'mcp_call', 'message']);
+  });
+
   it('an approval that was denied, or whose call was run, is left to the summary', async () => {
     service.provider
       .reply(...ASKED)
