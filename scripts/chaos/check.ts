@@ -2,7 +2,7 @@ import type OpenAI from 'openai';
 import type { ConversationItem } from 'openai/resources/conversations/items';
 
 import type { SeededRandom } from '../../src/simulator/seeded-random.ts';
-import { inParallel } from '../../test/support/conversations/in-parallel.ts';
+import { inParallel } from '../../test/support/in-parallel.ts';
 import type { Fleet } from './fleet.ts';
 import { insist, isMissing } from './insist.ts';
 import { digestOf, digestOfResponse, type KeptConversation, type KeptResponse, type Ledger } from './ledger.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { toFile } from 'openai';
 
-import { routesOf } from '../support/routes-of.js';
+import { routesOf } from './routes-of.js';
 import type { Service } from '../support/service.js';
 import { startServiceIn, STATES } from '../support/state-backends.js';
 import { bearer } from './keys.js';

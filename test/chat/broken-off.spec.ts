@@ -3,7 +3,7 @@ import type { APIError, default as OpenAI } from 'openai';
 
 import { Clock } from '../../src/index.js';
 import { createInBackground, whenEnded } from '../support/background.js';
-import { chunk, finish, openStreamOf, streamOf } from '../support/chat-upstream/chunk-stream.js';
+import { chunk, finish, openStreamOf, streamOf } from './chunk-stream.js';
 import type { Quirks } from '../support/chat-upstream/quirks.js';
 import { saidIn } from '../support/output.js';
 import { MODEL, startChatService } from '../support/chat-upstream/start-chat-service.js';

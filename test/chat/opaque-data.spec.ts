@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { BackgroundLog } from '../support/background-attempts.js';
 import { whenEnded } from '../support/background.js';
-import { callChunk, chunk, entry, finish, streamOf } from '../support/chat-upstream/chunk-stream.js';
+import { callChunk, chunk, entry, finish, streamOf } from './chunk-stream.js';
 import { ChatUpstream } from '../support/chat-upstream/chat-upstream.js';
 import { type ChatService, MODEL, startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { EARLY, longText } from '../support/compaction.js';

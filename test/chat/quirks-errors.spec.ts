@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { LineBudget } from '../../src/logging/index.js';
 import type { ErrorFrame, Nonsense } from '../support/chat-upstream/breaks.js';
-import { chunk, openStreamOf, type StreamData, streamOf } from '../support/chat-upstream/chunk-stream.js';
+import { chunk, openStreamOf, type StreamData, streamOf } from './chunk-stream.js';
 import { saidIn } from '../support/output.js';
 import { MODEL, runTurn, sendTurn, startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { ServiceLog } from '../support/service-log.js';

@@ -1,15 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 
-import {
-  callChunk,
-  chunk,
-  completion,
-  entry,
-  finish,
-  openStreamOf,
-  streamOf,
-} from '../support/chat-upstream/chunk-stream.js';
-import type { StreamData } from '../support/chat-upstream/chunk-stream.js';
+import { callChunk, chunk, completion, entry, finish, openStreamOf, streamOf } from './chunk-stream.js';
+import type { StreamData } from './chunk-stream.js';
 import { saidIn, type SaidItem } from '../support/output.js';
 import { MODEL, sendTurn, startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { useService } from '../support/describe-service.js';

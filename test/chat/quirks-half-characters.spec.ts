@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { callChunk, chunk, completion, entry, finish, streamOf } from '../support/chat-upstream/chunk-stream.js';
+import { callChunk, chunk, completion, entry, finish, streamOf } from './chunk-stream.js';
 import { MODEL, startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { useService } from '../support/describe-service.js';
 import { TRANSPORTS } from '../support/transports.js';

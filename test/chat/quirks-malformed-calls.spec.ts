@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-import { callChunk, chunk, entry, finish, streamOf } from '../support/chat-upstream/chunk-stream.js';
+import { callChunk, chunk, entry, finish, streamOf } from './chunk-stream.js';
 import { type ChatService, MODEL, startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { useService } from '../support/describe-service.js';
 import { SSE_TRANSPORT, TRANSPORTS } from '../support/transports.js';

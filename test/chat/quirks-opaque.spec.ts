@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ResponseInputItem } from 'openai/resources/responses/responses';
 
-import { callChunk, chunk, completion, entry, finish, streamOf } from '../support/chat-upstream/chunk-stream.js';
+import { callChunk, chunk, completion, entry, finish, streamOf } from './chunk-stream.js';
 import { textReply } from '../support/chat-upstream/reply.js';
 import { MODEL, startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { useService } from '../support/describe-service.js';

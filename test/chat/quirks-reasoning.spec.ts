@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 
-import { chunk, finish, streamOf } from '../support/chat-upstream/chunk-stream.js';
+import { chunk, finish, streamOf } from './chunk-stream.js';
 import type { Quirks } from '../support/chat-upstream/quirks.js';
 import { saidIn } from '../support/output.js';
 import { deltasOf, runTurn, sendTurn, startChatService } from '../support/chat-upstream/start-chat-service.js';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { afterAll, describe, expect, it } from '@jest/globals';
 
 import { Clock } from '../../src/index.js';
-import { chunk, finish, openStreamOf } from '../support/chat-upstream/chunk-stream.js';
+import { chunk, finish, openStreamOf } from './chunk-stream.js';
 import { saidIn } from '../support/output.js';
 import { MODEL, runTurn, sendTurn, startChatService } from '../support/chat-upstream/start-chat-service.js';
 import type { UpstreamRequest } from '../support/upstream-server.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { callChunk, chunk, completion, entry, finish, streamOf } from '../support/chat-upstream/chunk-stream.js';
+import { callChunk, chunk, completion, entry, finish, streamOf } from './chunk-stream.js';
 import { textReply } from '../support/chat-upstream/reply.js';
 import { saidIn, type SaidItem } from '../support/output.js';
 import { MODEL, startChatService } from '../support/chat-upstream/start-chat-service.js';

@@ -7,7 +7,7 @@ import fc from 'fast-check';
 
 import type { ChatAnswer } from '../support/chat-upstream/chat-answer.js';
 import type { Quirks } from '../support/chat-upstream/quirks.js';
-import { rechunk } from '../support/chat-upstream/rechunk.js';
+import { rechunk } from './rechunk.js';
 import { callIdsIn, saidIn } from '../support/output.js';
 import {
   type ChatService,

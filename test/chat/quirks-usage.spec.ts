@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 
 import type { Quirks } from '../support/chat-upstream/quirks.js';
-import { chunk, completion, finish, streamOf } from '../support/chat-upstream/chunk-stream.js';
+import { chunk, completion, finish, streamOf } from './chunk-stream.js';
 import { type ChatService, runTurn, sendTurn, startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { describeService } from '../support/describe-service.js';
 

@@ -10,8 +10,8 @@ import {
   readWhole,
 } from '../support/background/background-client.js';
 import { type HeldModels, openModels } from '../support/background/held-models.js';
-import { countLeftovers, NOTHING_LEFT } from '../support/background/job-table.js';
-import { inParallel } from '../support/conversations/in-parallel.js';
+import { countLeftovers, NOTHING_LEFT } from './job-table.js';
+import { inParallel } from '../support/in-parallel.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import { endProcesses, type ServiceProcess, startProcess } from '../support/process-service.js';
 

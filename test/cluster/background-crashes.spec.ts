@@ -15,12 +15,12 @@ import {
   readWhole,
 } from '../support/background/background-client.js';
 import { openModels } from '../support/background/held-models.js';
-import { countLeftovers, loseWorkers, NOTHING_LEFT } from '../support/background/job-table.js';
+import { countLeftovers, loseWorkers, NOTHING_LEFT } from './job-table.js';
 import { createTestDatabase } from '../support/postgres/test-database.js';
 import { endProcesses, type ServiceProcess, startProcess, startProgram } from '../support/process-service.js';
 import { WebhookReceiver } from '../support/webhooks/webhook-receiver.js';
 
-const PROGRAM = fileURLToPath(new URL('../support/background/tool-program.ts', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('./tool-program.ts', import.meta.url));
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 const NEVER = '600000';
 /** After so many a turn fails: the last but one meets what was taken over already. */

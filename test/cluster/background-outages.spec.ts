@@ -12,7 +12,7 @@ import {
   readWhole,
 } from '../support/background/background-client.js';
 import { openModels } from '../support/background/held-models.js';
-import { countLeftovers, loseWorkers, NOTHING_LEFT } from '../support/background/job-table.js';
+import { countLeftovers, loseWorkers, NOTHING_LEFT } from './job-table.js';
 import { startCluster } from '../support/postgres/cluster.js';
 import { createEmptyDatabase } from '../support/postgres/test-database.js';
 import { pause } from '../support/pause.js';

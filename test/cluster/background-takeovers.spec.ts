@@ -13,7 +13,7 @@ import {
   readWhole,
 } from '../support/background/background-client.js';
 import { type HeldModels, openModels } from '../support/background/held-models.js';
-import { loseWorkers } from '../support/background/job-table.js';
+import { loseWorkers } from './job-table.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import { endProcesses, type ServiceProcess, startProcess } from '../support/process-service.js';
 import { WebhookReceiver } from '../support/webhooks/webhook-receiver.js';

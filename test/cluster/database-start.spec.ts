@@ -6,7 +6,7 @@ import { Client } from 'pg';
 import { freePort } from '../support/ports.js';
 import { itWith } from '../support/tests-with-programs.js';
 import { pause } from '../support/pause.js';
-import { startPooler } from '../support/pgbouncer.js';
+import { startPooler } from './pgbouncer.js';
 import { createEmptyDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import { endProcesses, type Exit, type Program, runToEnd, startProcess } from '../support/process-service.js';
 

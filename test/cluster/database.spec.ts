@@ -2,8 +2,8 @@
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 
-import { Conversation, converse, makeConversations } from '../support/conversations/conversation.js';
-import { expectKept } from '../support/conversations/expect-kept.js';
+import { Conversation, converse, makeConversations } from './conversations/conversation.js';
+import { expectKept } from './conversations/expect-kept.js';
 import { pause } from '../support/pause.js';
 import { type Cluster, startCluster } from '../support/postgres/cluster.js';
 import { createEmptyDatabase, type TestDatabase } from '../support/postgres/test-database.js';

@@ -4,12 +4,12 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 
 import { SeededRandom } from '../../src/simulator/seeded-random.js';
 import { Balancer } from '../support/balancer.js';
-import { Conversation, converse, faultsOf, makeConversations, TURNS } from '../support/conversations/conversation.js';
-import { expectKept } from '../support/conversations/expect-kept.js';
-import { sendJson, sendStream, type TurnFault } from '../support/conversations/send-turn.js';
-import { startNginx } from '../support/nginx.js';
+import { Conversation, converse, faultsOf, makeConversations, TURNS } from './conversations/conversation.js';
+import { expectKept } from './conversations/expect-kept.js';
+import { sendJson, sendStream, type TurnFault } from './conversations/send-turn.js';
+import { startNginx } from './nginx.js';
 import { itWith } from '../support/tests-with-programs.js';
-import { startPooler } from '../support/pgbouncer.js';
+import { startPooler } from './pgbouncer.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import { endProcesses, type ServiceProcess, startReplica } from '../support/process-service.js';
 import { RawClient } from '../support/raw-client.js';

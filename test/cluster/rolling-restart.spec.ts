@@ -1,10 +1,10 @@
 import { afterEach, describe, expect } from '@jest/globals';
 
 import { createResponse, getResponse, readOn } from '../support/background/background-client.js';
-import { Conversation, converse, faultsOf, makeConversations, MANNERS } from '../support/conversations/conversation.js';
-import { expectKept } from '../support/conversations/expect-kept.js';
-import { inParallel } from '../support/conversations/in-parallel.js';
-import { startNginx } from '../support/nginx.js';
+import { Conversation, converse, faultsOf, makeConversations, MANNERS } from './conversations/conversation.js';
+import { expectKept } from './conversations/expect-kept.js';
+import { inParallel } from '../support/in-parallel.js';
+import { startNginx } from './nginx.js';
 import { itWith } from '../support/tests-with-programs.js';
 import { createTestDatabase } from '../support/postgres/test-database.js';
 import { endProcesses, type ServiceProcess, startReplica } from '../support/process-service.js';

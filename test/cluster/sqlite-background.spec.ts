@@ -3,7 +3,7 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { createResponse, expectSameAfterEvery, expectWhole, readOn } from '../support/background/background-client.js';
-import { inParallel } from '../support/conversations/in-parallel.js';
+import { inParallel } from '../support/in-parallel.js';
 import { SqliteService } from '../support/sqlite-service.js';
 import { WebhookReceiver } from '../support/webhooks/webhook-receiver.js';
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 
 import type { ResponseObject } from '../../src/protocol/index.js';
 import type { UsagePage } from '../../src/resources/usage/usage-page.js';
-import { inParallel } from '../support/conversations/in-parallel.js';
+import { inParallel } from '../support/in-parallel.js';
 import { RawClient } from '../support/raw-client.js';
 import { SqliteService } from '../support/sqlite-service.js';
 

@@ -6,7 +6,7 @@ import { ApiClient } from '../support/api-client.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import { endProcesses } from '../support/process-service.js';
 import type { SocketClient } from '../support/socket-client.js';
-import { openSocketsOn, startWorkers, type WorkerProcesses } from '../support/worker-processes.js';
+import { openSocketsOn, startWorkers, type WorkerProcesses } from './worker-processes.js';
 
 describe('an instance of two workers', () => {
   let database: TestDatabase;

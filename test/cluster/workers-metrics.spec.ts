@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import { endProcesses } from '../support/process-service.js';
 import { freePort } from '../support/ports.js';
-import { openSocketsOn, startWorkers } from '../support/worker-processes.js';
+import { openSocketsOn, startWorkers } from './worker-processes.js';
 
 describe('METRICS_PORT of two workers', () => {
   let database: TestDatabase;

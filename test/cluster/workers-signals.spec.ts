@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import { endProcesses } from '../support/process-service.js';
 import type { SocketClient } from '../support/socket-client.js';
-import { openSocketsOn, startWorkers, type WorkerProcesses } from '../support/worker-processes.js';
+import { openSocketsOn, startWorkers, type WorkerProcesses } from './worker-processes.js';
 
 /** Longer than any test may take: what waits for it never ends by itself. */
 const FOR_EVER = '600000';

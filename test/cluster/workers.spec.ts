@@ -2,13 +2,13 @@
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 
-import { converse, faultsOf, makeConversations } from '../support/conversations/conversation.js';
-import { expectKept } from '../support/conversations/expect-kept.js';
+import { converse, faultsOf, makeConversations } from './conversations/conversation.js';
+import { expectKept } from './conversations/expect-kept.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import { endProcesses } from '../support/process-service.js';
 import { RawClient } from '../support/raw-client.js';
 import { parentNotFound } from '../support/socket-client.js';
-import { openSocketsOn, startWorkers, type WorkerProcesses } from '../support/worker-processes.js';
+import { openSocketsOn, startWorkers, type WorkerProcesses } from './worker-processes.js';
 
 const TURN = { model: 'gpt-4.1', input: 'Hi', text: { verbosity: 'low' } };
 

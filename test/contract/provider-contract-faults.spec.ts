@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { providerContract, type ProviderSubject } from '../../src/testing/index.js';
-import { ListeningProvider } from '../support/listening.provider.js';
+import { ListeningProvider } from './listening.provider.js';
 import { PROVIDER_FAULTS } from './provider-faults.js';
 import { SERVICE_FAULTS } from './provider-service-faults.js';
 

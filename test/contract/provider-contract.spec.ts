@@ -8,7 +8,7 @@ import { AcmeProvider } from '../../examples/provider/acme.provider.js';
 import { SimulatorModule } from '../../src/index.js';
 import { sharedProviderContract } from '../../src/testing/contract/provider-contract.js';
 import type { ProviderSubject, TurnRequest } from '../../src/testing/index.js';
-import { ListeningProvider } from '../support/listening.provider.js';
+import { ListeningProvider } from './listening.provider.js';
 import { LocalServer } from '../support/local-server.js';
 import { ChatSubject } from './provider-chat-subject.js';
 import { ResponsesSubject } from './provider-responses-subject.js';

@@ -2,7 +2,7 @@ import type { DynamicModule } from '@nestjs/common';
 
 import { ModelProvider, type ModelProviderBase } from '../../src/index.js';
 import type { ProviderSubject } from '../../src/testing/index.js';
-import { ListeningProvider } from '../support/listening.provider.js';
+import { ListeningProvider } from './listening.provider.js';
 
 /** Something wrong, the case of the contract that has to notice, and what it has to say. */
 export interface ProviderFault {

@@ -5,7 +5,7 @@ import { FakeClock, ScriptedProvider } from '../../src/testing/index.js';
 import { ApiClient } from '../support/api-client.js';
 import { type Replicas, startReplicas } from '../support/state-backends.js';
 import type { Service } from '../support/service.js';
-import { whenAsked } from '../support/session-waiting.js';
+import { whenAsked } from './session-waiting.js';
 import { SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/held-turns.js';
 import { transcript } from '../support/output.js';

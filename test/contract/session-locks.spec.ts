@@ -7,7 +7,7 @@ import { ApiClient } from '../support/api-client.js';
 import { RecordingObserver } from '../support/recording-observer.js';
 import type { Service } from '../support/service.js';
 import { SESSION_TURNS } from '../support/transports.js';
-import { whenAsked } from '../support/session-waiting.js';
+import { whenAsked } from './session-waiting.js';
 import { SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/held-turns.js';
 import { transcript } from '../support/output.js';

@@ -3,7 +3,7 @@ import { Module } from '@nestjs/common';
 import OpenAI from 'openai';
 
 import { SimulatorModule } from '../../src/index.js';
-import { ClosedProvider } from '../support/closed-provider.js';
+import { ClosedProvider } from './closed-provider.js';
 import { describeService, useService } from '../support/describe-service.js';
 import type { Service, ServiceOptions } from '../support/service.js';
 import { Refusal, type Transport } from '../support/transport.js';

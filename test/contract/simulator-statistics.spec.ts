@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { Clock, SimulatorModule } from '../../src/index.js';
-import { ClosedProvider } from '../support/closed-provider.js';
+import { ClosedProvider } from './closed-provider.js';
 import { type Service, type ServiceOptions, startService } from '../support/service.js';
 import { PausingClock } from '../support/clocks.js';
 import { SocketClient } from '../support/socket-client.js';

@@ -13,7 +13,7 @@ import { ServiceLog } from '../support/service-log.js';
 import { until } from '../support/held-bodies.js';
 import { type Service, startService } from '../support/service.js';
 import { WatchedClock } from '../support/clocks.js';
-import { TestJobQueue } from '../support/webhooks/test-job-queue.js';
+import { TestJobQueue } from './test-job-queue.js';
 import { type ReceivedWebhook, type WebhookAnswer, WebhookReceiver } from '../support/webhooks/webhook-receiver.js';
 
 const KEY = Buffer.from('only for the tests of this service').toString('base64');

@@ -4,7 +4,7 @@ import { BackgroundRuns, ConversationChangedError, type ModelEvent } from '../..
 import { BackgroundWorker } from '../../src/responses/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { createInBackground, whenEnded, whenRunning } from '../support/background.js';
-import { TestConversation } from '../support/conversation-turns.js';
+import { TestConversation } from './test-conversation.js';
 import { useService } from '../support/describe-service.js';
 import { HeldTurns } from '../support/held-turns.js';
 import { transcript } from '../support/output.js';

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 
 import { asTenant, Clock, ConversationStore } from '../../src/index.js';
 import { FakeClock, ScriptedProvider } from '../../src/testing/index.js';
-import { TestConversation } from '../support/conversation-turns.js';
+import { TestConversation } from './test-conversation.js';
 import { useFreshService } from '../support/describe-service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/held-turns.js';

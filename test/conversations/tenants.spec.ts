@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { type ApiAnswer, ApiClient } from '../support/api-client.js';
-import { TestConversation } from '../support/conversation-turns.js';
+import { TestConversation } from './test-conversation.js';
 import { useService } from '../support/describe-service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { startServiceIn, STATES } from '../support/state-backends.js';

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 
 import { ModelError, type ModelEvent } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
-import { TestConversation } from '../support/conversation-turns.js';
+import { TestConversation } from './test-conversation.js';
 import { useService } from '../support/describe-service.js';
 import { RawClient } from '../support/raw-client.js';
 import { RunningTurns } from '../../src/responses/index.js';

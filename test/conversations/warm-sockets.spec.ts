@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 
 import { asTenant, ConversationStore, type Item, ResponseStore } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
-import { TestConversation } from '../support/conversation-turns.js';
+import { TestConversation } from './test-conversation.js';
 import { useFreshService } from '../support/describe-service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { transcript } from '../support/output.js';

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { WebSocket } from 'ws';
 
 import { frameOf, handshakeOf, RawSocketClient } from '../support/connection-raw.js';
-import { inParallel } from '../support/conversations/in-parallel.js';
+import { inParallel } from '../support/in-parallel.js';
 import { endProcesses, type ServiceProcess, startProcess } from '../support/process-service.js';
 import type { RawAnswer } from '../support/raw-client.js';
 import { exchange, openSocket, receiveAll, splitAnswers } from '../support/raw-socket.js';

@@ -8,7 +8,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { useService } from '../support/describe-service.js';
 import { heldBy, MEGABYTE, until } from '../support/held-bodies.js';
 import { findErrorFault } from '../support/raw-checks.js';
-import { takeStock } from '../support/raw-heap.js';
+import { takeStock } from './raw-heap.js';
 import { exchange, openSocket } from '../support/raw-socket.js';
 
 /** A request whose last byte is not sent. */

@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 
-import { importsOf } from '../support/imports-of.js';
+import { importsOf } from './imports-of.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const COPIED = ['scripts/build', 'console', 'package.json', 'package-lock.json', 'tsconfig.build.json'];

@@ -12,7 +12,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 
 import type * as Tokens from '../../src/providers/tokens/vocabulary.js';
-import { importsOf } from '../support/imports-of.js';
+import { importsOf } from './imports-of.js';
 import { endProcesses, startProgram } from '../support/process-service.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));

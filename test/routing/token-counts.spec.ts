@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { Clock } from '../../src/index.js';
 import { ApiClient } from '../support/api-client.js';
-import { CountingUpstream, type CountReply } from '../support/counting-upstream.js';
+import { CountingUpstream, type CountReply } from './counting-upstream.js';
 import { message } from '../support/responses-upstream/items.js';
 import { toEvents } from '../support/responses-upstream/to-events.js';
 import { useProvidersFile } from '../support/providers-file.js';

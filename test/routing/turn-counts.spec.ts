@@ -4,7 +4,7 @@ import { Clock } from '../../src/index.js';
 import { FakeClock } from '../../src/testing/index.js';
 import type { ApiClient } from '../support/api-client.js';
 import { TRIGGER } from '../support/compaction.js';
-import { CountingUpstream, type CountCall, type CountReply } from '../support/counting-upstream.js';
+import { CountingUpstream, type CountCall, type CountReply } from './counting-upstream.js';
 import { useProvidersFile } from '../support/providers-file.js';
 
 /** A message of so many words, each one token of the estimate. */

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import type { ChatAnswers } from '../support/chat-upstream/chat-answer.js';
 import { SocketClient } from '../support/socket-client.js';
-import { readCalls } from '../support/translation/call-groups.js';
+import { readCalls } from './call-groups.js';
 import { functionsOf, Translation } from '../support/translation/translation.js';
 import { itemsOf, type Members } from '../support/output.js';
 import { user } from '../support/translation/user-items.js';

@@ -4,7 +4,7 @@ import { OpenAIProvider, toolSearchTool } from '@openai/agents-openai';
 import type OpenAI from 'openai';
 import { z } from 'zod';
 
-import { readCalls } from '../support/translation/call-groups.js';
+import { readCalls } from './call-groups.js';
 import { functionsOf, Translation } from '../support/translation/translation.js';
 
 /** What an agent's tools were run with, in order. */

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
 import { argumentsOf, arbitraryConversation, outputOf } from '../support/translation/arbitrary-conversation.js';
-import { readCalls, readSaid } from '../support/translation/call-groups.js';
+import { readCalls, readSaid } from './call-groups.js';
 import { functionsOf, Translation } from '../support/translation/translation.js';
 import { assistant, functionCall, functionOutput, functionTool, user } from '../support/translation/user-items.js';
 

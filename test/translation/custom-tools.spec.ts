@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-import { readCalls } from '../support/translation/call-groups.js';
+import { readCalls } from './call-groups.js';
 import { Translation } from '../support/translation/translation.js';
 import { itemsOf } from '../support/output.js';
 import { user } from '../support/translation/user-items.js';

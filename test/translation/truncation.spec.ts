@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { ApiClient } from '../support/api-client.js';
-import { readCalls } from '../support/translation/call-groups.js';
-import { beginningsOf, rounds, TOO_LONG, words } from '../support/translation/long-conversations.js';
+import { readCalls } from './call-groups.js';
+import { beginningsOf, rounds, TOO_LONG, words } from './long-conversations.js';
 import { Translation } from '../support/translation/translation.js';
 import { assistant, functionCall, functionOutput, functionTool, user } from '../support/translation/user-items.js';
 import { TRANSPORTS } from '../support/transports.js';

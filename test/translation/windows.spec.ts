@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { SimulatorModule } from '../../src/index.js';
 import { describeService } from '../support/describe-service.js';
-import { rounds, beginningsOf, TOO_LONG, words } from '../support/translation/long-conversations.js';
+import { rounds, beginningsOf, TOO_LONG, words } from './long-conversations.js';
 import { Translation } from '../support/translation/translation.js';
 import { itemsOf } from '../support/output.js';
 import { user } from '../support/translation/user-items.js';

@@ -1,4 +1,4 @@
-import type { Service } from './service.js';
+import type { Service } from '../support/service.js';
 
 /** The routes of a service under /v1, as `METHOD path`. */
 export function routesOf({ app }: Service): readonly string[] {

@@ -1,7 +1,7 @@
 import { jest } from '@jest/globals';
 
 import { SessionGate } from '../../src/resources/sessions/index.js';
-import type { Service } from './service.js';
+import type { Service } from '../support/service.js';
 
 /** Resolves when the next one asks this service for a session: from then on it waits while somebody else has it. */
 export function whenAsked({ app }: Service): Promise<void> {

@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
 
-import type { Members } from '../output.js';
-import { assistant, user } from './user-items.js';
+import type { Members } from '../support/output.js';
+import { assistant, user } from '../support/translation/user-items.js';
 
 /** How a request is refused that does not fit the window, before the upstream is asked. */
 export const TOO_LONG = {

@@ -1,4 +1,4 @@
-import { isObject, objectsIn } from '../../../src/validation/index.js';
+import { isObject, objectsIn } from '../../src/validation/index.js';
 
 type Members = Readonly<Record<string, unknown>>;
 

@@ -2,9 +2,9 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { startServer } from './server-process.js';
+import { startServer } from '../support/server-process.js';
 import { requireRule } from '../../src/testing/events/rule.js';
-import { onStablePort } from './ports.js';
+import { onStablePort } from '../support/ports.js';
 
 /** nginx with its files in a temporary directory. */
 export interface Nginx extends AsyncDisposable {

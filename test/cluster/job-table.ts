@@ -1,6 +1,6 @@
 import { PgBoss } from 'pg-boss';
 
-import type { TestDatabase } from '../postgres/test-database.js';
+import type { TestDatabase } from '../support/postgres/test-database.js';
 
 const AGED = "state = 'active' AND heartbeat_on < now() - interval '1 hour'";
 

@@ -1,5 +1,5 @@
-import { requireRule } from '../../../src/testing/events/rule.js';
-import type { Members } from '../output.js';
+import { requireRule } from '../../src/testing/events/rule.js';
+import type { Members } from '../support/output.js';
 
 /** A call upstream, with what it gave back. */
 export interface AnsweredCallMessage {

@@ -1,5 +1,5 @@
-import { type ServiceProcess, startProcess } from './process-service.js';
-import { SocketClient } from './socket-client.js';
+import { type ServiceProcess, startProcess } from '../support/process-service.js';
+import { SocketClient } from '../support/socket-client.js';
 
 /** A service of several processes. */
 export interface WorkerProcesses extends ServiceProcess {

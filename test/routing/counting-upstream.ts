@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { json } from 'node:stream/consumers';
 
-import { LocalServer } from './local-server.js';
+import { LocalServer } from '../support/local-server.js';
 
 /** A request for a count. */
 export interface CountCall {

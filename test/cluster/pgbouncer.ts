@@ -2,8 +2,8 @@ import { chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { serverAccount, startServer } from './server-process.js';
-import { onStablePort } from './ports.js';
+import { serverAccount, startServer } from '../support/server-process.js';
+import { onStablePort } from '../support/ports.js';
 
 /** A pooler that hands its connections to another client after every transaction. */
 export interface Pooler extends AsyncDisposable {

@@ -1,6 +1,6 @@
 import type { Item } from '../../src/index.js';
-import type { ApiClient } from './api-client.js';
-import { transcript } from './output.js';
+import type { ApiClient } from '../support/api-client.js';
+import { transcript } from '../support/output.js';
 
 /** A conversation as its clients see it. */
 export class TestConversation {

@@ -5,7 +5,7 @@ import {
   type QueueName,
   type QueueOptions,
   type QueueWorker,
-} from '../../../src/index.js';
+} from '../../src/index.js';
 
 type Handler = (job: Job) => Promise<void>;
 

@@ -1,8 +1,8 @@
 import { requireRule } from '../../../src/testing/events/rule.js';
 import type { WireEvent } from '../../../src/testing/index.js';
-import { SocketClient } from '../socket-client.js';
-import { readEvents } from '../sse.js';
-import { Refusal, type WireResponse } from '../transport.js';
+import { SocketClient } from '../../support/socket-client.js';
+import { readEvents } from '../../support/sse.js';
+import { Refusal, type WireResponse } from '../../support/transport.js';
 
 /** A turn that a client was not given, as it saw it. */
 export class TurnFault extends Error {

@@ -1,5 +1,5 @@
-import type { SocketClient } from '../socket-client.js';
-import type { WireResponse } from '../transport.js';
+import type { SocketClient } from '../../support/socket-client.js';
+import type { WireResponse } from '../../support/transport.js';
 import {
   isRetryable,
   openSocket,
@@ -9,7 +9,7 @@ import {
   type TurnFault,
   type TurnRequest,
 } from './send-turn.js';
-import { inParallel } from './in-parallel.js';
+import { inParallel } from '../../support/in-parallel.js';
 
 /** How a conversation is led, and whether it names its session. */
 export interface Manner {

@@ -1,8 +1,8 @@
 import { expect } from '@jest/globals';
 
-import type { WireResponse } from '../transport.js';
+import type { WireResponse } from '../../support/transport.js';
 import type { Conversation, Exchange } from './conversation.js';
-import { inParallel } from './in-parallel.js';
+import { inParallel } from '../../support/in-parallel.js';
 import { sendJson } from './send-turn.js';
 
 type Json = Readonly<Record<string, unknown>>;
