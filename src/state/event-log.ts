@@ -30,20 +30,17 @@ export function begins({ events }: LogBatch): boolean {
   return events.some(({ type }) => type === 'response.in_progress');
 }
 
-/** Most events of a batch of a whole log. */
-const BATCH = 500;
-
-/** A whole log in batches; none when it is empty. */
-export function* batchesOf({ events, notes }: LogBatch): Generator<LogBatch> {
+/** A whole log in batches of at most so many events; none when it is empty. */
+export function* batchesOf({ events, notes }: LogBatch, size = 500): Generator<LogBatch> {
   let firstNote = 0;
-  for (let firstEvent = 0; firstEvent < events.length || firstNote < notes.length; firstEvent += BATCH) {
-    const isLast = firstEvent + BATCH >= events.length;
-    const end = notes.findIndex(({ before }, index) => index >= firstNote && before >= firstEvent + BATCH);
+  for (let firstEvent = 0; firstEvent < events.length || firstNote < notes.length; firstEvent += size) {
+    const isLast = firstEvent + size >= events.length;
+    const end = notes.findIndex(({ before }, index) => index >= firstNote && before >= firstEvent + size);
     const lastNote = isLast || end < 0 ? notes.length : end;
     yield {
       firstEvent,
       firstNote,
-      events: events.slice(firstEvent, firstEvent + BATCH),
+      events: events.slice(firstEvent, firstEvent + size),
       notes: notes.slice(firstNote, lastNote),
     };
     firstNote = lastNote;
