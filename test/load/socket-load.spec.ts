@@ -18,7 +18,7 @@ import { ConnectionRegistry } from '../../src/connections/index.js';
 import { RunningTurns } from '../../src/responses/index.js';
 import { FakeClock } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
-import { type Holdings, takeStock } from './raw-heap.js';
+import { type Holdings, takeStock } from '../support/raw-heap.js';
 import { SocketClient } from '../support/socket-client.js';
 
 const SOCKETS = 100;

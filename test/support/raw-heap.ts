@@ -24,3 +24,23 @@ export async function takeStock(): Promise<Holdings> {
   }
   return { heapBytes: process.memoryUsage().heapUsed, resources };
 }
+
+/**
+ * How much more memory than now the process holds whenever it is asked, bytes of the heap and of buffers. Garbage is collected before more
+ * than `limit` is found.
+ */
+export function watchMemory(limit: number): () => number {
+  collectGarbage();
+  const before = heldMemory();
+  return () => {
+    const more = heldMemory() - before;
+    if (more < limit) return more;
+    collectGarbage();
+    return heldMemory() - before;
+  };
+}
+
+function heldMemory(): number {
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  return heapUsed + arrayBuffers;
+}
