@@ -100,7 +100,7 @@ export class Database {
       return;
     }
     try {
-      const { rows } = await this.ask<{ readonly pid: number }>(client, { text: 'SELECT pg_backend_pid() AS pid' });
+      const { rows } = await this.ask<{ readonly pid: number }>(client, 'SELECT pg_backend_pid() AS pid');
       // A pooler has numbers of its own.
       if (rows[0]?.pid === (client as unknown as { readonly processID: number }).processID) return;
       this.logger.warn(
@@ -160,14 +160,14 @@ export class Database {
   /** Runs several statements in one transaction. */
   transaction<T>(work: (run: RunStatement) => Promise<T>): Promise<T> {
     return this.withConnection(async (run, client) => {
-      await this.ask(client, { text: 'BEGIN' });
+      await this.ask(client, 'BEGIN');
       try {
         const result = await work(run);
-        await this.ask(client, { text: 'COMMIT' });
+        await this.ask(client, 'COMMIT');
         return result;
       } catch (error) {
         // The database rolls back a discarded connection itself.
-        if (!breaksConnection(error)) await this.ask(client, { text: 'ROLLBACK' });
+        if (!breaksConnection(error)) await this.ask(client, 'ROLLBACK');
         throw error;
       }
     });
@@ -191,14 +191,14 @@ export class Database {
     const client = await this.connect();
     let broken = false;
     try {
-      await this.ask(client, { text: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' });
-      await this.ask(client, { text: 'SET LOCAL statement_timeout = 0' });
+      await this.ask(client, 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+      await this.ask(client, 'SET LOCAL statement_timeout = 0');
       yield* read((statement, values) => this.run(client, statement, values, SNAPSHOT_TIMEOUT_MS));
     } catch (error) {
       broken = breaksConnection(error);
       throw toStoreError(error);
     } finally {
-      if (!broken) await this.ask(client, { text: 'ROLLBACK' }).catch(() => (broken = true));
+      if (!broken) await this.ask(client, 'ROLLBACK').catch(() => (broken = true));
       client.release(broken);
     }
   }
@@ -210,10 +210,10 @@ export class Database {
   readonly library = (text: string, values?: readonly unknown[]): Promise<pg.QueryResult> =>
     this.withConnection(async (_run, client) => {
       try {
-        return await this.ask(client, { text, values: values && [...values] });
+        return await this.ask(client, text, { values: values && [...values] });
       } catch (error) {
         // The texts may begin a transaction, and end it only when nothing fails.
-        if (values === undefined && !breaksConnection(error)) await this.ask(client, { text: 'ROLLBACK' });
+        if (values === undefined && !breaksConnection(error)) await this.ask(client, 'ROLLBACK');
         throw error;
       }
     });
@@ -275,7 +275,7 @@ export class Database {
     const { rows } = await this.ask<Row & pg.QueryResultRow>(
       client,
       { text, values: [...values], ...prepared },
-      timeoutMs,
+      timeoutMs === undefined ? {} : { limitMs: timeoutMs },
     );
     return rows;
   }
@@ -286,13 +286,13 @@ export class Database {
    */
   private ask<Row extends pg.QueryResultRow>(
     client: PoolClient,
-    query: pg.QueryConfig,
-    limitMs = this.limitMs,
+    query: string | pg.QueryConfig,
+    { values, limitMs = this.limitMs }: { readonly values?: unknown[] | undefined; readonly limitMs?: number } = {},
   ): Promise<pg.QueryResult<Row>> {
     return new Promise((resolve, reject) => {
       // Its connection is discarded then.
       const timer = setTimeout(() => reject(new Error('query read timeout')), limitMs);
-      client.query<Row>(query, (error: Error | null, result) => {
+      client.query<Row>(query as string, values as unknown[], (error: Error | null, result) => {
         clearTimeout(timer);
         if (error === null) resolve(result);
         else reject(error);
