@@ -1,7 +1,7 @@
-import { callIdOf, type Item, jsonLength, lateOutputs, toOutputMessage } from '../protocol/index.js';
+import { callIdOf, isOutput, type Item, jsonLength, lateOutputs, toOutputMessage } from '../protocol/index.js';
 import { isModelItem } from '../providers/transcripts/index.js';
 import { isConfigurationUpdate } from './configuration.js';
-import { isCall, isOutput, waitingItems } from './waiting-items.js';
+import { isCall, waitingItems } from './waiting-items.js';
 
 /** Tokens reserved for the answer when the request sets no limit. */
 const USUAL_ANSWER_TOKENS = 4096;

@@ -1,4 +1,4 @@
-import { callIdOf, type Item } from '../protocol/index.js';
+import { callIdOf, isOutput, type Item } from '../protocol/index.js';
 
 const REQUEST = 'mcp_approval_request';
 const ANSWER = 'mcp_approval_response';
@@ -6,11 +6,6 @@ const ANSWER = 'mcp_approval_response';
 /** Whether an item is a call that the client answers. */
 export function isCall(item: Item): boolean {
   return callIdOf(item) !== undefined && !isOutput(item);
-}
-
-/** Whether an item is the output of a call. */
-export function isOutput({ type }: Item): boolean {
-  return type.endsWith('_output');
 }
 
 /** The output of each call that has one. Some models use a `call_id` again: of calls that share one, each has the output in its turn. */

@@ -8,3 +8,8 @@ export function callIdOf(item: Item): string | undefined {
   if (typeof item.call_id === 'string') return item.call_id;
   return item.type === 'local_shell_call_output' ? item.id : undefined;
 }
+
+/** Whether an item is the output of a call, of whatever kind. */
+export function isOutput({ type }: Item): boolean {
+  return type.endsWith('_output');
+}

@@ -1,4 +1,4 @@
-import { callIdOf } from './call-id.js';
+import { callIdOf, isOutput } from './call-id.js';
 import type { Item } from './wire.js';
 
 /**
@@ -18,7 +18,7 @@ export function lateOutputs(items: readonly Item[]): ReadonlyMap<Item, Item> {
       isAnswered = false;
       latest.add(callId);
       if (item['async'] === true && callId !== undefined) running.set(callId, item);
-    } else if (item.type.endsWith('_output')) {
+    } else if (isOutput(item)) {
       isAnswered = true;
       const call = running.get(callId ?? '');
       if (call !== undefined && !latest.has(callId)) late.set(item, call);

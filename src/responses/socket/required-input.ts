@@ -1,4 +1,4 @@
-import { callIdOf, type Item } from '../../protocol/index.js';
+import { callIdOf, isOutput, type Item } from '../../protocol/index.js';
 
 /** An item that the client has to send before the model can go on, as `response.steer.pending` shows it. */
 export type RequiredInput = Readonly<Record<string, unknown>> & { readonly type: string };
@@ -16,14 +16,10 @@ const ANSWERS: Readonly<Record<string, (item: Item) => RequiredInput>> = {
 
 /** What the client has to send after an output, besides what its server has answered with `given` items. */
 export function requiredInputOf(output: readonly Item[], given: readonly Item[]): readonly RequiredInput[] {
-  const answered = new Set([...output, ...given].filter(isAnswer).map(callIdOf));
+  const answered = new Set([...output, ...given].filter(isOutput).map(callIdOf));
   return output.flatMap((item) => {
     const answer = Object.hasOwn(ANSWERS, item.type) ? ANSWERS[item.type] : undefined;
     const isOpen = item['execution'] !== 'server' && item['async'] !== true && !answered.has(callIdOf(item));
     return answer !== undefined && (isOpen || item.type === 'mcp_approval_request') ? [answer(item)] : [];
   });
-}
-
-function isAnswer({ type }: Item): boolean {
-  return type.endsWith('_output');
 }

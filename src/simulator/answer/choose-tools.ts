@@ -1,9 +1,9 @@
-import type { Item, ToolChoice } from '../../protocol/index.js';
+import { isOutput, type Item, type ToolChoice } from '../../protocol/index.js';
 import { ModelError, type Turn, whyOnlyPrograms } from '../../providers/index.js';
 import { countRuns, isUserMessage } from '../../providers/transcripts/index.js';
 import type { SeededRandom } from '../seeded-random.js';
 import { type CallableTool, listCallableTools } from './callable-tools.js';
-import { isToolOutput, readText } from './read-items.js';
+import { readText } from './read-items.js';
 
 /** Limit of consecutive calls with `tool_choice: "required"`; then the answer is text, so that agent loops end. */
 const MOST_CALLS_IN_A_ROW = 25;
@@ -55,7 +55,7 @@ export function chooseTools(turn: Turn, { rounds, calls }: Eagerness, random: Se
 
 /** Whether the items after the user message are only calls and outputs, in fewer than `rounds` rounds. */
 function isWaitingForCalls(since: readonly Item[], rounds: number): boolean {
-  return !since.some(isAnswer) && countRuns(since, isToolOutput) < rounds;
+  return !since.some(isAnswer) && countRuns(since, isOutput) < rounds;
 }
 
 function applyToolChoice(choice: ToolChoice, tools: readonly CallableTool[]): ToolPolicy {

@@ -17,11 +17,6 @@ export function listPartTypes({ content }: Item): readonly string[] {
   return content.map((part: unknown) => String((part as { readonly type?: unknown } | null)?.type));
 }
 
-/** Whether an item is a tool output. */
-export function isToolOutput({ type }: Item): boolean {
-  return type.endsWith('_output');
-}
-
 function readPart(part: unknown): string {
   if (typeof part !== 'object' || part === null || !('text' in part)) return '';
   return typeof part.text === 'string' ? part.text : '';

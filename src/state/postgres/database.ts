@@ -275,7 +275,7 @@ export class Database {
     const { rows } = await this.ask<Row & pg.QueryResultRow>(
       client,
       { text, values: [...values], ...prepared },
-      timeoutMs === undefined ? {} : { limitMs: timeoutMs },
+      { limitMs: timeoutMs },
     );
     return rows;
   }
@@ -287,7 +287,10 @@ export class Database {
   private ask<Row extends pg.QueryResultRow>(
     client: PoolClient,
     query: string | pg.QueryConfig,
-    { values, limitMs = this.limitMs }: { readonly values?: unknown[] | undefined; readonly limitMs?: number } = {},
+    {
+      values,
+      limitMs = this.limitMs,
+    }: { readonly values?: unknown[] | undefined; readonly limitMs?: number | undefined } = {},
   ): Promise<pg.QueryResult<Row>> {
     return new Promise((resolve, reject) => {
       // Its connection is discarded then.
