@@ -9,6 +9,7 @@ import { DatabaseSync } from 'node:sqlite';
 
 import { afterEach, describe, expect, it } from '@jest/globals';
 
+import { pause } from '../support/pause.js';
 import { endProcesses, type Exit, startProcess, startProgram } from '../support/process-service.js';
 
 /** An answer of a second or so. */
@@ -139,21 +140,36 @@ describe('a program whose hook hangs', () => {
   );
 });
 
+/** Whether another process executes a statement that writes. */
+function isBeingWritten(path: string): boolean {
+  const database = new DatabaseSync(path, { timeout: 0 });
+  try {
+    database.exec('BEGIN IMMEDIATE; ROLLBACK');
+    return false;
+  } catch {
+    return true;
+  } finally {
+    database.close();
+  }
+}
+
 describe('a statement of SQLite that takes for ever', () => {
   it('a service whose database executes a statement for ever is killed when its time is up', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'antiphon-slow-'));
-    const environment = { STATE: 'sqlite', STATE_DIR: directory, DRAIN_TIMEOUT_MS: '0', SHUTDOWN_MARGIN_MS: '300' };
-    const first = await startProcess(environment);
+    const state = { STATE: 'sqlite', STATE_DIR: directory };
+    const first = await startProcess(state);
     first.kill('SIGTERM');
     expectOrderlyEnd(await first.exited);
-    const database = new DatabaseSync(join(directory, 'antiphon.sqlite'));
+    const path = join(directory, 'antiphon.sqlite');
+    const database = new DatabaseSync(path);
     database.exec(`CREATE VIEW endless AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n;
       CREATE TRIGGER slow AFTER INSERT ON responses BEGIN SELECT * FROM endless; END`);
     database.close();
 
-    const { client, exited, kill } = await startProcess(environment);
+    const { client, exited, kill } = await startProcess({ ...state, DRAIN_TIMEOUT_MS: '0', SHUTDOWN_MARGIN_MS: '300' });
     const stream = await client.stream({});
     await stream.until('response.output_text.done');
+    while (!isBeingWritten(path)) await pause();
     kill('SIGTERM');
     const { code, signal, stderr } = await exited;
     await rm(directory, { recursive: true });
