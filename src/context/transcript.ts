@@ -2,7 +2,7 @@ import { ApiError, callIdOf, isCompaction, isCompactionTrigger, type Item } from
 import type { OpenedSeal } from './seals/index.js';
 import { addMarks, type Marks, NO_MARKS } from './marks.js';
 
-/** The calls a client must answer, and the item types that answer them (protocol §3.1). */
+/** The calls that a client must answer, and what answers them (protocol §3.1): only of these are pairs demanded. */
 const OUTPUT_OF_CALL: Readonly<Record<string, string>> = {
   function_call: 'function_call_output',
   custom_tool_call: 'custom_tool_call_output',
@@ -97,7 +97,7 @@ export class Transcript {
     const backing = {
       items,
       ids,
-      callIds: new Set(items.filter(isCall).map(callIdOf)),
+      callIds: new Set(items.filter(isPairedCall).map(callIdOf)),
       opened: this.openedAmong(items),
     };
     return new Transcript(backing, this.length, this.openCalls, this.strayOutputs, this.asyncCalls, this.marks);
@@ -134,7 +134,7 @@ export class Transcript {
     if (base.marks.compaction === -1 && !input.some(isCompaction)) {
       base.refuseOutputsWithoutCall(input);
       for (const [callId, type] of base.strayOutputs) {
-        if (!input.some((item) => isCall(item) && callIdOf(item) === callId)) throw noCallFor(type, callId);
+        if (!input.some((item) => isPairedCall(item) && callIdOf(item) === callId)) throw noCallFor(type, callId);
       }
       base.refuseSecondOutputs(input);
     }
@@ -149,16 +149,16 @@ export class Transcript {
    * position stands for, and for a call among these that has no output.
    */
   requirePairs(from: number, compacted: readonly Item[]): void {
-    const calls = compacted.filter(isCall);
+    const calls = compacted.filter(isPairedCall);
     if (this.strayOutputs.size === 0 && calls.length === 0) return;
     const [items, callIds] = [this.itemsFrom(from), new Set(calls.map(callIdOf))];
     for (const item of items) {
       const callId = callIdOf(item);
-      if (callId === undefined || !isOutput(item) || !this.strayOutputs.has(callId)) continue;
+      if (callId === undefined || !isPairedOutput(item) || !this.strayOutputs.has(callId)) continue;
       if (!callIds.has(callId)) throw noCallFor(item.type, callId);
     }
     if (endsWithTrigger(items)) return;
-    const answered = new Set([...compacted, ...items].filter(isOutput).map(callIdOf));
+    const answered = new Set([...compacted, ...items].filter(isPairedOutput).map(callIdOf));
     for (const call of calls) {
       const callId = callIdOf(call);
       if (callId !== undefined && !isAsyncCall(call) && !answered.has(callId)) throw noOutputFor(call.type, callId);
@@ -186,7 +186,7 @@ export class Transcript {
     for (const item of items) {
       backing.items.push(item);
       backing.ids.add(item.id);
-      if (isCall(item)) backing.callIds.add(callIdOf(item));
+      if (isPairedCall(item)) backing.callIds.add(callIdOf(item));
     }
     const marks = addMarks(this.marks, items, this.length);
     const [open, stray] = [this.openCallsAfter(items), this.strayOutputsAfter(items)];
@@ -217,10 +217,10 @@ export class Transcript {
   }
 
   private refuseOutputsWithoutCall(input: readonly Item[]): void {
-    if (!input.some(isOutput)) return;
-    const calls = new Set(input.filter(isCall).map(callIdOf));
+    if (!input.some(isPairedOutput)) return;
+    const calls = new Set(input.filter(isPairedCall).map(callIdOf));
     for (const item of input) {
-      if (!isOutput(item)) continue;
+      if (!isPairedOutput(item)) continue;
       const callId = callIdOf(item);
       if (callId !== undefined && !calls.has(callId) && !this.backing.callIds.has(callId)) {
         throw noCallFor(item.type, callId);
@@ -230,14 +230,14 @@ export class Transcript {
 
   /** Some models use a `call_id` again, also for calls side by side: each of them has an output. */
   private refuseSecondOutputs(input: readonly Item[]): void {
-    const outputs = countByCallId(input.filter(isOutput));
+    const outputs = countByCallId(input.filter(isPairedOutput));
     if (outputs.size === 0) return;
-    const calls = countByCallId(input.filter(isCall));
+    const calls = countByCallId(input.filter(isPairedCall));
     for (const [callId, given] of outputs) {
       const awaited = (calls.get(callId) ?? 0) + (this.openCalls.has(callId) ? 1 : 0);
       if (given <= awaited || this.asyncCalls.has(callId)) continue;
       const pair = [...this.items, ...input].filter((item) => callIdOf(item) === callId);
-      if (pair.filter(isOutput).length > pair.filter(isCall).length) throw secondOutput(callId);
+      if (pair.filter(isPairedOutput).length > pair.filter(isPairedCall).length) throw secondOutput(callId);
     }
   }
 
@@ -250,14 +250,14 @@ export class Transcript {
   private asyncCallsAfter(items: readonly Item[]): ReadonlyMap<string, number> {
     const { asyncCalls } = this;
     // The common case: no asynchronous calls, and no outputs of earlier ones.
-    const isAnswer = (item: Item): boolean => isOutput(item) && asyncCalls.has(callIdOf(item) ?? '');
+    const isAnswer = (item: Item): boolean => isPairedOutput(item) && asyncCalls.has(callIdOf(item) ?? '');
     if (!items.some(isAsyncCall) && (asyncCalls.size === 0 || !items.some(isAnswer))) return asyncCalls;
     const calls = new Map(asyncCalls);
     for (const item of items.filter(isAsyncCall)) {
       const callId = callIdOf(item);
       if (callId !== undefined) calls.set(callId, (calls.get(callId) ?? (this.strayOutputs.has(callId) ? -1 : 0)) + 1);
     }
-    for (const item of items.filter(isOutput)) {
+    for (const item of items.filter(isPairedOutput)) {
       const missing = calls.get(callIdOf(item) ?? '');
       if (missing !== undefined) calls.set(callIdOf(item) ?? '', missing - 1);
     }
@@ -268,13 +268,13 @@ export class Transcript {
   private openCallsAfter(items: readonly Item[]): ReadonlyMap<string, string> {
     const { openCalls } = this;
     // The common case: no new calls, and no outputs of open ones.
-    if (!items.some(isCall) && (openCalls.size === 0 || !items.some(isOutput))) return openCalls;
+    if (!items.some(isPairedCall) && (openCalls.size === 0 || !items.some(isPairedOutput))) return openCalls;
     const open = new Map(openCalls);
-    for (const item of items.filter((item) => isCall(item) && !isAsyncCall(item))) {
+    for (const item of items.filter((item) => isPairedCall(item) && !isAsyncCall(item))) {
       const callId = callIdOf(item);
       if (callId !== undefined && !this.strayOutputs.has(callId)) open.set(callId, item.type);
     }
-    for (const item of items.filter(isOutput)) open.delete(callIdOf(item) ?? '');
+    for (const item of items.filter(isPairedOutput)) open.delete(callIdOf(item) ?? '');
     return open;
   }
 
@@ -283,7 +283,7 @@ export class Transcript {
     const { strayOutputs, backing } = this;
     const isStray = (callId: string | undefined): callId is string =>
       callId !== undefined && !backing.callIds.has(callId);
-    const added = items.filter((item) => isOutput(item) && isStray(callIdOf(item)));
+    const added = items.filter((item) => isPairedOutput(item) && isStray(callIdOf(item)));
     // The common case.
     if (strayOutputs.size === 0 && added.length === 0) return strayOutputs;
     const stray = new Map([...strayOutputs].filter(([callId]) => isStray(callId)));
@@ -329,13 +329,13 @@ function endsWithTrigger(items: readonly Item[]): boolean {
 
 /** Whether the model goes on before a call has its output (protocol §3.4). */
 function isAsyncCall(item: Item): boolean {
-  return item['async'] === true && isCall(item);
+  return item['async'] === true && isPairedCall(item);
 }
 
-function isCall({ type }: Item): boolean {
+function isPairedCall({ type }: Item): boolean {
   return CALL_TYPES.has(type);
 }
 
-function isOutput({ type }: Item): boolean {
+function isPairedOutput({ type }: Item): boolean {
   return OUTPUT_TYPES.has(type);
 }

@@ -9,6 +9,11 @@ export function callIdOf(item: Item): string | undefined {
   return item.type === 'local_shell_call_output' ? item.id : undefined;
 }
 
+/** Whether an item calls a function or a custom tool of the client. */
+export function isToolCall({ type }: { readonly type: string }): boolean {
+  return type === 'function_call' || type === 'custom_tool_call';
+}
+
 /** Whether an item is the output of a call, of whatever kind. */
 export function isOutput({ type }: Item): boolean {
   return type.endsWith('_output');

@@ -3,6 +3,7 @@ import type { ChatCompletionChunk, ChatCompletionMessage } from 'openai/resource
 import {
   type ApiError,
   deltaOf,
+  isToolCall,
   type Item,
   type Logprob,
   type ResponseObject,
@@ -12,7 +13,6 @@ import { type AdmittedTurn, obfuscationOf, type StreamForm } from '../../respons
 import {
   type FinishReason,
   finishOf,
-  isCall,
   type Pictures,
   type Reasoning,
   toAnnotations,
@@ -120,7 +120,7 @@ export class ChatChunks implements StreamForm {
   }
 
   private begin(item: Item, event: StreamEvent): string {
-    if (!isCall(item)) return '';
+    if (!isToolCall(item)) return '';
     const index = this.calls.size;
     this.calls.set(indexIn(event, OUTPUT_INDEX), index);
     return this.flush() + this.add({ tool_calls: [{ index, ...toCall(item) }] }, event);

@@ -10,6 +10,7 @@ import {
   ApiError,
   type ContentPart,
   IMAGE_ERRORS,
+  isToolCall,
   type Item,
   type Logprob,
   type ResponseErrorBody,
@@ -104,7 +105,7 @@ class Answer {
   constructor(output: readonly Item[], stops: readonly string[]) {
     this.cut = new CutText(stops);
     for (const item of output) {
-      if (isCall(item)) this.say(this.cut.flush());
+      if (isToolCall(item)) this.say(this.cut.flush());
       this.add(item);
       if (this.isCut) return;
     }
@@ -118,7 +119,7 @@ class Answer {
   private add(item: Item): void {
     if (item.type === 'message') for (const part of objectsIn(item['content'])) this.addPart(part as ContentPart);
     else if (item.type === 'reasoning') this.addReasoning(item);
-    else if (isCall(item)) this.calls.push(toCall(item));
+    else if (isToolCall(item)) this.calls.push(toCall(item));
     else this.images.push(...toImages(item));
   }
 
@@ -167,11 +168,6 @@ const FINISHES: Readonly<Record<string, FinishReason>> = { content_filter: 'cont
 export function finishOf({ status, incomplete_details: details }: ResponseObject, hasCalls: boolean): FinishReason {
   if (status === 'incomplete') return FINISHES[String(details?.reason)] ?? 'length';
   return hasCalls ? 'tool_calls' : 'stop';
-}
-
-/** Whether an item is a call of a tool that the client runs. */
-export function isCall({ type }: Item): boolean {
-  return type === 'function_call' || type === 'custom_tool_call';
 }
 
 /** A call with what is known of its payload. */

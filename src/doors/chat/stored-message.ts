@@ -4,9 +4,9 @@ import type {
   ChatCompletionMessageToolCall,
 } from 'openai/resources/chat/completions';
 
-import type { Item } from '../../protocol/index.js';
+import { isToolCall, type Item } from '../../protocol/index.js';
 import { objectsIn } from '../../validation/index.js';
-import { isCall, toCall } from './completion.js';
+import { toCall } from './completion.js';
 
 /** A message of a stored request. What a model has said and called in one message are several. */
 export interface StoredMessage {
@@ -23,7 +23,7 @@ export interface StoredMessage {
 
 /** An item of the input as a message; none for what has no place in Chat Completions, such as a call that the service has run. */
 export function toStoredMessages(item: Item): readonly StoredMessage[] {
-  const isKnown = isCall(item) || MESSAGE_TYPES.has(item.type) || item.type.endsWith('_call_output');
+  const isKnown = isToolCall(item) || MESSAGE_TYPES.has(item.type) || item.type.endsWith('_call_output');
   return isKnown ? [toStoredMessage(item)] : [];
 }
 
@@ -31,7 +31,8 @@ const MESSAGE_TYPES: ReadonlySet<string> = new Set(['message', 'reasoning']);
 
 function toStoredMessage(item: Item): StoredMessage {
   const { id, type, role, content, output } = item;
-  if (isCall(item)) return { id, role: 'assistant', content: null, content_parts: null, tool_calls: [toCall(item)] };
+  if (isToolCall(item))
+    return { id, role: 'assistant', content: null, content_parts: null, tool_calls: [toCall(item)] };
   if (type === 'reasoning') {
     return { id, role: 'assistant', content: null, content_parts: null, reasoning_content: textIn(objectsIn(content)) };
   }

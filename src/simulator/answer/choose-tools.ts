@@ -1,4 +1,4 @@
-import { isOutput, type Item, type ToolChoice } from '../../protocol/index.js';
+import { isOutput, isToolCall, type Item, type ToolChoice } from '../../protocol/index.js';
 import { ModelError, type Turn, whyOnlyPrograms } from '../../providers/index.js';
 import { countRuns, isUserMessage } from '../../providers/transcripts/index.js';
 import type { SeededRandom } from '../seeded-random.js';
@@ -41,7 +41,7 @@ export function chooseTools(turn: Turn, { rounds, calls }: Eagerness, random: Se
 
   const lastUserIndex = turn.context.findLastIndex(isUserMessage);
   const since = turn.context.slice(lastUserIndex + 1);
-  if (mode === 'required' && since.filter(isCall).length >= MOST_CALLS_IN_A_ROW) return [];
+  if (mode === 'required' && since.filter(isToolCall).length >= MOST_CALLS_IN_A_ROW) return [];
   // With `auto`, calls follow a user message and text follows their outputs, so that agent loops end.
   if (mode === 'auto' && (lastUserIndex === -1 || !isWaitingForCalls(since, rounds))) return [];
 
@@ -97,10 +97,6 @@ function allowedOf(
 function findNamedTools(tools: readonly CallableTool[], text: string): readonly CallableTool[] {
   const words = new Set(text.slice(0, MOST_TEXT_SEARCHED).split(/[^\w-]+/));
   return tools.filter(({ name }) => words.has(name));
-}
-
-function isCall(item: Item): boolean {
-  return item.type === 'function_call' || item.type === 'custom_tool_call';
 }
 
 function isAnswer(item: Item): boolean {

@@ -1,4 +1,4 @@
-import type { Item, ResponseObject } from '../../protocol/index.js';
+import { isToolCall, type Item, type ResponseObject } from '../../protocol/index.js';
 import { isObject, requireRule } from '../events/rule.js';
 import type { Check } from './check.js';
 import type { ContractService } from './contract-service.js';
@@ -70,7 +70,7 @@ function askWithTool(service: ContractService): Promise<ResponseObject> {
 }
 
 function callsOf(output: readonly Item[]): readonly Item[] {
-  return output.filter(({ type }) => type === 'function_call' || type === 'custom_tool_call');
+  return output.filter(isToolCall);
 }
 
 function requireCall({ type, name, arguments: json }: Item): void {

@@ -1,6 +1,6 @@
 import type OpenAI from 'openai';
 
-import type { ContentPart, Item, ResponseObject } from '../../protocol/index.js';
+import { type ContentPart, isToolCall, type Item, type ResponseObject } from '../../protocol/index.js';
 import { TERMINAL_TYPES } from './event-fields.js';
 import { EventOrder, type EventOrderOptions } from './event-order.js';
 import { readEvents, textOf } from './read-events.js';
@@ -11,8 +11,6 @@ export type EventSource = Response | AsyncIterable<unknown> | Iterable<unknown>;
 
 /** A call for the client to run. */
 export type CollectedCall = OpenAI.Responses.ResponseFunctionToolCall | OpenAI.Responses.ResponseCustomToolCall;
-
-const CALL_TYPES: ReadonlySet<string> = new Set(['function_call', 'custom_tool_call']);
 
 /**
  * Collects the events of one response, validates each against the rules of the protocol, and returns the content:
@@ -94,7 +92,7 @@ export class EventCollector {
 
   /** The calls of functions and custom tools, in order. */
   get calls(): readonly CollectedCall[] {
-    return this.response.output.filter(({ type }) => CALL_TYPES.has(type)) as unknown as readonly CollectedCall[];
+    return this.response.output.filter(isToolCall) as unknown as readonly CollectedCall[];
   }
 
   private parts(itemType: string, member: 'content' | 'summary'): readonly ContentPart[] {

@@ -7,7 +7,7 @@ import { Attachments, isImage } from './attachments.js';
 import type { CallCollector } from './call-collector.js';
 import type { ChatChoice, ChatChunk, ChatDelta } from './chat-chunk.js';
 import { type PartTexts, readParts, textOfDetails, textOrEmpty } from './content-parts.js';
-import { isCall, readFinish } from './read-finish.js';
+import { endsWithCalls, readFinish } from './read-finish.js';
 import { readLogprobs } from './read-logprobs.js';
 import { mergeUsage, readUsage, type Usage } from './read-usage.js';
 import { type TaggedPiece, TagSplitter } from './tag-splitter.js';
@@ -158,7 +158,7 @@ export class AnswerReader {
     const hasSpoken = this.events.length + this.calls.size > before;
     this.hasGoneOn ||= hasSpoken && this.finish !== undefined;
     this.hasStopped = !hasSpoken;
-    this.isCalling ||= isCall(choice.finish_reason);
+    this.isCalling ||= endsWithCalls(choice.finish_reason);
     // A proxy may add `stop` to the reason of its upstream.
     if (this.finish === undefined || hasSpoken || finish !== 'stop') this.finish = finish ?? this.finish;
   }

@@ -24,6 +24,6 @@ export function readFinish(reason: unknown): FinishReason | 'error' | undefined 
 }
 
 /** Whether the model stopped to call tools. */
-export function isCall(reason: unknown): boolean {
+export function endsWithCalls(reason: unknown): boolean {
   return reason === 'tool_calls' || reason === 'function_call';
 }

@@ -1,6 +1,5 @@
-import type { ForeignItem } from '../../../protocol/index.js';
+import { type ForeignItem, isToolCall } from '../../../protocol/index.js';
 import type { ForeignEvent } from '../../model-event.js';
-import { isCall } from './foreign-items.js';
 import { ItemProgress } from './item-progress.js';
 
 /** The output items of an answer by their index and by their id, in the order in which they began. */
@@ -34,10 +33,10 @@ export class AnswerItems {
 
   /** Adds an item; without an index, behind all others. Null if its index, id or `call_id` is taken, or the index is none. */
   add(index: unknown, item: ForeignItem): ItemProgress | null {
-    const { id, type, call_id: callId } = item;
+    const { id, call_id: callId } = item;
     const place = index ?? this.nextIndex;
     if (!isIndex(place) || this.byIndex.has(place) || this.byId.has(id)) return null;
-    if (isCall(type)) {
+    if (isToolCall(item)) {
       if (this.callIds.has(callId)) return null;
       this.callIds.add(callId);
     }

@@ -1,4 +1,4 @@
-import type { ForeignItem } from '../../../protocol/index.js';
+import { type ForeignItem, isToolCall } from '../../../protocol/index.js';
 import { isObject } from '../../../validation/index.js';
 
 /** Clients cannot send longer ones back (protocol §2). */
@@ -20,23 +20,18 @@ const IS_FINAL: ReadonlyMap<string, (item: ForeignItem) => boolean> = new Map([
 export function isForeignItem(value: unknown): value is ForeignItem {
   if (!isObject(value) || !isName(value.type)) return false;
   if (value.type === 'message') return value.role === undefined || value.role === null || value.role === 'assistant';
-  if (!isCall(value.type)) return true;
+  if (!isToolCall({ type: value.type })) return true;
   return isName(value.name) && isCallId(value.call_id) && isOptional(value.namespace, isText);
 }
 
 /** Whether a value is a call that no client can answer, because it has no name or no usable `call_id`. */
 export function isUselessCall(value: unknown): boolean {
-  return isObject(value) && typeof value.type === 'string' && isCall(value.type) && !isForeignItem(value);
+  return isObject(value) && typeof value.type === 'string' && isToolCall({ type: value.type }) && !isForeignItem(value);
 }
 
 /** Whether a value is an output item in its final form. */
 export function isFinalItem(value: unknown): value is ForeignItem {
   return isForeignItem(value) && IS_FINAL.get(value.type)?.(value) !== false;
-}
-
-/** Whether items of a type are calls that the client answers. */
-export function isCall(type: string): boolean {
-  return type === 'function_call' || type === 'custom_tool_call';
 }
 
 function isContent(part: unknown): boolean {
