@@ -1,4 +1,15 @@
-import type { ContentPart, ResponseObject } from './wire.js';
+import type { ContentPart, ListObject, ResponseObject } from './wire.js';
+
+/** A page as a list envelope (protocol §1.1). */
+export function toListObject<T extends { readonly id: string }>(data: readonly T[], hasMore: boolean): ListObject<T> {
+  return {
+    object: 'list',
+    data,
+    first_id: data.at(0)?.id ?? null,
+    last_id: data.at(-1)?.id ?? null,
+    has_more: hasMore,
+  };
+}
 
 /** A Response with `output_text`: the text of all messages in one string. On JSON bodies only (docs/decisions/2026-11-21-protocol-choices.md). */
 export interface ResponseWithText extends ResponseObject {

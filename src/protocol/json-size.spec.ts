@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
-import { jsonLength } from './json-length.js';
+import { jsonLength } from './json-size.js';
 
 describe(jsonLength.name, () => {
   it('the length of a JSON text is never counted above the length of the text', () => {
