@@ -7,8 +7,9 @@ export class RecentMap<Value> extends Map<string, Value> {
   override set(key: string, value: Value): this {
     this.delete(key);
     super.set(key, value);
+    if (this.size <= this.most) return this;
     const [oldest] = this.keys();
-    if (this.size > this.most && oldest !== undefined) this.delete(oldest);
+    if (oldest !== undefined) this.delete(oldest);
     return this;
   }
 

@@ -7,7 +7,7 @@ import { logRefusal } from '../../http/index.js';
 import { ApiError } from '../../protocol/index.js';
 import { isPromise } from '../../time/index.js';
 import { type ClientFrame, readFrame, refuseEventType, streamIdOf } from './client-frame.js';
-import { type Gateway, HandlerTurns, type TurnDependencies } from './handler-turns.js';
+import { type Gateway, ConnectionTurns, type TurnDependencies } from './connection-turns.js';
 import { IncomingMessages } from './incoming-messages.js';
 import { SocketTurn, type SocketTurnOptions } from './socket-turn.js';
 import type { TurnGuard } from './turn.guard.js';
@@ -30,7 +30,7 @@ export interface HandlerDependencies extends TurnDependencies {
 /** Handles the frames of one client. */
 export class ConnectionHandler {
   /** Created with the first turn: thousands of sockets may be open that never send anything. */
-  private turns: HandlerTurns | null = null;
+  private turns: ConnectionTurns | null = null;
   private gateway = NO_GATEWAY;
   /** Resolves when the events of the program so far were handed to their gateways. */
   private events: Promise<void> = NOTHING_BEFORE;
@@ -171,8 +171,8 @@ export class ConnectionHandler {
     turns.submit(new SocketTurn(turns, options));
   }
 
-  private get allTurns(): HandlerTurns {
-    this.turns ??= new HandlerTurns(this.connection, this.gateway, this.dependencies);
+  private get allTurns(): ConnectionTurns {
+    this.turns ??= new ConnectionTurns(this.connection, this.gateway, this.dependencies);
     return this.turns;
   }
 

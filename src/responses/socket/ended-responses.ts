@@ -27,27 +27,4 @@ export interface EndedResponse {
 }
 
 /** Most responses that a connection remembers (protocol §6.8). */
-const MAX_REMEMBERED = 64;
-
-/** The responses of a connection that have ended last, so that a late event for one of them gets the right answer. */
-export class EndedResponses {
-  /** By id, oldest first. */
-  private readonly known = new Map<string, EndedResponse>();
-
-  /** Remembers a response; the oldest one may be forgotten for it. */
-  add(id: string, ended: EndedResponse): void {
-    this.known.set(id, ended);
-    if (this.known.size <= MAX_REMEMBERED) return;
-    const [oldest] = this.known.keys();
-    if (oldest !== undefined) this.known.delete(oldest);
-  }
-
-  /** Undefined for a response that has not ended here, or that is forgotten. */
-  find(id: unknown): EndedResponse | undefined {
-    return typeof id === 'string' ? this.known.get(id) : undefined;
-  }
-
-  clear(): void {
-    this.known.clear();
-  }
-}
+export const MAX_REMEMBERED = 64;

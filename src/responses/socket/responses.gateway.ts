@@ -51,7 +51,7 @@ export class ResponsesGateway implements OnGatewayInit {
 
   private runRequest(turn: SocketTurn, body: Readonly<Record<string, unknown>>): Promise<void> {
     const { caller } = turn;
-    const { headers } = turn.handler.connection;
+    const { headers } = turn.connection;
     const admitted = this.observers.asked(
       () => ({ caller, door: 'responses', transport: 'websocket', request: body, headers }),
       () => {

@@ -81,7 +81,7 @@ export class SocketTurn implements LaneTask, EventSink, SteerableTurn {
   private readonly headers: ToldHeaders = new ToldHeaders();
 
   constructor(
-    readonly handler: SocketTurnDependencies,
+    private readonly turns: SocketTurnDependencies,
     { requestId, type, streamId, message, frame, steers }: SocketTurnOptions,
   ) {
     this.requestId = requestId;
@@ -94,9 +94,13 @@ export class SocketTurn implements LaneTask, EventSink, SteerableTurn {
     this.tail = tailOf(streamId);
   }
 
+  get connection(): Connection {
+    return this.turns.connection;
+  }
+
   /** With what its credential permits now. */
   get caller(): Caller {
-    return this.handler.connection.callerOf(this.requestId);
+    return this.connection.callerOf(this.requestId);
   }
 
   get bytes(): number {
@@ -111,7 +115,7 @@ export class SocketTurn implements LaneTask, EventSink, SteerableTurn {
 
   async run(free: () => void): Promise<void> {
     this.free = free;
-    await this.handler.dispatch(this);
+    await this.turns.dispatch(this);
     // An interceptor may have ended before the turn.
     if (!this.isSending) return;
     this.sent = Promise.withResolvers();
@@ -126,8 +130,8 @@ export class SocketTurn implements LaneTask, EventSink, SteerableTurn {
 
   /** The request of the turn, not validated. Throws ApiError 400; 413 for an append to too many bytes. */
   request(): MaybePromise<Request> {
-    const { frame, message, handler } = this;
-    const read = frame ?? readFrame(message, false, handler.reader);
+    const { frame, message, turns } = this;
+    const read = frame ?? readFrame(message, false, turns.reader);
     this.frame = null;
     if (this.type === 'response.create' && !isPromise(read)) return this.continued(requestOf(read));
     return this.readRequest(read);
@@ -136,7 +140,7 @@ export class SocketTurn implements LaneTask, EventSink, SteerableTurn {
   private async readRequest(read: MaybePromise<ClientFrame>): Promise<Request> {
     const given = requestOf(await read);
     if (this.type === 'response.create') return this.continued(given);
-    const { cache, reader, maxMessageBytes } = this.handler;
+    const { cache, reader, maxMessageBytes } = this.turns;
     const before = cache.requestOf(this.lane);
     const bytes = before?.reduce((sum, message) => sum + message.length, this.message.length) ?? 0;
     if (bytes > maxMessageBytes) {
@@ -148,7 +152,7 @@ export class SocketTurn implements LaneTask, EventSink, SteerableTurn {
 
   private continued(request: Request): Request {
     this.previousResponseId = request.previous_response_id;
-    const waiting = this.handler.steering.waitingFor(this.streamId, request);
+    const waiting = this.turns.steering.waitingFor(this.streamId, request);
     if (waiting.length === 0) return request;
     const { input } = request;
     // What cannot be joined is refused by its validation.
@@ -162,7 +166,7 @@ export class SocketTurn implements LaneTask, EventSink, SteerableTurn {
 
   /** Remembers the validated request for a later `response.append`. */
   rememberRequest(): void {
-    const { cache } = this.handler;
+    const { cache } = this.turns;
     const before = this.type === 'response.append' ? (cache.requestOf(this.lane) ?? []) : [];
     cache.rememberRequest(this.lane, [...before, ownCopy(this.message)]);
   }
@@ -171,14 +175,14 @@ export class SocketTurn implements LaneTask, EventSink, SteerableTurn {
   activate(admitted: AdmittedTurn): ActiveTurn {
     this.active = new ActiveTurn(admitted, {
       transport: 'websocket',
-      breakConnection: () => this.handler.connection.cut(),
-      continuations: this.handler.cache.lane(this.lane),
+      breakConnection: () => this.connection.cut(),
+      continuations: this.turns.cache.lane(this.lane),
       onHeaders: (headers) => {
         this.headers.add(pickVendorHeaders(headers));
         return true;
       },
       onEvent: (event) => this.sendForeign(event),
-      ...(this.handler.sendsNotices ? { onNotice: (notice) => this.sendNotice(notice) } : {}),
+      ...(this.turns.sendsNotices ? { onNotice: (notice) => this.sendNotice(notice) } : {}),
     });
     this.steerable = new SteerableResponse(this.active);
     if (this.stopReason !== null) this.active.stop(this.stopReason);
@@ -187,9 +191,9 @@ export class SocketTurn implements LaneTask, EventSink, SteerableTurn {
 
   /** Runs the turn, which writes its events here. Throws the refusal before its first event. */
   async send(execute: () => Promise<unknown>): Promise<void> {
-    const { connection } = this.handler;
+    const { connection } = this;
     this.isSending = true;
-    this.keepalive = this.handler.keepalive(() => connection.writer.send(`{"type":"keepalive"${this.tail}`));
+    this.keepalive = this.turns.keepalive(() => connection.writer.send(`{"type":"keepalive"${this.tail}`));
     try {
       await execute();
     } finally {
@@ -200,7 +204,7 @@ export class SocketTurn implements LaneTask, EventSink, SteerableTurn {
   }
 
   write(events: readonly StreamEvent[]): Promise<void> | undefined {
-    const { writer } = this.handler.connection;
+    const { writer } = this.connection;
     this.keepalive?.refresh();
     let written = 0;
     for (const event of events) {
@@ -224,18 +228,18 @@ export class SocketTurn implements LaneTask, EventSink, SteerableTurn {
     if (!this.isSuccessor) this.evictParent();
     this.end();
     this.refuse(error);
-    if (!this.isSuccessor) this.handler.steering.notContinued(this, error);
+    if (!this.isSuccessor) this.turns.steering.notContinued(this, error);
   }
 
   /** Answers a turn that never ran with an error frame; nothing else changes. */
   refuse(error: ApiError): void {
     const { streamId, requestId } = this;
-    logRefusal(() => this.handler.connection.id, error, requestId);
+    logRefusal(() => this.connection.id, error, requestId);
     if (this.isSuccessor) {
-      this.handler.steering.refused(this, error);
+      this.turns.steering.refused(this, error);
       return;
     }
-    this.handler.connection.refuse(error, { streamId, requestId });
+    this.connection.refuse(error, { streamId, requestId });
   }
 
   /** Throws an Error before the turn is admitted. */
@@ -250,7 +254,7 @@ export class SocketTurn implements LaneTask, EventSink, SteerableTurn {
 
   /** Writes to a client that has to catch up in between. */
   private async writeSlowly(batch: readonly StreamEvent[]): Promise<void> {
-    const { writer } = this.handler.connection;
+    const { writer } = this.connection;
     for (const event of batch) {
       if (writer.isBehind) await writer.caughtUp();
       if (this.state === 'over') return;
@@ -261,7 +265,7 @@ export class SocketTurn implements LaneTask, EventSink, SteerableTurn {
   /** What the provider tells in headers comes first: Codex must know it before any event of the turn. */
   private writeEvent(event: StreamEvent): void {
     if (this.state === 'waiting') this.begin();
-    const { writer } = this.handler.connection;
+    const { writer } = this.connection;
     for (const other of this.headers.take()) this.sendBeside(other);
     if (event.response === null) writer.send(event.json + this.tail);
     else this.conclude(event, event.response);
@@ -269,12 +273,12 @@ export class SocketTurn implements LaneTask, EventSink, SteerableTurn {
 
   private begin(): void {
     this.state = 'begun';
-    this.handler.steering.begun(this);
+    this.turns.steering.begun(this);
   }
 
   /** Frees the lane before the terminal event is written, so that a client that reacts at once is not refused. */
   private conclude({ json, sequenceNumber }: StreamEvent, response: ResponseObject): void {
-    const { steering, connection } = this.handler;
+    const { steering, connection } = this.turns;
     if (response.status === 'failed') this.evictParent();
     const late = steering.concluded(this, response);
     this.end();
@@ -291,7 +295,7 @@ export class SocketTurn implements LaneTask, EventSink, SteerableTurn {
 
   private evictParent(): void {
     const { previousResponseId } = this;
-    if (typeof previousResponseId === 'string') this.handler.cache.evict(this.lane, previousResponseId);
+    if (typeof previousResponseId === 'string') this.turns.cache.evict(this.lane, previousResponseId);
   }
 
   /** An event that is not part of the response has no number of its own: those of the upstream are not ours. */
@@ -310,7 +314,7 @@ export class SocketTurn implements LaneTask, EventSink, SteerableTurn {
   }
 
   private sendBeside(event: object): void {
-    this.handler.connection.writer.send(JSON.stringify(event).slice(0, -1) + this.tail);
+    this.connection.writer.send(JSON.stringify(event).slice(0, -1) + this.tail);
   }
 }
 

@@ -1,7 +1,16 @@
 import { ApiError, ERROR_CODES, type IdGenerator, type ResponseObject } from '../../protocol/index.js';
+import { RecentMap } from '../../recent-map.js';
 import { isWarmUp } from '../dto/index.js';
 import type { ClientFrame } from './client-frame.js';
-import { EndedResponses, HAS_ENDED, HAS_FAILED, type Refusal, WAS_STEERED, type WhyEnded } from './ended-responses.js';
+import {
+  type EndedResponse,
+  HAS_ENDED,
+  HAS_FAILED,
+  MAX_REMEMBERED,
+  type Refusal,
+  WAS_STEERED,
+  type WhyEnded,
+} from './ended-responses.js';
 import type { QueueShare } from './queue-budget.js';
 import { type RequiredInput, requiredInputOf } from './required-input.js';
 import {
@@ -71,7 +80,8 @@ interface Target {
 export class Steering {
   /** By response id: those that run, and those whose steers wait for the client. */
   private readonly targets = new Map<string, Target>();
-  private readonly ended = new EndedResponses();
+  /** By response id: those that have ended last, so that a late event for one of them gets the right answer. */
+  private readonly ended = new RecentMap<EndedResponse>(MAX_REMEMBERED);
   /** Accepted and neither applied nor failed. */
   private readonly accepted = new Set<Steer>();
 
@@ -124,7 +134,7 @@ export class Steering {
     const { id, status } = response;
     const target = this.targets.get(id);
     this.targets.delete(id);
-    this.ended.add(id, { streamId: turn.streamId, why: status === 'failed' ? HAS_FAILED : HAS_ENDED });
+    this.ended.set(id, { streamId: turn.streamId, why: status === 'failed' ? HAS_FAILED : HAS_ENDED });
     const own = target === undefined || target.steers.length === 0 ? [] : this.settle(turn, target, response);
     return this.targets.size === 0 ? own : [...own, ...this.lose(turn, response)];
   }
@@ -152,7 +162,7 @@ export class Steering {
   /** A successor was refused before its response existed, and what it continues can be continued by the client. */
   refused(turn: SteerableTurn, error: ApiError): void {
     for (const { previousResponseId } of turn.carried) {
-      this.ended.add(previousResponseId, { streamId: turn.streamId, why: HAS_ENDED });
+      this.ended.set(previousResponseId, { streamId: turn.streamId, why: HAS_ENDED });
     }
     for (const { type, members } of this.failAll(turn.carried, 'successor_creation_failed', error.message)) {
       this.answer(type, members, turn);
@@ -213,18 +223,22 @@ export class Steering {
 
   private whyNotRunning(id: unknown, parameter: string): WhyEnded | Refusal<'response_not_found'> {
     if (id == null) return ['response_not_found', `Missing required parameter: '${parameter}'.`];
-    const ended = this.ended.find(id);
+    const ended = this.endedOf(id);
     return ended?.why ?? ['response_not_found', 'No response with this id runs on this connection.'];
   }
 
   /** The lane of a response that is known here: it runs, has steers, or has ended lately. */
   private placeOf(id: unknown): { readonly streamId: string | undefined } | undefined {
-    return this.targetOf(id) ?? this.ended.find(id);
+    return this.targetOf(id) ?? this.endedOf(id);
   }
 
   /** A client may send anything as an id. */
   private targetOf(id: unknown): Target | undefined {
     return typeof id === 'string' ? this.targets.get(id) : undefined;
+  }
+
+  private endedOf(id: unknown): EndedResponse | undefined {
+    return typeof id === 'string' ? this.ended.get(id) : undefined;
   }
 
   /** What becomes of the steers of a response that ends. */
@@ -281,7 +295,7 @@ export class Steering {
     const request = { ...parameters, previous_response_id: turn.response.id, input: itemsOf(steers) };
     try {
       this.dependencies.follow(turn.streamId, request, steers);
-      this.ended.add(turn.response.id, { streamId: turn.streamId, why: WAS_STEERED });
+      this.ended.set(turn.response.id, { streamId: turn.streamId, why: WAS_STEERED });
       return [];
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;

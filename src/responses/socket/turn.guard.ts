@@ -17,7 +17,7 @@ export class TurnGuard implements CanActivate {
   /** Throws ApiError 401 or 403, like an upgrade. */
   canActivate(context: ExecutionContext): MaybePromise<boolean> {
     const turn: unknown = context.switchToWs().getData();
-    return turn instanceof SocketTurn && this.check(turn.handler.connection);
+    return turn instanceof SocketTurn && this.check(turn.connection);
   }
 
   /** True when the credential of a connection still belongs to its tenant. Throws ApiError 401 or 403. */

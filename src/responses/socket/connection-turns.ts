@@ -32,7 +32,7 @@ export interface Gateway {
 }
 
 /** The turns of one connection: their lanes, their cache, and their dispatch to the gateway. */
-export class HandlerTurns implements ConnectionWork, SocketTurnDependencies {
+export class ConnectionTurns implements ConnectionWork, SocketTurnDependencies {
   readonly cache: ContinuationCache;
   readonly steering: Steering;
   readonly reader: JsonReader;
