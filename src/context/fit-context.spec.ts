@@ -143,7 +143,7 @@ describe(dropOldest.name, () => {
       fc.asyncProperty(fitted, async ({ items, settings, fraction, maxOutputTokens }) => {
         const tokens = settings + (await countItemTokens(items));
         const window = Math.max(1, Math.floor(tokens * fraction));
-        const left = await dropOldest({ items, window, maxOutputTokens, ...countWith(settings) });
+        const left = await dropOldest({ items, window, maxOutputTokens, approvalsFrom: 0, ...countWith(settings) });
         const all = candidates(items);
         const sizes = await Promise.all(all.map(async (left) => settings + (await countItemTokens(left.items))));
         if (left === undefined) {
@@ -167,7 +167,8 @@ describe(dropOldest.name, () => {
       fc.asyncProperty(fitted, async ({ items, settings, fraction, maxOutputTokens }) => {
         const tokens = settings + (await countItemTokens(items));
         const window = Math.max(1, Math.floor(tokens * fraction));
-        const left = (await dropOldest({ items, window, maxOutputTokens, ...countWith(settings) })) ?? items;
+        const left =
+          (await dropOldest({ items, window, maxOutputTokens, approvalsFrom: 0, ...countWith(settings) })) ?? items;
         const head = headLength(items);
         expect(left.slice(0, head)).toEqual(items.slice(0, head));
         expect(left.at(-1)).toBe(items.at(-1));
@@ -187,7 +188,9 @@ describe(dropOldest.name, () => {
         ];
       }).flat();
     const fit = async (items: readonly Item[]) =>
-      (await dropOldest({ items, window: 1500, maxOutputTokens: null, ...countWith(0) }))?.map(({ id }) => id);
+      (await dropOldest({ items, window: 1500, maxOutputTokens: null, approvalsFrom: 0, ...countWith(0) }))?.map(
+        ({ id }) => id,
+      );
     const own = await fit(rounds((round) => `call_${round}`));
     expect(own?.length).toBeGreaterThan(20);
     expect(await fit(rounds(() => 'call_1'))).toEqual(own);
@@ -198,7 +201,7 @@ describe(dropOldest.name, () => {
     const users = Array.from({ length: 20 }, (_, index) => toItem({ kind: 'user', words: 97, place: 0 }, index + 1));
     const late = toOutput({ kind: 'call', words: 1, place: 0 }, 0);
     const fit = (items: readonly Item[]): Promise<readonly Item[] | undefined> =>
-      dropOldest({ items, window: 1000, maxOutputTokens: null, ...countWith(0) });
+      dropOldest({ items, window: 1000, maxOutputTokens: null, approvalsFrom: 0, ...countWith(0) });
     const left = (await fit([call, ...users, late])) ?? [];
     expect(left.length).toBeLessThan(8);
     expect(left.slice(0, -1)).toEqual(users.slice(1 - left.length));
@@ -222,7 +225,8 @@ describe(dropOldest.name, () => {
   it('dropOldest leaves as much room as the request asks for, but no more than half of the window', async () => {
     const items = Array.from({ length: 100 }, (_, index) => toItem({ kind: 'user', words: 97, place: 0 }, index));
     const roomFor = async (maxOutputTokens: number | null): Promise<number> => {
-      const left = (await dropOldest({ items, window: 8000, maxOutputTokens, ...countWith(0) })) ?? [];
+      const left =
+        (await dropOldest({ items, window: 8000, maxOutputTokens, approvalsFrom: 0, ...countWith(0) })) ?? [];
       return 8000 - (await countItemTokens(left));
     };
     expect(await roomFor(2000)).toBeGreaterThanOrEqual(2000);

@@ -14,6 +14,8 @@ export interface UnfittedContext {
   readonly window: number;
   /** Most output tokens of the request; null without a limit. */
   readonly maxOutputTokens: number | null;
+  /** Since when requests for approvals are open, as of `approvalsOpenFrom`. */
+  readonly approvalsFrom: number;
   /** Input tokens with some of the items, with instructions and tools. A count beyond `limit` may stop. */
   readonly countInput: (items: readonly Item[], limit: number) => Promise<number>;
   /** Tokens of some of the items alone, counted in the same way. */
@@ -69,7 +71,7 @@ export async function dropOldest(context: UnfittedContext): Promise<readonly Ite
   const { items, window, countInput, count } = context;
   const head = items.findIndex((item) => !isInstruction(item));
   if (head === -1) return undefined;
-  const waiting = waitingItems(items, items.findLastIndex(isModelItem) + 1);
+  const waiting = waitingItems(items, items.findLastIndex(isModelItem) + 1, context.approvalsFrom);
   // A call without its output is the last thing in a context, but an approval may come at any time.
   const stays = (item: Item): boolean => isSetting(item) || (waiting.has(item) && !isCall(item));
   const retained = items.filter((item, index) => index < head || stays(item));

@@ -1,4 +1,6 @@
-import { callIdOf, isOutput, type Item } from '../protocol/index.js';
+import type { Environment } from '../config/index.js';
+import { approvalTimeOf, callIdOf, isOutput, type Item } from '../protocol/index.js';
+import type { Clock } from '../time/index.js';
 
 const REQUEST = 'mcp_approval_request';
 const ANSWER = 'mcp_approval_response';
@@ -19,16 +21,29 @@ export function outputsOf(context: readonly Item[]): ReadonlyMap<Item, Item> {
   return pairs;
 }
 
-/** The calls of a context that wait for their output, and the requests that wait for an approval, also if it stands from `start` on. */
-export function waitingItems(context: readonly Item[], start: number): ReadonlySet<Item> {
-  const asking = context.filter((item) => isCall(item) || item.type === REQUEST);
+/** From when on requests for approvals can still be answered, Unix ms. */
+export function approvalsOpenFrom(
+  clock: Clock,
+  { MCP_APPROVAL_TTL: seconds }: Pick<Environment, 'MCP_APPROVAL_TTL'>,
+): number {
+  return clock.now() - seconds * 1000;
+}
+
+/**
+ * The calls of a context that wait for their output, and the requests that wait for an approval, also if it stands from `start` on.
+ * Requests of this service from before `openFrom` (Unix ms) have expired.
+ */
+export function waitingItems(context: readonly Item[], start: number, openFrom: number): ReadonlySet<Item> {
+  const isOpen = ({ id }: Item): boolean => (approvalTimeOf(id) ?? Infinity) > openFrom;
+  const asking = context.filter((item) => isCall(item) || (item.type === REQUEST && isOpen(item)));
   if (asking.length === 0) return new Set();
   const outputs = outputsOf(context);
   const before = new Set(context.slice(0, start));
   const approvals = new Set<unknown>();
   for (const item of before) {
-    const { type, approval_request_id: id } = item;
-    if (type === ANSWER || type === 'mcp_call') approvals.add(id);
+    const { type, approval_request_id: id, approve } = item;
+    // Of calls that are approved, those beyond `max_tool_calls` are not made: their requests stay open.
+    if (type === 'mcp_call' || (type === ANSWER && approve !== true)) approvals.add(id);
   }
   const isAnswered = (item: Item): boolean => {
     if (item.type === REQUEST) return approvals.has(item.id);

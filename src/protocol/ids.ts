@@ -108,6 +108,15 @@ export function creationTimeOf(id: string): number | undefined {
   return time === undefined ? undefined : Number.parseInt(time, 16);
 }
 
+/** The id of a request of this service for an approval: when it was asked for, a random part, and a code that binds it to its call. */
+const APPROVAL_ID = /^mcpr_(?<time>[0-9a-f]{12})[0-9a-f]{40}$/;
+
+/** When this service asked for an approval, milliseconds since the epoch; undefined for a request that others have made. */
+export function approvalTimeOf(id: string): number | undefined {
+  const time = APPROVAL_ID.exec(id)?.groups?.['time'];
+  return time === undefined ? undefined : Number.parseInt(time, 16);
+}
+
 /** Ids that need no escaping in JSON and in paths. */
 const PLAIN_ID = /^[\w.:-]+$/;
 

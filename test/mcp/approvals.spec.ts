@@ -138,4 +138,40 @@ describe('an approval', () => {
     expect(typesOf(next)).toEqual(['mcp_call', 'message']);
     expect(server.count('tools/call')).toBe(1);
   });
+
+  it('an approval beyond max_tool_calls can be given again by the next request', async () => {
+    service.provider.reply(...call('send', '{"n":1}', 'a'), ...call('send', '{"n":2}', 'b'), USAGE);
+    const first = await ask({ input: 'Go.' });
+    const answers = itemsOf(first, 'mcp_approval_request').map(({ id }) => ({
+      type: 'mcp_approval_response',
+      approval_request_id: id,
+      approve: true,
+    }));
+    service.provider.reply({ type: 'text', delta: 'One is sent.' }).reply({ type: 'text', delta: 'Both are sent.' });
+    const next = await ask({ previous_response_id: first.id, input: answers, max_tool_calls: 1 });
+    const last = await ask({ previous_response_id: next.id, input: answers.slice(1) });
+    expect(typesOf(last)).toEqual(['mcp_call', 'message']);
+    expect(server.count('tools/call')).toBe(2);
+  });
+
+  it.each([true, false])(
+    'an answer of %s to an approval stands in the context that a client brings back',
+    async (approve) => {
+      service.provider
+        .reply(...call('send'), USAGE)
+        .reply({ type: 'text', delta: 'Sent.' })
+        .reply({ type: 'text', delta: 'You are welcome.' });
+      const context: object[] = [{ role: 'user', content: 'Go.' }];
+      const turn = async (...items: readonly object[]): Promise<WireResponse> => {
+        context.push(...items);
+        const response = await ask({ store: false, input: context });
+        context.push(...(response.output as object[]));
+        return response;
+      };
+      const [request] = itemsOf(await turn(), 'mcp_approval_request');
+      await turn({ type: 'mcp_approval_response', approval_request_id: request?.['id'], approve });
+      expect(typesOf(await turn({ role: 'user', content: 'Thanks.' }))).toEqual(['message']);
+      expect(server.count('tools/call')).toBe(approve ? 1 : 0);
+    },
+  );
 });

@@ -1,12 +1,14 @@
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 
-import { FakeMcpServer, ScriptedProvider } from '../../src/testing/index.js';
+import { Environment } from '../../src/config/index.js';
+import { FakeClock, FakeMcpServer, ScriptedProvider } from '../../src/testing/index.js';
+import { Clock } from '../../src/time/index.js';
 import { BACKGROUND_TRANSPORT } from '../support/background.js';
 import { EARLY, longText, say, SmallProvider, TRIGGER } from '../support/compaction.js';
 import { useService } from '../support/describe-service.js';
 import { itemsOf, typesOf } from '../support/output.js';
 import { call, USAGE } from '../support/scripted-calls.js';
-import { startService } from '../support/service.js';
+import { type ServiceOptions, startService } from '../support/service.js';
 import { writeMcpServers } from '../support/temporary-file.js';
 import type { WireResponse } from '../support/transport.js';
 import { TRANSPORTS } from '../support/transports.js';
@@ -18,10 +20,12 @@ afterAll(async () => {
   await server.close();
 });
 
-const start = (provider: typeof ScriptedProvider): never =>
-  startService({ providers: [provider], environment: { MCP_SERVERS: path } }) as never;
+const start = (provider: typeof ScriptedProvider, overrides: ServiceOptions['overrides'] = []): never =>
+  startService({ providers: [provider], environment: { MCP_SERVERS: path }, overrides }) as never;
 
 const service = useService(() => start(ScriptedProvider));
+const clock = new FakeClock();
+const timed = useService(() => start(ScriptedProvider, [[Clock, clock]]));
 const small = useService(() => start(SmallProvider));
 
 beforeEach(() => {
@@ -114,6 +118,37 @@ describe('an approval', () => {
     const compacted = await service.api.create({ ...BODY, previous_response_id: id, input: [TRIGGER] });
     await service.api.create({ ...BODY, previous_response_id: compacted.id, input: 'Go on.' });
     expect(service.provider.turns.at(-1)?.context.map(({ type }) => type)).toEqual(['message', 'message', 'message']);
+  });
+
+  it('an approval that has expired is left to the summary, and the chain goes on', async () => {
+    timed.provider
+      .reply(...ASKED)
+      .reply(...say('SUMMARY'))
+      .reply(...say('Hello.'));
+    const asking = await timed.api.create({ ...BODY, input: 'Write to Ann.' });
+    clock.advance(new Environment().MCP_APPROVAL_TTL * 1000);
+    const compacted = await timed.api.create({ ...BODY, previous_response_id: asking.id, input: [TRIGGER] });
+    await timed.api.create({ ...BODY, previous_response_id: compacted.id, input: 'Hi.' });
+    expect(timed.provider.turns.at(-1)?.context.map(({ type }) => type)).toEqual(['message', 'message', 'message']);
+  });
+
+  it('an approval that max_tool_calls has left open outlives a compaction', async () => {
+    service.provider
+      .reply(...call('dice__send', '{"to":"Ann"}', 'a'), ...call('dice__send', '{"to":"Bob"}', 'b'), USAGE)
+      .reply(...say('One is sent.'))
+      .reply(...say('SUMMARY'))
+      .reply(...say('Both are sent.'));
+    const asking = await service.api.create({ ...BODY, input: 'Write to both.' });
+    const input = itemsOf(asking, 'mcp_approval_request').map(({ id }) => ({
+      ...answerTo(asking),
+      approval_request_id: id,
+    }));
+    const first = { ...BODY, previous_response_id: asking.id, input, max_tool_calls: 1 };
+    const { id } = await service.api.create(first);
+    const compacted = await service.api.create({ ...BODY, previous_response_id: id, input: [TRIGGER] });
+    const last = { ...BODY, previous_response_id: compacted.id, input: input.slice(1) };
+    expect(typesOf(await service.api.create(last))).toEqual(['mcp_list_tools', 'mcp_call', 'message']);
+    expect(server.count('tools/call')).toBe(2);
   });
 
   it('an approval is answered although truncation drops what was said when it was asked for', async () => {

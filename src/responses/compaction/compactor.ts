@@ -2,15 +2,16 @@ import { Injectable, Logger } from '@nestjs/common';
 
 import { asTenant } from '../../access/index.js';
 import { Environment } from '../../config/index.js';
-import { mayExceed, writeCompacted } from '../../context/index.js';
+import { approvalsOpenFrom, mayExceed, writeCompacted } from '../../context/index.js';
 import { OutageLog } from '../../logging/index.js';
 import { ApiError, type Item } from '../../protocol/index.js';
 import { BreakConnectionError, type ModelEvent } from '../../providers/index.js';
 import { isUserMessage } from '../../providers/transcripts/index.js';
 import { type KeyRing, Seals } from '../../context/seals/index.js';
+import { Clock } from '../../time/index.js';
 import type { NextPass, OwnPass } from '../turn/pass-policy.js';
 import { TokenScale } from '../turn/token-scale.js';
-import { divideContext } from './divide-context.js';
+import { type DividedContext, divideContext, type NewItems } from './divide-context.js';
 import { CompactionPlanner, type Plan } from './plan.js';
 import { isSummary } from './prompt.js';
 import { bytesOfSeal } from './seal-size.js';
@@ -45,6 +46,7 @@ export class Compactor {
     private readonly scale: TokenScale,
     private readonly seals: Seals,
     private readonly environment: Environment,
+    private readonly clock: Clock,
   ) {}
 
   /**
@@ -52,7 +54,7 @@ export class Compactor {
    * instructions alone are too large for the item.
    */
   async whole(next: NextPass): Promise<OwnPass> {
-    const divided = divideContext(next.question.context, null);
+    const divided = this.divide(next.question.context, null);
     const { history } = divided;
     if (history.length === 0) {
       throw ApiError.badRequest('There is nothing to compact: the context has no messages.', 'input');
@@ -85,7 +87,7 @@ export class Compactor {
     if (!(await this.exceeds(next, context, Math.min(threshold, window)))) return undefined;
     const isTooLong = await this.exceeds(next, context, window);
     if (attempts.haveFailed && !isTooLong) return undefined;
-    const divided = divideContext(context, input);
+    const divided = this.divide(context, input);
     const isUnanswered = !divided.tail.some(isUserMessage);
     const plan = await this.planner.plan(divided, next, { threshold, isUnanswered, mustShrink: true });
     if (plan === undefined || plan.replaced.length === 0) return undefined;
@@ -95,6 +97,10 @@ export class Compactor {
     const ring = await this.seals.ring();
     const compacting = (): AsyncGenerator<readonly ModelEvent[]> => this.compact(plan, next, ring);
     return { isLast: false, generate: () => (isTooLong ? compacting() : this.orGoOn(compacting(), next, attempts)) };
+  }
+
+  private divide(context: readonly Item[], added: NewItems): DividedContext {
+    return divideContext(context, added, approvalsOpenFrom(this.clock, this.environment));
   }
 
   private thresholdOf({ route }: NextPass, asked: number | null): number {

@@ -46,7 +46,7 @@ describe('a context that is compacted', () => {
   it('a context that is compacted is divided without loss, and never between a call and its output', () => {
     fc.assert(
       fc.property(context, fc.nat(8), (items, added) => {
-        const { settings, history, tail } = divideContext(items, items.slice(items.length - added));
+        const { settings, history, tail } = divideContext(items, items.slice(items.length - added), 0);
         expect([...settings, ...history, ...tail]).toEqual(items);
         expect(tail.length === 0 || isWhole(history, tail)).toBe(true);
       }),
@@ -60,32 +60,39 @@ describe('a context that is compacted', () => {
     const [first, last] = [message('user', 'one'), message('assistant', 'two')];
     const running = [thought('r1'), thought('r2'), call('a', { async: true }), call('b')];
     const items = [first, ...running, output('b'), thought('r3'), call('c'), output('c'), thought('r4'), last];
-    const { history, tail } = divideContext(items, null);
+    const { history, tail } = divideContext(items, null, 0);
     expect(tail).toEqual([...running, output('b')]);
     expect(history).toEqual(items.filter((item) => !tail.includes(item)));
     const done = [first, ...running, thought('r3'), last, output('a'), output('b')];
-    expect(divideContext(done, null)).toMatchObject({ history: done, tail: [] });
-    expect(divideContext([...running.slice(0, 3), thought('r3'), last], null).history).toEqual([thought('r3'), last]);
+    expect(divideContext(done, null, 0)).toMatchObject({ history: done, tail: [] });
+    expect(divideContext([...running.slice(0, 3), thought('r3'), last], null, 0).history).toEqual([
+      thought('r3'),
+      last,
+    ]);
   });
 
   it('a context that is compacted keeps the call that waits, and not the outputs of earlier calls with its id', () => {
     const call = (id: string): Item => ({ id, type: 'function_call', call_id: 'call_0', name: 'f', arguments: '{}' });
     const output = (id: string): Item => ({ id, type: 'function_call_output', call_id: 'call_0', output: '' });
     const before = [message('user', 'one'), call('a'), output('b'), call('c'), output('d'), message('user', 'two')];
-    expect(divideContext([...before, call('e')], null)).toEqual({ settings: [], history: before, tail: [call('e')] });
+    expect(divideContext([...before, call('e')], null, 0)).toEqual({
+      settings: [],
+      history: before,
+      tail: [call('e')],
+    });
     const asking: Item = { id: 'mcpr', type: 'mcp_approval_request', name: 'g', arguments: '{}' };
     const beside = [call('e'), asking, output('f')];
-    expect(divideContext([...before, ...beside], null).tail).toEqual(beside);
+    expect(divideContext([...before, ...beside], null, 0).tail).toEqual(beside);
   });
 
   it('a history is summarised although a call in it has its output late, or gets it now', async () => {
     const call: Item = { id: 'fc', type: 'function_call', call_id: 'c', name: 'f', arguments: '{}', async: true };
     const late: Item = { id: 'fco', type: 'function_call_output', call_id: 'c', output: 'built' };
     const [first, next] = [message('user', 'one'), message('assistant', 'two')];
-    const divided = divideContext([first, call, next, late], [late]);
+    const divided = divideContext([first, call, next, late], [late], 0);
     expect(divided).toEqual({ settings: [], history: [first, next], tail: [call, late] });
     const question = message('user', 'three');
-    const later = divideContext([first, call, next, late, question], [question]);
+    const later = divideContext([first, call, next, late, question], [question], 0);
     expect(later).toEqual({ settings: [], history: [first, call, next, late], tail: [question] });
     const parts = await divideIntoParts(later.history, { room: 1, count: async (some) => some.length, ids });
     expect(parts.slice(0, 3)).toEqual([[first], [call], [next]]);

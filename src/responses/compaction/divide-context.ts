@@ -15,10 +15,10 @@ export interface DividedContext {
 /** The items that were given since the model's last output, if it is to go on with them; null if nothing has to be answered. */
 export type NewItems = readonly Item[] | null;
 
-/** Divides a context. A call, its output and the reasoning before it are never divided. */
-export function divideContext(context: readonly Item[], added: NewItems): DividedContext {
+/** Divides a context. A call, its output and the reasoning before it are never divided. `approvalsFrom`: as of `approvalsOpenFrom`. */
+export function divideContext(context: readonly Item[], added: NewItems, approvalsFrom: number): DividedContext {
   const start = added === null ? context.length : startOfTail(context, added);
-  const waiting = waitingWith(context, start);
+  const waiting = waitingWith(context, start, approvalsFrom);
   const head = context.slice(0, start).filter((item) => !waiting.has(item));
   const instructions = head.findIndex((item) => !isInstruction(item));
   const leading = instructions === -1 ? head.length : instructions;
@@ -33,8 +33,8 @@ export function divideContext(context: readonly Item[], added: NewItems): Divide
  * What waits for its output or approval, or has it in the tail from `start` on, with the reasoning that it followed from, and the calls
  * beside it with their outputs: an upstream may demand back what it gave with the first of them.
  */
-function waitingWith(context: readonly Item[], start: number): ReadonlySet<Item> {
-  const waiting = waitingItems(context, start);
+function waitingWith(context: readonly Item[], start: number, approvalsFrom: number): ReadonlySet<Item> {
+  const waiting = waitingItems(context, start, approvalsFrom);
   if (waiting.size === 0) return waiting;
   const found = new Set<Item>();
   let run: Item[] = [];

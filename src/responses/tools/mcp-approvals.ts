@@ -5,7 +5,8 @@ import { Inject, Injectable, Optional } from '@nestjs/common';
 import type { Tenant } from '../../access/index.js';
 import { Environment } from '../../config/index.js';
 import { McpObserver } from '../../tools/mcp/index.js';
-import { ApiError, type Item } from '../../protocol/index.js';
+import { ApiError, approvalTimeOf, isCompaction, type Item } from '../../protocol/index.js';
+import { isModelItem } from '../../providers/transcripts/index.js';
 import { Claims, SecretStore } from '../../state/index.js';
 import { Clock, type MaybePromise } from '../../time/index.js';
 
@@ -70,7 +71,16 @@ export class McpApprovals {
 
   /** Whether an id has the form of those of our requests. */
   static isOwn(id: string): boolean {
-    return id.startsWith(REQUEST) && ID.test(id);
+    return approvalTimeOf(id) !== undefined;
+  }
+
+  /**
+   * The answers that a request gives, with their places in its input. Those that the model has gone on after are history, which a client
+   * brings back that keeps its context itself.
+   */
+  static answersIn(input: readonly Item[]): readonly (readonly [index: number, answer: Item])[] {
+    const start = input.findLastIndex((item) => isModelItem(item) || isCompaction(item)) + 1;
+    return [...input.entries()].slice(start).filter(([, { type }]) => type === 'mcp_approval_response');
   }
 
   /** The requests of a context by their ids, which no two of its items share. */

@@ -64,7 +64,7 @@ export class McpTurn implements TurnPolicy {
     private readonly shared: McpShared,
   ) {
     this.tools = new Map(tools.map((each) => [each.tool.server_label, each]));
-    this.answers = turn.input.filter(({ type }) => type === 'mcp_approval_response');
+    this.answers = McpApprovals.answersIn(turn.input).map(([, answer]) => answer);
     this.held = new HeldCalls(NO_FUNCTIONS);
   }
 

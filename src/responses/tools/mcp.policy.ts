@@ -80,7 +80,7 @@ export class McpPolicy extends PassPolicy implements OnModuleInit {
         throw ApiError.badRequest(`Two MCP tools have the server_label '${tool.server_label}'.`, 'tools');
       labels.add(tool.server_label);
     }
-    const answers = [...input.entries()].filter(([, { type }]) => type === 'mcp_approval_response');
+    const answers = McpApprovals.answersIn(input);
     return answers.length === 0 ? undefined : this.checkAnswers(answers, tools, turn);
   }
 
@@ -147,8 +147,11 @@ export class McpPolicy extends PassPolicy implements OnModuleInit {
   ): Promise<void> {
     const { context } = turn;
     const requests = McpApprovals.requestsIn(context);
-    const answered = new Map<unknown, number>();
-    for (const { approval_request_id: id } of context) answered.set(id, (answered.get(id) ?? 0) + 1);
+    const given = new Set(answers.map(([, { id }]) => id));
+    // One that was approved and not called, such as beyond `max_tool_calls`, is open.
+    const isSettled = ({ type, id, approve }: Item): boolean =>
+      type === 'mcp_call' || (type === 'mcp_approval_response' && approve !== true && !given.has(id));
+    const answered = new Set(context.filter(isSettled).map((item) => item['approval_request_id']));
     for (const [index, { approval_request_id: id }] of answers) {
       if (typeof id !== 'string') continue;
       const place = `input[${index}].approval_request_id`;
@@ -156,9 +159,8 @@ export class McpPolicy extends PassPolicy implements OnModuleInit {
       if (request === undefined) throw ApiError.badRequest(`No approval request found with the id '${id}'.`, place);
       // Those of upstreams are their affair.
       if (!McpApprovals.isOwn(id)) continue;
-      if ((answered.get(id) ?? 0) > 1) {
-        throw ApiError.badRequest(`The approval request '${id}' was answered before.`, place);
-      }
+      if (answered.has(id)) throw ApiError.badRequest(`The approval request '${id}' was answered before.`, place);
+      answered.add(id);
       const label = String(request['server_label']);
       const server = tools.find(({ tool }) => tool.server_label === label)?.server;
       if (server === undefined) {

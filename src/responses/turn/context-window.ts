@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
 
-import { dropOldest, holdsMedia, mayExceed } from '../../context/index.js';
+import { Environment } from '../../config/index.js';
+import { approvalsOpenFrom, dropOldest, holdsMedia, mayExceed } from '../../context/index.js';
 import { ApiError, CONTEXT_TOO_LONG, type Item } from '../../protocol/index.js';
 import type { ModelRoute, Turn } from '../../providers/index.js';
+import { Clock } from '../../time/index.js';
 import { compactionOf } from './compaction-request.js';
 import { TokenMeter } from './token-meter.js';
 import { TokenScale } from './token-scale.js';
@@ -13,6 +15,8 @@ export class ContextWindow {
   constructor(
     private readonly meter: TokenMeter,
     private readonly scale: TokenScale,
+    private readonly clock: Clock,
+    private readonly environment: Environment,
   ) {}
 
   /** Whether a context certainly fits: nothing needs to be counted. */
@@ -59,6 +63,10 @@ export class ContextWindow {
       isScaled
         ? this.scale.countItems(turn, route, some, { signal, limit })
         : provider.countContextTokens(some, { signal, limit });
-    return dropOldest({ items, window, maxOutputTokens: settings.max_output_tokens, countInput, count });
+    const approvalsFrom = approvalsOpenFrom(this.clock, this.environment);
+    return dropOldest({
+      ...{ items, window, maxOutputTokens: settings.max_output_tokens, approvalsFrom },
+      ...{ countInput, count },
+    });
   }
 }

@@ -66,6 +66,7 @@ export class TokenScale {
         items: turn.context,
         window: most,
         maxOutputTokens: null,
+        approvalsFrom: 0,
         countInput: (context) => estimate({ ...turn, context }),
         count: (items, end) => provider.countContextTokens(items, { signal, limit: end }),
       });
