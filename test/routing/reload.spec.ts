@@ -1,5 +1,3 @@
-// Slow: starts services with upstreams of their own.
-
 import type { EventEmitter } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 
@@ -9,7 +7,13 @@ import { Clock } from '../../src/index.js';
 import { textReply } from '../support/chat-upstream/reply.js';
 import { saidIn } from '../support/output.js';
 import { listModels, whoAnswers } from '../support/routing/ask.js';
-import { type RoutedService, startRoutedService } from '../support/routing/routed-service.js';
+import {
+  type RoutedService,
+  type RoutedServiceOptions,
+  startRoutedService,
+} from '../support/routing/routed-service.js';
+import { useProvidersFile } from '../support/providers-file.js';
+import { SLOW_REFUSALS } from '../support/service.js';
 import { ServiceLog } from '../support/service-log.js';
 import type { WireEvent } from '../../src/testing/index.js';
 import { openStream } from '../support/sse.js';
@@ -24,22 +28,18 @@ const TO_B = [{ name: 'm', provider: 'b' }];
 const AGAIN = /reloaded /;
 const NOT_USED = /cannot reload /;
 
+/** What `kill -HUP` does. */
+const hangUp = (): void => void (process as EventEmitter).emit('SIGHUP');
+
 describe('a file that is read again', () => {
+  const within = useProvidersFile('providers.json', { environment: SLOW_REFUSALS });
   let service: RoutedService;
   let log: ServiceLog;
 
-  const start = async (options: Partial<Parameters<typeof startRoutedService>[0]> = {}): Promise<void> => {
-    log = new ServiceLog();
-    service = await startRoutedService({
-      upstreams: { a: {}, b: {} },
-      models: TO_A,
-      ...options,
-      imports: [log.asModule()],
-    });
+  const start = async (options: Pick<RoutedServiceOptions, 'prepare'> = {}): Promise<void> => {
+    service = await startRoutedService({ upstreams: { a: {}, b: {} }, models: TO_A, within, ...options });
+    log = ServiceLog.begin();
   };
-
-  /** What `kill -HUP` does. */
-  const hangUp = (): void => void (process as EventEmitter).emit('SIGHUP');
 
   afterEach(async () => {
     await service.close();
@@ -175,24 +175,6 @@ describe('a file that is read again', () => {
     });
   });
 
-  it('turns that wait to ask again ask where they began', async () => {
-    const clock = new WatchedClock();
-    await start({
-      common: { retries: 2 },
-      overrides: [[Clock, clock]],
-      prepare: (upstream) => upstream('a').refuse(503, 'openai', { 'retry-after': '2' }),
-    });
-    const pause = clock.whenScheduled(2000);
-    const turn = JSON_TRANSPORT.run(service, { model: 'm', input: 'Hi' });
-    await pause;
-    await service.write({ models: TO_B });
-    hangUp();
-    await log.written(AGAIN);
-    clock.advance(2000);
-    expect(saidIn((await turn).response)).toEqual([{ text: 'a' }]);
-    clock.letGo();
-  });
-
   describe('and cannot be used', () => {
     const faults: readonly (readonly [what: string, text: string, place: string])[] = [
       ['is no YAML', `{"providers": {"a": {"api_key": "${SECRET}`, ''],
@@ -246,6 +228,27 @@ describe('a file that is read again', () => {
       expect(await whoAnswers(service, 'listed')).toBe('b');
     });
   });
+});
+
+it('turns that wait to ask again ask where they began', async () => {
+  const clock = new WatchedClock();
+  await using service = await startRoutedService({
+    upstreams: { a: {}, b: {} },
+    models: TO_A,
+    common: { retries: 2 },
+    overrides: [[Clock, clock]],
+    prepare: (upstream) => upstream('a').refuse(503, 'openai', { 'retry-after': '2' }),
+  });
+  using log = ServiceLog.begin();
+  const pause = clock.whenScheduled(2000);
+  const turn = JSON_TRANSPORT.run(service, { model: 'm', input: 'Hi' });
+  await pause;
+  await service.write({ models: TO_B });
+  hangUp();
+  await log.written(AGAIN);
+  clock.advance(2000);
+  expect(saidIn((await turn).response)).toEqual([{ text: 'a' }]);
+  clock.letGo();
 });
 
 describe('without a file', () => {

@@ -88,7 +88,7 @@ export class ChatUpstream extends UpstreamServer<UpstreamRequest, HttpReply> {
     return this;
   }
 
-  /** Of answers that begin from now on every packet, and the end behind the last one, waits for `release`. */
+  /** Of answers that begin from now on every packet, and the end behind the last one, waits for `release`; lists of models do not. */
   hold(): this {
     this.gate = new PacketGate(0);
     return this;
@@ -106,7 +106,8 @@ export class ChatUpstream extends UpstreamServer<UpstreamRequest, HttpReply> {
   }
 
   protected override async handle(request: UpstreamRequest): Promise<void> {
-    await request.answer(this.reply(request), this.gate);
+    const reply = this.reply(request);
+    await request.answer(reply, reply === this.listing ? new PacketGate() : this.gate);
   }
 
   private reply(request: UpstreamRequest): HttpReply {
