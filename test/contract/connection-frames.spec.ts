@@ -178,7 +178,7 @@ describe('a message that is being compressed', () => {
   it('a message that is being compressed is not overtaken, and overtakes nothing', async () => {
     client.socket.destroy();
     await tracker.whenSockets(0);
-    await using compressing = await SocketClient.open(service);
+    await using compressing = await SocketClient.open(service, { perMessageDeflate: true });
     expect(compressing.socket.extensions).toBe('permessage-deflate');
     const { writer } = onlyConnection();
     const received: string[] = [];

@@ -23,7 +23,7 @@ afterEach(async () => {
 const held = (): number => heldBy(service);
 
 async function connect(): Promise<SocketClient> {
-  const client = await SocketClient.open(service);
+  const client = await SocketClient.open(service, { perMessageDeflate: true });
   clients.push(client);
   return client;
 }

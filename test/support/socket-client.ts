@@ -66,7 +66,10 @@ export class SocketClient implements AsyncDisposable {
     });
   }
 
-  /** Opens a socket at a service's `/v1/responses`; rejects when the upgrade is refused. */
+  /**
+   * Opens a socket at a service's `/v1/responses`; rejects when the upgrade is refused. Frames are not compressed unless a test asks for it:
+   * the compressors of a socket cost as much as a turn.
+   */
   static async open(
     service: { readonly port: number },
     options: ClientOptions = {},
@@ -74,7 +77,7 @@ export class SocketClient implements AsyncDisposable {
     protocols: readonly string[] = [],
   ): Promise<SocketClient> {
     const url = `ws://127.0.0.1:${service.port}${path}`;
-    const client = new SocketClient(new WebSocket(url, [...protocols], options));
+    const client = new SocketClient(new WebSocket(url, [...protocols], { perMessageDeflate: false, ...options }));
     await once(client.socket, 'open');
     return client;
   }
