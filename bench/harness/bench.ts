@@ -27,25 +27,34 @@ const DEFAULTS: Variables = {
 
 /**
  * The processes of a case, and what they need: each is started when it is asked for, and all end with the case. All cases of a proof, which
- * measures nothing, have one, and one process for all that start the same program.
+ * measures nothing, have one, and one process for each program, with whatever variables it is started.
  */
 export class Bench implements AsyncDisposable {
   readonly sizes: Sizes;
   /** Whether the run measures nothing. */
   readonly isProof: boolean;
+  /** What programs need, which outlives them. */
   private readonly resources = new AsyncDisposableStack();
+  private readonly programs = new AsyncDisposableStack();
   private readonly started = new Map<unknown, Promise<unknown>>();
   private generator: LoadGenerator | undefined;
   private databases: Databases | undefined;
+  private readonly parent: Bench | undefined;
 
-  constructor(sizes: Sizes, isProof = false) {
+  constructor(sizes: Sizes, isProof = false, parent?: Bench) {
     this.sizes = sizes;
     this.isProof = isProof;
+    this.parent = parent;
   }
 
   /** The load generator. */
   get load(): LoadGenerator {
-    return (this.generator ??= this.resources.use(new LoadGenerator()));
+    return this.parent?.load ?? (this.generator ??= this.programs.use(new LoadGenerator()));
+  }
+
+  /** What has programs of its own, which end with those of this one, and the same load generator. */
+  inner(): Bench {
+    return this.programs.use(new Bench(this.sizes, this.isProof, this));
   }
 
   /** How often to do what only makes a program fast, or a figure exact: in a proof once. */
@@ -61,8 +70,14 @@ export class Bench implements AsyncDisposable {
   /** Starts a module of `bench`. */
   start(module: string, variables: Variables = {}, way: Way = 'measured'): Promise<Server> {
     const all = { ...DEFAULTS, ...variables };
-    const start = async (): Promise<Server> => this.resources.use(await Server.start(module, all, way));
-    return this.isProof ? this.once(JSON.stringify([module, all, way]), start) : start();
+    const start = async (): Promise<Server> => this.programs.use(await Server.start(module, all, way));
+    if (!this.isProof) return start();
+    return this.once(JSON.stringify([module, all, way]), async () => {
+      const program = `${module} ${way}`;
+      const isRunning = this.started.has(program);
+      const first = await this.once(program, start);
+      return isRunning ? first.repeat(all) : first;
+    });
   }
 
   /** Writes a file that a program reads; resolves with its path. */
@@ -101,7 +116,8 @@ export class Bench implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.resources.disposeAsync();
+    await using _resources = this.resources;
+    await this.programs.disposeAsync();
   }
 
   /** Makes something at the first call for a key, by which it is known. */
@@ -149,7 +165,7 @@ async function runRow(one: Case, row: Row, bench: Bench): Promise<readonly Figur
     const load = typeof row.load === 'object' ? row.load[side] : row.load;
     if (start === undefined || load === undefined) continue;
     if (one.isAnew === true) {
-      sides[side] = () => runAnew(start, load, bench);
+      sides[side] = () => runAnew(one, start, load, bench);
     } else {
       const server = await bench.server(start);
       // In a proof, cases share their servers.
@@ -171,8 +187,12 @@ async function runRow(one: Case, row: Row, bench: Bench): Promise<readonly Figur
   return toFigures(all);
 }
 
-/** A round that starts its program anew. */
-async function runAnew(start: Start, load: Load, { sizes, isProof }: Bench): Promise<Sample> {
-  await using bench = new Bench(sizes, isProof);
-  return await load(await bench.server(start), bench);
+/** A round that starts its program anew; in a proof, all rounds of the case have one. */
+async function runAnew(one: Case, start: Start, load: Load, bench: Bench): Promise<Sample> {
+  if (bench.isProof) {
+    const inner = await bench.once(one, async () => bench.inner());
+    return await load(await inner.server(start), inner);
+  }
+  await using inner = bench.inner();
+  return await load(await inner.server(start), inner);
 }

@@ -3,6 +3,7 @@
  * which may be killed before it can end the process.
  */
 import { createHook, executionAsyncId, executionAsyncResource } from 'node:async_hooks';
+import { pathToFileURL } from 'node:url';
 import { GCProfiler, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
@@ -25,10 +26,18 @@ export interface CountQuestion {
   readonly what: 'promises' | 'bytes';
 }
 
+/** Asks the program to begin once more, beside itself and with these variables only, as it does in a proof. Nothing is answered. */
+export interface Repetition {
+  readonly type: 'repeat';
+  readonly variables: Readonly<Record<string, string | undefined>>;
+}
+
 /** What the program counts itself. */
 export const counted = { roundTrips: 0 };
 
-process.on('message', (message: CountQuestion | { readonly type: 'usage' | 'memory' | keyof Runners }) => {
+let begun = 1;
+
+process.on('message', (message: CountQuestion | Repetition | { readonly type: 'usage' | 'memory' | keyof Runners }) => {
   if (message.type === 'usage') {
     const { user, system } = process.cpuUsage();
     answer({ cpuMicroseconds: user + system, ...counted });
@@ -38,6 +47,12 @@ process.on('message', (message: CountQuestion | { readonly type: 'usage' | 'memo
     answer({ rssBytes: rss, heapBytes: heapUsed + external });
   } else if (message.type === 'count') {
     count(message);
+  } else if (message.type === 'repeat') {
+    process.env = { ...message.variables };
+    // Each of them waits for signals.
+    process.setMaxListeners(0);
+    // Node evaluates a module once for each URL, and what that imports once for all.
+    void import(`${pathToFileURL(process.argv[1] ?? '').href}?${(begun += 1)}`);
   }
 });
 process.once('disconnect', () => process.exit());

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { promisify } from 'node:util';
 
 import type { Runners } from '../load/main.ts';
-import type { Answers, CountQuestion } from './inside.ts';
+import type { Answers, CountQuestion, Repetition } from './inside.ts';
 
 /** Environment variables. */
 export type Variables = Readonly<Record<string, string>>;
@@ -43,9 +43,9 @@ process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-/** A program in a process of its own. It is asked one question at a time. */
+/** A process of a program. It is asked one question at a time. */
 class Child implements AsyncDisposable {
-  protected readonly process: ChildProcess;
+  readonly process: ChildProcess;
   private readonly exited: Promise<never>;
 
   /** Starts a module of `bench` with only these environment variables. */
@@ -53,7 +53,7 @@ class Child implements AsyncDisposable {
     this.process = fork(new URL(`../${module}`, import.meta.url), {
       // Keeps the program from loading a developer's `.env`.
       cwd: tmpdir(),
-      env: { PATH: process.env.PATH, ...START_VARIABLES, ...variables },
+      env: toEnvironment(variables),
       execArgv: [...FLAGS[way]],
       stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     });
@@ -72,30 +72,71 @@ class Child implements AsyncDisposable {
   }
 
   /** Sends a message and resolves with the next one received. */
-  protected async ask(question: Serializable): Promise<unknown> {
+  async ask(question: Serializable): Promise<unknown> {
     const answer = once(this.process, 'message');
     this.process.send(question);
     return ((await this.orEnd(answer)) as readonly unknown[])[0];
   }
 
   /** Waits for a promise. Rejects if the process exits first. */
-  protected orEnd<Value>(promise: Promise<Value>): Promise<Value> {
+  orEnd<Value>(promise: Promise<Value>): Promise<Value> {
     return Promise.race([promise, this.exited]);
+  }
+
+  /** Resolves with the origin, without a trailing slash, of the server that the program announces next: `… listens on <URL>`. */
+  listening(): Promise<string> {
+    const { stdout } = this.process;
+    const announced = new Promise<string>((resolve) => {
+      let text = '';
+      const read = (chunk: string): void => {
+        text += chunk;
+        const origin = /listens on (\S+)(?: .*)?\n/.exec(text)?.[1];
+        if (origin === undefined) return;
+        stdout?.off('data', read);
+        resolve(origin);
+      };
+      stdout?.setEncoding('utf8').on('data', read);
+    });
+    return this.orEnd(announced);
   }
 }
 
-/** A server under load. */
-export class Server extends Child {
-  /** When it was started, in `performance.now()`. */
-  readonly startedAt = performance.now();
-  /** HTTP origin, without a trailing slash. */
-  origin = '';
+function toEnvironment(variables: Variables) {
+  return { PATH: process.env.PATH, ...START_VARIABLES, ...variables };
+}
 
-  /** Starts a module of `bench` and waits until it writes `… listens on <URL>`. */
+/** A server under load. */
+export class Server implements AsyncDisposable {
+  /** When it was started, in `performance.now()`. */
+  readonly startedAt: number;
+  /** HTTP origin, without a trailing slash. */
+  readonly origin: string;
+  private readonly child: Child;
+
+  private constructor(child: Child, startedAt: number, origin: string) {
+    this.child = child;
+    this.startedAt = startedAt;
+    this.origin = origin;
+  }
+
+  /** Starts a module of `bench` and waits until it serves. */
   static async start(module: string, variables: Variables, way?: Way): Promise<Server> {
-    const server = new Server(module, variables, way);
-    server.origin = await server.orEnd(server.listening());
-    return server;
+    const startedAt = performance.now();
+    const child = new Child(module, variables, way);
+    return new Server(child, startedAt, await child.listening());
+  }
+
+  /** Has the same process begin once more, with these variables, and waits until it serves that, too. One at a time. */
+  async repeat(variables: Variables): Promise<Server> {
+    const startedAt = performance.now();
+    const origin = this.child.listening();
+    this.child.process.send({ type: 'repeat', variables: toEnvironment(variables) } satisfies Repetition);
+    return new Server(this.child, startedAt, await origin);
+  }
+
+  /** Ends the process. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.child[Symbol.asyncDispose]();
   }
 
   /** Where responses are created over HTTP. */
@@ -110,14 +151,14 @@ export class Server extends Child {
 
   /** What the process knows of itself. */
   async report<Question extends 'usage' | 'memory'>(type: Question): Promise<Answers[Question]> {
-    return (await this.ask({ type })) as Answers[Question];
+    return (await this.child.ask({ type })) as Answers[Question];
   }
 
   /** Promises or heap bytes that the server creates while `run` is running. Throws an Error if memory was freed meanwhile. */
   async count(what: CountQuestion['what'], run: () => Promise<unknown>): Promise<number> {
-    await this.ask({ type: 'count', what, step: 'begin' });
+    await this.child.ask({ type: 'count', what, step: 'begin' });
     await run();
-    const { count } = (await this.ask({ type: 'count', what, step: 'end' })) as Answers['count'];
+    const { count } = (await this.child.ask({ type: 'count', what, step: 'end' })) as Answers['count'];
     if (count === null) throw new Error('memory was freed while bytes were counted: use fewer turns');
     return count;
   }
@@ -131,18 +172,7 @@ export class Server extends Child {
         if (id === pid) return total + kilobytes * 1024;
         return parent === pid ? total + sum(id) : total;
       }, 0);
-    return sum(this.process.pid);
-  }
-
-  private listening(): Promise<string> {
-    return new Promise((resolve) => {
-      let text = '';
-      this.process.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
-        text += chunk;
-        const origin = /listens on (\S+)(?: .*)?\n/.exec(text)?.[1];
-        if (origin !== undefined) resolve(origin);
-      });
-    });
+    return sum(this.child.process.pid);
   }
 }
 
