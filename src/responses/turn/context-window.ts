@@ -63,10 +63,13 @@ export class ContextWindow {
       isScaled
         ? this.scale.countItems(turn, route, some, { signal, limit })
         : provider.countContextTokens(some, { signal, limit });
-    const approvalsFrom = approvalsOpenFrom(this.clock, this.environment);
     return dropOldest({
-      ...{ items, window, maxOutputTokens: settings.max_output_tokens, approvalsFrom },
-      ...{ countInput, count },
+      items,
+      window,
+      maxOutputTokens: settings.max_output_tokens,
+      approvalsFrom: approvalsOpenFrom(this.clock, this.environment),
+      countInput,
+      count,
     });
   }
 }
