@@ -5,7 +5,7 @@ import { quote } from '../logging/index.js';
 import { addsTools, ApiError, type Item } from '../protocol/index.js';
 import { isObject, objectsIn } from '../validation/index.js';
 import { hostedTypeOf, isToolType, TOOL_TYPES } from './hosted-type.js';
-import type { ModelRoute } from './model-route.js';
+import type { ModelRoute } from './model-provider.js';
 import { PROGRAMS, whyOnlyPrograms } from './program-tools.js';
 import type { Turn } from './turn.js';
 

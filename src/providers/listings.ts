@@ -3,7 +3,6 @@ import { Logger } from '@nestjs/common';
 import { OutageLog } from '../logging/index.js';
 import type { Clock } from '../time/index.js';
 import type { ModelInfo, ModelProviderBase } from './model-provider.js';
-import type { ProviderCondition } from './provider-condition.js';
 import { reasonOf } from './scrub.js';
 
 /** Minimum time between requests that no client has asked for, ms. */
@@ -174,4 +173,19 @@ function requireModel(model: Partial<ModelInfo> | null | undefined): void {
   const isModel =
     typeof model?.id === 'string' && typeof model.ownedBy === 'string' && Number.isSafeInteger(model.created);
   if (!isModel) throw new Error('a model needs id, ownedBy and created');
+}
+
+/** What is known of a provider, for `/readyz?verbose`. */
+export interface ProviderCondition {
+  readonly name: string;
+  /** Whether it has listed its models, now or earlier. */
+  readonly listed: boolean;
+  /** Number of models in its last list. */
+  readonly models: number;
+  /** Since when its lists arrive, or fail to arrive; ISO 8601. */
+  readonly since: string;
+  /** Why its latest list did not arrive, without addresses and credentials; null if it did. */
+  readonly error: string | null;
+  /** What the provider has counted since it was created, if it counts anything. */
+  readonly statistics?: Readonly<Record<string, number>>;
 }

@@ -5,7 +5,6 @@ import type { EmbeddingRequest, Embeddings } from './embedding.js';
 import type { ModelEvent } from './model-event.js';
 import type { ModelSink } from './model-sink.js';
 import { type CountOptions, countItemTokens, countSettingsTokens } from './tokens/index.js';
-import { NO_RULES, type ToleratedRule } from './tolerated-rules.js';
 import type { Turn } from './turn.js';
 
 /** A model of a provider. */
@@ -42,6 +41,22 @@ export const FORWARDED_HEADERS = 'antiphon: forwarded headers';
 
 /** Most inputs of one request for embeddings where nothing else is said: small enough for most servers. */
 export const DEFAULT_EMBEDDING_BATCH = 128;
+
+/**
+ * The rules of OpenAI that a provider may lift for its models (docs/providers.md):
+ *
+ * - `images`, `files`: a part has a source, which is a URL, an id or valid base64
+ * - `required_tools`: `tool_choice: "required"` needs tools
+ * - `strict_schemas`: a schema with `strict: true` keeps to the subset of Structured Outputs
+ * - `json_object`: the input asks for JSON if `text.format` is `json_object`
+ */
+export const TOLERATED_RULES = ['images', 'files', 'required_tools', 'strict_schemas', 'json_object'] as const;
+
+/** One of TOLERATED_RULES. */
+export type ToleratedRule = (typeof TOLERATED_RULES)[number];
+
+/** Every rule applies. */
+export const NO_RULES: ReadonlySet<ToleratedRule> = new Set();
 
 /** Base class of providers. A faulty provider fails its own turns but cannot violate the stream protocol. */
 export abstract class ModelProviderBase {
@@ -179,4 +194,11 @@ export abstract class ModelProviderBase {
   async countOutputTokens(output: readonly Item[], options?: CountOptions): Promise<number> {
     return countItemTokens(output, options);
   }
+}
+
+/** The provider that serves a model. */
+export interface ModelRoute {
+  readonly providerName: string;
+  readonly provider: ModelProviderBase;
+  readonly model: ModelInfo;
 }

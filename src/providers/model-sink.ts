@@ -1,6 +1,4 @@
 import type { ModelEvent } from './model-event.js';
-import type { UpstreamAttempt } from './upstream-attempt.js';
-import type { UpstreamNotice } from './upstream-notice.js';
 
 /** Receives the answer of a provider that implements `push`. */
 export interface ModelSink {
@@ -37,4 +35,39 @@ export interface ModelSink {
 
   /** Takes what the provider is about to do about a failure, at once; it is no output. */
   notice?(notice: UpstreamNotice): void;
+}
+
+/** One request to an upstream, as its provider reports it to `ModelSink.attempted`. */
+export interface UpstreamAttempt {
+  /** The name of the provider, as in PROVIDERS_FILE. */
+  readonly provider: string;
+  /** The name of the model at the upstream. */
+  readonly model: string;
+  /** `retry`: the same provider again; `fallback`: another provider than the one before. */
+  readonly kind: 'first' | 'retry' | 'fallback';
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number;
+  /** Up to its end, ms. */
+  readonly durationMs: number;
+  /** Up to its first output, ms; null without one. */
+  readonly firstOutputMs: number | null;
+  /** The code of the error that ended it; null when it has answered, or was stopped with its turn. */
+  readonly errorCode: string | null;
+}
+
+/**
+ * What a provider does about a failure of its upstream before the first output, for a client that waits (upstreams §5.3). Its members are
+ * those of the event.
+ */
+export interface UpstreamNotice {
+  /** `reconnecting`: the same request again; `fallback`: over another transport. */
+  readonly notice: 'reconnecting' | 'fallback';
+  /** What Codex says of it. */
+  readonly message: string;
+  /** The code that the failure would have for the client. */
+  readonly code: string;
+  /** Of `reconnecting`: its number, from 1, the most there may be, and the pause before it, ms. */
+  readonly attempt?: number;
+  readonly max_attempts?: number;
+  readonly delay_ms?: number;
 }

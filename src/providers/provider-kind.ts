@@ -1,5 +1,4 @@
-import type { ModelProviderBase } from './model-provider.js';
-import type { ToleratedRule } from './tolerated-rules.js';
+import type { ModelProviderBase, ToleratedRule } from './model-provider.js';
 
 /** What an entry says of embeddings. */
 export interface EmbeddingsEntry {

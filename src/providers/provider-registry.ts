@@ -5,19 +5,24 @@ import { Environment, EnvironmentError, firstLineOf } from '../config/index.js';
 import { ApiError } from '../protocol/index.js';
 import { Clock } from '../time/index.js';
 import { didYouMean, isNearMiss } from '../validation/index.js';
-import { BACKGROUND_PAUSE_MS } from './listings.js';
+import { BACKGROUND_PAUSE_MS, type ProviderCondition } from './listings.js';
 import { type ModelLimit, mayUseModel } from './may-use-model.js';
 import { ModelError } from './model-error.js';
-import { FORWARDED_HEADERS, type ModelInfo, ModelProvider, ModelProviderBase, PROVIDERS } from './model-provider.js';
-import type { ModelRoute } from './model-route.js';
-import type { ProviderCondition } from './provider-condition.js';
+import {
+  FORWARDED_HEADERS,
+  type ModelInfo,
+  ModelProvider,
+  ModelProviderBase,
+  type ModelRoute,
+  PROVIDERS,
+  type ToleratedRule,
+} from './model-provider.js';
 import type { Price } from './provider-kind.js';
 import { Recorder } from './recording/recorder.js';
 import { findSecrets } from './redact.js';
 import { type Configuration, ConfiguredProviders, Random } from './routing/index.js';
 import { ProviderTable, type TableDependencies } from './provider-table.js';
-import type { ToleratedRule } from './tolerated-rules.js';
-import type { HeaderNames } from './turn-headers.js';
+import type { HeaderNames } from './turn.js';
 
 /**
  * The registry of providers, from classes marked `@ModelProvider` and from PROVIDERS_FILE, and of the model names they serve.

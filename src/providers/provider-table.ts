@@ -1,7 +1,11 @@
-import { Listings, type ListingsDependencies } from './listings.js';
-import type { ModelInfo, ModelProviderBase } from './model-provider.js';
-import type { ModelRoute } from './model-route.js';
-import type { ProviderCondition } from './provider-condition.js';
+import { Listings, type ListingsDependencies, type ProviderCondition } from './listings.js';
+import {
+  type ModelInfo,
+  type ModelProviderBase,
+  type ModelRoute,
+  NO_RULES,
+  type ToleratedRule,
+} from './model-provider.js';
 import type { Price } from './provider-kind.js';
 import type { Random } from './routing/index.js';
 import {
@@ -13,7 +17,6 @@ import {
   RouteTable,
   TargetHealth,
 } from './routing/index.js';
-import { NO_RULES, type ToleratedRule } from './tolerated-rules.js';
 
 const NO_MEMBERS: ReadonlySet<string> = new Set();
 

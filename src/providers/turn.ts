@@ -1,5 +1,4 @@
 import type { Includable, Item, Origin, RequestParameters, ResponseSettings, TraceContext } from '../protocol/index.js';
-import type { TurnHeaders } from './turn-headers.js';
 
 /** A turn for a provider to answer. */
 export interface Turn {
@@ -33,4 +32,80 @@ export interface Turn {
   readonly canApprove?: false | undefined;
   /** The response that this turn continues: `previous_response_id` or, in a further pass, the response itself. */
   readonly parent: { readonly responseId: string; readonly origin: Origin | null } | null;
+}
+
+/** Forwarded request headers, by name in lower case. */
+export type TurnHeaders = Readonly<Record<string, string>>;
+
+/** The names of headers that reach providers, in lower case. */
+export interface HeaderNames {
+  /** Those that the program forwards. */
+  readonly forwarded: readonly string[];
+  /** Those that providers read. On a socket, where headers belong to the connection, a turn gives them in `client_metadata`. */
+  readonly read: readonly string[];
+}
+
+/** Picks headers. `client_metadata` takes precedence for those that providers read. */
+export function pickTurnHeaders(
+  { forwarded, read }: HeaderNames,
+  headers: Readonly<Record<string, unknown>>,
+  clientMetadata: unknown,
+): TurnHeaders {
+  const own = typeof clientMetadata === 'object' && clientMetadata !== null ? clientMetadata : {};
+  const found: Record<string, string> = {};
+  for (const name of forwarded) {
+    const value = headers[name];
+    if (typeof value === 'string') found[name] = value;
+  }
+  for (const name of read) {
+    const values: readonly unknown[] = [Object.hasOwn(own, name) ? Reflect.get(own, name) : undefined, headers[name]];
+    const value = values.find((candidate) => typeof candidate === 'string');
+    if (value !== undefined) found[name] = value;
+  }
+  return found;
+}
+
+/** The headers of the trace that a turn belongs to (W3C Trace Context). */
+export function traceHeaders({ trace }: Turn): Readonly<Record<string, string>> {
+  if (trace === undefined) return {};
+  const { traceparent, tracestate } = trace;
+  return tracestate === undefined ? { traceparent } : { traceparent, tracestate };
+}
+
+/** Every member of a turn, the optional ones too: what implements it cannot forget one. */
+export type WholeTurn = { readonly [Member in keyof Required<Turn>]: Turn[Member] };
+
+/**
+ * A turn made of another, with input and context of its own. Its members are fields, not accessors, so that a copy of it
+ * (`{ ...turn }`) has them.
+ */
+export abstract class DerivedTurn implements WholeTurn {
+  readonly responseId: Turn['responseId'];
+  readonly tenant: Turn['tenant'];
+  readonly sessionId: Turn['sessionId'];
+  readonly include: Turn['include'];
+  readonly headers: Turn['headers'];
+  readonly trace: Turn['trace'];
+  readonly purpose: Turn['purpose'];
+  readonly canApprove: Turn['canApprove'];
+  readonly parent: Turn['parent'];
+  abstract readonly input: Turn['input'];
+  abstract readonly context: Turn['context'];
+
+  constructor(
+    turn: Turn,
+    readonly settings: Turn['settings'],
+    readonly parameters: Turn['parameters'],
+    readonly hasOthers: Turn['hasOthers'] = turn.hasOthers,
+  ) {
+    this.responseId = turn.responseId;
+    this.tenant = turn.tenant;
+    this.sessionId = turn.sessionId;
+    this.include = turn.include;
+    this.headers = turn.headers;
+    this.trace = turn.trace;
+    this.purpose = turn.purpose;
+    this.canApprove = turn.canApprove;
+    this.parent = turn.parent;
+  }
 }

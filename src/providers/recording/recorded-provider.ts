@@ -4,12 +4,10 @@ import { type TranscriptPlace, placeOf } from '../transcripts/index.js';
 import { askProvider } from '../ask-provider.js';
 import type { ModelEvent } from '../model-event.js';
 import type { ModelInfo, ModelProviderBase } from '../model-provider.js';
-import type { ModelSink } from '../model-sink.js';
+import type { ModelSink, UpstreamAttempt, UpstreamNotice } from '../model-sink.js';
 import { PushingProvider } from '../pushing-provider.js';
 import type { CountOptions } from '../tokens/index.js';
 import type { Turn } from '../turn.js';
-import type { UpstreamAttempt } from '../upstream-attempt.js';
-import type { UpstreamNotice } from '../upstream-notice.js';
 import { type RecordedStep, Tape } from './tape.js';
 
 /** A recorded turn, in the form of a script's turn. */

@@ -1,6 +1,5 @@
 import type { Clock } from '../../time/index.js';
-import { BreakConnectionError } from '../break-connection.js';
-import { ModelError } from '../model-error.js';
+import { BreakConnectionError, ModelError } from '../model-error.js';
 import { MODEL_EVENT_TYPES, type ModelEvent } from '../model-event.js';
 
 /** A step of a script, with the members that recordings use. */

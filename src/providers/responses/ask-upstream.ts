@@ -1,8 +1,7 @@
 import { REASONING_INCLUDED } from '../../protocol/index.js';
 import type { ModelEvent } from '../model-event.js';
 import type { ModelSink } from '../model-sink.js';
-import { traceHeaders } from '../trace-headers.js';
-import type { Turn } from '../turn.js';
+import { traceHeaders, type Turn } from '../turn.js';
 import { AnswerBeginning } from './answer/answer-beginning.js';
 import { AnswerReader } from './answer/answer-reader.js';
 import { readSafeHeaders } from './answer/header-events.js';

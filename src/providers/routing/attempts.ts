@@ -1,4 +1,4 @@
-import { backoff } from '../backoff.js';
+import { repetitionPause } from '../repetition-pause.js';
 import { ModelError, type RetryHint } from '../model-error.js';
 import type { Random } from './random.js';
 import type { Target } from './target.js';
@@ -82,7 +82,7 @@ export class Attempts {
 
   private beginRound(): void {
     if (this.again.length === 0) return;
-    const pauseMs = backoff(this.round + 1, this.options.random.next());
+    const pauseMs = repetitionPause(this.round + 1, this.options.random.next());
     this.pauseMs = Math.max(Math.min(pauseMs, LONGEST_PAUSE_MS), this.askedPauseMs);
     this.waiting = this.again;
     this.again = [];

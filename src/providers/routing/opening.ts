@@ -3,9 +3,7 @@ import { setImmediate as nextLoopTurn } from 'node:timers/promises';
 import type { Clock } from '../../time/index.js';
 import { ModelError } from '../model-error.js';
 import type { ModelEvent } from '../model-event.js';
-import type { ModelSink } from '../model-sink.js';
-import type { UpstreamAttempt } from '../upstream-attempt.js';
-import type { UpstreamNotice } from '../upstream-notice.js';
+import type { ModelSink, UpstreamAttempt, UpstreamNotice } from '../model-sink.js';
 import type { Target } from './target.js';
 import type { TargetHealth } from './target-health.js';
 

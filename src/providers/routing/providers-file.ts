@@ -1,5 +1,5 @@
 import type { ProviderEntry, ProviderKind } from '../provider-kind.js';
-import { TOLERATED_RULES } from '../tolerated-rules.js';
+import { TOLERATED_RULES } from '../model-provider.js';
 import { flag, object, oneOf, text, tokens } from './schema-parts.js';
 
 /** The content of PROVIDERS_FILE (docs/providers.md). */

@@ -1,5 +1,4 @@
-import type { ModelInfo } from '../model-provider.js';
-import type { ModelRoute } from '../model-route.js';
+import type { ModelInfo, ModelRoute } from '../model-provider.js';
 import { matchesGlob } from './matches-glob.js';
 import type { ModelEntry, UpstreamEntry } from './providers-file.js';
 import { RoutedProvider } from './routed-provider.js';

@@ -1,6 +1,5 @@
 import type { Item } from '../../protocol/index.js';
-import { DerivedTurn } from '../derived-turn.js';
-import type { Turn } from '../turn.js';
+import { DerivedTurn, type Turn } from '../turn.js';
 import type { View } from './view-of-target.js';
 
 /** How a turn reaches a target. */

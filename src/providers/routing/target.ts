@@ -1,5 +1,4 @@
-import type { ModelProviderBase } from '../model-provider.js';
-import type { ToleratedRule } from '../tolerated-rules.js';
+import type { ModelProviderBase, ToleratedRule } from '../model-provider.js';
 
 /** A provider that model names can be routed to. */
 export interface Destination {

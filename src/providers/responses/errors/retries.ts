@@ -1,5 +1,5 @@
 import type { Clock } from '../../../time/index.js';
-import { backoff } from '../../backoff.js';
+import { repetitionPause } from '../../repetition-pause.js';
 import type { Random } from '../../routing/random.js';
 import type { RetryOptions } from '../options.js';
 import type { UpstreamError } from '../upstream-error.js';
@@ -42,7 +42,7 @@ export class Retries {
     const number = isRequest ? (this.requests += 1) : (this.streams += 1);
     if (!isRequest) this.requests = 0;
     const pauseMs =
-      retryAt === undefined ? backoff(number, this.random.next()) : Math.max(0, retryAt - this.clock.now());
+      retryAt === undefined ? repetitionPause(number, this.random.next()) : Math.max(0, retryAt - this.clock.now());
     if (!this.allows(pauseMs)) return null;
     this.hasTried = true;
     return { pauseMs, number: isRequest ? null : number, most: isRequest ? requestMaxRetries : streamMaxRetries };

@@ -5,6 +5,6 @@ const FIRST_PAUSE_MS = 200;
 const SPREAD = 0.2;
 
 /** The pause before a repetition, ms: 200, 400, 800 …, each 10 % more or less. `repetition` counts from 1; `drawn` is a random number from 0 to 1. */
-export function backoff(repetition: number, drawn: number): number {
+export function repetitionPause(repetition: number, drawn: number): number {
   return FIRST_PAUSE_MS * 2 ** (repetition - 1) * (1 - SPREAD / 2 + drawn * SPREAD);
 }
