@@ -24,26 +24,26 @@ interface ApprovalsProperties {
 /** The calls of MCP servers that wait for somebody to approve them. */
 export function Approvals({ api, socket, onInspect }: ApprovalsProperties) {
   const [pages, setPages] = useState(1);
-  const [opened, setOpened] = useState<readonly string[]>([]);
+  const [opened, setOpened] = useState<readonly Json[]>([]);
   const read = useCallback((signal: AbortSignal) => readWaiting(api, pages, signal), [api, pages]);
   const { value, fault } = useLive(read, PAUSE_MS);
   if (value === undefined) return <Unread fault={fault} />;
   // What was answered here stays, with the turn that goes on.
-  const shown = [...opened, ...value.ids.filter((id) => !opened.includes(id))];
+  const shown = [...opened, ...value.rows.filter(({ id }) => !opened.some((known) => known.id === id))];
   return (
     <section aria-label={TEXTS.views.approvals}>
       <p role="alert" class="fault">
         {fault === undefined ? '' : TEXTS.stale((fault as Error).message)}
       </p>
       {shown.length === 0 && <p class="card hint empty">{TEXTS.nothingWaits}</p>}
-      {shown.map((id) => (
+      {shown.map((row) => (
         <WaitingResponse
-          key={id}
+          key={row.id}
           api={api}
           socket={socket}
-          id={id}
+          row={row}
           onInspect={onInspect}
-          onAnswer={() => setOpened((known) => (known.includes(id) ? known : [...known, id]))}
+          onAnswer={() => setOpened((known) => (known.includes(row) ? known : [...known, row]))}
         />
       ))}
       {value.hasMore && (
@@ -55,18 +55,18 @@ export function Approvals({ api, socket, onInspect }: ApprovalsProperties) {
   );
 }
 
-/** The ids of the responses that wait, of so many pages: what they say is read once, when they are shown. */
+/** The responses that wait, of so many pages, with their open requests: what else they say is read once, when they are shown. */
 async function readWaiting(
   api: Api,
   pages: number,
   signal: AbortSignal,
-): Promise<{ readonly ids: readonly string[]; readonly hasMore: boolean }> {
-  const ids: string[] = [];
+): Promise<{ readonly rows: readonly Json[]; readonly hasMore: boolean }> {
+  const rows: Json[] = [];
   let after = '';
   for (let page = 1; ; page += 1) {
     const list = await api.json('GET', `approvals?limit=100${after}`, undefined, signal);
-    ids.push(...list.data.map(({ id }: Json) => id));
-    if (list.has_more !== true || page === pages) return { ids, hasMore: list.has_more };
+    rows.push(...list.data);
+    if (list.has_more !== true || page === pages) return { rows, hasMore: list.has_more };
     after = `&after=${list.last_id}`;
   }
 }
@@ -74,14 +74,15 @@ async function readWaiting(
 type WaitingProperties = ApprovalsProperties & { readonly onAnswer: () => void };
 
 /** A response that waits, once it was read. */
-function WaitingResponse({ id, ...properties }: WaitingProperties & { readonly id: string }) {
+function WaitingResponse({ row, ...properties }: WaitingProperties & { readonly row: Json }) {
   const { api } = properties;
+  const { id } = row;
   const [{ response, fault }, setState] = useState<{ readonly response?: Json; readonly fault?: unknown }>({});
   const [attempt, tryAgain] = useReducer((count: number) => count + 1, 0);
   useEffect(() => {
     const left = new AbortController();
     setState({});
-    api.json('GET', `responses/${id}`, undefined, left.signal).then(
+    readOpen(api, row, left.signal).then(
       (found) => setState({ response: found }),
       (error: unknown) => !left.signal.aborted && setState({ fault: error }),
     );
@@ -98,6 +99,19 @@ function WaitingResponse({ id, ...properties }: WaitingProperties & { readonly i
       )}
     </article>
   );
+}
+
+/** A response that waits, with what is still open of its output, and the conversation in which that is answered. */
+async function readOpen(api: Api, { id, conversation, requests }: Json, signal: AbortSignal): Promise<Json> {
+  const response = await api.json('GET', `responses/${id}`, undefined, signal);
+  const { output } = response;
+  const path = `conversations/${conversation?.id}/items?order=desc&limit=1`;
+  const latest = conversation === null ? output.at(-1) : (await api.json('GET', path, undefined, signal)).data[0];
+  // Where a conversation has gone on, the calls of functions have their outputs.
+  const hasCalls = latest?.id === output.at(-1)?.id;
+  const open = new Set(requests.map((request: Json) => request.id));
+  const isOpen = (item: Json): boolean => (item.type === 'function_call' ? hasCalls : open.has(item.id));
+  return { ...response, conversation, waiting: waitingIn(output).filter(isOpen) };
 }
 
 function Waiting({ api, socket, response, onInspect, onAnswer }: WaitingProperties & { readonly response: Json }) {
@@ -118,7 +132,8 @@ function Waiting({ api, socket, response, onInspect, onAnswer }: WaitingProperti
     onAnswer();
     void next.run(api, socket, '');
   };
-  const isWaiting = !isRunning && waitingIn(latest.output).length > 0;
+  const waiting: readonly Json[] = latest.waiting ?? waitingIn(latest.output);
+  const isWaiting = !isRunning && waiting.length > 0;
   return (
     <article class="card">
       <div class="bar middle">
@@ -148,7 +163,7 @@ function Waiting({ api, socket, response, onInspect, onAnswer }: WaitingProperti
             />
           </label>
         ))}
-      {isWaiting && <WaitingItems key={`${latest.id} ${turns.length}`} items={latest.output} onAnswer={answer} />}
+      {isWaiting && <WaitingItems key={`${latest.id} ${turns.length}`} items={waiting} onAnswer={answer} />}
     </article>
   );
 }

@@ -80,6 +80,27 @@ describeConsole(
       expect(JSON.stringify(test.service.provider.turns.at(-1)?.context)).toContain('He is asleep.');
     });
 
+    it('the approvals of the console asks only for the answers that are left, where a conversation has gone on', async () => {
+      const client = test.service.client({ apiKey: KEY });
+      const { id } = await client.conversations.create({});
+      test.service.provider.reply(...call('mail__send', { to: 'Zoe' }), ...call('mail__send', { to: 'Ida' }));
+      const body = { model: 'scripted', tools: [{ type: 'mcp', server_label: 'mail' }], conversation: id };
+      const asking = await client.responses.create({ ...body, input: 'Write to both.' } as never);
+      const [request] = (asking as unknown as { output: { id: string; type: string }[] }).output.filter(
+        ({ type }) => type === 'mcp_approval_request',
+      );
+      const input = [{ type: 'mcp_approval_response', approval_request_id: request?.id, approve: false }];
+      test.service.provider.reply(...say('Not to Zoe then.'));
+      await client.responses.create({ ...body, input } as never);
+      await test.enter();
+      await test.open('Approvals');
+      const card = cardOf('Ida');
+      await card.getByLabel('Approve').check();
+      test.service.provider.reply(...say('I have written to Ida.'));
+      await card.getByRole('button', { name: 'Send answer' }).click();
+      await card.getByText('I have written to Ida.').waitFor();
+    });
+
     it('the approvals of the console says why an answer is refused, and lets it be given again', async () => {
       const id = await ask('Mia');
       await test.enter();

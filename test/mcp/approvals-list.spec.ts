@@ -6,19 +6,24 @@ import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 
 import type { ModelEvent } from '../../src/index.js';
 import { FakeMcpServer, ScriptedProvider } from '../../src/testing/index.js';
+import { TRIGGER } from '../support/compaction.js';
 import type { ApiClient } from '../support/api-client.js';
 import { useService } from '../support/describe-service.js';
 import { call, say } from '../support/scripted-calls.js';
-import { itemsOf } from '../support/output.js';
+import { itemsOf, typesOf } from '../support/output.js';
 import { startServiceIn, STATES } from '../support/state-backends.js';
 import type { WireResponse } from '../support/transport.js';
 
 const TOOLS = [{ type: 'mcp', server_label: 'mail' }];
-const TENANTS = ['red', 'blue', 'green', 'grey', 'lime'] as const;
+const TENANTS = ['red', 'blue', 'green', 'grey', 'lime', 'pink', 'teal'] as const;
 
 /** A page of `GET /approvals`. */
 interface ApprovalPage {
-  readonly data: readonly { readonly id: string; readonly requests: readonly { readonly arguments: string }[] }[];
+  readonly data: readonly {
+    readonly id: string;
+    readonly conversation: { readonly id: string } | null;
+    readonly requests: readonly { readonly id: string; readonly arguments: string }[];
+  }[];
   readonly last_id: string | null;
   readonly has_more: boolean;
 }
@@ -115,6 +120,56 @@ describe.each(STATES)('GET /approvals, with the state $state', ({ open }) => {
     const input = [{ type: 'mcp_approval_response', approval_request_id: request?.['id'], approve: false }];
     await fail({ input, tools: TOOLS, previous_response_id: lost.id });
     await waits();
+  });
+
+  it('GET /approvals keeps a request that turns and compactions have left open, until it is answered behind them', async () => {
+    const { body: conversation } = await api('pink').post('conversations', {});
+    const talk = { conversation: conversation['id'] };
+    const talked = await ask('pink', 'Bob', talk);
+    const chained = await ask('pink', 'Ada');
+    const answerIn = async (response: WireResponse, place: object): Promise<WireResponse> => {
+      const [request] = itemsOf(response, 'mcp_approval_request');
+      const input = [{ type: 'mcp_approval_response', approval_request_id: request?.['id'], approve: true }];
+      service.provider.reply(...say('Sent.'));
+      return api('pink').create({ input, tools: TOOLS, ...place });
+    };
+    let previous_response_id = chained.id;
+    for (const input of ['Wait.', [TRIGGER], 'And now?']) {
+      service.provider.reply(...say('I wait.')).reply(...say('I wait.'));
+      ({ id: previous_response_id } = await api('pink').create({ input, tools: TOOLS, previous_response_id }));
+      await api('pink').create({ input, tools: TOOLS, ...talk });
+      expect(idsOf(await list('pink'))).toEqual([chained.id, talked.id]);
+    }
+    expect(typesOf(await answerIn(chained, { previous_response_id }))).toContain('mcp_call');
+    expect(idsOf(await list('pink'))).toEqual([talked.id]);
+    expect(typesOf(await answerIn(talked, talk))).toContain('mcp_call');
+    expect(idsOf(await list('pink'))).toEqual([]);
+  });
+
+  it('GET /approvals lists the requests of a response that are left, and where they can be answered', async () => {
+    const { body: conversation } = await api('teal').post('conversations', {});
+    const talk = { conversation: conversation['id'] };
+    service.provider.reply(...call('mail__send', { to: 'Ada' }), ...call('mail__send', { to: 'Bob' }));
+    const asking = await api('teal').create({ tools: TOOLS, ...talk });
+    const [ada, bob] = itemsOf(asking, 'mcp_approval_request').map(({ id }) => id as string);
+    const requestsLeft = async (): Promise<unknown> =>
+      (await list('teal')).data.map((row) => [row.conversation?.id, row.requests.map(({ id }) => id)]);
+    expect(await requestsLeft()).toEqual([[talk.conversation, [ada, bob]]]);
+    const answerTo = (id: unknown) => ({ type: 'mcp_approval_response', approval_request_id: id, approve: false });
+    service.provider.reply(...say('Not to Ada then.'));
+    await api('teal').create({ input: [answerTo(ada)], tools: TOOLS, ...talk });
+    expect(await requestsLeft()).toEqual([[talk.conversation, [bob]]]);
+    const other = await ask('teal', 'Eve', talk);
+    const eve = itemsOf(other, 'mcp_approval_request')[0]?.['id'];
+    await api('teal').delete(`conversations/${String(talk.conversation)}/items/${String(eve)}`);
+    expect(await requestsLeft()).toEqual([[talk.conversation, [bob]]]);
+    await api('teal').delete(`responses/${other.id}`);
+    await api('teal').delete(`conversations/${String(talk.conversation)}`);
+    expect(await requestsLeft()).toEqual([[undefined, [bob]]]);
+    service.provider.reply(...say('Not to Bob either.'));
+    const last = { input: [answerTo(bob)], tools: TOOLS, previous_response_id: asking.id };
+    expect(await api('teal').create(last)).toMatchObject({ status: 'completed' });
+    expect(await requestsLeft()).toEqual([]);
   });
 
   it('GET /approvals keeps a response whose approval has the id of no request: it is refused', async () => {

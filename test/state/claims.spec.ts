@@ -70,6 +70,28 @@ describe.each(BACKENDS)('claims in $name', ({ open }) => {
     expect(await others.claim(tenant, 'approval', 'second', expiresAt)).toBe('second');
   });
 
+  it('claims that are held are found with their owners, by whichever replica, and no others', async () => {
+    const later = expiresAt + TTL_MS;
+    await claims.claim(tenant, 'short', 'first', expiresAt);
+    await claims.claim(tenant, 'odd \0\n"name"', 'an\n"owner"', later);
+    await claims.claim(newTenant(), 'foreign', 'first', later);
+    await claims.claim(tenant, 'released', 'first', later);
+    await claims.release(tenant, 'released', 'first');
+    const names = ['odd \0\n"name"', 'short', 'foreign', 'released', 'unknown'];
+    const held = async () => new Map((await others.held(tenant, names)).map((claim) => [claim.name, claim]));
+    const odd = { name: names[0], owner: 'an\n"owner"', expiresAt: later };
+    expect(await held()).toEqual(
+      new Map([
+        [names[0], odd],
+        ['short', { name: 'short', owner: 'first', expiresAt }],
+      ]),
+    );
+    opened.clock.advance(TTL_MS);
+    expect(await held()).toEqual(new Map([[names[0], odd]]));
+    expect(await others.held(tenant, [])).toEqual([]);
+    expect(await others.held(newTenant(), names)).toEqual([]);
+  });
+
   it('claims belong to their tenant', async () => {
     await claims.claim(tenant, 'approval', 'first', expiresAt);
     expect(await claims.claim(newTenant(), 'approval', 'second', expiresAt)).toBe('second');

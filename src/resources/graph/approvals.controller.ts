@@ -18,7 +18,7 @@ export class ApprovalsController {
     group: 'Graph',
     summary: 'Lists the stored responses with calls that wait to be approved.',
     description:
-      'Newest first: those with `mcp_approval_request` items that nothing continues, as long as these can be answered. A page looks at 200 responses at most and may be empty with `has_more`; the next one begins `after` its `last_id`.',
+      'Newest first: those with `mcp_approval_request` items that an answer would be taken for, whatever follows them. A page looks at 200 responses at most and may be empty with `has_more`; the next one begins `after` its `last_id`.',
     query: ApprovalParameters,
     headers: ['x-session-id'],
     answer: 'ApprovalList',

@@ -3,8 +3,9 @@ import { IsInt, IsOptional, IsString, Max, Min, MinLength } from 'class-validato
 
 import type { Tenant } from '../../access/index.js';
 import { Environment } from '../../config/index.js';
-import { type Item, type ListObject, type ResponseObject, toListObject } from '../../protocol/index.js';
-import { ConversationStore, ResponseGraph, ResponseStore } from '../../state/index.js';
+import { approvalsOpenFrom } from '../../context/index.js';
+import { approvalTimeOf, type Item, type ListObject, type ResponseObject, toListObject } from '../../protocol/index.js';
+import { claimOfApproval, Claims, ConversationStore, ResponseGraph, ResponseStore } from '../../state/index.js';
 import { Clock } from '../../time/index.js';
 import { type Query, queryCheckOf, toNumber } from '../../validation/index.js';
 
@@ -12,6 +13,9 @@ import { type Query, queryCheckOf, toNumber } from '../../validation/index.js';
 const MOST_LOOKED_AT = 200;
 /** Responses that are read at once, and children of a response. */
 const PAGE = 100;
+
+/** The longest turn where MAX_TURN_MS sets no limit: it may have asked for its approval so long after its response was created. */
+const DAY_MS = 86_400_000;
 
 /** The query of `GET /approvals`. */
 export class ApprovalParameters {
@@ -26,7 +30,7 @@ export class ApprovalParameters {
   readonly after?: string;
 }
 
-/** A response with calls that wait to be approved. */
+/** A response with calls that wait to be approved. Without a conversation, or behind its deletion, a request continues the response. */
 export interface WaitingApproval extends Pick<ResponseObject, 'id' | 'model' | 'created_at'> {
   readonly object: 'approval';
   readonly conversation: ResponseObject['conversation'] | null;
@@ -48,21 +52,22 @@ export class ApprovalsService {
     private readonly graph: ResponseGraph,
     private readonly responses: ResponseStore,
     private readonly conversations: ConversationStore,
+    private readonly claims: Claims,
     private readonly clock: Clock,
     private readonly environment: Environment,
   ) {}
 
   /**
-   * The latest responses of a tenant with requests for approvals that nothing continues, newest first, of those that have not expired
-   * (MCP_APPROVAL_TTL). A page ends after MOST_LOOKED_AT responses, also without any: then `last_id` is where the next one begins.
-   * Throws UnknownCursorError.
+   * The latest responses of a tenant with requests for approvals that an answer would be taken for, newest first. Whatever follows a response
+   * leaves its requests open until they are answered, or expire (MCP_APPROVAL_TTL). A page ends after MOST_LOOKED_AT responses, also without
+   * any: then `last_id` is where the next one begins. Throws UnknownCursorError.
    */
   async list(
     tenant: Tenant,
     { limit, after }: ApprovalParameters,
     sessionId?: string,
   ): Promise<ListObject<WaitingApproval>> {
-    const createdFrom = Math.floor(this.clock.now() / 1000) - this.environment.MCP_APPROVAL_TTL;
+    const createdFrom = Math.floor((this.openFrom() - (this.environment.MAX_TURN_MS || DAY_MS)) / 1000);
     const waiting: WaitingApproval[] = [];
     let last = after;
     let hasMore = true;
@@ -74,6 +79,7 @@ export class ApprovalsService {
         page,
       );
       hasMore = found.hasMore;
+      const unanswered = await this.unansweredIn(tenant, found.data);
       for (const response of found.data) {
         if (waiting.length === limit) {
           hasMore = true;
@@ -81,13 +87,70 @@ export class ApprovalsService {
         }
         lookedAt += 1;
         last = response.id;
-        const requests = response.output.filter(({ type }) => type === 'mcp_approval_request');
-        if (requests.length > 0 && !(await this.isContinued(tenant, response)))
-          waiting.push(toBody(response, requests));
+        const approval = await this.toApproval(tenant, response, unanswered.get(response) ?? []);
+        if (approval !== undefined) waiting.push(approval);
       }
     }
     const list = toListObject(waiting, hasMore);
     return hasMore ? { ...list, last_id: last ?? null } : list;
+  }
+
+  /** Since when requests are open, Unix ms. */
+  private openFrom(): number {
+    return approvalsOpenFrom(this.clock, this.environment);
+  }
+
+  /** The requests of each response that can be continued, without those that have expired or that an answer has claimed. */
+  private async unansweredIn(
+    tenant: Tenant,
+    responses: readonly ResponseObject[],
+  ): Promise<ReadonlyMap<ResponseObject, readonly Item[]>> {
+    const openFrom = this.openFrom();
+    const requests = responses
+      .filter(({ status }) => status === 'completed' || status === 'incomplete')
+      .map((response) => [response, response.output.filter((item) => isOpenRequest(item, openFrom))] as const);
+    const names = requests.flatMap(([, items]) => items.map(({ id }) => claimOfApproval(id)));
+    if (names.length === 0) return new Map();
+    const answered = new Set((await this.claims.held(tenant, names)).map(({ name }) => name));
+    return new Map(
+      requests.map(([response, items]) => [response, items.filter(({ id }) => !answered.has(claimOfApproval(id)))]),
+    );
+  }
+
+  /** Undefined where none of the requests is left. */
+  private async toApproval(
+    tenant: Tenant,
+    response: ResponseObject,
+    unanswered: readonly Item[],
+  ): Promise<WaitingApproval | undefined> {
+    if (unanswered.length === 0) return undefined;
+    // Upstreams do not say which of their own requests they have had answers to.
+    const isForeign = ({ id }: Item): boolean => approvalTimeOf(id) === undefined;
+    const areOver = unanswered.some(isForeign) && (await this.isContinued(tenant, response));
+    const place = await this.placeOf(
+      tenant,
+      response,
+      areOver ? unanswered.filter((item) => !isForeign(item)) : unanswered,
+    );
+    if (place.requests.length === 0) return undefined;
+    const { id, model, created_at } = response;
+    return { id, object: 'approval', model, created_at, ...place };
+  }
+
+  /** The conversation in which requests are answered, unless it was deleted, and those of them that were not deleted from it. */
+  private async placeOf(
+    tenant: Tenant,
+    { conversation }: ResponseObject,
+    requests: readonly Item[],
+  ): Promise<Pick<WaitingApproval, 'conversation' | 'requests'>> {
+    if (conversation === undefined) return { conversation: null, requests };
+    const left: Item[] = [];
+    for (const request of requests) {
+      const found = await this.conversations.item(tenant, conversation.id, request.id);
+      if ('refused' in found && found.refused === 'not_found') return { conversation: null, requests };
+      if (!('refused' in found)) left.push(request);
+    }
+    return { conversation, requests: left };
   }
 
   private async isContinued(tenant: Tenant, { id, conversation, output }: ResponseObject): Promise<boolean> {
@@ -107,6 +170,7 @@ export class ApprovalsService {
   }
 }
 
-function toBody({ id, model, created_at, conversation }: ResponseObject, requests: readonly Item[]): WaitingApproval {
-  return { id, object: 'approval', model, created_at, conversation: conversation ?? null, requests };
+/** Whether an item is a request for an approval that has not expired. */
+function isOpenRequest({ type, id }: Item, openFrom: number): boolean {
+  return type === 'mcp_approval_request' && (approvalTimeOf(id) ?? Infinity) > openFrom;
 }

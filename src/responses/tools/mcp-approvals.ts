@@ -7,7 +7,7 @@ import { Environment } from '../../config/index.js';
 import { McpObserver } from '../../tools/mcp/index.js';
 import { ApiError, approvalTimeOf, isCompaction, type Item } from '../../protocol/index.js';
 import { isModelItem } from '../../providers/transcripts/index.js';
-import { Claims, SecretStore } from '../../state/index.js';
+import { claimOfApproval, Claims, SecretStore } from '../../state/index.js';
 import { Clock, type MaybePromise } from '../../time/index.js';
 
 /** A call that waits for an approval. */
@@ -151,7 +151,7 @@ export class McpApprovals {
     try {
       for (const id of ids) {
         const { time = '' } = ID.exec(id)?.groups ?? {};
-        const owner = await this.claims.claim(tenant, toClaim(id), responseId, this.expiryOf(time));
+        const owner = await this.claims.claim(tenant, claimOfApproval(id), responseId, this.expiryOf(time));
         if (owner !== responseId) {
           const message = `The approval request '${id}' was answered before, in the response '${owner}'.`;
           throw ApiError.badRequest(message, 'input');
@@ -169,7 +169,7 @@ export class McpApprovals {
 
   /** Lets answers count again that a response has used and not acted upon. Rejects with StoreUnavailableError. */
   async giveBack({ approved, refused }: AnsweredRequests, tenant: Tenant, responseId: string): Promise<void> {
-    for (const id of [...refused, ...approved]) await this.claims.release(tenant, toClaim(id), responseId);
+    for (const id of [...refused, ...approved]) await this.claims.release(tenant, claimOfApproval(id), responseId);
   }
 
   private async makeId(prefix: string, parts: readonly unknown[], at: number): Promise<string> {
@@ -192,10 +192,6 @@ export class McpApprovals {
         throw error;
       }));
   }
-}
-
-function toClaim(id: string): string {
-  return `mcp-approval:${id}`;
 }
 
 function toListParts({ tenant, server, allowed, tools }: ListOfTools): readonly unknown[] {

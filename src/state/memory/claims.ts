@@ -1,12 +1,6 @@
 import { type Tenant, tenantKey } from '../../access/index.js';
 import type { Clock } from '../../time/index.js';
-import { Claims } from '../claims.js';
-
-interface Claim {
-  readonly owner: string;
-  /** Unix ms. */
-  readonly expiresAt: number;
-}
+import { type Claim, Claims } from '../claims.js';
 
 /** Claims in memory. When there are too many, those that have expired are forgotten, and then the oldest. */
 export class MemoryClaims extends Claims {
@@ -28,8 +22,16 @@ export class MemoryClaims extends Claims {
     // The order of the map is that of the claims.
     this.claims.delete(key);
     if (this.claims.size >= this.capacity) this.makeRoom(now);
-    this.claims.set(key, { owner, expiresAt });
+    this.claims.set(key, { name, owner, expiresAt });
     return owner;
+  }
+
+  override async held(tenant: Tenant, names: readonly string[]): Promise<readonly Claim[]> {
+    const now = this.clock.now();
+    return names.flatMap((name) => {
+      const claim = this.claims.get(tenantKey(tenant, name));
+      return claim !== undefined && claim.expiresAt > now ? [claim] : [];
+    });
   }
 
   override async release(tenant: Tenant, name: string, owner: string): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Tenant } from '../../access/index.js';
 import type { Clock } from '../../time/index.js';
-import { Claims } from '../claims.js';
+import { type Claim, Claims } from '../claims.js';
 import { toKey } from '../keys.js';
 import { prepared } from '../sql/statement.js';
 import type { Database } from './database.js';
@@ -16,6 +16,14 @@ const CLAIM = prepared<
     holder = CASE WHEN c.expires_at > $5 THEN c.holder ELSE excluded.holder END,
     expires_at = CASE WHEN c.expires_at > $5 THEN c.expires_at ELSE excluded.expires_at END
   RETURNING c.holder`,
+);
+
+const HELD = prepared<
+  readonly [tenant: string, names: readonly string[], now: Date],
+  { readonly name: string; readonly holder: string; readonly expires_at: Date }
+>(
+  'held_claims',
+  'SELECT name, holder, expires_at FROM antiphon.claims WHERE owner = $1 AND name = ANY ($2::text[]) AND expires_at > $3',
 );
 
 const RELEASE = prepared<readonly [tenant: string, name: string, holder: string], object>(
@@ -37,6 +45,16 @@ export class PostgresClaims extends Claims {
     const [row] = await this.database.repeatable(CLAIM, [toKey(tenant), toKey(name), JSON.stringify(owner), ...times]);
     if (row === undefined) throw new Error('a claim was not stored');
     return JSON.parse(row.holder) as string;
+  }
+
+  override async held(tenant: Tenant, names: readonly string[]): Promise<readonly Claim[]> {
+    const nameOf = new Map(names.map((name) => [toKey(name), name]));
+    const rows = await this.database.repeatable(HELD, [toKey(tenant), [...nameOf.keys()], new Date(this.clock.now())]);
+    return rows.map(({ name, holder, expires_at: expiresAt }) => ({
+      name: nameOf.get(name) ?? name,
+      owner: JSON.parse(holder) as string,
+      expiresAt: expiresAt.getTime(),
+    }));
   }
 
   override async release(tenant: Tenant, name: string, owner: string): Promise<void> {

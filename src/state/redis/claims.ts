@@ -1,9 +1,9 @@
 import type { Tenant } from '../../access/index.js';
 import type { Clock } from '../../time/index.js';
-import { Claims } from '../claims.js';
+import { type Claim, Claims } from '../claims.js';
 import type { RedisKeys } from './keys.js';
 import type { Redis } from './redis.js';
-import { NUMBERS, run, Script } from './script.js';
+import { type Command, NUMBERS, run, Script } from './script.js';
 import { GRACE_MS } from './scripts/indexes.js';
 
 /**
@@ -39,7 +39,21 @@ export class RedisClaims extends Claims {
     return JSON.parse(String(holder)) as string;
   }
 
+  override async held(tenant: Tenant, names: readonly string[]): Promise<readonly Claim[]> {
+    if (names.length === 0) return [];
+    const replies = await this.redis.read(...names.map((name): Command => ['GET', this.keys.claim(tenant, name)]));
+    return names.flatMap((name, index) => {
+      const { ends, owner } = /^(?<ends>\d+) (?<owner>.*)$/s.exec(textOf(replies[index]))?.groups ?? {};
+      if (owner === undefined || Number(ends) <= this.clock.now()) return [];
+      return [{ name, owner: JSON.parse(owner) as string, expiresAt: Number(ends) }];
+    });
+  }
+
   override async release(tenant: Tenant, name: string, owner: string): Promise<void> {
     await this.redis.write(run(RELEASE, [this.keys.claim(tenant, name)], JSON.stringify(owner)));
   }
+}
+
+function textOf(reply: unknown): string {
+  return typeof reply === 'string' ? reply : '';
 }

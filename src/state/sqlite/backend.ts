@@ -95,7 +95,7 @@ export class SqliteBackend extends StateBackend {
     this.graph = thread.group('graph').reading(GRAPH_ANSWERS);
     this.sessions = sessionsOf(thread.group('sessions'), tombstones);
     this.secrets = thread.group('secrets').contract(['getOrCreate', 'find']);
-    this.claims = thread.group('claims').contract(['claim', 'release']);
+    this.claims = thread.group('claims').contract(['claim', 'held', 'release']);
     this.usage = thread.group('usage').contract(['record', 'report', 'purge']);
     const objects = thread.group('objects').contract(methodsOf(OBJECT_MODES));
     this.files = toFileStore(thread.group('files').contract(methodsOf(FILE_MODES)), objects);

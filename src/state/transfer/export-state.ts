@@ -2,8 +2,9 @@ import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
 import type { Tenant } from '../../access/index.js';
+import { claimOfApproval, type Claims } from '../claims.js';
 import type { StateBackend } from '../state-backend.js';
-import { type MovedJob, type StateTransfer, StateTransferError } from '../state-transfer.js';
+import { type MovedJob, type MovedResponse, type StateTransfer, StateTransferError } from '../state-transfer.js';
 import { FORMAT, type HeaderLine, type StateLine, VERSION } from './format.js';
 import { type MovedLibrary, readLibrary, tenantsOf } from './moved-library.js';
 import { isCounted, type Moved, Tally } from './moved.js';
@@ -20,6 +21,12 @@ export interface ExportOptions {
   readonly onProgress?: (moved: Moved) => void;
 }
 
+/** What is read of a backend. */
+interface Exported {
+  readonly transfer: StateTransfer;
+  readonly claims: Claims;
+}
+
 /**
  * Writes what a started backend stores as JSON Lines, as fast as they are taken; the stream stays open. No service may use
  * the state meanwhile. Throws StateTransferError, also for a named tenant that has nothing, StoreUnavailableError and the errors of the stream.
@@ -29,17 +36,17 @@ export async function exportState(
   output: Writable,
   options: ExportOptions = {},
 ): Promise<Moved> {
-  const { transfer } = backend;
+  const { transfer, claims } = backend;
   if (transfer === undefined) throw new StateTransferError('This state cannot be exported.');
   const tally = new Tally(options.onProgress);
   const { library = backend } = options;
-  await pipeline(Readable.from(toLines(transfer, { ...options, library }, tally)), output, { end: false });
+  await pipeline(Readable.from(toLines({ transfer, claims }, { ...options, library }, tally)), output, { end: false });
   return tally.moved;
 }
 
-async function* toLines(transfer: StateTransfer, options: ExportOptions, tally: Tally): AsyncGenerator<string> {
+async function* toLines(exported: Exported, options: ExportOptions, tally: Tally): AsyncGenerator<string> {
   yield toLine({ format: FORMAT, version: VERSION });
-  for await (const line of toRecords(transfer, options)) {
+  for await (const line of toRecords(exported, options)) {
     if (line.kind === 'tenant') tally.count('tenants');
     if (isCounted(line)) tally.count(`${line.kind}s`);
     yield toLine(line);
@@ -47,7 +54,7 @@ async function* toLines(transfer: StateTransfer, options: ExportOptions, tally: 
 }
 
 async function* toRecords(
-  transfer: StateTransfer,
+  { transfer, claims }: Exported,
   { tenants, secrets = true, library = {} }: ExportOptions,
 ): AsyncGenerator<StateLine> {
   const named = tenants ?? new Set([...(await transfer.tenants()), ...(await tenantsOf(library))]);
@@ -57,7 +64,7 @@ async function* toRecords(
   for (const tenant of named) {
     yield { kind: 'tenant', tenant };
     let isEmpty = true;
-    for await (const line of recordsOf(transfer, library, tenant)) {
+    for await (const line of recordsOf({ transfer, claims }, library, tenant)) {
       isEmpty = false;
       yield line;
     }
@@ -71,9 +78,26 @@ async function* toRecords(
   yield { kind: 'end' };
 }
 
-async function* recordsOf(transfer: StateTransfer, library: MovedLibrary, tenant: Tenant): AsyncGenerator<StateLine> {
-  yield* transfer.read(tenant);
+async function* recordsOf(
+  { transfer, claims }: Exported,
+  library: MovedLibrary,
+  tenant: Tenant,
+): AsyncGenerator<StateLine> {
+  for await (const record of transfer.read(tenant)) {
+    yield record;
+    // An approval that was used is not to be used again elsewhere. Redis does not know the names, so the requests are asked for.
+    const names = record.kind === 'response' ? approvalsIn(record) : [];
+    if (names.length === 0) continue;
+    for (const claim of await claims.held(tenant, names)) yield { kind: 'claim', ...claim };
+  }
   yield* readLibrary(library, tenant);
+}
+
+/** The names of the approvals that a response has asked for, or was given. */
+function approvalsIn({ response, input, inherited }: MovedResponse): readonly string[] {
+  return [...inherited, ...input, ...response.output]
+    .filter(({ type }) => type === 'mcp_approval_request')
+    .map(({ id }) => claimOfApproval(id));
 }
 
 function belongsTo({ data }: MovedJob, tenants: readonly Tenant[]): boolean {

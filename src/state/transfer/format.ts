@@ -1,4 +1,5 @@
 import type { Tenant } from '../../access/index.js';
+import type { Claim } from '../claims.js';
 import { type MovedJob, type MovedRecord, StateTransferError } from '../state-transfer.js';
 import type { MovedEntry } from './moved-library.js';
 
@@ -26,13 +27,18 @@ interface TenantLine {
   readonly tenant: Tenant;
 }
 
+/** A name of the tenant that has an owner: it was used, and stays so. */
+interface ClaimLine extends Claim {
+  readonly kind: 'claim';
+}
+
 /** The last line: a file without it is not whole. */
 interface EndLine {
   readonly kind: 'end';
 }
 
 /** A line after the first. */
-export type StateLine = SecretLine | TenantLine | MovedRecord | MovedEntry | MovedJob | EndLine;
+export type StateLine = SecretLine | TenantLine | MovedRecord | MovedEntry | MovedJob | ClaimLine | EndLine;
 
 const TIME = of('number', 'null');
 const ITEMS = list(object({ id: of('string') }));
@@ -86,6 +92,7 @@ const SHAPES: Readonly<Record<StateLine['kind'], Shape>> = {
       }),
     ),
   }),
+  claim: object({ name: of('string'), owner: of('string'), expiresAt: of('number') }),
   piece: object({ fileId: of('string'), position: of('number'), bytes: of('string') }),
   file: object({
     record: object({

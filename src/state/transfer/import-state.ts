@@ -1,7 +1,6 @@
 import { StringDecoder } from 'node:string_decoder';
 
 import type { Tenant } from '../../access/index.js';
-import type { SecretStore } from '../secret-store.js';
 import type { StateBackend } from '../state-backend.js';
 import { type MovedJob, type MovedRecord, type StateTransfer, StateTransferError } from '../state-transfer.js';
 import { readLine, requireHeader, type SecretLine, type StateLine } from './format.js';
@@ -41,10 +40,10 @@ export async function importState(
   input: AsyncIterable<Uint8Array | string>,
   { library = backend, onProgress }: ImportOptions = {},
 ): Promise<Imported> {
-  const { transfer, secrets } = backend;
+  const { transfer } = backend;
   if (transfer === undefined) throw new StateTransferError('Nothing can be imported into this state.');
   const tally = new Tally(onProgress);
-  const importing = new Importing(transfer, secrets, library, tally);
+  const importing = new Importing(backend, transfer, library, tally);
   let isWhole = false;
   let last = 0;
   for await (const [number, text] of linesOf(input, LONGEST_LINE)) {
@@ -81,8 +80,8 @@ class Importing {
   private imported: LibraryImport | undefined;
 
   constructor(
+    private readonly backend: Pick<StateBackend, 'claims' | 'secrets'>,
     private readonly transfer: StateTransfer,
-    private readonly secrets: SecretStore,
     private readonly library: MovedLibrary,
     private readonly tally: Tally,
   ) {}
@@ -100,24 +99,30 @@ class Importing {
     if (line.kind === 'piece' || line.kind === 'file' || line.kind === 'store' || line.kind === 'store_file') {
       return this.takeEntry(number, line);
     }
+    if (line.kind === 'claim') {
+      await this.backend.claims.claim(this.requireTenant(number), line.name, line.owner, line.expiresAt);
+      return;
+    }
     if (this.length === 0) this.first = number;
     this.length += length;
     if (line.kind === 'job') this.jobs.push(line);
     else {
-      if (this.tenant === null)
-        throw new StateTransferError(`Line ${number} is not valid: no line before it names a tenant.`);
+      this.requireTenant(number);
       this.records.push(line);
     }
     if (line.kind !== 'entries') this.tally.count(`${line.kind}s`);
     if (this.records.length + this.jobs.length >= BATCH || this.length >= BATCH_LENGTH) await this.flush();
   }
 
+  private requireTenant(number: number): Tenant {
+    if (this.tenant !== null) return this.tenant;
+    throw new StateTransferError(`Line ${number} is not valid: no line before it names a tenant.`);
+  }
+
   private async takeEntry(number: number, line: MovedEntry): Promise<void> {
-    if (this.imported === undefined) {
-      throw new StateTransferError(`Line ${number} is not valid: no line before it names a tenant.`);
-    }
+    this.requireTenant(number);
     try {
-      if (!(await this.imported.write(line))) this.existing += 1;
+      if ((await this.imported?.write(line)) === false) this.existing += 1;
     } catch (error) {
       if (!(error instanceof StateTransferError)) throw error;
       throw new StateTransferError(`Line ${number} cannot be stored: ${error.message}.`, { cause: error });
@@ -146,7 +151,7 @@ class Importing {
   }
 
   private async keep(number: number, { name, value }: SecretLine): Promise<void> {
-    if ((await this.secrets.getOrCreate(name, value)) === value) return;
+    if ((await this.backend.secrets.getOrCreate(name, value)) === value) return;
     throw new StateTransferError(
       `Line ${number} has another secret ${name} than this state: what is sealed with it could not be read. Import into an empty state, or export with --no-secrets.`,
     );

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 
 import { asTenant } from '../../../access/index.js';
-import type { MovedJob } from '../../../state/index.js';
+import { claimOfApproval, type MovedJob } from '../../../state/index.js';
 import { requireAlike, requireEntry, requireMatch, requireRejection } from '../assertions.js';
 import { Deliveries } from '../deliveries.js';
 import { endAgain, exported, fill, imported, JOBS, ONE, readEverything, startAgain, TWO } from '../moved-state.js';
@@ -54,6 +54,19 @@ export const TRANSFER = part('transfer', 'moves', (suite) => {
         const moved = await imported(target.backend, await exported(source.backend));
         requireMatch(moved, { tenants: 2, jobs: 3, existing: 0 });
         requireAlike(await readEverything(target.backend), before);
+      });
+
+      it('a move keeps approvals that were used, and leaves others open', async () => {
+        const [giving, target] = [await start(from), await start(to)];
+        const [used, open] = ['1', '2'].map((digit) => `mcpr_${digit.repeat(52)}`) as [string, string];
+        const output = [used, open].map((id) => ({ ...message(id), type: 'mcp_approval_request' }));
+        await append(giving.backend.responses, ONE, 'asks', { output });
+        const expiresAt = giving.clock.now() + AGE_MS;
+        await giving.backend.claims.claim(ONE, claimOfApproval(used), 'answers', expiresAt);
+        target.clock.advance(giving.clock.now() - target.clock.now());
+        await imported(target.backend, await exported(giving.backend));
+        const held = await target.backend.claims.held(ONE, [used, open].map(claimOfApproval));
+        requireAlike(held, [{ name: claimOfApproval(used), owner: 'answers', expiresAt }]);
       });
 
       it('a move goes on with background responses', async () => {
