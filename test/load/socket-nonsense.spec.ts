@@ -9,6 +9,7 @@ import fc from 'fast-check';
 import { ConnectionRegistry } from '../../src/connections/index.js';
 import { RunningTurns } from '../../src/responses/index.js';
 import { checkEventOrder, ScriptedProvider, type WireEvent } from '../../src/testing/index.js';
+import { anyCharacter } from '../support/any-character.js';
 import { useService } from '../support/describe-service.js';
 import { DEEP_VALUES, editedBody, NASTY_VALUES } from '../support/raw-bodies.js';
 import { SocketClient } from '../support/socket-client.js';
@@ -67,7 +68,7 @@ const text = fc.oneof(
   oddity,
   nasty,
   fc.json(),
-  fc.string({ unit: 'binary' }),
+  fc.string({ unit: anyCharacter }),
   fc.constant('{"type":"response.processed","response_id":"resp_1"}'),
 );
 

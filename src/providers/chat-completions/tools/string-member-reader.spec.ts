@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
+import { anyCharacter } from '../../../../test/support/any-character.js';
 import { StringMemberReader } from './string-member-reader.js';
 
 const SHORT: Readonly<Record<string, string>> = {
@@ -30,7 +31,7 @@ function escape(character: string, way: number): string {
 
 const text = fc.oneof(
   fc.string({ unit: 'grapheme' }),
-  fc.string({ unit: 'binary' }),
+  fc.string({ unit: anyCharacter }),
   fc.string({ unit: 'binary-ascii' }),
 );
 const blank = fc.stringMatching(/^[ \t\r\n]{0,3}$/);
