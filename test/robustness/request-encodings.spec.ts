@@ -24,8 +24,8 @@ import { SocketClient } from '../support/socket-client.js';
 
 const SEED = 20_261_122;
 const MEGABYTE = 1024 * 1024;
-const BOMB_MEGABYTES = 200;
-/** Far less than a bomb, and more than the garbage of a limit that is kept. */
+const BOMB_MEGABYTES = 128;
+/** Half of a bomb, and more than the garbage of a limit that is kept. */
 const MOST_MEMORY_GROWTH = 64 * MEGABYTE;
 const GOOD = '{"model":"gpt-4.1","input":"Hi"}';
 

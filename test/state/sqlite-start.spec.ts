@@ -65,7 +65,8 @@ describe('the start of a state in SQLite', () => {
     const backend = sqliteIn(directory);
     await backend.start();
     const tenant = newTenant();
-    for (let index = 0; index < 100; index += 1) await append(backend.responses, tenant, `r${index}`);
+    // At once: the disk is asked to keep each transaction.
+    await Promise.all(Array.from({ length: 100 }, (_, index) => append(backend.responses, tenant, `r${index}`)));
     await backend.stop();
   }
 
@@ -135,8 +136,9 @@ describe('the start of a state in SQLite', () => {
   it.each(MIGRATIONS.map((_, version) => version).slice(1))(
     'the start with SQLite brings a file of version %i up to date',
     async (version) => {
-      change(`PRAGMA application_id = ${APPLICATION_ID}; ${MIGRATIONS.slice(0, version).join('')}`);
-      change(`INSERT INTO tenants (key, name) VALUES ('old', '"old"'); PRAGMA user_version = ${version}`);
+      const mark = `PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${version}`;
+      const old = `INSERT INTO tenants (key, name) VALUES ('old', '"old"')`;
+      change(`BEGIN; ${MIGRATIONS.slice(0, version).join('')}; ${old}; ${mark}; COMMIT`);
       const backend = sqliteIn(directory);
       await backend.start();
       const tenant = asTenant('old');
