@@ -1,6 +1,8 @@
 import { createContext, Script } from 'node:vm';
 
 const CALL = new Script('run()');
+/** One for all runs: to make it takes longer than to fill most schemas. */
+const CONTEXT: { run?: () => unknown } = createContext({});
 
 /** CPU time after which work does not end, ms: a hundred times what `boundWork` allows, and twenty times the largest schemas. */
 const LAST_RESORT_MS = 30_000;
@@ -14,16 +16,18 @@ const LAST_RESORT_MS = 30_000;
  * work being done, the function is started again with more of it.
  */
 export function runBounded<T>(run: () => T, limitMs = LAST_RESORT_MS): T {
-  const context = createContext({ run });
   const start = process.cpuUsage();
   for (let timeout = limitMs; ; timeout *= 2) {
     try {
-      return CALL.runInContext(context, { timeout }) as T;
+      CONTEXT.run = run;
+      return CALL.runInContext(CONTEXT, { timeout }) as T;
     } catch (error) {
       if (!isTimeout(error)) throw error;
       const { user, system } = process.cpuUsage(start);
       // On a machine with nothing else to do they are almost equal.
       if (user + system >= limitMs * 500) throw new Error('The simulator did not end.', { cause: error });
+    } finally {
+      delete CONTEXT.run;
     }
   }
 }
