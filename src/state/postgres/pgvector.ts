@@ -10,7 +10,14 @@ import { adHoc, prepared, type Statement } from '../sql/statement.js';
 import { STORE_BATCH as BATCH } from '../sql/statements/vector-stores.js';
 import { type DatabaseSettings, directOptions } from './connection-options.js';
 import type { Database, RunStatement } from './database.js';
-import { APPEND, appendWithHalf, type Candidate, type NewChunk, OF_WANTED, type Wanted } from './statements/vectors.js';
+import {
+  APPEND,
+  appendWithHalf,
+  type Candidate,
+  type NewChunks,
+  OF_WANTED,
+  type Wanted,
+} from './statements/vectors.js';
 
 /** The name under which `npm run migrate` reports what POSTGRES_VECTORS=pgvector needs. */
 const MIGRATION = 'pgvector';
@@ -121,9 +128,14 @@ function statementsOver(schema: string) {
   const select = `SELECT c.document, c.position, c.vector FROM antiphon.vector_chunks c WHERE ${OF_WANTED}`;
   return {
     append: appendWithHalf(type),
-    setHalf: prepared<readonly [document: string, position: number, half: string | null], never>(
-      'set_half',
-      `UPDATE antiphon.vector_chunks SET half = $3::text::${type} WHERE document = $1 AND position = $2`,
+    setHalves: prepared<
+      readonly [documents: readonly string[], positions: readonly number[], halves: readonly string[]],
+      never
+    >(
+      'set_halves',
+      `UPDATE antiphon.vector_chunks c SET half = n.half::${type}
+      FROM unnest($1::bigint[], $2::int[], $3::text[]) AS n (document, position, half)
+      WHERE c.document = n.document AND c.position = n.position`,
     ),
     /** Compares one by one. Vectors of other lengths cannot be compared, so the length is checked first. */
     compare: prepared<Asked, Candidate>(
@@ -219,10 +231,11 @@ export class Pgvector {
     await this.building;
   }
 
-  /** Writes a chunk, with what is searched of it. */
-  async append(run: RunStatement, chunk: NewChunk, vector: Float32Array): Promise<void> {
-    if (this.statements === null) await run(APPEND, chunk);
-    else await run(this.statements.append, [...chunk, vector.length > MOST_DIMENSIONS ? null : toText(vector)]);
+  /** Writes chunks, with what is searched of them. */
+  async append(run: RunStatement, chunks: NewChunks, vectors: readonly Float32Array[]): Promise<void> {
+    const toHalf = (vector: Float32Array): string | null => (vector.length > MOST_DIMENSIONS ? null : toText(vector));
+    if (this.statements === null) await run(APPEND, chunks);
+    else await run(this.statements.append, [...chunks, vectors.map(toHalf)]);
   }
 
   /** Chunks that may be nearest, of those that it knows. */
@@ -256,9 +269,9 @@ export class Pgvector {
     if (statements === null) return false;
     const isMore = await this.database.transaction(async (run) => {
       const chunks = await run(WITHOUT_HALF, []);
-      for (const { document, position, vector } of chunks) {
-        await run(statements.setHalf, [document, position, toText(toVector(vector))]);
-      }
+      const halves = chunks.map(({ vector }) => toText(toVector(vector)));
+      const places = [chunks.map(({ document }) => document), chunks.map(({ position }) => position)] as const;
+      await run(statements.setHalves, [...places, halves]);
       return chunks.length === BATCH;
     });
     if (!isMore) this.lookLater();

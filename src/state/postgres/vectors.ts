@@ -144,17 +144,15 @@ export class PostgresVectorIndex extends VectorIndex {
     await this.database.transaction(async (run) => {
       if (chunks.some(({ position }) => position === 0)) await run(DISCARD_DRAFT, file);
       const document = await findOrBegin(run, file, [storeId, fileId]);
-      for (const { position, text, vector } of chunks) {
-        const chunk = [
-          document,
-          position,
-          JSON.stringify(text),
-          toBytes(vector),
-          signsOf(vector),
-          keptWords(text),
-        ] as const;
-        await this.pgvector.append(run, chunk, vector);
-      }
+      const vectors = chunks.map(({ vector }) => vector);
+      const columns = [
+        chunks.map(({ position }) => position),
+        chunks.map(({ text }) => JSON.stringify(text)),
+        vectors.map(toBytes),
+        vectors.map(signsOf),
+        chunks.map(({ text }) => keptWords(text).join(' ')),
+      ] as const;
+      await this.pgvector.append(run, [document, ...columns], vectors);
     });
   }
 

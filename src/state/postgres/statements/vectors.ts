@@ -17,33 +17,37 @@ export interface Candidate {
   readonly vector: Buffer;
 }
 
-/** A chunk to write. */
-export type NewChunk = readonly [
+/** Chunks of a document to write, by column. */
+export type NewChunks = readonly [
   document: string,
-  position: number,
-  text: string,
-  vector: Uint8Array,
-  signs: string,
+  positions: readonly number[],
+  texts: readonly string[],
+  vectors: readonly Uint8Array[],
+  signs: readonly string[],
+  /** With spaces between them. */
   words: readonly string[],
 ];
 
 const COLUMNS = ['document', 'position', 'text', 'vector', 'signs', 'words'];
-const VALUES = '$1, $2, $3, $4, $5::bit varying, array_to_tsvector($6::text[])';
+const VALUES = `$1::bigint, n.position, n.text, n.vector, n.signs::bit varying, array_to_tsvector(string_to_array(n.words, ' '))`;
+const ARRAYS = '$2::int[], $3::text[], $4::bytea[], $5::text[], $6::text[]';
 const CHANGES = COLUMNS.slice(2)
   .map((name) => `${name} = excluded.${name}`)
   .join(', ');
 
-export const APPEND = prepared<NewChunk, never>(
-  'append_chunk',
-  `INSERT INTO antiphon.vector_chunks (${COLUMNS.join(', ')}) VALUES (${VALUES})
+export const APPEND = prepared<NewChunks, never>(
+  'append_chunks',
+  `INSERT INTO antiphon.vector_chunks (${COLUMNS.join(', ')})
+  SELECT ${VALUES} FROM unnest(${ARRAYS}) AS n (${COLUMNS.slice(1).join(', ')})
   ON CONFLICT (document, position) DO UPDATE SET ${CHANGES}`,
 );
 
-/** Writes with it what pgvector searches of it; `type`: that of the column. */
+/** Writes with them what pgvector searches of them; `type`: that of the column. */
 export function appendWithHalf(type: string) {
-  return prepared<readonly [...NewChunk, half: string | null], never>(
-    'append_chunk_with_half',
-    `INSERT INTO antiphon.vector_chunks (${COLUMNS.join(', ')}, half) VALUES (${VALUES}, $7::text::${type})
+  return prepared<readonly [...NewChunks, halves: readonly (string | null)[]], never>(
+    'append_chunks_with_half',
+    `INSERT INTO antiphon.vector_chunks (${COLUMNS.join(', ')}, half)
+    SELECT ${VALUES}, n.half::${type} FROM unnest(${ARRAYS}, $7::text[]) AS n (${COLUMNS.slice(1).join(', ')}, half)
     ON CONFLICT (document, position) DO UPDATE SET ${CHANGES}, half = excluded.half`,
   );
 }
