@@ -5,7 +5,8 @@ import { EventStreamReader, type StreamedEvent } from '../../upstream-http/event
 import { UNREADABLE } from '../../upstream-http/exchange-error.js';
 import type { UpstreamAnswer } from '../../upstream-http/upstream-answer.js';
 import type { AnswerReader } from './answer-reader.js';
-import { isIdle, parseChunk, parseError } from './parse-chunk.js';
+import { ChunkParser } from './chunk-parser.js';
+import { isIdle, parseError } from './parse-chunk.js';
 
 /** Time from the finish reason to the end of the stream, ms. Only the usage and the end follow it. */
 const END_LIMIT_MS = 2000;
@@ -18,6 +19,7 @@ const LONGEST_WORDS = 200;
 /** Reads a stream of chunks from an upstream into a sink. */
 export class ChunkStream {
   private readonly events = new EventStreamReader((event) => this.readEvent(event));
+  private readonly chunks: ChunkParser;
   private isDone = false;
   /** Data that held no part of the answer, if nothing but the end follows it. */
   private words: string | null = null;
@@ -27,7 +29,9 @@ export class ChunkStream {
     private readonly reader: AnswerReader,
     private readonly sink: ModelSink,
     private readonly secrets: readonly string[],
-  ) {}
+  ) {
+    this.chunks = new ChunkParser(secrets);
+  }
 
   /** Writes the events of a piece. A returned promise signals backpressure and rejects with the upstream's ModelError. */
   take(piece: Uint8Array): Promise<void> | undefined {
@@ -74,7 +78,7 @@ export class ChunkStream {
     } else if (isIdle(data)) {
       this.words = data;
     } else {
-      this.reader.read(parseChunk(data, this.secrets));
+      this.reader.read(this.chunks.parse(data));
       // The answer goes on: they were a heartbeat.
       this.words = null;
     }
