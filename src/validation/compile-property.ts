@@ -1,11 +1,10 @@
 import type { getMetadataStorage } from 'class-validator';
 
 import type { Check } from './check.js';
-import { every } from './combine.js';
+import { every, listOf } from './combine.js';
 import { CONSTRAINT_COMPILERS } from './constraints.js';
 import { isNotNull, SATISFIES } from './decorators.js';
 import { described, type JsonSchema } from './json-schema.js';
-import { listOf } from './list-of.js';
 import { missing } from './violations.js';
 
 /** Patterns with other flags mean something else without them. */

@@ -1,5 +1,5 @@
 export { isObject, objectsIn, type Check, type CheckOptions, type UnknownParameters } from './check.js';
-export { every, later } from './combine.js';
+export { every, later, listOf, recordOfStrings, stringOr, unionBy } from './combine.js';
 export {
   compile,
   exactly,
@@ -28,15 +28,10 @@ export {
   unknownValue,
   wrongType,
 } from './violations.js';
-export { IgnoredMembers } from './ignored-members.js';
+export { IgnoredMembers, TypoSearch } from './typo-search.js';
 export { didYouMean, isNearMiss } from './did-you-mean.js';
 export { refuseUnknown } from './refuse-unknown.js';
-export { TypoSearch } from './typo-search.js';
-export { listOf } from './list-of.js';
 export { type Query, queryCheckOf, toArray, toBoolean, toNumber } from './query-values.js';
-export { recordOfStrings } from './record-of-strings.js';
 export { requireObject, validatorOf } from './require-object.js';
-export { stringOr } from './string-or.js';
 export { parseJson } from './parse-json.js';
-export { unionBy } from './union-by.js';
 export { clip, kindOf } from './wording.js';
