@@ -2,9 +2,8 @@ import { type CanActivate, createParamDecorator, type ExecutionContext, Injectab
 import type { FastifyRequest } from 'fastify';
 
 import { isPromise, type MaybePromise } from '../time/index.js';
-import type { Caller } from './caller.js';
 import { Credentials } from './credentials.js';
-import { type Grant, requireScope } from './grant.js';
+import { type Caller, type Grant, requireScope } from './grant.js';
 import { scopeOf } from './require-scope.js';
 
 declare module 'fastify' {

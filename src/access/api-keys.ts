@@ -4,9 +4,8 @@ import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } fro
 
 import { digestOfKey, Environment, EnvironmentError, ReloadedFile } from '../config/index.js';
 import { Clock } from '../time/index.js';
-import type { Grant } from './grant.js';
+import { asTenant, type Grant } from './grant.js';
 import { type KeyEntry, readKeysFile } from './keys-file.js';
-import { asTenant } from './tenant.js';
 
 interface KnownKey {
   readonly grant: Grant;

@@ -5,8 +5,7 @@ import { HttpException } from '@nestjs/common';
 import { ApiError } from '../protocol/index.js';
 import { isPromise, type MaybePromise } from '../time/index.js';
 import type { Authenticator } from './authenticator.js';
-import type { Grant } from './grant.js';
-import type { Tenant } from './tenant.js';
+import type { Grant, Tenant } from './grant.js';
 
 /**
  * Asks an authenticator whom the credential of a request belongs to, and what it permits. Throws ApiError and HttpException as they are; whatever else it throws is an

@@ -6,9 +6,8 @@ import { Environment, hasCredentials, isLoopback, listenAddress } from '../confi
 import { ApiError } from '../protocol/index.js';
 import type { MaybePromise } from '../time/index.js';
 import { ApiKeys } from './api-keys.js';
-import { type Grant, JWT_KEY_ID, SCOPES } from './grant.js';
+import { asTenant, type Grant, JWT_KEY_ID, SCOPES, type Tenant } from './grant.js';
 import { JwtVerifier } from './jwt-verifier.js';
-import { asTenant, type Tenant } from './tenant.js';
 
 /** Whoever reaches a service without keys: the single tenant, and the operator. */
 const ANYBODY: Grant = { tenant: asTenant('anybody'), scopes: SCOPES };

@@ -1,5 +1,22 @@
 import { ApiError } from '../protocol/index.js';
-import type { Tenant } from './tenant.js';
+
+declare const tenantBrand: unique symbol;
+
+/** The tenant that a response belongs to, taken from the credential. Every call of a store or cache takes one. */
+export type Tenant = string & { readonly [tenantBrand]: true };
+
+/** The tenant's name as a Tenant. */
+export function asTenant(tenant: string): Tenant {
+  return tenant as Tenant;
+}
+
+/**
+ * A key that is unique per tenant and id. The length prefix keeps it unambiguous: ids in requests may contain any
+ * character.
+ */
+export function tenantKey(tenant: Tenant, id: string): string {
+  return `${tenant.length}:${tenant}:${id}`;
+}
 
 /** What credentials may permit (docs/access.md). */
 export const SCOPES = ['responses:write', 'responses:read', 'responses:delete', 'admin'] as const;
@@ -41,4 +58,12 @@ export function requireScope(grant: Grant, scope: Scope): void {
     'missing_scope',
     `You have insufficient permissions for this operation. Missing scope: ${scope}. Ask your administrator for a key that has it.`,
   );
+}
+
+/** The authenticated caller of a request. */
+export interface Caller extends Grant {
+  /** The `x-request-id` of the request, for logs and error texts. */
+  readonly requestId: string;
+  /** The WebSocket connection of the turn, if any. */
+  readonly connectionId?: string;
 }

@@ -8,8 +8,7 @@ import { OutageLog } from '../logging/index.js';
 import { ApiError } from '../protocol/index.js';
 import { RecentMap } from '../recent-map.js';
 import { Clock, type MaybePromise } from '../time/index.js';
-import { type Grant, JWT_KEY_ID, type Scope, SCOPES } from './grant.js';
-import { asTenant } from './tenant.js';
+import { asTenant, type Grant, JWT_KEY_ID, type Scope, SCOPES } from './grant.js';
 
 /** How long the issuer may take to answer, ms. */
 const TIMEOUT_MS = 5000;

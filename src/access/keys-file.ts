@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises';
 
 import { EnvironmentError, faultsOf, parseSecretFile, requireSchema } from '../config/index.js';
-import { type Grant, JWT_KEY_ID, SCOPES } from './grant.js';
-import { asTenant } from './tenant.js';
+import { asTenant, type Grant, JWT_KEY_ID, SCOPES } from './grant.js';
 
 /** A digest of a key, and until when it is accepted, milliseconds since the epoch. */
 interface KnownSecret {
