@@ -1,8 +1,7 @@
 import { IsBoolean, IsIn, IsOptional, IsString, MaxLength, MinLength } from 'class-validator';
 import { listOf, Satisfies, stringOr } from '../../validation/index.js';
-import { AnyItem } from './any-item.js';
+import { AnyItem, ITEM_STATUSES } from './any-item.js';
 import { toolOutputPart } from './content-parts.js';
-import { ITEM_STATUSES } from './item-status.js';
 
 const toolOutput = stringOr({
   kind: 'array',

@@ -2,12 +2,11 @@ import { IsIn, IsOptional, IsString, MaxLength } from 'class-validator';
 
 import { type CreateResponseRequest, refuseMisplacedTrigger } from '../../protocol/index.js';
 import { compile, membersOf, nested, refuseUnknown, requireObject, Satisfies } from '../../validation/index.js';
-import { conversation } from './conversation.js';
+import { conversation, responseId } from './shared-members.js';
 import { refuseTwoHistories, requireInput } from './cross-checks.js';
 import { ModelMember } from './create-request-body.js';
 import { input } from './input-item.js';
 import { requireModel } from './require-model.js';
-import { responseId } from './prefixed-id.js';
 import { ImageConfig, PromptCacheOptions } from './tuning.js';
 import type { CreateOptions } from './validate-create-request.js';
 

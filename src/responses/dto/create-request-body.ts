@@ -25,11 +25,8 @@ import {
   Satisfies,
   tooManyElements,
 } from '../../validation/index.js';
-import { conversation } from './conversation.js';
-import { INCLUDABLES } from './includable.js';
+import { conversation, INCLUDABLES, metadata, responseId } from './shared-members.js';
 import { input } from './input-item.js';
-import { metadata } from './metadata.js';
-import { responseId } from './prefixed-id.js';
 import { PromptBody } from './prompt.js';
 import { TextConfig } from './text-config.js';
 import { toolChoice } from './tool-choice.js';

@@ -14,7 +14,7 @@ export { input, inputItem, typeOfItem } from './input-item.js';
 export { CreateEventBody } from './create-event-body.js';
 export { CreateRequestBody } from './create-request-body.js';
 export { COUNTED_MEMBERS, InputTokensBody } from './input-tokens-body.js';
-export { metadata } from './metadata.js';
+export { metadata } from './shared-members.js';
 export { type CompactRequest, CompactRequestBody } from './compact-request-body.js';
 export { describeSteerInput, steerInput } from './steer-input.js';
 export { RequestValidator } from './request-validator.js';

@@ -11,9 +11,8 @@ import {
   stringOr,
   unionBy,
 } from '../../validation/index.js';
-import { AnyItem } from './any-item.js';
+import { AnyItem, ITEM_STATUSES } from './any-item.js';
 import { inputPart, outputPart } from './content-parts.js';
-import { ITEM_STATUSES } from './item-status.js';
 
 const contentOf = (part: Check): Check =>
   stringOr({ kind: 'array', check: listOf(part), expected: 'one of an array of objects or string' });

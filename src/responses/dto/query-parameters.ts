@@ -4,7 +4,7 @@ import { PageParameters, toPageParameters, toPageRequest } from '../../http/inde
 import { ApiError, type Includable } from '../../protocol/index.js';
 import type { DeleteOptions, PageRequest } from '../../state/index.js';
 import { type Query, queryCheckOf, toArray, toBoolean, toNumber } from '../../validation/index.js';
-import { INCLUDABLES } from './includable.js';
+import { INCLUDABLES } from './shared-members.js';
 
 /** The query of `GET /responses/{id}` (protocol §1.1). */
 export interface RetrieveQuery {

@@ -1,8 +1,7 @@
 import { IsArray, IsIn, IsOptional, IsString, MaxLength, MinLength } from 'class-validator';
 import { MAX_SEAL_CHARACTERS } from '../../protocol/index.js';
 import { Closed, listOf, nested, Satisfies } from '../../validation/index.js';
-import { AnyItem } from './any-item.js';
-import { ITEM_STATUSES } from './item-status.js';
+import { AnyItem, ITEM_STATUSES } from './any-item.js';
 import { updatedFormat } from './text-config.js';
 import { foundTool, toolOfItem } from './tools.js';
 import { EFFORTS } from './tuning.js';
