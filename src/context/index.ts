@@ -1,5 +1,5 @@
 export * from './context.module.js';
-export * from './compacted-context.js';
+export * from './sealed-texts.js';
 export * from './configuration.js';
 export * from './context-resolver.js';
 export * from './conversation-gate.js';
@@ -9,7 +9,6 @@ export * from './continuation-caches.js';
 export type { RecentOfTurn } from './recent-responses.js';
 export * from './model-contexts.js';
 export { holdsFiles } from './marks.js';
-export * from './sealed-reasoning.js';
 export * from './transcript.js';
 export { dropOldest, holdsMedia, isInstruction, isMedia, isSetting, mayExceed, validCuts } from './fit-context.js';
 export * from './waiting-items.js';

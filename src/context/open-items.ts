@@ -1,9 +1,8 @@
 import type { Tenant } from '../access/index.js';
 import { isCompaction, isCompactionTrigger, type Item, withoutOpaqueData, withoutSeal } from '../protocol/index.js';
 import type { KeyRing, OpenedSeal, SealPurpose } from './seals/index.js';
-import { readCompacted } from './compacted-context.js';
+import { readCompacted, readSealedReasoning } from './sealed-texts.js';
 import { hasOwnSeal } from './marks.js';
-import { readSealedReasoning } from './sealed-reasoning.js';
 import type { OpenedItem, OpenedItems } from './transcript.js';
 
 /** How sealed items are opened. */
