@@ -5,8 +5,7 @@ import { ApiError, type IdGenerator } from '../protocol/index.js';
 import type { Clock } from '../time/index.js';
 import { logRefusal } from './log-refusal.js';
 import { openAiHeaders } from './openai-headers.js';
-import { isAnswering, trackAnswers } from './pending-answers.js';
-import { answerRaw } from './raw-answer.js';
+import { answerRaw, isAnswering, trackAnswers } from './raw-answer.js';
 
 /** Errors for requests that Node refuses, by its error code. */
 const REFUSALS: ReadonlyMap<string, ApiError> = new Map([

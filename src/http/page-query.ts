@@ -2,7 +2,7 @@ import { IsIn, IsInt, IsOptional, IsString, Max, Min, MinLength } from 'class-va
 
 import { ApiError } from '../protocol/index.js';
 import type { PageRequest } from '../state/index.js';
-import { type Query, queryCheckOf, toNumber } from '../validation/index.js';
+import { type Query, queryCheckOf, recordOfStrings, toNumber } from '../validation/index.js';
 
 /** The query of a list that is read in one direction. Violations are reported in this order. */
 export class ForwardParameters {
@@ -53,4 +53,25 @@ const check = queryCheckOf(PageParameters);
 /** Reads the query of a list without further parameters. Throws ApiError 400 for the first violation. */
 export function readPageQuery(query: Query): PageRequest {
   return toPageRequest(check(toPageParameters(query)));
+}
+
+const KEY = /^metadata\[(.*)\]$/s;
+
+/** The rule of the metadata by which a list is filtered. */
+export const metadataFilter = recordOfStrings({
+  expected: 'metadata as metadata[name]=value',
+  maxProperties: 16,
+  maxNameLength: 64,
+  maxValueLength: 512,
+});
+
+/** The metadata of a query, `metadata[name]=value`, as an unvalidated member; nothing if it has none. */
+export function metadataIn(query: Query): { readonly metadata?: unknown } {
+  const pairs = Object.entries(query).flatMap(([key, value]) => {
+    const name = KEY.exec(key)?.[1];
+    return name === undefined ? [] : [[name, value]];
+  });
+  // Without a name it is refused.
+  if (query.metadata !== undefined) return { metadata: query.metadata };
+  return pairs.length === 0 ? {} : { metadata: Object.fromEntries(pairs) };
 }

@@ -1,4 +1,4 @@
-import { STATUS_CODES } from 'node:http';
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 
 import type { ApiError } from '../protocol/index.js';
@@ -30,4 +30,17 @@ export function answerRaw(
   stream.resume();
   const timer = clock.schedule(LINGER_MS, () => stream.destroy());
   stream.once('close', () => timer.cancel());
+}
+
+const answers = new WeakMap<Duplex, ServerResponse>();
+
+/** Tracks the latest answer of each connection of a server. */
+export function trackAnswers(server: Server): void {
+  server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => answers.set(socket, response));
+}
+
+/** Whether a complete request is being answered: anything written now would become part of its answer. */
+export function isAnswering(stream: Duplex): boolean {
+  const answer = answers.get(stream);
+  return answer !== undefined && !answer.writableFinished && (answer.headersSent || answer.req.complete);
 }
