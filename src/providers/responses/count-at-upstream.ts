@@ -7,7 +7,7 @@ import { connectionHeaders, forwardedHeaders } from './request/connection-header
 import { conversationOf } from './request/conversation.js';
 import { toCountRequest, toHttpBody } from './request/to-request.js';
 import type { UpstreamRequest } from './request/upstream-request.js';
-import { AnswerRefusedError } from './transport/answer-refused-error.js';
+import { AnswerRefusedError } from './transport/exchange.js';
 import { isNetworkError, unanswered } from './transport/broken.js';
 import type { Upstream } from './upstream.js';
 import { UpstreamError } from './upstream-error.js';

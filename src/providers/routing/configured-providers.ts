@@ -24,8 +24,8 @@ export class ConfiguredProviders {
     const { PROVIDERS_FILE: path, CODEX_RS_SSE_FIXTURE: fixture } = this.environment;
     if (path === '') return null;
     // Loaded on demand: the HTTP client consists of about a hundred files.
-    const [{ configureProviders }, { ChatCompletionsKind }, { ResponsesKind }] = await Promise.all([
-      import('./configure-providers.js'),
+    const [{ createProviders }, { ChatCompletionsKind }, { ResponsesKind }] = await Promise.all([
+      import('./create-providers.js'),
       import('./chat-completions-kind.js'),
       import('./responses-kind.js'),
     ]);
@@ -34,6 +34,6 @@ export class ConfiguredProviders {
       [DEFAULT_KIND, new ChatCompletionsKind({ clock, ids })],
       ['responses', new ResponsesKind({ clock, random }, fixture === '' ? null : fixture)],
     ];
-    return configureProviders(path, new Map([...own, ...this.kinds]));
+    return createProviders(path, new Map([...own, ...this.kinds]));
   }
 }

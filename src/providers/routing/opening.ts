@@ -4,8 +4,7 @@ import type { Clock } from '../../time/index.js';
 import { ModelError } from '../model-error.js';
 import type { ModelEvent } from '../model-event.js';
 import type { ModelSink, UpstreamAttempt, UpstreamNotice } from '../model-sink.js';
-import type { Target } from './target.js';
-import type { TargetHealth } from './target-health.js';
+import type { Target, TargetHealth } from './target.js';
 
 /** After this many batches without output, an attempt counts as begun. */
 const MOST_SILENT_BATCHES = 8;

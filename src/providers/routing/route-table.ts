@@ -2,8 +2,7 @@ import type { ModelInfo, ModelRoute } from '../model-provider.js';
 import { matchesGlob } from './matches-glob.js';
 import type { ModelEntry, UpstreamEntry } from './providers-file.js';
 import { RoutedProvider } from './routed-provider.js';
-import type { RoutingDependencies } from './routing-dependencies.js';
-import type { Destination, Target } from './target.js';
+import type { Destination, RoutingDependencies, Target } from './target.js';
 
 /** Looks up a model in the list of its provider. */
 export type LookUpModel = (providerName: string, model: string) => ModelInfo | undefined;

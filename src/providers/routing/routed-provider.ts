@@ -13,9 +13,7 @@ import { Attempts, waitOf } from './attempts.js';
 import { Opening } from './opening.js';
 import type { Random } from './random.js';
 import { RoutedTurn } from './routed-turn.js';
-import type { RoutingDependencies } from './routing-dependencies.js';
-import type { TargetHealth } from './target-health.js';
-import type { Destination, Target } from './target.js';
+import type { Destination, RoutingDependencies, Target, TargetHealth } from './target.js';
 import { viewOf } from './view-of-target.js';
 
 /** How a target is asked: whom the turn was meant for, and whether others follow. */

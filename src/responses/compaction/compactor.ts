@@ -12,9 +12,8 @@ import { Clock } from '../../time/index.js';
 import type { NextPass, OwnPass } from '../turn/pass-policy.js';
 import { TokenScale } from '../turn/token-scale.js';
 import { type DividedContext, divideContext, type NewItems } from './divide-context.js';
-import { CompactionPlanner, type Plan } from './plan.js';
-import { isSummary } from './prompt.js';
-import { bytesOfSeal } from './seal-size.js';
+import { bytesOfSeal, CompactionPlanner, type Plan } from './plan.js';
+import { isSummary } from './summary-question.js';
 import { Summarizer, summaryFailed } from './summarizer.js';
 
 /** The key of the compaction item among the events of its pass. */

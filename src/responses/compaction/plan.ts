@@ -1,12 +1,11 @@
 import { Injectable } from '@nestjs/common';
 
 import { Environment } from '../../config/index.js';
-import type { Item } from '../../protocol/index.js';
+import { type Item, MAX_SEAL_CHARACTERS } from '../../protocol/index.js';
 import type { NextPass } from '../turn/pass-policy.js';
 import { TokenScale } from '../turn/token-scale.js';
 import type { DividedContext } from './divide-context.js';
 import { bytesOf, type CountItems, keepLatest } from './kept-messages.js';
-import { bytesOfSeal } from './seal-size.js';
 
 /** A compaction that is to be made. */
 export interface Plan extends DividedContext {
@@ -66,4 +65,13 @@ export class CompactionPlanner {
     const replaced = history.filter((item) => !whole.has(item));
     return { ...divided, kept, replaced, mostTokens, mustShrink };
   }
+}
+
+/** For the prefix of a seal, its key id, nonce and tag, and the other members of the item. */
+const OVERHEAD_CHARACTERS = 512;
+
+/** UTF-8 bytes that fit into a seal of so many characters, or of as many as the service takes back. */
+export function bytesOfSeal(characters: number): number {
+  // Base64 needs four characters for three bytes.
+  return Math.floor(((Math.min(characters, MAX_SEAL_CHARACTERS) - OVERHEAD_CHARACTERS) * 3) / 4);
 }

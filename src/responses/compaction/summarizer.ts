@@ -15,9 +15,8 @@ import {
 import { ResponseAssembler } from '../assembler/response-assembler.js';
 import { TokenMeter } from '../turn/token-meter.js';
 import { TokenScale } from '../turn/token-scale.js';
-import { askForSummary, toSummaryMessage } from './prompt.js';
 import { divideIntoParts } from './summary-parts.js';
-import { toSummaryQuestion } from './summary-question.js';
+import { askForSummary, toSummaryMessage, toSummaryQuestion } from './summary-question.js';
 
 /** What is to be summarised. */
 export interface SummaryTask {

@@ -5,7 +5,7 @@ import { Environment } from '../../config/index.js';
 import { isPromise } from '../../time/index.js';
 import { RequestValidator } from '../dto/index.js';
 import { ResponsesService } from '../responses.service.js';
-import { withEventNames } from '../turn/event-names.js';
+import { withEventNames } from '../turn/event-sink.js';
 import { TurnObservers } from '../turn/turn-observer.js';
 import { ErrorEventFilter } from './error-event.filter.js';
 import { SocketHandshake } from './socket-handshake.js';

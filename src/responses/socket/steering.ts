@@ -12,7 +12,6 @@ import {
   type WhyEnded,
 } from './ended-responses.js';
 import type { QueueShare } from './queue-budget.js';
-import { type RequiredInput, requiredInputOf } from './required-input.js';
 import {
   acceptedMembers,
   describeInterrupt,
@@ -20,6 +19,8 @@ import {
   failedMembers,
   itemsOf,
   pendingMembers,
+  type RequiredInput,
+  requiredInputOf,
   type Steer,
   type SteerFailure,
 } from './steer.js';

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 
 import { readAdvice } from '../../upstream-errors/retry-after.js';
 import { type Profile, PROFILES } from '../profile.js';
-import { AnswerRefusedError } from '../transport/answer-refused-error.js';
+import { AnswerRefusedError } from '../transport/exchange.js';
 import { classifyFailed, classifyFrame, classifyHandshake, classifyHttp } from './classify.js';
 
 const NOW = 1_800_000_000_000;

@@ -1,8 +1,7 @@
 import { describeFailure, readFailure, type UpstreamFailure } from '../../upstream-errors/error-body.js';
 import { isQuotaCode } from '../../upstream-errors/to-model-error.js';
 import { isObject } from '../../../validation/index.js';
-import type { AnswerRefusedError } from '../transport/answer-refused-error.js';
-import type { UpstreamHeaders } from '../transport/exchange.js';
+import type { AnswerRefusedError, UpstreamHeaders } from '../transport/exchange.js';
 import { type Remedy, UpstreamError, type UpstreamErrorOptions } from '../upstream-error.js';
 import { type Delays, type FailureContext, readDelays } from './delays.js';
 

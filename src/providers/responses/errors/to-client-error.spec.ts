@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { PROFILES } from '../profile.js';
-import { AnswerRefusedError } from '../transport/answer-refused-error.js';
+import { AnswerRefusedError } from '../transport/exchange.js';
 import { UpstreamError } from '../upstream-error.js';
 import { classifyFailed, classifyHttp } from './classify.js';
 import { toClientError } from './to-client-error.js';

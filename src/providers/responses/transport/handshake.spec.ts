@@ -8,7 +8,7 @@ import { freePort } from '../../../../test/support/ports.js';
 import { whenStill } from '../../../../test/support/chat-upstream/when-still.js';
 import { ANSWERING, closePools, LIMITS, withPool } from '../../../../test/support/responses-transport/with-pool.js';
 import type { UpstreamError } from '../upstream-error.js';
-import { AnswerRefusedError } from './answer-refused-error.js';
+import { AnswerRefusedError } from './exchange.js';
 
 afterEach(closePools);
 

@@ -2,9 +2,8 @@ import type { Clock } from '../../../time/index.js';
 import { readText } from '../../upstream-http/read-text.js';
 import type { UpstreamAnswer } from '../../upstream-http/upstream-answer.js';
 import type { UpstreamClient } from '../../upstream-http/upstream-client.js';
-import { AnswerRefusedError } from './answer-refused-error.js';
 import { isNetworkError, unanswered } from './broken.js';
-import type { Exchange } from './exchange.js';
+import { AnswerRefusedError, type Exchange } from './exchange.js';
 import { SseExchange } from './sse-exchange.js';
 
 /** A request whose answer is an event stream. */

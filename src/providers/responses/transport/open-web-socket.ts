@@ -9,7 +9,7 @@ import { toUrl } from '../../upstream-http/to-url.js';
 import type { UpstreamAddress } from '../../upstream-http/upstream-client.js';
 import type { WebsocketOptions } from '../options.js';
 import { UpstreamError } from '../upstream-error.js';
-import { AnswerRefusedError } from './answer-refused-error.js';
+import { AnswerRefusedError } from './exchange.js';
 import { broken, wordsOf } from './broken.js';
 
 /** Bytes of one message. */

@@ -12,8 +12,7 @@ import { TestTaker } from '../../../../test/support/responses-transport/test-tak
 import { FakeClock } from '../../../testing/index.js';
 import { UpstreamClient } from '../../upstream-http/upstream-client.js';
 import type { UpstreamError } from '../upstream-error.js';
-import { AnswerRefusedError } from './answer-refused-error.js';
-import type { Exchange } from './exchange.js';
+import { AnswerRefusedError, type Exchange } from './exchange.js';
 import { openSse, type SseRequest } from './open-sse.js';
 
 const CREATED = '{"type":"response.created"}';

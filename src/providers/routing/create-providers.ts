@@ -11,10 +11,7 @@ import type { Destination } from './target.js';
 const DEFAULT_ATTEMPTS = 6;
 
 /** Creates the providers of a file. Throws EnvironmentError if it is invalid. */
-export async function configureProviders(
-  path: string,
-  kinds: ReadonlyMap<string, ProviderKind>,
-): Promise<Configuration> {
+export async function createProviders(path: string, kinds: ReadonlyMap<string, ProviderKind>): Promise<Configuration> {
   const { file, isBlank, secrets } = await readProvidersFile(path, kinds);
   const entries = Object.entries(file.providers ?? {});
   const routed = file.models ?? [];
