@@ -4,7 +4,7 @@ import { Logger, NotFoundException } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 
-import type { FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 import { ApiKeyGuard, Authenticator, EnvironmentAuthenticator } from './access/index.js';
 import { AntiphonModule } from './antiphon.module.js';
@@ -58,11 +58,6 @@ export async function createApp(
   return configureApp(app, processOptions);
 }
 
-/** What web pages may read of their limits (protocol §7). */
-const RATE_LIMIT_HEADERS = ['limit', 'remaining', 'reset'].flatMap((what) =>
-  ['requests', 'tokens'].map((kind) => `x-ratelimit-${what}-${kind}`),
-);
-
 /**
  * Adds to an application that imports AntiphonModule what a module cannot: body parsing, request ids, CORS, time limits
  * and signals. Call it before `init()` or `listen()`; `createApp()` does so itself. Throws an Error for an application
@@ -76,54 +71,17 @@ export async function configureApp(
   app.get(ProviderRegistry).requireProviders();
   const environment = app.get(Environment);
   const ids = app.get(IdGenerator);
-  const guard = app.get(ApiKeyGuard);
-  const replies = app.get(OpenReplies);
   const routes = app.get(ApiRoutes);
   const fastify = app.getHttpAdapter().getInstance();
 
   fastify.setGenReqId((request) => chooseRequestId(request, ids));
   routes.observe(fastify);
   answerWithOpenAiHeaders(fastify);
-  fastify.addHook('onRequest', (request, reply, done) => {
-    replies.add(reply.raw);
-    checkHead(request.raw);
-    // Unauthenticated requests and unknown routes are refused before their body is read. The route pattern decides,
-    // because a URL has many spellings.
-    const isGuarded = routes.includes(request.routeOptions.url ?? pathOf(request.url)) && request.method !== 'OPTIONS';
-    const identified = isGuarded ? guard.identify(request) : undefined;
-    const refuseUnknown = (): void => {
-      if (request.is404 && hasBody(request)) throw new NotFoundException();
-    };
-    if (identified === undefined) {
-      refuseUnknown();
-      done();
-    } else {
-      identified.then(refuseUnknown).then(
-        () => done(),
-        (error: unknown) => done(error instanceof Error ? error : new Error('the caller could not be identified')),
-      );
-    }
-  });
+  checkBeforeBody(app, fastify, routes);
   app.get<HttpMetrics | null>(HttpMetrics)?.observe(fastify);
   readJsonBodies(app, environment);
   answerBrokenRequests(app.getHttpServer(), environment.REQUEST_TIMEOUT_MS, { ids, clock: app.get(Clock) });
-  if (environment.CORS_ORIGINS.length > 0) {
-    const any = environment.CORS_ORIGINS.includes('*');
-    app.enableCors({
-      origin: any ? '*' : [...environment.CORS_ORIGINS],
-      methods: ['GET', 'HEAD', 'POST', 'DELETE'],
-      exposedHeaders: [
-        'x-request-id',
-        'request-id',
-        'openai-processing-ms',
-        'openai-version',
-        'retry-after',
-        'retry-after-ms',
-        'x-should-retry',
-        ...RATE_LIMIT_HEADERS,
-      ],
-    });
-  }
+  if (environment.CORS_ORIGINS.length > 0) admitWebPages(app, environment.CORS_ORIGINS);
   app.useWebSocketAdapter(new SocketAdapter(app));
   if (signals) {
     app.get(ShutdownLimit).listen();
@@ -145,8 +103,58 @@ function requireFastify(app: NestFastifyApplication): void {
   );
 }
 
+/**
+ * Refuses requests with a faulty head, unauthenticated ones, and those of unknown routes before their body is read. The route pattern
+ * decides, because a URL has many spellings.
+ */
+function checkBeforeBody(app: NestFastifyApplication, fastify: FastifyInstance, routes: ApiRoutes): void {
+  const guard = app.get(ApiKeyGuard);
+  const replies = app.get(OpenReplies);
+  fastify.addHook('onRequest', (request, reply, done) => {
+    replies.add(reply.raw);
+    checkHead(request.raw);
+    const isGuarded = routes.includes(request.routeOptions.url ?? pathOf(request.url)) && request.method !== 'OPTIONS';
+    const identified = isGuarded ? guard.identify(request) : undefined;
+    const refuseUnknown = (): void => {
+      if (request.is404 && hasBody(request)) throw new NotFoundException();
+    };
+    if (identified === undefined) {
+      refuseUnknown();
+      done();
+    } else {
+      identified.then(refuseUnknown).then(
+        () => done(),
+        (error: unknown) => done(error instanceof Error ? error : new Error('the caller could not be identified')),
+      );
+    }
+  });
+}
+
 function hasBody({ headers }: FastifyRequest): boolean {
   return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
+}
+
+/** What web pages may read of their limits (protocol §7). */
+const RATE_LIMIT_HEADERS = ['limit', 'remaining', 'reset'].flatMap((what) =>
+  ['requests', 'tokens'].map((kind) => `x-ratelimit-${what}-${kind}`),
+);
+
+/** Lets web pages of some origins use the API; `*` is all of them. */
+function admitWebPages(app: NestFastifyApplication, origins: Environment['CORS_ORIGINS']): void {
+  app.enableCors({
+    origin: origins.includes('*') ? '*' : [...origins],
+    methods: ['GET', 'HEAD', 'POST', 'DELETE'],
+    exposedHeaders: [
+      'x-request-id',
+      'request-id',
+      'openai-processing-ms',
+      'openai-version',
+      'retry-after',
+      'retry-after-ms',
+      'x-should-retry',
+      ...RATE_LIMIT_HEADERS,
+    ],
+  });
 }
 
 /** Where the built-in backends store everything. */
