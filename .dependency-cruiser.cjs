@@ -11,7 +11,7 @@ const INNER = [
   'tools/[^/]+',
 ].join('|');
 
-/** The house plan as rules: transport → use case → contracts ← adapters. */
+/** The architecture as rules: transport → use case → contracts ← adapters. */
 module.exports = {
   forbidden: [
     {
@@ -22,29 +22,29 @@ module.exports = {
       to: { circular: true },
     },
     {
-      name: 'rooms-have-one-door',
+      name: 'folders-have-one-interface',
       comment: 'The index.ts of a folder is its interface, of which only the commands of the program look behind.',
       severity: 'error',
       from: { path: '^src/(?!program/)([^/]+)/' },
       to: { path: '^src/[^/]+/.+', pathNot: ['^src/$1/', '^src/[^/]+/index\\.ts$', '^src/[^/]+/[^/]+/index\\.ts$'] },
     },
     {
-      name: 'inner-rooms-have-one-door',
-      comment: 'The same for a folder within a folder, where it has an index.ts.',
+      name: 'inner-folders-have-one-interface',
+      comment: 'So has a folder within a folder, where it has an index.ts.',
       severity: 'error',
       from: { path: `^src/(${INNER})/` },
       to: { path: `^src/(?:${INNER})/.+`, pathNot: ['^src/$1/', '/index\\.ts$'] },
     },
     {
-      name: 'inner-rooms-have-one-door-for-their-neighbours',
-      comment: 'The same, from the folder around it.',
+      name: 'inner-folders-have-one-interface-for-their-neighbours',
+      comment: 'The folder around it keeps to that, too.',
       severity: 'error',
       from: { path: '^src/', pathNot: `^src/(?:program|${INNER})/` },
       to: { path: `^src/(?:${INNER})/.+`, pathNot: '/index\\.ts$' },
     },
     {
       name: 'protocol-imports-nobody',
-      comment: 'The wire is plain TypeScript: it knows neither Nest nor any other room.',
+      comment: 'The wire is plain TypeScript: it knows neither Nest nor any other folder.',
       severity: 'error',
       from: { path: '^src/protocol/' },
       to: { path: ['^src/(?!protocol/)', 'node_modules/@nestjs/'] },
