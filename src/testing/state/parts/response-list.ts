@@ -1,5 +1,5 @@
 import type { ResponseFilter, ResponseGraph } from '../../../state/index.js';
-import { requireAlike } from '../assertions.js';
+import { requireAlike, requireEntry } from '../assertions.js';
 import { part } from '../part.js';
 import { append, contextFrom, contextOf, newTenant, type RecordParts, START } from '../records.js';
 import type { TestedState } from '../tested-state.js';
@@ -123,6 +123,35 @@ export const RESPONSE_LIST = part('graph', 'the list of responses', ({ openOnce,
     await responses.updateMetadata(own, 'a', {});
     requireAlike(await listed({ metadata: { team: 'red' } }), '');
     requireAlike((await responses.get(own, 'a'))?.metadata, {});
+  });
+
+  it('a response that gets metadata from many at once has those of one of them, and is listed by them', async () => {
+    const { responses } = opened.backend;
+    const own = newTenant();
+    await append(responses, own, 'a', { metadata: { run: 'first' } });
+    const runs = Array.from({ length: 8 }, (_, index) => `${index}`);
+    await Promise.all(runs.map((run) => responses.updateMetadata(own, 'a', { run, [run]: run })));
+    const run = (await responses.get(own, 'a'))?.metadata?.['run'] ?? '';
+    requireEntry(runs, run);
+    requireAlike((await responses.get(own, 'a'))?.metadata, { run, [run]: run });
+    for (const other of ['first', ...runs]) {
+      const { data } = await graph.list(own, { metadata: { run: other } }, { limit: 10, order: 'asc' });
+      requireAlike(data.length, other === run ? 1 : 0);
+    }
+  });
+
+  it('a response that gets metadata while it is deleted is not there afterwards', async () => {
+    const { responses } = opened.backend;
+    const own = newTenant();
+    for (const id of ['a', 'b', 'c', 'd']) {
+      await append(responses, own, id);
+      const update = (): Promise<unknown> => responses.updateMetadata(own, id, { team: 'red' });
+      await Promise.all([update(), responses.delete(own, id, { cascade: false }), update()]);
+      requireAlike(await responses.get(own, id), undefined);
+      requireAlike(await update(), undefined);
+    }
+    requireAlike((await graph.list(own, { metadata: { team: 'red' } }, { limit: 10, order: 'asc' })).data, []);
+    requireAlike((await graph.list(own, {}, { limit: 10, order: 'asc' })).data, []);
   });
 
   it('a response gets no other metadata when it is not there, was deleted, has failed, or is of another session', async () => {
