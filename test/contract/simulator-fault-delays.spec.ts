@@ -1,6 +1,6 @@
 import { setImmediate as nextLoopTurn } from 'node:timers/promises';
 
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { Clock } from '../../src/index.js';
 import { RecordingObserver } from '../support/recording-observer.js';
@@ -19,38 +19,52 @@ const SLOW_START_MS = 10_000;
 const ENDLESS_MS = 2_147_483_647;
 const TIMEOUT = { code: 'server_error', message: 'The model did not answer in time. Please retry your request.' };
 
+/** A service whose clock stands still. */
+interface Delayed {
+  readonly clock: WatchedClock;
+  readonly observer: RecordingObserver;
+  readonly service: Service;
+}
+
+async function startDelayed(environment: object): Promise<Delayed> {
+  const clock = new WatchedClock();
+  const observer = new RecordingObserver();
+  const service = await startService({
+    imports: [observer.asModule()],
+    overrides: [[Clock, clock]],
+    environment: {
+      // The usage of a turn that is not stored waits for others a while.
+      USAGE_RETENTION_DAYS: 0,
+      SIMULATOR_CONTROL: true,
+      MODEL_IDLE_TIMEOUT_MS: IDLE_MS,
+      MODEL_ACCEPT_TIMEOUT_MS: 0,
+      ...environment,
+    },
+  });
+  return { clock, observer, service };
+}
+
 describe('a simulated delay', () => {
-  let clock: WatchedClock;
-  let observer: RecordingObserver;
-  let service: Service;
+  let { clock, observer, service }: Delayed = {} as Delayed;
+  /** By the environment: each is started for the first of its tests. */
+  const started = new Map<string, Delayed>();
 
-  const start = async (environment: object): Promise<void> => {
-    clock = new WatchedClock();
-    observer = new RecordingObserver();
-    service = await startService({
-      imports: [observer.asModule()],
-      overrides: [[Clock, clock]],
-      environment: {
-        // The usage of a turn that is not stored waits for others a while.
-        USAGE_RETENTION_DAYS: 0,
-        SIMULATOR_CONTROL: true,
-        MODEL_IDLE_TIMEOUT_MS: IDLE_MS,
-        MODEL_ACCEPT_TIMEOUT_MS: 0,
-        ...environment,
-      },
-    });
+  /** Has the test go on with a service of this environment. */
+  const use = async (environment: object): Promise<void> => {
+    const name = JSON.stringify(environment);
+    const delayed = started.get(name) ?? (await startDelayed(environment));
+    started.set(name, delayed);
+    ({ clock, observer, service } = delayed);
+    observer.forget();
   };
 
-  const restart = async (environment: object): Promise<void> => {
-    await service.close();
-    await start(environment);
-  };
+  beforeEach(() => use({}));
 
-  beforeEach(() => start({}));
-
-  afterEach(async () => {
-    clock.letGo();
-    await service.close();
+  afterAll(async () => {
+    for (const delayed of started.values()) {
+      delayed.clock.letGo();
+      await delayed.service.close();
+    }
   });
 
   /** Takes a stream and hears each of its events. */
@@ -69,7 +83,7 @@ describe('a simulated delay', () => {
       ['is as fast as the request says', { SIMULATOR_SPEED: '4' }, 'fault=slow_start; speed=0.5; for=1000', 2000],
       ['befalls every turn at rate 1', { SIMULATOR_FAULTS: 'slow_start=1' }, '', SLOW_START_MS],
     ])('a simulated delay before the first word %s', async (_, environment, control, delayMs) => {
-      await restart(environment);
+      await use(environment);
       const paused = clock.whenScheduled(delayMs);
       const listening = listen(askFor(control));
       await paused;
@@ -116,7 +130,7 @@ describe('a simulated delay', () => {
     it.each(['', 'fault=silence'])(
       'a simulated delay ends with MODEL_IDLE_TIMEOUT_MS where the model never answers: "%s"',
       async (control) => {
-        await restart(control === '' ? { SIMULATOR_FAULTS: 'silence=1' } : {});
+        await use(control === '' ? { SIMULATOR_FAULTS: 'silence=1' } : {});
         const paused = clock.whenScheduled(ENDLESS_MS);
         const listening = listen(askFor(control));
         await paused;
@@ -146,7 +160,7 @@ describe('a simulated delay', () => {
       ['is shorter at a higher speed', { SIMULATOR_SPEED: '4' }, 'fault=stall; after=2; for=5000', 1250],
       ['comes with the end of a short answer', {}, 'fault=stall; after=100000; for=5000', 5000],
     ])('a simulated delay in the middle %s', async (_, environment, control, delayMs) => {
-      await restart(environment);
+      await use(environment);
       const paused = clock.whenScheduled(delayMs);
       const { events, ended } = await listen(askFor(control));
       await paused;
@@ -178,7 +192,7 @@ describe('a simulated delay', () => {
     it.each(['', 'fault=stall'])(
       'a simulated delay comes after one to ten deltas at rate 1, and has no end: "%s"',
       async (control) => {
-        await restart(control === '' ? { SIMULATOR_FAULTS: 'stall=1' } : {});
+        await use(control === '' ? { SIMULATOR_FAULTS: 'stall=1' } : {});
         const paused = clock.whenScheduled(ENDLESS_MS);
         const { events, ended } = await listen(askFor(control));
         await paused;

@@ -18,6 +18,11 @@ export class RecordingObserver extends TurnObserver {
     return this.changes.until(() => (this.records.length < count ? undefined : this.records));
   }
 
+  /** Begins anew, for a further test of a service whose turns have all ended. */
+  forget(): void {
+    this.records.length = 0;
+  }
+
   /** A module that gives this observer to the service. */
   asModule(): DynamicModule {
     return { module: ObserverModule, providers: [{ provide: RecordingObserver, useValue: this }] };
