@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, open, writeFile } from 'node:fs/promises';
 import { setImmediate as nextLoopTurn } from 'node:timers/promises';
 
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { EnvironmentError, ModelError, type ModelEvent } from '../../src/index.js';
 import { SimulatorModule } from '../../src/simulator/index.js';
@@ -81,56 +81,68 @@ describe('a recording holds nothing of', () => {
   describe('credentials:', () => {
     const KEY = 'caller-key-of-team-a';
     const TOKEN = 'token "of"\nacme \\ with signs';
-
-    beforeEach(() => {
-      process.env['ACME_TOKEN'] = TOKEN;
-    });
-
-    afterEach(() => {
-      delete process.env['ACME_TOKEN'];
-    });
-
-    const record = (events: readonly ModelEvent[], error?: ModelError): Promise<void> =>
-      session.record(
-        async (service, provider) => {
-          provider.play(async function* () {
-            yield* events;
-            if (error !== undefined) throw error;
-            yield { type: 'finish', reason: 'stop' };
-          });
-          await postJson(`${service.baseURL}/responses`, hello, { headers: { authorization: `Bearer ${KEY}` } });
-        },
-        { environment: { API_KEYS: `team-a:${KEY}` } },
-      );
-
-    const secrets = [
+    const SECRETS = [
       ['a key of a caller', KEY],
       ['a secret variable', TOKEN],
       ['a bearer token', 'Bearer abcdef.123456'],
       ['something that looks like a key', 'sk-proj-abcdefgh12345678'],
     ] as const;
+    /** Turns that say a secret in a text, fail with it, and pass it through. */
+    const KINDS = ['text', 'error', 'item'] as const;
+    /** What was recorded of each. */
+    const recorded = new Map<string, unknown>();
 
-    it.each(secrets)('a recording redacts %s in a text', async (_, secret) => {
-      await record([{ type: 'text', delta: `It is (${secret}), is it not?` }]);
-      expect(await session.turns()).toMatchObject([
-        { steps: [{ events: [{ delta: 'It is ([redacted]), is it not?' }] }, { events: [{ type: 'finish' }] }] },
-      ]);
-    });
-
-    it.each(secrets)('a recording redacts %s in an error', async (_, secret) => {
-      await record([], new ModelError('acme_error', `Refused: '${secret}'.`));
-      expect(await session.turns()).toMatchObject([{ steps: [{ error: { message: "Refused: '[redacted]'." } }] }]);
-    });
-
-    it.each(secrets)('%s in what is passed through', async (_, secret) => {
+    const eventsOf = (kind: string, secret: string): readonly ModelEvent[] => {
       const item = { type: 'mcp_call', status: 'completed', output: [`${secret};`] };
-      await record([
+      if (kind === 'text') return [{ type: 'text', delta: `It is (${secret}), is it not?` }];
+      return [
         { type: 'item.open', key: 's', item },
         { type: 'item.close', key: 's', item },
-      ]);
-      expect(await session.turns()).toMatchObject([
-        { steps: [{ events: [{ item: { output: ['[redacted];'] } }] }, {}, {}] },
-      ]);
+      ];
+    };
+
+    beforeAll(async () => {
+      process.env['ACME_TOKEN'] = TOKEN;
+      await using all = await RecordedSession.begin();
+      const turns = SECRETS.flatMap(([, secret]) => KINDS.map((kind) => ({ kind, secret })));
+      await all.record(
+        async (service, provider) => {
+          for (const { kind, secret } of turns) {
+            provider.play(async function* () {
+              if (kind === 'error') throw new ModelError('acme_error', `Refused: '${secret}'.`);
+              yield* eventsOf(kind, secret);
+              yield { type: 'finish', reason: 'stop' };
+            });
+            await postJson(`${service.baseURL}/responses`, hello, { headers: { authorization: `Bearer ${KEY}` } });
+          }
+        },
+        { environment: { API_KEYS: `team-a:${KEY}` } },
+      );
+      const lines = await all.turns();
+      expect(lines).toHaveLength(turns.length);
+      turns.forEach(({ kind, secret }, index) => recorded.set(`${kind} ${secret}`, lines[index]));
+    });
+
+    afterAll(() => {
+      delete process.env['ACME_TOKEN'];
+    });
+
+    it.each(SECRETS)('a recording redacts %s in a text', (_, secret) => {
+      expect(recorded.get(`text ${secret}`)).toMatchObject({
+        steps: [{ events: [{ delta: 'It is ([redacted]), is it not?' }] }, { events: [{ type: 'finish' }] }],
+      });
+    });
+
+    it.each(SECRETS)('a recording redacts %s in an error', (_, secret) => {
+      expect(recorded.get(`error ${secret}`)).toMatchObject({
+        steps: [{ error: { message: "Refused: '[redacted]'." } }],
+      });
+    });
+
+    it.each(SECRETS)('a recording redacts %s in what is passed through', (_, secret) => {
+      expect(recorded.get(`item ${secret}`)).toMatchObject({
+        steps: [{ events: [{ item: { output: ['[redacted];'] } }] }, {}, {}],
+      });
     });
   });
 });
@@ -241,23 +253,40 @@ describe('a file of recordings', () => {
     expect(response['output_text']).toBe('ok');
   });
 
-  it.each([
-    ['no event', 42],
-    ['an event without a type', {}],
-    ['an event whose type is no text', { type: 42 }],
-    ['null', null],
-    ['a BigInt', { type: 'usage', input: 7n }],
-  ])('a file of recordings can be replayed whatever a model yields: %s', async (_, nonsense) => {
-    await session.record(async (service, provider) => {
-      provider.play(async function* () {
-        yield [nonsense as ModelEvent, { type: 'finish', reason: 'stop' }];
+  describe('of models that yield nonsense', () => {
+    const NONSENSE: readonly (readonly [what: string, nonsense: unknown])[] = [
+      ['no event', 42],
+      ['an event without a type', {}],
+      ['an event whose type is no text', { type: 42 }],
+      ['null', null],
+      ['a BigInt', { type: 'usage', input: 7n }],
+    ];
+    let recorded: RecordedSession;
+    let service: Service;
+
+    beforeAll(async () => {
+      recorded = await RecordedSession.begin();
+      await recorded.record(async (recording, provider) => {
+        for (const [what, nonsense] of NONSENSE) {
+          provider.play(async function* () {
+            yield [nonsense as ModelEvent, { type: 'finish', reason: 'stop' }];
+          });
+          await postJson(`${recording.baseURL}/responses`, hello);
+          provider.reply({ type: 'text', delta: `after ${what}` });
+          await JSON_TRANSPORT.run(recording, { ...hello, input: `Next after ${what}.` });
+        }
       });
-      await postJson(`${service.baseURL}/responses`, hello);
-      await JSON_TRANSPORT.run(service, { ...hello, input: 'Next.' });
+      service = await recorded.replay();
     });
-    await using service = await session.replay();
-    const { response } = await JSON_TRANSPORT.run(service, { model: 'session', input: 'Next.' });
-    expect(response['output_text']).toBe('ok');
+
+    afterAll(async () => {
+      for (const used of [service, recorded]) await used[Symbol.asyncDispose]();
+    });
+
+    it.each(NONSENSE)('a file of recordings can be replayed whatever a model yields: %s', async (what) => {
+      const { response } = await JSON_TRANSPORT.run(service, { model: 'session', input: `Next after ${what}.` });
+      expect(response['output_text']).toBe(`after ${what}`);
+    });
   });
 
   it('a file of recordings may fail without harm to the turns', async () => {

@@ -1,24 +1,25 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type OpenAI from 'openai';
 
 import { Clock, type ModelEvent, SystemClock } from '../../src/index.js';
 import { FakeClock } from '../../src/testing/index.js';
 import { RecordedSession } from '../support/recorded-session.js';
+import type { Service } from '../support/service.js';
 import { askFor } from '../support/simulator-requests.js';
 import { JSON_TRANSPORT, SSE_TRANSPORT, TRANSPORTS } from '../support/transports.js';
 
 const tools = [{ type: 'function', name: 'look', parameters: { type: 'object' }, strict: false } as const];
 const text = (delta: string): ModelEvent => ({ type: 'text', delta });
 
-let session: RecordedSession;
-
-beforeEach(async () => {
-  session = await RecordedSession.begin();
-});
-
-afterEach(() => session[Symbol.asyncDispose]());
-
 describe('a recorded conversation', () => {
+  let session: RecordedSession;
+
+  beforeEach(async () => {
+    session = await RecordedSession.begin();
+  });
+
+  afterEach(() => session[Symbol.asyncDispose]());
+
   /** Says something, with everything that was said before if it is given. */
   const say = (client: OpenAI, model: string, input: string, previous?: string): Promise<OpenAI.Responses.Response> =>
     client.responses.create({ model, input, previous_response_id: previous ?? null });
@@ -142,18 +143,27 @@ describe('a recorded conversation', () => {
 
 describe('a question that was not recorded', () => {
   const ask = { model: 'session', input: 'What else?' };
+  let asked: RecordedSession;
+  let service: Service;
+  let generating: Service;
 
-  beforeEach(() =>
-    session.record(async (service, provider) => {
+  beforeAll(async () => {
+    asked = await RecordedSession.begin();
+    await asked.record(async (recording, provider) => {
       provider.reply(text('The only answer.'));
-      await service.client().responses.create({ model: 'scripted', input: 'What?' });
-    }),
-  );
+      await recording.client().responses.create({ model: 'scripted', input: 'What?' });
+    });
+    service = await asked.replay();
+    generating = await asked.replay({ environment: { SIMULATOR_UNMATCHED: 'generate' } });
+  });
+
+  afterAll(async () => {
+    for (const used of [service, generating, asked]) await used[Symbol.asyncDispose]();
+  });
 
   it.each(TRANSPORTS)(
     'a question that was not recorded is refused, also by a recording with one turn, on $name',
     async (transport) => {
-      await using service = await session.replay();
       await expect(transport.run(service, ask)).rejects.toMatchObject({
         status: 400,
         body: { error: { code: 'script_exhausted', message: expect.stringContaining("'session'") } },
@@ -164,11 +174,10 @@ describe('a question that was not recorded', () => {
   it.each(TRANSPORTS)(
     'a question that was not recorded is answered as without a recording where that is wanted, on $name',
     async (transport) => {
-      await using service = await session.replay({ environment: { SIMULATOR_UNMATCHED: 'generate' } });
-      const { response } = await transport.run(service, ask);
+      const { response } = await transport.run(generating, ask);
       expect(response).toMatchObject({ status: 'completed', output: [{ type: 'message' }] });
       expect(JSON.stringify(response)).not.toContain('The only answer.');
-      const known = await transport.run(service, { ...ask, input: 'What?' });
+      const known = await transport.run(generating, { ...ask, input: 'What?' });
       expect(known.response).toMatchObject({ output: [{ content: [{ text: 'The only answer.' }] }] });
     },
   );
@@ -184,9 +193,14 @@ describe('the time of a recording', () => {
     }
   }
 
-  const record = async (): Promise<void> => {
+  let timed: RecordedSession;
+  /** The same, with `timing: none` in its settings. */
+  let untimed: RecordedSession;
+
+  const begin = async (): Promise<RecordedSession> => {
+    const begun = await RecordedSession.begin();
     const clock = new FakeClock();
-    await session.record(
+    await begun.record(
       async (service, provider) => {
         provider.play(async function* () {
           clock.advance(300);
@@ -201,9 +215,20 @@ describe('the time of a recording', () => {
       },
       { overrides: [[Clock, clock]] },
     );
+    return begun;
   };
 
-  const pausesOf = async (environment: object, control = ''): Promise<readonly number[]> => {
+  beforeAll(async () => {
+    timed = await begin();
+    untimed = await begin();
+    await untimed.changeSettings({ match: 'request', timing: 'none' });
+  });
+
+  afterAll(async () => {
+    for (const used of [timed, untimed]) await used[Symbol.asyncDispose]();
+  });
+
+  const pausesOf = async (session: RecordedSession, environment: object, control = ''): Promise<readonly number[]> => {
     const clock = new PauseCounter();
     await using service = await session.replay({
       overrides: [[Clock, clock]],
@@ -226,16 +251,13 @@ describe('the time of a recording', () => {
     ['gives way to the latency that a request asks for', {}, 'latency=50/10/0', [50, 10, 10, 10]],
     ['does not mix with that of the service', { SIMULATOR_LATENCY: '50/10/0' }, '', [300, 20, 2000]],
   ])('the time of a recording %s', async (_, environment, control, expected) => {
-    await record();
-    expect(await pausesOf(environment, control)).toEqual(expected);
+    expect(await pausesOf(timed, environment, control)).toEqual(expected);
   });
 
   it.each([
     ['left out', {}, []],
     ['that of the service', { SIMULATOR_LATENCY: '50/10/0' }, [50, 10, 10, 10]],
   ])('the time of a recording is %s with timing: none', async (_, environment, expected) => {
-    await record();
-    await session.changeSettings({ match: 'request', timing: 'none' });
-    expect(await pausesOf(environment)).toEqual(expected);
+    expect(await pausesOf(untimed, environment)).toEqual(expected);
   });
 });
