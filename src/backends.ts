@@ -104,10 +104,10 @@ async function withBucket(
   const { files, vectors, vectorStores } = records;
   if (files?.objects === undefined) throw noRecords();
   requirePackages('S3_BUCKET', S3_PACKAGE);
-  const { Bucket, BucketFileStore } = await import('./state/s3/index.js');
+  const { Bucket, toBucketFileStore } = await import('./state/s3/index.js');
   const bucket = new Bucket(environment, clock);
   return {
-    files: new BucketFileStore(files, files.objects, observeCalls(bucket, 'objects', observer), clock),
+    files: toBucketFileStore(files, files.objects, observeCalls(bucket, 'objects', observer), clock),
     ...(vectors === undefined ? {} : { vectors }),
     ...(vectorStores === undefined ? {} : { vectorStores }),
     records,

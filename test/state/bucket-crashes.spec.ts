@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 
 import type { Tenant } from '../../src/access/index.js';
 import { type FileRecord, type FileStore, type ObjectRecords, toHash } from '../../src/state/index.js';
-import { type Bucket, BucketFileStore } from '../../src/state/s3/index.js';
+import { type Bucket, toBucketFileStore } from '../../src/state/s3/index.js';
 import { newTenant } from '../../src/testing/state/records.js';
 import { BUCKETS, type OpenedBucket } from './bucket-fixture.js';
 
@@ -75,10 +75,9 @@ describe.each(BUCKETS)('$name', ({ open }) => {
           };
         },
       });
-    const { files, bucket, clock } = opened;
-    const { records } = files as unknown as { readonly records: FileStore };
+    const { files, records, bucket, clock } = opened;
     const parts = [watch(records, 'records'), watch<ObjectRecords>(files.objects, 'objects')] as const;
-    return { store: new BucketFileStore(...parts, watch<Bucket>(bucket, 'bucket'), clock), died };
+    return { store: toBucketFileStore(...parts, watch<Bucket>(bucket, 'bucket'), clock), died };
   }
 
   async function write(store: FileStore, id: string, ...texts: readonly string[]): Promise<void> {
@@ -237,8 +236,7 @@ describe.each(BUCKETS)('$name', ({ open }) => {
   });
 
   it('pieces that the database had before stay readable, and those in the bucket need it', async () => {
-    const { files } = opened;
-    const { records } = files as unknown as { readonly records: FileStore };
+    const { files, records } = opened;
     await write(records, 'old', 'in the database');
     await write(files, 'new', 'in the bucket');
     expect(await read('old')).toEqual(['in the database']);

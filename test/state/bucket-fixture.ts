@@ -1,5 +1,5 @@
-import type { StateBackend } from '../../src/state/index.js';
-import { Bucket, BucketFileStore } from '../../src/state/s3/index.js';
+import type { FileStore, StateBackend } from '../../src/state/index.js';
+import { Bucket, type BucketFileStore, toBucketFileStore } from '../../src/state/s3/index.js';
 import { FakeS3 } from '../support/s3/fake-s3.js';
 import type { OpenedBackend, TestedBackend } from './backends.js';
 import { openPostgres } from './postgres-fixture.js';
@@ -8,6 +8,8 @@ import { openSqlite } from './sqlite-fixture.js';
 /** A backend whose files have their bytes in a bucket. */
 export interface OpenedBucket extends OpenedBackend {
   readonly files: BucketFileStore;
+  /** What the backend itself knows of them. */
+  readonly records: FileStore;
   readonly bucket: Bucket;
   readonly s3: FakeS3;
 }
@@ -18,7 +20,7 @@ async function withBucket(opened: OpenedBackend): Promise<OpenedBucket> {
   const { files: records } = opened.backend;
   if (records?.objects === undefined) throw new Error('the backend knows no objects');
   const bucket = new Bucket(s3.settings, opened.clock);
-  const files = new BucketFileStore(records, records.objects, bucket, opened.clock);
+  const files = toBucketFileStore(records, records.objects, bucket, opened.clock);
   const close = async (): Promise<void> => {
     bucket.close();
     await opened.close();
@@ -27,7 +29,7 @@ async function withBucket(opened: OpenedBackend): Promise<OpenedBucket> {
   const backend = new Proxy<StateBackend>(opened.backend, {
     get: (target, name) => (name === 'files' ? files : (Reflect.get(target, name, target) as unknown)),
   });
-  return { ...opened, backend, files, bucket, s3, close, [Symbol.asyncDispose]: close };
+  return { ...opened, backend, files, records, bucket, s3, close, [Symbol.asyncDispose]: close };
 }
 
 /** Backends that keep what is known of files beside a bucket. */

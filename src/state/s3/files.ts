@@ -3,18 +3,9 @@ import { Logger } from '@nestjs/common';
 import type { Tenant } from '../../access/index.js';
 import type { Clock } from '../../time/index.js';
 import { inOneLine, StoreUnavailableError } from '../errors.js';
-import {
-  type EndedFile,
-  type FilePage,
-  type FilePiece,
-  type FileQuota,
-  type FileRecord,
-  FileStore,
-  type FileUsage,
-  type ObjectRecords,
-  type UploadRecord,
-} from '../file-store.js';
-import type { Page } from '../page.js';
+import type { FilePiece, FileQuota, FileStore, ObjectRecords } from '../file-store.js';
+import { FILE_MODES, type FileMethods } from '../sql/files.js';
+import { methodsOf } from '../sql/steps.js';
 import type { Bucket } from './bucket.js';
 
 /** Most bytes of an object: each costs a request, and an upload holds one in memory. */
@@ -23,21 +14,43 @@ const OBJECT_BYTES = 4 * 1024 * 1024;
 /** How long an object may take from its plan to its piece, ms: much longer than the attempts to write it. */
 const PLAN_MS = 3_600_000;
 
-/** Files whose pieces are objects of a bucket, while a database keeps everything else. */
-export class BucketFileStore extends FileStore {
-  override readonly pieceBytes = OBJECT_BYTES;
+/** Files whose pieces are objects of a bucket. */
+export type BucketFileStore = FileStore & Required<Pick<FileStore, 'objects' | 'openPiece' | 'sweep'>>;
+
+/** Puts the pieces of files into a bucket. All else stays with the database that has their records. */
+export function toBucketFileStore(
+  records: FileStore,
+  objects: ObjectRecords,
+  bucket: Bucket,
+  clock: Clock,
+): BucketFileStore {
+  const pieces = new BucketPieces(objects, bucket, clock);
+  const kept = methodsOf(FILE_MODES).map((name) => {
+    const method = Reflect.get(records, name) as (...args: never[]) => unknown;
+    return [name, method.bind(records)] as const;
+  });
+  return {
+    ...(Object.fromEntries(kept) as FileMethods),
+    pieceBytes: OBJECT_BYTES,
+    objects,
+    append: pieces.append.bind(pieces),
+    piece: pieces.piece.bind(pieces),
+    openPiece: pieces.openPiece.bind(pieces),
+    sweep: pieces.sweep.bind(pieces),
+  };
+}
+
+/** What is done with pieces where they are objects. */
+class BucketPieces {
   private readonly logger = new Logger('Files');
 
   constructor(
-    private readonly records: FileStore,
-    override readonly objects: ObjectRecords,
+    private readonly objects: ObjectRecords,
     private readonly bucket: Bucket,
     private readonly clock: Clock,
-  ) {
-    super();
-  }
+  ) {}
 
-  override async append(
+  async append(
     tenant: Tenant,
     draftId: string,
     { position, hash, bytes }: FilePiece,
@@ -56,7 +69,7 @@ export class BucketFileStore extends FileStore {
     else await this.objects.replace(tenant, hash, known, object);
   }
 
-  override async piece(tenant: Tenant, contentId: string, position: number): Promise<Uint8Array | undefined> {
+  async piece(tenant: Tenant, contentId: string, position: number): Promise<Uint8Array | undefined> {
     const parts: Uint8Array[] = [];
     const piece = await this.openPiece(tenant, contentId, position, (left) => left);
     if (piece === undefined) return undefined;
@@ -64,7 +77,7 @@ export class BucketFileStore extends FileStore {
     return Buffer.concat(parts);
   }
 
-  override async openPiece(
+  async openPiece(
     tenant: Tenant,
     contentId: string,
     position: number,
@@ -90,11 +103,7 @@ export class BucketFileStore extends FileStore {
     throw new StoreUnavailableError(`the object ${object} is not in the bucket`);
   }
 
-  override purge(): Promise<boolean> {
-    return this.records.purge();
-  }
-
-  override async sweep(): Promise<boolean> {
+  async sweep(): Promise<boolean> {
     const deleted: string[] = [];
     const remove = async (object: string): Promise<void> => {
       await this.bucket.delete(object);
@@ -105,76 +114,6 @@ export class BucketFileStore extends FileStore {
     const failed = outcomes.find((outcome) => outcome.status === 'rejected');
     if (failed !== undefined) this.logger.debug(`objects are not deleted yet: ${inOneLine(failed.reason)}`);
     return deleted.length > 0;
-  }
-
-  override discard(tenant: Tenant, draftId: string): Promise<void> {
-    return this.records.discard(tenant, draftId);
-  }
-
-  override commit(tenant: Tenant, record: FileRecord, quota: FileQuota): Promise<void> {
-    return this.records.commit(tenant, record, quota);
-  }
-
-  override get(tenant: Tenant, fileId: string): Promise<FileRecord | undefined> {
-    return this.records.get(tenant, fileId);
-  }
-
-  override list(tenant: Tenant, page: FilePage): Promise<Page<FileRecord>> {
-    return this.records.list(tenant, page);
-  }
-
-  override delete(tenant: Tenant, fileId: string): Promise<boolean> {
-    return this.records.delete(tenant, fileId);
-  }
-
-  override used(tenant: Tenant): Promise<FileUsage> {
-    return this.records.used(tenant);
-  }
-
-  override tenants(): Promise<readonly Tenant[]> {
-    return this.records.tenants();
-  }
-
-  override createUpload(tenant: Tenant, upload: UploadRecord, quota: FileQuota): Promise<void> {
-    return this.records.createUpload(tenant, upload, quota);
-  }
-
-  override upload(tenant: Tenant, uploadId: string): Promise<UploadRecord | undefined> {
-    return this.records.upload(tenant, uploadId);
-  }
-
-  override addPart(tenant: Tenant, uploadId: string, partId: string): Promise<boolean> {
-    return this.records.addPart(tenant, uploadId, partId);
-  }
-
-  override parts(tenant: Tenant, uploadId: string): Promise<ReadonlyMap<string, number>> {
-    return this.records.parts(tenant, uploadId);
-  }
-
-  override complete(
-    tenant: Tenant,
-    uploadId: string,
-    partIds: readonly string[],
-    record: FileRecord,
-    quota: FileQuota,
-  ): Promise<boolean> {
-    return this.records.complete(tenant, uploadId, partIds, record, quota);
-  }
-
-  override cancel(tenant: Tenant, uploadId: string): Promise<boolean> {
-    return this.records.cancel(tenant, uploadId);
-  }
-
-  override ended(): Promise<readonly EndedFile[]> {
-    return this.records.ended();
-  }
-
-  override release(file: EndedFile): Promise<void> {
-    return this.records.release(file);
-  }
-
-  override postpone(file: EndedFile): Promise<void> {
-    return this.records.postpone(file);
   }
 }
 
