@@ -60,7 +60,6 @@ import { TurnAdmitter } from './turn/admit.js';
 import { TurnFailures } from './turn/failures.js';
 import { TurnObservers } from './turn/turn-observer.js';
 import { TurnResolver } from './turn/resolve.js';
-import { TurnRunner } from './turn/run-turn.js';
 import { TurnSaver } from './turn/save.js';
 import { UsageRecords } from './turn/usage-records.js';
 
@@ -102,7 +101,6 @@ import { UsageRecords } from './turn/usage-records.js';
     BackgroundEndings,
     EventStreams,
     TurnAdmitter,
-    TurnRunner,
     Entrance,
     TurnResolver,
     ContextWindow,

@@ -21,9 +21,9 @@ import {
   type StartedRun,
 } from '../../state/index.js';
 import { Clock, type Timer } from '../../time/index.js';
+import { ResponsesService } from '../responses.service.js';
 import { ActiveTurn } from '../turn/active-turn.js';
 import { toErrorBody } from '../turn/failures.js';
-import { TurnRunner } from '../turn/run-turn.js';
 import { TurnStoppedError } from '../turn/stop-reason.js';
 import { BackgroundEndings } from './background-endings.js';
 import { type BackgroundTurn, readTurn, type TurnJob, withCredentials } from './background-turn.js';
@@ -66,7 +66,7 @@ export class BackgroundWorker implements OnApplicationBootstrap {
   private waitCheck: Timer | null = null;
 
   constructor(
-    private readonly runner: TurnRunner,
+    private readonly responses: ResponsesService,
     private readonly runs: BackgroundRuns,
     private readonly log: EventLog,
     private readonly jobs: JobQueue,
@@ -154,7 +154,7 @@ export class BackgroundWorker implements OnApplicationBootstrap {
     const { turn, log } = this.prepare(run, started, whole);
     slot.hold(turn);
     try {
-      if ((await this.runner.run(turn, log)) !== undefined) return null;
+      if ((await this.responses.execute(turn, log)) !== undefined) return null;
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       // Its model has ended, but it can never be appended.
