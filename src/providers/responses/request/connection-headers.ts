@@ -1,6 +1,6 @@
 import type { Turn } from '../../turn.js';
 import type { Profile } from '../profile.js';
-import { type Conversation, FORWARDED_HEADERS } from './conversation.js';
+import { type Conversation, CODEX_HEADERS } from './conversation.js';
 
 /** What each header of a profile carries. */
 const VALUES: Readonly<Record<string, keyof Conversation>> = {
@@ -24,7 +24,7 @@ export function connectionHeaders(conversation: Conversation, profile: Profile):
 /** The headers of Codex that its request had. On a socket, `client_metadata` carries those of a turn. */
 export function forwardedHeaders({ headers }: Turn): Record<string, string> {
   const forwarded: Record<string, string> = {};
-  for (const name of FORWARDED_HEADERS) {
+  for (const name of CODEX_HEADERS) {
     const value = headers[name];
     if (value !== undefined && value.length <= LONGEST_HEADER && HEADER_VALUE.test(value)) forwarded[name] = value;
   }

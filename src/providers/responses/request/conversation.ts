@@ -7,7 +7,7 @@ import { readTurnState, TURN_STATE } from '../turn-state.js';
 const NAMING_HEADERS = { thread: ['thread-id', 'thread_id'], session: ['session-id', 'session_id'] } as const;
 
 /** Headers of Codex that reach the upstream under their names. */
-export const FORWARDED_HEADERS = [
+export const CODEX_HEADERS = [
   'originator',
   'x-codex-beta-features',
   'x-codex-parent-thread-id',
@@ -22,7 +22,7 @@ export const CONVERSATION_HEADERS: readonly string[] = [
   ...NAMING_HEADERS.thread,
   ...NAMING_HEADERS.session,
   TURN_STATE,
-  ...FORWARDED_HEADERS,
+  ...CODEX_HEADERS,
 ];
 
 /** Ids that fit into a header and into `prompt_cache_key`. */

@@ -4,7 +4,7 @@ import { parametersWhere } from '../../../protocol/index.js';
 export const SENT_MEMBERS: readonly string[] = parametersWhere(({ upstream }) => upstream === 'sent').toSorted();
 
 /** Those among them that a count of tokens takes (protocol §1.1). */
-export const COUNTED_MEMBERS: readonly string[] = parametersWhere(
+export const SENT_COUNTED_MEMBERS: readonly string[] = parametersWhere(
   ({ upstream, counts }) => upstream === 'sent' && counts === true,
 );
 

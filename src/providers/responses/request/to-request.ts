@@ -1,7 +1,7 @@
 import type { Turn } from '../../turn.js';
 import type { ResponsesOptions } from '../options.js';
 import type { Conversation } from './conversation.js';
-import { COUNTED_MEMBERS, SENT_MEMBERS } from './member-names.js';
+import { SENT_COUNTED_MEMBERS, SENT_MEMBERS } from './member-names.js';
 import { divideMembers, UpstreamRequest } from './upstream-request.js';
 
 const ENCRYPTED_REASONING = 'reasoning.encrypted_content';
@@ -32,7 +32,7 @@ export function toRequest(turn: Turn, conversation: Conversation, options: Respo
 
 /** The request of `POST /responses/input_tokens` for a turn: the members that count (protocol §1.1), as `toRequest` sends them. */
 export function toCountRequest(turn: Turn, options: ResponsesOptions): UpstreamRequest {
-  const given = pick(turn.parameters, [...COUNTED_MEMBERS, ...options.forward]);
+  const given = pick(turn.parameters, [...SENT_COUNTED_MEMBERS, ...options.forward]);
   return createRequest(turn, { model: turn.settings.model, ...given }, options);
 }
 
