@@ -1,7 +1,15 @@
-import type { CountOptions } from './count-options.js';
 import { cutText } from './cut-text.js';
-import { spend } from './pace.js';
 import { loadTokenizer, tokenizer } from './tokenizer.js';
+
+/** How far a count of tokens has to go. */
+export interface CountOptions {
+  /** Aborts when nobody needs the count any more; the count then rejects. */
+  readonly signal?: AbortSignal | undefined;
+  /** A count beyond `limit` may stop: anything above it is enough. */
+  readonly limit?: number | undefined;
+  /** Asks the upstream, if it can count; otherwise the count is local, and may be an estimate. */
+  readonly exact?: boolean | undefined;
+}
 
 /** Relative cost of a character in text with many tokens per character. */
 const DENSE_COST = 16;
@@ -53,4 +61,39 @@ export class Count {
 /** Tokens of a text of the length that `cutText` gives. */
 export function countChunk(chunk: string): number {
   return tokenizer().countTokens(chunk);
+}
+
+/** Work between two turns of the event loop, in characters of ordinary text: about 4 ms. */
+const SLICE_COST = 64 * 1024;
+
+/** The pace of all counts of the process: after each slice of work the event loop has a turn, and then the next count. */
+let spent = 0;
+const waiting: (() => void)[] = [];
+
+/** Notes work, in characters of ordinary text. Returns a promise when the caller has to wait before it does more. */
+export function spend(cost: number): Promise<void> | undefined {
+  spent += cost;
+  if (spent < SLICE_COST) return undefined;
+  return new Promise((resolve) => {
+    if (waiting.push(resolve) === 1) setImmediate(wakeNext);
+  });
+}
+
+function wakeNext(): void {
+  spent = 0;
+  waiting.shift()?.();
+  if (waiting.length > 0) setImmediate(wakeNext);
+}
+
+/**
+ * The tokens of a text, a few thousand characters at a time and at the pace of all counts: other work goes on between them. Throws the
+ * reason of the signal when it aborts.
+ */
+export async function* encodeText(text: string, signal: AbortSignal): AsyncGenerator<readonly number[]> {
+  for (const chunk of cutText(text)) {
+    const pause = spend(chunk.length);
+    if (pause !== undefined) await pause;
+    signal.throwIfAborted();
+    yield tokenizer().encode(chunk);
+  }
 }

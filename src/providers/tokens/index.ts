@@ -1,5 +1,4 @@
-export type * from './count-options.js';
-export * from './cut-text.js';
-export * from './encode-text.js';
+export { type CountOptions, encodeText } from './count.js';
+export { cutText } from './cut-text.js';
 export * from './token-counter.js';
 export * from './tokenizer.js';

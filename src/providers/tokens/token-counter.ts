@@ -1,6 +1,5 @@
 import type { ContentPart, Item, ResponseSettings } from '../../protocol/index.js';
-import { Count, countChunk } from './count.js';
-import type { CountOptions } from './count-options.js';
+import { Count, countChunk, type CountOptions } from './count.js';
 import { cutText } from './cut-text.js';
 
 /** Cost of an item beyond its texts, in characters. */
