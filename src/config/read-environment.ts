@@ -1,12 +1,8 @@
-import { digestOfKey } from './digest-of-key.js';
+import { digestOfKey, faultOfSealKeys, hasCredentials } from './keys.js';
 import { Environment } from './environment.js';
-import { hasCredentials } from './has-credentials.js';
-import { isSafeUrl } from './is-safe-url.js';
-import { isLoopback } from './listen-address.js';
-import { isNetwork } from './networks.js';
+import { isLoopback, isNetwork, isSafeUrl } from './addresses.js';
 import { readVariables, type VariableCheck, type Variables } from './read-variables.js';
 import { faultOfRedisUrl } from './redis-url.js';
-import { faultOfSealKeys } from './seal-keys.js';
 import { faultOfWebhookSecret, faultOfWebhookUrl } from './webhook-endpoint.js';
 
 /** Backends whose state belongs to one process, and what more of them would do. */

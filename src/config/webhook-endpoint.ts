@@ -1,7 +1,6 @@
 import { isIP } from 'node:net';
 
-import { isLoopback } from './listen-address.js';
-import { hostOf, isPublicAddress } from './public-address.js';
+import { hostOf, isLoopback, isPublicAddress } from './addresses.js';
 
 /** Shortest key in bytes that Standard Webhooks allows. */
 const SHORTEST_KEY = 24;

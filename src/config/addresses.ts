@@ -1,6 +1,49 @@
 import { BlockList, isIP } from 'node:net';
 
-import { isLoopback } from './listen-address.js';
+import type { Environment } from './environment.js';
+import { hasCredentials } from './keys.js';
+
+/** Whether an address or host name can only mean this machine. */
+export function isLoopback(host: string): boolean {
+  const name = host.toLowerCase();
+  return name === 'localhost' || name.endsWith('.localhost') || name === '::1' || /^127(?:\.\d{1,3}){3}$/.test(name);
+}
+
+/** The address to listen on: HOST, or 0.0.0.0 with API keys and 127.0.0.1 without. */
+export function listenAddress(environment: Environment): string {
+  const { HOST } = environment;
+  if (HOST !== '') return HOST;
+  return hasCredentials(environment) ? '0.0.0.0' : '127.0.0.1';
+}
+
+/** Whether a URL is https, or on this machine. */
+export function isSafeUrl(url: string): boolean {
+  const parsed = URL.parse(url);
+  return (
+    parsed?.protocol === 'https:' ||
+    (parsed?.protocol === 'http:' && isLoopback(parsed.hostname.replace(/^\[|\]$/g, '')))
+  );
+}
+
+/** A list of addresses and networks such as `10.0.0.0/8`, already validated. */
+export function toBlockList(entries: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const entry of entries) {
+    const [address = '', bits] = entry.split('/');
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+    if (bits === undefined) list.addAddress(address, family);
+    else list.addSubnet(address, Number(bits), family);
+  }
+  return list;
+}
+
+/** Whether a text is an address or a network. */
+export function isNetwork(entry: string): boolean {
+  const [address = '', bits, ...rest] = entry.split('/');
+  const family = isIP(address);
+  if (family === 0 || rest.length > 0) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 6 ? 128 : 32));
+}
 
 /** IPv4 addresses that are not public: the special-purpose registry of IANA, and multicast. */
 const SPECIAL_IPV4 = [

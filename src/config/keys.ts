@@ -1,3 +1,22 @@
+import { createHash } from 'node:crypto';
+
+import type { Environment } from './environment.js';
+
+/** Whether callers must show a credential; without any kind of one the service is open, to this machine only. */
+export function hasCredentials({
+  API_KEYS,
+  KEYS_FILE,
+  JWT_ISSUER,
+}: Pick<Environment, 'API_KEYS' | 'KEYS_FILE' | 'JWT_ISSUER'>): boolean {
+  return API_KEYS.length > 0 || KEYS_FILE !== '' || JWT_ISSUER !== '';
+}
+
+/** The SHA-256 of a key, given as text or as `sha256:<hex>`. */
+export function digestOfKey(key: string): Buffer {
+  if (/^sha256:/i.test(key)) return Buffer.from(key.slice('sha256:'.length), 'hex');
+  return createHash('sha256').update(key).digest();
+}
+
 /** Bytes of a key of SEAL_KEYS. */
 export const SEAL_KEY_BYTES = 32;
 
