@@ -18,7 +18,7 @@ import { RunningTurns } from '../turn/running-turns.js';
 import { TurnObservers } from '../turn/turn-observer.js';
 import { TurnEstimate } from '../turn/turn-estimate.js';
 import { TurnFailures } from '../turn/failures.js';
-import { TurnResolver } from '../turn/resolve.js';
+import { type ResolvedTurn, TurnResolver } from '../turn/resolve.js';
 import { BackgroundEndings } from './background-endings.js';
 import { toJob, writeTurn } from './background-turn.js';
 import { BackgroundWorker } from './background-worker.js';
@@ -49,49 +49,34 @@ export class BackgroundResponses {
    */
   async create(asked: AdmittedTurn, client: TurnClient): Promise<ResponseObject> {
     const turn = new ActiveTurn(asked, client);
-    const { transport = 'json' } = client;
-    let admitted = asked;
     turn.startedAt = this.clock.now();
     try {
       this.runningTurns.refuseWhenClosed();
-      const resolved = await this.resolver.resolve(turn);
-      const { session, settings, caller } = asked;
-      if (session !== null && settings.store)
-        await this.sessions.refuseWhenFull(caller.tenant, session.id, session.param);
-      const { BACKGROUND_MAX_QUEUED: total, BACKGROUND_MAX_QUEUED_PER_TENANT: perTenant } = this.environment;
-      admitted = await this.count(asked, resolved.question, client);
-      let response: ResponseObject;
-      try {
-        const assembler = this.assemblers.make(admitted, 'events and notes');
-        assembler.queue();
-        const background = { admitted, transport, jobId: randomUUID(), begunAt: turn.startedAt };
-        response = assembler.queued();
-        const record = {
-          response,
-          input: resolved.input,
-          parentId: resolved.parent?.responseId ?? null,
-          inherited: resolved.parent?.transcript.items ?? [],
-          sessionId: resolved.sessionId,
-          sessionLimit: settings.store ? this.sessions.limitOf(asked) : undefined,
-          turn: await writeTurn(background, this.seals),
-          isStream: transport === 'sse',
-          opening: { firstEvent: 0, firstNote: 0, events: assembler.takeEvents(), notes: assembler.takeNotes() },
-          job: toJob(background),
-        };
-        await this.runs.create(caller.tenant, record, { total, perTenant });
-      } catch (error) {
-        await this.admission.dequeue?.(admitted, null);
-        throw error;
-      }
+      const response = await this.queue(turn);
       this.observers.begun(() => turn.begun);
       return response;
     } catch (error) {
-      const refusal = this.failures.toRefusal(error, admitted);
-      this.observers.refused(admitted.caller, refusal);
+      const refusal = this.failures.toRefusal(error, asked);
+      this.observers.refused(asked.caller, refusal);
       throw refusal;
     } finally {
       // It runs as a turn of its own.
       turn.finish();
+    }
+  }
+
+  private async queue(turn: ActiveTurn): Promise<ResponseObject> {
+    const { admitted: asked, client } = turn;
+    const { session, settings, caller } = asked;
+    const resolved = await this.resolver.resolve(turn);
+    if (session !== null && settings.store)
+      await this.sessions.refuseWhenFull(caller.tenant, session.id, session.param);
+    const admitted = await this.count(asked, resolved.question, client);
+    try {
+      return await this.store(turn, admitted, resolved);
+    } catch (error) {
+      await this.admission.dequeue?.(admitted, null);
+      throw error;
     }
   }
 
@@ -100,6 +85,34 @@ export class BackgroundResponses {
     const queued = await this.admission.queue?.(asked, new TurnEstimate(asked, question));
     if (queued?.headers !== undefined) client.onHeaders?.(queued.headers);
     return queued?.receipt === undefined ? asked : { ...asked, receipt: queued.receipt };
+  }
+
+  /** Stores the response with its first events and the job that runs it. */
+  private async store(
+    { client, startedAt }: ActiveTurn,
+    admitted: AdmittedTurn,
+    { input, parent, sessionId }: ResolvedTurn,
+  ): Promise<ResponseObject> {
+    const { transport = 'json' } = client;
+    const { BACKGROUND_MAX_QUEUED: total, BACKGROUND_MAX_QUEUED_PER_TENANT: perTenant } = this.environment;
+    const assembler = this.assemblers.make(admitted, 'events and notes');
+    assembler.queue();
+    const background = { admitted, transport, jobId: randomUUID(), begunAt: startedAt };
+    const response = assembler.queued();
+    const record = {
+      response,
+      input,
+      parentId: parent?.responseId ?? null,
+      inherited: parent?.transcript.items ?? [],
+      sessionId,
+      sessionLimit: admitted.settings.store ? this.sessions.limitOf(admitted) : undefined,
+      turn: await writeTurn(background, this.seals),
+      isStream: transport === 'sse',
+      opening: { firstEvent: 0, firstNote: 0, events: assembler.takeEvents(), notes: assembler.takeNotes() },
+      job: toJob(background),
+    };
+    await this.runs.create(admitted.caller.tenant, record, { total, perTenant });
+    return response;
   }
 
   /**
