@@ -21,7 +21,7 @@ import { firstLineOf, requireSchema, SchemaError } from '../config/index.js';
 import { answerAsPage, KnownQuery, wantsPage } from '../http/index.js';
 import { ApiError } from '../protocol/index.js';
 import { type Query, queryCheckOf, toNumber } from '../validation/index.js';
-import { FAULT_KINDS, type FaultKind } from './fault-kinds.js';
+import { FAULT_KINDS, type FaultKind } from './names.js';
 import { JOURNAL_PAGE_POLICY, JOURNAL_STATUSES, journalPage } from './journal-page.js';
 import { requireNamedScript } from './script/read-script.js';
 import {

@@ -1,6 +1,5 @@
 import { ModelError } from '../providers/index.js';
-import { FAULT_KINDS, type FaultKind } from './fault-kinds.js';
-import { GENERATORS, type GeneratorName } from './generators.js';
+import { FAULT_KINDS, type FaultKind, type GeneratorName, GENERATORS } from './names.js';
 import { LENGTH_FORMS, type LengthSetting, parseLength } from './length.js';
 import { type LatencySetting, parseLatency } from './latency.js';
 

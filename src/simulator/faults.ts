@@ -1,5 +1,5 @@
 import { BreakConnectionError, ModelError } from '../providers/index.js';
-import { FAULT_KINDS, type FaultKind, type FaultRates } from './fault-kinds.js';
+import { FAULT_KINDS, type FaultKind, type FaultRates } from './names.js';
 import type { SeededRandom } from './seeded-random.js';
 import { isDelta, type Step } from './step.js';
 

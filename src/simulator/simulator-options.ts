@@ -1,5 +1,4 @@
-import type { FaultRates } from './fault-kinds.js';
-import type { GeneratorName } from './generators.js';
+import type { FaultRates, GeneratorName } from './names.js';
 import { type LengthSetting, parseLength } from './length.js';
 import { type LatencySetting, parseLatency } from './latency.js';
 import type { SimulatorVariables } from './simulator-variables.js';

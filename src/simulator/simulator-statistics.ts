@@ -3,7 +3,7 @@ import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 import { Injectable } from '@nestjs/common';
 
 import type { Tenant } from '../access/index.js';
-import { SIMULATOR } from './simulator-name.js';
+import { SIMULATOR } from './names.js';
 import { TurnObserver, type TurnRecord } from '../responses/index.js';
 
 /** Statistics of the turns of one model, or of all. */

@@ -11,9 +11,8 @@ import {
   type Variables,
   WholeNumber,
 } from '../config/index.js';
-import { FAULT_KINDS, type FaultRates } from './fault-kinds.js';
+import { FAULT_KINDS, type FaultRates, type GeneratorName, GENERATORS } from './names.js';
 import { LENGTH, LENGTH_FORMS, parseLength } from './length.js';
-import { GENERATORS, type GeneratorName } from './generators.js';
 
 /** The form of a latency, and its description. */
 const LATENCY = [

@@ -12,7 +12,7 @@ import {
   type Turn,
 } from '../providers/index.js';
 import { Clock } from '../time/index.js';
-import { LongText } from './answer/long-text.js';
+import { LongText } from './answer/token-pieces.js';
 import {
   type Answer,
   type AnswerOptions,
@@ -34,7 +34,7 @@ import { requireAskedApprovals } from './script/approvals.js';
 import { isTimed, planScript } from './script/plan-script.js';
 import { SeededRandom } from './seeded-random.js';
 import { isEmbeddingModel, simulateEmbeddings } from './simulated-embeddings.js';
-import { SIMULATOR } from './simulator-name.js';
+import { SIMULATOR } from './names.js';
 import { SimulatorOptions } from './simulator-options.js';
 import { type Space, SPACE_HEADER, Spaces } from './spaces/index.js';
 import type { Plan, Step } from './step.js';

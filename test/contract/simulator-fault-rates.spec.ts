@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { FAULT_KINDS } from '../../src/simulator/fault-kinds.js';
+import { FAULT_KINDS } from '../../src/simulator/names.js';
 import { type Service, startService } from '../support/service.js';
 import { askFor, BREAKS, deltasOf, REFUSALS_BY_TRANSPORT, STREAMING } from '../support/simulator-requests.js';
 import { postJson } from '../support/sse.js';

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 
-import { FAULT_KINDS } from '../../src/simulator/fault-kinds.js';
+import { FAULT_KINDS } from '../../src/simulator/names.js';
 import { ServiceLog } from '../support/service-log.js';
 import { describeService } from '../support/describe-service.js';
 import { startService } from '../support/service.js';

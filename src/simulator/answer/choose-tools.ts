@@ -1,8 +1,7 @@
 import { isOutput, isToolCall, type Item, type ToolChoice } from '../../protocol/index.js';
-import { ModelError, type Turn, whyOnlyPrograms } from '../../providers/index.js';
+import { isForPrograms, ModelError, type Turn, whyOnlyPrograms } from '../../providers/index.js';
 import { countRuns, isUserMessage } from '../../providers/transcripts/index.js';
 import type { SeededRandom } from '../seeded-random.js';
-import { type CallableTool, listCallableTools } from './callable-tools.js';
 import { readText } from './read-items.js';
 
 /** Limit of consecutive calls with `tool_choice: "required"`; then the answer is text, so that agent loops end. */
@@ -101,4 +100,42 @@ function findNamedTools(tools: readonly CallableTool[], text: string): readonly 
 
 function isAnswer(item: Item): boolean {
   return item.type === 'message' && item.role === 'assistant';
+}
+
+/** A function or custom tool that the client runs. */
+export interface CallableTool {
+  readonly type: 'function' | 'custom';
+  readonly name: string;
+  readonly namespace?: string;
+  /** JSON Schema of a function's arguments, as the client sent it. */
+  readonly parameters?: unknown;
+  /** `format` of a custom tool, as the client sent it. */
+  readonly format?: unknown;
+}
+
+/** The function and custom tools of a turn, including those in namespaces and in `additional_tools` items. */
+export function listCallableTools(turn: Turn): readonly CallableTool[] {
+  const added = turn.context.filter(({ type }) => type === 'additional_tools').flatMap(({ tools }) => toList(tools));
+  return [...turn.settings.tools, ...added].flatMap((tool) => toCallable(tool));
+}
+
+function toCallable(tool: unknown, namespace?: string): readonly CallableTool[] {
+  if (typeof tool !== 'object' || tool === null || isForPrograms(tool)) return [];
+  const { type, name, parameters, format, tools } = tool as Readonly<Record<string, unknown>>;
+  if (typeof name !== 'string' || name === '') return [];
+  const place = namespace === undefined ? {} : { namespace };
+  switch (type) {
+    case 'function':
+      return [{ type, name, ...place, parameters }];
+    case 'custom':
+      return [{ type, name, ...place, format }];
+    case 'namespace':
+      return namespace === undefined ? toList(tools).flatMap((inner) => toCallable(inner, name)) : [];
+    default:
+      return [];
+  }
+}
+
+function toList(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { LongText } from './long-text.js';
+import { LongText } from './token-pieces.js';
 
 describe(LongText.name, () => {
   let written = 0;

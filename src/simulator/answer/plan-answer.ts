@@ -6,14 +6,11 @@ import { digestTranscript } from '../../providers/transcripts/index.js';
 import { drawLength } from '../length.js';
 import { isSchemaObject } from '../schema/schema-parts.js';
 import type { SeededRandom } from '../seeded-random.js';
-import type { CallableTool } from './callable-tools.js';
-import { chooseTools, type Eagerness } from './choose-tools.js';
-import { LongText } from './long-text.js';
-import { makeData } from './make-data.js';
+import { type CallableTool, chooseTools, type Eagerness } from './choose-tools.js';
 import { planReasoning, type Reasoning, reasoningRatioOf } from './plan-reasoning.js';
 import { writeProse } from './prose.js';
-import { splitIntoTokens, sumTokens, takeTokens, type TokenPiece } from './token-pieces.js';
-import { type Wording, writeAtLength, writeText } from './write-text.js';
+import { LongText, splitIntoTokens, sumTokens, takeTokens, type TokenPiece } from './token-pieces.js';
+import { makeData, type Wording, writeAtLength, writeText } from './write-text.js';
 
 /** The whole answer of a turn. */
 export interface Answer {

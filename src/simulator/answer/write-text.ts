@@ -2,13 +2,13 @@ import { LoremIpsum } from 'lorem-ipsum';
 
 import { countTokens, ModelError, type Turn } from '../../providers/index.js';
 import { isUserMessage } from '../../providers/transcripts/index.js';
-import type { GeneratorName } from '../generators.js';
+import type { GeneratorName } from '../names.js';
 import type { LengthSetting } from '../length.js';
+import type { SchemaData } from '../schema/schema-data.js';
 import type { SeededRandom } from '../seeded-random.js';
-import { LongText } from './long-text.js';
-import { makeData } from './make-data.js';
 import { writeProse, writeSentences } from './prose.js';
 import { listPartTypes, readText } from './read-items.js';
+import { LongText } from './token-pieces.js';
 import { pickWord } from './words.js';
 
 /** Characters that are quoted of a message. */
@@ -135,4 +135,10 @@ function writeSummary({ context, settings }: Turn): string {
     return `- ${who}: ${Array.from(readText(item)).slice(0, QUOTE_LENGTH).join('').replaceAll('\n', ' ')}`;
   });
   return [`Summary of ${items.length} items.`, ...quoted].join('\n');
+}
+
+/** A value that a schema allows. Ajv is loaded on first use, because it is slow to load and most turns do not need it. */
+export async function makeData(schema: unknown, random: SeededRandom): Promise<SchemaData> {
+  const { fillSchema } = await import('../schema/fill-schema.js');
+  return fillSchema(schema, random.pickInteger(0, 0x7fffffff));
 }

@@ -3,7 +3,7 @@ import { inspect } from 'node:util';
 import { ModelError, type Turn } from '../../providers/index.js';
 import { isUserMessage } from '../../providers/transcripts/index.js';
 import { readText } from '../answer/read-items.js';
-import { FAULT_KINDS, type FaultKind } from '../fault-kinds.js';
+import { FAULT_KINDS, type FaultKind } from '../names.js';
 import type { FaultSettings } from '../faults.js';
 import type { NamedScript } from '../script/read-script.js';
 import { Script } from '../script/script.js';

@@ -1,3 +1,12 @@
+/** Provider name of the simulator. */
+export const SIMULATOR = 'simulator';
+
+/** Text generators. */
+export const GENERATORS = ['random', 'lorem', 'echo', 'fixed', 'sequence'] as const;
+
+/** One of GENERATORS. */
+export type GeneratorName = (typeof GENERATORS)[number];
+
 /** Kinds of simulated faults. */
 export const FAULT_KINDS = [
   'rate_limit',

@@ -1,2 +1,0 @@
-/** Provider name of the simulator. */
-export const SIMULATOR = 'simulator';
