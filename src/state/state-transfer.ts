@@ -4,7 +4,6 @@ import type { ConversationRecord } from './conversation-store.js';
 import type { LogBatch } from './event-log.js';
 import type { GivenItems } from './given-items.js';
 import type { QueueName } from './job-queue.js';
-import { isDigest, toKey } from './keys.js';
 
 /** A response as it is moved, visible or only kept for those that continue it. */
 export interface MovedResponse {
@@ -115,22 +114,4 @@ export abstract class StateTransfer {
 
   /** Enqueues jobs, after the responses that they belong to; those that exist already stay unchanged. */
   abstract writeJobs(jobs: readonly MovedJob[]): Promise<void>;
-}
-
-/**
- * The text of a key: itself, or the one of some texts whose digest it is. Throws StateTransferError when none is; `what` says
- * what it names.
- */
-export function nameOf(key: string, what: string, ...candidates: readonly (string | null)[]): string {
-  if (!isDigest(key)) return key;
-  const name = candidates.find((candidate) => candidate !== null && toKey(candidate) === key);
-  if (typeof name === 'string') return name;
-  throw new StateTransferError(
-    `The database has a ${what} whose name it stores only as a digest, so that it cannot be moved.`,
-  );
-}
-
-/** The id that the body of a stored response says; null without a body. */
-export function idOf(body: string | null): string | null {
-  return body === null ? null : (JSON.parse(body) as { readonly id: string }).id;
 }

@@ -3,14 +3,8 @@ import type { Item, Origin, ResponseObject } from '../../protocol/index.js';
 import { NEVER } from '../background-runs.js';
 import { separate } from '../given-items.js';
 import { isDigest, toKey } from '../keys.js';
-import {
-  idOf,
-  type MovedConversation,
-  type MovedResponse,
-  type MovedRun,
-  nameOf,
-  StateTransferError,
-} from '../state-transfer.js';
+import { idOf, nameOf } from '../moved-names.js';
+import { type MovedConversation, type MovedResponse, type MovedRun, StateTransferError } from '../state-transfer.js';
 import { readItems } from '../stored-response.js';
 import type { LogBatch } from '../event-log.js';
 import { toColumns } from './columns.js';

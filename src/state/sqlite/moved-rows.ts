@@ -4,14 +4,8 @@ import { NEVER } from '../background-runs.js';
 import { batchesOf, type LogBatch } from '../event-log.js';
 import { givenBetween } from '../given-items.js';
 import { type BatchColumns, toBatchColumns } from '../log-columns.js';
-import {
-  idOf,
-  type MovedConversation,
-  type MovedEntries,
-  type MovedRecord,
-  type MovedResponse,
-  nameOf,
-} from '../state-transfer.js';
+import { idOf, nameOf } from '../moved-names.js';
+import type { MovedConversation, MovedEntries, MovedRecord, MovedResponse } from '../state-transfer.js';
 import { readItems, readResponse, type StoredResponse } from '../stored-response.js';
 import { type ItemText, type NewResponse, toNewResponse } from './new-response.js';
 
