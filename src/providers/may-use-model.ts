@@ -12,7 +12,7 @@ export function mayUseModel({ models }: ModelLimit, model: string): boolean {
 }
 
 /** Throws ApiError 403 `model_not_allowed` unless a caller may use a model. */
-export function requireAllowedModel(caller: ModelLimit, model: string): void {
+export function requireModel(caller: ModelLimit, model: string): void {
   if (mayUseModel(caller, model)) return;
   throw ApiError.of('model_not_allowed', `Your API key does not have access to the model '${model}'.`, {
     param: 'model',

@@ -4,7 +4,7 @@ import type { Caller, Tenant } from '../../access/index.js';
 import { Environment } from '../../config/index.js';
 import { FilesService } from '../index.js';
 import { ApiError, IdGenerator } from '../../protocol/index.js';
-import { ProviderRegistry, requireAllowedModel } from '../../providers/index.js';
+import { ProviderRegistry, requireModel } from '../../providers/index.js';
 import {
   type Attributes,
   isExpired,
@@ -75,7 +75,7 @@ export class VectorStoresService {
     const { tenant } = caller;
     const { EMBEDDING_MODEL, VECTOR_STORES_MAX_COUNT: most } = this.environment;
     this.requireEmbedder(EMBEDDING_MODEL);
-    requireAllowedModel(caller, EMBEDDING_MODEL);
+    requireModel(caller, EMBEDDING_MODEL);
     await this.requireFiles(tenant, files);
     const now = this.clock.nowInSeconds();
     const store: VectorStoreRecord = {
@@ -211,7 +211,7 @@ export class VectorStoresService {
     batch: StoreBatch | null,
   ): Promise<void> {
     const { tenant, keyId = null } = caller;
-    requireAllowedModel(caller, embeddingModel);
+    requireModel(caller, embeddingModel);
     const { records } = this.library;
     const createdAt = this.clock.nowInSeconds();
     const added = files.map((file): StoreFile => ({

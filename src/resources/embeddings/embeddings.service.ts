@@ -10,7 +10,7 @@ import {
   ModelError,
   type ModelProviderBase,
   ProviderRegistry,
-  requireAllowedModel,
+  requireModel,
 } from '../../providers/index.js';
 import { Admission } from '../../responses/index.js';
 import { Clock } from '../../time/index.js';
@@ -49,7 +49,7 @@ export class EmbeddingsService {
    */
   async embed(question: EmbeddingQuestion, caller: Caller, signal: AbortSignal): Promise<EmbeddingAnswer> {
     const { model, inputs } = question;
-    requireAllowedModel(caller, model);
+    requireModel(caller, model);
     const { provider, providerName } = this.providers.embedder(model, caller);
     const estimate = estimateTokens(inputs);
     const headers = await this.admission.embed?.({ caller, model, inputTokens: estimate });

@@ -6,7 +6,7 @@ import { conversation, responseId } from './shared-members.js';
 import { refuseTwoHistories, requireInput } from './cross-checks.js';
 import { ModelMember } from './create-request-body.js';
 import { input } from './input-item.js';
-import { requireModel } from './require-model.js';
+import { refuseWithoutModel } from './refuse-without-model.js';
 import { ImageConfig, PromptCacheOptions } from './tuning.js';
 import type { CreateOptions } from './validate-create-request.js';
 
@@ -65,7 +65,7 @@ const MEMBERS = membersOf(CompactRequestBody);
 export function validateCompactRequest(body: unknown, options: CreateOptions): CompactRequest {
   const { toleratedFor, forwarded, ...given } = options;
   const members = requireObject(body);
-  requireModel(members, given);
+  refuseWithoutModel(members, given);
   const unknown = refuseUnknown(members, MEMBERS, given, forwarded);
   if (unknown !== null) throw unknown.toError();
   const request = members as unknown as CompactRequest;

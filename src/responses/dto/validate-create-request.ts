@@ -18,7 +18,7 @@ import {
   requireToolsOfChoice,
 } from './cross-checks.js';
 import { COUNTED_MEMBERS, InputTokensBody } from './input-tokens-body.js';
-import { requireModel } from './require-model.js';
+import { refuseWithoutModel } from './refuse-without-model.js';
 
 /** Members of a Chat Completions request, with their names in the Responses API; null for those without one. */
 const CHAT_MEMBERS: readonly (readonly [name: string, replacement: string | null])[] = [
@@ -139,7 +139,7 @@ function validate(
   { check, members: known, asksModel }: RequestKind,
 ): CreateResponseRequest {
   const { toleratedFor, forwarded, ...given } = options;
-  requireModel(members, given);
+  refuseWithoutModel(members, given);
   refuseChatCompletions(members, given, forwarded);
   if (asksModel) requireInput(members);
   const unknown = refuseUnknown(members, known, given, forwarded);

@@ -13,7 +13,7 @@ import {
   type ResponseSettings,
   type TraceContext,
 } from '../../protocol/index.js';
-import { pickTurnHeaders, ProviderRegistry, requireAllowedModel, type TurnHeaders } from '../../providers/index.js';
+import { pickTurnHeaders, ProviderRegistry, requireModel, type TurnHeaders } from '../../providers/index.js';
 import { readSessionId } from '../../resources/sessions/index.js';
 import { Clock } from '../../time/index.js';
 import { aboveMaximum, belowMinimum, wrongType } from '../../validation/index.js';
@@ -93,7 +93,7 @@ export class TurnAdmitter {
 
   /** Creates a turn from a validated request. Throws ApiError 400 for invalid headers, and 403 for a model that its caller may not use. */
   admit(request: CreateResponseRequest, caller: Caller, options: AdmitOptions): AdmittedTurn {
-    requireAllowedModel(caller, request.model);
+    requireModel(caller, request.model);
     const { generate = true, headers = {}, locksSession: locks = true } = options;
     const param = options.sessionId === undefined ? 'x-session-id' : 'session_id';
     const sessionId = options.sessionId ?? readSessionId(headers);

@@ -5,7 +5,7 @@ import { ModelMember } from './create-request-body.js';
 const check = compile(ModelMember);
 
 /** Refuses a body without a model, or with an empty one (protocol §2, order rule 1). */
-export function requireModel(members: Readonly<Record<string, unknown>>, options: CheckOptions): void {
+export function refuseWithoutModel(members: Readonly<Record<string, unknown>>, options: CheckOptions): void {
   check(members, options);
   if (members.model !== '') return;
   const message = "The requested model '' does not exist.";
