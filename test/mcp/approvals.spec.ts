@@ -90,6 +90,24 @@ describe('an approval', () => {
     expect(server.count('tools/list')).toBe(1);
   });
 
+  it('a list of tools is known again when a client brings it back with its members in another order, and null for missing ones', async () => {
+    service.provider.reply({ type: 'text', delta: 'Hello.' }).reply({ type: 'text', delta: 'Hello again.' });
+    const body = { model: 'm', input: 'Hi.', tools: [CAREFUL], store: false };
+    const first = (await service.client().responses.create(body as never)) as unknown as WireResponse;
+    const [list] = itemsOf(first, 'mcp_list_tools');
+    const tools = (list?.['tools'] as readonly object[]).map((tool) => ({
+      ...(Object.fromEntries(Object.entries(tool).toReversed()) as object),
+      ...('annotations' in tool ? {} : { annotations: null }),
+    }));
+    const input = [
+      { ...list, tools },
+      { role: 'user', content: 'Go on.' },
+    ];
+    const next = await service.client().responses.create({ ...body, input } as never);
+    expect(typesOf(next as unknown as WireResponse)).toEqual(['message']);
+    expect(server.count('tools/list')).toBe(1);
+  });
+
   it('an approval that was denied is answered: it cannot be approved afterwards', async () => {
     service.provider.reply(...call('send'), USAGE).reply({ type: 'text', delta: 'Fine.' });
     const first = await ask({ input: 'Go.' });

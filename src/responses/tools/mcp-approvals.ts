@@ -194,8 +194,24 @@ export class McpApprovals {
   }
 }
 
+/** Clients that read items into objects of their own, as the SDK for Python does, give members back in another order, and null for missing ones. */
 function toListParts({ tenant, server, allowed, tools }: ListOfTools): readonly unknown[] {
-  return [tenant, server, allowed ?? null, tools];
+  const given = Array.isArray(tools) ? tools.map((tool: unknown) => sorted(tool, isPresent)) : tools;
+  return [tenant, server, sorted(allowed ?? null), given];
+}
+
+/** A JSON value with the members of its objects in the order of their names; of its own members only those to be kept. */
+function sorted(value: unknown, keeps: (member: unknown) => boolean = () => true): unknown {
+  if (Array.isArray(value)) return value.map((element: unknown) => sorted(element));
+  if (typeof value !== 'object' || value === null) return value;
+  const members = Object.entries(value).filter(([, member]) => keeps(member));
+  members.sort(([one], [other]) => (one < other ? -1 : 1));
+  // In a list, since a member may be named `__proto__`; in an object, which no list of a client equals.
+  return { members: members.map(([name, member]) => [name, sorted(member)]) };
+}
+
+function isPresent(member: unknown): boolean {
+  return member !== null;
 }
 
 function toParts({ tenant, server, name, arguments: given }: AskedCall): readonly unknown[] {
