@@ -69,6 +69,14 @@ export class ScriptedProvider extends ModelProviderBase {
     return this;
   }
 
+  /** Forgets its turns and scripts, so that tests which share a service each begin as with a new one. */
+  reset(): this {
+    this.turns.length = 0;
+    this.scripts.length = 0;
+    this.otherScript = OK;
+    return this;
+  }
+
   override generate(
     turn: Turn,
     options: { readonly signal: AbortSignal },
