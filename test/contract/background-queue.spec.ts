@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Admission, type AdmittedTurn, ApiError, Clock, type Lease } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { createInBackground, IN_BACKGROUND, pollUntil, replay, whenEnded, whenRunning } from '../support/background.js';
-import { useFreshService } from '../support/describe-service.js';
+import { useScriptedService } from '../support/describe-service.js';
 import { ShiftedClock, WatchedClock } from '../support/clocks.js';
 import { HeldTurns } from '../support/held-turns.js';
 import { startServiceIn, STATES } from '../support/state-backends.js';
@@ -16,7 +16,7 @@ describe.each(STATES)('the queue of background turns in $state', ({ open }) => {
   let held: HeldTurns;
 
   describe('has bounds', () => {
-    const service = useFreshService(() =>
+    const service = useScriptedService(() =>
       startServiceIn(open, {
         providers: [ScriptedProvider],
         environment: {
@@ -71,7 +71,7 @@ describe.each(STATES)('the queue of background turns in $state', ({ open }) => {
   });
 
   describe('is taken from', () => {
-    const service = useFreshService(() =>
+    const service = useScriptedService(() =>
       startServiceIn(open, { providers: [ScriptedProvider], environment: { BACKGROUND_MAX_RUNNING: 2 } }),
     );
     beforeEach(() => {

@@ -5,6 +5,7 @@ import OpenAI from 'openai';
 import type { Environment } from '../../src/config/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { ApiClient } from '../support/api-client.js';
+import { useServices } from '../support/describe-service.js';
 import type { Service } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/held-turns.js';
@@ -17,16 +18,17 @@ describe.each(STATES)('the maximum of a session in $state', ({ open }) => {
   let api: ApiClient;
   let provider: ScriptedProvider;
 
+  const serviceOf = useServices({ providers: [ScriptedProvider] }, (options) => startServiceIn(open, options));
   const start = async (most: number, environment: Partial<Environment> = {}): Promise<void> => {
-    service = await startServiceIn(open, {
-      providers: [ScriptedProvider],
-      environment: { SESSION_MAX_RESPONSES: most, ...environment },
-    });
+    service = await serviceOf({ SESSION_MAX_RESPONSES: most, ...environment });
     api = new ApiClient(service.baseURL);
-    provider = service.app.get(ScriptedProvider);
+    provider = service.app.get(ScriptedProvider).reset();
   };
 
-  afterEach(() => service.close());
+  afterEach(async () => {
+    for (const name of ['full', 'another', 'fork', 'one', 'two', 'three', 'endless', 'busy'])
+      await api.delete(`sessions/${name}`);
+  });
 
   const fullFor = (param: string): object => ({
     status: 400,

@@ -4,6 +4,7 @@ import { ConflictError } from 'openai';
 import { WriteLock } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { ApiClient } from '../support/api-client.js';
+import { useServices } from '../support/describe-service.js';
 import { RecordingObserver } from '../support/recording-observer.js';
 import type { Service } from '../support/service.js';
 import { SESSION_TURNS } from '../support/transports.js';
@@ -19,23 +20,25 @@ describe.each(STATES)('two turns that name one session in $state', ({ open }) =>
   let api: ApiClient;
   let mine: ApiClient;
   let provider: ScriptedProvider;
-  let observer: RecordingObserver;
   let held: HeldTurns;
+  const observer = new RecordingObserver();
+  const serviceOf = useServices({ providers: [ScriptedProvider], imports: [observer.asModule()] }, (options) =>
+    startServiceIn(open, options),
+  );
 
   const start = async (environment: Readonly<Record<string, unknown>> = {}): Promise<void> => {
-    observer = new RecordingObserver();
-    service = await startServiceIn(open, {
-      providers: [ScriptedProvider],
-      imports: [observer.asModule()],
-      environment: { WS_SESSION_LOCK: true, ...environment },
-    });
+    service = await serviceOf({ WS_SESSION_LOCK: true, ...environment });
+    observer.forget();
     api = new ApiClient(service.baseURL);
     mine = api.with({ 'x-session-id': 'mine' });
-    provider = service.app.get(ScriptedProvider);
+    provider = service.app.get(ScriptedProvider).reset();
     held = new HeldTurns(provider);
   };
 
-  afterEach(() => service.close());
+  afterEach(async () => {
+    jest.restoreAllMocks();
+    for (const name of ['mine', 'yours', 'other', 'root']) await api.delete(`sessions/${name}`);
+  });
 
   it.each(SESSION_TURNS)('turns that name one session run one after the other: %s', async (_, turn) => {
     await start();

@@ -1,51 +1,47 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { FAULT_KINDS } from '../../src/simulator/names.js';
+import { useServices } from '../support/describe-service.js';
 import { type Service, startService } from '../support/service.js';
 import { askFor, BREAKS, deltasOf, REFUSALS_BY_TRANSPORT, STREAMING } from '../support/simulator-requests.js';
 import { postJson } from '../support/sse.js';
 import { SSE_TRANSPORT } from '../support/transports.js';
 
 describe('SIMULATOR_FAULTS', () => {
-  const withRate = async (kind: string, use: (service: Service) => Promise<void>): Promise<void> => {
-    await using service = await startService({
-      environment: { SIMULATOR_FAULTS: `${kind}=1`, SIMULATOR_CONTROL: true },
-    });
-    await use(service);
-  };
+  const serviceOf = useServices();
+  /** A service in which this befalls every turn. */
+  const always = (kind: string): Promise<Service> =>
+    serviceOf({ SIMULATOR_FAULTS: `${kind}=1`, SIMULATOR_CONTROL: true });
 
   it.each(REFUSALS_BY_TRANSPORT)(
     'SIMULATOR_FAULTS refuses every turn on $transport at rate 1: $kind',
     async (fault) => {
-      await withRate(fault.kind, async (service) => {
-        const { status, retryAfter, error } = await fault.refuse(service, askFor(''));
-        expect([status, error['type']]).toEqual([fault.status, fault.type]);
-        expect(retryAfter).toMatch(/^[1-5]$/);
-        expect(error['message']).toMatch(new RegExp(` Please try again in ${String(retryAfter)}s\\.$`));
-      });
+      const service = await always(fault.kind);
+      const { status, retryAfter, error } = await fault.refuse(service, askFor(''));
+      expect([status, error['type']]).toEqual([fault.status, fault.type]);
+      expect(retryAfter).toMatch(/^[1-5]$/);
+      expect(error['message']).toMatch(new RegExp(` Please try again in ${String(retryAfter)}s\\.$`));
     },
   );
 
   it.each(BREAKS)('SIMULATOR_FAULTS fails every response after one to ten deltas at rate 1: %s', async (kind) => {
-    await withRate(kind, async (service) => {
-      const counts = new Set<number>();
-      for (let turn = 0; turn < 12; turn += 1) {
-        const transport = STREAMING[turn % 2] ?? SSE_TRANSPORT;
-        const { events, response } = await transport.run(service, askFor('', { input: `Tell me story ${turn}.` }));
-        expect(response).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
-        counts.add(deltasOf(events).length);
-      }
-      expect(Math.min(...counts)).toBeGreaterThanOrEqual(1);
-      expect(Math.max(...counts)).toBeLessThanOrEqual(10);
-      expect(counts.size).toBeGreaterThan(3);
-    });
+    const service = await always(kind);
+    const counts = new Set<number>();
+    for (let turn = 0; turn < 12; turn += 1) {
+      const transport = STREAMING[turn % 2] ?? SSE_TRANSPORT;
+      const { events, response } = await transport.run(service, askFor('', { input: `Tell me story ${turn}.` }));
+      expect(response).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
+      counts.add(deltasOf(events).length);
+    }
+    expect(Math.min(...counts)).toBeGreaterThanOrEqual(1);
+    expect(Math.max(...counts)).toBeLessThanOrEqual(10);
+    expect(counts.size).toBeGreaterThan(3);
   });
 
   it('SIMULATOR_FAULTS gives way to the fault that a request asks for', async () => {
-    await withRate('rate_limit', async (service) => {
-      const { status } = await postJson(`${service.baseURL}/responses`, askFor('fault=unavailable'));
-      expect(status).toBe(503);
-    });
+    const service = await always('rate_limit');
+    const { status } = await postJson(`${service.baseURL}/responses`, askFor('fault=unavailable'));
+    expect(status).toBe(503);
   });
 
   it('SIMULATOR_FAULTS takes the kinds that the simulator has, and names them when it gets another', async () => {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider, type WireEvent } from '../../src/testing/index.js';
-import { useFreshService } from '../support/describe-service.js';
+import { useScriptedService } from '../support/describe-service.js';
 import { startService } from '../support/service.js';
 import { isEnd, SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/held-turns.js';
@@ -14,7 +14,7 @@ describe.each(['reject', 'queue'] as const)('a second request on the default lan
   afterEach(async () => {
     await client[Symbol.asyncDispose]();
   });
-  const service = useFreshService(async () => {
+  const service = useScriptedService(async () => {
     // `reject` is what is there without it.
     const environment = overlap === 'reject' ? {} : { WS_OVERLAP: overlap };
     return startService({ providers: [ScriptedProvider], environment });

@@ -4,12 +4,12 @@ import { OpenAIConversationsSession, OpenAIProvider } from '@openai/agents-opena
 import { z } from 'zod';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
-import { useFreshService } from '../support/describe-service.js';
+import { useScriptedService } from '../support/describe-service.js';
 import { startServiceIn, STATES } from '../support/state-backends.js';
 import { transcript } from '../support/output.js';
 
 describe.each(STATES)("the Agents SDK's OpenAIConversationsSession in $state", ({ open }) => {
-  const service = useFreshService(() => startServiceIn(open, { providers: [ScriptedProvider] }));
+  const service = useScriptedService(() => startServiceIn(open, { providers: [ScriptedProvider] }));
 
   const makeAgent = () =>
     new Agent({

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { asTenant, Clock, ConversationStore } from '../../src/index.js';
 import { FakeClock, ScriptedProvider } from '../../src/testing/index.js';
 import { TestConversation } from './test-conversation.js';
-import { useFreshService } from '../support/describe-service.js';
+import { useScriptedService } from '../support/describe-service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/held-turns.js';
 import { startServiceIn, STATES } from '../support/state-backends.js';
@@ -19,7 +19,7 @@ const TAKEN_OVER = 'Another request took over the conversation. Please retry you
 const TTL_MS = 60_000;
 
 describe.each(STATES)('while a turn runs in a conversation in $state', ({ open }) => {
-  const service = useFreshService(() => startServiceIn(open, { providers: [ScriptedProvider] }));
+  const service = useScriptedService(() => startServiceIn(open, { providers: [ScriptedProvider] }));
   let conversation: TestConversation;
   let held: HeldTurns;
   let first: Promise<unknown>;
@@ -116,7 +116,7 @@ describe.each(STATES)('while a turn runs in a conversation in $state', ({ open }
 });
 
 describe.each(STATES)('lanes of one socket with one conversation in $state', ({ open }) => {
-  const service = useFreshService(() => startServiceIn(open, { providers: [ScriptedProvider] }));
+  const service = useScriptedService(() => startServiceIn(open, { providers: [ScriptedProvider] }));
 
   it('lanes of a socket with one conversation run one turn at a time: the second of two lanes is refused, that of one lane waits', async () => {
     const conversation = await TestConversation.create(service.api);
@@ -142,7 +142,7 @@ describe.each(STATES)('lanes of one socket with one conversation in $state', ({ 
 
 describe('a turn that lost its conversation', () => {
   const clock = new FakeClock(Date.now());
-  const service = useFreshService({
+  const service = useScriptedService({
     providers: [ScriptedProvider],
     environment: { SESSION_LOCK_TTL_MS: TTL_MS },
     overrides: [[Clock, clock]],

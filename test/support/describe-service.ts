@@ -31,6 +31,15 @@ export function useService<Started extends Service = Service>(start: ServiceStar
   return useWithin(start, beforeAll, afterAll);
 }
 
+/** The same with a scripted model, which forgets before each test what another one has told it. */
+export function useScriptedService<Started extends Service = Service>(
+  start: ServiceStart<Started>,
+): DescribedService<Started> {
+  const service = useService(start);
+  beforeEach(() => void service.provider.reset());
+  return service;
+}
+
 /** A service for each test of a block: where one test would see what another one did. */
 export function useFreshService<Started extends Service = Service>(
   start: ServiceStart<Started>,
@@ -39,7 +48,10 @@ export function useFreshService<Started extends Service = Service>(
 }
 
 /** Services that tests of a file share where their environment is the same. Each is started for the first of these tests. */
-export function useServices(): (environment: ServiceOptions['environment']) => Promise<Service> {
+export function useServices(
+  options: Omit<ServiceOptions, 'environment'> = {},
+  start: (options: ServiceOptions) => Promise<Service> = startService,
+): (environment: ServiceOptions['environment']) => Promise<Service> {
   const started = new Map<string, Promise<Service>>();
   afterAll(async () => {
     for (const starting of started.values()) {
@@ -50,7 +62,7 @@ export function useServices(): (environment: ServiceOptions['environment']) => P
   });
   return (environment) => {
     const name = JSON.stringify(environment);
-    const starting = started.get(name) ?? startService({ environment });
+    const starting = started.get(name) ?? start({ ...options, environment });
     started.set(name, starting);
     return starting;
   };

@@ -4,7 +4,7 @@ import { asTenant, type Scope } from '../../src/access/index.js';
 import { Authenticator, Clock } from '../../src/index.js';
 import { DAY_MS, StateBackend } from '../../src/state/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
-import { useFreshService, useService } from '../support/describe-service.js';
+import { useScriptedService, useService } from '../support/describe-service.js';
 import { startService } from '../support/service.js';
 import { ShiftedClock } from '../support/clocks.js';
 import { askForUsage, resultsOf, usageOf } from '../support/usage.js';
@@ -122,7 +122,7 @@ describe('who may read usage', () => {
 
 describe('the lifetime of usage', () => {
   const clock = new ShiftedClock();
-  const service = useFreshService(() =>
+  const service = useScriptedService(() =>
     startService({ providers, environment: { USAGE_RETENTION_DAYS: 2 }, overrides: [[Clock, clock]] }),
   );
 
