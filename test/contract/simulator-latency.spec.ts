@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 
 import { Clock } from '../../src/index.js';
 import { PausingClock } from '../support/clocks.js';
@@ -30,6 +30,20 @@ async function startTimed(environment: object, start: typeof startService = star
   return { service, clock, [Symbol.asyncDispose]: close };
 }
 
+/** Those that tests share whose latency has no spread: with one, a simulator answers each time otherwise. */
+const shared = new Map<string, Promise<Timed>>();
+
+function timedOf(environment: object): Promise<Timed> {
+  const name = JSON.stringify(environment);
+  const timed = shared.get(name) ?? startTimed(environment);
+  shared.set(name, timed);
+  return timed;
+}
+
+afterAll(async () => {
+  for (const timed of shared.values()) await (await timed)[Symbol.asyncDispose]();
+});
+
 describe.each(TRANSPORTS)('the time that simulated models take over $name', (transport) => {
   /** The pauses of one turn. */
   const time = async ({ service, clock }: Timed, body: object = {}): Promise<readonly number[]> => {
@@ -42,14 +56,14 @@ describe.each(TRANSPORTS)('the time that simulated models take over $name', (tra
   const simulate = (text: string): object => ({ client_metadata: { 'x-simulate': text } });
 
   it.each(['gpt-4.1', 'o1-pro', 'gpt-5'])('simulated models take no time by default, also for %s', async (model) => {
-    await using timed = await startTimed({});
+    const timed = await timedOf({});
     expect(await time(timed, { model })).toEqual([]);
-    await using instant = await startTimed({ SIMULATOR_LATENCY: 'instant', SIMULATOR_SPEED: 0.001 });
+    const instant = await timedOf({ SIMULATOR_LATENCY: 'instant', SIMULATOR_SPEED: 0.001 });
     expect(await time(instant, { model, reasoning: { summary: 'auto' } })).toEqual([]);
   });
 
   it('the latency of a simulated model is exactly as configured without a spread', async () => {
-    await using timed = await startTimed({ SIMULATOR_LATENCY: '300/20/0' });
+    const timed = await timedOf({ SIMULATOR_LATENCY: '300/20/0' });
     expect(await time(timed)).toEqual([300, 20, 20, 20, 20]);
   });
 
@@ -94,7 +108,7 @@ describe.each(TRANSPORTS)('the time that simulated models take over $name', (tra
   });
 
   it('the latency of a simulated model has the time of hidden thoughts in it, before the answer', async () => {
-    await using timed = await startTimed({ SIMULATOR_LATENCY: '300/20/0' });
+    const timed = await timedOf({ SIMULATOR_LATENCY: '300/20/0' });
     const body = { model: 'gpt-5', reasoning: { effort: 'low' } };
     // Five tokens of answer are eight of thought.
     expect(await time(timed, body)).toEqual([300, 8 * 20, 20, 20, 20, 20, 20]);
@@ -108,12 +122,12 @@ describe.each(TRANSPORTS)('the time that simulated models take over $name', (tra
     [10, [30, 2, 2, 2, 2]],
     [0.5, [600, 40, 40, 40, 40]],
   ])('the latency of a simulated model is divided by SIMULATOR_SPEED=%p', async (SIMULATOR_SPEED, pauses) => {
-    await using timed = await startTimed({ SIMULATOR_LATENCY: '300/20/0', SIMULATOR_SPEED });
+    const timed = await timedOf({ SIMULATOR_LATENCY: '300/20/0', SIMULATOR_SPEED });
     expect(await time(timed)).toEqual(pauses);
   });
 
   it('the latency of a simulated model adds up where single pauses are too short to be waited for', async () => {
-    await using timed = await startTimed({ SIMULATOR_LATENCY: '0.25/0.25/0' });
+    const timed = await timedOf({ SIMULATOR_LATENCY: '0.25/0.25/0' });
     const input = 'word'.padEnd(5 * 399, ' word');
     const pauses = await time(timed, { input });
     expect(pauses).toEqual(Array(pauses.length).fill(1));
@@ -123,7 +137,7 @@ describe.each(TRANSPORTS)('the time that simulated models take over $name', (tra
   });
 
   it('the latency of a simulated model can be chosen by each request', async () => {
-    await using timed = await startTimed({ SIMULATOR_CONTROL: true, SIMULATOR_LATENCY: '50/5/0', SIMULATOR_SPEED: 5 });
+    const timed = await timedOf({ SIMULATOR_CONTROL: true, SIMULATOR_LATENCY: '50/5/0', SIMULATOR_SPEED: 5 });
     expect(await time(timed)).toEqual([10, 1, 1, 1, 1]);
     expect(await time(timed, simulate('latency=300/20/0; speed=1'))).toEqual([300, 20, 20, 20, 20]);
     expect(await time(timed, simulate('latency=300/20/0'))).toEqual([60, 4, 4, 4, 4]);
