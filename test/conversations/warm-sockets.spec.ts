@@ -3,13 +3,13 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { asTenant, ConversationStore, type Item, ResponseStore } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { TestConversation } from './test-conversation.js';
-import { useFreshService } from '../support/describe-service.js';
+import { useScriptedService } from '../support/describe-service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { transcript } from '../support/output.js';
 import { startServiceIn, STATES } from '../support/state-backends.js';
 
 describe.each(STATES)('a socket with a conversation in $state', ({ open }) => {
-  const service = useFreshService(() => startServiceIn(open, { providers: [ScriptedProvider] }));
+  const service = useScriptedService(() => startServiceIn(open, { providers: [ScriptedProvider] }));
   let conversation: TestConversation;
   let client: SocketClient;
   /** What each turn asked the state for: how the conversation was opened, and how many items were read. */
@@ -38,8 +38,10 @@ describe.each(STATES)('a socket with a conversation in $state', ({ open }) => {
     }
   });
 
-  // Before the service closes.
-  afterEach(() => client[Symbol.asyncDispose]());
+  afterEach(async () => {
+    await client[Symbol.asyncDispose]();
+    jest.restoreAllMocks();
+  });
 
   const turn = async (input: string, more: object = {}): Promise<string> =>
     (await client.turn({ input, conversation: conversation.id, ...more })).response.id;
@@ -134,7 +136,7 @@ describe.each(STATES)('a socket with a conversation in $state', ({ open }) => {
 });
 
 describe.each(STATES)('a turn on a warm socket in $state', ({ open }) => {
-  const service = useFreshService(() => startServiceIn(open, { providers: [ScriptedProvider] }));
+  const service = useScriptedService(() => startServiceIn(open, { providers: [ScriptedProvider] }));
 
   it('a turn on a warm socket copies no item of the conversation, if its model does not read them', async () => {
     // A model that reports its usage: without, the service counts tokens, and reads everything.
