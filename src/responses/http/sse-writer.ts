@@ -81,7 +81,7 @@ export class SseWriter {
   end(frames: string): void {
     const rest = this.pending + frames;
     this.pending = '';
-    if (!this.isGone()) this.response.end(rest);
+    if (!this.isGone()) this.response.end(rest, encodingOf(rest));
   }
 
   /** Sends pending frames. The connection is closed elsewhere. */
@@ -148,9 +148,15 @@ class ChunkedBody {
     this.hasBegun = true;
     // The first chunk carries the head. Without a socket the response is queued behind others of a pipelining client;
     // HTTP/1.0 has no chunks.
-    if (!hasBegun || !chunkedEncoding || !(socket instanceof Socket)) return response.write(text);
-    const isTaken = socket.write(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`);
+    if (!hasBegun || !chunkedEncoding || !(socket instanceof Socket)) return response.write(text, encodingOf(text));
+    const bytes = Buffer.byteLength(text);
+    const isTaken = socket.write(`${bytes.toString(16)}\r\n${text}\r\n`, encodingOf(text, bytes));
     if (!isTaken) socket.once('drain', this.onDrain);
     return isTaken;
   }
+}
+
+/** ASCII is the same in both. As Latin-1 it is copied to the socket, and takes a third of the memory until then. */
+function encodingOf(text: string, bytes = Buffer.byteLength(text)): 'latin1' | 'utf8' {
+  return bytes === text.length ? 'latin1' : 'utf8';
 }
