@@ -73,6 +73,7 @@ export async function countSettingsTokens(settings: ResponseSettings, options: C
 }
 
 async function countTools(tools: ResponseSettings['tools'], count: Count): Promise<void> {
+  if (tools.length === 0) return;
   const known = counts.get(tools);
   if (known !== undefined) {
     count.add(known);

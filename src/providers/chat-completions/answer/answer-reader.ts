@@ -169,13 +169,18 @@ export class AnswerReader {
   }
 
   private readDelta(delta: ChatDelta): void {
+    const { content } = delta;
+    // As most are; nothing else is looked for in them.
+    if (typeof content === 'string' && hasOnlyContent(delta)) {
+      this.sayContent(content);
+      return;
+    }
     this.opaque.read(delta);
     this.noteSources(delta);
     const { reasoning, text } = textsIn(delta);
     this.think(reasoning);
-    if (this.splitter === null) this.say(text);
-    else this.sayTagged(text, this.splitter);
-    this.showIn(delta.content);
+    this.sayContent(text);
+    this.showIn(content);
     for (const [member, read] of this.others) {
       const value = delta[member];
       if (value != null) read(value);
@@ -228,6 +233,11 @@ export class AnswerReader {
     this.endText();
     this.reasoning = (this.reasoning ?? '') + delta;
     this.events.push({ type: 'reasoning', delta });
+  }
+
+  private sayContent(text: string): void {
+    if (this.splitter === null) this.say(text);
+    else this.sayTagged(text, this.splitter);
   }
 
   private say(delta: string): void {
@@ -339,6 +349,11 @@ export class AnswerReader {
     this.earlierReasoning += this.reasoning;
     this.reasoning = null;
   }
+}
+
+function hasOnlyContent(delta: ChatDelta): boolean {
+  for (const member in delta) if (member !== 'content' && member !== 'role') return false;
+  return true;
 }
 
 /** The reasoning and the text of a delta or a message. */
