@@ -94,7 +94,7 @@ function compile(schema: object): ValidateFunction {
   const validate = recent.get(text) ?? ajv.compile(schema);
   compiled.set(schema, validate);
   recent.set(text, validate);
-  // It would keep all of them.
+  // Ajv would keep every schema that it has compiled.
   ajv.removeSchema(schema);
   return validate;
 }

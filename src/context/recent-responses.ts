@@ -74,7 +74,7 @@ export class RecentResponses {
     this.receivesDeletions = false;
     this.entries.clear();
     this.total = 0;
-    // They may have read what has been deleted since.
+    // Running turns may have read what has been deleted since.
     for (const turn of this.turns) this.leave(turn);
   }
 

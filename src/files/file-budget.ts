@@ -12,7 +12,7 @@ export class FileShare {
 
   /** Takes bytes until `giveBack` or `release`. Throws ApiError 503 `server_is_overloaded` when there is no room; nothing is taken then. */
   take(bytes: number): void {
-    // What the turn still reads is thrown away.
+    // A turn that is over throws away what it still reads.
     if (this.isOver) return;
     this.budget.account(bytes, this.taken);
     this.taken += bytes;

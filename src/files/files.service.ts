@@ -237,7 +237,7 @@ export class FilesService {
     try {
       for (const listener of this.listeners) await listener(file.tenant, file.id);
     } catch (error) {
-      // Said once: it may be tried for a long time.
+      // Logged once: the file may be tried for a long time.
       if (!this.failing.has(file.id)) {
         this.logger.error(`what was made of ${file.id} remains, and is tried again with each purge`, error);
       }

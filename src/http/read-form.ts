@@ -61,7 +61,7 @@ export async function readForm<T, F>(
   const form = open(request);
   const fields = new Map<string, string>();
   const { promise: failed, reject: fail } = Promise.withResolvers<never>();
-  // Whoever has failed first is reported; nobody may be waiting yet.
+  // The first failure is reported; there may be nothing that waits for it yet.
   failed.catch(() => undefined);
   let content: Readable | undefined;
   let file: Promise<FormFile<T>> | undefined;

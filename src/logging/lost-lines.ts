@@ -50,5 +50,5 @@ export function countLost(stream: LogStream, lines: number): string | undefined 
 }
 
 function ignore(): void {
-  // It was counted by whoever wrote.
+  // Lines that cannot be written are counted where they are written.
 }

@@ -139,7 +139,7 @@ interface FileReader {
 async function checkFile(variable: string, path: string, reader: FileReader): Promise<readonly Finding[]> {
   if (path === '') return [];
   await reader.onModuleInit();
-  // It would watch the file from now on.
+  // Otherwise the reader would go on watching the file.
   reader.onApplicationShutdown();
   return [ok(`${variable}: ${path}`)];
 }

@@ -56,7 +56,7 @@ export class StoredResponsesService {
     const { background } = await this.retrieve(tenant, responseId, within);
     if (background === true) {
       const cancelled = await this.background.cancel(tenant, responseId, within);
-      // It was deleted meanwhile.
+      // The response was deleted meanwhile.
       if (cancelled === undefined) throw ApiError.notFound('Response', responseId);
       return cancelled;
     }

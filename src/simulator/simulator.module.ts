@@ -31,7 +31,7 @@ import { isControlOpen, readSimulatorVariables, SimulatorVariables } from './sim
     {
       provide: JournalObserver,
       inject: [SimulatorVariables, Spaces, Clock],
-      // Nobody could read it.
+      // Without the control routes nothing can read the journal.
       useFactory: (variables: SimulatorVariables, spaces: Spaces, clock: Clock) =>
         isControlOpen(variables) ? new JournalObserver(spaces, clock) : null,
     },

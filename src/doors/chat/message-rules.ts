@@ -123,7 +123,7 @@ class ChatFunctionCall {
   @IsString()
   readonly arguments!: string;
 
-  // What helpers of the official SDK have made of it.
+  // Helpers of the official SDK add this.
   @Allow()
   readonly parsed_arguments?: unknown;
 }
@@ -139,7 +139,7 @@ class ChatCustomCall {
 }
 
 class ChatCallMembers {
-  // Of the deltas that a client has added up.
+  // Deltas that a client has added up have this.
   @Allow()
   readonly index?: unknown;
 

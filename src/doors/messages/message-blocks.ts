@@ -25,7 +25,7 @@ class Role {
 
 @Closed()
 class TextBlock extends Block {
-  // Of an answer that is sent back.
+  // An answer that is sent back has this.
   @Allow()
   readonly citations?: unknown;
 
@@ -197,7 +197,7 @@ class ToolUseBlock extends Block {
   @Allow()
   readonly toolset_name?: unknown;
 
-  // Of an answer that is sent back.
+  // An answer that is sent back has this.
   @Allow()
   readonly caller?: unknown;
 

@@ -133,7 +133,7 @@ export function toMcpCall({ id, name, server_name: label, input }: SentMcpUse, r
   const { content, is_error: isError } = result;
   const output = typeof content === 'string' ? content : (content ?? []).map(({ text }) => text).join('\n');
   const about = { type: 'mcp_call', server_label: label, name, arguments: JSON.stringify(input) } as const;
-  // Of another service there is no item with its id.
+  // A call of another service has no item here with its id.
   const own = id.startsWith(MCP_USE) ? { id: id.replace(MCP_USE, 'mcp_') } : {};
   return isError === true ? { ...about, ...own, output: null, error: output } : { ...about, ...own, output };
 }

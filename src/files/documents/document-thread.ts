@@ -130,7 +130,7 @@ async function readHtml(task: ReadTask): Promise<DocumentText> {
   for (const element of document.querySelectorAll('script, style')) element.remove();
   for (const link of document.querySelectorAll('a[href]')) makeAbsolute(link, task.url);
   const title = document.querySelector('title')?.textContent?.trim() ?? '';
-  // It changes the document that it reads.
+  // Readability changes the document that it reads.
   const article = new Readability(document.cloneNode(true), { charThreshold: 200 }).parse();
   const content = article?.content == null ? bodyOf(document) : parse(`<body>${article.content}</body>`);
   const text = await toMarkdown(content);

@@ -111,7 +111,7 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
     if (this.timer === null) return;
     this.looking ??= this.look().finally(() => {
       this.looking = null;
-      // It was woken as it ended.
+      // `wake` was called after the last look for files, and before its end.
       if (this.mayFind && this.free > 0) this.wake();
     });
   }
@@ -164,7 +164,7 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
       if (settled.error === null) await this.describe(file);
     } catch (error) {
       claim.end();
-      // It has ended, whatever came after.
+      // The file has its outcome; only what came after has failed.
       if (outcome !== 'dropped') this.outages.warn(`${file.fileId} has ended before`, inOneLine(error));
       else if (error instanceof ClaimLostError || claim.signal.aborted) await this.leave(file);
       else if (error instanceof NotNowError || error instanceof StoreUnavailableError) {

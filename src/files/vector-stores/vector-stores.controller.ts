@@ -168,7 +168,7 @@ export class VectorStoresController {
     const { query, rewrite_query: isRewritten } = request;
     const signal = signalOf(reply);
     const given = typeof query === 'string' ? [query] : query;
-    // That is a turn.
+    // A model writes the query anew, which is a turn.
     if (isRewritten === true) requireScope(caller, 'responses:write');
     const queries = isRewritten === true ? await this.searches.rewrite(given, caller, signal) : given;
     const found = await this.searches.search(

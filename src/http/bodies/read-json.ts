@@ -40,7 +40,7 @@ export class JsonReader {
     const text = bytes.toString('utf8');
     await nextTurn();
     const value = this.parse(text);
-    // What the caller does with it is a slice of its own.
+    // The caller's own work with the value comes in another turn of the event loop.
     await nextTurn();
     return value;
   }

@@ -96,7 +96,7 @@ export class MetricsExporter implements OnApplicationBootstrap, OnApplicationShu
     this.timer = null;
     const last = async (): Promise<void> => {
       await this.export();
-      // It waits for what is under way.
+      // The exporter waits for the exports that are under way.
       await this.open?.delegate.shutdown();
     };
     await this.clock.within(last(), LAST_METRICS_MS);

@@ -116,12 +116,12 @@ export class Recorder implements OnModuleInit, OnApplicationShutdown {
     const path = join(folderOf(tenant), `${name}.jsonl`);
     const opening = this.openIn(RECORD_DIR, path);
     const running: Running = { name, path, startedAt: this.clock.now(), opening };
-    // Before the file is open: who comes next finds it.
+    // Before the file is open, so that a second start finds this one.
     this.running.set(tenant, running);
     try {
       running.file = await opening;
     } catch (error) {
-      // It may have been stopped, and another one started.
+      // The recording may have been stopped, and another one started.
       if (this.running.get(tenant) === running) this.running.delete(tenant);
       throw error;
     }
@@ -149,7 +149,7 @@ export class Recorder implements OnModuleInit, OnApplicationShutdown {
     const opening = [...this.running.values()].map((running) => running.opening);
     this.running.clear();
     await this.standing?.close();
-    // What could not be opened has been told.
+    // The caller of a start knows already that its file could not be opened.
     for (const opened of await Promise.allSettled(opening)) {
       if (opened.status === 'fulfilled') await opened.value.close();
     }

@@ -123,7 +123,7 @@ export class Opening implements ModelSink {
 
   /** Ends a failed attempt; later writes of its provider are ignored. */
   giveUp(): void {
-    // It is not said of the next one.
+    // What this attempt has told must not pass for what the next one tells.
     this.head([], true);
     this.isGivenUp = true;
   }

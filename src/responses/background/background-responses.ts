@@ -60,7 +60,7 @@ export class BackgroundResponses {
       this.observers.refused(asked.caller, refusal);
       throw refusal;
     } finally {
-      // It runs as a turn of its own.
+      // The worker runs it as a turn of its own.
       turn.finish();
     }
   }

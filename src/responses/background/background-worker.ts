@@ -164,7 +164,7 @@ export class BackgroundWorker implements OnApplicationBootstrap {
       await this.runs.handBack(run);
       throw new JobHandedBackError('the turn was refused for now', { cause: error });
     }
-    // It was stopped.
+    // The turn was stopped.
     if (turn.stopReason === 'hand_over') {
       await this.runs.handBack(run);
       this.logger.log(`${run.responseId} was handed back: another process goes on, or the next start`);
@@ -191,7 +191,7 @@ export class BackgroundWorker implements OnApplicationBootstrap {
       begunAt,
       (ending, batch) => this.endings.toEnding(admitted, ending, batch),
       () => turn,
-      // Said once: it may have been handed back several times since.
+      // Logged only when the turn begins: until then it may be handed back several times.
       () => {
         if (started.attempts === 1) return;
         this.logger.warn(`${run.responseId} runs again, attempt ${started.attempts}: its process has died`);

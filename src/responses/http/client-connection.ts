@@ -32,7 +32,7 @@ export function activate(
     onHeaders: (headers) => forwardHeaders(reply, headers),
     breakConnection: () => breakConnection(raw),
   });
-  // It may have disconnected while its body was being read.
+  // The client may have disconnected while its body was being read.
   if (raw.destroyed) turn.stop('disconnect');
   // On the response: the request closes once its body is read. Also applies when something else answers first, such as
   // an interceptor with a time limit; a completed turn ignores it.

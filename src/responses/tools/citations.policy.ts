@@ -130,7 +130,7 @@ class MarkReader {
     const write = (delta: string): void => {
       if (delta === '') return;
       grow(growing, delta);
-      // They belong to the whole piece: its first part has them.
+      // Log probabilities belong to the whole piece: its first part has them.
       const { logprobs: _, ...plain } = event;
       events.push({ ...plain, delta, ...(logprobs === undefined ? {} : { logprobs }) });
       logprobs = undefined;

@@ -54,7 +54,7 @@ export async function takeOver(
   next: NextQuestion,
 ): Promise<Course> {
   const { state } = assembler;
-  // It died before it began a pass.
+  // The process died before it began a pass.
   if (state.passes.length === 0) return { question, transcript: base, included: 0, ended: null, askedPolicies: 0 };
   const { transcript, included, ended } = readCourse(assembler, base);
   const given = state.given.at(-1);

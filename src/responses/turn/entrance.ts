@@ -90,11 +90,11 @@ export class Entrance {
     void turn.releaseLock();
     if (lease !== null) {
       if (ending.status === 'refused') this.tell(turn, lease.headers);
-      // Who goes on with a background turn counts the tokens so far too.
+      // The process that goes on with a background turn counts the tokens so far, too.
       if (goesOn(turn)) this.release(lease, null, 'disconnected');
       else this.release(lease, ending.usage, ending.status);
     }
-    // Who ends a background response reports its end, which may be another process.
+    // The process that ends a background response reports the end: it may be another one.
     if (turn.run !== null && !turn.hasEnded) return;
     this.observers.settled({
       ...turn.begun,

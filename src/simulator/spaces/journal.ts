@@ -170,7 +170,7 @@ export class Journal {
   /** Forgets the oldest entries while there are too many; the latest always stays. */
   private weigh(entry: JournalEntry, value: unknown): void {
     const weighed = this.kept.get(entry);
-    // It was forgotten while it ran.
+    // The entry was forgotten while its turn ran.
     if (weighed === undefined) return;
     const bytes = estimateBytes(value);
     weighed.bytes += bytes;

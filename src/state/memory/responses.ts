@@ -187,7 +187,7 @@ export class MemoryResponseStore extends ResponseStore {
 
   /** Appends a turn to its conversation. */
   enter(place: Node['place'], entries: readonly NewEntry[]): void {
-    // It was dropped if nothing but the response fits beside it.
+    // The conversation was dropped if it does not fit beside the response.
     if (place?.conversation.alive === true) this.state.appendTo(place.conversation, entries);
   }
 

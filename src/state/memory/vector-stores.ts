@@ -109,7 +109,7 @@ export class MemoryVectorStores extends VectorStoreRecords {
     const entry = this.findAlive(tenant, storeId);
     if (entry === undefined) return false;
     for (const file of files) {
-      // They are found until it is settled.
+      // What the store has of a file already is found, and counts, until the file is settled again.
       const bytes = this.findFile(tenant, storeId, file.fileId)?.file.bytes ?? file.bytes;
       const served = entry.files.get(file.fileId)?.served ?? 0;
       // What comes last is also claimed last.

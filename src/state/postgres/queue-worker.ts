@@ -58,7 +58,7 @@ export class PostgresQueueWorker extends DatabaseQueueWorker {
     const held = { id, claim: { id, retryCount }, lost: new AbortController() };
     this.held.add(held);
     if (this.slots.isPaused) {
-      // It paused while the job was fetched.
+      // The worker was paused while the job was fetched.
       this.settle(boss, held, false);
       return;
     }

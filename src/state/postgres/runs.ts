@@ -87,7 +87,7 @@ export class PostgresRuns extends BackgroundRuns {
       await this.handBack(run);
       throw error;
     });
-    // It was deleted meanwhile.
+    // The response was deleted meanwhile.
     if (context === undefined || context.too_large === null) return undefined;
     if (context.too_large) throw new ContextTooLargeError(this.maxContextBytes, 'previous_response_id');
     return {

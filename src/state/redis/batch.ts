@@ -29,7 +29,7 @@ export async function sendBatch(batch: Batch, confirmation?: Confirmation): Prom
   try {
     return await (confirmation === undefined ? Promise.all(issueAll(batch)) : sendConfirmed(batch, confirmation));
   } catch (error) {
-    // It may be another server now.
+    // The address may lead to another server now.
     if (isWorthRepeating(error)) sent.delete(batch.node);
     throw error;
   }

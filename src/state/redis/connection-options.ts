@@ -38,7 +38,7 @@ export function createClient(settings: RedisSettings, options: ConnectionOptions
     lazyConnect: true,
     slotsRefreshTimeout: settings.REDIS_COMMAND_TIMEOUT_MS,
     slotsRefreshInterval: REFRESH_MS,
-    // Whoever sends looks for another node.
+    // A node that is lost is not tried again: each command looks for the one to ask.
     clusterNodeRetryStrategy: null,
     redisOptions: { ...shared(address, settings), ...rest },
     ...(retryStrategy === undefined ? {} : { clusterRetryStrategy: retryStrategy }),

@@ -39,7 +39,7 @@ export class Connection {
     this.round = this.client instanceof Cluster ? undefined : new SentinelRound(this.client);
     this.client.on('ready', () => this.ready());
     this.client.on('error', (error: unknown) => {
-      // Said of a round that has ended: its reason says more.
+      // The error only says that a round has ended; the reason that is known says more.
       if (this.state !== 'away' || !isEndOfRound(error)) this.reason = error;
     });
   }
@@ -122,7 +122,7 @@ export class Connection {
 
   private fail(reason: unknown): void {
     this.reason = reason;
-    // Nobody may wait.
+    // There may be nothing that waits for it.
     this.opening?.promise.catch(() => undefined);
     this.opening?.reject(reason);
     this.opening = undefined;

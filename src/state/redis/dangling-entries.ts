@@ -23,7 +23,7 @@ export class DanglingEntries {
   note(index: string, entries: readonly string[]): void {
     const old = entries.filter((entry) => this.isOld(JSON.stringify([index, entry])));
     if (old.length === 0) return;
-    // They are found again, if they are still there.
+    // Entries that this fails to remove are noted again by the next read.
     this.redis.write(['ZREM', index, ...old]).catch(() => undefined);
   }
 

@@ -110,7 +110,7 @@ export class RunEnds {
       ['HKEYS', key],
       ['GET', `${key}:input`],
     );
-    // It was freed meanwhile.
+    // The response was freed meanwhile.
     if (created === null) {
       await redis.write(...counting);
       return;

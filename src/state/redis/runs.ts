@@ -210,7 +210,7 @@ export class RedisRuns extends BackgroundRuns {
       readWholeLog(redis, `${keys.response(entry)}:log`),
       redis.read(keys.call(entry, RUN_CONTEXT, clock.now(), maxContextBytes)),
     ]);
-    // It was deleted meanwhile.
+    // The response was deleted meanwhile.
     if (reply === null) return undefined;
     const [tooLarge, input, context, origin, expires, isInConversation] = reply as RunContext;
     if (tooLarge === 1) throw new ContextTooLargeError(maxContextBytes, 'previous_response_id');

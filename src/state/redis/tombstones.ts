@@ -88,7 +88,7 @@ export class Tombstones {
     for (let end = gone.length; end > 0; end -= BATCH) {
       const batch = gone.slice(Math.max(0, end - BATCH), end);
       const ids = idsOf(batch);
-      // They are queued no more.
+      // What is deleted leaves the queue.
       await this.redis.write(...leaveCommands(this.keys, tenant, slot, ids));
       const [swept] = await this.redis.write(
         run(SWEEP, [base], this.clock.now(), ...ids),
@@ -105,7 +105,7 @@ export class Tombstones {
       tenant,
       freed.map(([id]) => id),
     );
-    // They are found as long as bookmarks tell where they were.
+    // Slots are kept as long as bookmarks tell where the responses were.
     return freed.flatMap(([responseKey, held]): readonly Command[] => [
       unexpiringCommand(this.keys, { tenant, slot, responseKey }),
       ['PEXPIRE', this.keys.slotOf(tenant, responseKey), BOOKMARK_MS + GRACE_MS],

@@ -125,7 +125,7 @@ export abstract class SqlVectorStores implements InSteps<VectorStoreRecords> {
     const key = this.keyOf(tenant, storeId);
     if ((yield* this.holdAlive(key)) === undefined) return false;
     const known = yield* rowsOf(this.statements.holdKnown, [...key, files.map(({ fileId }) => toKey(fileId))]);
-    // They are found until it is settled.
+    // What the store has of a file already is found, and counts, until the file is settled again.
     const bytesOf = new Map(known.map(({ id, bytes }) => [id, bytes]));
     for (const file of files) {
       const { fileId, createdAt, batchId, status } = file;

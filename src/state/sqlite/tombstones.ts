@@ -56,7 +56,7 @@ export function sqliteTombstones(database: DatabaseSync, now: () => number) {
 
   /** The number of its parent, which may be free now; null if there is none, or if it is still needed. */
   const freeOne = (response: number): number | null => {
-    // It may have expired since the last sweep.
+    // The response may have expired since the last sweep.
     bookmarkExpired(response, now());
     const row = free.get(response, now()) as unknown as FreedRow | undefined;
     if (row === undefined) return null;

@@ -76,7 +76,7 @@ export class OAuthTokens {
       expiresAtMs: Infinity,
       sent: known?.sent ?? NONE,
     };
-    // Whoever waits for it is told.
+    // Callers that wait for the token get the error.
     kept.token.catch(() => undefined);
     this.kept.set(key, kept);
     try {

@@ -57,7 +57,7 @@ export const BESIDE_OUTPUT: Readonly<Record<string, Handler>> = {
   'response.metadata': metadata,
   'codex.response.metadata': metadata,
   [RATE_LIMITS_EVENT]: tell,
-  // They keep the connection alive, and that is done.
+  // Signs of life: to arrive is all that they are for.
   keepalive: ignored,
   ping: ignored,
   // About the connection to the upstream, not about the client's.

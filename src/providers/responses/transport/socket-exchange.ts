@@ -52,7 +52,7 @@ export class SocketExchange implements Exchange, RunningStream {
     this.headers = headers;
     this.idle = new IdleTimer(clock, idleMs, () => this.expire());
     signal.addEventListener('abort', this.onAbort, { once: true });
-    // Whoever gives up the exchange does not read it.
+    // Where the exchange is given up, nothing waits for its end.
     this.done.promise.catch(() => undefined);
   }
 
