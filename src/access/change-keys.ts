@@ -158,7 +158,7 @@ class YamlKeys implements EditedKeys {
 
   delete(index: number): void {
     this.keys.delete(index);
-    // Written in lines, an empty list would be nothing.
+    // An empty list is written as []: in lines, nothing would be left of it.
     this.keys.flow = this.keys.items.length === 0;
   }
 

@@ -145,7 +145,7 @@ function* findIn({ text }: View, { plain, base64 }: Needles, { isKnown, isCut }:
   for (const secret of plain) yield* findAll(text, secret);
   for (const form of base64) {
     for (const { start, end } of findAll(text, form)) {
-      // The characters beside it have some of its bits.
+      // In base64 the characters beside a secret hold some of its bits.
       const isInside = BASE64.test(text.charAt(start - 1));
       yield {
         start: isInside ? start - 1 : start,

@@ -54,7 +54,7 @@ export class BodyGarbage implements OnModuleDestroy {
 function collectGarbage(): void {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
-  // For contexts that are made later.
+  // Contexts that are made later do not get `gc`.
   setFlagsFromString('--no-expose-gc');
   collect();
 }

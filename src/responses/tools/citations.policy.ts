@@ -202,7 +202,7 @@ class MarkReader {
   private close(event: Extract<ModelEvent, { readonly type: 'item.close' }>): readonly ModelEvent[] {
     const { item, key } = event;
     if (item.type !== 'message' || !Array.isArray(item['content'])) return [...this.flush(key), event];
-    // Its form has what was held.
+    // The final form of the message has the text that was held.
     this.texts.delete(key);
     return [{ ...event, item: this.withoutMarks(item, item['content'] as readonly unknown[]) }];
   }

@@ -157,7 +157,7 @@ export class McpPolicy extends PassPolicy implements OnModuleInit {
       const place = `input[${index}].approval_request_id`;
       const request = requests.get(id);
       if (request === undefined) throw ApiError.badRequest(`No approval request found with the id '${id}'.`, place);
-      // Those of upstreams are their affair.
+      // Requests of an upstream are answered there.
       if (!McpApprovals.isOwn(id)) continue;
       if (answered.has(id)) throw ApiError.badRequest(`The approval request '${id}' was answered before.`, place);
       answered.add(id);

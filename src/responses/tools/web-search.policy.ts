@@ -86,7 +86,7 @@ function checkTool(tool: WebSearchParam, place: string): void {
   if (!isTypes) refuse('search_content_types', "expected a list of 'text' and 'image'");
   if (filters == null) return;
   if (!isObject(filters)) refuse('filters', 'expected an object');
-  // One that is misspelt would search the whole web.
+  // With a misspelt filter the whole web would be searched.
   const unknown = Object.keys(filters).find((name) => !DOMAIN_LISTS.includes(name as never));
   if (unknown !== undefined) refuse(`filters.${unknown}`, `expected ${DOMAIN_LISTS.join(' or ')}`);
   for (const name of DOMAIN_LISTS) {

@@ -108,7 +108,7 @@ export class WriteGate {
       // If the database is unavailable, it may be back before the lease expires.
       const isOurs = await lease.renew().catch(() => true);
       if (state === 'released') return;
-      // A save that has released it is not confirmed yet.
+      // The lock may have been released by a save that is not confirmed yet.
       if (isOurs || state === 'saving') timer.refresh();
       else onLost?.();
     };

@@ -89,7 +89,7 @@ export class MemoryFileStore extends FileStore {
   override async commit(tenant: Tenant, record: FileRecord, quota: FileQuota): Promise<void> {
     const draft = this.contents.get(tenantKey(tenant, record.id));
     if ((draft?.bytes ?? 0) !== record.bytes) throw new StoreUnavailableError(`the draft ${record.id} is gone`);
-    // Nothing is awaited between the look and the deed.
+    // Nothing is awaited between this check and the write, so that the quota holds.
     const { bytes, files } = this.usedBy(tenant);
     requireRoom({ bytes, files: files + 1 }, quota);
     this.show(draft ?? this.add(tenant, record.id), record);

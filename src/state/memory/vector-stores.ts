@@ -64,7 +64,7 @@ export class MemoryVectorStores extends VectorStoreRecords {
   override async create(tenant: Tenant, record: VectorStoreRecord, most: number): Promise<boolean> {
     if (this.ownedBy(tenant).length >= most) return false;
     const key = tenantKey(tenant, record.id);
-    // What was written of one that was deleted.
+    // A store of this id was deleted, and may have left chunks.
     if (this.stores.has(key)) this.index.drop(tenant, record.id);
     this.stores.set(key, { tenant, record, files: new Map(), batches: new Map(), goneAt: null });
     return true;
@@ -112,7 +112,7 @@ export class MemoryVectorStores extends VectorStoreRecords {
       // What the store has of a file already is found, and counts, until the file is settled again.
       const bytes = this.findFile(tenant, storeId, file.fileId)?.file.bytes ?? file.bytes;
       const served = entry.files.get(file.fileId)?.served ?? 0;
-      // What comes last is also claimed last.
+      // Put at the end: files are claimed in the order of the map.
       entry.files.delete(file.fileId);
       entry.files.set(file.fileId, {
         file: { ...file, bytes },

@@ -96,7 +96,7 @@ export class Database {
       if (/unsupported startup parameter/.test(describe(error))) {
         throw new StateStartError(`DATABASE_URL: leads to a pooler. Set DATABASE_DIRECT_URL to the database itself.`);
       }
-      // Requests will say so.
+      // Requests will report that the database is away.
       return;
     }
     try {
@@ -293,7 +293,7 @@ export class Database {
     }: { readonly values?: unknown[] | undefined; readonly limitMs?: number | undefined } = {},
   ): Promise<pg.QueryResult<Row>> {
     return new Promise((resolve, reject) => {
-      // Its connection is discarded then.
+      // A connection whose query takes too long is discarded.
       const timer = setTimeout(() => reject(new Error('query read timeout')), limitMs);
       client.query<Row>(query as string, values as unknown[], (error: Error | null, result) => {
         clearTimeout(timer);

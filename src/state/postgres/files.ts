@@ -141,7 +141,7 @@ class PostgresObjects extends SqlObjects {
   ): Steps<string | null | undefined> {
     yield* this.requireRoom(tenant, quota, { bytes: piece.length, files: 0 });
     const known = yield* rowOf(once(APPEND_KNOWN), toNext(tenant, draftId, piece, expiresAt));
-    // Others may have come at once.
+    // Other pieces may have been appended at the same time.
     if (known !== undefined) yield* this.requireRoom(tenant, quota);
     return known?.object;
   }

@@ -225,7 +225,7 @@ export class Pgvector {
   }
 
   async stop(): Promise<void> {
-    // The next process begins anew.
+    // An index that is not complete is built anew by the next process.
     const { processID: pid } = (this.builder ?? {}) as { readonly processID?: number };
     if (pid !== undefined) await this.database.query(CANCEL, [pid]).catch(() => undefined);
     await this.building;
@@ -256,7 +256,7 @@ export class Pgvector {
           await run(SEARCH_SETTINGS, []);
           return run(statements.search(vector.length), [...wanted, half, most]);
         });
-        // Too few of what the index has found have passed.
+        // With fewer, the filter has let too little pass of what the index has found.
         if (found.length === most) return found;
       }
     }
@@ -306,7 +306,7 @@ export class Pgvector {
       const common = await client.query<{ dimensions: number }>(statements.common);
       for (const { dimensions } of common.rows) {
         if (this.indexed.has(dimensions) || dimensions > MOST_INDEXED) continue;
-        // What a process has left that ended meanwhile.
+        // A process that ended meanwhile may have left an incomplete index.
         await client.query(`DROP INDEX CONCURRENTLY IF EXISTS antiphon.${indexOf(dimensions)}`);
         await client.query(statements.index(dimensions));
         this.indexed.add(dimensions);

@@ -43,7 +43,7 @@ export class HeldItems {
         const length = Buffer.byteLength(JSON.stringify(item));
         const name = itemName(tenant, item.id);
         if (!this.positions.has(name)) this.positions.set(name, { text, offset, length });
-        // The comma.
+        // 1 is the comma between items.
         offset += length + 1;
       }
     }

@@ -198,7 +198,7 @@ async function toMoved(
     input: readItems(input ?? null),
     given: between == null ? [] : givenBetween(response.output, readItems(between)),
     inherited: readItems(inherited ?? null),
-    // Without its body it is gone.
+    // A parent without a body was deleted.
     parentId: parent === undefined || parentBody === null ? null : nameOf(parent, 'response', idOf(parentBody)),
     origin: origin === undefined ? null : (JSON.parse(origin) as Origin),
     place: conversationId === undefined ? null : { conversationId, before: Number(fields.get('position')) },

@@ -52,7 +52,7 @@ export class RunSweep {
         .catch((error: unknown) =>
           this.outages.warn('the check for abandoned background responses is postponed', inOneLine(error)),
         )
-        // One at a time.
+        // Started again only now, so that one sweep runs at a time.
         .then(() => this.timer?.refresh());
     });
   }
@@ -100,7 +100,7 @@ export class RunSweep {
         renewalCommands(keys, tenant, slot, { id: responseKey, sessions, createdAt, expiresAt: NEVER, slack: 0 }, now),
       ),
     );
-    // Those that are there stay as they are.
+    // Jobs that are in the queue already stay as they are.
     await jobs.add(unfinished.flatMap(({ state }) => state.jobs.map((job) => ({ ...job, after: state.attempt }))));
     await redis.write(
       ...unfinished.flatMap(({ entry, state }) => [

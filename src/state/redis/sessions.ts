@@ -215,7 +215,7 @@ export class RedisSessionStore extends SessionStore {
     try {
       return await action();
     } finally {
-      // Otherwise it expires.
+      // A lease that is not released expires.
       await lease.release().catch(() => undefined);
     }
   }

@@ -108,7 +108,7 @@ export class RedisTransfer extends StateTransfer {
     for (const [position, { record }] of placed.entries()) {
       if (record.kind === 'response') requireStored(record, replies[position] as StoredRun);
     }
-    // Afterwards: one that is found is stored.
+    // Written last: a response that can be found is stored.
     const found = placed.flatMap(({ record, slot, isFound }): readonly Command[] => {
       if (record.kind === 'response') return isFound ? [] : into.find(record, slot);
       if (record.kind === 'conversation') return [];

@@ -56,7 +56,7 @@ export class DatabaseThread {
     const result = await opened.promise;
     if (!result.isOpen) throw new StateStartError(result.message);
     this.worker = worker;
-    // Once: what is started again is the same.
+    // Logged once: a thread that is started again has the same extension.
     if (!this.wasOpen) this.logger.log(result.vectors);
     this.wasOpen = true;
   }

@@ -113,7 +113,7 @@ function executeTogether(
     }
   });
   database.exec('COMMIT');
-  // Nothing is acknowledged that is in no directory.
+  // Nothing is acknowledged once the file was removed or moved.
   files.requireInPlace();
   reserve.countTransaction();
   return replies;

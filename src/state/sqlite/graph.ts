@@ -213,7 +213,7 @@ interface Candidate {
 
 /** Reads pages of responses, bounded in number and size before bodies are read. */
 function responsePages(database: DatabaseSync) {
-  // As many as there are combinations of filters.
+  // One per combination of filters, so that their number is bounded.
   const statements = new Map<string, StatementSync>();
   const prepare = (text: string): StatementSync => {
     const statement = statements.get(text) ?? database.prepare(text);

@@ -28,7 +28,7 @@ const SETTINGS = `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
 export function openDatabase({ directory, maxPages }: ThreadOptions, extension: string | null = null): DatabaseSync {
   const file = join(directory, FILE_NAME);
   const log = sizeOf(`${file}-wal`);
-  // SQLite would remove the log.
+  // SQLite would take the file for a new one, and remove the log.
   if (log > 0 && sizeOf(file) === 0) throw new DamagedFileError(`${FILE_NAME} is missing or empty, and its log is not`);
   refuseOthers(file);
   const isChecked = sizeOf(file) <= (log > 0 ? CHECKED_BYTES.afterCrash : CHECKED_BYTES.always);

@@ -70,7 +70,7 @@ export function sqliteResponses(database: DatabaseSync, now: () => number, maxBy
     'SELECT r.session_id FROM tenants t JOIN responses r ON r.owner = t.owner WHERE t.key = ? AND r.id = ?',
   );
   const select = database.prepare(`SELECT r.body, r.status, r.output FROM responses r WHERE ${VISIBLE} AND r.id = ?4`);
-  // By their numbers: not by an index.
+  // `NOT INDEXED`: the responses are found by their numbers.
   const hide = database.prepare(
     `WITH RECURSIVE ${SUBTREE}
     UPDATE responses AS r NOT INDEXED SET expires_at = 0 WHERE r.response IN (SELECT response FROM subtree) AND ${VISIBLE}

@@ -46,7 +46,7 @@ export function sqliteSessions(database: DatabaseSync, now: () => number) {
   const remove = database.prepare(
     'DELETE FROM session_responses WHERE owner = ? AND session_id = ? RETURNING id, response',
   );
-  // No further than the limit.
+  // Forks are counted up to the limit.
   const countForks = database.prepare(
     'SELECT count(*) AS forks FROM (SELECT 1 FROM session_responses WHERE response = ? AND is_fork = 1 LIMIT ?)',
   );

@@ -162,7 +162,7 @@ export function sqliteVectors(database: DatabaseSync): Executed<VectorIndex> {
       const chunks = garbage.all();
       for (const chunk of chunks) forgetChunk(chunk);
       const isMore = chunks.length === CHUNKS;
-      // The last one may have more chunks.
+      // The last document may have more chunks.
       removeGarbage.run(isMore ? Number(chunks.at(-1)?.['document']) : Number.MAX_SAFE_INTEGER);
       return isMore;
     },

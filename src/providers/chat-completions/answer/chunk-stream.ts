@@ -79,7 +79,7 @@ export class ChunkStream {
       this.words = data;
     } else {
       this.reader.read(this.chunks.parse(data));
-      // The answer goes on: they were a heartbeat.
+      // The answer goes on, so the words before were a heartbeat.
       this.words = null;
     }
   }
