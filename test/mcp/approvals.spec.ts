@@ -6,6 +6,7 @@ import { useService } from '../support/describe-service.js';
 import { writeMcpServers } from '../support/temporary-file.js';
 import { call as callOf, USAGE } from '../support/scripted-calls.js';
 import { itemsOf, typesOf } from '../support/output.js';
+import { SocketClient } from '../support/socket-client.js';
 import { startService } from '../support/service.js';
 import type { WireResponse } from '../support/transport.js';
 
@@ -155,6 +156,17 @@ describe('an approval', () => {
     const next = await ask({ previous_response_id: first.id, input, max_tool_calls: 1 });
     expect(typesOf(next)).toEqual(['mcp_call', 'message']);
     expect(server.count('tools/call')).toBe(1);
+  });
+
+  it('an approval is refused in a warm-up, and taken in the turn behind it', async () => {
+    await using client = await SocketClient.open(service);
+    service.provider.reply(...call('send'), USAGE).reply({ type: 'text', delta: 'Sent.' });
+    const { response } = await client.turn({ input: 'Go.', tools: [CAREFUL] });
+    const id = itemsOf(response, 'mcp_approval_request')[0]?.['id'];
+    const input = [{ type: 'mcp_approval_response', approval_request_id: id, approve: true }];
+    const next = { input, tools: [CAREFUL], previous_response_id: response.id };
+    expect(await client.refusal({ ...next, generate: false })).toMatchObject({ error: { param: 'input[0]' } });
+    expect(typesOf((await client.turn(next)).response)).toEqual(['mcp_call', 'message']);
   });
 
   it('an approval beyond max_tool_calls can be given again by the next request', async () => {

@@ -15,6 +15,7 @@ import { HostedTools, type ModelInfo, type ModelRoute, ProviderRegistry, type Tu
 import { type ConversationPlace, ResponseStore, type StartedRun } from '../../state/index.js';
 import { andThen, isPromise, type MaybePromise } from '../../time/index.js';
 import { nothingToAnswer } from '../dto/index.js';
+import { McpApprovals } from '../tools/mcp-approvals.js';
 import type { ActiveTurn } from './active-turn.js';
 import { compactionOf } from './compaction-request.js';
 import { PassPolicies } from './turn-policies.js';
@@ -148,6 +149,7 @@ export class TurnResolver {
       const effort = question.settings.reasoning?.effort ?? null;
       refuseUnsupportedEffort(effort, route.model, placeOfEffort(context, effort, admitted.settings));
       refuseImageCompression(admitted.settings, route);
+      if (!admitted.generate) refuseApprovals(input);
       this.hostedTools.check(route, question, input, (tool) => this.policies.runs(tool, question));
       return { route, question, input, transcript, parent, conversation, sessionId, mayCompact };
     };
@@ -160,6 +162,16 @@ export class TurnResolver {
 }
 
 /** The stored context of a background turn. */
+/** An answer to an approval belongs to the turn that acts on it: a later one would not look at it. */
+function refuseApprovals(input: readonly Item[]): void {
+  const answer = McpApprovals.answersIn(input).find(([, { approval_request_id: id }]) =>
+    McpApprovals.isOwn(String(id)),
+  );
+  if (answer === undefined) return;
+  const message = 'A warm-up cannot answer an approval. Send the answer with the request that has the model go on.';
+  throw ApiError.badRequest(message, `input[${answer[0]}]`);
+}
+
 function toContext({ context, input, parent, sessionId }: StartedRun): TurnContext {
   const transcript = Transcript.of(context);
   return {
