@@ -165,6 +165,12 @@ describe('a steer is refused', () => {
       "Unknown parameter: 'stream_id'. The response decides the lane.",
       'invalid_input',
     ],
+    [
+      'an item of another type',
+      (id) => ({ previous_response_id: id, input: [{ type: 'function_call_output', call_id: 'c', output: 'x' }] }),
+      "Invalid 'input[0].type': a response is steered with messages of the user.",
+      'invalid_input',
+    ],
   ])('a steer is refused with a message and a line of the log that name %s', async (_, members, message, line) => {
     service.provider.isSteerable = true;
     const { client, id, modelTurn } = await begin();

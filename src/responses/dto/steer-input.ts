@@ -29,11 +29,18 @@ export const steerInput = stringOr({
 
 /** What is wrong with the input of a `response.steer`, for the client; null when it can be used. */
 export const describeSteerInput = (value: unknown): string | null => {
+  const other = Array.isArray(value) ? value.findIndex(isOtherItem) : -1;
+  // Its members are those of its type, and not what is wrong with it.
+  if (other !== -1) return `Invalid 'input[${other}].type': a response is steered with messages of the user.`;
   const violation: ReturnType<Check> = steerInput(value, { unknownParameters: 'reject' });
   if (violation !== null) return violation.under('input').toError().message;
   if (isEmpty(value) || contentsOf(value).some(isEmpty)) return "Invalid 'input': it must not be empty.";
   return null;
 };
+
+function isOtherItem(item: unknown): boolean {
+  return isObject(item) && item.type != null && item.type !== 'message';
+}
 
 function contentsOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value.map((message: unknown) => isObject(message) && message.content) : [];
