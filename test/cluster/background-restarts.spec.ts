@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { createResponse, deleteResponse, expectWhole, readOn } from '../support/background/background-client.js';
 import { countLeftovers, loseWorkers, NOTHING_LEFT } from './job-table.js';
-import { Balancer } from '../support/balancer.js';
+import { Balancer } from './balancer.js';
 import { inParallel } from '../support/in-parallel.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import { pause } from '../support/pause.js';

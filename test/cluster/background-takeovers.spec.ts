@@ -9,9 +9,9 @@ import {
   expectSameAfterEvery,
   expectWhole,
   follow,
-  framesOf,
   readWhole,
 } from '../support/background/background-client.js';
+import { framesOf } from '../support/background.js';
 import { type HeldModels, openModels } from '../support/background/held-models.js';
 import { loseWorkers } from './job-table.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
@@ -109,7 +109,7 @@ describe('a creator whose replica is killed', () => {
     await Promise.all(readers.map((reader, after) => reader.until(frames[after + 1] ?? '')));
     a.release();
     const rests = await Promise.all(readers.map(({ whole }) => whole));
-    const whole = `${frames[0] ?? ''}\n\n${rests[0] ?? ''}`;
+    const whole = `${frames[0] ?? ''}${rests[0] ?? ''}`;
     expect(whole.startsWith(begun)).toBe(true);
     rests.forEach((rest, after) => expect(framesOf(rest)).toEqual(framesOf(whole).slice(after + 1)));
     await expectWhole(survivor, id, whole);

@@ -3,7 +3,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { SeededRandom } from '../../src/simulator/seeded-random.js';
-import { Balancer } from '../support/balancer.js';
+import { Balancer } from './balancer.js';
 import { Conversation, converse, faultsOf, makeConversations, TURNS } from './conversations/conversation.js';
 import { expectKept } from './conversations/expect-kept.js';
 import { sendJson, sendStream, type TurnFault } from './conversations/send-turn.js';

@@ -14,7 +14,7 @@ import { append, contextFrom, contextOf, newTenant, recordOf, TTL_MS } from '../
 import { SystemClock } from '../../src/time/index.js';
 import { describeRedis } from '../support/redis/describe-redis.js';
 import { startRedisCluster } from '../support/redis/redis-cluster.js';
-import { startRedisSentinels } from '../support/redis/redis-sentinels.js';
+import { startRedisSentinels } from './redis-sentinels.js';
 import { type RedisServer, startRedis } from '../support/redis/redis-server.js';
 import { startService } from '../support/service.js';
 import { TcpProxy } from '../support/tcp-proxy.js';

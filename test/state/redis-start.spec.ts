@@ -20,7 +20,7 @@ import { SystemClock } from '../../src/time/index.js';
 import { ServiceLog } from '../support/service-log.js';
 import { describeRedis } from '../support/redis/describe-redis.js';
 import { startRedisCluster } from '../support/redis/redis-cluster.js';
-import { startRedisSentinels } from '../support/redis/redis-sentinels.js';
+import { startRedisSentinels } from './redis-sentinels.js';
 import { startRedis } from '../support/redis/redis-server.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 

@@ -71,10 +71,10 @@ export async function replay(service: Service, id: string, query = ''): Promise<
   }
 }
 
-/** The frames of a stream without `[DONE]`, by their sequence numbers. */
+/** The frames of a stream, by their sequence numbers; without a half one at the end, and without `[DONE]`. */
 export function framesOf(stream: string): readonly string[] {
-  const frames = stream.split('\n\n').map((frame) => `${frame}\n\n`);
-  return frames.filter((frame) => frame.includes('"sequence_number":'));
+  const frames = stream.split('\n\n').slice(0, -1);
+  return frames.filter((frame) => frame.includes('"sequence_number":')).map((frame) => `${frame}\n\n`);
 }
 
 /** What a stream must be after an event: the frames that follow, and `[DONE]`. */

@@ -1,12 +1,33 @@
 import type { ModelEvent, ModelSink } from '../../src/index.js';
 import { Notifier } from './notifier.js';
 
-/** A sink that keeps what is written. A test says when it has no room, when it is closed and when its turn is stopped. */
-export class TestSink implements ModelSink {
-  readonly batches: (readonly ModelEvent[])[] = [];
-  private controller: AbortController | null = null;
-  private readonly arrivals = new Notifier();
+/** Keeps what it is given in batches. A test says when it has no room. */
+export class TestRoom<Batch> {
+  readonly batches: Batch[] = [];
+  protected readonly arrivals = new Notifier();
   private room: PromiseWithResolvers<void> | null = null;
+
+  /** From now on everybody who writes has to wait. */
+  fill(): void {
+    this.room = Promise.withResolvers();
+  }
+
+  /** Lets go on what waits. */
+  drain(): void {
+    this.room?.resolve();
+    this.room = null;
+  }
+
+  protected keep(batch: Batch): Promise<void> | undefined {
+    this.batches.push(batch);
+    this.arrivals.notify();
+    return this.room?.promise;
+  }
+}
+
+/** A sink that keeps what is written. A test also says when it is closed and when its turn is stopped. */
+export class TestSink extends TestRoom<readonly ModelEvent[]> implements ModelSink {
+  private controller: AbortController | null = null;
   private closed = false;
   private stopped: { readonly reason: unknown } | null = null;
 
@@ -30,20 +51,7 @@ export class TestSink implements ModelSink {
   }
 
   write(batch: readonly ModelEvent[]): Promise<void> | undefined {
-    this.batches.push(batch);
-    this.arrivals.notify();
-    return this.room?.promise;
-  }
-
-  /** From now on every write has to wait. */
-  fill(): void {
-    this.room = Promise.withResolvers();
-  }
-
-  /** Lets go on what waits. */
-  drain(): void {
-    this.room?.resolve();
-    this.room = null;
+    return this.keep(batch);
   }
 
   /** Reads no further, as behind what no model may say. */

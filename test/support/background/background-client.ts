@@ -3,6 +3,7 @@ import OpenAI from 'openai';
 
 import type { ResponseObject } from '../../../src/protocol/index.js';
 import { checkEventOrder, type WireEvent } from '../../../src/testing/index.js';
+import { framesOf } from '../background.js';
 import { pause } from '../pause.js';
 import { type OpenAnswer, RawClient } from '../raw-client.js';
 import type { ServiceProcess } from '../process-service.js';
@@ -10,7 +11,6 @@ import type { ServiceProcess } from '../process-service.js';
 type Replica = Pick<ServiceProcess, 'client' | 'origin' | 'port'>;
 
 const TERMINAL = new Set(['response.completed', 'response.incomplete', 'response.failed']);
-const DONE = 'data: [DONE]';
 
 /** Creates a background response; its stream can be read again. The creator does not read it. */
 export async function createResponse({ client }: Pick<Replica, 'client'>, members: object): Promise<ResponseObject> {
@@ -22,23 +22,24 @@ export async function createResponse({ client }: Pick<Replica, 'client'>, member
 }
 
 /** The response as a replica shows it. */
-export async function getResponse({ client }: Replica, id: string): Promise<ResponseObject> {
-  const { status, text } = await client.send({ path: `/v1/responses/${id}` });
-  if (status !== 200) throw new Error(`HTTP ${status}: ${text}`);
-  return JSON.parse(text) as ResponseObject;
+export function getResponse(replica: Replica, id: string): Promise<ResponseObject> {
+  return send(replica, 'GET', id);
 }
 
 /** Cancels a response by a replica. */
-export async function cancelResponse({ client }: Replica, id: string): Promise<ResponseObject> {
-  const { status, text } = await client.send({ method: 'POST', path: `/v1/responses/${id}/cancel` });
-  if (status !== 200) throw new Error(`HTTP ${status}: ${text}`);
-  return JSON.parse(text) as ResponseObject;
+export function cancelResponse(replica: Replica, id: string): Promise<ResponseObject> {
+  return send(replica, 'POST', `${id}/cancel`);
 }
 
 /** Deletes a response by a replica. */
-export async function deleteResponse({ client }: Replica, id: string): Promise<void> {
-  const { status, text } = await client.send({ method: 'DELETE', path: `/v1/responses/${id}` });
+export async function deleteResponse(replica: Replica, id: string): Promise<void> {
+  await send(replica, 'DELETE', id);
+}
+
+async function send({ client }: Replica, method: string, path: string): Promise<ResponseObject> {
+  const { status, text } = await client.send({ method, path: `/v1/responses/${path}` });
   if (status !== 200) throw new Error(`HTTP ${status}: ${text}`);
+  return JSON.parse(text) as ResponseObject;
 }
 
 /** Reads the stream of a response from behind a number, on a connection of its own. */
@@ -72,14 +73,6 @@ export async function readOn(replica: Pick<Replica, 'port'>, id: string): Promis
   return text;
 }
 
-/** The frames of a stream; without a half one at the end, and without `[DONE]`. */
-export function framesOf(text: string): readonly string[] {
-  return text
-    .split('\n\n')
-    .slice(0, -1)
-    .filter((frame) => frame !== DONE);
-}
-
 /** The events of a stream. */
 export function eventsOf(text: string): readonly WireEvent[] {
   return framesOf(text).map((frame) => JSON.parse(frame.slice(frame.indexOf('\ndata: ') + 7)) as WireEvent);
@@ -93,7 +86,7 @@ export async function expectWhole(replica: Replica, id: string, text: string): P
   const events = eventsOf(text);
   checkEventOrder(events);
   expect(events.filter(({ type }) => TERMINAL.has(type))).toHaveLength(1);
-  expect(text.endsWith(`${DONE}\n\n`)).toBe(true);
+  expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
   const { response } = events.at(-1) as WireEvent & { readonly response: ResponseObject };
   const { output_text: _, ...stored } = (await getResponse(replica, id)) as ResponseObject & { output_text?: string };
   expect(stored).toEqual(response);

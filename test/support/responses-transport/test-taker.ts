@@ -1,15 +1,13 @@
 import type { AnswerTaker } from '../../../src/providers/responses/transport/exchange.js';
-import { Notifier } from '../notifier.js';
+import { TestRoom } from '../test-sink.js';
 
-/** Keeps the events of an answer. A test says when it can take no more. */
-export class TestTaker implements AnswerTaker {
-  /** The events between two flushes. */
-  readonly batches: string[][] = [];
+/** Keeps the events of an answer, those between two flushes as a batch. */
+export class TestTaker extends TestRoom<readonly string[]> implements AnswerTaker {
   private open: string[] = [];
-  private room: PromiseWithResolvers<void> | null = null;
-  private readonly changes = new Notifier();
 
-  constructor(private readonly isTerminal = (json: string): boolean => json.includes('response.completed')) {}
+  constructor(private readonly isTerminal = (json: string): boolean => json.includes('response.completed')) {
+    super();
+  }
 
   get events(): readonly string[] {
     return [...this.batches.flat(), ...this.open];
@@ -21,25 +19,13 @@ export class TestTaker implements AnswerTaker {
   }
 
   flush(): Promise<void> | undefined {
-    this.batches.push(this.open);
+    const batch = this.open;
     this.open = [];
-    this.changes.notify();
-    return this.room?.promise;
-  }
-
-  /** From now on every flush has to wait. */
-  fill(): void {
-    this.room = Promise.withResolvers();
-  }
-
-  /** Lets go on what waits. */
-  drain(): void {
-    this.room?.resolve();
-    this.room = null;
+    return this.keep(batch);
   }
 
   /** Resolves when so many events were flushed. */
   async taken(count: number): Promise<void> {
-    await this.changes.until(() => this.batches.flat()[count - 1]);
+    await this.arrivals.until(() => this.batches.flat()[count - 1]);
   }
 }

@@ -1,7 +1,7 @@
 import { Redis as Client } from 'ioredis';
 
-import { SystemClock } from '../../../src/time/index.js';
-import { type RedisServer, startRedis, startRedisWith } from './redis-server.js';
+import { SystemClock } from '../../src/time/index.js';
+import { type RedisServer, startRedis, startRedisWith } from '../support/redis/redis-server.js';
 
 /** A primary with a replica, and three Sentinels that promote it. They do not outlive this process. */
 export interface RedisSentinels extends AsyncDisposable {

@@ -3,8 +3,8 @@ import { createServer, type RequestListener } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
 
 import { Balancer } from './balancer.js';
-import { LocalServer } from './local-server.js';
-import { RawClient } from './raw-client.js';
+import { LocalServer } from '../support/local-server.js';
+import { RawClient } from '../support/raw-client.js';
 
 const toClose: (() => Promise<void>)[] = [];
 

@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, request as openRequest, type Server
 import { connect, type Socket } from 'node:net';
 import { pipeline } from 'node:stream';
 
-import { LocalServer } from './local-server.js';
-import { tieSockets } from './tcp-proxy.js';
+import { LocalServer } from '../support/local-server.js';
+import { tieSockets } from '../support/tcp-proxy.js';
 
 /** Picks the port that a request goes to. It is only asked while there is one. */
 export type ChoosePort = (ports: readonly number[]) => number;
