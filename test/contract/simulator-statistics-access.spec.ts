@@ -49,11 +49,10 @@ describe('GET /simulator/stats of two tenants', () => {
 
 describe('where GET /simulator/stats is', () => {
   const { NODE_ENV } = process.env;
-
-  afterEach(async () => {
+  const end = async (): Promise<void> => {
     process.env.NODE_ENV = NODE_ENV;
     await service.close();
-  });
+  };
 
   /** All a client can tell of an answer, but for what differs between any two requests. */
   const observe = async (path: string, init: RequestInit): Promise<object> => {
@@ -76,24 +75,32 @@ describe('where GET /simulator/stats is', () => {
     ['SIMULATOR_STATS=false in production', { SIMULATOR_STATS: 'false' }, 'production'],
     ['NODE_ENV=production', {}, 'production'],
   ])('off with %s', (_, environment, nodeEnv) => {
-    it.each(CALLERS)('GET /simulator/stats is like any unknown URL %s', async (_name, init) => {
+    beforeAll(() => {
       process.env.NODE_ENV = nodeEnv;
-      await start({ API_KEYS: 'alice:sk-alice', ...environment });
+      return start({ API_KEYS: 'alice:sk-alice', ...environment });
+    });
+    afterAll(end);
+
+    it.each(CALLERS)('GET /simulator/stats is like any unknown URL %s', async (_name, init) => {
       const unknown = await observe('/simulator/other', init);
       expect(unknown).toMatchObject({ status: 404 });
       expect(await observe('/simulator/stats', init)).toEqual(unknown);
     });
   });
 
-  it.each([
-    ['by default', {}, 'test'],
-    ['without NODE_ENV', {}, undefined],
-    ['with SIMULATOR_STATS=true in production', { SIMULATOR_STATS: 'true' }, 'production'],
-  ])('GET /simulator/stats is there %s', async (_, environment, nodeEnv) => {
-    if (nodeEnv === undefined) delete process.env.NODE_ENV;
-    else process.env.NODE_ENV = nodeEnv;
-    await start(environment);
-    await postJson(`${service.baseURL}/responses`, { model: 'gpt-4.1', input: 'Hello!' });
-    expect(await report()).toMatchObject({ requests: 1 });
+  describe('there', () => {
+    afterEach(end);
+
+    it.each([
+      ['by default', {}, 'test'],
+      ['without NODE_ENV', {}, undefined],
+      ['with SIMULATOR_STATS=true in production', { SIMULATOR_STATS: 'true' }, 'production'],
+    ])('GET /simulator/stats is there %s', async (_, environment, nodeEnv) => {
+      if (nodeEnv === undefined) delete process.env.NODE_ENV;
+      else process.env.NODE_ENV = nodeEnv;
+      await start(environment);
+      await postJson(`${service.baseURL}/responses`, { model: 'gpt-4.1', input: 'Hello!' });
+      expect(await report()).toMatchObject({ requests: 1 });
+    });
   });
 });

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 
 import { Clock } from '../../src/index.js';
 import { ScriptedProvider, type WireEvent } from '../../src/testing/index.js';
+import { useServices } from '../support/describe-service.js';
 import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/held-turns.js';
@@ -9,14 +10,13 @@ import { WatchedClock } from '../support/clocks.js';
 import { ERROR_CASES, type Scene } from './socket-error-cases.js';
 
 describe('the errors of sockets', () => {
-  let service: Service | undefined;
+  const serviceOf = useServices({ providers: [ScriptedProvider] });
 
   const open = async (environment: Readonly<Record<string, unknown>> = {}): Promise<Scene> => {
-    service = await startService({ environment, providers: [ScriptedProvider] });
-    return { service, provider: service.app.get(ScriptedProvider), client: await SocketClient.open(service) };
+    const service = await serviceOf(environment);
+    const provider = service.app.get(ScriptedProvider).reset();
+    return { service, provider, client: await SocketClient.open(service) };
   };
-
-  afterEach(() => service?.close());
 
   it.each(ERROR_CASES)('the errors of sockets are told by $code', async (expected) => {
     const scene = await open(expected.environment);
