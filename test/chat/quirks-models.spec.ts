@@ -12,9 +12,14 @@ import { textReply } from '../support/chat-upstream/reply.js';
 import type { HttpReply } from '../support/upstream-server.js';
 import { saidIn } from '../support/output.js';
 import { type ChatService, sendTurn, startChatService } from '../support/chat-upstream/start-chat-service.js';
+import { useProvidersFile } from '../support/providers-file.js';
+import { SLOW_REFUSALS } from '../support/service.js';
 
 const IMAGE = 'https://example.com/a.png';
 const LONG = 'Words upon words. '.repeat(100);
+
+// Each test has it load its upstream.
+const within = useProvidersFile('providers.json', { environment: SLOW_REFUSALS });
 
 /** The service in front of an upstream that lists models; the file itself names `tested`. */
 async function withListed(
@@ -26,7 +31,7 @@ async function withListed(
     { name: 'tested', provider: 'upstream', model: 'upstream-model' },
     { name: 'by-name', provider: 'upstream', model: 'tiny' },
   ];
-  await using service = await startChatService({ upstream, provider: { discover: true, ...provider }, models });
+  await using service = await startChatService({ upstream, provider: { discover: true, ...provider }, models, within });
   await use(service);
 }
 

@@ -5,6 +5,8 @@ import type { ChatAnswer } from '../support/chat-upstream/chat-answer.js';
 import { streamReply, textReply } from '../support/chat-upstream/reply.js';
 import { type ChatService, MODEL, startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { useFreshService, useService } from '../support/describe-service.js';
+import { useProvidersFile } from '../support/providers-file.js';
+import { SLOW_REFUSALS } from '../support/service.js';
 import { withoutIds } from '../support/normalise.js';
 import { JSON_TRANSPORT, SSE_TRANSPORT } from '../support/transports.js';
 import { WatchedClock } from '../support/clocks.js';
@@ -40,7 +42,8 @@ function formsOf({ upstream }: ChatService): readonly unknown[] {
 }
 
 describe('a JSON request', () => {
-  const service = useFreshService(() => startChatService());
+  const within = useProvidersFile('providers.json', { environment: SLOW_REFUSALS });
+  const service = useFreshService(() => startChatService({ within }));
 
   it.each(ANSWERS)(
     'a JSON request has the same Response from a whole answer as from a stream: %s',

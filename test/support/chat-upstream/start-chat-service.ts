@@ -1,4 +1,4 @@
-import { type ProvidedService, startWithProviders } from '../providers-file.js';
+import { type ProvidedService, type ReloadingService, startWithProviders } from '../providers-file.js';
 import type { ServiceOptions } from '../service.js';
 import type { TurnResult } from '../transport.js';
 import { SSE_TRANSPORT } from '../transports.js';
@@ -22,6 +22,8 @@ export interface ChatServiceOptions extends ServiceOptions {
   readonly protocol?: UpstreamProtocol;
   /** An upstream that is there already; the test closes it. */
   readonly upstream?: ChatUpstream;
+  /** A service that several tests share: it loads the file, and has an environment and modules already. */
+  readonly within?: ReloadingService;
 }
 
 /** The service in front of a fake upstream. */
