@@ -7,7 +7,8 @@ import { ServiceLog } from '../support/service-log.js';
 import { PausingClock } from '../support/clocks.js';
 import { retrieveModel, whoAnswers } from '../support/routing/ask.js';
 import { type RoutedService, startRoutedService } from '../support/routing/routed-service.js';
-import type { Service } from '../support/service.js';
+import { useProvidersFile } from '../support/providers-file.js';
+import { type Service, SLOW_REFUSALS } from '../support/service.js';
 import { TRANSPORTS } from '../support/transports.js';
 
 /** A member of `/readyz?verbose`. */
@@ -40,6 +41,8 @@ class VaultProvider extends ModelProviderBase {
 }
 
 describe('a model whose upstream is down', () => {
+  // Each test has it load its upstreams.
+  const within = useProvidersFile('providers.json', { environment: SLOW_REFUSALS });
   let service: RoutedService;
 
   afterEach(() => service.close());
@@ -48,6 +51,7 @@ describe('a model whose upstream is down', () => {
     'a model whose upstream is down is 503, not unknown, while its provider has not listed yet: $name',
     async (transport) => {
       service = await startRoutedService({
+        within,
         upstreams: { a: {}, b: {} },
         prepare: (upstream) => void upstream('b').close(),
       });
@@ -69,7 +73,11 @@ describe('a model whose upstream is down', () => {
   );
 
   it('a model whose upstream is down is refused with the cause in the log, also before its provider has listed', async () => {
-    service = await startRoutedService({ upstreams: { a: {} }, prepare: (upstream) => void upstream('a').close() });
+    service = await startRoutedService({
+      within,
+      upstreams: { a: {} },
+      prepare: (upstream) => void upstream('a').close(),
+    });
     using log = ServiceLog.begin();
     expect(await whoAnswers(service, 'm')).toBe('model_unavailable');
     expect(log.notes).toEqual([
@@ -79,6 +87,7 @@ describe('a model whose upstream is down', () => {
 
   it('a model whose upstream is down tells clients when to ask again, and is served once its provider has listed it', async () => {
     service = await startRoutedService({
+      within,
       upstreams: { a: {} },
       prepare: (upstream) => upstream('a').listReply(textReply('', '', { status: 502 })),
     });
@@ -92,7 +101,7 @@ describe('a model whose upstream is down', () => {
   });
 
   it('a model is 404 where every provider has listed and none has it, even if one is down since', async () => {
-    service = await startRoutedService({ upstreams: { a: {}, b: {} } });
+    service = await startRoutedService({ within, upstreams: { a: {}, b: {} } });
     await service.upstream('b').close();
     await fetch(`${service.baseURL}/models`);
     expect(await whoAnswers(service, 'm')).toBe('model_not_found');
@@ -101,6 +110,7 @@ describe('a model whose upstream is down', () => {
 
   it('a model is 404 where the list of the provider that is down is not served', async () => {
     service = await startRoutedService({
+      within,
       upstreams: { a: {}, b: { discover: false } },
       models: [{ name: 'of-b', provider: 'b' }],
       prepare: (upstream) => void upstream('b').close(),
@@ -110,6 +120,7 @@ describe('a model whose upstream is down', () => {
 
   it.each(TRANSPORTS)('a model whose upstream is down is 503 where the file routes it: $name', async (transport) => {
     service = await startRoutedService({
+      within,
       upstreams: { a: {}, lost: { base_url: 'http://no-such-host.invalid/v1' } },
       models: [
         { name: 'm', upstreams: [{ provider: 'a' }] },
