@@ -12,7 +12,6 @@ const JEST = join(ROOT, 'node_modules/jest/bin/jest.js');
 
 /** What jest reports of a run. */
 interface Report {
-  readonly numPassedTests: number;
   readonly testResults: readonly FileReport[];
 }
 
@@ -79,13 +78,22 @@ async function run(
   );
 }
 
-/** The only file of a report. */
-function only({ testResults: [file] }: Report): FileReport {
-  if (file === undefined) throw new Error('no file ran');
+/** A file of a report. */
+function fileOf({ testResults }: Report, name = 'one.spec.ts'): FileReport {
+  const file = testResults.find((each) => basename(each.name) === name);
+  if (file === undefined) throw new Error(`${name} did not run`);
   return file;
 }
 
 describe('a spec that shares the modules of its worker', () => {
+  /** What the tests below look at: one run of all of them. */
+  const together: Record<string, string> = {};
+  let report: Report;
+
+  beforeAll(async () => {
+    report = await run(together);
+  });
+
   it('a spec finds what an earlier file has imported, and what it keeps', async () => {
     const spec = `
       import { expect, it } from '@jest/globals';
@@ -105,63 +113,67 @@ describe('a spec that shares the modules of its worker', () => {
     expect(await titles(1)).toEqual(['gives 1', 'gives 1']);
   });
 
-  it('a spec lets go of what earlier files held, and of what its own tests have closed', async () => {
-    const held = 'export const held: WeakRef<object>[] = [];';
-    const spec = `
-      import { setImmediate as nextLoopTurn } from 'node:timers/promises';
-      import { setFlagsFromString } from 'node:v8';
-      import { runInNewContext } from 'node:vm';
+  const holding = `
+    import { setImmediate as nextLoopTurn } from 'node:timers/promises';
+    import { setFlagsFromString } from 'node:v8';
+    import { runInNewContext } from 'node:vm';
 
-      import { describe, expect, it } from '@jest/globals';
+    import { describe, expect, it } from '@jest/globals';
 
-      import { held } from './held.js';
+    import { held } from './held.js';
 
-      setFlagsFromString('--expose-gc');
-      const collect: () => void = runInNewContext('gc');
+    setFlagsFromString('--expose-gc');
+    const collect: () => void = runInNewContext('gc');
 
-      async function isGone(those: readonly WeakRef<object>[]): Promise<boolean> {
-        await nextLoopTurn();
-        collect();
-        return those.every((each) => each.deref() === undefined);
-      }
+    async function isGone(those: readonly WeakRef<object>[]): Promise<boolean> {
+      await nextLoopTurn();
+      collect();
+      return those.every((each) => each.deref() === undefined);
+    }
 
-      const earlier = [...held];
-      const closed: WeakRef<object>[] = [];
-      describe('a block', () => {
-        const service = { of: 'this block' };
-        held.push(new WeakRef(service));
-        it('uses its service', () => expect(service).toBeDefined());
-      });
-      it('listens', () => {
-        const listener = (): void => undefined;
-        process.on('question', listener);
-        closed.push(new WeakRef(listener));
-      });
-      it('listens no more', () => void process.removeAllListeners('question'));
-      it(\`lets go of \${earlier.length} of earlier files\`, async () => expect(await isGone(earlier)).toBe(true));
-      it('lets go of the listener', async () => expect(await isGone(closed)).toBe(true));
-    `;
-    const { testResults } = await run({ 'held.ts': held, 'one.spec.ts': spec, 'two.spec.ts': spec });
-    const all = testResults.flatMap(({ assertionResults }) => assertionResults);
+    const earlier = [...held];
+    const closed: WeakRef<object>[] = [];
+    describe('a block', () => {
+      const service = { of: 'this block' };
+      held.push(new WeakRef(service));
+      it('uses its service', () => expect(service).toBeDefined());
+    });
+    it('listens', () => {
+      const listener = (): void => undefined;
+      process.on('question', listener);
+      closed.push(new WeakRef(listener));
+    });
+    it('listens no more', () => void process.removeAllListeners('question'));
+    it(\`lets go of \${earlier.length} of earlier files\`, async () => expect(await isGone(earlier)).toBe(true));
+    it('lets go of the listener', async () => expect(await isGone(closed)).toBe(true));
+  `;
+  together['held.ts'] = 'export const held: WeakRef<object>[] = [];';
+  together['holding-one.spec.ts'] = holding;
+  together['holding-two.spec.ts'] = holding;
+
+  it('a spec lets go of what earlier files held, and of what its own tests have closed', () => {
+    const files = ['holding-one.spec.ts', 'holding-two.spec.ts'].map((name) => fileOf(report, name));
+    const all = files.flatMap(({ assertionResults }) => assertionResults);
     expect(all.filter(({ status }) => status !== 'passed')).toEqual([]);
     expect(all.map(({ title }) => title)).toContain('lets go of 1 of earlier files');
   });
 
-  it('a spec is reported with the lines of its TypeScript, and with its assertions counted', async () => {
-    const spec = `
-      import { expect, it } from '@jest/globals';
-      interface Gone {
-        readonly with: 'its types';
-      }
-      it.each([1, 2])('passes %i', (value) => {
-        expect(value).toBeGreaterThan(0);
-        expect({ value } as unknown as Gone).toEqual({ value });
-      });
-      it('fails', () => {
-        expect(1).toBe(2);
-      });
-    `;
-    const file = only(await run({ 'one.spec.ts': spec }));
+  together['lines.spec.ts'] = `
+    import { expect, it } from '@jest/globals';
+    interface Gone {
+      readonly with: 'its types';
+    }
+    it.each([1, 2])('passes %i', (value) => {
+      expect(value).toBeGreaterThan(0);
+      expect({ value } as unknown as Gone).toEqual({ value });
+    });
+    it('fails', () => {
+      expect(1).toBe(2);
+    });
+  `;
+
+  it('a spec is reported with the lines of its TypeScript, and with its assertions counted', () => {
+    const file = fileOf(report, 'lines.spec.ts');
     const [one, two, fails] = file.assertionResults;
     expect([one, two]).toMatchObject([
       { title: 'passes 1', status: 'passed', numPassingAsserts: 2 },
@@ -170,78 +182,80 @@ describe('a spec that shares the modules of its worker', () => {
     expect(fails).toMatchObject({
       title: 'fails',
       status: 'failed',
-      failureMessages: [expect.stringMatching(/one\.spec\.ts:11:19/)],
+      failureMessages: [expect.stringMatching(/lines\.spec\.ts:11:17/)],
     });
   });
 
-  it('a spec leaves no spy and no time limit to the next file', async () => {
-    const one = `
-      import { expect, it, jest } from '@jest/globals';
-      import { subject } from './subject.js';
-      jest.setTimeout(1);
-      it('spies', () => {
-        jest.spyOn(subject, 'speak').mockReturnValue('spied');
-        expect(subject.speak()).toBe('spied');
-      });
-    `;
-    const two = `
-      import { expect, it } from '@jest/globals';
-      import { subject } from './subject.js';
-      it('hears it, late', async () => {
-        await new Promise((resolve) => setTimeout(resolve, 50));
-        expect(subject.speak()).toBe('true');
-      });
-    `;
-    const subject = "export const subject = { speak: (): string => 'true' };";
-    const files = { 'subject.ts': subject, 'one.spec.ts': one, 'two.spec.ts': two };
-    const report = await run(files, ['--runInBand']);
-    expect(report.numPassedTests).toBe(2);
+  together['spying-one.spec.ts'] = `
+    import { expect, it, jest } from '@jest/globals';
+    import { subject } from './subject.js';
+    jest.setTimeout(1);
+    it('spies', () => {
+      jest.spyOn(subject, 'speak').mockReturnValue('spied');
+      expect(subject.speak()).toBe('spied');
+    });
+  `;
+  together['spying-two.spec.ts'] = `
+    import { expect, it } from '@jest/globals';
+    import { subject } from './subject.js';
+    it('hears it, late', async () => {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      expect(subject.speak()).toBe('true');
+    });
+  `;
+  together['subject.ts'] = "export const subject = { speak: (): string => 'true' };";
+
+  it('a spec leaves no spy and no time limit to the next file', () => {
+    for (const [name, title] of [
+      ['spying-one.spec.ts', 'spies'],
+      ['spying-two.spec.ts', 'hears it, late'],
+    ] as const)
+      expect(fileOf(report, name).assertionResults).toMatchObject([{ title, status: 'passed' }]);
   });
 
-  it('a spec finds no logger of the file before it, and nothing that is still left out of the log', async () => {
-    const spec = `
-      import { expect, it } from '@jest/globals';
-      import { Logger } from '@nestjs/common';
-      import { LineBudget } from '../../../src/logging/index.js';
-      import { SystemClock } from '../../../src/time/index.js';
-      import { expected, lines } from './lines.js';
-      it('logs', () => {
-        new Logger().warn('nobody hears this');
-        expect(lines).toEqual(expected);
-        const keep = (line: string): number => lines.push(line);
-        Logger.overrideLogger({ log: keep, error: keep, warn: keep });
-        const report = (): unknown => lines.push('left out');
-        new LineBudget({ lines: 0, windowMs: 60_000, report }, new SystemClock()).admits('a kind');
-        expected.push('left out');
-      });
-    `;
-    const shared = 'export const [lines, expected]: [string[], string[]] = [[], []];';
-    const files = { 'lines.ts': shared, 'one.spec.ts': spec, 'two.spec.ts': spec };
-    const report = await run(files, ['--runInBand']);
-    expect(report.testResults.map(({ message }) => message)).toEqual(['', '']);
+  const logging = `
+    import { expect, it } from '@jest/globals';
+    import { Logger } from '@nestjs/common';
+    import { LineBudget } from '../../../src/logging/index.js';
+    import { SystemClock } from '../../../src/time/index.js';
+    import { expected, lines } from './lines.js';
+    it('logs', () => {
+      new Logger().warn('nobody hears this');
+      expect(lines).toEqual(expected);
+      const keep = (line: string): number => lines.push(line);
+      Logger.overrideLogger({ log: keep, error: keep, warn: keep });
+      const report = (): unknown => lines.push('left out');
+      new LineBudget({ lines: 0, windowMs: 60_000, report }, new SystemClock()).admits('a kind');
+      expected.push('left out');
+    });
+  `;
+  together['lines.ts'] = 'export const [lines, expected]: [string[], string[]] = [[], []];';
+  together['logging-one.spec.ts'] = logging;
+  together['logging-two.spec.ts'] = logging;
+
+  it('a spec finds no logger of the file before it, and nothing that is still left out of the log', () => {
+    const files = ['logging-one.spec.ts', 'logging-two.spec.ts'].map((name) => fileOf(report, name));
+    expect(files.map(({ message }) => message)).toEqual(['', '']);
   });
 
-  it('a spec is refused when a module that files share registers a hook while it is imported', async () => {
-    const spec = "import { it } from '@jest/globals'; import './shared.js'; it('runs', () => undefined);";
-    const shared = "import { afterEach } from '@jest/globals'; afterEach(() => undefined);";
-    const file = only(await run({ 'shared.ts': shared, 'one.spec.ts': spec }));
-    expect(file.message).toContain('afterEach is called while a module is imported that other files share');
+  together['hooked.ts'] = "import { afterEach } from '@jest/globals'; afterEach(() => undefined);";
+  together['hooked.spec.ts'] = "import { it } from '@jest/globals'; import './hooked.js'; it('runs', () => undefined);";
+
+  it('a spec is refused when a module that files share registers a hook while it is imported', () => {
+    const { message } = fileOf(report, 'hooked.spec.ts');
+    expect(message).toContain('afterEach is called while a module is imported that other files share');
+  });
+
+  together['slow.spec.ts'] = "// Slow: waits.\nimport { it } from '@jest/globals'; it('runs', () => undefined);";
+
+  it('a spec that says why it is slow runs before larger ones that do not', () => {
+    expect(report.testResults.map(({ name }) => basename(name))[0]).toBe('slow.spec.ts');
   });
 
   it('a spec obeys -t', async () => {
     const spec = "import { it } from '@jest/globals'; it('this', () => undefined); it('that', () => undefined);";
-    const { assertionResults } = only(await run({ 'one.spec.ts': spec }, ['-t', 'that']));
+    const { assertionResults } = fileOf(await run({ 'one.spec.ts': spec }, ['-t', 'that']));
     expect(assertionResults.map(({ status }) => status)).toEqual(['pending', 'passed']);
-  });
-});
-
-describe('the order of the files', () => {
-  it('a file that says why it is slow runs before larger ones that do not', async () => {
-    const quick = "import { it } from '@jest/globals'; it('runs', () => undefined);";
-    const large = `${quick}\n// ${'It waits for nothing. '.repeat(10)}`;
-    const files = { 'a.spec.ts': large, 'b.spec.ts': large, 'z.spec.ts': `// Slow: waits.\n${quick}` };
-    const { testResults } = await run(files, ['--runInBand']);
-    expect(testResults.map(({ name }) => basename(name))[0]).toBe('z.spec.ts');
   });
 });
 
@@ -289,11 +303,19 @@ describe('what a test leaves open', () => {
     ([name, [imports, opening]]) => `${imports}\nit('opens ${name}', async () => {\n${opening}\n});`,
   );
 
-  it('what a test leaves open fails the test that opened it, and no other', async () => {
-    const closes =
-      "it('closes what it opened', async () => { const server = createServer().listen(0); await new Promise((resolve) => server.close(resolve)); });";
-    const text = ["import { it } from '@jest/globals';", ...spec, closes].join('\n');
-    const { assertionResults } = only(await run({ 'one.spec.ts': text }, ['--forceExit']));
+  const closes =
+    "it('closes what it opened', async () => { const server = createServer().listen(0); await new Promise((resolve) => server.close(resolve)); });";
+  const inHook =
+    "import { beforeAll, it } from '@jest/globals'; beforeAll(() => void setTimeout(() => undefined, 1e6)); it('runs', () => undefined);";
+  let report: Report;
+
+  beforeAll(async () => {
+    const inTests = ["import { it } from '@jest/globals';", ...spec, closes].join('\n');
+    report = await run({ 'tests.spec.ts': inTests, 'hook.spec.ts': inHook }, ['--forceExit']);
+  });
+
+  it('what a test leaves open fails the test that opened it, and no other', () => {
+    const { assertionResults } = fileOf(report, 'tests.spec.ts');
     expect(assertionResults).toMatchObject([
       ...Object.entries(OPENINGS).map(([name, [, , message]]) => ({
         title: `opens ${name}`,
@@ -304,9 +326,7 @@ describe('what a test leaves open', () => {
     ]);
   });
 
-  it('what a test leaves open fails the file when a hook opened it', async () => {
-    const text =
-      "import { beforeAll, it } from '@jest/globals'; beforeAll(() => void setTimeout(() => undefined, 1e6)); it('runs', () => undefined);";
-    expect(only(await run({ 'one.spec.ts': text }, ['--forceExit'])).message).toContain('a timer is left open');
+  it('what a test leaves open fails the file when a hook opened it', () => {
+    expect(fileOf(report, 'hook.spec.ts').message).toContain('a timer is left open');
   });
 });
