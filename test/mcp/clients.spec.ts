@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { Agent, hostedMcpTool, type RunToolApprovalItem, Runner } from '@openai/agents-core';
+import { Agent, hostedMcpTool, MemorySession, type RunToolApprovalItem, Runner } from '@openai/agents-core';
 import { OpenAIProvider } from '@openai/agents-openai';
 import { zodTextFormat } from 'openai/helpers/zod';
 import type { ResponseInputItem } from 'openai/resources/responses/responses';
@@ -110,6 +110,7 @@ describe.each([{ stream: false }, { stream: true }] as const)('the Agents SDK, w
   const run = async (
     runs: (go: (input: string | Result['state']) => Promise<Result>) => Promise<void>,
     options: object = {},
+    session?: MemorySession,
   ): Promise<void> => {
     const modelProvider = new OpenAIProvider({ openAIClient: service.client(), useResponses: true });
     const runner = new Runner({ modelProvider, tracingDisabled: true });
@@ -119,8 +120,9 @@ describe.each([{ stream: false }, { stream: true }] as const)('the Agents SDK, w
     const agent = new Agent({ name: 'Buyer', model: 'm', tools });
     try {
       await runs(async (input) => {
-        if (!stream) return runner.run(agent, input as string);
-        const streamed = await runner.run(agent, input as string, { stream });
+        const kept = session === undefined ? {} : { session };
+        if (!stream) return runner.run(agent, input as string, kept);
+        const streamed = await runner.run(agent, input as string, { ...kept, stream });
         await streamed.completed;
         return streamed;
       });
@@ -151,6 +153,25 @@ describe.each([{ stream: false }, { stream: true }] as const)('the Agents SDK, w
       expect(server.count('tools/list')).toBe(1);
       const seen = JSON.stringify(service.provider.turns.at(-1)?.context);
       expect(seen).toContain(decision === 'approved' ? 'Bought.' : 'The user has denied this call.');
+    },
+  );
+
+  it.each([true, false])(
+    'the Agents SDK goes on with what it remembers of an approval that was answered with %s',
+    async (approve) => {
+      answerWithPurchase();
+      service.provider.reply({ type: 'text', delta: 'You are welcome.' });
+      const onApproval = async (): Promise<{ approve: boolean }> => ({ approve });
+      await run(
+        async (go) => {
+          expect((await go('Please buy it.')).finalOutput).toBe('Done.');
+          expect((await go('Thank you.')).finalOutput).toBe('You are welcome.');
+        },
+        { onApproval },
+        new MemorySession(),
+      );
+      expect(server.count('tools/call')).toBe(approve ? 1 : 0);
+      expect(server.count('tools/list')).toBe(1);
     },
   );
 
