@@ -1,4 +1,4 @@
-// Slow: starts a service for each of its tests.
+// Slow: runs each of 320 turns on two services, over three transports.
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
