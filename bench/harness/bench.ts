@@ -39,22 +39,20 @@ export class Bench implements AsyncDisposable {
   private readonly started = new Map<unknown, Promise<unknown>>();
   private generator: LoadGenerator | undefined;
   private databases: Databases | undefined;
-  private readonly parent: Bench | undefined;
 
-  constructor(sizes: Sizes, isProof = false, parent?: Bench) {
+  constructor(sizes: Sizes, isProof = false) {
     this.sizes = sizes;
     this.isProof = isProof;
-    this.parent = parent;
   }
 
   /** The load generator. */
   get load(): LoadGenerator {
-    return this.parent?.load ?? (this.generator ??= this.programs.use(new LoadGenerator()));
+    return (this.generator ??= this.programs.use(new LoadGenerator()));
   }
 
-  /** What has programs of its own, which end with those of this one, and the same load generator. */
+  /** What has programs of its own, which end with this one. */
   inner(): Bench {
-    return this.programs.use(new Bench(this.sizes, this.isProof, this));
+    return this.programs.use(new Bench(this.sizes, this.isProof));
   }
 
   /** How often to do what only makes a program fast, or a figure exact: in a proof once. */
@@ -193,6 +191,6 @@ async function runAnew(one: Case, start: Start, load: Load, bench: Bench): Promi
     const inner = await bench.once(one, async () => bench.inner());
     return await load(await inner.server(start), inner);
   }
-  await using inner = bench.inner();
+  await using inner = new Bench(bench.sizes);
   return await load(await inner.server(start), inner);
 }
