@@ -67,15 +67,17 @@ interface Verdict {
   readonly isMet: boolean;
 }
 
-/** Compares medians with goals. Throws an Error if a figure is missing. */
+/** Compares medians with goals. There is no ratio to judge where a floor was zero. Throws an Error if a figure is missing. */
 function judge({ name, figures, goals = [] }: Comparison): readonly Verdict[] {
-  return goals.map((goal) => {
+  return goals.flatMap((goal) => {
     const { atMost = Infinity, atLeast = -Infinity } = goal;
     const figure = figures.find((one) => one.name === goal.figure);
+    const divided = { ratio: figure, 'honest ratio': figure?.honest }[goal.of as string];
+    if (divided !== undefined && divided.ratio === undefined) return [];
     const spread = figure && toSpreadOf(goal, figure);
     if (spread === undefined) throw new Error(`${name}: no value for '${goal.figure}', ${goal.of}`);
     const text = goal.atMost === undefined ? `≥ ${toNumberText(atLeast)}` : `≤ ${toNumberText(atMost)}`;
-    return { goal, spread, text, isMet: spread.median <= atMost && spread.median >= atLeast };
+    return [{ goal, spread, text, isMet: spread.median <= atMost && spread.median >= atLeast }];
   });
 }
 

@@ -115,6 +115,23 @@ describe('a comparison of two runs', () => {
   });
 });
 
+it('a report whose floor has used nothing is shown without a ratio, and its goal without a verdict', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'antiphon-bench-'));
+  const path = join(folder, 'report.json');
+  const [one, none] = [toSpread([1]), toSpread([0])];
+  const figures = [{ name: 'memory', difference: one, service: one, floor: none }];
+  const goals = ['ratio', 'service'].map((of) => ({ figure: 'memory', of, atMost: 2 }));
+  const cases = [{ name: 'idle', comparisons: [{ name: 'idle, 20', figures, goals }] }];
+  await writeFile(path, JSON.stringify({ machine: MACHINE, sizes: SIZES, cases }));
+  const { code, stdout, stderr } = await runBench('main.ts', '--report', path);
+  await rm(folder, { recursive: true });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout.match(/^idle, 20: memory.*$/gm)).toEqual([
+    expect.stringMatching(/, service +1\.00 \(1\.00–1\.00\) +≤ 2\.00, met /),
+    expect.stringMatching(/^idle, 20: memory +1\.00 \(1\.00–1\.00\) +0\.00 \(0\.00–0\.00\)$/),
+  ]);
+});
+
 it('a run with --into replaces its cases in an earlier report, with their own machine, and keeps the others', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'antiphon-bench-'));
   try {
