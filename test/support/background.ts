@@ -1,5 +1,6 @@
 import type OpenAI from 'openai';
 
+import { pause } from './pause.js';
 import { RawClient } from './raw-client.js';
 import type { Service } from './service.js';
 import type { Transport, WireResponse } from './transport.js';
@@ -37,6 +38,7 @@ export async function pollUntil(
     const response = await client.responses.retrieve(id);
     if (isWanted(response)) return response;
     if (isOver(response)) throw new Error(`it ended as ${JSON.stringify(response)}`);
+    await pause();
   }
 }
 
