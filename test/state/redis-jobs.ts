@@ -1,4 +1,4 @@
-import { run, Script } from '../../src/state/redis/script.js';
+import { run, LuaScript } from '../../src/state/redis/script.js';
 import type { Redis } from '../../src/state/redis/redis.js';
 
 const QUEUES = ['turns', 'webhooks'] as const;
@@ -7,12 +7,12 @@ const QUEUES = ['turns', 'webhooks'] as const;
 const SCORE_UNIT = 0x1000;
 
 /** KEYS: delayed jobs. ARGV: by how much they are moved back. */
-const AGE = new Script(`for _, id in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
+const AGE = new LuaScript(`for _, id in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
     redis.call('ZINCRBY', KEYS[1], -tonumber(ARGV[1]), id)
   end`);
 
 /** KEYS: active jobs, jobs that may be stalled, the mark of the last check. ARGV: the prefix of locks. */
-const LOSE_LOCKS = new Script(`for _, id in ipairs(redis.call('LRANGE', KEYS[1], 0, -1)) do
+const LOSE_LOCKS = new LuaScript(`for _, id in ipairs(redis.call('LRANGE', KEYS[1], 0, -1)) do
     redis.call('DEL', ARGV[1] .. id .. ':lock')
     redis.call('SADD', KEYS[2], id)
   end

@@ -1,4 +1,4 @@
-import { AnswerReader } from '../../src/providers/responses/answer/answer-reader.js';
+import { EventReader } from '../../src/providers/responses/answer/event-reader.js';
 import { type Profile, PROFILES } from '../../src/providers/responses/profile.js';
 import { Statistics } from '../../src/providers/responses/statistics.js';
 import type { ModelEvent } from '../../src/providers/index.js';
@@ -8,7 +8,7 @@ export type UpstreamText = Readonly<Record<string, unknown>> | string;
 
 /** What a reader made of an answer. */
 export interface ReadAnswer {
-  readonly reader: AnswerReader;
+  readonly reader: EventReader;
   readonly events: readonly ModelEvent[];
   readonly counts: Readonly<Record<string, number>>;
   /** What `read` returned for each event. */
@@ -22,7 +22,7 @@ export function readUpstreamAnswer(
 ): ReadAnswer {
   const statistics = new Statistics();
   const { transport = 'sse', profile = 'codex-2026-11' } = over;
-  const reader = new AnswerReader({ profile: PROFILES[profile], secrets: [], transport, now: () => 0 }, statistics);
+  const reader = new EventReader({ profile: PROFILES[profile], secrets: [], transport, now: () => 0 }, statistics);
   const isOver = texts.map((text) => reader.read(typeof text === 'string' ? text : JSON.stringify(text)));
   return { reader, events: reader.take(), counts: statistics.counts, isOver };
 }

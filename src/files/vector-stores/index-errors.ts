@@ -1,6 +1,6 @@
 /** A file cannot be indexed, whoever tries. */
-export class UnusableFileError extends Error {
-  override readonly name = 'UnusableFileError';
+export class UnindexableError extends Error {
+  override readonly name = 'UnindexableError';
 
   constructor(
     readonly code: 'unsupported_file' | 'invalid_file' | 'server_error',

@@ -26,7 +26,7 @@ import {
 import { Clock, LastWaits, type Timer } from '../../time/index.js';
 import { chunkText } from './chunk-text.js';
 import { Claim } from './claim.js';
-import { ClaimLostError, NotNowError, UnusableFileError } from './index-errors.js';
+import { ClaimLostError, NotNowError, UnindexableError } from './index-errors.js';
 import { embedAsUnits } from './hybrid-search.js';
 import { PAUSES, Waits } from './waits.js';
 import { VectorLibrary } from './vector-library.js';
@@ -184,13 +184,13 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
   private async outcomeOf(file: ClaimedFile, claim: Claim): Promise<StoreFileOutcome> {
     try {
       if (file.tries > MOST_TRIES) {
-        throw new UnusableFileError('server_error', `It could not be indexed in ${MOST_TRIES} attempts.`);
+        throw new UnindexableError('server_error', `It could not be indexed in ${MOST_TRIES} attempts.`);
       }
       return { status: 'completed', error: null, bytes: await this.write(file, claim) };
     } catch (error) {
       const isFull = error instanceof IndexFullError;
-      const fault = isFull ? new UnusableFileError('server_error', 'This server has no room for more chunks.') : error;
-      if (!(fault instanceof UnusableFileError)) throw error;
+      const fault = isFull ? new UnindexableError('server_error', 'This server has no room for more chunks.') : error;
+      if (!(fault instanceof UnindexableError)) throw error;
       const { code, message } = fault;
       return { status: 'failed', error: { code, message }, bytes: 0 };
     }
@@ -209,7 +209,7 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
     const leftMs = Math.max(this.waits.leftOf(STATE), this.waits.leftOf(key));
     if (leftMs > 0) throw new NotNowError('It waits for what has failed before.', leftMs);
     const texts = await chunkText(await this.read(file, claim.signal), file.chunking);
-    if (texts.length === 0) throw new UnusableFileError('invalid_file', 'The file has no text.');
+    if (texts.length === 0) throw new UnindexableError('invalid_file', 'The file has no text.');
     let bytes = 0;
     await this.reserve(file, bytes);
     for (let from = 0; from < texts.length; from += CHUNKS_AT_ONCE) {
@@ -231,21 +231,21 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
     throw new Error('its chunks were forgotten while they were written');
   }
 
-  /** Sets room aside before it is written. Throws UnusableFileError where the tenant has none, and ClaimLostError. */
+  /** Sets room aside before it is written. Throws UnindexableError where the tenant has none, and ClaimLostError. */
   private async reserve(file: ClaimedFile, bytes: number): Promise<void> {
     const { VECTOR_STORES_MAX_BYTES: most } = this.environment;
     const room = await this.library.records.reserve(file, bytes, most);
     if (room === 'reserved') return;
     if (room === 'lost') throw new ClaimLostError();
-    throw new UnusableFileError('server_error', `Your vector stores have reached the limit of ${most} bytes.`);
+    throw new UnindexableError('server_error', `Your vector stores have reached the limit of ${most} bytes.`);
   }
 
   private async read({ tenant, fileId }: ClaimedFile, signal: AbortSignal): Promise<string> {
     const record = await this.files.store.get(tenant, fileId);
-    if (record === undefined) throw new UnusableFileError('invalid_file', 'The file was deleted.');
+    if (record === undefined) throw new UnindexableError('invalid_file', 'The file was deleted.');
     const { FILE_INPUT_MAX_BYTES: most } = this.environment;
     if (record.bytes > most) {
-      throw new UnusableFileError('invalid_file', `The file is larger than ${most} bytes (FILE_INPUT_MAX_BYTES).`);
+      throw new UnindexableError('invalid_file', `The file is larger than ${most} bytes (FILE_INPUT_MAX_BYTES).`);
     }
     const bytes = Buffer.concat(await Array.fromAsync(this.files.read(tenant, fileId)));
     const mediaType = mediaTypeOfName(record.filename, record.mimeType);
@@ -257,10 +257,10 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
       if (error.fault === 'too_many') throw new NotNowError(error.message, DOCUMENTS_PAUSE_MS);
       const code =
         error.fault === 'unsupported' || error.fault === 'not_installed' ? 'unsupported_file' : 'invalid_file';
-      throw new UnusableFileError(code, error.message);
+      throw new UnindexableError(code, error.message);
     }
     const { DOCUMENT_MAX_PAGES: pages, DOCUMENT_MAX_CHARACTERS: characters } = this.environment;
-    throw new UnusableFileError('invalid_file', `The file has more than ${pages} pages or ${characters} characters.`);
+    throw new UnindexableError('invalid_file', `The file has more than ${pages} pages or ${characters} characters.`);
   }
 
   /** Vectors of length 1. What may be over soon is waited for, by a file that would lose what was made for it. */
@@ -283,7 +283,7 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
         const message = `No vectors were made by '${model}': ${error.message}`;
         const pauseMs = error.status === 429 || error.status >= 500 ? this.waits.failed(key) : null;
         this.waits.hold(key, { tenant, storeId });
-        if (pauseMs === null) throw new UnusableFileError('server_error', message);
+        if (pauseMs === null) throw new UnindexableError('server_error', message);
         if (chunks === 0 || repeats === MOST_REPEATS) throw new NotNowError(message, pauseMs);
         await this.clock.sleep(pauseMs, signal);
         signal.throwIfAborted();

@@ -18,7 +18,7 @@ import { type UpstreamAddress, UpstreamClient } from '../upstream-http/upstream-
 import type { UpstreamAnswer } from '../upstream-http/upstream-answer.js';
 import { toExchangeError } from '../upstream-http/exchange-error.js';
 import { UpstreamTimeoutError } from '../upstream-http/exchange-timer.js';
-import { AnswerReader } from './answer/answer-reader.js';
+import { ChunkReader } from './answer/chunk-reader.js';
 import { CallCollector } from './answer/call-collector.js';
 import { readAnswer } from './answer/read-answer.js';
 import type { Capabilities } from './capabilities.js';
@@ -253,11 +253,11 @@ export class ChatCompletionsProvider extends PushingProvider {
     return explained;
   }
 
-  private createReader({ context, settings }: Turn, tools: ToolTable, { malformedCalls }: Capabilities): AnswerReader {
+  private createReader({ context, settings }: Turn, tools: ToolTable, { malformedCalls }: Capabilities): ChunkReader {
     const used = new Set(context.map(callIdOfCall).filter((id) => id !== undefined));
     const calls = new CallCollector(tools, used, () => this.dependencies.ids.next('call'), malformedCalls === 'pass');
     const { name: provider, reasoningTags } = this.options;
-    return new AnswerReader(calls, new OpaqueCollector({ provider, model: settings.model }), reasoningTags);
+    return new ChunkReader(calls, new OpaqueCollector({ provider, model: settings.model }), reasoningTags);
   }
 }
 

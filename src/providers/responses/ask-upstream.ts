@@ -3,7 +3,7 @@ import type { ModelEvent } from '../model-event.js';
 import type { ModelSink } from '../model-sink.js';
 import { traceHeaders, type Turn } from '../turn.js';
 import { AnswerBeginning } from './answer/answer-beginning.js';
-import { AnswerReader } from './answer/answer-reader.js';
+import { EventReader } from './answer/event-reader.js';
 import { readSafeHeaders } from './answer/header-events.js';
 import { classifyHandshake, classifyHttp } from './errors/classify.js';
 import { NO_RETRIES, type Repetition, Retries } from './errors/retries.js';
@@ -161,7 +161,7 @@ class Question {
     const { transport } = exchange;
     const head = this.readHead(exchange, socket);
     const turnState = this.givenTurnState;
-    const reader = new AnswerReader({ profile, secrets, transport, now: () => clock.now(), turnState }, statistics);
+    const reader = new EventReader({ profile, secrets, transport, now: () => clock.now(), turnState }, statistics);
     const beginning = new AnswerBeginning(this.sink, head, transport);
     try {
       await exchange.read({
@@ -204,7 +204,7 @@ class Question {
   }
 
   /** Writes what was read. Until the first output the request may be repeated, so that all but the head has to wait. */
-  private write(beginning: AnswerBeginning, reader: AnswerReader): Promise<void> | undefined {
+  private write(beginning: AnswerBeginning, reader: EventReader): Promise<void> | undefined {
     const events = reader.take();
     if (this.hasBegun) return this.sink.write(events);
     beginning.add(events, reader);
@@ -215,7 +215,7 @@ class Question {
   }
 
   /** Gives a socket back, with what the next request of its conversation can build on. */
-  private release(socket: UpstreamSocket, reader: AnswerReader): void {
+  private release(socket: UpstreamSocket, reader: EventReader): void {
     const { responseId, output } = reader;
     const isKnown = reader.isContinuable && responseId !== null && responseId !== '';
     socket.baseline = isKnown ? baselineAfter(this.request, responseId, output, this.upstream.options.profile) : null;

@@ -9,7 +9,7 @@ import {
 } from '../../providers/transcripts/index.js';
 import { readText } from '../answer/read-items.js';
 import { refuseControl } from '../control.js';
-import { Tally } from '../tally.js';
+import { KeyCounts } from '../key-counts.js';
 import { type Approval, findApproval, findAskingStep, withoutApprovals } from './approvals.js';
 import { compileConditions, type Condition, findByMessage } from './conditions.js';
 import { listSteps } from './plan-script.js';
@@ -27,8 +27,8 @@ interface Track {
 /** A script with its state: selects the turn for each request. */
 export class Script {
   readonly model: string;
-  private readonly asked = new Tally();
-  private readonly failed = new Tally();
+  private readonly asked = new KeyCounts();
+  private readonly failed = new KeyCounts();
   private readonly conditions: readonly Condition[];
   private readonly positions: ReadonlyMap<ScriptTurn, number>;
 

@@ -7,7 +7,7 @@ import { FAULT_KINDS, type FaultKind } from '../names.js';
 import type { FaultSettings } from '../faults.js';
 import type { NamedScript } from '../script/read-script.js';
 import { Script } from '../script/script.js';
-import { Tally } from '../tally.js';
+import { KeyCounts } from '../key-counts.js';
 import { Journal, type JournalBudget } from './journal.js';
 
 /** A script of a space, and what a program says about it. */
@@ -48,7 +48,7 @@ const LONGEST_QUOTE = 200;
 export class Space {
   readonly journal: Journal;
   /** How often it has seen a request, and counts of generators. */
-  asked = new Tally();
+  asked = new KeyCounts();
   private played: readonly PlayedScript[] = [];
   private queued: { readonly fault: SpaceFault; left: number }[] = [];
 
@@ -65,7 +65,7 @@ export class Space {
 
   /** Everything is as it was at the start. */
   reset(): void {
-    this.asked = new Tally();
+    this.asked = new KeyCounts();
     this.played = this.initial.map(toPlayed);
     this.queued = [];
     this.journal.clear();

@@ -9,7 +9,7 @@ import {
   type VectorChunk,
   VectorIndex,
 } from '../vector-index.js';
-import { type CountedWords, Vocabulary } from './words.js';
+import { type CountedWords, NumberedWords } from './words.js';
 
 /** Chunks that one purge frees at most. */
 const BATCH = 256;
@@ -44,7 +44,7 @@ interface Candidate {
 export class MemoryVectorIndex extends VectorIndex {
   /** By tenant and store, then by file. */
   private readonly stores = new Map<string, Map<string, Versions>>();
-  private readonly vocabulary = new Vocabulary();
+  private readonly vocabulary = new NumberedWords();
   private readonly forgotten: Document[] = [];
   private last = 0;
   private bytes = 0;

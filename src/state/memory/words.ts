@@ -18,7 +18,7 @@ export interface CountedWords {
 }
 
 /** The words of many texts, by numbers: a text is read once, and each of its words takes eight bytes. */
-export class Vocabulary {
+export class NumberedWords {
   private readonly numbers = new Map<string, number>();
   /** By the number of a word: itself, and how many texts have it. */
   private entries: ({ readonly word: string; uses: number } | undefined)[] = [];

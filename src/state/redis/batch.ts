@@ -2,7 +2,7 @@ import type { Redis as Client } from 'ioredis';
 
 import { StoreUnavailableError } from '../errors.js';
 import { isWorthRepeating } from './errors.js';
-import type { Command, Script } from './script.js';
+import type { Command, LuaScript } from './script.js';
 
 /** The commands of one request that go to one node. */
 export interface Batch {
@@ -19,7 +19,7 @@ export interface Confirmation {
 }
 
 /** The scripts that a node was sent. It forgets them when it is started again. */
-const sent = new WeakMap<Client, Set<Script>>();
+const sent = new WeakMap<Client, Set<LuaScript>>();
 
 /**
  * Sends commands together; the replies are those of the commands in order. With a confirmation the replicas are waited for on the same

@@ -3,7 +3,7 @@ import type { Clock } from '../../time/index.js';
 import { type Claim, Claims } from '../claims.js';
 import type { RedisKeys } from './keys.js';
 import type { Redis } from './redis.js';
-import { type Command, NUMBERS, run, Script } from './script.js';
+import { type Command, NUMBERS, run, LuaScript } from './script.js';
 import { GRACE_MS } from './scripts/indexes.js';
 
 /**
@@ -12,7 +12,7 @@ import { GRACE_MS } from './scripts/indexes.js';
  * KEYS: 1 the claim: when it ends, ms since the epoch, and its owner, as JSON. ARGV: 1 owner, 2 when the claim ends, 3 now. Returns the
  * owner.
  */
-const CLAIM = new Script(`${NUMBERS}
+const CLAIM = new LuaScript(`${NUMBERS}
 local ends, owner = (redis.call('GET', KEYS[1]) or '0 '):match('^(%d+) (.*)$')
 if tonumber(ends) > tonumber(ARGV[3]) then return owner end
 local ms = ARGV[2] - ARGV[3]
@@ -20,7 +20,7 @@ if ms > 0 then redis.call('SET', KEYS[1], ARGV[2] .. ' ' .. ARGV[1], 'PX', whole
 return ARGV[1]`);
 
 /** Frees a name of an owner. Repeated, it does nothing. KEYS: as for the claim. ARGV: 1 owner. */
-const RELEASE = new Script(`local owner = (redis.call('GET', KEYS[1]) or ''):match('^%d+ (.*)$')
+const RELEASE = new LuaScript(`local owner = (redis.call('GET', KEYS[1]) or ''):match('^%d+ (.*)$')
 if owner == ARGV[1] then redis.call('DEL', KEYS[1]) end`);
 
 /** Claims in Redis, for all replicas. They expire by themselves. */

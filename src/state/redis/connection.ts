@@ -16,7 +16,7 @@ const closed = (): Error => new Error('the connection was closed');
  * A connection that opens itself again when it is lost: at once, then with pauses that grow. Nothing is queued while it is
  * away, and nothing that was sent is sent again: whoever sends decides.
  */
-export class Connection {
+export class RedisConnection {
   readonly client: Client | Cluster;
   private readonly logger = new Logger('Redis');
   private readonly outages = new OutageLog(this.logger);

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 
 import type { Tenant } from '../../access/index.js';
-import { type Argument, type Command, run, type Script } from './script.js';
+import { type Argument, type Command, run, type LuaScript } from './script.js';
 
 /** Digests are this long, characters: 132 bits. */
 const DIGEST_LENGTH = 22;
@@ -72,7 +72,7 @@ export class RedisKeys {
   }
 
   /** A call of a script about a response: its arguments are the time, the response, and the rest. */
-  call({ tenant, slot, responseKey }: Located, script: Script, now: number, ...args: readonly Argument[]): Command {
+  call({ tenant, slot, responseKey }: Located, script: LuaScript, now: number, ...args: readonly Argument[]): Command {
     return run(script, [this.slot(tenant, slot).base], now, responseKey, ...args);
   }
 

@@ -11,7 +11,7 @@ import {
 } from '../shared-limits.js';
 import type { RedisKeys } from './keys.js';
 import type { Redis } from './redis.js';
-import { type Command, NUMBERS, run, Script } from './script.js';
+import { type Command, NUMBERS, run, LuaScript } from './script.js';
 
 /**
  * The counters at KEYS[1]: `requests` and `tokens` of the window that ends at `ends`, and for each replica a field `open:<replica>` with
@@ -59,7 +59,7 @@ local function keep() redis.call('PEXPIRE', KEYS[1], ${DEBT_MS + LIMIT_WINDOW_MS
  * KEYS: 1 counters. ARGV: 1 requests, 2 their limit (0: none), 3 tokens, 4 their limit, 5 places, 6 their limit, 7 replica, 8 lease, ms.
  * Returns whether they were taken, requests, tokens, places, and how long the window lasts, ms.
  */
-const TAKE_LIMITS = new Script(`${COUNTERS}local more, most = {}, {}
+const TAKE_LIMITS = new LuaScript(`${COUNTERS}local more, most = {}, {}
 for index = 1, 3 do more[index], most[index] = tonumber(ARGV[2 * index - 1]), tonumber(ARGV[2 * index]) end
 local resets = ends
 if isOver then
@@ -89,7 +89,7 @@ return {admitted and 1 or 0, requests, tokens, places, math.max(0, resets - now)
  *
  * KEYS: 1 counters. ARGV: 1 the limit of tokens. Returns requests, tokens, places, and how long the window lasts, ms.
  */
-const READ_LIMITS = new Script(`${COUNTERS}if isOver then requests, tokens = 0, carried(tonumber(ARGV[1])) end
+const READ_LIMITS = new LuaScript(`${COUNTERS}if isOver then requests, tokens = 0, carried(tonumber(ARGV[1])) end
 return {requests, tokens, allPlaces(), math.max(0, ends - now)}`);
 
 /**
@@ -97,7 +97,7 @@ return {requests, tokens, allPlaces(), math.max(0, ends - now)}`);
  *
  * KEYS: 1 counters. ARGV: 1 tokens, 2 their limit, 3 places, 4 replica, 5 lease, ms.
  */
-const SETTLE_LIMITS = new Script(`${COUNTERS}local used, places = tonumber(ARGV[1]), tonumber(ARGV[3])
+const SETTLE_LIMITS = new LuaScript(`${COUNTERS}local used, places = tonumber(ARGV[1]), tonumber(ARGV[3])
 if isOver and used > 0 then
   requests, tokens, ends = 0, carried(tonumber(ARGV[2])) + used, now + ${LIMIT_WINDOW_MS}
   writeWindow()
@@ -114,7 +114,7 @@ return 1`);
  *
  * KEYS: 1 counters. ARGV: 1 replica, 2 lease, ms. Returns its places.
  */
-const RENEW_LIMITS = new Script(`${COUNTERS}local places = ownPlaces(ARGV[1])
+const RENEW_LIMITS = new LuaScript(`${COUNTERS}local places = ownPlaces(ARGV[1])
 setPlaces(ARGV[1], places, ARGV[2])
 if places > 0 then keep() end
 return places`);

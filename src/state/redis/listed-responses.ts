@@ -9,7 +9,7 @@ import type { DanglingEntries } from './dangling-entries.js';
 import type { RedisKeys } from './keys.js';
 import type { Redis } from './redis.js';
 import type { ResponseSlots } from './response-slots.js';
-import { type Command, FREES_MEMORY, run, Script } from './script.js';
+import { type Command, FREES_MEMORY, run, LuaScript } from './script.js';
 import { READ, type ReadReply } from './scripts/read.js';
 import { RESPONSES } from './scripts/responses.js';
 
@@ -23,7 +23,7 @@ type PageReply = readonly string[] | null;
  * the least score, inclusive, and the highest, exclusive; ARGV[5], if any: the cursor; ARGV[6], if any: its score, for a
  * cursor that was in the list and may have left it. Returns a `PageReply`. What it adds, it removes: also when memory is full.
  */
-const PAGE = new Script(`${FREES_MEMORY}
+const PAGE = new LuaScript(`${FREES_MEMORY}
 local key, count = KEYS[1], tonumber(ARGV[2])
 local first = redis.call('ZCOUNT', key, '-inf', '(' .. ARGV[3])
 local last = redis.call('ZCOUNT', key, '-inf', '(' .. ARGV[4]) - 1
@@ -57,7 +57,7 @@ const NOT_STORED = -2;
  * blanks in between; each of these is empty when it does not matter, but the model is one to match if ARGV[6] is 1; from
  * ARGV[7] on: ids. Returns the size of each, bytes, or NO_MATCH or NOT_STORED.
  */
-const MATCH = new Script(`${RESPONSES}
+const MATCH = new LuaScript(`${RESPONSES}
 local function matches(id)
   if not visible(id, ARGV[2]) then return false end
   local known = redis.call('HMGET', at(id), 'model', 'status', 'labels')

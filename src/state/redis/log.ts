@@ -22,7 +22,7 @@ import type { RedisNotices } from './notices.js';
 import type { Redis } from './redis.js';
 import type { ResponseSlots } from './response-slots.js';
 import type { RunIndex } from './run-index.js';
-import { Script } from './script.js';
+import { LuaScript } from './script.js';
 import { RESPONSES } from './scripts/responses.js';
 import { RUNS } from './scripts/runs.js';
 
@@ -35,7 +35,7 @@ type LogAppended = 'appended' | 'held' | 'closed';
  * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: the response; ARGV[3]: the attempt; ARGV[4] to ARGV[7]: the batch;
  * ARGV[8]: 1 when it begins. Returns `LogAppended`.
  */
-const APPEND = new Script(`${RESPONSES}${RUNS}
+const APPEND = new LuaScript(`${RESPONSES}${RUNS}
 local id = ARGV[2]
 if not isOpen(id, ARGV[3]) then return 'closed' end
 if isHeld(id, '') then return 'held' end
@@ -57,7 +57,7 @@ type LogPageReply = readonly [stream: string | null, ended: string | null, entri
  * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: the response; ARGV[3]: the field that it must have; ARGV[4]: the number.
  * Returns `LogPageReply`, or nil when the response is not found.
  */
-const READ_LOG = new Script(`${RESPONSES}
+const READ_LOG = new LuaScript(`${RESPONSES}
 local id = ARGV[2]
 if not visible(id, ARGV[3]) then return nil end
 local run, key = redis.call('HMGET', at(id), 'stream', 'ended'), at(id) .. ':log'
@@ -93,7 +93,7 @@ return {run[1], run[2], entries}`);
  *
  * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: the response. Returns entries as XRANGE does.
  */
-const ITEMS_OF_LOG = new Script(`${RESPONSES}
+const ITEMS_OF_LOG = new LuaScript(`${RESPONSES}
 local key, found = at(ARGV[2]) .. ':log', {}
 for entry in string.gmatch(redis.call('HGET', at(ARGV[2]), 'done') or '', '%S+') do
   found[#found + 1] = redis.call('XRANGE', key, entry, entry)[1]
@@ -105,7 +105,7 @@ return found`);
  *
  * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: the response.
  */
-const FORGET_LOG = new Script(`${RESPONSES}
+const FORGET_LOG = new LuaScript(`${RESPONSES}
 local ended = redis.call('HGET', at(ARGV[2]), 'ended')
 if ended and tonumber(ended) <= now then
   redis.call('UNLINK', at(ARGV[2]) .. ':log')

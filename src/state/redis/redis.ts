@@ -4,10 +4,10 @@ import type { Clock } from '../../time/index.js';
 import { StoreUnavailableError } from '../errors.js';
 import { type Batch, type Confirmation, sendBatch } from './batch.js';
 import type { RedisSettings } from './connection-options.js';
-import { close, Connection } from './connection.js';
+import { close, RedisConnection } from './connection.js';
 import { isDemoted, isMoving, isPassing, isTimeout, isWorthRepeating, replyOf, toStoreError } from './errors.js';
 import { requireUsable } from './requirements.js';
-import { type Command, keyOf, run, Script } from './script.js';
+import { type Command, keyOf, run, LuaScript } from './script.js';
 
 /** How often a request is sent at most: a server that was started again is lost first, and then does not know the scripts. */
 const MOST_ATTEMPTS = 3;
@@ -19,13 +19,13 @@ const MOVING_PAUSE_MS = 20;
 const CONFIRMATION_SHARE = 0.8;
 
 /** KEYS: any, which decides on the node of a cluster. Returns seconds and microseconds, as TIME does. */
-const TIME = new Script(`return redis.call('TIME')`);
+const TIME = new LuaScript(`return redis.call('TIME')`);
 
 /** The connection to Redis for requests. Methods throw StoreUnavailableError while it is unavailable. */
 export class Redis {
-  private readonly reading: Connection;
+  private readonly reading: RedisConnection;
   /** One of its own when replicas confirm writes: until they have, nothing else is answered on it. */
-  private readonly writing: Connection;
+  private readonly writing: RedisConnection;
   private readonly confirmation: Confirmation | undefined;
   private isOpen = false;
 
@@ -34,8 +34,8 @@ export class Redis {
     private readonly clock: Clock,
   ) {
     const { REDIS_WAIT_REPLICAS: replicas, REDIS_COMMAND_TIMEOUT_MS: timeoutMs } = settings;
-    this.reading = new Connection(settings, clock);
-    this.writing = replicas === 0 ? this.reading : new Connection(settings, clock);
+    this.reading = new RedisConnection(settings, clock);
+    this.writing = replicas === 0 ? this.reading : new RedisConnection(settings, clock);
     // 0 would wait for ever.
     const confirmation = { replicas, timeoutMs: Math.ceil(timeoutMs * CONFIRMATION_SHARE) };
     this.confirmation = replicas === 0 ? undefined : confirmation;
@@ -52,7 +52,7 @@ export class Redis {
     this.isOpen = true;
   }
 
-  private get connections(): ReadonlySet<Connection> {
+  private get connections(): ReadonlySet<RedisConnection> {
     return new Set([this.reading, this.writing]);
   }
 
@@ -139,7 +139,7 @@ export class Redis {
   }
 
   private async request(
-    connection: Connection,
+    connection: RedisConnection,
     commands: readonly Command[],
     confirmation?: Confirmation,
   ): Promise<readonly unknown[]> {
@@ -170,7 +170,7 @@ export class Redis {
 }
 
 async function send(
-  connection: Connection,
+  connection: RedisConnection,
   commands: readonly Command[],
   confirmation: Confirmation | undefined,
   redirection: Redirection | undefined,

@@ -3,7 +3,7 @@ import { Cluster } from 'ioredis';
 import { describe } from '../driver-errors.js';
 import { StateStartError } from '../errors.js';
 import type { RedisSettings } from './connection-options.js';
-import type { Connection } from './connection.js';
+import type { RedisConnection } from './connection.js';
 import { isRefusal, reasonOf, UnknownPrimaryError } from './errors.js';
 
 const OLDEST_REDIS = 7;
@@ -12,7 +12,7 @@ const OLDEST_VALKEY = 8;
 type Info = Readonly<Record<string, string>>;
 
 /** Throws StateStartError with one sentence when Redis cannot be used as it is, and errors of the driver when it is not available. */
-export async function requireUsable(connection: Connection, { REDIS_PREFIX }: RedisSettings): Promise<void> {
+export async function requireUsable(connection: RedisConnection, { REDIS_PREFIX }: RedisSettings): Promise<void> {
   const { client } = connection;
   const isCluster = client instanceof Cluster;
   for (const node of connection.primaries) {

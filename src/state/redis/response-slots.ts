@@ -4,7 +4,7 @@ import { type Clock, isPromise, type MaybePromise } from '../../time/index.js';
 import { toKey } from '../keys.js';
 import type { Located, RedisKeys } from './keys.js';
 import type { Redis } from './redis.js';
-import type { Argument, Command, Script } from './script.js';
+import type { Argument, Command, LuaScript } from './script.js';
 
 /** Most slots that are remembered: some hundred bytes each. */
 const CAPACITY = 20_000;
@@ -34,7 +34,7 @@ export class ResponseSlots {
   }
 
   /** The reply of a script about a response (`RedisKeys.call`); undefined when it was never stored. Throws StoreUnavailableError. */
-  async ask(tenant: Tenant, responseId: string, script: Script, ...args: readonly Argument[]): Promise<unknown> {
+  async ask(tenant: Tenant, responseId: string, script: LuaScript, ...args: readonly Argument[]): Promise<unknown> {
     const located = await this.locate(tenant, responseId);
     if (located === undefined) return undefined;
     const [reply] = await this.redis.read(this.keys.call(located, script, this.clock.now(), ...args));

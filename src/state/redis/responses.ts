@@ -24,7 +24,7 @@ import type { RedisWriteLock } from './locks.js';
 import type { RedisEventLog } from './log.js';
 import type { Redis } from './redis.js';
 import type { ResponseSlots } from './response-slots.js';
-import { type Argument, type Command, run, Script } from './script.js';
+import { type Argument, type Command, run, LuaScript } from './script.js';
 import { DELETE, type GoneReply } from './scripts/delete.js';
 import { LOCKS } from './scripts/locks.js';
 import { CHAIN, type ChainReply, INPUT, type InputReply } from './scripts/read.js';
@@ -43,7 +43,7 @@ type Saved = 'saved' | 'lost' | 'unlinked';
  * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: the fence of the slot's lock, empty when there is none to check;
  * from ARGV[3] on: the insertion. Returns `Saved`.
  */
-const SAVE = new Script(`${LOCKS}${RESPONSES}
+const SAVE = new LuaScript(`${LOCKS}${RESPONSES}
 local r = insertionAt(3)
 if exists(r.id) then return 'saved' end
 if ARGV[2] ~= '' and not hasLock(base, ARGV[2]) then return 'lost' end
@@ -58,7 +58,7 @@ return 'saved'`);
  * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: the fence of the conversation's lock, empty when there is none to check; ARGV[3]: the
  * version that the turn has read; from ARGV[4] on: the insertion, then the entries. Returns a `TurnRefusal`, or nil.
  */
-const SAVE_TURN = new Script(`${LOCKS}${RESPONSES}
+const SAVE_TURN = new LuaScript(`${LOCKS}${RESPONSES}
 local r, next = insertionAt(4)
 if exists(r.id) then return nil end
 local refusal = turnRefusal(base, ARGV[2], ARGV[3])
@@ -75,7 +75,7 @@ return nil`);
  * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: the id; ARGV[3]: within; ARGV[4]: the body; ARGV[5]: labels, with blanks in between. Returns
  * 1, or nil.
  */
-const UPDATE_METADATA = new Script(`${RESPONSES}
+const UPDATE_METADATA = new LuaScript(`${RESPONSES}
 local key = at(ARGV[2])
 if not visible(ARGV[2], ARGV[3]) then return nil end
 local status = redis.call('HGET', key, 'status')
@@ -260,7 +260,7 @@ export class RedisResponseStore extends ResponseStore {
     record: ResponseRecord,
     parentId: string | null,
     slot: string,
-    script: Script,
+    script: LuaScript,
     first: readonly Argument[],
     last: readonly Argument[] = [],
     more: readonly Command[] = [],

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 
 /** A Lua script. */
-export class Script {
+export class LuaScript {
   private known: string | undefined;
 
   constructor(readonly text: string) {}
@@ -36,10 +36,10 @@ export type Argument = string | number;
 /** A command: a name with its arguments, or a script with its keys and arguments. */
 export type Command =
   | readonly [name: string, key: string, ...args: readonly Argument[]]
-  | { readonly script: Script; readonly keys: readonly string[]; readonly args: readonly Argument[] };
+  | { readonly script: LuaScript; readonly keys: readonly string[]; readonly args: readonly Argument[] };
 
 /** A call of a script. */
-export function run(script: Script, keys: readonly string[], ...args: readonly Argument[]): Command {
+export function run(script: LuaScript, keys: readonly string[], ...args: readonly Argument[]): Command {
   return { script, keys, args };
 }
 

@@ -14,7 +14,7 @@ import { membershipOf, type RedisKeys, sessionsOf } from './keys.js';
 import { type List, type Listed, type ListedResponses, toBatches } from './listed-responses.js';
 import type { RedisWriteLock } from './locks.js';
 import type { Redis } from './redis.js';
-import { FREES_MEMORY, run, Script } from './script.js';
+import { FREES_MEMORY, run, LuaScript } from './script.js';
 import { type GoneReply, HIDE, VISIBLE_TO_CALL } from './scripts/delete.js';
 import { ENTER, ENTER_BELOW } from './scripts/indexes.js';
 import { RESPONSES } from './scripts/responses.js';
@@ -26,7 +26,7 @@ import type { Tombstones } from './tombstones.js';
  * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: the field of the session; from ARGV[3] on: ids. Returns the number of those
  * that are in it.
  */
-const JOIN = new Script(`${RESPONSES}
+const JOIN = new LuaScript(`${RESPONSES}
 local joined = 0
 for i = 3, #ARGV do
   if visible(ARGV[i], '') then
@@ -45,7 +45,7 @@ type LeaveReply = readonly [gone: GoneReply, left: readonly string[]];
  * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: the field of the session; ARGV[3]: names the call, so that its
  * repetition returns the same; from ARGV[4] on: ids. Returns a `LeaveReply`.
  */
-const LEAVE = new Script(`${FREES_MEMORY}${RESPONSES}${HIDE}${VISIBLE_TO_CALL}
+const LEAVE = new LuaScript(`${FREES_MEMORY}${RESPONSES}${HIDE}${VISIBLE_TO_CALL}
 local gone, left = {}, {}
 for i = 4, #ARGV do
   local id = ARGV[i]

@@ -3,7 +3,7 @@ import { toKey } from '../keys.js';
 import { DAY_MS, dayOf, type UsageQuery, type UsageRecord, UsageStore, type UsageSum } from '../usage-store.js';
 import type { RedisKeys } from './keys.js';
 import type { Redis } from './redis.js';
-import { type Command, run, Script } from './script.js';
+import { type Command, run, LuaScript } from './script.js';
 
 /**
  * Adds a turn to the sums of its tenant and day, once.
@@ -11,7 +11,7 @@ import { type Command, run, Script } from './script.js';
  * KEYS: 1 hash of sums, 2 set of the response ids that are in it. ARGV: 1 response id, 2 name of the sum, 3 input, 4 cached, 5 output,
  * 6 reasoning tokens, 7 lifetime of the sums, ms, 8 lifetime of the ids, ms.
  */
-const RECORD_USAGE = new Script(`if redis.call('SADD', KEYS[2], ARGV[1]) == 0 then return 0 end
+const RECORD_USAGE = new LuaScript(`if redis.call('SADD', KEYS[2], ARGV[1]) == 0 then return 0 end
 redis.call('PEXPIRE', KEYS[2], ARGV[8])
 for field, value in pairs({ turns = 1, input = ARGV[3], cached = ARGV[4], output = ARGV[5], reasoning = ARGV[6] }) do
   -- A sum beyond 2^63 stays as it is.

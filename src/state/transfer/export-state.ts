@@ -7,7 +7,7 @@ import type { StateBackend } from '../state-backend.js';
 import { type MovedJob, type MovedResponse, type StateTransfer, StateTransferError } from '../state-transfer.js';
 import { FORMAT, type HeaderLine, type StateLine, VERSION } from './format.js';
 import { type MovedLibrary, readLibrary, tenantsOf } from './moved-library.js';
-import { isCounted, type Moved, Tally } from './moved.js';
+import { isCounted, type Moved, MovedCounts } from './moved.js';
 
 /** What is exported, and who is told how far it is. */
 export interface ExportOptions {
@@ -38,17 +38,17 @@ export async function exportState(
 ): Promise<Moved> {
   const { transfer, claims } = backend;
   if (transfer === undefined) throw new StateTransferError('This state cannot be exported.');
-  const tally = new Tally(options.onProgress);
+  const counts = new MovedCounts(options.onProgress);
   const { library = backend } = options;
-  await pipeline(Readable.from(toLines({ transfer, claims }, { ...options, library }, tally)), output, { end: false });
-  return tally.moved;
+  await pipeline(Readable.from(toLines({ transfer, claims }, { ...options, library }, counts)), output, { end: false });
+  return counts.moved;
 }
 
-async function* toLines(exported: Exported, options: ExportOptions, tally: Tally): AsyncGenerator<string> {
+async function* toLines(exported: Exported, options: ExportOptions, counts: MovedCounts): AsyncGenerator<string> {
   yield toLine({ format: FORMAT, version: VERSION });
   for await (const line of toRecords(exported, options)) {
-    if (line.kind === 'tenant') tally.count('tenants');
-    if (isCounted(line)) tally.count(`${line.kind}s`);
+    if (line.kind === 'tenant') counts.count('tenants');
+    if (isCounted(line)) counts.count(`${line.kind}s`);
     yield toLine(line);
   }
 }

@@ -5,7 +5,7 @@ import type { StateBackend } from '../state-backend.js';
 import { type MovedJob, type MovedRecord, type StateTransfer, StateTransferError } from '../state-transfer.js';
 import { readLine, requireHeader, type SecretLine, type StateLine } from './format.js';
 import { LibraryImport, type MovedEntry, type MovedLibrary } from './moved-library.js';
-import { isCounted, type Moved, Tally } from './moved.js';
+import { isCounted, type Moved, MovedCounts } from './moved.js';
 
 /** Some editors and shells begin a file with this mark. */
 const BYTE_ORDER_MARK = '\uFEFF';
@@ -42,8 +42,8 @@ export async function importState(
 ): Promise<Imported> {
   const { transfer } = backend;
   if (transfer === undefined) throw new StateTransferError('Nothing can be imported into this state.');
-  const tally = new Tally(onProgress);
-  const importing = new Importing(backend, transfer, library, tally);
+  const counts = new MovedCounts(onProgress);
+  const importing = new Importing(backend, transfer, library, counts);
   let isWhole = false;
   let last = 0;
   for await (const [number, text] of linesOf(input, LONGEST_LINE)) {
@@ -64,7 +64,7 @@ export async function importState(
       `The export is not whole: it ends with line ${last}. What it has is stored; repeat the import with all of it.`,
     );
   }
-  return { ...tally.moved, existing: importing.existing };
+  return { ...counts.moved, existing: importing.existing };
 }
 
 /** Collects records, and writes them together. */
@@ -83,7 +83,7 @@ class Importing {
     private readonly backend: Pick<StateBackend, 'claims' | 'secrets'>,
     private readonly transfer: StateTransfer,
     private readonly library: MovedLibrary,
-    private readonly tally: Tally,
+    private readonly counts: MovedCounts,
   ) {}
 
   async take(number: number, line: StateLine, length: number): Promise<void> {
@@ -93,7 +93,7 @@ class Importing {
       await this.flush();
       this.tenant = line.tenant;
       this.imported = new LibraryImport(this.library, line.tenant, Date.now());
-      this.tally.count('tenants');
+      this.counts.count('tenants');
       return;
     }
     if (line.kind === 'piece' || line.kind === 'file' || line.kind === 'store' || line.kind === 'store_file') {
@@ -110,7 +110,7 @@ class Importing {
       this.requireTenant(number);
       this.records.push(line);
     }
-    if (line.kind !== 'entries') this.tally.count(`${line.kind}s`);
+    if (line.kind !== 'entries') this.counts.count(`${line.kind}s`);
     if (this.records.length + this.jobs.length >= BATCH || this.length >= BATCH_LENGTH) await this.flush();
   }
 
@@ -127,7 +127,7 @@ class Importing {
       if (!(error instanceof StateTransferError)) throw error;
       throw new StateTransferError(`Line ${number} cannot be stored: ${error.message}.`, { cause: error });
     }
-    if (isCounted(line)) this.tally.count(`${line.kind}s`);
+    if (isCounted(line)) this.counts.count(`${line.kind}s`);
   }
 
   /** Writes what was collected. */

@@ -15,7 +15,7 @@ const COUNTED: ReadonlySet<string> = new Set(['conversation', 'response', 'file'
 const PROGRESS = 10_000;
 
 /** Counts what is moved, and reports it from time to time. */
-export class Tally {
+export class MovedCounts {
   private counts = { tenants: 0, conversations: 0, responses: 0, files: 0, stores: 0, jobs: 0 };
 
   constructor(private readonly onProgress: (moved: Moved) => void = () => undefined) {}

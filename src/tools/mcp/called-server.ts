@@ -4,7 +4,7 @@ import type { Logger } from '@nestjs/common';
 import { quote } from '../../logging/index.js';
 import { quotesKnownSecret, redact, redactDeeply, scrub } from '../../providers/index.js';
 import type { Clock } from '../../time/index.js';
-import type { Connection, ConnectionSettings } from './connection.js';
+import type { McpConnection, ConnectionSettings } from './connection.js';
 import { McpFailure, SessionGoneError } from './failures.js';
 import type { McpObserver, McpRequestRecord } from './mcp-observer.js';
 import {
@@ -133,7 +133,7 @@ export class CalledServer implements McpServer {
     tool: string | null,
     limitMs: number,
     signal: AbortSignal,
-    send: (connection: Connection, limited: AbortSignal, renew: () => void) => Promise<T>,
+    send: (connection: McpConnection, limited: AbortSignal, renew: () => void) => Promise<T>,
   ): Promise<T> {
     const { clock, connections, settings } = this.parts;
     const startedAt = clock.now();

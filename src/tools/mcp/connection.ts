@@ -109,7 +109,7 @@ const OVER = new Error('The request is over.');
 const CONNECTION_CLOSED = -32_000;
 
 /** An open connection to a server: over streamable HTTP a session, over the older SSE a stream. Any number of requests may share it. */
-export class Connection {
+export class McpConnection {
   private hasEnded = false;
 
   private constructor(
@@ -133,7 +133,7 @@ export class Connection {
   /**
    * Connects, with the newest version of the protocol that both sides have. Rejects with McpFailure, and the reason of the signal.
    */
-  static async open(settings: ConnectionSettings, clock: Clock, signal: AbortSignal): Promise<Connection> {
+  static async open(settings: ConnectionSettings, clock: Clock, signal: AbortSignal): Promise<McpConnection> {
     const { transport } = settings;
     if (transport !== 'sse') {
       const streams = new OpenStreams(clock, settings.mostBytes);
@@ -153,7 +153,7 @@ export class Connection {
     transport: StreamableHTTPClientTransport | OlderTransport,
     settings: ConnectionSettings,
     streams: OpenStreams,
-  ): Promise<Connection> {
+  ): Promise<McpConnection> {
     const { onListChanged: onChanged, url, headers, tokens, http, mostBytes } = settings;
     const clientInfo = { name: 'antiphon', version: readVersion() };
     const client = new Client(clientInfo, {
@@ -173,7 +173,7 @@ export class Connection {
       const pause = (delayMs: number, reconnect: () => void): (() => void) => streams.pause(delayMs, reconnect);
       const parts = { client, http, url, mostBytes, headers, tokens, clientInfo, resumption: RESUMPTION, pause };
       const calls = transport instanceof OlderTransport ? null : new ToolCalls({ ...parts, transport });
-      return new Connection(client, transport, clock, streams, calls);
+      return new McpConnection(client, transport, clock, streams, calls);
     } catch (error) {
       await transport.close().catch(() => undefined);
       signal.throwIfAborted();

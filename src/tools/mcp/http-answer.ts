@@ -10,7 +10,7 @@ import { LONGEST_STREAM, LongestEvent, unpack } from './bounded-fetch.js';
 import { tooLarge } from './failures.js';
 
 /** What reads an answer. `onEnd` or `onFailure` comes last, unless the answer is left. */
-export interface AnswerReader {
+export interface AnswerListener {
   onEvent(event: EventSourceMessage): void;
   /** How long the server wants a client to wait before it asks for the rest of a stream, ms. */
   onRetry(delayMs: number): void;
@@ -34,7 +34,7 @@ export class HttpAnswer implements Dispatcher.DispatchHandler {
 
   constructor(
     private readonly mostBytes: number,
-    private readonly reader: AnswerReader,
+    private readonly reader: AnswerListener,
   ) {}
 
   /** Whether it is a stream of events. */
@@ -131,7 +131,7 @@ class EventStream {
   private readonly longest = new LongestEvent();
   private readonly parser: EventSourceParser;
 
-  constructor(reader: AnswerReader) {
+  constructor(reader: AnswerListener) {
     this.parser = createParser({
       onEvent: (event) => reader.onEvent(event),
       onRetry: (delayMs) => reader.onRetry(delayMs),

@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '../../time/index.js';
-import type { Connection, ConnectionSettings } from './connection.js';
+import type { McpConnection, ConnectionSettings } from './connection.js';
 import { McpFailure } from './failures.js';
 import { RequestSlots } from './request-slots.js';
 
@@ -13,11 +13,11 @@ export interface ConnectionLimits {
 
 /** A connection that is open, or about to be. */
 interface Pooled {
-  readonly opening: Promise<Connection>;
+  readonly opening: Promise<McpConnection>;
   /** Gives the connection up while it is opened. */
   readonly giveUp: AbortController;
   /** Null until it is open. */
-  connection: Connection | null;
+  connection: McpConnection | null;
   users: number;
   idle: Timer | null;
 }
@@ -62,7 +62,7 @@ export class ServerConnections {
     key: string,
     settings: Omit<ConnectionSettings, 'onListChanged'>,
     signal: AbortSignal,
-    work: (connection: Connection) => Promise<T>,
+    work: (connection: McpConnection) => Promise<T>,
   ): Promise<T> {
     const waiting = this.slots.take(signal);
     if (waiting !== undefined) await waiting;
@@ -119,14 +119,14 @@ export class ServerConnections {
     return pooled;
   }
 
-  private async connect(settings: ConnectionSettings, giveUp: AbortController): Promise<Connection> {
+  private async connect(settings: ConnectionSettings, giveUp: AbortController): Promise<McpConnection> {
     const { connectMs } = this.limits;
     const timer = this.clock.schedule(connectMs, () =>
       giveUp.abort(new McpFailure('timeout', `The server did not accept a connection within ${connectMs} ms.`)),
     );
     try {
       // Loaded on demand: most services call no MCP servers, and need not have the library.
-      const { Connection: Opened } = await import('./connection.js');
+      const { McpConnection: Opened } = await import('./connection.js');
       return await Opened.open(settings, this.clock, giveUp.signal);
     } finally {
       timer.cancel();

@@ -5,7 +5,7 @@ import { reasonOf } from '../../providers/index.js';
 import { isObject, parseJson } from '../../validation/index.js';
 import type { AnswerHead } from './answer-head.js';
 import { McpFailure, SessionGoneError } from './failures.js';
-import type { AnswerReader, HttpAnswer } from './http-answer.js';
+import type { AnswerListener, HttpAnswer } from './http-answer.js';
 import type { McpProgress } from './mcp-server.js';
 
 /**
@@ -50,7 +50,7 @@ export interface CallChannel {
   /** Null without. */
   readonly tokens: CallTokens | null;
   readonly resumption: Resumption;
-  send(request: CallRequest, token: string | null, reader: AnswerReader): HttpAnswer;
+  send(request: CallRequest, token: string | null, reader: AnswerListener): HttpAnswer;
   /** Takes a message that has come with a call, which may belong to another one, or to none. Throws for what is no message. */
   receive(message: unknown): void;
   /** Waits before a stream is asked for again; returns what ends the pause. */
@@ -63,7 +63,7 @@ export interface CallChannel {
 }
 
 /** A call that waits for its answer: a request, and others for the rest of its stream where that has broken. */
-export class ToolCall implements AnswerReader {
+export class ToolCall implements AnswerListener {
   private readonly settled = Promise.withResolvers<CallToolResult>();
   private isOver = false;
   private answer: HttpAnswer | null = null;

@@ -11,7 +11,7 @@ import {
 import { isObject } from '../../validation/index.js';
 import type { AnswerHead } from './answer-head.js';
 import { ACCEPTED, type HttpClient } from './bounded-fetch.js';
-import { type AnswerReader, HttpAnswer } from './http-answer.js';
+import { type AnswerListener, HttpAnswer } from './http-answer.js';
 import type { McpProgress } from './mcp-server.js';
 import { type CallChannel, type CallRequest, type CallTokens, closed, type Resumption, ToolCall } from './tool-call.js';
 
@@ -139,7 +139,7 @@ export class ToolCalls implements CallChannel {
     if (!this.take(message)) this.parts.transport.onmessage?.(parseJSONRPCMessage(message));
   }
 
-  send({ method, headers, body }: CallRequest, token: string | null, reader: AnswerReader): HttpAnswer {
+  send({ method, headers, body }: CallRequest, token: string | null, reader: AnswerListener): HttpAnswer {
     const { http, url, mostBytes } = this.parts;
     const answer = new HttpAnswer(mostBytes, reader);
     const authorization = token === null ? {} : { authorization: `Bearer ${token}` };

@@ -4,7 +4,7 @@ import { serverError } from '../../upstream-errors/to-model-error.js';
 import { EventStreamReader, type StreamedEvent } from '../../upstream-http/event-stream.js';
 import { UNREADABLE } from '../../upstream-http/exchange-error.js';
 import type { UpstreamAnswer } from '../../upstream-http/upstream-answer.js';
-import type { AnswerReader } from './answer-reader.js';
+import type { ChunkReader } from './chunk-reader.js';
 import { ChunkParser } from './chunk-parser.js';
 import { isIdle, parseError } from './parse-chunk.js';
 
@@ -26,7 +26,7 @@ export class ChunkStream {
 
   constructor(
     private readonly answer: UpstreamAnswer,
-    private readonly reader: AnswerReader,
+    private readonly reader: ChunkReader,
     private readonly sink: ModelSink,
     private readonly secrets: readonly string[],
   ) {

@@ -4,7 +4,7 @@ import { UNREADABLE } from '../../upstream-http/exchange-error.js';
 import { TextCollector } from '../../upstream-http/read-text.js';
 import type { UpstreamAnswer } from '../../upstream-http/upstream-answer.js';
 import { serverError } from '../../upstream-errors/to-model-error.js';
-import type { AnswerReader } from './answer-reader.js';
+import type { ChunkReader } from './chunk-reader.js';
 import { ChunkStream } from './chunk-stream.js';
 import { parseChunk } from './parse-chunk.js';
 
@@ -18,7 +18,7 @@ const LONGEST_COMPLETION = 64 * 1024 * 1024;
  */
 export async function readAnswer(
   answer: UpstreamAnswer,
-  reader: AnswerReader,
+  reader: ChunkReader,
   sink: ModelSink,
   secrets: readonly string[],
 ): Promise<void> {

@@ -2,7 +2,7 @@ import { RATE_LIMITS_EVENT } from '../../../protocol/index.js';
 import type { ModelEvent } from '../../model-event.js';
 import type { ModelSink } from '../../model-sink.js';
 import type { Exchange } from '../transport/exchange.js';
-import type { AnswerReader } from './answer-reader.js';
+import type { EventReader } from './event-reader.js';
 
 /** The events of an answer up to its first output. Its head, headers and limits for the client, does not wait for that. */
 export class AnswerBeginning {
@@ -22,7 +22,7 @@ export class AnswerBeginning {
   }
 
   /** Adds what was read. The head ends where the response begins. */
-  add(events: readonly ModelEvent[], { responseId, hasOutput }: AnswerReader): void {
+  add(events: readonly ModelEvent[], { responseId, hasOutput }: EventReader): void {
     const known = { length: this.head.length, isWhole: this.isWhole };
     for (const event of events) (isOfHead(event) ? this.head : this.others).push(event);
     this.isWhole ||= responseId !== null || hasOutput;

@@ -1,6 +1,6 @@
 import { BOOKMARK_MS } from '../../bookmark.js';
 import { GRAPH_MAX_RESPONSES } from '../../response-graph.js';
-import { Script } from '../script.js';
+import { LuaScript } from '../script.js';
 import { GRACE_MS } from './indexes.js';
 import { RESPONSES } from './responses.js';
 
@@ -49,7 +49,7 @@ export type GoneFound = readonly [text: string, isBelow: 0 | 1] | null;
  *
  * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: the id; ARGV[3]: that of the other one, or nothing. Returns `GoneFound`.
  */
-export const FIND_GONE = new Script(`${RESPONSES}${BOOKMARKS}
+export const FIND_GONE = new LuaScript(`${RESPONSES}${BOOKMARKS}
 local function kept(id) return redis.call('GET', base .. ':gone:' .. id) end
 
 local function parentOf(id)

@@ -1,6 +1,6 @@
 import { PAGE_BYTES } from '../../page.js';
 import { BOOKMARK_MS } from '../../bookmark.js';
-import { FREES_MEMORY, Script } from '../script.js';
+import { FREES_MEMORY, LuaScript } from '../script.js';
 import { CONVERSATIONS } from './conversations.js';
 import { GRACE_MS } from './indexes.js';
 import { LOCKS } from './locks.js';
@@ -16,7 +16,7 @@ export type ConversationItems =
  * KEYS[1]: the slot of the conversation. ARGV[1]: `XRANGE` from the oldest on, or `XREVRANGE`; ARGV[2]: the id of the item before
  * the page, JSON, or nothing; ARGV[3]: most items; ARGV[4]: now, ms since the epoch. Returns `ConversationItems`.
  */
-export const CONVERSATION_ITEMS = new Script(`${CONVERSATIONS}
+export const CONVERSATION_ITEMS = new LuaScript(`${CONVERSATIONS}
 local base, command, limit = KEYS[1], ARGV[1], tonumber(ARGV[3])
 if not findConversation(base) then return {'not_found'} end
 local start, stop = '-', '+'
@@ -56,7 +56,7 @@ export type ConversationItem = readonly [outcome: 'found', item: string | null] 
  *
  * KEYS[1]: the slot of the conversation. ARGV[1]: the id, JSON. Returns `ConversationItem`.
  */
-export const CONVERSATION_ITEM = new Script(`${CONVERSATIONS}
+export const CONVERSATION_ITEM = new LuaScript(`${CONVERSATIONS}
 local base = KEYS[1]
 if not findConversation(base) then return {'not_found'} end
 local seen = positionsOf(base, ARGV[1])
@@ -75,7 +75,7 @@ export type ItemDeleted =
  * KEYS[1]: the slot. ARGV[1]: names the call, so that its repetition does nothing; ARGV[2]: the id, JSON; ARGV[3]: now,
  * ms since the epoch. Returns `ItemDeleted`.
  */
-export const DELETE_ITEM = new Script(`${FREES_MEMORY}${LOCKS}${CONVERSATIONS}
+export const DELETE_ITEM = new LuaScript(`${FREES_MEMORY}${LOCKS}${CONVERSATIONS}
 local base = KEYS[1]
 local about = base .. ':conversation'
 if not findConversation(base) then return {'not_found'} end

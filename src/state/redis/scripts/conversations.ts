@@ -1,4 +1,4 @@
-import { FREES_MEMORY, NUMBERS, Script } from '../script.js';
+import { FREES_MEMORY, NUMBERS, LuaScript } from '../script.js';
 import { GRACE_MS } from './indexes.js';
 import { LOCKS } from './locks.js';
 /**
@@ -139,7 +139,7 @@ end
  * KEYS[1]: its slot. ARGV[1]: when it was created, Unix seconds; ARGV[2]: its metadata, JSON; ARGV[3]: its name (`conversationName`);
  * from ARGV[4] on: its items.
  */
-export const CREATE_CONVERSATION = new Script(`${CONVERSATIONS}
+export const CREATE_CONVERSATION = new LuaScript(`${CONVERSATIONS}
 local base = KEYS[1]
 if redis.call('EXISTS', base .. ':conversation') == 1 then return end
 redis.call('HSET', base .. ':conversation', 'created', ARGV[1], 'metadata', ARGV[2], 'name', ARGV[3])
@@ -150,7 +150,7 @@ addEntries(base, entriesFrom(4))`);
  *
  * KEYS[1]: its slot. ARGV[1]: the metadata, JSON. Returns when it was created, Unix seconds; nil when it is not found.
  */
-export const UPDATE_CONVERSATION = new Script(`${CONVERSATIONS}
+export const UPDATE_CONVERSATION = new LuaScript(`${CONVERSATIONS}
 local base = KEYS[1]
 if not findConversation(base) then return nil end
 redis.call('HSET', base .. ':conversation', 'metadata', ARGV[1])
@@ -161,7 +161,7 @@ return redis.call('HGET', base .. ':conversation', 'created')`);
  *
  * KEYS[1]: its slot. ARGV[1]: now, ms since the epoch. Returns the ids of its items, JSON; nil when it is not found.
  */
-export const DELETE_CONVERSATION = new Script(`${FREES_MEMORY}${CONVERSATIONS}
+export const DELETE_CONVERSATION = new LuaScript(`${FREES_MEMORY}${CONVERSATIONS}
 local base = KEYS[1]
 if not findConversation(base) then return nil end
 local ids = redis.call('HKEYS', base .. ':item-ids')
@@ -180,7 +180,7 @@ export type ConversationRead =
  * that its repetition finds its own lease; ARGV[4]: the version whose items are known, or nothing; ARGV[5]: the change that made it. Returns
  * `ConversationRead`.
  */
-export const READ_CONVERSATION = new Script(`${LOCKS}${CONVERSATIONS}
+export const READ_CONVERSATION = new LuaScript(`${LOCKS}${CONVERSATIONS}
 local base = KEYS[1]
 local conversation = findConversation(base)
 if not conversation then return {'not_found'} end
@@ -200,7 +200,7 @@ export type Appended =
  *
  * KEYS[1]: its slot. ARGV[1]: names the call, so that its repetition does nothing; from ARGV[2] on: the items. Returns `Appended`.
  */
-export const APPEND_ITEMS = new Script(`${LOCKS}${CONVERSATIONS}
+export const APPEND_ITEMS = new LuaScript(`${LOCKS}${CONVERSATIONS}
 local base = KEYS[1]
 if not findConversation(base) then return {'not_found'} end
 if redis.call('HGET', base .. ':conversation', 'change') == ARGV[1] then return {'appended'} end

@@ -1,4 +1,4 @@
-import { FREES_MEMORY, Script } from '../script.js';
+import { FREES_MEMORY, LuaScript } from '../script.js';
 import { BOOKMARKS } from './bookmarks.js';
 import { RESPONSES } from './responses.js';
 /** Responses that are gone, each with the fields of the sessions that it belonged to. */
@@ -37,7 +37,7 @@ end
  * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: the id; ARGV[3]: within; ARGV[4]: 1 for those that continue it as well;
  * ARGV[5]: names the call, so that its repetition returns the same. Returns a `GoneReply`.
  */
-export const DELETE = new Script(`${FREES_MEMORY}${RESPONSES}${HIDE}${VISIBLE_TO_CALL}
+export const DELETE = new LuaScript(`${FREES_MEMORY}${RESPONSES}${HIDE}${VISIBLE_TO_CALL}
 local gone = {}
 if not visibleTo(ARGV[5], ARGV[2], ARGV[3]) then return gone end
 for _, id in ipairs(branch(ARGV[2], ARGV[4] == '1')) do
@@ -67,7 +67,7 @@ export type SweepReply = readonly [
  *
  * KEYS[1]: the slot. ARGV[1]: now; from ARGV[2] on: ids. Returns a `SweepReply`.
  */
-export const SWEEP = new Script(`${FREES_MEMORY}${RESPONSES}${HIDE}
+export const SWEEP = new LuaScript(`${FREES_MEMORY}${RESPONSES}${HIDE}
 local gone, freed, later, missing = {}, {}, {}, {}
 for i = 2, #ARGV do
   local expires = redis.call('HGET', at(ARGV[i]), 'expires')

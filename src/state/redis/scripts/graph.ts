@@ -1,6 +1,6 @@
 import { PAGE_BYTES } from '../../page.js';
 import { GRAPH_MAX_RESPONSES } from '../../response-graph.js';
-import { Script } from '../script.js';
+import { LuaScript } from '../script.js';
 import { RESPONSES } from './responses.js';
 
 /** A function in Lua, after RESPONSES: calls `visit` with each visible child, in order, until that returns true. */
@@ -26,7 +26,7 @@ export type LeavesReply = readonly string[] | 'too large' | null;
  *
  * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: the id; ARGV[3]: within. Returns a `LeavesReply`.
  */
-export const LEAVES = new Script(`${RESPONSES}${EACH_CHILD}
+export const LEAVES = new LuaScript(`${RESPONSES}${EACH_CHILD}
 if not visible(ARGV[2], ARGV[3]) then return false end
 local walked, leaves, i = {ARGV[2]}, {}, 1
 while walked[i] and #walked <= ${GRAPH_MAX_RESPONSES} do
@@ -65,7 +65,7 @@ type TreeRow = readonly [
  * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: the id; ARGV[3]: within; ARGV[4]: levels below the root; ARGV[5]: most
  * responses. Returns a `TreeReply`.
  */
-export const TREE = new Script(`${RESPONSES}${EACH_CHILD}
+export const TREE = new LuaScript(`${RESPONSES}${EACH_CHILD}
 local within, depth, limit = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
 local root, climbed = ARGV[2], 1
 if not visible(root, within) then return false end

@@ -1,4 +1,4 @@
-import { FREES_MEMORY, Script } from '../script.js';
+import { FREES_MEMORY, LuaScript } from '../script.js';
 /** For how long the fence of a lease is remembered after that has expired, ms: it can be renewed and saved with until then. */
 const FENCE_MS = 86_400_000;
 
@@ -60,7 +60,7 @@ end
  *
  * KEYS[1]: the slot. ARGV[1]: the fence of the lease.
  */
-export const RELEASE_LOCK = new Script(`${FREES_MEMORY}${LOCKS}
+export const RELEASE_LOCK = new LuaScript(`${FREES_MEMORY}${LOCKS}
 releaseLock(KEYS[1], ARGV[1])`);
 
 /**
@@ -69,7 +69,7 @@ releaseLock(KEYS[1], ARGV[1])`);
  *
  * KEYS[1]: the slot. ARGV[1]: the fence of the lease; ARGV[2]: how long it lasts at least, ms. Returns whether it is not lost.
  */
-export const KEEP_LOCK = new Script(`${LOCKS}
+export const KEEP_LOCK = new LuaScript(`${LOCKS}
 return keepLock(KEYS[1], ARGV[1], ARGV[2]) and 1 or 0`);
 
 /**
@@ -77,5 +77,5 @@ return keepLock(KEYS[1], ARGV[1], ARGV[2]) and 1 or 0`);
  *
  * KEYS[1]: the slot. ARGV[1]: the holder; ARGV[2]: how long the lease lasts, ms. Returns the fence, or nil while somebody else has the lock.
  */
-export const ACQUIRE_LOCK = new Script(`${LOCKS}
+export const ACQUIRE_LOCK = new LuaScript(`${LOCKS}
 return acquireLock(KEYS[1], ARGV[1], ARGV[2])`);

@@ -1,4 +1,4 @@
-import { Script } from '../script.js';
+import { LuaScript } from '../script.js';
 import { RESPONSES } from './responses.js';
 /** The reply of READ for a visible response; null for any other. */
 export type ReadReply = readonly [status: string, body: string, output: string | null] | null;
@@ -8,7 +8,7 @@ export type ReadReply = readonly [status: string, body: string, output: string |
  *
  * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: within; from ARGV[3] on: ids. Returns a `ReadReply` for each.
  */
-export const READ = new Script(`${RESPONSES}
+export const READ = new LuaScript(`${RESPONSES}
 local replies = {}
 for i = 3, #ARGV do
   local id = ARGV[i]
@@ -69,7 +69,7 @@ export type ChainReply =
  *
  * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: the id; ARGV[3]: within; ARGV[4]: most bytes. Returns a `ChainReply`.
  */
-export const CHAIN = new Script(`${RESPONSES}${CHAINS}
+export const CHAIN = new LuaScript(`${RESPONSES}${CHAINS}
 local id = ARGV[2]
 if not visible(id, ARGV[3]) then return false end
 local head = redis.call('HMGET', at(id), 'status', 'continuable', 'session', 'origin', 'expires')
@@ -95,6 +95,6 @@ export type InputReply = string | null;
  *
  * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: the id; ARGV[3]: within. Returns an `InputReply`.
  */
-export const INPUT = new Script(`${RESPONSES}
+export const INPUT = new LuaScript(`${RESPONSES}
 if not visible(ARGV[2], ARGV[3]) then return false end
 return redis.call('GET', at(ARGV[2]) .. ':input') or ''`);

@@ -1,5 +1,5 @@
 import type { TurnRefusal } from '../errors.js';
-import { FREES_MEMORY, Script } from '../script.js';
+import { FREES_MEMORY, LuaScript } from '../script.js';
 import { LOCKS } from './locks.js';
 import { CHAINS } from './read.js';
 import { RESPONSES } from './responses.js';
@@ -58,7 +58,7 @@ export type StoredRun = 'new' | 'there' | 'unlinked' | 'no conversation';
  * context ends there; ARGV[3]: when its log expires, ms since the epoch, empty for one that has not ended; ARGV[4]: the
  * number of batches, and then these, each in four; then the insertion. Returns `StoredRun`.
  */
-export const STORE_RUN = new Script(`${RESPONSES}${RUNS}
+export const STORE_RUN = new LuaScript(`${RESPONSES}${RUNS}
 local conversation, batches = KEYS[2], tonumber(ARGV[4])
 local r = insertionAt(5 + 4 * batches)
 if exists(r.id) then return 'there' end
@@ -83,7 +83,7 @@ export type Started = readonly [turn: string, attempts: string, status: string, 
  * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: the response; ARGV[3]: the attempt; ARGV[4]: names the call, so that its
  * repetition finds that it has begun. Returns `Started`, or nil.
  */
-export const START_RUN = new Script(`${RESPONSES}${RUNS}
+export const START_RUN = new LuaScript(`${RESPONSES}${RUNS}
 local id, attempt = ARGV[2], tonumber(ARGV[3])
 if not isOpen(id, '') then return nil end
 local known = redis.call('HMGET', at(id), 'attempt', 'call')
@@ -114,7 +114,7 @@ export type RunContext = readonly [
  * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: the response; ARGV[3]: most bytes. Returns `RunContext`, or nil when the
  * response is not stored any more.
  */
-export const RUN_CONTEXT = new Script(`${RESPONSES}${CHAINS}
+export const RUN_CONTEXT = new LuaScript(`${RESPONSES}${CHAINS}
 local id = ARGV[2]
 if not exists(id) then return nil end
 local path, bytes, conversation, position = pathTo(id)
@@ -131,7 +131,7 @@ return {0, own[2], context, parent[1], parent[2], conversation and 1 or 0}`);
  *
  * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: the response; ARGV[3]: the attempt.
  */
-export const HAND_BACK = new Script(`${RESPONSES}${RUNS}
+export const HAND_BACK = new LuaScript(`${RESPONSES}${RUNS}
 local id = ARGV[2]
 if not isOpen(id, ARGV[3]) or redis.call('HGET', at(id), 'handed') == ARGV[3] then return end
 redis.call('HSET', at(id), 'handed', ARGV[3])
@@ -159,7 +159,7 @@ export type Ended =
  * its items; 17 origin, JSON or empty; 18 jobs, JSON or empty; 19 the items that it shows now as well (`HeldItems.names`); 20 what it has used, JSON or empty; 21 the number of the following: its texts, keys as of
  * `:body` and texts in turn. In a conversation: the version that the turn has read, and the entries. Returns `Ended`.
  */
-export const END_RUN = new Script(`${LOCKS}${RESPONSES}${RUNS}
+export const END_RUN = new LuaScript(`${LOCKS}${RESPONSES}${RUNS}
 local id, fence, lastText = ARGV[2], ARGV[9], 21 + ARGV[21]
 local version = ARGV[lastText + 1]
 local session = redis.call('HGET', at(id), 'session')
@@ -204,7 +204,7 @@ export type Held = readonly [body: string, turn: string] | 'held' | 'closed';
  * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: the response; ARGV[3]: the field that it must have; ARGV[4]: the attempt,
  * empty for any; ARGV[5]: who holds it. Returns `Held`, or nil when it is not found.
  */
-export const HOLD_RUN = new Script(`${RESPONSES}${RUNS}
+export const HOLD_RUN = new LuaScript(`${RESPONSES}${RUNS}
 local id = ARGV[2]
 if not visible(id, ARGV[3]) or redis.call('HEXISTS', at(id), 'attempt') == 0 then return nil end
 local turn = redis.call('GET', at(id) .. ':turn')
@@ -218,7 +218,7 @@ return {redis.call('GET', at(id) .. ':body'), turn}`);
  *
  * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: the response; ARGV[3]: who holds it.
  */
-export const RELEASE_RUN = new Script(`${FREES_MEMORY}${RESPONSES}
+export const RELEASE_RUN = new LuaScript(`${FREES_MEMORY}${RESPONSES}
 local id = ARGV[2]
 local holder = string.match(redis.call('HGET', at(id), 'hold') or '', '^%S+')
 if holder == ARGV[3] then redis.call('HDEL', at(id), 'hold') end`);
@@ -229,7 +229,7 @@ if holder == ARGV[3] then redis.call('HDEL', at(id), 'hold') end`);
  * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: the response; ARGV[3]: the field that it must have; ARGV[4]: 1 or 0.
  * Returns their ids.
  */
-export const UNFINISHED = new Script(`${RESPONSES}${RUNS}
+export const UNFINISHED = new LuaScript(`${RESPONSES}${RUNS}
 local found = {}
 if not visible(ARGV[2], ARGV[3]) then return found end
 for _, id in ipairs(branch(ARGV[2], ARGV[4] == '1')) do

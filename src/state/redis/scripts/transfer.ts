@@ -1,4 +1,4 @@
-import { Script } from '../script.js';
+import { LuaScript } from '../script.js';
 import { CONVERSATIONS } from './conversations.js';
 import { RESPONSES } from './responses.js';
 import { RUNS } from './runs.js';
@@ -11,7 +11,7 @@ export const WAITING_MS = 86_400_000;
  * KEYS[1]: its slot. ARGV: 1 when it was created, Unix seconds; 2 its metadata, JSON; 3 its name; 4 its version; 5 the position of
  * its latest item; 6: 1 when it was deleted. Returns whether it is new.
  */
-export const MOVE_CONVERSATION = new Script(`${CONVERSATIONS}
+export const MOVE_CONVERSATION = new LuaScript(`${CONVERSATIONS}
 local base, about = KEYS[1], KEYS[1] .. ':conversation'
 if redis.call('EXISTS', about) == 1 then return 0 end
 redis.call('HSET', about, 'created', ARGV[1], 'metadata', ARGV[2], 'name', ARGV[3], 'version', ARGV[4], 'size', 0, 'last', ARGV[5])
@@ -26,7 +26,7 @@ return 1`);
  *
  * KEYS[1]: its slot. ARGV[1]: the version; from ARGV[2] on: for each item its position, kind, id and text.
  */
-export const MOVE_ENTRIES = new Script(`${CONVERSATIONS}
+export const MOVE_ENTRIES = new LuaScript(`${CONVERSATIONS}
 local base, about = KEYS[1], KEYS[1] .. ':conversation'
 if redis.call('HGET', about, 'version') ~= ARGV[1] then return end
 local last = redis.call('XREVRANGE', base .. ':items', '+', '-', 'COUNT', 1)[1]
@@ -45,5 +45,5 @@ if redis.call('HEXISTS', about, 'deleted') == 1 then expireConversation(base, ${
  *
  * KEYS[1]: the slot. ARGV[1]: now; ARGV[2]: the response; ARGV[3]: its jobs, JSON.
  */
-export const KEEP_JOB = new Script(`${RESPONSES}${RUNS}
+export const KEEP_JOB = new LuaScript(`${RESPONSES}${RUNS}
 if isOpen(ARGV[2], '') then redis.call('HSETNX', at(ARGV[2]), 'jobs', ARGV[3]) end`);

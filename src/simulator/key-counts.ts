@@ -2,7 +2,7 @@
 const MOST_KEYS = 10_000;
 
 /** Counts occurrences by key. */
-export class Tally {
+export class KeyCounts {
   private readonly counts = new Map<string, number>();
 
   /** Returns the count and increments it. */

@@ -70,7 +70,7 @@ const SHORT = 2 * MOST_LEVELS;
  * `events_unparsable` is no event, `events_unplaced` contradicts the others or has members of a wrong type, and `events_unknown` have a
  * type that is not known, and are passed on.
  */
-export class AnswerReader {
+export class EventReader {
   private readonly answer: Answer;
 
   constructor(

@@ -25,7 +25,7 @@ const SHORTEST_REPETITION = 8;
  * Turns chunks of a chat completion, in any dialect, into ModelEvents. Most deltas have one text: they cost one event and nothing
  * else. What an upstream says a second time, such as the whole message in its last chunk, is read once.
  */
-export class AnswerReader {
+export class ChunkReader {
   /** What becomes of the members of a delta that follow reasoning and content, in this order. */
   private readonly others: readonly (readonly [member: keyof ChatDelta, read: (value: unknown) => void])[] = [
     ['refusal', (value) => this.refuse(textOrEmpty(value))],
