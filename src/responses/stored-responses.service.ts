@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { Tenant } from '../access/index.js';
 import { ApiError, type Item, type ListObject, type ResponseObject, toListObject } from '../protocol/index.js';
 import { BackgroundRuns, type DeleteOptions, type PageRequest, ResponseStore } from '../state/index.js';
-import { BackgroundResponses } from './background/background-responses.js';
+import { BackgroundWorker } from './background/background-worker.js';
 
 /**
  * Operations on stored responses. Responses of other tenants return 404, and so do responses outside of the session
@@ -14,7 +14,7 @@ export class StoredResponsesService {
   constructor(
     private readonly store: ResponseStore,
     private readonly runs: BackgroundRuns,
-    private readonly background: BackgroundResponses,
+    private readonly worker: BackgroundWorker,
   ) {}
 
   /** Throws ApiError 404. */
@@ -42,7 +42,7 @@ export class StoredResponsesService {
    */
   async delete(tenant: Tenant, responseId: string, options: DeleteOptions, within?: string): Promise<void> {
     for (const id of await this.runs.unfinished(tenant, responseId, options, within)) {
-      await this.background.cancel(tenant, id);
+      await this.worker.cancel(tenant, id);
     }
     const deleted = await this.store.delete(tenant, responseId, options, within);
     if (deleted === 0) throw ApiError.notFound('Response', responseId);
@@ -55,7 +55,7 @@ export class StoredResponsesService {
   async cancel(tenant: Tenant, responseId: string, within?: string): Promise<ResponseObject> {
     const { background } = await this.retrieve(tenant, responseId, within);
     if (background === true) {
-      const cancelled = await this.background.cancel(tenant, responseId, within);
+      const cancelled = await this.worker.cancel(tenant, responseId, within);
       // The response was deleted meanwhile.
       if (cancelled === undefined) throw ApiError.notFound('Response', responseId);
       return cancelled;

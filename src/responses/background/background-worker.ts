@@ -1,8 +1,9 @@
 import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 
+import type { Tenant } from '../../access/index.js';
 import { Environment } from '../../config/index.js';
 import { OutageLog } from '../../logging/index.js';
-import { ApiError, type ResponseErrorBody } from '../../protocol/index.js';
+import { ApiError, type ResponseErrorBody, type ResponseObject } from '../../protocol/index.js';
 import { Seals } from '../../context/seals/index.js';
 import {
   BackgroundRuns,
@@ -56,7 +57,7 @@ const SHUTTING_DOWN = {
   message: 'The server is shutting down. Please retry your request.',
 };
 
-/** Runs background turns: takes their jobs from the queue, runs them into their logs, and hands back what it cannot end. */
+/** Runs and cancels background turns: takes their jobs from the queue, runs them into their logs, and hands back what it cannot end. */
 @Injectable()
 export class BackgroundWorker implements OnApplicationBootstrap {
   private readonly logger = new Logger(BackgroundWorker.name);
@@ -108,6 +109,16 @@ export class BackgroundWorker implements OnApplicationBootstrap {
     this.worker?.pause();
     if (!this.jobs.isDurable) await this.endQueued(this.clock.now() + 1000, Infinity, SHUTTING_DOWN);
     await this.worker?.stop();
+  }
+
+  /**
+   * Cancels a response, or returns the one that has ended. When it runs in this process, its model has stopped. Undefined
+   * when it is not found, or was never in the background.
+   */
+  async cancel(tenant: Tenant, responseId: string, within?: string): Promise<ResponseObject | undefined> {
+    const response = await this.endings.cancel(tenant, responseId, within);
+    if (response?.status === 'cancelled') await this.whenStopped(responseId);
+    return response;
   }
 
   /** Resolves when a response does not run in this process, or no longer. */

@@ -21,7 +21,7 @@ import { type TurnRecord, TurnObservers } from './turn-observer.js';
 const BACKGROUND_LOCK_WAIT_MS = 2000;
 const BACKGROUND_WAITING_SHARE = 1 / 4;
 
-/** Begins and ends turns: admission, locks, the list of running turns, and observers. */
+/** Begins and ends turns, and queues those in the background: admission, locks, the list of running turns, and observers. */
 @Injectable()
 export class Entrance {
   private readonly logger = new Logger(Entrance.name);
@@ -72,6 +72,32 @@ export class Entrance {
       turn.throwIfStopped();
       this.tell(turn, headers ?? lease.headers);
     });
+  }
+
+  /** Begins the creation of a background turn, which the worker runs as a turn of its own. Throws 503 during shutdown. */
+  openQueued(turn: ActiveTurn): void {
+    turn.startedAt = this.clock.now();
+    this.runningTurns.refuseWhenClosed();
+  }
+
+  /** Returns a background turn with what the Admission has counted for it. Throws the refusals of the session and the Admission. */
+  async queue({ admitted, client }: ActiveTurn, { question }: ResolvedTurn): Promise<AdmittedTurn> {
+    const { session, settings, caller } = admitted;
+    if (session !== null && settings.store)
+      await this.sessions.refuseWhenFull(caller.tenant, session.id, session.param);
+    const queued = await this.admission.queue?.(admitted, new TurnEstimate(admitted, question));
+    if (queued?.headers !== undefined) client.onHeaders?.(queued.headers);
+    return queued?.receipt === undefined ? admitted : { ...admitted, receipt: queued.receipt };
+  }
+
+  /** Tells the Admission of a counted turn that could not be stored. */
+  async dequeue(admitted: AdmittedTurn): Promise<void> {
+    await this.admission.dequeue?.(admitted, null);
+  }
+
+  /** Notifies the observers of a background turn that is stored. */
+  queued(turn: ActiveTurn): void {
+    this.observers.begun(() => turn.begun);
   }
 
   /** Notifies the observers of an error that a client gets instead of a response. */
