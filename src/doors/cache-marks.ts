@@ -48,7 +48,7 @@ export class CacheMarks {
     if (last !== undefined && this.takes(given)) return parts.with(-1, { ...last, [CACHE_MARK]: mark });
     const param = `${path}.${CACHE_MARK}`;
     if (this.isRefused) throw ApiError.of('unknown_parameter', `Unknown parameter: '${param}'.`, { param });
-    // What becomes no part is marked in vain for every model.
+    // Without a part the mark has no effect with any model.
     this.options.ignore(last === undefined ? param.replaceAll(/\d+/g, '') : CACHE_MARK);
     return parts;
   }

@@ -26,7 +26,7 @@ export interface TranslationOptions {
   readonly effortsOf: (model: string) => readonly string[] | undefined;
   /** Members that some provider takes unchanged (docs/providers.md). */
   readonly forwarded: ReadonlySet<string>;
-  /** Those of them that a model is given. */
+  /** The members of `forwarded` that a model is given. */
   readonly forwardedTo: (model: string) => ReadonlySet<string>;
   /** Adds the tools of the service that the doors offer. */
   readonly withTools: (tools: readonly object[]) => readonly object[];

@@ -41,7 +41,7 @@ export class StopScanner {
     return text.slice(0, shown);
   }
 
-  /** What was held back, at the end of the text. What follows begins another one. */
+  /** Returns the rest that was held back, at the end of the text. The next piece begins another text. */
   flush(): string {
     const rest = this.held;
     this.held = '';

@@ -11,7 +11,7 @@ export const BOOKMARK_MS = 3_600_000;
 export interface Bookmark {
   /** Unix seconds. */
   readonly createdAt: number;
-  /** What it continued. */
+  /** The response that it continued. */
   readonly parentKey: string | null;
   readonly model: string;
   readonly status: string;

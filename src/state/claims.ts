@@ -20,7 +20,7 @@ export abstract class Claims {
    */
   abstract claim(tenant: Tenant, name: string, owner: string, expiresAt: number): Promise<string>;
 
-  /** Those of these names that have an owner now, in any order. Throws StoreUnavailableError. */
+  /** Returns the names that have an owner now, in any order. Throws StoreUnavailableError. */
   abstract held(tenant: Tenant, names: readonly string[]): Promise<readonly Claim[]>;
 
   /** Frees a name that an owner has claimed. Does nothing to one that is free or belongs to another owner. Throws StoreUnavailableError. */

@@ -26,7 +26,7 @@ export interface FileRecord {
 
 /** Where a piece of a content belongs. */
 export interface PiecePlace {
-  /** Its place, from 0. */
+  /** The place of the piece in its file, from 0. */
   readonly position: number;
   /** SHA-256 of its bytes in hexadecimal digits: equal pieces of a tenant are stored once. */
   readonly hash: string;
@@ -49,7 +49,7 @@ export interface UploadRecord {
   readonly id: string;
   /** Unix seconds. */
   readonly createdAt: number;
-  /** What its parts must have together. */
+  /** The bytes that all parts must have together. */
   readonly bytes: number;
   readonly filename: string;
   readonly purpose: string;

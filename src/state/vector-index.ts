@@ -5,7 +5,7 @@ export type Attributes = Readonly<Record<string, string | number | boolean>>;
 
 /** A piece of a document, with its vector. */
 export interface VectorChunk {
-  /** Its place in the document, from 0. */
+  /** The place of the chunk in the document, from 0. */
   readonly position: number;
   readonly text: string;
   /** Of length 1, so that the product of two is their cosine. Those of a store have the same number of dimensions. */

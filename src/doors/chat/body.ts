@@ -61,7 +61,7 @@ class ChatJsonSchemaFormat {
   readonly json_schema!: ChatJsonSchema;
 }
 
-/** What has nothing but a type. */
+/** A `response_format` that has nothing but a type. */
 @Closed()
 class ChatPlainFormat {
   @IsString()

@@ -30,7 +30,7 @@ export class CutText {
     return this.show(this.scanner.push(piece));
   }
 
-  /** What was held back, at the end of the text. */
+  /** The rest that was held back, at the end of the text. */
   flush(): Said {
     return this.show(this.scanner.flush());
   }

@@ -78,7 +78,7 @@ interface Block {
 
 interface TextBlock extends Block {
   readonly scanner: StopScanner;
-  /** What it has said, where citations could name it. */
+  /** The text so far, which citations quote; empty where searches are not shown. */
   said: string;
 }
 

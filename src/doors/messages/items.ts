@@ -148,14 +148,14 @@ function toPlainParts(block: GivenBlock, path: string, around: Surroundings): re
       noteCitations(block, around);
       const { title, source, content } = block;
       const text = [title, source, ...content.map((each) => each.text)].join('\n');
-      // Its texts are one part, so that the last mark of them counts.
+      // The texts of a search result become one part, so that the last of their marks counts.
       const marked = content.findLastIndex((each) => each[CACHE_MARK] != null);
       return around.marks.keep(content[marked] ?? {}, [{ type: 'input_text', text }], `${path}.content[${marked}]`);
     }
   }
 }
 
-/** Those who ask for citations get none: no other model makes them. */
+/** Notes that citations were asked for: only Anthropic's models make them, so that the answer has none. */
 function noteCitations(
   { type, citations }: DocumentBlockParam | SearchResultBlockParam,
   { ignore }: Surroundings,

@@ -102,7 +102,7 @@ export interface PlacedTool {
 export interface McpTools {
   /** By the toolsets in whose places they stand. */
   readonly chosen: ReadonlyMap<object, PlacedTool>;
-  /** Those of servers that no toolset names. */
+  /** Tools of servers that no toolset names. */
   readonly others: readonly PlacedTool[];
 }
 

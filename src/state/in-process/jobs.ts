@@ -105,14 +105,14 @@ export interface JobJournal {
 export interface WaitingJob {
   readonly id: string;
   readonly data: unknown;
-  /** Its place in the queue, also when it is delivered again. */
+  /** The place of the job in the queue, also when it is delivered again. */
   readonly number: number;
   attempts: number;
 }
 
 /** Jobs that wait, oldest first. */
 class WaitingJobs {
-  /** Those who take the jobs. */
+  /** Workers that take the jobs. */
   readonly takers = new Set<{ wake(): void }>();
   private readonly jobs: WaitingJob[] = [];
 

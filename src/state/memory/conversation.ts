@@ -15,7 +15,7 @@ export interface ConversationEntry {
   readonly item: Item;
   /** Whether it was given to the model between outputs: clients do not see it. */
   readonly isGiven: boolean;
-  /** Its place, which it keeps when others are deleted. */
+  /** The place of the item, which it keeps when others are deleted. */
   readonly position: number;
   /** Estimated. */
   readonly bytes: number;

@@ -17,7 +17,7 @@ import { MemoryConversationStore } from './conversations.js';
 import type { MemoryState } from './state.js';
 
 const MEGABYTE = 1024 * 1024;
-/** Its characters alone take a quarter of what may be kept. */
+/** A text that takes a quarter of the memory limit. */
 const QUARTER = 'x'.repeat(MEGABYTE / 8);
 
 describe(MemoryConversationStore.name, () => {

@@ -176,7 +176,7 @@ export class MemoryFileStore extends FileStore {
     if (upload?.status !== 'pending' || !joined.every((part) => part !== undefined)) return false;
     const bytes = joined.reduce((sum, part) => sum + part.bytes, 0);
     if (bytes !== record.bytes) return false;
-    // Its parts and itself count already.
+    // The parts and the upload itself count already.
     requireRoom(this.usedBy(tenant), quota);
     const file = this.add(tenant, record.id);
     for (const part of joined) {

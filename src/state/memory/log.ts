@@ -20,7 +20,7 @@ export type RunningNode = Node & { readonly run: NodeRun };
 
 /** The events of background responses in memory, and what those that have not ended take of it. */
 export class MemoryEventLog extends EventLog {
-  /** Those that wait, in the order of their creation. */
+  /** Responses that wait, in the order of their creation. */
   readonly queued = new Set<RunningNode>();
   private readonly queuedOf = new Map<Tenant, number>();
   /** Estimated bytes of those that have not ended. */

@@ -7,7 +7,7 @@ import { MemoryBackend } from './backend.js';
 import { MemoryResponseStore } from './responses.js';
 
 const MEGABYTE = 1024 * 1024;
-/** Its characters alone take a quarter of what may be kept: three responses with it fit. */
+/** A text that takes a quarter of the memory limit: three responses with it fit. */
 const QUARTER = 'x'.repeat(MEGABYTE / 8);
 const tenant = newTenant();
 

@@ -19,7 +19,7 @@ import { MemoryBackend } from './backend.js';
 import { MemoryRuns } from './runs.js';
 
 const MEGABYTE = 1024 * 1024;
-/** Its characters alone take a quarter of what may be kept. */
+/** A text that takes a quarter of the memory limit. */
 const QUARTER = 'x'.repeat(MEGABYTE / 8);
 const tenant = newTenant();
 

@@ -263,7 +263,7 @@ export class MemoryState {
   dropUntilItFits(): void {
     if (!this.isFull()) this.oldest = undefined;
     while (this.isFull()) {
-      // What was written last may fit only beside nothing else.
+      // The only entry left may fit once nothing is kept of deleted ones.
       if (this.written.size === 1 && this.goneNodes.bytes + this.goneItems.bytes > 0) {
         this.goneNodes.clear();
         this.goneItems.clear();

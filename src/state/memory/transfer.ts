@@ -125,7 +125,7 @@ export class MemoryTransfer extends StateTransfer {
       place: place && { conversation: this.requireConversation(tenant, moved), before: place.before },
       bytes: bytesOf(moved, moved.inherited),
       sessionId,
-      // One that is only kept for others is dropped by the next purge, like one that has expired.
+      // A response that is kept only for others is dropped by the next purge, like one that has expired.
       expiresAt: moved.expiresAt ?? Infinity,
       children: undefined,
       sessions: undefined,

@@ -31,7 +31,7 @@ interface Document {
 /** What is known of a file. */
 interface Versions {
   published?: Document;
-  /** What is to replace it. */
+  /** The document that is to replace `published`. */
   draft?: Document;
 }
 

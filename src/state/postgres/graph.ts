@@ -57,7 +57,7 @@ function filtered(tenant: string, now: Date, filter: ResponseFilter): PageSource
     conditions.push(` AND ${condition(`$${values.length}`)}`);
   };
   where((value) => `r.model = ${value}`, model === undefined ? undefined : toKey(model));
-  // One by itself, which an index has in the order of the list.
+  // A single status is compared by itself: an index has it in the order of the list.
   const [status, ...others] = statuses ?? [];
   if (others.length === 0) where((value) => `r.status = ${value}`, status);
   else where((value) => `r.status = ANY(${value}::text[])`, statuses);

@@ -97,7 +97,7 @@ export class JobEngine {
       schema: JOBS_SCHEMA,
       ...SUPERVISION,
       maintenanceIntervalSeconds: CLEANING_SECONDS,
-      // It has nothing to migrate any more, but only so it accepts a schema of a later version.
+      // Nothing is left to migrate, but only with this option does pg-boss accept the schema of a later version.
       migrate: true,
       // What we do not use is put off, or switched off.
       bamIntervalSeconds: DAY,

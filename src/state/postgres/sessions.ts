@@ -72,7 +72,7 @@ const FORK = adHoc<ForkValues, ForkRow>(
 
 /** The result of DELETE_SESSION. */
 interface DeletedSessionRow extends GoneRow {
-  /** Its responses; those that are not gone belong to another session from now on. */
+  /** The responses of the session; those that are not gone belong to another session from now on. */
   readonly members: readonly string[];
   /** Whether it had visible responses. */
   readonly known: boolean;

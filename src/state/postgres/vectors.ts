@@ -93,7 +93,7 @@ const TEXTS = prepared<ByFile, { readonly text: string }>(
 /** Bits of different lengths cannot be compared, so the length is checked first; vectors as long as each other have as many. */
 const CANDIDATES = nearBySigns('near_chunks');
 
-/** Those that pgvector does not know. */
+/** Candidates among the chunks that pgvector does not know. */
 const LEFT_CANDIDATES = nearBySigns('near_chunks_without_half', 'AND c.half IS NULL');
 
 function nearBySigns(name: string, which = '') {

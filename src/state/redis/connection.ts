@@ -64,7 +64,7 @@ export class RedisConnection {
   /** Opens the connection. Rejects when the first attempt fails; others follow. */
   async open(): Promise<void> {
     const ready = this.untilReady();
-    // Its error is that of `ready`, or says less.
+    // `ready` rejects with the same error, or a more telling one.
     this.client.connect().catch(() => undefined);
     await ready;
   }

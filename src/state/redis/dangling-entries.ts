@@ -19,7 +19,7 @@ export class DanglingEntries {
     private readonly clock: Clock,
   ) {}
 
-  /** These entries of a sorted set name nothing. Those that did so long ago are removed in the background. */
+  /** Takes note of entries of a sorted set that name no response. Old ones are removed in the background. */
   note(index: string, entries: readonly string[]): void {
     const old = entries.filter((entry) => this.isOld(JSON.stringify([index, entry])));
     if (old.length === 0) return;

@@ -7,7 +7,7 @@ import { conversationLock } from '../write-lock.js';
 /** Replies of Redis that say that it cannot do it now: a retry may succeed. */
 const PASSING_REPLIES =
   /^(?:READONLY|LOADING|MASTERDOWN|CLUSTERDOWN|MOVED|ASK|TRYAGAIN|OOM|BUSY|NOREPLICAS|MISCONF|NOAUTH|UNBLOCKED|ERR max number of clients)\b/;
-/** Those of a node that is not, or no longer, the one to ask. */
+/** Replies of a node that is not, or no longer, the one to ask. */
 const MISDIRECTED_REPLIES = /^(?:READONLY|MASTERDOWN|CLUSTERDOWN|MOVED|ASK|TRYAGAIN)\b/;
 /** Errors that the driver reports without a code. */
 const DRIVER_MESSAGES =
@@ -110,7 +110,7 @@ export class SentinelRound {
     const { sentinels, name = '' } = this.client.options;
     const failures = [...this.failures];
     this.failures.clear();
-    // Otherwise another one was not asked any more: it has named the primary.
+    // With fewer failures than Sentinels, one of them has named the primary.
     if (!sentinels || failures.length < sentinels.length) return undefined;
     if (failures.every(([, reason]) => UNAWARE.test(reason))) return new UnknownPrimaryError(name);
     const said = failures.map(([sentinel, reason]) => `${sentinel}: ${reasonOf(new Error(reason))}`);

@@ -178,7 +178,7 @@ export class RedisResponseGraph extends ResponseGraph {
       else if (known.responseKey === except) throw new UnknownCursorError(page);
     }
     const candidates: Listed[] = [];
-    // One more tells whether there are more, and another one may be left out.
+    // One candidate more tells whether there is another page, and a second one replaces `except`.
     for await (const batch of this.responses.walk(tenant, list, page, page.limit + 2, goneFrom)) {
       candidates.push(...batch.filter(({ responseKey }) => responseKey !== except));
       if (candidates.length > page.limit) break;

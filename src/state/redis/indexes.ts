@@ -26,7 +26,7 @@ export function indexCommands(
   const ttl = listedFor(insertion, now);
   return [
     ['SET', keys.slotOf(tenant, id), JSON.stringify(slot), 'PX', usefulFor(insertion, now)],
-    // One that was deleted is moved only for those that continue it.
+    // A deleted response is moved only for those that continue it: the list of the tenant does not have it.
     ...(expiresAt === 0 ? [] : [run(ENTER, [keys.responsesOf(tenant)], ttl, createdAt, id)]),
     ...sessions
       .filter((session) => session !== slot)

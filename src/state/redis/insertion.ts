@@ -68,7 +68,7 @@ export function toInsertion(
     expiresAt,
     slack: slackOf(expiresAt, now),
     fields: [
-      // Nothing else says whose it is: an export finds it by this.
+      // An export finds the tenant and session of a response by these fields alone.
       ...['tenant', JSON.stringify(tenant), 'session', JSON.stringify(sessionId)],
       ...sessions.flatMap((session) => [membershipOf(session), 1]),
       ...['status', response.status, 'model', toKey(response.model)],

@@ -87,7 +87,7 @@ export class JobEngine {
   private async open(name: QueueName, options: object): Promise<Queue> {
     // Loaded on demand: other backends do without it.
     const { Queue } = await import('bullmq');
-    // It uses our connection, which heals by itself, and neither waits for it nor closes it.
+    // The queue uses our connection, which heals by itself, and neither waits for it nor closes it.
     const shared = { skipVersionCheck: true, skipWaitingForReady: true, skipMetasUpdate: true };
     const queue = new Queue(name, { connection: this.redis.client, prefix: this.prefix, ...shared, ...options });
     queue.on('error', (error) => this.warn('the job queue fails', error));

@@ -126,7 +126,7 @@ export class ListedResponses {
   ) {}
 
   /**
-   * Those of a list behind a cursor, in batches that grow. `gone`: when the cursor was created, Unix seconds, if the list had it
+   * Walks the responses of a list behind a cursor, in batches that grow. `gone`: when the cursor was created, Unix seconds, if the list had it
    * and has it no more. Throws UnknownCursorError.
    */
   async *walk(
@@ -156,7 +156,7 @@ export class ListedResponses {
     }
   }
 
-  /** Those of some entries of a list that match, in the same order. */
+  /** The responses of some entries of a list, as far as they match, in the same order. */
   async confirm(tenant: Tenant, list: List, responseKeys: readonly string[]): Promise<readonly Listed[]> {
     const { matching, missing } = await this.match(tenant, responseKeys, list.criteria, list.slot);
     this.dangling.note(list.index, missing);

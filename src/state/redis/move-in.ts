@@ -15,7 +15,7 @@ import { type Command, run } from './script.js';
 import { STORE_RUN } from './scripts/runs.js';
 import { MOVE_CONVERSATION, MOVE_ENTRIES, WAITING_MS } from './scripts/transfer.js';
 
-/** What is moved was admitted before. */
+/** Without bounds: moved responses were admitted before. */
 const UNBOUNDED = { total: Number.MAX_SAFE_INTEGER, perTenant: Number.MAX_SAFE_INTEGER };
 
 /** The commands that store what is moved, for one tenant at one time. */

@@ -66,7 +66,7 @@ export async function takeStock(redis: Redis, keys: RedisKeys, only?: Tenant): P
   return all;
 }
 
-/** Those of some responses that continue none, or one that is gone. */
+/** The responses, of those named, that continue none, or one that is gone. */
 async function rootsAmong(
   redis: Redis,
   names: readonly string[],
@@ -155,7 +155,7 @@ async function readHashes(
       createdAt: Number(created),
     }));
   });
-  // What continued a response may be freed before that knows.
+  // A response may be freed before it leaves the list of its parent's children.
   return { found: found.filter(({ fields }) => fields.has('tenant')), children };
 }
 

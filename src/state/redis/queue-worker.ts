@@ -68,7 +68,7 @@ export class RedisQueueWorker extends DatabaseQueueWorker {
     const { data, after } = JSON.parse(text) as JobData;
     const held: HeldJob = { id, token, attempt: after + attemptsStarted, lost: new AbortController() };
     this.held.add(held);
-    // Its process died in the last attempt; or this one paused while the job was fetched.
+    // A process died in the last attempt of the job, or this process paused while it was fetched.
     if (held.attempt > options.maxAttempts || this.slots.isPaused) {
       this.settle(held, false);
       return;

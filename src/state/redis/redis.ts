@@ -24,7 +24,7 @@ const TIME = new LuaScript(`return redis.call('TIME')`);
 /** The connection to Redis for requests. Methods throw StoreUnavailableError while it is unavailable. */
 export class Redis {
   private readonly reading: RedisConnection;
-  /** One of its own when replicas confirm writes: until they have, nothing else is answered on it. */
+  /** A second connection when replicas confirm writes: until they have, Redis answers nothing else on it. */
   private readonly writing: RedisConnection;
   private readonly confirmation: Confirmation | undefined;
   private isOpen = false;

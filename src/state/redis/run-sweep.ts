@@ -94,7 +94,7 @@ export class RunSweep {
   private async enqueue(unfinished: readonly { readonly entry: Located; readonly state: RunState }[]): Promise<void> {
     const { redis, keys, index, jobs, clock } = this.parts;
     const now = clock.now();
-    // Its creation may have ended before it could be found: its run, too, has to find it.
+    // A creation that was cut off may have left no index entries, and the run has to find the response.
     await redis.write(
       ...unfinished.flatMap(({ entry: { tenant, slot, responseKey }, state: { sessions, createdAt } }) =>
         renewalCommands(keys, tenant, slot, { id: responseKey, sessions, createdAt, expiresAt: NEVER, slack: 0 }, now),

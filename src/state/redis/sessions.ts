@@ -125,7 +125,7 @@ export class RedisSessionStore extends SessionStore {
     });
   }
 
-  /** One round trip where the index alone decides that it has not. */
+  /** Needs one round trip where the index shows too few responses. */
   override async hasAtLeast(tenant: Tenant, sessionId: string, responses: number): Promise<boolean> {
     const [count] = await this.redis.read(['ZCARD', this.keys.slot(tenant, sessionId).members]);
     if ((count as number) < responses) return false;

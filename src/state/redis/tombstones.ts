@@ -88,7 +88,7 @@ export class Tombstones {
     for (let end = gone.length; end > 0; end -= BATCH) {
       const batch = gone.slice(Math.max(0, end - BATCH), end);
       const ids = idsOf(batch);
-      // What is deleted leaves the queue.
+      // Deleted responses leave the queue.
       await this.redis.write(...leaveCommands(this.keys, tenant, slot, ids));
       const [swept] = await this.redis.write(
         run(SWEEP, [base], this.clock.now(), ...ids),

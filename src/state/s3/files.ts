@@ -93,7 +93,7 @@ class BucketPieces {
       this.bucket.read(object, { start, length: Math.min(of - start, mostBytes(of - start)), of }, signal);
     const first = await read(0);
     if (first !== undefined) return inFull(first, of, read);
-    // Its file may have been deleted meanwhile, or an object that was lost replaced.
+    // The file may have been deleted meanwhile, or its lost object replaced.
     const current = await find();
     if (current === undefined) return undefined;
     if (current instanceof Uint8Array || current.object !== object) {

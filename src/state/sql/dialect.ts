@@ -32,7 +32,7 @@ export const POSTGRES: Dialect = {
   skipping: 'FOR UPDATE SKIP LOCKED',
 };
 
-/** One connection does everything, so that nothing has to be held. Lists are JSON. */
+/** SQLite has one connection, so that rows need no locks. Lists are JSON. */
 export const SQLITE: Dialect = {
   table: (name) => name,
   number: (expression) => expression,

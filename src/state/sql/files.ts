@@ -25,7 +25,7 @@ import { once } from './statement.js';
 import type { ByIdAt, Content, FileStatements, ObjectStatements } from './statements/files.js';
 import { type InSteps, type Modes, rowOf, rowsOf, type Steps } from './steps.js';
 
-/** What stands for an expiry that never comes. */
+/** The expiry of a file that never expires. */
 const NEVER = Number.MAX_SAFE_INTEGER;
 
 /** What each store of files in a database must do. */
@@ -126,7 +126,7 @@ export abstract class SqlObjects implements InSteps<ObjectRecords> {
     throw new StoreUnavailableError(`the object ${object} was written too late`);
   }
 
-  /** What a tenant has stored. */
+  /** The bytes and files of a tenant. */
   *used(tenant: Tenant): Steps<FileUsage> {
     const row = yield* rowOf(this.statements.used, [this.owners.find(tenant), this.now()]);
     return row ?? { bytes: 0, files: 0 };
@@ -161,7 +161,7 @@ export abstract class SqlFiles<Objects extends SqlObjects = SqlObjects> implemen
     yield* this.lock(tenant);
     const row = yield* rowOf(this.statements.find, id);
     if (row?.bytes !== record.bytes) throw new StoreUnavailableError('the draft of a file is gone');
-    // Its bytes count already.
+    // The bytes of the draft count already.
     yield* this.objects.requireRoom(tenant, quota, { bytes: 0, files: 1 });
     yield* this.show(row.content, tenant, record);
   }
@@ -240,7 +240,7 @@ export abstract class SqlFiles<Objects extends SqlObjects = SqlObjects> implemen
     const joined = partIds.flatMap((partId) => parts.get(toKey(partId)) ?? []);
     const bytes = joined.reduce((sum, part) => sum + part.bytes, 0);
     if (joined.length < partIds.length || bytes !== record.bytes) return false;
-    // Its parts and itself count already.
+    // The parts and the upload itself count already.
     yield* this.objects.requireRoom(tenant, quota);
     yield* rowsOf(this.statements.add, id);
     const row = yield* rowOf(this.statements.find, id);

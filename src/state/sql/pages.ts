@@ -18,9 +18,9 @@ type Columns = Readonly<Record<string, string | number>>;
 /** What is paged: a table of records with `created_at` and `id`, by which it is ordered, and `about`. */
 export interface PagedTable {
   readonly name: string;
-  /** What all its entries have that can be in the list, also those that are gone. */
+  /** The columns, and their values, of all rows that can be in the list, also of those that are gone. */
   readonly within: Columns;
-  /** What those have, too, that are listed; undefined: anything. */
+  /** Columns, and their values, that only listed rows must have, too; undefined: any value. */
   readonly filter: Readonly<Record<string, string | undefined>>;
   /** The condition of those that are listed. */
   readonly isListed?: string;

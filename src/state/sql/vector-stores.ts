@@ -260,7 +260,7 @@ export abstract class SqlVectorStores implements InSteps<VectorStoreRecords> {
   *purge(): Steps<boolean> {
     const now = this.now();
     const before = now - BOOKMARK_MS;
-    // They are found by what is left of their files and stores.
+    // First: orphans are found by the rows of their files and stores, which the statements below delete.
     if (yield* this.dropOrphans(now)) return true;
     if ((yield* rowsOf(this.statements.dropExpired, [now])).length === STORE_BATCH) return true;
     const { forgetStores, forgetFiles, leaveUnfound, leaveExpired, dropBatchesWithoutFiles } = this.statements;

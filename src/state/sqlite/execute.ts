@@ -113,7 +113,7 @@ function executeTogether(
     }
   });
   database.exec('COMMIT');
-  // Nothing is acknowledged once the file was removed or moved.
+  // Writes are not acknowledged once the file was removed or moved.
   files.requireInPlace();
   reserve.countTransaction();
   return replies;

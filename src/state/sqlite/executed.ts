@@ -56,7 +56,7 @@ export class ThreadGroup<Methods> {
     return Object.fromEntries(calls) as Called<Pick<Methods, Method>>;
   }
 
-  /** One whose answers are read: what clients have sent crosses threads as text. */
+  /** Returns the methods with their answers parsed: what clients have sent crosses threads as text. */
   reading<Readers extends ReadersOf<Methods>>(readers: Readers): Read<Methods, Readers> {
     const named = Object.entries(readers) as readonly (readonly [string, (answer: unknown) => unknown])[];
     const calls = named.map(([method, read]) => [

@@ -122,7 +122,7 @@ export function sqliteGraph(database: DatabaseSync, now: () => number) {
     }));
   };
 
-  /** Those around a response; undefined when it is not found. */
+  /** A page of the relatives of a response; undefined when it is not found. */
   const around = (relatives: Relatives, ...[tenant, id, page, within]: Around): Page<StoredResponse> | undefined => {
     const values = lookValues(tenants, tenant, now(), within);
     const response = findNumber(values, id);
@@ -213,7 +213,7 @@ interface Candidate {
 
 /** Reads pages of responses, bounded in number and size before bodies are read. */
 function responsePages(database: DatabaseSync) {
-  // One per combination of filters, so that their number is bounded.
+  // One statement per combination of filters, so that their number is bounded.
   const statements = new Map<string, StatementSync>();
   const prepare = (text: string): StatementSync => {
     const statement = statements.get(text) ?? database.prepare(text);

@@ -47,7 +47,7 @@ function groupsOf(database: DatabaseSync, now: () => number, maxContextBytes: nu
 /** The groups. */
 export type Groups = ReturnType<typeof groupsOf>;
 
-/** Its operations, by the names of their group and their own; the types of calls and replies follow from them. */
+/** The operations of the thread, named by their group and themselves; the types of calls and replies follow from them. */
 export function operationsOf(database: DatabaseSync, now: () => number, maxContextBytes: number) {
   return named(groupsOf(database, now, maxContextBytes));
 }

@@ -9,7 +9,7 @@ import type { GoneResponses, SqliteTombstones } from './tombstones.js';
 
 /** A session that was deleted. */
 export interface DeletedSession {
-  /** Its responses that are in no other session: they are gone. */
+  /** The responses that were in no other session: they are gone. */
   readonly gone: GoneResponses;
   /** The keys of all its responses. */
   readonly members: readonly string[];

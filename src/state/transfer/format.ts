@@ -175,7 +175,7 @@ type Shape = (value: unknown, path: string) => string | undefined;
 
 type JsonType = 'string' | 'number' | 'boolean' | 'null' | 'array' | 'object';
 
-/** One of some types. */
+/** A value of one of some JSON types. */
 function of(...types: readonly JsonType[]): Shape {
   return (value, path) => {
     const type = typeOf(value);
@@ -215,7 +215,7 @@ function list(shape: Shape): Shape {
   };
 }
 
-/** Such a value, or null. */
+/** A value of a shape, or null. */
 function nullable(shape: Shape): Shape {
   return (value, path) => (value === null ? undefined : shape(value, path));
 }

@@ -10,7 +10,7 @@ import { isCounted, type Moved, MovedCounts } from './moved.js';
 /** Some editors and shells begin a file with this mark. */
 const BYTE_ORDER_MARK = '\uFEFF';
 
-/** Who is told how far an import is. */
+/** Where an import stores files, and how it reports its progress. */
 export interface ImportOptions {
   /** Where files and vector stores are stored; by default in the backend. */
   readonly library?: MovedLibrary;

@@ -53,7 +53,7 @@ export class ContractService {
 
   /** Starts it. Throws the errors of Nest and the subject. */
   static async start(subject: ProviderSubject): Promise<ContractService> {
-    // Whoever uses another part of this kit does without it.
+    // Loaded on demand: the other parts of this kit do without Nest's test package.
     const { Test } = await import('@nestjs/testing');
     const options = await subject.options();
     const environment = { ...options.environment, ...ENVIRONMENT };

@@ -13,7 +13,7 @@ export interface Misbehaviour {
   readonly behave: Behaviour;
   /** The required end of the turn; `unanswered` is refused over JSON, and failed over a stream. */
   readonly end: 'refused' | 'failed' | 'answered' | 'unanswered';
-  /** It stops without an end. */
+  /** The provider stops writing, and never ends the turn. */
   readonly hangs?: boolean;
 }
 

@@ -76,7 +76,7 @@ export class EventOrder {
     requireFields(event);
     this.requirePlace(event);
     this.requireObfuscation(event);
-    // It accompanies the items, and has a number.
+    // A steer that was accepted belongs to no item, but its event has a number.
     if (event.type === 'response.steer.accepted') return;
     if (STATUSES_OF_EVENT.has(event.type)) this.acceptSnapshot(event);
     else if (event.type === 'response.output_item.added') this.addItem(event);

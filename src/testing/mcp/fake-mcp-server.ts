@@ -31,7 +31,7 @@ export interface FakeMcpTool {
   readonly inputSchema?: object;
   readonly outputSchema?: object;
   readonly annotations?: object;
-  /** What it returns; by default its arguments as JSON. An error that it throws is one of JSON-RPC. */
+  /** Answers a call; by default with its arguments as JSON. An error that it throws becomes one of JSON-RPC. */
   readonly handler?: (call: FakeMcpCall) => FakeMcpResult | Promise<FakeMcpResult>;
 }
 
@@ -77,7 +77,7 @@ const INTERNAL = -32_603;
 export class FakeMcpServer implements AsyncDisposable {
   /** All messages that have arrived, the first first. */
   readonly requests: FakeMcpRequest[] = [];
-  /** What misbehaves; null: nothing. */
+  /** How the server misbehaves; null: not at all. */
   behaviour: FakeMcpBehaviour | null;
   /** Answers a client that listens for notifications in place of the server, unless it returns false. */
   listening: ((answer: ServerResponse) => boolean) | null = null;

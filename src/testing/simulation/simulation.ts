@@ -43,7 +43,7 @@ export class SimulatedSpace {
     return {
       OPENAI_BASE_URL: this.url,
       OPENAI_API_KEY: this.apiKey,
-      // Its paths begin with `/v1`.
+      // The paths of Anthropic's SDK begin with `/v1`.
       ANTHROPIC_BASE_URL: new URL(this.url).origin,
       ANTHROPIC_API_KEY: this.apiKey,
     };

@@ -36,7 +36,7 @@ class Scope {
   }
 
   async end(): Promise<void> {
-    // What could not begin has nothing to end, and has failed a case.
+    // A state that could not be opened has nothing to close, and has failed a case already.
     const hasBegun = await this.begun?.then(
       () => true,
       () => false,

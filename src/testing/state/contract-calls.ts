@@ -82,7 +82,7 @@ const RUNS: Calls<BackgroundRuns> = {
       await runs.create(tenant, record, NO_BOUNDS);
       return runs.start({ tenant, responseId: 'new', attempt: 1 });
     },
-    // One of the tenant waits already.
+    // One response of the tenant waits already.
     ({ runs }, tenant) => runs.create(tenant, queuedOf('new'), { ...NO_BOUNDS, perTenant: 1 }),
   ],
   start: [

@@ -40,7 +40,7 @@ const FOUND = [
   'runs',
   'waits',
 ];
-/** Those that they do not find any more; `middle` and `late` are needed by others. */
+/** Responses that are not found any more; other responses need `middle` and `late`. */
 const GONE = ['middle', 'late', 'leaf'];
 const CONVERSATIONS = ['talk', 'empty', 'gone'];
 const SESSIONS = ['root', 'forked', 'kept', 'talk', 'nobody'];

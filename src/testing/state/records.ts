@@ -93,7 +93,7 @@ export function lineOf(length: number): readonly ResponseRecord[] {
 export async function purge(store: ResponseStore): Promise<number> {
   let batches = 1;
   for (; await store.purge(); batches += 1) {
-    // What never ends must not keep the test from its time limit.
+    // A purge that never ends must not block the event loop, or the time limit of the test would not fire.
     await setImmediate();
   }
   return batches;

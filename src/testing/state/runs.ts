@@ -37,7 +37,7 @@ export function itemDone(sequenceNumber: number, outputIndex: number, item: Item
   return event(sequenceNumber, 'response.output_item.done', members);
 }
 
-/** What takes an item out of the output again. */
+/** The note that takes an item out of the output again. */
 export function dropped(before: number, outputIndex: number): LogNote {
   return { before, type: 'dropped', outputIndex } as LogNote;
 }

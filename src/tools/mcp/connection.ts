@@ -66,9 +66,9 @@ const LONGEST_WAIT_MS = 30_000;
 
 /** The streams of a connection: a server may send without end, and may ask for another stream at once, and for ever. */
 class OpenStreams {
-  /** How often one was opened again, since the last request. */
+  /** How often a stream was opened again since the last request. */
   private count = 0;
-  /** What they have brought since the last request: those that may have its answer, and the others. */
+  /** Bytes received since the last request: on streams that may carry its answer, and on the others. */
   private asked = 0;
   private unasked = 0;
 
@@ -278,7 +278,7 @@ function streamable(settings: ConnectionSettings, streams: OpenStreams): Streama
   });
 }
 
-/** Its one stream has all answers. */
+/** The older transport, on whose one stream all answers come. */
 function olderSse(settings: ConnectionSettings, streams: OpenStreams): OlderTransport {
   const fetch = settings.http.bounded(settings.mostBytes, { isTooMuch: (bytes) => streams.isTooMuch(bytes, true) });
   return new OlderTransport(settings.url, { ...optionsOf(settings), fetch });

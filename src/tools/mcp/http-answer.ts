@@ -115,7 +115,7 @@ export class HttpAnswer implements Dispatcher.DispatchHandler {
   }
 }
 
-/** That of an answer of which nothing has come. */
+/** The head of an answer that has not begun. */
 const NO_HEAD = readHead(0, {});
 
 /** Drops the byte order mark that some servers send before JSON. */

@@ -60,7 +60,7 @@ export class McpServers implements OnModuleInit, OnApplicationShutdown {
   private readonly observer: McpObserver | null;
   /** Of clients, by tenant and URL, the least recently used first. */
   private readonly ofClients = new Map<string, RunningServer>();
-  /** Those that are closed when nothing uses them any more. */
+  /** Servers that are closed when no turn uses them any more. */
   private readonly retired = new Set<RunningServer>();
   private http: { readonly trusted: HttpClient; readonly client: HttpClient } | null = null;
 

@@ -134,7 +134,7 @@ export class OwnServer implements McpServer {
       if (waiting !== undefined) await waiting;
       const work = async (): Promise<ServerToolResult> =>
         handle(await input.read(args), { tenant, responseId: responseId ?? null, signal: limited, progress });
-      // What does not heed the signal has nobody who waits for it.
+      // A handler that ignores the signal is not waited for.
       return toOutcome(await untilAborted(work(), limited).finally(() => slots.free()));
     } catch (error) {
       // A handler that heeds the signal may say in its own words that it has stopped.

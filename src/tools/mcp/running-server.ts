@@ -45,7 +45,7 @@ export class RunningServer {
   /** Headers that requests may set; undefined: all, as the operator has given no credentials that they could act with. */
   readonly forwardable: ReadonlySet<string> | undefined;
   private readonly oauth: OAuthTokens | null;
-  /** What of its URL is a credential. */
+  /** The parts of the server's URL that are credentials. */
   private readonly urlSecrets: readonly string[];
   /** For requests without credentials of their own, by tenant, label and description. */
   private readonly shared = new Map<string, McpServer>();

@@ -44,7 +44,7 @@ interface HttpApi {
   readonly needsKey: boolean;
   request(query: SearchQuery, settings: { readonly url: URL; readonly key: string }): EngineRequest;
   read(answer: Readonly<Record<string, unknown>>, images: boolean): readonly SearchResult[];
-  /** What may help against a status. */
+  /** Hints for the operator, by the status of the engine's answer. */
   readonly hints?: Readonly<Record<number, string>>;
 }
 

@@ -192,7 +192,7 @@ export interface ForgottenRow {
   readonly owner: string | null;
   readonly id: string | null;
   readonly seen: number;
-  /** Those that no response needs. */
+  /** How many of those looked at no response needs. */
   readonly unneeded: number;
   /** Whether some of them still have items, and are there. */
   readonly has_more_items: boolean;

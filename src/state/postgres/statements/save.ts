@@ -56,7 +56,7 @@ const HAS_ROOM = '(SELECT has_room FROM room)';
 
 /** What a response of a conversation does besides; it has no parent. */
 const IN_CONVERSATION = {
-  /** Its place. Whoever changes the conversation meanwhile is waited for, and then it is not placed. */
+  /** The place of the response. A concurrent change of the conversation is waited for, and then the response is not placed. */
   place: `place AS (
     UPDATE antiphon.conversations c SET version = c.version + 1, end_position = c.end_position + cardinality($15::text[]),
       items_size = c.items_size + $12

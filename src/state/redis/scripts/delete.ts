@@ -55,9 +55,9 @@ export type Freed = readonly [id: string, held: string];
 export type SweepReply = readonly [
   gone: GoneReply,
   freed: readonly Freed[],
-  /** Those that have not expired, with the times when they do. */
+  /** Responses that have not expired, with the times when they do. */
   later: readonly (readonly [id: string, expiresAt: string])[],
-  /** Those that are not stored. */
+  /** Ids of responses that are not stored. */
   missing: readonly string[],
 ];
 

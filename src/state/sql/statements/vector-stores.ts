@@ -155,7 +155,7 @@ export function vectorStoreStatements({ table, number, greatest, isIn, text, loc
       'forget_store_files',
       `DELETE FROM ${files} WHERE gone_at <= $1`,
     ),
-    /** Nobody writes anything more of them. */
+    /** Clears the mark of files whose documents were forgotten so long ago that nobody writes them any more. */
     leaveUnfound: prepared<readonly [before: number], never>(
       'leave_unfound_files',
       `UPDATE ${files} SET unfound_at = NULL WHERE unfound_at <= $1`,

@@ -251,7 +251,7 @@ export const CONVERSATIONS = part('conversations', 'conversations', ({ openOnce,
       await store.deleteItem(tenant, 'c', 'a');
       await store.deleteItem(tenant, 'c', 'r1-out');
       requireAlike(await chain('r2'), ['b', 'r1-in', 'later', ...contextFrom('r2')]);
-      // What a response has made stays its own.
+      // A response keeps its output although the item was deleted from the conversation.
       requireAlike(await chain('r1'), ['b', ...contextFrom('r1')]);
     });
 

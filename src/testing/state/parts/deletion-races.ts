@@ -14,7 +14,7 @@ const ROUNDS = Array.from({ length: 60 }, (_, round) => String(round).padStart(3
 export const DELETION_RACES = part('responses', 'deletion at the same time as something else', (suite) => {
   const { openOnce, beforeEach, it } = suite;
   let tenant: Tenant;
-  /** What others have in the backend. */
+  /** The content of the backend before the case: data of other cases. */
   let others: number;
   let opened: TestedState;
   let store: ResponseStore;
@@ -30,7 +30,7 @@ export const DELETION_RACES = part('responses', 'deletion at the same time as so
 
   const remove = (id: string): Promise<number> => store.delete(tenant, id, { cascade: false });
   const removeTree = (id: string): Promise<number> => store.delete(tenant, id, { cascade: true });
-  /** What was in somebody's way is freed by the next purge. */
+  /** Expects that a purge leaves nothing of this case, also where another call was in the way of a deletion. */
   const expectNothingKept = async (): Promise<void> => {
     await purge(store);
     assert.equal(await opened.content(), others);

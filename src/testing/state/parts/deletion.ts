@@ -13,7 +13,7 @@ const PAGE = { limit: 100, order: 'asc' } as const;
 /** What is deleted is found no more, and freed as soon as nobody needs it. */
 export const DELETION = part('responses', 'deletion', ({ openOnce, beforeEach, it }) => {
   let tenant: Tenant;
-  /** What others have in the backend. */
+  /** The content of the backend before the case: data of other cases. */
   let others: number;
   let opened: TestedState;
   let store: ResponseStore;
@@ -142,7 +142,7 @@ export const DELETION = part('responses', 'deletion', ({ openOnce, beforeEach, i
     await opened.saveMany(tenant, children);
     assert.equal(await removeTree('root'), 2501);
     requireAlike(await listed(), []);
-    // Nobody is kept waiting until all of it is freed.
+    // The deletion resolves before all responses are freed.
     while ((await opened.content()) > others) await setImmediate();
   });
 

@@ -80,7 +80,7 @@ export const FILES = part('files', 'files', ({ openOnce, it, describe, beforeEac
     requireAlike(await files.get(tenant, 'a'), record);
     requireAlike(await read('a'), ['one', 'two', 'one']);
     requireAlike(await files.used(tenant), { bytes: 9, files: 1 });
-    // What a file has is no draft any more.
+    // Pieces that belong to a file are no longer a draft.
     await files.discard(tenant, 'a');
     requireAlike(await read('a'), ['one', 'two', 'one']);
   });
@@ -246,7 +246,7 @@ export const FILES = part('files', 'files', ({ openOnce, it, describe, beforeEac
     requireMatch(await imported(target.backend, text), { files: 2, existing: 0 });
     requireMatch(await imported(target.backend, text), { files: 2, existing: 2 });
     for (const id of ['a', 'b']) requireAlike(await moved.get(tenant, id), await files.get(tenant, id));
-    // It cuts contents as it stores them itself.
+    // The other backend cuts contents in pieces of its own length.
     requireAlike(new TextDecoder().decode(await moved.piece(tenant, 'a', 0)), 'onetwo');
     await target.close();
     requireEntry(await files.tenants(), tenant);

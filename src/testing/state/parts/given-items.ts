@@ -24,7 +24,7 @@ const CONVERSATION = ['a-in', 'out-1', 'out-2', 'given-1', 'given-2', 'out-3', '
 /** Items that a turn was given between its outputs are part of its context. */
 export const GIVEN_ITEMS = part('responses', 'items that a turn was given', ({ openOnce, beforeEach, it }) => {
   let tenant: Tenant;
-  /** What others have in the backend. */
+  /** The content of the backend before the case: data of other cases. */
   let others: number;
   let opened: TestedState;
   let store: ResponseStore;

@@ -98,7 +98,7 @@ const LISTS: readonly List[] = [
   },
 ];
 
-/** What is continued by those that do not continue `r`. */
+/** The parents of the responses that do not continue `r`. */
 const PARENTS: Readonly<Record<string, string | null>> = { r: null, f: 'd', x: null, y: 'x' };
 
 /**
@@ -292,7 +292,7 @@ export const GONE_CURSORS = part('graph', 'lists', ({ openOnce, it, describe, op
     await expectUnknown(talk, 'nothing');
     await expectUnknown((page) => conversations.items(tenant, 'small talk', page), 'c');
     await expectUnknown((page) => conversations.items(other, 'talk', page), 'c');
-    // One that comes back is where it is now.
+    // An item that is added again is a cursor at its new place.
     await conversations.append(tenant, 'talk', [message('a')]);
     assert.equal(await idsOf(talk, { after: 'a' }), '');
     requireAlike(await listedIn(conversations, tenant, 'talk'), ['b', 'd', 'a']);

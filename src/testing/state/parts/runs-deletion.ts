@@ -18,7 +18,7 @@ export const RUNS_DELETION = part(
   'deletion of background responses',
   ({ openOnce, it, describe, beforeEach }) => {
     let tenant: Tenant;
-    /** What others have in the backend. */
+    /** The content of the backend before the case: data of other cases. */
     let others: number;
     let opened: TestedState;
     let backend: StateBackend;

@@ -31,7 +31,7 @@ export const STORE_FILE_CLAIMS = part(
       [tenant, other] = [newTenant(), newTenant()];
       for (const each of [tenant, other]) await stores.create(each, store('s'), Infinity);
     });
-    // What waits would be claimed by the next case.
+    // A file that still waits would be claimed by the next case.
     afterEach(async () => {
       for (const each of [tenant, other]) await stores.delete(each, 's');
     });
@@ -184,7 +184,7 @@ export const STORE_FILE_CLAIMS = part(
       requireAlike((await stores.used(tenant)).bytes, 10);
       requireAlike(await stores.cancelBatch(tenant, 's', 'batch'), ['g']);
       requireAlike((await stores.used(tenant)).bytes, 3);
-      // Nothing is left of one that was taken out.
+      // A file that was taken out of its store takes no bytes there.
       await stores.detach(tenant, 's', 'f');
       await add(['f'], { bytes: 0 });
       requireAlike((await stores.used(tenant)).bytes, 0);

@@ -17,9 +17,9 @@ export const TENANTS = part('responses', 'tenants', ({ openOnce, it, describe, b
   let opened: TestedState;
   /** What each call answers while nobody has anything. */
   const ofNobody = new Map<string, Promise<unknown>>();
-  /** Who has something: calls of strangers do not change it. */
+  /** The tenant with data, which the calls of other tenants do not change. */
   const owner = newTenant();
-  /** What it has, as it was seen last. */
+  /** The data of `owner`, as last read. */
   let seen: unknown;
 
   openOnce(async (state) => {

@@ -38,7 +38,7 @@ export const TRANSFER = part('transfer', 'moves', (suite) => {
     ['from another backend', openPeer, open],
   ] as const) {
     describe(direction, () => {
-      /** It is only read. */
+      /** The cases only read this state. */
       let source: TestedState;
 
       beforeAll(async () => {

@@ -57,7 +57,7 @@ export const VECTOR_STORES = part('vectorStores', 'vector stores', ({ openOnce, 
     [stores, vectors] = [vectorStores, index];
   });
   beforeEach(() => (tenant = newTenant()));
-  // What waits would be claimed by the next case.
+  // A file that still waits would be claimed by the next case.
   afterEach(async () => {
     const { data } = await stores.list(tenant, { limit: 100, order: 'asc' });
     for (const { id } of data) await stores.delete(tenant, id);
@@ -164,7 +164,7 @@ export const VECTOR_STORES = part('vectorStores', 'vector stores', ({ openOnce, 
     requireAlike((await stores.count(tenant, 's')).in_progress, 2);
     await stores.delete(tenant, 't');
     requireAlike([await stores.storesOf(tenant, 'f'), await filed('t')], [['s'], []]);
-    // One that is added again is there again.
+    // A file that was taken out can be added again.
     await stores.add(tenant, 's', [file('s', 'g')], null);
     requireAlike(await filed('s'), ['f', 'g', 'h']);
   });

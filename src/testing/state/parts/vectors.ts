@@ -118,7 +118,7 @@ export const VECTORS = part('vectors', 'vectors', ({ openOnce, it, beforeEach })
     await vectors.append(tenant, 'a', 'f', [chunk(0, 'new zero')]);
     requireAlike(await vectors.publish(tenant, 'a', 'f', { attributes: {}, count: 2 }), false);
     requireAlike([await find('old', ['a']), await find('new', ['a'])], [['a/f/0', 'a/f/1'], []]);
-    // What was written is forgotten.
+    // The publication that failed has dropped the new chunks.
     requireAlike(await vectors.publish(tenant, 'a', 'f', { attributes: {}, count: 1 }), false);
     await vectors.append(tenant, 'a', 'f', [chunk(0, 'new zero')]);
     requireAlike(await vectors.describe(tenant, 'a', 'f', { year: 2 }), true);
@@ -127,7 +127,7 @@ export const VECTORS = part('vectors', 'vectors', ({ openOnce, it, beforeEach })
     requireAlike([await find('old', ['a']), await find('new', ['a'])], [[], ['a/f/0']]);
     const [after, ...others] = await vectors.documents(tenant, ['a']);
     requireAlike([after?.attributes, others], [{ year: 3 }, []]);
-    // Who has found some of the old one and some of the new one can tell.
+    // The numbers of the old and the new document differ, so that a reader that has found chunks of both can tell them apart.
     requireAlike((after?.document ?? 0) > (before?.document ?? Infinity), true);
   });
 
