@@ -3,7 +3,6 @@ export {
   IncludeParameters,
   ItemsParameters,
   RetrieveParameters,
-  type RetrieveQuery,
   validateDeleteQuery,
   validateIncludeQuery,
   validateItemsQuery,

@@ -6,14 +6,6 @@ import type { DeleteOptions, PageRequest } from '../../state/index.js';
 import { type Query, queryCheckOf, toArray, toBoolean, toNumber } from '../../validation/index.js';
 import { INCLUDABLES } from './shared-members.js';
 
-/** The query of `GET /responses/{id}` (protocol §1.1). */
-export interface RetrieveQuery {
-  readonly include: readonly Includable[];
-  readonly stream: boolean;
-  readonly starting_after?: number;
-  readonly include_obfuscation?: boolean;
-}
-
 /** The query of `GET …/items` and `GET /responses/{id}/input_items`. */
 export class ItemsParameters extends PageParameters {
   @IsIn(INCLUDABLES, { each: true })
@@ -26,8 +18,8 @@ export class IncludeParameters {
   readonly include!: readonly Includable[];
 }
 
-/** The query of `GET /responses/{id}`. */
-export class RetrieveParameters implements RetrieveQuery {
+/** The query of `GET /responses/{id}` (protocol §1.1). */
+export class RetrieveParameters {
   @IsIn(INCLUDABLES, { each: true })
   readonly include!: readonly Includable[];
 
@@ -74,7 +66,7 @@ export function validateDeleteQuery(query: Query): DeleteOptions {
 }
 
 /** Reads the query of `GET /responses/{id}`; throws ApiError 400 for the first violation. */
-export function validateRetrieveQuery(query: Query): RetrieveQuery {
+export function validateRetrieveQuery(query: Query): RetrieveParameters {
   const { starting_after, include_obfuscation } = query;
   const parameters = checkRetrieve({
     stream: toBoolean(query.stream ?? false),

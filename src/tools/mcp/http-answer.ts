@@ -9,7 +9,7 @@ import { type AnswerHead, readHead } from './answer-head.js';
 import { LONGEST_STREAM, LongestEvent, unpack } from './bounded-fetch.js';
 import { tooLarge } from './failures.js';
 
-/** What reads an answer. `onEnd` or `onFailure` comes last, unless the answer is left. */
+/** Receives an answer. `onEnd` or `onFailure` comes last, unless the answer is left. */
 export interface AnswerListener {
   onEvent(event: EventSourceMessage): void;
   /** How long the server wants a client to wait before it asks for the rest of a stream, ms. */
@@ -34,7 +34,7 @@ export class HttpAnswer implements Dispatcher.DispatchHandler {
 
   constructor(
     private readonly mostBytes: number,
-    private readonly reader: AnswerListener,
+    private readonly listener: AnswerListener,
   ) {}
 
   /** Whether it is a stream of events. */
@@ -60,7 +60,7 @@ export class HttpAnswer implements Dispatcher.DispatchHandler {
     if (status < 200) return;
     this.head = readHead(status, headers);
     const { isEvents, codings } = this.head;
-    if (isEvents) this.events = new EventStream(this.reader);
+    if (isEvents) this.events = new EventStream(this.listener);
     if (codings.length > 0) this.unpack(codings);
   }
 
@@ -105,13 +105,13 @@ export class HttpAnswer implements Dispatcher.DispatchHandler {
   private end(): void {
     if (this.isOver) return;
     this.isOver = true;
-    this.reader.onEnd(this.head, this.events === null ? TEXT.decode(this.joined.whole()) : null);
+    this.listener.onEnd(this.head, this.events === null ? TEXT.decode(this.joined.whole()) : null);
   }
 
   private fail(error: unknown): void {
     if (this.isOver) return;
     this.leave();
-    this.reader.onFailure(this, error);
+    this.listener.onFailure(this, error);
   }
 }
 
@@ -131,10 +131,10 @@ class EventStream {
   private readonly longest = new LongestEvent();
   private readonly parser: EventSourceParser;
 
-  constructor(reader: AnswerListener) {
+  constructor(listener: AnswerListener) {
     this.parser = createParser({
-      onEvent: (event) => reader.onEvent(event),
-      onRetry: (delayMs) => reader.onRetry(delayMs),
+      onEvent: (event) => listener.onEvent(event),
+      onRetry: (delayMs) => listener.onRetry(delayMs),
     });
   }
 

@@ -50,7 +50,7 @@ export interface CallChannel {
   /** Null without. */
   readonly tokens: CallTokens | null;
   readonly resumption: Resumption;
-  send(request: CallRequest, token: string | null, reader: AnswerListener): HttpAnswer;
+  send(request: CallRequest, token: string | null, listener: AnswerListener): HttpAnswer;
   /** Takes a message that has come with a call, which may belong to another one, or to none. Throws for what is no message. */
   receive(message: unknown): void;
   /** Waits before a stream is asked for again; returns what ends the pause. */

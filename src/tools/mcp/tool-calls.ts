@@ -139,9 +139,9 @@ export class ToolCalls implements CallChannel {
     if (!this.take(message)) this.parts.transport.onmessage?.(parseJSONRPCMessage(message));
   }
 
-  send({ method, headers, body }: CallRequest, token: string | null, reader: AnswerListener): HttpAnswer {
+  send({ method, headers, body }: CallRequest, token: string | null, listener: AnswerListener): HttpAnswer {
     const { http, url, mostBytes } = this.parts;
-    const answer = new HttpAnswer(mostBytes, reader);
+    const answer = new HttpAnswer(mostBytes, listener);
     const authorization = token === null ? {} : { authorization: `Bearer ${token}` };
     const all = { ...this.headers, ...headers, ...authorization };
     http.send({ origin: url.origin, path: this.path, method, headers: all, body }, answer);
