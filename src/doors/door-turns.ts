@@ -46,7 +46,7 @@ export interface DoorRequest {
 }
 
 /** How a door translates a request and its answer. */
-export interface Dialect<T extends TranslatedBody> {
+export interface DoorDialect<T extends TranslatedBody> {
   readonly door: Door;
   /** Throws ApiError 400 for what a turn cannot say. */
   readonly translate: (body: unknown, options: TranslationOptions) => T;
@@ -74,7 +74,10 @@ export class DoorTurns {
   ) {}
 
   /** Answers a request, as JSON or as a stream. Throws ApiError, in the terms of the request, for what comes before the first event. */
-  async answer<T extends TranslatedBody>({ body, reply, ...asker }: DoorRequest, dialect: Dialect<T>): Promise<void> {
+  async answer<T extends TranslatedBody>(
+    { body, reply, ...asker }: DoorRequest,
+    dialect: DoorDialect<T>,
+  ): Promise<void> {
     const { door } = dialect;
     const transport = transportOf(body);
     const options = this.optionsFor(asker.headers);
@@ -98,7 +101,7 @@ export class DoorTurns {
   /** Counts the input tokens of a request, which is not run. Undefined when the client has disconnected. Throws like `answer`. */
   async count(
     { body, reply, ...asker }: DoorRequest,
-    translate: Dialect<TranslatedBody>['translate'],
+    translate: DoorDialect<TranslatedBody>['translate'],
   ): Promise<number | undefined> {
     const translated = translate(body, this.optionsFor(asker.headers));
     try {

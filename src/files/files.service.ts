@@ -57,7 +57,7 @@ export interface NewFile extends FileDescription {
  * Is told of a file that its tenant has deleted, before the answer, and of one that has expired, with the next purge (PURGE_INTERVAL_MS). It is told
  * again, with the next purge, where it rejects and where the process dies; replicas may tell at the same time.
  */
-export type DeletionListener = (tenant: Tenant, fileId: string) => Promise<void>;
+export type FileDeletionListener = (tenant: Tenant, fileId: string) => Promise<void>;
 
 /**
  * Files of tenants, of which no more than a piece is in memory at a time; BODY_TOTAL_BYTES bounds those that arrive, and long ones that are sent. Files of other tenants are not found: ApiError 404. All methods throw
@@ -65,7 +65,7 @@ export type DeletionListener = (tenant: Tenant, fileId: string) => Promise<void>
  */
 @Injectable()
 export class FilesService {
-  private readonly listeners = new Set<DeletionListener>();
+  private readonly listeners = new Set<FileDeletionListener>();
   private readonly logger = new Logger('Files');
   /** Files whose listener has failed, and the purge in which it was called last. */
   private readonly failing = new Map<string, number>();
@@ -109,7 +109,7 @@ export class FilesService {
   }
 
   /** Calls a function for each file that is deleted or has expired from now on. Its content is freed once all such functions have resolved. */
-  onDeleted(listener: DeletionListener): void {
+  onDeleted(listener: FileDeletionListener): void {
     this.listeners.add(listener);
   }
 

@@ -14,7 +14,7 @@ import {
 import { Clock } from '../time/index.js';
 import { LongText } from './answer/token-pieces.js';
 import {
-  type Answer,
+  type PlannedAnswer,
   type AnswerOptions,
   identify,
   planAnswer,
@@ -213,10 +213,10 @@ export class SimulatorProvider extends PushingProvider implements OnModuleInit {
 
 /** Plans answers, and remembers recent ones: seed and request determine them. */
 class RememberedAnswers {
-  private readonly answers = new BoundedCache<Answer>(MOST_CHARACTERS);
+  private readonly answers = new BoundedCache<PlannedAnswer>(MOST_CHARACTERS);
 
   /** The answer to a turn. `identity` is that of the request and its seed. Throws like `planAnswer`. */
-  async plan(turn: Turn, identity: string, options: AnswerOptions, randomFor: RandomFor): Promise<Answer> {
+  async plan(turn: Turn, identity: string, options: AnswerOptions, randomFor: RandomFor): Promise<PlannedAnswer> {
     const { generator, text } = options.wording;
     // The next text of a sequence is another one.
     if (generator === 'sequence') return planAnswer(turn, options, randomFor);
@@ -247,7 +247,7 @@ class RememberedAnswers {
   }
 }
 
-function lengthOf({ parts, reasoning }: Answer): number {
+function lengthOf({ parts, reasoning }: PlannedAnswer): number {
   let length = reasoning?.encrypted.length ?? 0;
   for (const { text } of reasoning?.summary ?? []) length += text.length;
   for (const { pieces } of parts) {

@@ -6,7 +6,7 @@ import { Describe } from '../../http/api-description/index.js';
 import { apiPath } from '../../http/index.js';
 import { TURN_ERRORS } from '../../responses/index.js';
 import { BehindDoor } from '../door.js';
-import { type Dialect, DoorTurns } from '../door-turns.js';
+import { type DoorDialect, DoorTurns } from '../door-turns.js';
 import { ChatCompletionBody } from './body.js';
 import { ChatChunks } from './chunks.js';
 import { toCompletion } from './completion.js';
@@ -51,7 +51,7 @@ const CHAT_EXAMPLES: Readonly<Record<string, object>> = {
 
 type Parameters = Readonly<Record<string, unknown>>;
 
-const CHAT: Dialect<ChatRequest> = {
+const CHAT: DoorDialect<ChatRequest> = {
   door: 'chat',
   translate: (body, options) => new ChatRequest(body, options),
   toStream: (request, admitted) => new ChatChunks(admitted, request),

@@ -8,7 +8,7 @@ import { Describe } from '../../http/api-description/index.js';
 import { apiPath } from '../../http/index.js';
 import { TURN_ERRORS } from '../../responses/index.js';
 import { BehindDoor } from '../door.js';
-import { type Dialect, DoorTurns } from '../door-turns.js';
+import { type DoorDialect, DoorTurns } from '../door-turns.js';
 import { toMessage } from './answer.js';
 import { anthropicForm } from './errors.js';
 import { MessageStream } from './events.js';
@@ -41,7 +41,7 @@ const COUNT_EXAMPLES: Readonly<Record<string, object>> = { 'A text': { model: 'g
 
 type Parameters = Readonly<Record<string, unknown>>;
 
-const MESSAGES_DIALECT: Dialect<Translation> = {
+const MESSAGES_DIALECT: DoorDialect<Translation> = {
   door: 'messages',
   translate: translateMessages,
   toStream: (translated, admitted) => new MessageStream(translated, admitted),

@@ -25,7 +25,7 @@ import {
 } from '../../state/index.js';
 import { Clock, LastWaits, type Timer } from '../../time/index.js';
 import { chunkText } from './chunk-text.js';
-import { Claim } from './claim.js';
+import { FileClaim } from './file-claim.js';
 import { ClaimLostError, NotNowError, UnindexableError } from './index-errors.js';
 import { embedAsUnits } from './hybrid-search.js';
 import { PAUSES, Waits } from './waits.js';
@@ -152,7 +152,7 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
 
   /** Indexes a file and writes what has become of it. Never rejects. */
   private async index(file: ClaimedFile): Promise<void> {
-    const claim = new Claim(file, this.library, this.clock, this.leaseMs, this.stopping.signal);
+    const claim = new FileClaim(file, this.library, this.clock, this.leaseMs, this.stopping.signal);
     const startedAt = this.clock.now();
     let outcome: IndexRecord['outcome'] = 'dropped';
     try {
@@ -181,7 +181,7 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
     }
   }
 
-  private async outcomeOf(file: ClaimedFile, claim: Claim): Promise<StoreFileOutcome> {
+  private async outcomeOf(file: ClaimedFile, claim: FileClaim): Promise<StoreFileOutcome> {
     try {
       if (file.tries > MOST_TRIES) {
         throw new UnindexableError('server_error', `It could not be indexed in ${MOST_TRIES} attempts.`);
@@ -197,7 +197,7 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
   }
 
   /** Reads, cuts, embeds and writes a file, and shows it to searches. Returns how many bytes its chunks take. */
-  private async write(file: ClaimedFile, claim: Claim): Promise<number> {
+  private async write(file: ClaimedFile, claim: FileClaim): Promise<number> {
     const { tenant, storeId, fileId, attributes } = file;
     const { index, records } = this.library;
     const store = await records.get(tenant, storeId);
@@ -268,7 +268,7 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
     inputs: readonly string[],
     model: string,
     { tenant, storeId, keyId }: ClaimedFile,
-    { signal, chunks }: Claim,
+    { signal, chunks }: FileClaim,
   ): Promise<readonly Float32Array[]> {
     const caller = { tenant, requestId: 'vector stores', ...(keyId === null ? {} : { keyId }) };
     const key = tenantKey(tenant, model);
@@ -292,7 +292,7 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
   }
 
   /** Writes what has become of a file, once the state takes it: what was made is not thrown away. Throws ClaimLostError. */
-  private async settle(file: ClaimedFile, outcome: StoreFileOutcome, { signal }: Claim): Promise<void> {
+  private async settle(file: ClaimedFile, outcome: StoreFileOutcome, { signal }: FileClaim): Promise<void> {
     const { tenant, storeId, fileId } = file;
     const { records } = this.library;
     if (outcome.error !== null) this.logger.warn(`${fileId} was not indexed in ${storeId}: ${outcome.error.message}`);

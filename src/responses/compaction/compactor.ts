@@ -12,7 +12,7 @@ import { Clock } from '../../time/index.js';
 import type { NextPass, OwnPass } from '../turn/pass-policy.js';
 import { TokenScale } from '../turn/token-scale.js';
 import { type DividedContext, divideContext, type NewItems } from './divide-context.js';
-import { bytesOfSeal, CompactionPlanner, type Plan } from './plan.js';
+import { bytesOfSeal, CompactionPlanner, type CompactionPlan } from './plan.js';
 import { isSummary } from './summary-question.js';
 import { Summarizer, summaryFailed } from './summarizer.js';
 
@@ -30,7 +30,7 @@ const TAKEN: ModelEvent = { type: 'metadata' };
 const SHARE_OF_WINDOW = 0.8;
 
 /** What became of the compactions of a turn. */
-export interface Attempts {
+export interface CompactionAttempts {
   haveFailed: boolean;
 }
 
@@ -79,7 +79,7 @@ export class Compactor {
    * fails, the model goes on with the context as it is, as long as that fits its window;
    * until then the turn asks for no other summary.
    */
-  async ifLong(next: NextPass, tokens: number | null, attempts: Attempts): Promise<OwnPass | undefined> {
+  async ifLong(next: NextPass, tokens: number | null, attempts: CompactionAttempts): Promise<OwnPass | undefined> {
     const threshold = this.thresholdOf(next, tokens);
     const window = next.route.model.contextWindow ?? Infinity;
     const { context, input } = next.question;
@@ -119,7 +119,7 @@ export class Compactor {
   }
 
   /** The item leaves as a whole: a summary that fails leaves nothing behind. */
-  private async *compact(plan: Plan, next: NextPass, ring: KeyRing): AsyncGenerator<readonly ModelEvent[]> {
+  private async *compact(plan: CompactionPlan, next: NextPass, ring: KeyRing): AsyncGenerator<readonly ModelEvent[]> {
     const { settings, history, tail, kept, mostTokens } = plan;
     const { question, route, charactersLeft, signal } = next;
     const summarizing = this.summarizer.summarize({ question, route, settings, history, mostTokens, signal });
@@ -149,7 +149,7 @@ export class Compactor {
   private async *orGoOn(
     compacting: AsyncGenerator<readonly ModelEvent[]>,
     { question, signal }: NextPass,
-    attempts: Attempts,
+    attempts: CompactionAttempts,
   ): AsyncGenerator<readonly ModelEvent[]> {
     try {
       yield* compacting;
@@ -163,7 +163,7 @@ export class Compactor {
 }
 
 /** Throws ModelError for a summary with at least as many tokens as what it stands for. */
-async function requireShorter(summary: Item, { replaced }: Plan, { route, signal }: NextPass): Promise<void> {
+async function requireShorter(summary: Item, { replaced }: CompactionPlan, { route, signal }: NextPass): Promise<void> {
   const limit = await route.provider.countContextTokens([summary], { signal });
   if ((await route.provider.countContextTokens(replaced, { signal, limit })) > limit) return;
   throw summaryFailed('the summary is not shorter than what it stands for');

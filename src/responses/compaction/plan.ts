@@ -8,7 +8,7 @@ import type { DividedContext } from './divide-context.js';
 import { bytesOf, type CountItems, keepLatest } from './kept-messages.js';
 
 /** A compaction that is to be made. */
-export interface Plan extends DividedContext {
+export interface CompactionPlan extends DividedContext {
   /** Messages of the history that are kept, oldest first. */
   readonly kept: readonly Item[];
   /** What the summary stands for: the history without what is kept whole. */
@@ -44,7 +44,7 @@ export class CompactionPlanner {
     divided: DividedContext,
     { question, route, charactersLeft, signal }: NextPass,
     { threshold, isUnanswered, mustShrink }: PlanOptions,
-  ): Promise<Plan | undefined> {
+  ): Promise<CompactionPlan | undefined> {
     const { COMPACTION_KEEP_TOKENS: keepTokens, COMPACTION_MAX_SUMMARY_TOKENS: longest } = this.environment;
     const { settings, history, tail } = divided;
     const half = Math.floor(threshold / 2);

@@ -26,7 +26,7 @@ import { TurnObservers } from './turn-observer.js';
 import { PassPolicies, type TurnPolicies } from './turn-policies.js';
 
 /** The result of a turn's passes. */
-export interface Answer {
+export interface TurnAnswer {
   readonly assembler: ResponseAssembler;
   readonly delivery: Delivery;
   readonly outcome: Outcome;
@@ -59,7 +59,7 @@ export class Passes {
    * Runs a turn up to its terminal event; a background turn goes on where the attempt before it ended. Throws the
    * model's refusal before the response exists, and disconnects; every other error becomes an outcome.
    */
-  run(turn: ActiveTurn, resolved: ResolvedTurn, sink: EventSink | null): Promise<Answer> {
+  run(turn: ActiveTurn, resolved: ResolvedTurn, sink: EventSink | null): Promise<TurnAnswer> {
     const passes = new TurnPasses(this, turn, resolved, sink);
     return turn.admitted.generate ? passes.run() : passes.warmUp();
   }
@@ -101,7 +101,7 @@ class TurnPasses {
   }
 
   /** What each step does stands below, in the order of this loop. */
-  async run(): Promise<Answer> {
+  async run(): Promise<TurnAnswer> {
     const { turn, assembler, delivery, shared } = this;
     let outcome: Outcome;
     this.begin(turn.run !== null);
@@ -165,7 +165,7 @@ class TurnPasses {
   }
 
   /** Prepares a context to be continued: its input is counted, but the model is not asked (protocol §6.4). */
-  async warmUp(): Promise<Answer> {
+  async warmUp(): Promise<TurnAnswer> {
     const { assembler, delivery } = this;
     assembler.create();
     assembler.beginPass();

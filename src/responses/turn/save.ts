@@ -14,7 +14,7 @@ import type { ResponseAssembler } from '../assembler/response-assembler.js';
 import type { FinalResponse } from '../assembler/response-snapshot.js';
 import type { ActiveTurn, BackgroundRun } from './active-turn.js';
 import { TurnFailures } from './failures.js';
-import type { Answer } from './passes.js';
+import type { TurnAnswer } from './passes.js';
 import type { ResolvedTurn } from './resolve.js';
 import { UsageRecords } from './usage-records.js';
 
@@ -52,7 +52,7 @@ export class TurnSaver {
    * it on any replica; the end of a background response is stored together with the event. Throws ApiError 503 when it
    * cannot be saved and there is no stream, 404 when its conversation was deleted, 400 when its session is full; the errors of BackgroundRun.
    */
-  end(turn: ActiveTurn, resolved: ResolvedTurn, answer: Answer): MaybePromise<EndedTurn> {
+  end(turn: ActiveTurn, resolved: ResolvedTurn, answer: TurnAnswer): MaybePromise<EndedTurn> {
     if (turn.run !== null) return this.finish(turn, turn.run, resolved, answer);
     const saving = this.save(turn, resolved, answer);
     const { assembler, transcript } = answer;
@@ -67,7 +67,7 @@ export class TurnSaver {
     turn: ActiveTurn,
     run: BackgroundRun,
     resolved: ResolvedTurn,
-    { assembler, outcome, transcript }: Answer,
+    { assembler, outcome, transcript }: TurnAnswer,
   ): Promise<EndedTurn> {
     const response = assembler.conclude(outcome, this.clock.nowInSeconds());
     assembler.terminate(response);
@@ -90,7 +90,7 @@ export class TurnSaver {
    * Saves the response if its request asks for it, remembers it for its connection, and returns it. A response that
    * cannot be saved has failed and is not remembered; without a stream, that throws ApiError 503, 404 or 400.
    */
-  private save(turn: ActiveTurn, resolved: ResolvedTurn, answer: Answer): MaybePromise<FinalResponse> {
+  private save(turn: ActiveTurn, resolved: ResolvedTurn, answer: TurnAnswer): MaybePromise<FinalResponse> {
     const response = answer.assembler.conclude(answer.outcome, this.clock.nowInSeconds());
     const succeed = (): FinalResponse => {
       turn.ended(response);
@@ -111,7 +111,7 @@ export class TurnSaver {
   private saveAndRemember(
     turn: ActiveTurn,
     resolved: ResolvedTurn,
-    { assembler, transcript, included }: Answer,
+    { assembler, transcript, included }: TurnAnswer,
     response: FinalResponse,
   ): MaybePromise<void> {
     const { parent, sessionId } = resolved;
@@ -165,7 +165,7 @@ export class TurnSaver {
     return this.usage.of({ ...turn.begun, provider, status, usage, endedAt: this.clock.now() });
   }
 
-  private giveUp(turn: ActiveTurn, { assembler, delivery }: Answer, error: unknown): FinalResponse {
+  private giveUp(turn: ActiveTurn, { assembler, delivery }: TurnAnswer, error: unknown): FinalResponse {
     const fail = (reason: ResponseErrorBody): FinalResponse => {
       const outcome = this.failures.toFailedOutcome(assembler, reason);
       const response = assembler.conclude(outcome, this.clock.nowInSeconds());

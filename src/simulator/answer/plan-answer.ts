@@ -13,7 +13,7 @@ import { LongText, splitIntoTokens, sumTokens, takeTokens, type TokenPiece } fro
 import { makeData, type Wording, writeAtLength, writeText } from './write-text.js';
 
 /** The whole answer of a turn. */
-export interface Answer {
+export interface PlannedAnswer {
   readonly reasoning: Reasoning | undefined;
   /** The text or the calls, within `max_output_tokens`. */
   readonly parts: readonly AnswerPart[];
@@ -52,7 +52,7 @@ export interface AnswerOptions {
 }
 
 /** Plans the answer. Throws ModelError 400 for an invalid tool choice or schema. */
-export async function planAnswer(turn: Turn, options: AnswerOptions, randomFor: RandomFor): Promise<Answer> {
+export async function planAnswer(turn: Turn, options: AnswerOptions, randomFor: RandomFor): Promise<PlannedAnswer> {
   const { limit } = options;
   const parts = await writeParts(turn, options, randomFor);
   const whole = sumParts(parts);

@@ -2,7 +2,7 @@ import type { Logprob } from '../../protocol/index.js';
 import type { Turn } from '../../providers/index.js';
 import type { SeededRandom } from '../seeded-random.js';
 import type { Step } from '../step.js';
-import type { Answer, CalledTool, RandomFor } from './plan-answer.js';
+import type { PlannedAnswer, CalledTool, RandomFor } from './plan-answer.js';
 import type { Reasoning } from './plan-reasoning.js';
 import { sumTokens, type TokenPiece } from './token-pieces.js';
 import { shuffleWords } from './words.js';
@@ -14,7 +14,7 @@ const LEAST_CHOSEN = 0.3;
 const written = new WeakMap<readonly TokenPiece[], readonly Step[]>();
 
 /** Converts an answer into steps: the reasoning first, then the text or the calls. */
-export function* toSteps({ reasoning, parts, cut }: Answer, turn: Turn, randomFor: RandomFor): Generator<Step> {
+export function* toSteps({ reasoning, parts, cut }: PlannedAnswer, turn: Turn, randomFor: RandomFor): Generator<Step> {
   if (reasoning !== undefined) yield* toReasoningSteps(reasoning);
   for (const { tool, pieces } of parts) {
     yield* tool === undefined ? toTextSteps(pieces, turn, randomFor) : toCallSteps(tool, pieces);

@@ -2,7 +2,7 @@ import type { Owner } from './owners.js';
 import { prepared, type Statement } from './statement.js';
 
 /** What differs in the SQL of databases. Placeholders are `$1` and so on. */
-export interface Dialect {
+export interface SqlDialect {
   /** A table. */
   readonly table: (name: string) => string;
   /** A whole number, which a driver could also give as a text. */
@@ -21,7 +21,7 @@ export interface Dialect {
   readonly skipping: string;
 }
 
-export const POSTGRES: Dialect = {
+export const POSTGRES: SqlDialect = {
   table: (name) => `antiphon.${name}`,
   number: (expression) => `(${expression})::float8`,
   greatest: (...values) => `greatest(${values.join(', ')})`,
@@ -33,7 +33,7 @@ export const POSTGRES: Dialect = {
 };
 
 /** SQLite has one connection, so that rows need no locks. Lists are JSON. */
-export const SQLITE: Dialect = {
+export const SQLITE: SqlDialect = {
   table: (name) => name,
   number: (expression) => expression,
   greatest: (...values) => `max(${values.join(', ')})`,

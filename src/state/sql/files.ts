@@ -18,7 +18,7 @@ import {
 } from '../file-store.js';
 import { toKey } from '../keys.js';
 import type { Page } from '../page.js';
-import type { Dialect } from './dialect.js';
+import type { SqlDialect } from './dialect.js';
 import type { Owners } from './owners.js';
 import { readPage } from './pages.js';
 import { once } from './statement.js';
@@ -142,7 +142,7 @@ export abstract class SqlObjects implements InSteps<ObjectRecords> {
 /** Files in a database with SQL. */
 export abstract class SqlFiles<Objects extends SqlObjects = SqlObjects> implements InSteps<FileMethods> {
   constructor(
-    private readonly dialect: Dialect,
+    private readonly dialect: SqlDialect,
     protected readonly statements: FileStatements,
     protected readonly objects: Objects,
     protected readonly owners: Owners,

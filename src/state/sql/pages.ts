@@ -1,7 +1,7 @@
 import { UnknownCursorError } from '../errors.js';
 import { toKey } from '../keys.js';
 import { isForward, type Page, type PageRequest, toPage } from '../page.js';
-import type { Dialect } from './dialect.js';
+import type { SqlDialect } from './dialect.js';
 import { adHoc } from './statement.js';
 import { rowOf, rowsOf, type Steps } from './steps.js';
 
@@ -33,7 +33,7 @@ export interface PagedTable {
  * UnknownCursorError.
  */
 export function* readPage<T>(
-  dialect: Dialect,
+  dialect: SqlDialect,
   { name, within, filter, isListed = 'gone_at IS NULL', isCursor = 'true' }: PagedTable,
   page: PageRequest,
   read = (about: string): T => JSON.parse(about) as T,

@@ -20,7 +20,7 @@ import {
   type VectorStoreRecords,
   type VectorStoreUsage,
 } from '../vector-stores.js';
-import type { Dialect } from './dialect.js';
+import type { SqlDialect } from './dialect.js';
 import type { Owner, Owners } from './owners.js';
 import { readPage } from './pages.js';
 import type { Statement } from './statement.js';
@@ -76,7 +76,7 @@ export type FileColumns = readonly [
 /** Vector stores in a database with SQL. */
 export abstract class SqlVectorStores implements InSteps<VectorStoreRecords> {
   constructor(
-    private readonly dialect: Dialect,
+    private readonly dialect: SqlDialect,
     private readonly statements: VectorStoreStatements,
     protected readonly owners: Owners,
     protected readonly now: () => number,

@@ -14,10 +14,10 @@ export interface Call {
 }
 
 /** What it answers: the value of an operation; or what it was refused with, or the message of its failure, and then nothing of it is stored. */
-export type Reply = { readonly id: number } & Answer;
+export type Reply = { readonly id: number } & CallAnswer;
 
 /** How an operation has ended. */
-export type Answer = { readonly value: unknown } | { readonly refusal: Refusal } | { readonly error: string };
+export type CallAnswer = { readonly value: unknown } | { readonly refusal: Refusal } | { readonly error: string };
 
 /** How the thread opens its file. */
 export interface ThreadOptions {

@@ -2,7 +2,7 @@ import { rmSync, statfsSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 
-import type { Answer, Call, OperationName, Reply } from './calls.js';
+import type { CallAnswer, Call, OperationName, Reply } from './calls.js';
 import { explainFailure, isFull, MovedFileError } from './explain-error.js';
 import type { Operations } from './operations.js';
 import { toRefusal } from './refusals.js';
@@ -84,7 +84,7 @@ export function execute(state: OpenState, calls: readonly Call[]): readonly Repl
   }
 }
 
-function toAnswer(error: unknown, directory: string): Answer {
+function toAnswer(error: unknown, directory: string): CallAnswer {
   const refusal = toRefusal(error);
   return refusal === undefined ? { error: explainFailure(error, directory) } : { refusal };
 }

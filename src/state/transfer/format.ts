@@ -1,7 +1,7 @@
 import type { Tenant } from '../../access/index.js';
 import type { Claim } from '../claims.js';
 import { type MovedJob, type MovedRecord, StateTransferError } from '../state-transfer.js';
-import type { MovedEntry } from './moved-library.js';
+import type { MovedLibraryEntry } from './moved-library.js';
 
 /** Names the format in the first line of a file. */
 export const FORMAT = 'antiphon-state';
@@ -38,7 +38,7 @@ interface EndLine {
 }
 
 /** A line after the first. */
-export type StateLine = SecretLine | TenantLine | MovedRecord | MovedEntry | MovedJob | ClaimLine | EndLine;
+export type StateLine = SecretLine | TenantLine | MovedRecord | MovedLibraryEntry | MovedJob | ClaimLine | EndLine;
 
 const TIME = of('number', 'null');
 const ITEMS = list(object({ id: of('string') }));

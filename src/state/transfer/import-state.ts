@@ -4,7 +4,7 @@ import type { Tenant } from '../../access/index.js';
 import type { StateBackend } from '../state-backend.js';
 import { type MovedJob, type MovedRecord, type StateTransfer, StateTransferError } from '../state-transfer.js';
 import { readLine, requireHeader, type SecretLine, type StateLine } from './format.js';
-import { LibraryImport, type MovedEntry, type MovedLibrary } from './moved-library.js';
+import { LibraryImport, type MovedLibraryEntry, type MovedLibrary } from './moved-library.js';
 import { isCounted, type Moved, MovedCounts } from './moved.js';
 
 /** Some editors and shells begin a file with this mark. */
@@ -119,7 +119,7 @@ class Importing {
     throw new StateTransferError(`Line ${number} is not valid: no line before it names a tenant.`);
   }
 
-  private async takeEntry(number: number, line: MovedEntry): Promise<void> {
+  private async takeEntry(number: number, line: MovedLibraryEntry): Promise<void> {
     this.requireTenant(number);
     try {
       if ((await this.imported?.write(line)) === false) this.existing += 1;

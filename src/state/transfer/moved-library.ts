@@ -38,7 +38,7 @@ export interface MovedLibrary {
 }
 
 /** A line of files and vector stores. */
-export type MovedEntry = MovedPiece | MovedFile | MovedStore | MovedStoreFile;
+export type MovedLibraryEntry = MovedPiece | MovedFile | MovedStore | MovedStoreFile;
 
 /** Entries of a page. */
 const PAGE = 100;
@@ -54,7 +54,10 @@ export async function tenantsOf({ files, vectorStores }: MovedLibrary): Promise<
 }
 
 /** The files of a tenant, oldest first, each behind its pieces, then its vector stores. Uploads and batches are not moved. */
-export async function* readLibrary({ files, vectorStores }: MovedLibrary, tenant: Tenant): AsyncGenerator<MovedEntry> {
+export async function* readLibrary(
+  { files, vectorStores }: MovedLibrary,
+  tenant: Tenant,
+): AsyncGenerator<MovedLibraryEntry> {
   if (files !== undefined) {
     for await (const record of all((page) => files.list(tenant, page))) {
       for (let position = 0; ; position += 1) {
@@ -111,7 +114,7 @@ export class LibraryImport {
   ) {}
 
   /** False for a file or a store that was there already. Throws StateTransferError where none are kept. */
-  async write(moved: MovedEntry): Promise<boolean> {
+  async write(moved: MovedLibraryEntry): Promise<boolean> {
     const { files, vectorStores } = this.library;
     if (files === undefined || vectorStores === undefined) {
       throw new StateTransferError(

@@ -18,7 +18,7 @@ import {
   type McpToolInfo,
 } from './mcp-server.js';
 import type { ServerConnections } from './server-connections.js';
-import type { ServerEntry } from './servers-file.js';
+import type { McpServerEntry } from './servers-file.js';
 import { toOutput } from './to-output.js';
 
 /** The longest name of a tool, characters. */
@@ -38,7 +38,7 @@ export interface CalledServerParts {
   /** The name in metrics. */
   readonly metricLabel: string;
   /** What the operator says of it; a server of a client has limits only. */
-  readonly entry: ServerEntry;
+  readonly entry: McpServerEntry;
   readonly limits: { readonly listMs: number; readonly callMs: number; readonly listMaxAgeMs: number };
   readonly connections: ServerConnections;
   /** Names the tenant and the credentials. */

@@ -13,7 +13,7 @@ import { McpListError, type McpServer, type McpToolParam } from './mcp-server.js
 import { OwnServers } from './own-servers.js';
 import { readServersFile } from './read-servers-file.js';
 import { RunningServer, type RunningServerParts } from './running-server.js';
-import type { ServerEntry, ServersFile } from './servers-file.js';
+import type { McpServerEntry, ServersFile } from './servers-file.js';
 
 /** The library of the protocol. */
 const MCP_PACKAGE = '@modelcontextprotocol/client';
@@ -252,7 +252,7 @@ export class McpServers implements OnModuleInit, OnApplicationShutdown {
     return { servers: running, connectors: new Map(Object.entries(connectors)) };
   }
 
-  private start(label: string, entry: ServerEntry): RunningServer {
+  private start(label: string, entry: McpServerEntry): RunningServer {
     return new RunningServer(label, entry, this.partsWith('trusted'));
   }
 
@@ -282,6 +282,6 @@ function headersOf({ headers, authorization }: McpToolParam, param: string): Rea
   return { ...own, authorization: `Bearer ${authorization}` };
 }
 
-function isSame(a: ServerEntry, b: ServerEntry): boolean {
+function isSame(a: McpServerEntry, b: McpServerEntry): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }

@@ -9,7 +9,7 @@ import {
   resolveReferences,
 } from '../../config/index.js';
 import { faultOfHeader } from './headers.js';
-import { type ServerEntry, SERVERS_SCHEMA, type ServersFile } from './servers-file.js';
+import { type McpServerEntry, SERVERS_SCHEMA, type ServersFile } from './servers-file.js';
 
 /**
  * Reads and validates MCP_SERVERS. Throws EnvironmentError with all faults and their places, without quoting the file, which contains
@@ -40,7 +40,7 @@ export async function readServersFile(path: string): Promise<ServersFile> {
 }
 
 /** What no schema can say. */
-function* faultsOfServer({ url, headers = {}, authorization, oauth, forward = [] }: ServerEntry): Generator<string> {
+function* faultsOfServer({ url, headers = {}, authorization, oauth, forward = [] }: McpServerEntry): Generator<string> {
   if (!URL.canParse(url)) yield 'url must be an http or https URL';
   for (const [name, value] of Object.entries(headers)) {
     const fault = faultOfHeader(name, value);

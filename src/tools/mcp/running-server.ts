@@ -13,7 +13,7 @@ import type { McpObserver } from './mcp-observer.js';
 import type { McpServer, McpToolParam } from './mcp-server.js';
 import { OAuthTokens } from './oauth-tokens.js';
 import { ServerConnections } from './server-connections.js';
-import type { ServerEntry } from './servers-file.js';
+import type { McpServerEntry } from './servers-file.js';
 import type { CallTokens } from './tool-call.js';
 import { secretsInUrl } from './url-secrets.js';
 
@@ -53,7 +53,7 @@ export class RunningServer {
   /** `label`: also the name in metrics. */
   constructor(
     readonly label: string,
-    readonly entry: ServerEntry,
+    readonly entry: McpServerEntry,
     private readonly parts: RunningServerParts,
   ) {
     const { http, clock } = parts;
@@ -162,12 +162,17 @@ class SentTokens implements CallTokens {
   }
 }
 
-function ownHeaders({ headers = {}, authorization }: ServerEntry): Readonly<Record<string, string>> {
+function ownHeaders({ headers = {}, authorization }: McpServerEntry): Readonly<Record<string, string>> {
   const own = lowerCased(headers);
   return authorization === undefined ? own : { ...own, authorization: `Bearer ${authorization}` };
 }
 
-function forwardableOf({ headers = {}, authorization, oauth, forward }: ServerEntry): ReadonlySet<string> | undefined {
+function forwardableOf({
+  headers = {},
+  authorization,
+  oauth,
+  forward,
+}: McpServerEntry): ReadonlySet<string> | undefined {
   if (forward !== undefined) return new Set(forward.map((name) => name.toLowerCase()));
   const hasOwn = authorization !== undefined || oauth !== undefined || Object.keys(headers).length > 0;
   return hasOwn ? new Set() : undefined;

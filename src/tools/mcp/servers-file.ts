@@ -3,13 +3,13 @@ import type { McpApproval, McpToolFilter } from './mcp-server.js';
 /** The content of MCP_SERVERS (docs/mcp.md). */
 export interface ServersFile {
   /** By label. */
-  readonly servers?: Readonly<Record<string, ServerEntry>>;
+  readonly servers?: Readonly<Record<string, McpServerEntry>>;
   /** Labels, by the `connector_id` of requests. */
   readonly connectors?: Readonly<Record<string, string>>;
 }
 
 /** A server that the operator names. */
-export interface ServerEntry {
+export interface McpServerEntry {
   readonly url: string;
   /** `auto` tries streamable HTTP first, and then the SSE of servers before 2025-03-26. */
   readonly transport?: 'auto' | 'streamable-http' | 'sse';

@@ -51,7 +51,7 @@ export interface Found {
 }
 
 /** How a page is opened. */
-export interface OpenOptions extends EngineOptions {
+export interface OpenPageOptions extends EngineOptions {
   /** Whether the page may be fetched; otherwise only what an engine has, or was read some minutes ago. */
   readonly isLive: boolean;
   /** Whether a URL may be asked for, also behind a redirect; by default every one. */
@@ -152,7 +152,7 @@ export class WebSearch implements OnModuleInit, OnApplicationShutdown {
   /**
    * Reads a page: that of an engine, or of its server. Rejects with WebSearchError, and with the reason of the signal.
    */
-  async open(url: string, options: OpenOptions): Promise<WebPage> {
+  async open(url: string, options: OpenPageOptions): Promise<WebPage> {
     const { tenant, signal, isLive, isOpen } = options;
     const known = this.pages?.find(url);
     if (known !== undefined) return known;

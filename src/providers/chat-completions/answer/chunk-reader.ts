@@ -9,7 +9,7 @@ import type { ChatChoice, ChatChunk, ChatDelta } from './chat-chunk.js';
 import { type PartTexts, readParts, textOfDetails, textOrEmpty } from './content-parts.js';
 import { endsWithCalls, readFinish } from './read-finish.js';
 import { readLogprobs } from './read-logprobs.js';
-import { mergeUsage, readUsage, type Usage } from './read-usage.js';
+import { mergeUsage, readUsage, type ChatUsage } from './read-usage.js';
 import { type TaggedPiece, TagSplitter } from './tag-splitter.js';
 
 /** Characters of an upstream id. It is stored with each response, so longer ids are ignored. */
@@ -58,7 +58,7 @@ export class ChunkReader {
   hasGoneOn = false;
   /** Log probabilities of tokens that hold only part of a character; they go with the next text. */
   private logprobs: Logprob[] | null = null;
-  private usage: Usage | undefined;
+  private usage: ChatUsage | undefined;
   /** Finds reasoning in the text; null if there is none. */
   private readonly splitter: TagSplitter | null;
   /** What it was given: text and reasoning with their tags. */
@@ -337,7 +337,7 @@ export class ChunkReader {
   }
 
   /** Repeated usage is cumulative: the last count of each kind counts, unless it is zero. */
-  private count(usage: Usage | undefined): void {
+  private count(usage: ChatUsage | undefined): void {
     if (usage !== undefined) this.usage = this.usage === undefined ? usage : mergeUsage(this.usage, usage);
   }
 

@@ -3,10 +3,10 @@ import { isObject, parseJson } from '../../../validation/index.js';
 import type { ModelEvent } from '../../model-event.js';
 
 /** The usage of an answer; all counts are there. */
-export type Usage = Required<Omit<Extract<ModelEvent, { readonly type: 'usage' }>, 'searches'>>;
+export type ChatUsage = Required<Omit<Extract<ModelEvent, { readonly type: 'usage' }>, 'searches'>>;
 
 /** The usage after a further count: a zero does not replace what was counted before. */
-export function mergeUsage(before: Usage, later: Usage): Usage {
+export function mergeUsage(before: ChatUsage, later: ChatUsage): ChatUsage {
   const input = later.input || before.input;
   const output = later.output || before.output;
   return {
@@ -23,7 +23,7 @@ export function mergeUsage(before: Usage, later: Usage): Usage {
  * The usage of a chunk or a choice as an event, whatever its server calls the counts; undefined if they are missing or invalid.
  * `timings` are those of llama.cpp.
  */
-export function readUsage(given: unknown, timings?: unknown): Usage | undefined {
+export function readUsage(given: unknown, timings?: unknown): ChatUsage | undefined {
   const usage = typeof given === 'string' ? parseJson(given) : given;
   if (!isObject(usage)) return undefined;
   const prompt = firstCount(usage.prompt_tokens, usage.input_tokens);

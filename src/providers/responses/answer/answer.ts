@@ -7,7 +7,7 @@ import { UpstreamError } from '../upstream-error.js';
 import { isForeignItem } from './foreign-items.js';
 import type { ItemProgress } from './item-progress.js';
 import { AnswerItems } from './answer-items.js';
-import { differenceOf, type Usage } from './read-usage.js';
+import { differenceOf, type UpstreamUsage } from './read-usage.js';
 
 /** How an answer is read. */
 export interface AnswerOptions {
@@ -22,7 +22,7 @@ export interface AnswerOptions {
 }
 
 /** Reads an event of a type into an answer. */
-export type Handler = (answer: Answer, event: ForeignEvent) => void;
+export type Handler = (answer: UpstreamAnswer, event: ForeignEvent) => void;
 
 /** Characters of an upstream id. It is stored with each response, so longer ids are ignored. */
 const LONGEST_ID = 256;
@@ -33,7 +33,7 @@ const MOST_BEFORE_OUTPUT = { events: 256, characters: 256 * 1024 };
 const NONE: readonly ModelEvent[] = [];
 
 /** What was read of an answer so far: the ModelEvents that wait to be taken, and the state that handlers read and change. */
-export class Answer {
+export class UpstreamAnswer {
   readonly items = new AnswerItems();
   hasOutput = false;
   isFinished = false;
@@ -50,7 +50,7 @@ export class Answer {
   /** Of the events before the first output, whether taken or not. */
   private readonly before = { events: 0, characters: 0 };
   /** The token counts so far. */
-  private used: Usage | null = null;
+  private used: UpstreamUsage | null = null;
 
   constructor(
     readonly options: AnswerOptions,
@@ -77,7 +77,7 @@ export class Answer {
   }
 
   /** Notes token counts. Those of a later event take the place of the earlier ones: noted is what they add to them. */
-  noteUsage(usage: Usage): void {
+  noteUsage(usage: UpstreamUsage): void {
     const { used } = this;
     this.used = usage;
     this.note(used === null ? usage : differenceOf(usage, used));

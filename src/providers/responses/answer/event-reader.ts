@@ -3,7 +3,7 @@ import { isObject, parseJson } from '../../../validation/index.js';
 import type { ForeignEvent, ModelEvent } from '../../model-event.js';
 import type { Statistics } from '../statistics.js';
 import type { UpstreamError } from '../upstream-error.js';
-import { Answer, type AnswerOptions, type Handler } from './answer.js';
+import { UpstreamAnswer, type AnswerOptions, type Handler } from './answer.js';
 import { BESIDE_OUTPUT, IMPLIED, passOn } from './beside-output.js';
 import { DELTAS } from './deltas.js';
 import { ENDINGS } from './endings.js';
@@ -71,13 +71,13 @@ const SHORT = 2 * MOST_LEVELS;
  * type that is not known, and are passed on.
  */
 export class EventReader {
-  private readonly answer: Answer;
+  private readonly answer: UpstreamAnswer;
 
   constructor(
     options: AnswerOptions,
     private readonly statistics: Statistics,
   ) {
-    this.answer = new Answer(options, statistics);
+    this.answer = new UpstreamAnswer(options, statistics);
   }
 
   /** Reads the JSON text of an event; `take` returns what it means. Returns whether the answer is over. */

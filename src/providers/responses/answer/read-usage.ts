@@ -3,11 +3,11 @@ import { isObject } from '../../../validation/index.js';
 import type { ModelEvent } from '../../model-event.js';
 
 /** Token counts of a response, and its searches of the web. */
-export type Usage = Required<Extract<ModelEvent, { type: 'usage' }>>;
+export type UpstreamUsage = Required<Extract<ModelEvent, { type: 'usage' }>>;
 
 /** Token counts of a response, or what is wrong with them; neither if the response has none. */
 export interface UsageReading {
-  readonly usage?: Usage;
+  readonly usage?: UpstreamUsage;
   readonly flaw?: string;
 }
 
@@ -39,8 +39,8 @@ export function readUsage({
 }
 
 /** What later token counts add to those before them. */
-export function differenceOf(usage: Usage, before: Usage): Usage {
-  const more = (name: Exclude<keyof Usage, 'type'>): number => Math.max(0, usage[name] - before[name]);
+export function differenceOf(usage: UpstreamUsage, before: UpstreamUsage): UpstreamUsage {
+  const more = (name: Exclude<keyof UpstreamUsage, 'type'>): number => Math.max(0, usage[name] - before[name]);
   return {
     type: 'usage',
     input: more('input'),

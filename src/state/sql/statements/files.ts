@@ -1,5 +1,5 @@
 import type { FileUsage } from '../../file-store.js';
-import type { Dialect } from '../dialect.js';
+import type { SqlDialect } from '../dialect.js';
 import type { Owner } from '../owners.js';
 import { prepared } from '../statement.js';
 
@@ -34,7 +34,7 @@ export interface PieceRow {
 export type FileStatements = ReturnType<typeof fileStatements>;
 
 /** Makes them. */
-export function fileStatements({ table, number, lock, held }: Dialect) {
+export function fileStatements({ table, number, lock, held }: SqlDialect) {
   const [files, places, uploads] = ['files', 'file_places', 'file_uploads'].map(table) as [string, string, string];
   const findUpload = `SELECT about FROM ${uploads} WHERE owner = $1 AND id = $2 AND expires_at > $3`;
   return {
@@ -106,7 +106,7 @@ export function fileStatements({ table, number, lock, held }: Dialect) {
 export type ObjectStatements = ReturnType<typeof objectStatements>;
 
 /** Makes them. `piece`: the query of a piece. */
-export function objectStatements({ table, number, isIn, skipping }: Dialect, piece: string) {
+export function objectStatements({ table, number, isIn, skipping }: SqlDialect, piece: string) {
   const objects = table('file_objects');
   return {
     plan: prepared<readonly [name: string, dueAt: number], never>(

@@ -1,5 +1,5 @@
 import type { StoreFileCounts, VectorStoreUsage } from '../../vector-stores.js';
-import type { Dialect } from '../dialect.js';
+import type { SqlDialect } from '../dialect.js';
 import type { Owner } from '../owners.js';
 import { once, prepared } from '../statement.js';
 
@@ -28,7 +28,10 @@ const OF_FILE = `${OF_STORE} AND id = $3`;
 export type VectorStoreStatements = ReturnType<typeof vectorStoreStatements>;
 
 /** Makes them. `tenants`: the query of the tenants that have stores, as JSON. */
-export function vectorStoreStatements({ table, number, greatest, isIn, text, lock, held }: Dialect, tenants: string) {
+export function vectorStoreStatements(
+  { table, number, greatest, isIn, text, lock, held }: SqlDialect,
+  tenants: string,
+) {
   const [stores, files, batches] = ['vector_stores', 'vector_store_files', 'vector_store_batches'].map(table) as [
     string,
     string,
@@ -171,7 +174,7 @@ export function vectorStoreStatements({ table, number, greatest, isIn, text, loc
  * The documents of stores that have ended or expired, and of files that have ended or are not to be found, up to a number. `$1`: the time,
  * milliseconds since the epoch.
  */
-export function orphanDocuments({ table }: Dialect): string {
+export function orphanDocuments({ table }: SqlDialect): string {
   const ofStore = `SELECT d.document FROM ${table('vector_stores')} s
     JOIN ${table('vector_documents')} d ON d.owner = s.owner AND d.store_id = s.id`;
   const ofFile = `SELECT d.document FROM ${table('vector_store_files')} f

@@ -4,7 +4,7 @@ import { ClaimLostError } from './index-errors.js';
 import type { VectorLibrary } from './vector-library.js';
 
 /** A claim that is renewed while its file is indexed. */
-export class Claim {
+export class FileClaim {
   /** Chunks that were written. */
   chunks = 0;
   /** Aborts when the claim is lost, or the process stops. */
