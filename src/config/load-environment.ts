@@ -3,7 +3,7 @@ import type { Environment } from './environment.js';
 import { readEnvironment } from './read-environment.js';
 import { readTogether, type Variables } from './read-variables.js';
 
-/** Those of some variables that neither `.env` nor the process sets. An empty text counts as not set. */
+/** The variables, with their defaults, that neither `.env` nor the process sets. An empty text counts as not set. */
 export function unsetOf(defaults: Variables): Variables {
   loadFile();
   return Object.fromEntries(Object.entries(defaults).filter(([name]) => (process.env[name] ?? '') === ''));

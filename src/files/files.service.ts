@@ -210,7 +210,7 @@ export class FilesService {
     let refusal: ApiError | undefined;
     const share = this.bodies.open((error) => {
       refusal = error;
-      // Its sender may be slow: nobody waits for the next bytes.
+      // The sender may be slow: the next bytes are not waited for.
       if (content instanceof Readable) content.destroy(error);
     });
     const hold = (bytes: number): void => {

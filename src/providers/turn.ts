@@ -39,9 +39,9 @@ export type TurnHeaders = Readonly<Record<string, string>>;
 
 /** The names of headers that reach providers, in lower case. */
 export interface HeaderNames {
-  /** Those that the program forwards. */
+  /** Headers that the program forwards. */
   readonly forwarded: readonly string[];
-  /** Those that providers read. On a socket, where headers belong to the connection, a turn gives them in `client_metadata`. */
+  /** Headers that providers read. On a socket, where headers belong to the connection, a turn gives them in `client_metadata`. */
   readonly read: readonly string[];
 }
 

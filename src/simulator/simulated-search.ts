@@ -32,7 +32,7 @@ export class SimulatedSearch extends WebSearchEngine {
   }
 }
 
-/** The same results for the same query, within its domains. */
+/** Makes up results within the domains of a query: always the same ones for the same query. */
 function makeUp({ text, allowedDomains: [domain = 'example.com'] }: SearchQuery): readonly SearchResult[] {
   const path = encodeURIComponent(text.toLowerCase().replaceAll(/\s+/g, '-'));
   return Array.from({ length: MADE_UP }, (_, index) => ({

@@ -71,7 +71,7 @@ export class Counters {
     const { key, places, placeLimit } = take;
     if (places === 0) return this.count(take);
     const open = this.placesOf(key);
-    // Those of this process are known without a round trip.
+    // The places that this process has taken are known without a round trip.
     if (placeLimit > 0 && open + places > placeLimit) {
       return { admitted: false, requests: 0, tokens: 0, places: open, resetMs: 0 };
     }

@@ -24,7 +24,7 @@ export class Metrics {
 
   private constructor(private readonly prom: Library) {
     this.registry = new prom.Registry();
-    // Those of the process: CPU, memory, garbage collection, the delay of the event loop.
+    // Metrics of the process: CPU, memory, garbage collection, the delay of the event loop.
     prom.collectDefaultMetrics({ register: this.registry });
   }
 

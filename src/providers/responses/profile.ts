@@ -1,7 +1,7 @@
 /** Codes of `response.failed` that no retry can help, as of February 2026. */
 const FATAL_2026_02 = ['context_length_exceeded', 'insufficient_quota', 'usage_not_included', 'invalid_prompt'];
 
-/** Those as of November 2026. */
+/** Codes of `response.failed` that no retry can help, as of November 2026. */
 const FATAL_2026_11 = [
   ...FATAL_2026_02,
   'credit_balance_exhausted',

@@ -48,9 +48,9 @@ const OWN_HEADERS: ReadonlySet<string> = new Set([
 
 /** Request members that an entry cannot name. */
 export interface MemberNames {
-  /** Those that every request needs. */
+  /** Members that every request needs. */
   readonly vital: ReadonlySet<string>;
-  /** Those that cannot be forwarded. */
+  /** Members that cannot be forwarded. */
   readonly reserved: ReadonlySet<string>;
 }
 

@@ -34,5 +34,5 @@ class RunningStreams {
   };
 }
 
-/** Those of this process, because they share its event loop. */
+/** The streams of this process: one list, because they share an event loop. */
 export const runningStreams = new RunningStreams();

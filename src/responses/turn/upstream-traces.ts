@@ -8,7 +8,7 @@ export type TracedTurn = Pick<AdmittedTurn, 'responseId' | 'trace'>;
 
 /** The trace that a turn belongs to, and that its requests to upstreams name. */
 export abstract class UpstreamTraces {
-  /** The same in every process. Undefined: none. */
+  /** The trace of a turn, the same in every process; undefined without one. */
   abstract of(turn: TracedTurn): TraceContext | undefined;
 }
 

@@ -32,7 +32,7 @@ export class Spaces {
   private readonly spaces = new Map<string, Space>();
   /** The one that was asked for last: mostly it is the next one, too, and need not move in the table. */
   private latest: { readonly key: string; readonly space: Space } | undefined;
-  /** Those that a program has made, which it may hold for as long as it runs. */
+  /** Spaces that a program has made, which it may hold for as long as it runs. */
   private readonly held = new Map<string, Space>();
   private readonly budget = new JournalBudget();
   private scripted = (): void => undefined;

@@ -26,7 +26,7 @@ export const ITEM_SCHEMAS = {
     anyOf: [
       object(
         { type: oneOf('output_text'), text: TEXT },
-        // Those that clients have sent are as they were sent.
+        // Texts that clients have sent are returned as they were sent.
         { annotations: nullable(listOf(OBJECT)), logprobs: nullable(listOf(ref('Logprob'))) },
       ),
       object({ type: oneOf('refusal'), refusal: TEXT }),

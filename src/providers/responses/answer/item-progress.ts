@@ -24,7 +24,7 @@ export class ItemProgress {
   private readonly summary = new PartCursor();
   /** The type of the current part of a message. */
   private partType: PartType | null = null;
-  /** Those of the current part. */
+  /** Annotations of the current part. */
   private annotations = 0;
 
   constructor(

@@ -19,7 +19,7 @@ const INCIDENTAL_MEMBERS: ReadonlySet<string> = new Set(['client_metadata', 'str
 
 /** How an upstream is asked. */
 export interface RequestMembers {
-  /** Those that a continuation must repeat unchanged. */
+  /** Members that a continuation must repeat unchanged. */
   readonly fixed: Readonly<Record<string, unknown>>;
   /** The others, beside `input`. */
   readonly incidental: Readonly<Record<string, unknown>>;

@@ -123,9 +123,9 @@ export class SocketPool {
 
 /** Sockets that wait for another request of their conversation. */
 class IdleSockets {
-  /** Those after their first turn. The longest idle one comes first. */
+  /** Sockets after their first turn. The longest idle one comes first. */
   private readonly usedOnce = new Set<PoolPlace>();
-  /** Those after a further turn, in the same order. */
+  /** Sockets after a further turn, in the same order. */
   private readonly reused = new Set<PoolPlace>();
   /** All that were idle before. */
   private readonly known = new WeakSet<PoolPlace>();
@@ -141,7 +141,7 @@ class IdleSockets {
     return place;
   }
 
-  /** Those of a conversation; the last that became idle comes last. */
+  /** The idle sockets of a conversation; the last that became idle comes last. */
   of(conversation: string): readonly PoolPlace[] {
     return this.byConversation.get(conversation) ?? [];
   }
