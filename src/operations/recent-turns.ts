@@ -147,7 +147,6 @@ export class RecentTurns extends TurnObserver {
 
   private toBody(turn: Omit<KeptTurn, 'tenant' | 'status'> & { readonly status: TurnBody['status'] }): TurnBody {
     const { responseId, model, door, transport, background, startedAt, trace, provider, usage, cost } = turn;
-    const context = this.traces.of({ responseId, trace: trace ?? undefined });
     return {
       object: 'turn',
       response_id: responseId,
@@ -155,7 +154,7 @@ export class RecentTurns extends TurnObserver {
       error_code: turn.errorCode,
       ...{ model, provider, door, transport, background },
       request_id: turn.requestId,
-      trace_id: context?.traceparent.split('-')[1] ?? null,
+      trace_id: this.traces.idOf({ responseId, trace }),
       started_at: startedAt === 0 ? null : Math.floor(startedAt / 1000),
       first_event_ms: turn.firstEventMs,
       duration_ms: turn.durationMs,

@@ -2,7 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 
 import { Environment } from '../config/index.js';
 import { FLOOD_LIMIT, LineBudget, LogLine, quote } from '../logging/index.js';
-import { TurnObserver, type TurnRecord } from '../responses/index.js';
+import { TurnObserver, type TurnRecord, UpstreamTraces } from '../responses/index.js';
 import { Clock } from '../time/index.js';
 
 /**
@@ -17,6 +17,7 @@ export class TurnLog extends TurnObserver {
   constructor(
     clock: Clock,
     private readonly environment: Environment,
+    private readonly traces: UpstreamTraces,
   ) {
     super();
     const report = (_kind: string, leftOut: number): void => this.logger.log(`${leftOut} more failed within a second`);
@@ -29,13 +30,14 @@ export class TurnLog extends TurnObserver {
     // Checked first: the debug level is usually off.
     if (!Logger.isLevelEnabled(level)) return;
     if (level === 'log' && LOG_TURNS === 'failed' && !this.failures.admits('failed turns')) return;
-    this.logger[level](new LogLine(toMembers(record), () => describe(record)));
+    const traceId = this.traces.idOf(record);
+    this.logger[level](new LogLine(toMembers(record, traceId), () => describe(record, traceId)));
   }
 }
 
 /** The members of a line in JSON. */
-function toMembers(record: TurnRecord): ConstructorParameters<typeof LogLine>[0] {
-  const { responseId, caller, trace, model, provider, door, transport, background, status, usage, errorCode } = record;
+function toMembers(record: TurnRecord, traceId: string | null): ConstructorParameters<typeof LogLine>[0] {
+  const { responseId, caller, model, provider, door, transport, background, status, usage, errorCode } = record;
   return {
     response_id: responseId,
     status,
@@ -44,7 +46,7 @@ function toMembers(record: TurnRecord): ConstructorParameters<typeof LogLine>[0]
     key_id: caller.keyId ?? null,
     request_id: caller.requestId,
     connection_id: caller.connectionId ?? null,
-    trace_id: traceIdOf(trace),
+    trace_id: traceId,
     model,
     provider,
     door,
@@ -57,22 +59,14 @@ function toMembers(record: TurnRecord): ConstructorParameters<typeof LogLine>[0]
   };
 }
 
-function traceIdOf(trace: TurnRecord['trace']): string | null {
-  return trace?.traceparent.split('-')[1] ?? null;
-}
-
-function describe(record: TurnRecord): string {
+function describe(record: TurnRecord, traceId: string | null): string {
   const { responseId, caller, model, provider, status, usage, errorCode, durationMs } = record;
   return [
     `${responseId} ${status}${errorCode === null ? '' : ` (${quote(errorCode)})`}`,
     `tenant=${quote(caller.tenant)} request=${caller.requestId}${toText(caller.connectionId)}`,
     `model=${quote(model)} provider=${quote(provider ?? '-')}`,
-    `tokens=${usage?.input_tokens ?? 0}+${usage?.output_tokens ?? 0} ms=${durationMs}${traceOf(record)}`,
+    `tokens=${usage?.input_tokens ?? 0}+${usage?.output_tokens ?? 0} ms=${durationMs}${traceId === null ? '' : ` trace=${traceId}`}`,
   ].join(' ');
-}
-
-function traceOf({ trace }: TurnRecord): string {
-  return trace === null ? '' : ` trace=${traceIdOf(trace)}`;
 }
 
 function toText(connectionId: string | undefined): string {

@@ -124,6 +124,16 @@ describe('the span of a turn', () => {
     expect(spans).toHaveLength(expected);
     if (expected > 0 && headers !== SAMPLED) expect(spans[0]?.spanContext().traceId).not.toMatch(/^0+$/);
   });
+
+  it.each([
+    ['begins at the client', SAMPLED],
+    ['begins here', {}],
+  ])('the line of a turn in the log names the trace of its span, where that %s', async (_name, headers) => {
+    await start({ LOG_TURNS: 'all' });
+    using log = ServiceLog.begin();
+    await service.client({ defaultHeaders: headers }).responses.create(SAY);
+    expect(log.notes).toEqual([expect.stringMatching(` trace=${spans[0]?.spanContext().traceId} `)]);
+  });
 });
 
 describe('a collector', () => {

@@ -10,6 +10,11 @@ export type TracedTurn = Pick<AdmittedTurn, 'responseId' | 'trace'>;
 export abstract class UpstreamTraces {
   /** The trace of a turn, the same in every process; undefined without one. */
   abstract of(turn: TracedTurn): TraceContext | undefined;
+
+  /** The id of the trace, under which the log and the record of a turn name it. Null: none. */
+  idOf({ responseId, trace }: { readonly responseId: string; readonly trace: TraceContext | null }): string | null {
+    return this.of({ responseId, trace: trace ?? undefined })?.traceparent.split('-')[1] ?? null;
+  }
 }
 
 /** Passes the trace of the client on. */
