@@ -39,6 +39,31 @@ describe('a variable of the process', () => {
   });
 });
 
+describe('a variable of OpenTelemetry', () => {
+  const collector = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' };
+
+  it.each([
+    ['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc', 'the protocol is http/protobuf'],
+    ['OTEL_EXPORTER_OTLP_METRICS_PROTOCOL', 'http/json', 'the protocol is http/protobuf'],
+    ['OTEL_TRACES_SAMPLER', 'always_off', 'the sampler is parentbased_traceidratio'],
+    ['OTEL_TRACES_EXPORTER', 'none', 'traces are sent where their endpoint is set'],
+    ['OTEL_SDK_DISABLED', 'true', 'traces are sent where their endpoint is set'],
+  ])('a variable of OpenTelemetry that asks for what the service does not do is named: %s=%s', (name, value, what) => {
+    expect(describeProcess({ ...collector, [name]: value })).toEqual([`${name} has no effect: ${what}`]);
+    expect(describeProcess({ [name]: value })).toEqual([]);
+  });
+
+  it.each([
+    ['OTEL_EXPORTER_OTLP_PROTOCOL', 'http/protobuf'],
+    ['OTEL_TRACES_SAMPLER', 'parentbased_traceidratio'],
+    ['OTEL_TRACES_EXPORTER', 'otlp'],
+    ['OTEL_SDK_DISABLED', 'false'],
+    ['OTEL_EXPORTER_OTLP_HEADERS', 'x-key=secret'],
+  ])('a variable of OpenTelemetry that asks for what the service does is not: %s=%s', (name, value) => {
+    expect(describeProcess({ ...collector, [name]: value })).toEqual([]);
+  });
+});
+
 describe('a variable in .env', () => {
   it('a variable in .env is named unless the service, its files, Node or a library reads it', () => {
     const names = ['PORT', 'VENDOR_KEY', 'OTEL_LOG_LEVEL', 'NODE_ENV', 'HTTPS_PROXY', 'REDIS_HOST', 'api_keys'];

@@ -16,6 +16,14 @@ const OWN_PREFIXES = ['BACKGROUND_', 'SIMULATOR_', 'WS_'];
 const FOREIGN =
   /^(?:NODE|NPM|OTEL|PG|SSL|UV|MALLOC|AWS|ANTIPHON)_?|^(?:HOME|LANG|LC_\w+|PATH|TMPDIR|TZ|USER)$|^(?:HTTPS?|NO|ALL)_PROXY$/i;
 
+/** Variables of OpenTelemetry that the service does not follow: the values that ask for what it does anyway, and what that is. */
+const FIXED: readonly (readonly [names: RegExp, values: RegExp, what: string])[] = [
+  [/^OTEL_EXPORTER_OTLP_(?:(?:TRACES|METRICS)_)?PROTOCOL$/, /^http\/protobuf$/, 'the protocol is http/protobuf'],
+  [/^OTEL_TRACES_SAMPLER$/, /^parentbased_traceidratio$/, 'the sampler is parentbased_traceidratio'],
+  [/^OTEL_TRACES_EXPORTER$/, /^otlp$/, 'traces are sent where their endpoint is set'],
+  [/^OTEL_SDK_DISABLED$/, /^(?!true$)/i, 'traces are sent where their endpoint is set'],
+];
+
 /** Where the variables come from. */
 export interface VariablePlaces {
   /** The variables of the process. */
@@ -52,6 +60,8 @@ function readIfThere(path: string): string {
 export function describeUnread(known: ReadonlySet<string>, { process, inFile }: VariablePlaces): readonly string[] {
   return [...new Set([...inFile, ...Object.keys(process)])].flatMap((name) => {
     if (known.has(name) || isOfKubernetes(name, process[name])) return [];
+    const fixed = hasCollector(process) ? findFixed(name, process[name]) : undefined;
+    if (fixed !== undefined) return [`${name} has no effect: ${fixed}`];
     const meant = findMeant(name, known);
     const isFromFile = inFile.has(name);
     // Another program may have a variable with the name that is nearly ours, beside ours.
@@ -61,6 +71,15 @@ export function describeUnread(known: ReadonlySet<string>, { process, inFile }: 
     const place = isFromFile ? ' in .env' : '';
     return [`${name}${place} has no effect: there is no such variable${isSlip ? `. Did you mean ${meant}?` : ''}`];
   });
+}
+
+function hasCollector(process: VariablePlaces['process']): boolean {
+  return ['', 'TRACES_', 'METRICS_'].some((signal) => (process[`OTEL_EXPORTER_OTLP_${signal}ENDPOINT`] ?? '') !== '');
+}
+
+/** What the service does in place of what a variable of OpenTelemetry asks for. */
+function findFixed(name: string, value = ''): string | undefined {
+  return value === '' ? undefined : FIXED.find(([names, values]) => names.test(name) && !values.test(value))?.[2];
 }
 
 function findMeant(name: string, known: ReadonlySet<string>): string | undefined {
