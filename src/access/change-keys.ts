@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type FileHandle, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
 
 import type { Document, YAMLSeq } from 'yaml';
 
@@ -87,7 +88,9 @@ async function openNew(path: string): Promise<FileHandle> {
   try {
     return await open(path, 'wx', OWNER_ONLY);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') throw new Error(`there is no directory ${dirname(path)}: make it first`, { cause: error });
+    if (code !== 'EEXIST') throw error;
     throw new Error(`another command is changing it; if none is, remove ${path}`, { cause: error });
   }
 }

@@ -138,6 +138,15 @@ describe('antiphon keys', () => {
     expect(await readdir(folder)).toEqual(['keys.yaml']);
   });
 
+  it('antiphon keys create names the directory of KEYS_FILE that is missing', async () => {
+    const missing = join(folder, 'missing');
+    file = join(missing, 'keys.yaml');
+    expect(await keys('create', 'ci', '--tenant', 'red')).toMatchObject({
+      ...{ code: 1, stdout: '' },
+      stderr: expect.stringContaining(`there is no directory ${missing}: make it first`),
+    });
+  });
+
   it('antiphon keys waits for no other command, and overwrites none', async () => {
     await writeFile(`${file}.new`, 'of another command');
     expect(await keys('create', 'ci', '--tenant', 'red')).toMatchObject({
