@@ -51,7 +51,7 @@ export class ReloadedFile<T> {
     const { variable, what, read, count } = this.file;
     try {
       this.content = await read();
-      this.logger.log(`${variable} was read again: ${count(this.content)} ${what}`);
+      this.logger.log(`${variable} was read again (${what}: ${count(this.content)})`);
     } catch (error) {
       this.logger.error(`${firstLineOf(error)}; the ${what} so far stay`);
     }

@@ -86,7 +86,7 @@ describe('LIMITS_FILE', () => {
     await writeFile(path, 'limits: [{ tenant: beta, requests_per_minute: 5 }]');
     process.emit('SIGHUP');
     while (log.notes.length === 0) await new Promise(setImmediate);
-    expect(log.notes).toEqual(['LIMITS_FILE was read again: 1 rules Limits']);
+    expect(log.notes).toEqual(['LIMITS_FILE was read again (rules: 1) Limits']);
     // What was counted before counts on.
     expect(await ask('beta', 'm')).toEqual(['5', '3']);
   });
