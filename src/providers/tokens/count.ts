@@ -66,7 +66,7 @@ export function countChunk(chunk: string): number {
 /** Work between two turns of the event loop, in characters of ordinary text: about 4 ms. */
 const SLICE_COST = 64 * 1024;
 
-/** The pace of all counts of the process: after each slice of work the event loop has a turn, and then the next count. */
+/** The pace of all counts of the process: after each slice of work the event loop has a turn, and then those that wait go on, in their order. */
 let spent = 0;
 const waiting: (() => void)[] = [];
 
@@ -75,14 +75,21 @@ export function spend(cost: number): Promise<void> | undefined {
   spent += cost;
   if (spent < SLICE_COST) return undefined;
   return new Promise((resolve) => {
-    if (waiting.push(resolve) === 1) setImmediate(wakeNext);
+    if (waiting.push(resolve) === 1) setImmediate(wake);
   });
 }
 
-function wakeNext(): void {
+function wake(): void {
   spent = 0;
+  wakeNext();
+}
+
+/** Wakes them within one slice: most have counted all they had, and take nothing of it. */
+function wakeNext(): void {
+  if (spent >= SLICE_COST) return void setImmediate(wake);
   waiting.shift()?.();
-  if (waiting.length > 0) setImmediate(wakeNext);
+  // Behind the microtasks, in which the one that was woken goes on.
+  if (waiting.length > 0) queueMicrotask(() => process.nextTick(wakeNext));
 }
 
 /**

@@ -239,6 +239,22 @@ describe('a count with limits', () => {
     expect(isLongDone).toBe(false);
     await long;
   });
+
+  it('short counts that meet a pause go on together after it, however many they are', async () => {
+    const long = countItemTokens([message(PROSE.repeat(6000))]);
+    const short = Array.from({ length: 200 }, (_, index) => countItemTokens([message(`${index} ${PROSE}`)]));
+    let turns = 0;
+    let counting = true;
+    const turn = (): void => {
+      turns++;
+      if (counting) setImmediate(turn);
+    };
+    setImmediate(turn);
+    await Promise.all(short);
+    counting = false;
+    expect(turns).toBeLessThan(20);
+    await long;
+  });
 });
 
 describe(countSettingsTokens.name, () => {
