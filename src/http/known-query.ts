@@ -5,10 +5,12 @@ import { operationOf } from './api-description/index.js';
 import {
   type CheckOptions,
   type DecoratedClass,
+  Definitions,
   isNearMiss,
-  membersOf,
+  propertiesOf,
   type Query,
   refuseUnknown,
+  unknownMember,
 } from '../validation/index.js';
 import { UnknownFields } from './unknown-fields.js';
 
@@ -21,16 +23,45 @@ interface AskedQuery {
   readonly of: DecoratedClass;
 }
 
-/** By class: what was ignored is remembered by the set. */
-const members = new Map<DecoratedClass, ReadonlySet<string>>();
+/** The members of a class. */
+interface Members {
+  /** What was ignored is remembered by this set. */
+  readonly known: ReadonlySet<string>;
+  /** By name, the type in JSON: only arrays and objects have brackets. */
+  readonly types: ReadonlyMap<string, unknown>;
+}
+
+const members = new Map<DecoratedClass, Members>();
+
+function membersIn(of: DecoratedClass): Members {
+  let found = members.get(of);
+  if (found === undefined) {
+    const types = new Map(propertiesOf(of, new Definitions('')).map(({ name, schema }) => [name, schema.type]));
+    members.set(of, (found = { known: new Set(types.keys()), types }));
+  }
+  return found;
+}
 
 /** Refuses what a query has beyond the members of its class, as UNKNOWN_PARAMETERS says. Throws ApiError 400. */
 export function refuseUnknownQuery(query: Query, of: DecoratedClass, options: CheckOptions): void {
-  const known = members.get(of) ?? membersOf(of);
-  members.set(of, known);
-  const asked = Object.fromEntries(Object.keys(query).map((name) => [memberOf(name, known), true]));
+  const { known, types } = membersIn(of);
+  const names = Object.keys(query).map((name) => ({ name, member: memberOf(name, known) }));
+  const strange = names.find(({ name, member }) => !isReadable(name, member, types.get(member)));
+  // A filter that is not read would list everything.
+  if (strange !== undefined && options.unknownParameters !== 'ignore') {
+    const { name, member } = strange;
+    throw unknownMember(name, [types.get(member) === 'array' ? `${member}[]` : member]).toError();
+  }
+  const asked = Object.fromEntries(names.map(({ member }) => [member, true]));
   const violation = refuseUnknown(asked, known, options, OF_SDKS);
   if (violation !== null) throw violation.toError();
+}
+
+/** Whether a member of this type may be written so: `include[]` is read, and `include[0]` and `limit[]` are not. */
+function isReadable(name: string, member: string, type: unknown): boolean {
+  if (name === member || type === 'object') return true;
+  // A misspelt member has no type, and is refused as such.
+  return type === undefined || (type === 'array' && name === `${member}[]`);
 }
 
 @Injectable()

@@ -25,6 +25,7 @@ export {
   tooManyElements,
   tooManyProperties,
   tooShort,
+  unknownMember,
   unknownValue,
   wrongType,
 } from './violations.js';

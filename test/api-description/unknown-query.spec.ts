@@ -39,7 +39,8 @@ async function ask(origin: string, { method, path }: Route, query: string): Prom
 }
 
 function refusal(name: string, meant?: string): object {
-  const message = expect.stringMatching(meant === undefined ? name : `'${name}'. Did you mean .*'${meant}'`);
+  const [asked, suggested] = [RegExp.escape(name), RegExp.escape(meant ?? '')];
+  const message = expect.stringMatching(meant === undefined ? asked : `'${asked}'. Did you mean .*'${suggested}'`);
   return { status: 400, body: { error: { message } } };
 }
 
@@ -67,6 +68,17 @@ describe('a query with a member that its route does not have', () => {
     const path = meant === 'include' ? '/v1/responses/x' : '/v1/responses';
     const answer = await ask(service.origin, { method: 'GET', path, member: meant }, query);
     expect(answer).toMatchObject(refusal(name, meant));
+  });
+
+  it('every route refuses a parameter whose brackets it does not read, and names how it is written', async () => {
+    for (const route of routes) {
+      const isArray = ['include', 'group_by', 'models'].includes(route.member);
+      const name = `${route.member}${isArray ? '[0]' : '[]'}`;
+      const answer = await ask(service.origin, route, `${name}=1`);
+      expect([route.path, answer]).toMatchObject([route.path, refusal(name, `${route.member}${isArray ? '[]' : ''}`)]);
+    }
+    const filter = { method: 'GET', path: '/v1/responses', member: 'status' };
+    expect(await ask(service.origin, filter, 'status[x]=completed')).toMatchObject(refusal('status[x]', 'status'));
   });
 
   it('a route takes a member that looks like none of its own, and the versions that SDKs add', async () => {
