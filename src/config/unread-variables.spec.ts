@@ -48,6 +48,14 @@ describe('a variable of OpenTelemetry', () => {
     ['OTEL_TRACES_SAMPLER', 'always_off', 'the sampler is parentbased_traceidratio'],
     ['OTEL_TRACES_EXPORTER', 'none', 'traces are sent where their endpoint is set'],
     ['OTEL_SDK_DISABLED', 'true', 'traces are sent where their endpoint is set'],
+    ['OTEL_PROPAGATORS', 'b3', 'traces are passed on as traceparent'],
+    ['OTEL_LOGS_EXPORTER', 'otlp', 'the log goes to stdout and stderr'],
+    ['OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE', 'delta', 'metrics are cumulative'],
+    [
+      ...(['OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION', 'base2_exponential_bucket_histogram'] as const),
+      'histograms have fixed buckets',
+    ],
+    ['OTEL_METRIC_EXPORT_TIMEOUT', '900', 'OTEL_EXPORTER_OTLP_METRICS_TIMEOUT is how long an export may take'],
   ])('a variable of OpenTelemetry that asks for what the service does not do is named: %s=%s', (name, value, what) => {
     expect(describeProcess({ ...collector, [name]: value })).toEqual([`${name} has no effect: ${what}`]);
     expect(describeProcess({ [name]: value })).toEqual([]);
@@ -58,6 +66,8 @@ describe('a variable of OpenTelemetry', () => {
     ['OTEL_TRACES_SAMPLER', 'parentbased_traceidratio'],
     ['OTEL_TRACES_EXPORTER', 'otlp'],
     ['OTEL_SDK_DISABLED', 'false'],
+    ['OTEL_PROPAGATORS', 'tracecontext,baggage'],
+    ['OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE', 'cumulative'],
     ['OTEL_EXPORTER_OTLP_HEADERS', 'x-key=secret'],
   ])('a variable of OpenTelemetry that asks for what the service does is not: %s=%s', (name, value) => {
     expect(describeProcess({ ...collector, [name]: value })).toEqual([]);

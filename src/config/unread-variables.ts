@@ -22,6 +22,11 @@ const FIXED: readonly (readonly [names: RegExp, values: RegExp, what: string])[]
   [/^OTEL_TRACES_SAMPLER$/, /^parentbased_traceidratio$/, 'the sampler is parentbased_traceidratio'],
   [/^OTEL_TRACES_EXPORTER$/, /^otlp$/, 'traces are sent where their endpoint is set'],
   [/^OTEL_SDK_DISABLED$/, /^(?!true$)/i, 'traces are sent where their endpoint is set'],
+  [/^OTEL_PROPAGATORS$/, /\btracecontext\b/, 'traces are passed on as traceparent'],
+  [/^OTEL_LOGS_EXPORTER$/, /^none$/, 'the log goes to stdout and stderr'],
+  [/^OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE$/, /^cumulative$/i, 'metrics are cumulative'],
+  [/^OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION$/, /^explicit_/i, 'histograms have fixed buckets'],
+  [/^OTEL_METRIC_EXPORT_TIMEOUT$/, /^$/, 'OTEL_EXPORTER_OTLP_METRICS_TIMEOUT is how long an export may take'],
 ];
 
 /** Where the variables come from. */

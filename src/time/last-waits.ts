@@ -15,11 +15,14 @@ export class LastWaits {
 
   constructor(private readonly clock: Clock) {}
 
-  /** Waits for the end of work until the time of all is over, which begins with the first. Throws its rejection within that time. */
-  async wait(work: Promise<unknown>): Promise<void> {
+  /**
+   * Waits for the end of work until the time of all is over, which begins with the first. Returns whether it has ended; throws its rejection
+   * within that time.
+   */
+  async wait(work: Promise<unknown>): Promise<boolean> {
     const now = this.clock.now();
     this.endsAt ??= now + LAST_WAITS_MS;
     // A clock that was set back must not give more time.
-    await this.clock.within(work, Math.min(Math.max(0, this.endsAt - now), LAST_WAITS_MS));
+    return (await this.clock.within(work, Math.min(Math.max(0, this.endsAt - now), LAST_WAITS_MS))) !== undefined;
   }
 }

@@ -11,6 +11,8 @@ export class Collector extends LocalServer {
   /** Where they were sent. */
   readonly paths: string[] = [];
   status = 200;
+  /** Whether it answers. */
+  isSilent = false;
   private readonly changes = new Notifier();
 
   private constructor() {
@@ -19,7 +21,7 @@ export class Collector extends LocalServer {
         this.bodies.push(body);
         this.paths.push(request.url ?? '');
         this.changes.notify();
-        reply.writeHead(this.status).end();
+        if (!this.isSilent) reply.writeHead(this.status).end();
       });
     });
     super(server);

@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Injectable, Module } from '@nestjs/common';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 
-import { ModelError, type ModelEvent, Random, ServerTool } from '../../src/index.js';
-import { FakeMcpServer, FakeSearxng, ScriptedProvider } from '../../src/testing/index.js';
+import { Clock, ModelError, type ModelEvent, Random, ServerTool } from '../../src/index.js';
+import { FakeClock, FakeMcpServer, FakeSearxng, ScriptedProvider } from '../../src/testing/index.js';
 import { SpanExporter } from '../../src/operations/tracing/span-exporter.js';
 import { ServiceLog } from '../support/service-log.js';
 import { startResponsesService } from '../support/responses-upstream/start-responses-service.js';
@@ -142,6 +142,24 @@ describe('a collector', () => {
     await service.client().responses.create(SAY);
     await service.close();
     expect(Buffer.concat(collector.bodies).toString('latin1')).toContain('chat scripted');
+  });
+
+  it('a collector that does not answer at a shutdown holds it no longer than the last waits, and is a warning', async () => {
+    collector.isSilent = true;
+    const clock = new FakeClock();
+    const environment = on({ OTEL_METRICS_EXPORTER: 'otlp', OTEL_METRIC_EXPORT_INTERVAL: 3_600_000 });
+    const service = await startService({ environment, providers: [ScriptedProvider], overrides: [[Clock, clock]] });
+    await service.client().responses.create(SAY);
+    using log = ServiceLog.begin();
+    const closed = service.close();
+    // One exporter waits after the other, and the time is that of both.
+    for (const count of [1, 2]) {
+      await collector.received(count);
+      clock.advance(3000);
+    }
+    await closed;
+    expect(log.complaints.join()).toMatch(/spans could not be exported: the service was shut down/);
+    expect(log.complaints.join()).toMatch(/metrics could not be exported: the service was shut down/);
   });
 
   it('a collector that fails is a warning, and no turn fails', async () => {

@@ -7,14 +7,13 @@ import { Environment } from '../../config/index.js';
 import { OutageLog } from '../../logging/index.js';
 import { readVersion } from '../../read-version.js';
 import { requirePackages } from '../../require-packages.js';
-import { Clock, type Timer } from '../../time/index.js';
+import { Clock, LastWaits, type Timer } from '../../time/index.js';
 import { describeService } from '../tracing/index.js';
 import { METRICS } from './metrics-token.js';
 import type { Metrics } from './metrics.js';
 import { type Names, toOtlp } from './to-otlp.js';
 
-/** How long the last metrics may take at a shutdown, ms. */
-const LAST_METRICS_MS = 2000;
+const NOT_EXPORTED = 'metrics could not be exported';
 
 /** What is loaded to export metrics. */
 const PACKAGES = [
@@ -54,6 +53,7 @@ export class MetricsExporter implements OnApplicationBootstrap, OnApplicationShu
     @Inject(METRICS) private readonly metrics: Metrics | null,
     private readonly environment: Environment,
     private readonly clock: Clock,
+    private readonly lastWaits: LastWaits,
   ) {
     this.startedAt = clock.now();
   }
@@ -85,7 +85,7 @@ export class MetricsExporter implements OnApplicationBootstrap, OnApplicationShu
     const metrics = toOtlp(registered, { from: this.startedAt, to: this.clock.now() }, names);
     await new Promise<void>((done) => {
       delegate.export({ resource, scopeMetrics: [{ scope: SCOPE, metrics }] }, ({ error }) => {
-        if (error !== undefined) this.outages.warn('metrics could not be exported', error.message);
+        if (error !== undefined) this.outages.warn(NOT_EXPORTED, error.message);
         done();
       });
     });
@@ -99,7 +99,8 @@ export class MetricsExporter implements OnApplicationBootstrap, OnApplicationShu
       // The exporter waits for the exports that are under way.
       await this.open?.delegate.shutdown();
     };
-    await this.clock.within(last(), LAST_METRICS_MS);
+    if (!(await this.lastWaits.wait(last())))
+      this.outages.warn(NOT_EXPORTED, 'the service was shut down before they were');
   }
 }
 

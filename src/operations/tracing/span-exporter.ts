@@ -5,14 +5,13 @@ import type { SpanProcessor } from '@opentelemetry/sdk-trace';
 import type { Environment } from '../../config/index.js';
 import { OutageLog } from '../../logging/index.js';
 import { requirePackages } from '../../require-packages.js';
-import type { Clock } from '../../time/index.js';
+import type { LastWaits } from '../../time/index.js';
 import { describeService } from './describe-service.js';
-
-/** How long the last spans may take at a shutdown, ms. */
-const LAST_SPANS_MS = 2000;
 
 /** What is loaded for traces. */
 const PACKAGES = ['@opentelemetry/sdk-trace', '@opentelemetry/exporter-trace-otlp-proto', '@opentelemetry/resources'];
+
+const NOT_EXPORTED = 'spans could not be exported';
 
 /** Whether spans are exported. */
 export function isTraced({ OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT }: Environment): boolean {
@@ -30,11 +29,12 @@ export class SpanExporter implements OnApplicationShutdown {
   private constructor(
     readonly processor: SpanProcessor,
     readonly resource: Resource,
-    private readonly clock: Clock,
+    private readonly outages: OutageLog,
+    private readonly lastWaits: LastWaits,
   ) {}
 
   /** Null when spans are not exported: then the libraries are not even loaded. Rejects with EnvironmentError where they are not installed. */
-  static async open(environment: Environment, clock: Clock): Promise<SpanExporter | null> {
+  static async open(environment: Environment, lastWaits: LastWaits): Promise<SpanExporter | null> {
     if (!isTraced(environment)) return null;
     requireSpanExporter(environment);
     const [{ BatchSpanProcessor }, { OTLPTraceExporter }, resource] = await Promise.all([
@@ -49,20 +49,20 @@ export class SpanExporter implements OnApplicationShutdown {
       exporter: {
         export: (spans, done) =>
           exporter.export(spans, (result) => {
-            if (result.error !== undefined) outages.warn('spans could not be exported', result.error.message);
+            if (result.error !== undefined) outages.warn(NOT_EXPORTED, result.error.message);
             done(result);
           }),
         shutdown: () => exporter.shutdown(),
         forceFlush: () => exporter.forceFlush(),
       },
     });
-    return new SpanExporter(processor, resource, clock);
+    return new SpanExporter(processor, resource, outages, lastWaits);
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await this.clock.within(
-      this.processor.shutdown().catch(() => undefined),
-      LAST_SPANS_MS,
-    );
+    // What failed has been logged.
+    const sent = this.processor.shutdown().catch(() => undefined);
+    if (!(await this.lastWaits.wait(sent)))
+      this.outages.warn(NOT_EXPORTED, 'the service was shut down before they were');
   }
 }

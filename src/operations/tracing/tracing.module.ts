@@ -3,7 +3,7 @@ import { Global, Module } from '@nestjs/common';
 import { Environment } from '../../config/index.js';
 import { ClientTraces, type TracedTurn, UpstreamTraces } from '../../responses/index.js';
 import type { TraceContext } from '../../protocol/index.js';
-import { Clock } from '../../time/index.js';
+import { LastWaits } from '../../time/index.js';
 import { isTraced, SpanExporter } from './span-exporter.js';
 import { spanIdsOf } from './span-ids.js';
 import { TurnSpans } from './turn-spans.js';
@@ -27,8 +27,8 @@ class SpanTraces extends UpstreamTraces {
   providers: [
     {
       provide: SpanExporter,
-      inject: [Environment, Clock],
-      useFactory: (environment: Environment, clock: Clock) => SpanExporter.open(environment, clock),
+      inject: [Environment, LastWaits],
+      useFactory: (environment: Environment, lastWaits: LastWaits) => SpanExporter.open(environment, lastWaits),
     },
     {
       provide: TurnSpans,
