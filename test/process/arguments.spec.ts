@@ -64,6 +64,7 @@ describe('an argument', () => {
     [['--prot', '8080'], /^Unknown arguments: "--prot", "8080"\. Did you mean --port\? --help /],
     [['--stat-dir=x'], /^Unknown argument: "--stat-dir=x"\. Did you mean --state-dir\? /],
     [['simulat', 'a.yaml'], /^Unknown arguments: "simulat", "a\.yaml"\. Did you mean simulate\? /],
+    [['--port', '8080', 'check'], /^Unknown argument: "check"\. Write check before all options\. /],
     [['check', '--provider=x'], /Did you mean --providers\? /],
     [['keys', 'create', 'ci', '--tennant', 'a'], /Did you mean --tenant\? /],
     [['--verbose', '--port', '0'], /^Unknown argument: "--verbose"\. /],

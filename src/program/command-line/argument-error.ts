@@ -34,6 +34,7 @@ export function refuse(unknown: readonly string[], known: readonly string[] = []
     const name = argument.replace(/=.*$/s, '');
     return didYouMean(name, known).filter((near) => isNearMiss(name, [near]));
   });
-  const hint = meant === undefined ? '' : ` Did you mean ${meant}?`;
+  const isWritten = meant !== undefined && unknown.includes(meant);
+  const hint = isWritten ? ` Write ${meant} before all options.` : meant === undefined ? '' : ` Did you mean ${meant}?`;
   return `Unknown argument${unknown.length === 1 ? '' : 's'}: ${named}.${hint} --help lists all of them.`;
 }
