@@ -8,7 +8,7 @@ import { ApiError } from '../../src/protocol/index.js';
 import type { WriteLease } from '../../src/state/index.js';
 import { FakeClock } from '../../src/testing/index.js';
 
-describe('a lock that is released with a save', () => {
+describe('a lock', () => {
   const environment = new Environment();
   let clock: FakeClock;
   let gate: WriteGate;
@@ -16,11 +16,15 @@ describe('a lock that is released with a save', () => {
   let isOurs: boolean;
   let releases: number;
   let losses: number;
+  let isAway: boolean;
 
   const lease: WriteLease = {
     fence: 1,
     renew: async () => isOurs,
-    release: async () => void (releases += 1),
+    release: async () => {
+      releases += 1;
+      if (isAway) throw new Error('the storage is away');
+    },
   };
   const hold = async (): Promise<HeldLock> => {
     const taken = await gate.hold({
@@ -32,14 +36,15 @@ describe('a lock that is released with a save', () => {
     });
     return taken.held;
   };
-  const passRenewal = async (): Promise<void> => {
-    clock.advance(environment.SESSION_LOCK_TTL_MS / 3);
+  const pass = async (ms: number): Promise<void> => {
+    clock.advance(ms);
     await setImmediate();
   };
+  const passRenewal = (): Promise<void> => pass(environment.SESSION_LOCK_TTL_MS / 3);
 
   beforeEach(async () => {
     clock = new FakeClock();
-    [gate, isOurs, releases, losses] = [new WriteGate(clock, environment), true, 0, 0];
+    [gate, isOurs, isAway, releases, losses] = [new WriteGate(clock, environment), true, false, 0, 0];
     held = await hold();
   });
 
@@ -71,6 +76,28 @@ describe('a lock that is released with a save', () => {
     expect(losses).toBe(1);
     await held.release();
     expect(releases).toBe(1);
+  });
+
+  it('a lock that could not be released is released when the storage is back', async () => {
+    isAway = true;
+    await held.release();
+    await pass(1000);
+    expect(releases).toBe(2);
+    isAway = false;
+    await pass(1000);
+    expect(releases).toBe(3);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('a lock that cannot be released is left to expire, or to the end of the process', async () => {
+    isAway = true;
+    await held.release();
+    for (let passed = 0; passed < environment.SESSION_LOCK_TTL_MS; passed += 1000) await pass(1000);
+    expect(clock.pending).toBe(0);
+    expect(releases).toBe(environment.SESSION_LOCK_TTL_MS / 1000);
+    await (await hold()).release();
+    gate.onApplicationShutdown();
+    expect(clock.pending).toBe(0);
   });
 });
 

@@ -1,22 +1,24 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 
 import { Environment } from '../../config/index.js';
 import { OutageLog } from '../../logging/index.js';
 import type { ApiError } from '../../protocol/index.js';
 import type { WriteLease } from '../index.js';
-import { Clock, isPromise } from '../../time/index.js';
+import { Clock, isPromise, type Timer } from '../../time/index.js';
 
 /** Pauses between attempts to take a lock that another replica holds, ms. */
 const FIRST_PAUSE_MS = 10;
 const LONGEST_PAUSE_MS = 250;
-/** Time limit for releasing a lock, ms; it expires anyway. */
+/** How long a turn waits for the release of its lock, ms. */
 const RELEASE_TIMEOUT_MS = 1000;
+/** Pause before a lock that could not be released is released again, ms. */
+const RELEASE_PAUSE_MS = 1000;
 
 /** A held lock. */
 export interface HeldLock {
   /** The fence of the lease, for saves; null without a lease. */
   readonly fence: number | null;
-  /** Releases the lock. Never rejects: a lock that is not released expires. */
+  /** Releases the lock. Never rejects: a lock that cannot be released is tried again, and expires. */
   release(): Promise<void>;
   /** Runs a save that releases the lock with what it writes. When it fails, the lock is still held. */
   releaseWith(save: () => void | Promise<void>): void | Promise<void>;
@@ -47,10 +49,12 @@ export interface LockRequest<Lease extends WriteLease> {
 
 /** Takes locks that are shared by all replicas, and renews them while they are held. */
 @Injectable()
-export class WriteGate {
+export class WriteGate implements OnApplicationShutdown {
   private readonly outages = new OutageLog(new Logger(WriteGate.name));
   /** Only the first waiter of this process asks for a lock; the others wait for it. */
   private readonly queue = new NamedQueue();
+  /** Of locks that could not be released. */
+  private readonly pauses = new Set<Timer>();
 
   constructor(
     private readonly clock: Clock,
@@ -74,6 +78,10 @@ export class WriteGate {
       place.leave();
       throw error;
     }
+  }
+
+  onApplicationShutdown(): void {
+    for (const pause of this.pauses) pause.cancel();
   }
 
   private async acquire<Lease extends WriteLease>(deadline: number, request: LockRequest<Lease>): Promise<Lease> {
@@ -122,7 +130,8 @@ export class WriteGate {
       release: async () => {
         if (state === 'released') return;
         end();
-        await this.clock.within(this.giveBack(lease), RELEASE_TIMEOUT_MS);
+        const expiresAt = this.clock.now() + this.environment.SESSION_LOCK_TTL_MS;
+        await this.clock.within(this.giveBack(lease, expiresAt), RELEASE_TIMEOUT_MS);
         place.leave();
       },
       releaseWith: (save) => {
@@ -147,11 +156,18 @@ export class WriteGate {
     };
   }
 
-  private async giveBack(lease: WriteLease): Promise<void> {
+  /** The storage may be back before the lock expires, and clients then find a conversation locked by nobody. */
+  private async giveBack(lease: WriteLease, expiresAt: number): Promise<void> {
     try {
       await lease.release();
     } catch (error) {
-      this.outages.warn('a lock was not released and stays until it expires', String(error));
+      this.outages.warn('a lock was not released, and is tried again until it expires', String(error));
+      if (this.clock.now() + RELEASE_PAUSE_MS >= expiresAt) return;
+      const pause = this.clock.schedule(RELEASE_PAUSE_MS, () => {
+        this.pauses.delete(pause);
+        void this.giveBack(lease, expiresAt);
+      });
+      this.pauses.add(pause);
     }
   }
 }
