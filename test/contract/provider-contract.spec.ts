@@ -1,10 +1,11 @@
-// Slow: runs the contract of providers for six of them.
+// Slow: runs the contract of providers for seven of them.
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { AcmeProvider } from '../../examples/provider/acme.provider.js';
+import { EchoProvider } from '../../examples/provider/echo.provider.js';
 import { SimulatorModule } from '../../src/index.js';
 import { sharedProviderContract } from '../../src/testing/contract/provider-contract.js';
 import type { ProviderSubject, TurnRequest } from '../../src/testing/index.js';
@@ -72,6 +73,8 @@ const scripted: ProviderSubject = {
   deterministic: true,
 };
 
+const echo: ProviderSubject = { options: () => ({ providers: [EchoProvider] }), model: 'echo-1', deterministic: true };
+
 const upstream = new AcmeUpstream();
 
 const acme: ProviderSubject = {
@@ -116,6 +119,7 @@ describe.each([
   ['the simulator', simulator],
   ['a script', scripted],
   ['the provider of docs/extending.md', acme],
+  ['the provider of docs/how-to/write-a-provider.md', echo],
   ['any chat completions server', chatCompletions],
   ['any Responses server over SSE', responses(0)],
   ['any Responses server over WebSocket', responses(1)],

@@ -134,6 +134,13 @@ describe('docs/extending.md', () => {
   });
 });
 
+describe('docs/how-to/write-a-provider.md', () => {
+  it('docs/how-to/write-a-provider.md shows examples/provider/echo.provider.ts as it is', () => {
+    const shown = blocksOf('docs/how-to/write-a-provider.md').map((block) => onOneLine(block.code));
+    expect(shown).toContain(onOneLine(readText('examples/provider/echo.provider.ts')));
+  });
+});
+
 /** What prettier wraps depends on the length of paths. */
 function onOneLine(code: string): string {
   return code

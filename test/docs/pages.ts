@@ -37,13 +37,14 @@ export const PAGES: readonly string[] = [
   ...filesBelow('docs', '.md'),
 ];
 
-/** The code blocks of a page. */
+/** The code blocks of a page, also those in lists. */
 export function blocksOf(page: string): readonly CodeBlock[] {
   const text = readText(page);
-  return [...text.matchAll(/^```(\S.*)\n([^]*?)^```$/gm)].map(({ index, 1: info = '', 2: code = '' }) => ({
+  const blocks = text.matchAll(/^(?<indent> *)```(?<info>\S.*)\n(?<code>[^]*?)^\k<indent>```$/gm);
+  return [...blocks].map(({ index, groups: { indent = '', info = '', code = '' } = {} }) => ({
     page,
     line: text.slice(0, index).split('\n').length,
     info,
-    code,
+    code: code.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
   }));
 }
