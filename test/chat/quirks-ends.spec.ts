@@ -70,14 +70,26 @@ describe('the end of an answer', () => {
   it.each<[string, string, string]>([
     ['length', 'incomplete', 'max_output_tokens'],
     ['model_length', 'incomplete', 'max_output_tokens'],
+    ['MAX_TOKENS', 'incomplete', 'max_output_tokens'],
+    ['max_output_tokens', 'incomplete', 'max_output_tokens'],
+    ['token_limit', 'incomplete', 'max_output_tokens'],
+    ['time_limit', 'incomplete', 'max_output_tokens'],
+    ['model_context_window_exceeded', 'incomplete', 'max_output_tokens'],
     ['content_filter', 'incomplete', 'content_filter'],
+    ['content-filter', 'incomplete', 'content_filter'],
+    ['content_filtered', 'incomplete', 'content_filter'],
+    ['content_filter: RECITATION', 'incomplete', 'content_filter'],
+    ['PROHIBITED_CONTENT', 'incomplete', 'content_filter'],
+    ['guardrail_intervened', 'incomplete', 'content_filter'],
+    ['ERROR_TOXIC', 'incomplete', 'content_filter'],
+    ['refusal', 'incomplete', 'content_filter'],
   ])('an answer ends early for the finish reason %s', async (finish, status, reason) => {
     const { response } = await runTurn(service, { ...ANSWER, finish });
     expect(response).toMatchObject({ status, incomplete_details: { reason }, error: null });
     expect(response['output']).toMatchObject([{ status: 'incomplete', content: [{ text: 'One two three' }] }]);
   });
 
-  it.each(['stop', 'eos', 'end_turn', 'STOP', 'something_new'])(
+  it.each(['stop', 'eos', 'end_turn', 'STOP', 'stop_sequence', 'pause_turn', 'something_new'])(
     'the end of an answer is ordinary for the finish reason %s',
     async (finish) => {
       const { response } = await runTurn(service, { ...ANSWER, finish });
@@ -85,13 +97,18 @@ describe('the end of an answer', () => {
     },
   );
 
-  it.each(['error', 'abort', 'insufficient_system_resource'])(
-    'the end of an answer is a failure for the finish reason %s',
-    async (finish) => {
-      const { response } = await runTurn(service, { ...ANSWER, finish });
-      expect(response).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
-    },
-  );
+  it.each([
+    'error',
+    'abort',
+    'insufficient_system_resource',
+    'USER_CANCEL',
+    'timeout',
+    'MALFORMED_FUNCTION_CALL',
+    'function_call_filter: MALFORMED_FUNCTION_CALL',
+  ])('the end of an answer is a failure for the finish reason %s', async (finish) => {
+    const { response } = await runTurn(service, { ...ANSWER, finish });
+    expect(response).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
+  });
 
   it('an answer ends early without a word where a filter stopped it', async () => {
     const { response } = await runTurn(service, { finish: 'content_filter' });
