@@ -14,6 +14,9 @@ const STATES_OF_ONE_PROCESS: ReadonlyMap<string, string> = new Map([
   ['sqlite', 'With STATE=sqlite, the default of npm start, one process has the file to itself.'],
 ]);
 
+/** The highest port there is. */
+const HIGHEST_PORT = 65_535;
+
 /** Where a collector may be. */
 const OTLP_URLS = [
   'OTEL_EXPORTER_OTLP_ENDPOINT',
@@ -144,6 +147,16 @@ const CHECKS: readonly VariableCheck<Environment>[] = [
     ({ WS_EXPIRY_CLOSE_CODE: code }) => {
       const isSendable = code >= 3000 || (code <= 1014 && ![1004, 1005, 1006].includes(code));
       return isSendable ? undefined : `WS_EXPIRY_CLOSE_CODE: ${code} is not a close code that a server may send.`;
+    },
+  ],
+  [
+    ['METRICS_PORT', 'METRICS_HOST', 'PORT', 'HOST', 'WORKERS'],
+    ({ METRICS_PORT: first, METRICS_HOST: host, PORT, HOST, WORKERS }) => {
+      const last = first + WORKERS - 1;
+      const ports = last === first ? `port ${first}` : `ports ${first} to ${last}`;
+      if (first > 0 && last > HIGHEST_PORT) return `METRICS_PORT: the metrics take the ${ports}: choose a lower one.`;
+      if (first === 0 || PORT < first || PORT > last || (host !== '' && host !== HOST)) return undefined;
+      return `METRICS_PORT: the metrics take the ${ports}, and PORT is ${PORT}: choose another one.`;
     },
   ],
   [

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 
+import { readEnvironment } from '../../src/config/index.js';
 import { Clock, ModelError, Random } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { useFreshService } from '../support/describe-service.js';
@@ -181,6 +182,28 @@ describe('the metrics route', () => {
     service = await startService({ environment: { ...ON, METRICS_TENANTS: true } });
     await service.client().responses.create({ model: 'gpt-5', input: 'Hi' });
     expect(sumOf(await scrape(service), 'antiphon_tenant_turns_total', { tenant: 'anybody' })).toBe(1);
+  });
+});
+
+describe('METRICS_PORT', () => {
+  const WORKERS = { STATE: 'postgres', DATABASE_URL: 'postgres://x@127.0.0.1/x', WORKERS: '3' };
+
+  it.each<readonly [variables: Readonly<Record<string, string>>, says: string]>([
+    [{ METRICS_PORT: '9464', PORT: '9464' }, 'the metrics take the port 9464, and PORT is 9464'],
+    [{ METRICS_PORT: '9464', PORT: '9464', HOST: '::1', METRICS_HOST: '::1' }, 'the metrics take the port 9464'],
+    [{ ...WORKERS, METRICS_PORT: '9462', PORT: '9464' }, 'the metrics take the ports 9462 to 9464, and PORT is 9464'],
+    [{ ...WORKERS, METRICS_PORT: '65534' }, 'the metrics take the ports 65534 to 65536: choose a lower one'],
+  ])('a port of metrics that a worker cannot have is refused at the start: %j', (variables, says) => {
+    expect(() => readEnvironment(variables)).toThrow(`METRICS_PORT: ${says}`);
+  });
+
+  it.each<Readonly<Record<string, string>>>([
+    { METRICS_PORT: '0', PORT: '0' },
+    { METRICS_PORT: '9464', PORT: '9464', METRICS_HOST: '127.0.0.2' },
+    { ...WORKERS, METRICS_PORT: '9461', PORT: '9464' },
+    { ...WORKERS, METRICS_PORT: '65533' },
+  ])('a port of metrics that every worker can have is taken: %j', (variables) => {
+    expect(() => readEnvironment(variables)).not.toThrow();
   });
 });
 
