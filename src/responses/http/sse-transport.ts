@@ -5,7 +5,7 @@ import { Environment } from '../../config/index.js';
 import { setProcessingTime } from '../../http/index.js';
 import type { StreamEvent } from '../../protocol/index.js';
 import { Clock } from '../../time/index.js';
-import { type LogReader, StreamGoneError } from '../background/log-reader.js';
+import { type LogReader, StreamGoneError } from '../background/event-streams.js';
 import { ResponsesService } from '../responses.service.js';
 import type { ActiveTurn } from '../turn/active-turn.js';
 import { type EventSink, withEventNames } from '../turn/event-sink.js';
